@@ -1,0 +1,151 @@
+/**
+ * One process on the machine, and the way every call of it takes.
+ *
+ * A call happens in two steps: it begins at once, when the cache changes and what it brings to the
+ * medium becomes pending, and it lands after its latency. A power loss in between finds it pending.
+ */
+import { type CallDetails, type DiskCall, isChange, isSync, isWrite } from './call.js'
+import { Crashed, Killed, systemError } from './errors.js'
+import type { Fault } from './fault.js'
+import type { Inode } from './inode.js'
+import type { Machine } from './machine.js'
+import { Refused } from './volume.js'
+
+/** The end of a call: brings it to the medium, and returns or throws what the caller gets. */
+export type Land<T> = () => T
+
+/** The start of a call: checks it, changes the cache. A fault it is handed is for it to model. */
+export type Begin<T> = (call: DiskCall, fault: Fault | undefined) => Land<T>
+
+export class Caller {
+  readonly machine: Machine
+  readonly id: number
+  readonly whenKilled: Promise<void>
+  killed = false
+  /** One entry for every open file. */
+  readonly #open = new Map<object, Inode>()
+  readonly #locked = new Set<Inode>()
+  #announceKill: () => void = () => {}
+
+  constructor(machine: Machine) {
+    this.machine = machine
+    this.id = machine.processCount++
+    this.whenKilled = new Promise((resolve) => {
+      this.#announceKill = resolve
+    })
+  }
+
+  async perform<T>(details: CallDetails, begin: Begin<T>): Promise<T> {
+    if (this.killed) return never()
+    const { call, land } = this.#begin(details, begin)
+    const { latency } = this.machine.options
+    await (call === undefined ? undefined : latency?.(call))
+    try {
+      const value = land()
+      return this.killed ? await never() : value
+    } catch (error) {
+      if (this.killed) return never()
+      throw error
+    }
+  }
+
+  performOnLoop<T>(details: CallDetails, begin: Begin<T>): T {
+    if (this.killed) throw new Killed()
+    const value = this.#begin(details, begin).land()
+    if (this.killed) throw new Killed()
+    return value
+  }
+
+  kill(): void {
+    if (this.killed) return
+    this.killed = true
+    for (const inode of this.#open.values()) this.machine.volume.letGo(inode)
+    for (const inode of this.#locked) inode.lockedBy = undefined
+    this.#open.clear()
+    this.#locked.clear()
+    this.#announceKill()
+  }
+
+  hold(handle: object, inode: Inode): void {
+    this.#open.set(handle, inode)
+    this.machine.volume.hold(inode)
+  }
+
+  letGo(handle: object): void {
+    const inode = this.#open.get(handle)
+    if (inode === undefined) return
+    this.#open.delete(handle)
+    this.machine.volume.letGo(inode)
+  }
+
+  holds(handle: object): boolean {
+    return this.#open.has(handle)
+  }
+
+  lock(inode: Inode): void {
+    inode.lockedBy = this
+    this.#locked.add(inode)
+  }
+
+  unlock(inode: Inode): void {
+    if (!this.#locked.delete(inode)) return
+    inode.lockedBy = undefined
+  }
+
+  #begin<T>(details: CallDetails, begin: Begin<T>): { call?: DiskCall; land: Land<T> } {
+    const { machine } = this
+    if (machine.crashed) return { land: raise(new Crashed()) }
+    const call = machine.record(this.id, details)
+    const fault = machine.faults.strike(call)
+    if (fault?.kind === 'error') return { call, land: raise(systemError(fault.code, call)) }
+    if (machine.dead && isChange(call)) return { call, land: raise(systemError('EIO', call)) }
+    const stop = fault?.kind === 'crash' || fault?.kind === 'kill' ? fault : undefined
+    if (stop?.when === 'before') {
+      // What may be found half done must have begun.
+      if (stop.kind === 'crash' && isAtomicOnlyWhenLanded(call)) this.#tryBegin(call, begin)
+      return { call, land: this.#stop<T>(stop.kind) }
+    }
+    const land = this.#tryBegin(call, begin, stop === undefined ? fault : undefined)
+    return {
+      call,
+      land: () => {
+        machine.assertPowered()
+        if (stop === undefined) return land()
+        // Whether the call succeeds is of no interest any more: nobody will hear.
+        try {
+          land()
+        } catch {}
+        return this.#stop<T>(stop.kind)()
+      },
+    }
+  }
+
+  #tryBegin<T>(call: DiskCall, begin: Begin<T>, fault?: Fault): Land<T> {
+    try {
+      return begin(call, fault)
+    } catch (error) {
+      return raise(error instanceof Refused ? systemError(error.code, call) : error)
+    }
+  }
+
+  #stop<T>(kind: 'crash' | 'kill'): Land<T> {
+    if (kind === 'crash') this.machine.crash()
+    else this.kill()
+    return raise(kind === 'crash' ? new Crashed() : new Killed())
+  }
+}
+
+/** Calls whose success means durable, and which a power loss in the middle may find half done. */
+function isAtomicOnlyWhenLanded(call: DiskCall): boolean {
+  return call.kind === 'createDirectory' || (isWrite(call) && isSync(call))
+}
+
+function raise<T>(error: unknown): Land<T> {
+  return () => {
+    throw error
+  }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {})
+}

@@ -1,0 +1,59 @@
+/** What a simulated disk throws: errors as Node shapes them, and the end of the world. */
+import { getSystemErrorMap } from 'node:util'
+import { type CallDetails, syscalls } from './call.js'
+
+export interface SystemError extends Error {
+  readonly code: string
+  readonly errno: number
+  readonly syscall: string
+  readonly path: string
+  readonly dest?: string
+}
+
+/** Power was lost: this disk is gone, and what is left of it is what `powerLoss` returns. */
+export class Crashed extends Error {
+  readonly code = 'CRASHED'
+
+  constructor() {
+    super('the simulated machine has lost its power')
+    this.name = 'Crashed'
+  }
+}
+
+/** The calling process was killed. Only a synchronous call can throw this; others never resolve. */
+export class Killed extends Error {
+  readonly code = 'KILLED'
+
+  constructor() {
+    super('the simulated process was killed')
+    this.name = 'Killed'
+  }
+}
+
+const known = new Map(
+  [...getSystemErrorMap()].map(([errno, [code, description]]) => [code, { errno, description }]),
+)
+
+export function assertErrorCode(code: string): void {
+  if (!known.has(code)) throw new RangeError(`no such system error: ${code}`)
+}
+
+/** The error that Node would raise when this call fails with this code. */
+export function systemError(code: string, call: CallDetails): SystemError {
+  const { errno, description } = known.get(code) ?? { errno: 0, description: 'unknown error' }
+  const syscall = syscalls[call.kind]
+  const names = call.to === undefined ? `'${call.path}'` : `'${call.path}' -> '${call.to}'`
+  const message = `${code}: ${description}, ${syscall}${namesPath(call) ? ` ${names}` : ''}`
+  return Object.assign(new Error(message), {
+    code,
+    errno,
+    syscall,
+    path: call.path,
+    ...(call.to !== undefined && { dest: call.to }),
+  })
+}
+
+/** Node's message names the path only where the call takes a path and not an open file. */
+function namesPath({ kind }: CallDetails): boolean {
+  return ['createDirectory', 'list', 'open', 'rename', 'remove', 'lock'].includes(kind)
+}

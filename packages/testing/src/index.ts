@@ -1,0 +1,11 @@
+/** The one public face of the package. */
+export type { DiskCall, DiskCallKind } from './disk/call.js'
+export { sectorBytes } from './disk/content.js'
+export { Crashed, Killed, type SystemError } from './disk/errors.js'
+export type { FailedSync, Fault, FaultEffect, PlannedFault } from './disk/fault.js'
+export type { SimulatedDiskOptions } from './disk/machine.js'
+export { type PendingChange, type PowerLossPolicy, subsets } from './disk/power-loss.js'
+export { type DiskImage, SimulatedDisk } from './disk/simulated-disk.js'
+export type { SimulatedProcess } from './disk/simulated-process.js'
+export { Random } from './random.js'
+export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.js'

@@ -1,0 +1,164 @@
+import { crc32 } from 'node:zlib'
+import {
+  countZeroSectors,
+  encodeBatchHeader,
+  encodeRecord,
+  nextBatchOffset,
+  Place,
+} from './batch.js'
+import type { Disk } from './disk.js'
+import { WalError } from './errors.js'
+import {
+  type DecodedFileHeader,
+  decodeFileHeader,
+  encodeFileHeader,
+  type SegmentEnd,
+} from './file-header.js'
+import { readFully, removeIfPresent, withFile, writeFully } from './files.js'
+import { checkpointName, type Layout, temporarySuffix } from './layout.js'
+import {
+  batchHeaderBytes,
+  fileHeaderBytes,
+  recordBytesCeiling,
+  recordHeaderBytes,
+} from './limits.js'
+import type { Lsn } from './lsn.js'
+import { Scanner } from './scanner.js'
+
+/**
+ * A checkpoint holds the caller's state after some LSN, in the log's own framing: the header of a
+ * segment, whose `previous` pins the place in the log, then one batch a chunk, then a batch without
+ * records, which says that it is whole. What the chunks mean is the caller's business.
+ */
+export interface CheckpointFacts {
+  readonly logId: Uint8Array
+  readonly epoch: number
+  readonly clockMs: number
+  /** The end of the sealed segment whose last record is the last one in the state. */
+  readonly at: SegmentEnd
+}
+
+/** Writes the checkpoint, reads it back, and only then gives it its name. */
+export async function writeCheckpoint(
+  disk: Disk,
+  layout: Layout,
+  facts: CheckpointFacts,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
+  const path = layout.checkpoint(facts.at.lastLsn)
+  const temporary = path + temporarySuffix
+  await disk.createDirectory(layout.checkpoints)
+  await removeIfPresent(disk, temporary)
+  await withFile(disk, temporary, 'create', async (file) => {
+    const header = encodeFileHeader({
+      kind: 'checkpoint',
+      logId: facts.logId,
+      sequence: 0,
+      epoch: facts.epoch,
+      firstLsn: 1,
+      clockMs: facts.clockMs,
+      segmentBytes: 0,
+      firstBatch: 1,
+      previous: facts.at,
+      gap: 'none',
+    })
+    await writeFully(file, header.bytes, 0)
+    const place = new Place(facts.logId, 0)
+    let offset = fileHeaderBytes
+    let number = 1
+    let chain = header.crc
+    const add = async (chunk: Uint8Array | undefined) => {
+      const bytes = new Uint8Array(
+        batchHeaderBytes + (chunk === undefined ? 0 : recordHeaderBytes + chunk.length),
+      )
+      if (chunk !== undefined) encodeRecord(bytes, batchHeaderBytes, chunk)
+      const body = bytes.subarray(batchHeaderBytes)
+      offset = nextBatchOffset(offset)
+      chain = encodeBatchHeader(
+        bytes,
+        {
+          batch: number,
+          firstLsn: number,
+          count: chunk === undefined ? 0 : 1,
+          bodyBytes: body.length,
+          bodyCrc: crc32(body),
+          chain,
+          epoch: facts.epoch,
+          zeroSectors: countZeroSectors(body, offset + batchHeaderBytes),
+          clockMs: facts.clockMs,
+          unsyncedBefore: 0,
+        },
+        place.crcAt(offset),
+      )
+      await writeFully(file, bytes, offset)
+      offset += bytes.length
+      number++
+    }
+    for await (const chunk of chunks) {
+      if (chunk.length > recordBytesCeiling) {
+        throw new WalError(
+          'WAL_RECORD_TOO_LARGE',
+          `a checkpoint's chunk has ${chunk.length} bytes; the most is ${recordBytesCeiling}`,
+        )
+      }
+      await add(chunk)
+    }
+    await add(undefined)
+    await file.sync()
+  })
+  await verifyCheckpoint(disk, temporary, facts.at.lastLsn)
+  await disk.rename(temporary, path)
+  await disk.syncDirectory(layout.checkpoints)
+}
+
+/** Reads all of it; fails with `WAL_BAD_CHECKPOINT` unless it is whole. Returns its header. */
+export async function verifyCheckpoint(
+  disk: Disk,
+  path: string,
+  lsn: Lsn,
+): Promise<DecodedFileHeader> {
+  const reading = readCheckpoint(disk, path, lsn)
+  for (;;) {
+    const step = await reading.next()
+    if (step.done) return step.value
+  }
+}
+
+/** The chunks, in order, each a view that the next step ends; returns the header. */
+export async function* readCheckpoint(
+  disk: Disk,
+  path: string,
+  lsn: Lsn,
+): AsyncGenerator<Uint8Array, DecodedFileHeader> {
+  const name = checkpointName(lsn)
+  const file = await disk.open(path, 'read')
+  try {
+    const fileBytes = await file.size()
+    const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
+    const header = decodeFileHeader(sector, 'checkpoint', name)
+    if (typeof header === 'string') throw badCheckpoint(name, header)
+    if (header.previous.lastLsn !== lsn) {
+      throw badCheckpoint(name, `it holds the state after LSN ${header.previous.lastLsn}`)
+    }
+    const scanner = new Scanner(file, fileBytes, header)
+    for (;;) {
+      const batch = await scanner.next()
+      if (batch === undefined) {
+        throw badCheckpoint(
+          name,
+          `it breaks off at byte ${scanner.offset}: ${scanner.finding?.kind}`,
+        )
+      }
+      if (batch.header.count === 0) break
+      yield batch.body.subarray(recordHeaderBytes)
+    }
+    if (scanner.end.offset !== fileBytes) throw badCheckpoint(name, 'bytes follow its end')
+    return header
+  } finally {
+    await file.close()
+  }
+}
+
+function badCheckpoint(name: string, why: string): WalError {
+  return new WalError('WAL_BAD_CHECKPOINT', `${name} cannot be used: ${why}`)
+}

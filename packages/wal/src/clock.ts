@@ -1,0 +1,18 @@
+/** The seam to time. The log never reads a clock and never sets a timer but through this. */
+export interface Clock {
+  /** Milliseconds since the epoch, as a whole number. */
+  now(): number
+
+  /** Milliseconds from an arbitrary start, never going back, with fractions: for durations. */
+  monotonicMs(): number
+
+  /** Calls back once after the delay, unless cancelled. A pending timer keeps no process alive. */
+  setTimer(delayMs: number, callback: () => void): Timer
+
+  /** Calls back once, after the input that is ready now has been handled. */
+  soon(callback: () => void): void
+}
+
+export interface Timer {
+  cancel(): void
+}

@@ -1,0 +1,64 @@
+import type { Damage } from './damage.js'
+
+/**
+ * Stable words for what can go wrong; the message beside them may change.
+ * The README lists them with what to do about each.
+ */
+export type WalErrorCode =
+  | 'WAL_BAD_OPTION'
+  | 'WAL_NOT_A_LOG'
+  | 'WAL_NEWER_FORMAT'
+  | 'WAL_LOCKED'
+  | 'WAL_READ_ONLY'
+  | 'WAL_CORRUPT'
+  | 'WAL_AMBIGUOUS'
+  | 'WAL_NO_SPACE'
+  | 'WAL_FENCED'
+  | 'WAL_FAILED'
+  | 'WAL_CLOSED'
+  | 'WAL_EMPTY_APPEND'
+  | 'WAL_RECORD_TOO_LARGE'
+  | 'WAL_APPEND_TOO_LARGE'
+  | 'WAL_LSN_MISMATCH'
+  | 'WAL_FORGOTTEN'
+  | 'WAL_BAD_CHECKPOINT'
+
+/** Every error this package raises on purpose. */
+export class WalError extends Error {
+  readonly code: WalErrorCode
+
+  constructor(code: WalErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'WalError'
+    this.code = code
+  }
+}
+
+/** The log does not open, or does not read on, because what it holds cannot be trusted. */
+export class WalDamageError extends WalError {
+  readonly damage: Damage
+
+  constructor(damage: Damage, options?: ErrorOptions) {
+    super(damage.kind === 'ambiguous' ? 'WAL_AMBIGUOUS' : 'WAL_CORRUPT', describe(damage), options)
+    this.name = 'WalDamageError'
+    this.damage = damage
+  }
+}
+
+function describe(damage: Damage): string {
+  const place =
+    damage.offset === undefined ? damage.file : `${damage.file} at byte ${damage.offset}`
+  return `${place}: ${damage.why}`
+}
+
+/** The operating system's word for the failure, or `undefined` when the error did not come from it. */
+export function systemCode(error: unknown): string | undefined {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
+  return undefined
+}
+
+/** Whether the failure says that there is no room, which is the one failure that may pass by itself. */
+export function saysNoSpace(error: unknown): boolean {
+  const code = systemCode(error)
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}

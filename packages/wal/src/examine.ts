@@ -1,0 +1,531 @@
+import { join } from 'node:path'
+import { bytesEqual } from './bytes.js'
+import { verifyCheckpoint } from './checkpoint.js'
+import type { AcceptedLoss, Damage } from './damage.js'
+import type { Disk } from './disk.js'
+import { systemCode, WalError } from './errors.js'
+import {
+  beginning,
+  type DecodedFileHeader,
+  decodeFileHeader,
+  type GapReason,
+  type SegmentEnd,
+} from './file-header.js'
+import { listIfPresent, readFully, readIfPresent, withFile } from './files.js'
+import { decodeHead, type Head } from './head.js'
+import {
+  checkpointName,
+  isRootName,
+  isSegmentName,
+  type Layout,
+  lsnOfCheckpointName,
+  segmentName,
+  temporarySuffix,
+} from './layout.js'
+import { fileHeaderBytes } from './limits.js'
+import type { Lsn } from './lsn.js'
+import { type Remainder, Scanner } from './scanner.js'
+import { judge } from './verdict.js'
+
+/**
+ * Reads a log's directory and says what it is worth. Changes nothing, and throws only where the
+ * question itself cannot be answered: no log, a newer format, a disk that does not read names.
+ *
+ * What can be trusted is always a run of segments from the start (or from what a good checkpoint
+ * covers) up to one place, the `end`. Behind it lies nothing, or a torn write, or damage.
+ */
+export interface Examination {
+  /** There is no log yet. */
+  readonly fresh: boolean
+  readonly logId: Uint8Array | undefined
+  /** The trusted segments, oldest first. */
+  readonly segments: readonly Segment[]
+  readonly end: SegmentEnd
+  readonly nextBatch: number
+  readonly highestSequence: number
+  readonly highestEpoch: number
+  /** The highest LSN that any header speaks of, trusted or not. */
+  readonly highestLsn: Lsn
+  readonly latestClockMs: number
+  readonly records: number
+  readonly bytes: number
+  readonly gaps: readonly Gap[]
+  /** The newest good checkpoint; what lies before its LSN need not be replayed. */
+  readonly checkpoint: DecodedFileHeader | undefined
+  /** Every checkpoint found good so far, newest first. */
+  readonly goodCheckpoints: readonly Lsn[]
+  readonly badCheckpoints: readonly BadCheckpoint[]
+  /** A write that never returned, behind the end. */
+  readonly torn: { readonly contentEnd: number; readonly why: string } | undefined
+  readonly damage: Damage | undefined
+  /** Segments behind the end, which an accepted loss cuts off. */
+  readonly beyond: readonly string[]
+  /** Segments that an accepted loss has cut off already. */
+  readonly superseded: readonly string[]
+  /** Segments whose making was interrupted before they took a record. */
+  readonly unfinished: readonly string[]
+  /** Segments that a checkpoint covers and whose removal was interrupted. */
+  readonly covered: readonly string[]
+  /** Temporary files, by their path. */
+  readonly leftovers: readonly string[]
+}
+
+export interface Segment {
+  readonly name: string
+  readonly header: DecodedFileHeader
+  readonly end: SegmentEnd
+}
+
+/** LSNs that were never issued, because the log was continued beyond them on purpose. */
+export interface Gap {
+  readonly firstLsn: Lsn
+  readonly lastLsn: Lsn
+  readonly reason: Exclude<GapReason, 'none'>
+}
+
+export interface BadCheckpoint {
+  readonly lsn: Lsn
+  readonly why: string
+}
+
+/**
+ * `names` reads names and headers only, `recovery` leaves out what a checkpoint covers, `everything`
+ * reads every byte there is.
+ */
+export type Depth = 'names' | 'recovery' | 'everything'
+
+interface Found {
+  readonly name: string
+  readonly header: DecodedFileHeader
+  readonly fileBytes: number
+}
+
+interface Unreadable {
+  readonly name: string
+  readonly why: string
+}
+
+/** What is wrong behind the trusted run, found by its names and headers alone. */
+type Beyond = Pick<Damage, 'file' | 'why' | 'lastMissingLsn'>
+
+export async function examine(disk: Disk, layout: Layout, depth: Depth): Promise<Examination> {
+  return new Examiner(disk, layout, depth).run()
+}
+
+class Examiner {
+  readonly #disk: Disk
+  readonly #layout: Layout
+  readonly #depth: Depth
+
+  readonly #segments: Segment[] = []
+  readonly #gaps: Gap[] = []
+  readonly #leftovers: string[] = []
+  readonly #goodCheckpoints: DecodedFileHeader[] = []
+  readonly #badCheckpoints: BadCheckpoint[] = []
+  readonly #unreadable: Unreadable[] = []
+  #end: SegmentEnd = beginning
+  #nextBatch = 1
+  #latestClockMs = 0
+  #records = 0
+  #bytes = 0
+  #torn: Examination['torn']
+  #damage: Damage | undefined
+
+  constructor(disk: Disk, layout: Layout, depth: Depth) {
+    this.#disk = disk
+    this.#layout = layout
+    this.#depth = depth
+  }
+
+  async run(): Promise<Examination> {
+    await this.#listRoot()
+    const head = await this.#readHead()
+    const all = await this.#readHeaders()
+    const logId =
+      typeof head === 'string' ? all[0]?.header.logId : (head?.logId ?? all[0]?.header.logId)
+    const found = all.filter((segment) => this.#belongsTo(logId, segment))
+    await this.#readCheckpoints(found)
+    const headSequence = typeof head === 'string' ? Number.MAX_SAFE_INTEGER : (head?.sequence ?? 0)
+    const unfinished: Found[] = []
+    for (const segment of found) {
+      if (segment.header.sequence > headSequence && (await this.#isEmpty(segment))) {
+        unfinished.push(segment)
+      }
+    }
+    const present = found.filter((segment) => !unfinished.includes(segment))
+    const run = this.#trustedRun(present)
+    await this.#scanRun(run, this.#lookBeyond(run, present, head))
+
+    const trusted = new Set(this.#segments.map((segment) => segment.name))
+    const rest = present.filter((segment) => !trusted.has(segment.name))
+    const coveredUpTo = this.#segments[0]?.header.sequence ?? 0
+    const superseded = rest.filter((segment) => this.#isSuperseded(segment))
+    const covered = rest.filter(
+      (segment) => !superseded.includes(segment) && segment.header.sequence < coveredUpTo,
+    )
+    const beyond = rest.filter((it) => !superseded.includes(it) && !covered.includes(it))
+    const everyHeader = found.map((segment) => segment.header)
+    return {
+      fresh: head === undefined && present.length === 0 && this.#damage === undefined,
+      logId: logId ?? this.#goodCheckpoints[0]?.logId,
+      segments: this.#segments,
+      end: this.#end,
+      nextBatch: this.#nextBatch,
+      highestSequence: Math.max(
+        0,
+        typeof head === 'object' ? head.sequence : 0,
+        ...present.map((segment) => segment.header.sequence),
+      ),
+      highestEpoch: Math.max(
+        0,
+        typeof head === 'object' ? head.epoch : 0,
+        ...everyHeader.map((header) => header.epoch),
+      ),
+      highestLsn: Math.max(
+        this.#end.lastLsn,
+        this.#damage?.lastMissingLsn ?? 0,
+        ...everyHeader.map((header) => Math.max(header.previous.lastLsn, header.firstLsn - 1)),
+        ...this.#goodCheckpoints.map((header) => header.previous.lastLsn),
+      ),
+      latestClockMs: this.#latestClockMs,
+      records: this.#records,
+      bytes: this.#bytes,
+      gaps: this.#gaps,
+      checkpoint: this.#goodCheckpoints[0],
+      goodCheckpoints: this.#goodCheckpoints.map((header) => header.previous.lastLsn),
+      badCheckpoints: this.#badCheckpoints,
+      torn: this.#torn,
+      damage: this.#damage,
+      beyond: [...names(beyond), ...this.#unreadable.map((it) => it.name)],
+      superseded: names(superseded),
+      unfinished: names(unfinished),
+      covered: names(covered),
+      leftovers: this.#leftovers,
+    }
+  }
+
+  async #listRoot(): Promise<void> {
+    for (const name of await listRoot(this.#disk, this.#layout)) {
+      if (name.endsWith(temporarySuffix) && isRootName(name)) {
+        this.#leftovers.push(join(this.#layout.root, name))
+      }
+    }
+  }
+
+  /** The head; in words why it is none; or `undefined` when there is no such file. */
+  async #readHead(): Promise<Head | string | undefined> {
+    const bytes = await readIfPresent(this.#disk, this.#layout.head)
+    return bytes === undefined ? undefined : decodeHead(bytes)
+  }
+
+  async #readHeaders(): Promise<Found[]> {
+    const found: Found[] = []
+    for (const name of (await listIfPresent(this.#disk, this.#layout.segments)).sort()) {
+      if (name.endsWith(temporarySuffix)) this.#leftovers.push(this.#layout.segment(name))
+      if (!isSegmentName(name)) continue
+      await withFile(this.#disk, this.#layout.segment(name), 'read', async (file) => {
+        const fileBytes = await file.size()
+        const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
+        const header = decodeFileHeader(sector, 'segment', name)
+        if (typeof header === 'string') this.#unreadable.push({ name, why: header })
+        else if (segmentName(header.firstLsn, header.epoch) !== name) {
+          const expected = segmentName(header.firstLsn, header.epoch)
+          this.#unreadable.push({ name, why: `by its header its name should be ${expected}` })
+        } else found.push({ name, header, fileBytes })
+      })
+    }
+    return found.sort(
+      (a, b) => a.header.sequence - b.header.sequence || a.header.epoch - b.header.epoch,
+    )
+  }
+
+  #belongsTo(logId: Uint8Array | undefined, { name, header }: Found): boolean {
+    if (logId === undefined || bytesEqual(header.logId, logId)) return true
+    this.#unreadable.push({ name, why: 'it belongs to another log' })
+    return false
+  }
+
+  /** Newest first, until one is good: the others are only needed to know what may be deleted. */
+  async #readCheckpoints(found: readonly Found[]): Promise<void> {
+    const entries = await listIfPresent(this.#disk, this.#layout.checkpoints)
+    for (const name of entries) {
+      if (name.endsWith(temporarySuffix)) {
+        this.#leftovers.push(join(this.#layout.checkpoints, name))
+      }
+    }
+    const lsns = entries.map(lsnOfCheckpointName).filter((lsn) => lsn !== undefined)
+    for (const lsn of lsns.sort((a, b) => b - a)) {
+      try {
+        const path = this.#layout.checkpoint(lsn)
+        const checkpoint = await verifyCheckpoint(this.#disk, path, lsn)
+        refuseForeignCheckpoint(checkpoint, found)
+        this.#goodCheckpoints.push(checkpoint)
+        if (this.#depth !== 'everything') return
+      } catch (error) {
+        if (!(error instanceof WalError) || error.code !== 'WAL_BAD_CHECKPOINT') throw error
+        this.#badCheckpoints.push({ lsn, why: error.message })
+      }
+    }
+  }
+
+  async #isEmpty(segment: Found): Promise<boolean> {
+    return withFile(this.#disk, this.#layout.segment(segment.name), 'read', async (file) => {
+      const scanner = new Scanner(file, segment.fileBytes, segment.header)
+      if ((await scanner.next()) !== undefined) return false
+      const { nonZero, readError } = await scanner.remainder()
+      return !nonZero && readError === undefined
+    })
+  }
+
+  /** The segments that follow one another from the newest start that nothing is missing before. */
+  #trustedRun(present: readonly Found[]): Found[] {
+    const sequences = new Set(present.map((segment) => segment.header.sequence))
+    const covered = this.#goodCheckpoints[0]?.previous.lastLsn ?? -1
+    const isStart = ({ header: { previous } }: Found) =>
+      previous.sequence === 0 || (!sequences.has(previous.sequence) && previous.lastLsn <= covered)
+    let next = present.findLast(isStart)
+    const run: Found[] = []
+    while (next !== undefined) {
+      run.push(next)
+      const { sequence } = next.header
+      const followers = present.filter((it) => it.header.previous.sequence === sequence)
+      // Behind an accepted loss the log goes on elsewhere; what followed before is cut off.
+      next = followers.findLast((it) => it.header.gap === 'accepted-loss') ?? followers.at(-1)
+    }
+    return run
+  }
+
+  /** Reads the run up to the first thing wrong with it, which may be what lies beyond it. */
+  async #scanRun(run: readonly Found[], beyond: Beyond | undefined): Promise<void> {
+    const checkpoint = this.#goodCheckpoints[0]
+    const first = run[0]
+    if (first !== undefined) this.#startAt(first.header.previous, first.header.firstBatch)
+    else if (checkpoint !== undefined) this.#startAt(checkpoint.previous, 1)
+    for (const [index, segment] of run.entries()) {
+      const { header, name } = segment
+      if (segment.fileBytes !== header.segmentBytes) {
+        const why = `it has ${segment.fileBytes} bytes where its header says ${header.segmentBytes}`
+        this.#report({ kind: 'corrupt', file: name, why })
+        return
+      }
+      this.#noteGap(header)
+      this.#latestClockMs = Math.max(this.#latestClockMs, header.clockMs)
+      const next = run[index + 1]?.header
+      if (next !== undefined && this.#isSkipped(next)) this.#startAt(next.previous, next.firstBatch)
+      else if (this.#depth === 'names')
+        this.#startAt({ ...this.#end, sequence: header.sequence }, header.firstBatch)
+      else await this.#scanSegment(segment, next ?? beyond)
+      this.#segments.push({ name, header, end: this.#end })
+      if (this.#damage !== undefined) return
+    }
+    if (beyond !== undefined) this.#report({ kind: 'corrupt', ...beyond })
+  }
+
+  /** Whether what lies before this segment need not be read. */
+  #isSkipped(next: DecodedFileHeader): boolean {
+    if (this.#depth !== 'recovery') return this.#depth === 'names'
+    return next.previous.lastLsn <= (this.#goodCheckpoints[0]?.previous.lastLsn ?? 0)
+  }
+
+  #startAt(end: SegmentEnd, nextBatch: number): void {
+    this.#end = end
+    this.#nextBatch = nextBatch
+  }
+
+  #noteGap(header: DecodedFileHeader): void {
+    if (header.gap === 'none') return
+    const firstLsn = header.previous.lastLsn + 1
+    this.#gaps.push({ firstLsn, lastLsn: header.firstLsn - 1, reason: header.gap })
+  }
+
+  async #scanSegment(segment: Found, next: DecodedFileHeader | Beyond | undefined): Promise<void> {
+    await withFile(this.#disk, this.#layout.segment(segment.name), 'read', async (file) => {
+      const scanner = new Scanner(file, segment.fileBytes, segment.header)
+      for (;;) {
+        const batch = await scanner.next()
+        if (batch === undefined) break
+        this.#records += batch.header.count
+        this.#latestClockMs = Math.max(this.#latestClockMs, batch.header.clockMs)
+      }
+      this.#startAt(scanner.end, scanner.nextBatch)
+      this.#bytes += scanner.end.offset
+      if (next === undefined) this.#judgeEnd(segment.name, scanner, await scanner.remainder())
+      else if ('previous' in next) this.#compareEnd(segment.name, scanner, next)
+    })
+  }
+
+  /** The next segment pins where this one ends; a valid part that ends elsewhere is damage. */
+  #compareEnd(file: string, scanner: Scanner, next: DecodedFileHeader): void {
+    const { previous } = next
+    const end = scanner.end
+    const place = { kind: 'corrupt', file, offset: scanner.offset } as const
+    if (end.offset === previous.offset && end.chain === previous.chain) return
+    if (end.offset < previous.offset) {
+      this.#report({
+        ...place,
+        lastMissingLsn: Math.max(previous.lastLsn, end.lastLsn),
+        why:
+          `${scanner.finding?.kind ?? 'nothing'} found where acknowledged data should be: ` +
+          `segment ${next.sequence} says that this one goes on to byte ${previous.offset} and LSN ${previous.lastLsn}`,
+      })
+      return
+    }
+    this.#report({
+      ...place,
+      why:
+        `two histories: this segment goes on to byte ${end.offset} and LSN ${end.lastLsn}, ` +
+        `but segment ${next.sequence} of epoch ${next.epoch} says that it ends at byte ${previous.offset} ` +
+        `and LSN ${previous.lastLsn}. Two writers must have been at work at once`,
+    })
+    // What can be trusted is the history that the newer epoch continued.
+    this.#startAt(previous, next.firstBatch)
+  }
+
+  #judgeEnd(file: string, scanner: Scanner, behind: Remainder): void {
+    const { finding } = scanner
+    if (finding === undefined) throw new Error('a scan ended without a finding')
+    const verdict = judge(finding, behind, scanner.nextBatch)
+    if (verdict.kind === 'torn') {
+      this.#torn = { contentEnd: behind.contentEnd, why: verdict.why }
+    } else if (verdict.kind !== 'clean') {
+      const later = behind.later?.header
+      this.#report({
+        kind: verdict.kind,
+        file,
+        offset: scanner.offset,
+        why: verdict.why,
+        ...(later === undefined ? {} : { lastMissingLsn: later.firstLsn - 1 }),
+      })
+    }
+  }
+
+  /** Whether everything that should follow the trusted run is there, and nothing else. */
+  #lookBeyond(
+    run: readonly Found[],
+    present: readonly Found[],
+    head: Head | string | undefined,
+  ): Beyond | undefined {
+    const last = run.at(-1)
+    const lastSequence = last?.header.sequence ?? 0
+    const stranded = present.find((it) => !run.includes(it) && it.header.sequence > lastSequence)
+    if (stranded !== undefined) {
+      const missing = stranded.header.previous.sequence
+      return {
+        file: stranded.name,
+        why: `segment ${missing}, which it continues, is missing or unreadable`,
+        lastMissingLsn: stranded.header.firstLsn - 1,
+      }
+    }
+    const unreadable = this.#unreadable[0]
+    if (unreadable !== undefined) return { file: unreadable.name, why: unreadable.why }
+    const twin = present.find(
+      (it) =>
+        !run.includes(it) &&
+        it.header.sequence >= (run[0]?.header.sequence ?? 0) &&
+        !run.some(({ header }) => supersedes(header, it.header)),
+    )
+    if (twin !== undefined) {
+      return {
+        file: twin.name,
+        why:
+          `two histories: epoch ${twin.header.epoch} wrote it beside the segment that the log goes on with. ` +
+          'Two writers must have been at work at once',
+      }
+    }
+    const checkpoint = this.#goodCheckpoints[0]?.previous
+    const reaches = last === undefined ? 0 : lastSequence
+    if (checkpoint !== undefined && last !== undefined && checkpoint.sequence > reaches) {
+      return {
+        file: checkpointName(checkpoint.lastLsn),
+        why: `it was made from segment ${checkpoint.sequence}, which is missing`,
+        lastMissingLsn: checkpoint.lastLsn,
+      }
+    }
+    return this.#compareHead(head, lastSequence, present.length > 0)
+  }
+
+  #compareHead(
+    head: Head | string | undefined,
+    lastSequence: number,
+    hasSegments: boolean,
+  ): Beyond | undefined {
+    const file = 'HEAD'
+    const doubt = 'so nothing tells whether newer segments are missing'
+    if (typeof head === 'string') return { file, why: `${head}, ${doubt}` }
+    if (head === undefined) {
+      const isLog = hasSegments || this.#goodCheckpoints.length > 0
+      return isLog ? { file, why: `it is missing, ${doubt}` } : undefined
+    }
+    if (lastSequence < head.sequence) {
+      return { file, why: `it names segment ${head.sequence}, which is missing` }
+    }
+    if (lastSequence > head.sequence) {
+      return {
+        file,
+        why:
+          `it names segment ${head.sequence}, but segment ${lastSequence} holds records: ` +
+          'HEAD is an older copy, or two writers were at work at once',
+      }
+    }
+    return undefined
+  }
+
+  #isSuperseded(segment: Found): boolean {
+    return this.#segments.some(({ header }) => supersedes(header, segment.header))
+  }
+
+  /** Keeps the first damage: the later ones follow from it, or have to wait for it. */
+  #report(damage: Omit<Damage, 'firstMissingLsn' | 'acceptable'>): void {
+    if (this.#damage !== undefined) return
+    const acceptable: AcceptedLoss = { segment: this.#end.sequence, offset: this.#end.offset }
+    this.#damage = { firstMissingLsn: this.#end.lastLsn + 1, ...damage, acceptable }
+  }
+}
+
+/** Whether an accepted loss cut the segment off. */
+function supersedes(header: DecodedFileHeader, other: DecodedFileHeader): boolean {
+  return (
+    header.gap === 'accepted-loss' &&
+    header.previous.sequence < other.sequence &&
+    other.sequence < header.sequence
+  )
+}
+
+/** The names in the log's directory, none when it does not exist; refuses one that is something else. */
+export async function listRoot(disk: Disk, layout: Layout): Promise<string[]> {
+  let entries: string[]
+  try {
+    entries = await listIfPresent(disk, layout.root)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOTDIR') throw error
+    throw new WalError(
+      'WAL_NOT_A_LOG',
+      `${layout.root} is no directory. Name one that holds a log.`,
+    )
+  }
+  const foreign = entries.filter((name) => !isRootName(name)).sort()[0]
+  const isLog = entries.some((name) => name === 'HEAD' || name === 'wal')
+  if (foreign === undefined || isLog) return entries
+  throw new WalError(
+    'WAL_NOT_A_LOG',
+    `${layout.root} is not a log: it has no HEAD but holds "${foreign}". ` +
+      'Name a directory that is empty, or does not exist yet, or holds a log.',
+  )
+}
+
+function refuseForeignCheckpoint(
+  { logId, previous: at }: DecodedFileHeader,
+  segments: readonly Found[],
+): void {
+  const name = checkpointName(at.lastLsn)
+  for (const { header } of segments) {
+    const continues = header.previous.sequence === at.sequence && header.gap !== 'accepted-loss'
+    if (!bytesEqual(logId, header.logId) || (continues && header.previous.chain !== at.chain)) {
+      throw new WalError('WAL_BAD_CHECKPOINT', `${name} cannot be used: it is of another history`)
+    }
+  }
+}
+
+function names(segments: readonly Found[]): string[] {
+  return segments.map((segment) => segment.name)
+}

@@ -1,0 +1,20 @@
+export type { Clock, Timer } from './clock.js'
+export type { AcceptedLoss, Damage } from './damage.js'
+export type { Disk, DiskFile, LockAttempt, OpenMode } from './disk.js'
+export { WalDamageError, WalError, type WalErrorCode } from './errors.js'
+export type { BadCheckpoint, Gap } from './examine.js'
+export { type Log, openLog, type Recovery, type TruncateOptions, type Truncation } from './log.js'
+export {
+  type FollowOptions,
+  type LogReader,
+  openReadOnly,
+  type ReadOnlyOptions,
+} from './log-reader.js'
+export type { Lsn } from './lsn.js'
+export { nodeDisk } from './node-disk.js'
+export type { Commit, LogObserver } from './observer.js'
+export type { LogOptions, SyncMode } from './options.js'
+export type { Run } from './runs.js'
+export { systemClock } from './system-clock.js'
+export { type Verification, verifyLog } from './verify.js'
+export type { Claim, Urgency } from './writer.js'

@@ -1,0 +1,88 @@
+import { join } from 'node:path'
+import type { Lsn } from './lsn.js'
+
+/**
+ * What lies where in a log's directory.
+ *
+ *     HEAD                                   names the newest segment
+ *     HEAD-00000001.tmp                      room for the next one
+ *     LOCK                                   held by the one process that may write
+ *     wal/0000000000000001-00000001.wal      a segment: its first LSN and its writer's epoch
+ *     wal/spare-00000001                     zeros, ready to become that epoch's next segment
+ *     checkpoint/0000000000004711.ckpt       the caller's state after that LSN
+ *     quarantine/                            every byte ever cut off
+ *
+ * Any other `*.tmp` is being made; what a crash leaves of it is removed at the next open.
+ */
+export class Layout {
+  readonly root: string
+  readonly head: string
+  readonly lock: string
+  readonly segments: string
+  readonly checkpoints: string
+  readonly quarantine: string
+
+  constructor(root: string) {
+    this.root = root
+    this.head = join(root, 'HEAD')
+    this.lock = join(root, 'LOCK')
+    this.segments = join(root, 'wal')
+    this.checkpoints = join(root, 'checkpoint')
+    this.quarantine = join(root, 'quarantine')
+  }
+
+  segment(name: string): string {
+    return join(this.segments, name)
+  }
+
+  spare(epoch: number): string {
+    return join(this.segments, spareName(epoch))
+  }
+
+  /** Where the next `HEAD` of this epoch is made. */
+  nextHead(epoch: number): string {
+    return `${this.head}-${digits(epoch, 8)}${temporarySuffix}`
+  }
+
+  checkpoint(lsn: Lsn): string {
+    return join(this.checkpoints, checkpointName(lsn))
+  }
+}
+
+export const temporarySuffix = '.tmp'
+
+/** Whether a log's directory may hold this name. */
+export function isRootName(name: string): boolean {
+  return /^(HEAD(-\d+\.tmp)?|LOCK|wal|checkpoint|quarantine)$/.test(name)
+}
+
+export function segmentName(firstLsn: Lsn, epoch: number): string {
+  return `${digits(firstLsn, 16)}-${digits(epoch, 8)}.wal`
+}
+
+/** Each epoch has a spare of its own name, so that a writer that was superseded cannot take it. */
+export function spareName(epoch: number): string {
+  return `spare-${digits(epoch, 8)}`
+}
+
+export function isSpareName(name: string): boolean {
+  return /^spare-\d{8,}$/.test(name)
+}
+
+export function isSegmentName(name: string): boolean {
+  return /^\d{16}-\d{8,}\.wal$/.test(name)
+}
+
+export function checkpointName(lsn: Lsn): string {
+  return `${digits(lsn, 16)}.ckpt`
+}
+
+/** The LSN a checkpoint's name speaks of, or `undefined` when it is no checkpoint's name. */
+export function lsnOfCheckpointName(name: string): Lsn | undefined {
+  const match = /^(\d{16})\.ckpt$/.exec(name)
+  return match === null ? undefined : Number(match[1])
+}
+
+function digits(value: number, count: number): string {
+  return String(value).padStart(count, '0')
+}

@@ -1,0 +1,40 @@
+/** The unit a disk writes whole or not at all, as far as the log relies on it. */
+export const sectorBytes = 512
+
+/** The header of a segment or checkpoint fills the file's first sector. */
+export const fileHeaderBytes = sectorBytes
+
+export const batchHeaderBytes = 64
+
+/** Headers start at multiples of this. */
+export const batchAlignment = 8
+
+/** Each record is preceded by its length (24 bits) and its type (8 bits). */
+export const recordHeaderBytes = 4
+
+/** What 24 bits can say. */
+export const recordBytesCeiling = 2 ** 24 - 1
+
+/** The most that a batch adds to a segment beside its body: its header, alignment, and padding. */
+export const batchOverheadBytes = 2 * batchHeaderBytes + batchAlignment
+
+/** An epoch's first segment is this small, so that a restart costs little disk; later ones double. */
+export const firstSegmentBytes = 1024 * 1024
+
+/** Zeros are written in pieces of this size, each synced: larger ones would hold up commits. */
+export const fillPieceBytes = 256 * 1024
+
+/** A filling batch of this size is written at once, while the event loop fills the next one. */
+export const eagerBatchBytes = 64 * 1024
+
+/** After this long without an append, the last data batch gets its proof; see `BatchHeader`. */
+export const syncMarkDelayMs = 100
+
+/** How often the log looks whether a full disk has room again. */
+export const noSpaceRetryMs = 1000
+
+/** How much of a file is read at once. */
+export const readWindowBytes = 1024 * 1024
+
+/** How often a reader that follows a writer looks for more. */
+export const followPollMs = 20

@@ -1,0 +1,302 @@
+import { readCheckpoint, verifyCheckpoint, writeCheckpoint } from './checkpoint.js'
+import type { LockAttempt } from './disk.js'
+import { systemCode, WalError } from './errors.js'
+import { type BadCheckpoint, type Gap, listRoot } from './examine.js'
+import { listIfPresent } from './files.js'
+import { Layout, lsnOfCheckpointName } from './layout.js'
+import type { Lsn } from './lsn.js'
+import { type Opening, prepareLog, saysNotWritable } from './opening.js'
+import { type LogOptions, type LogSettings, type SyncMode, settle } from './options.js'
+import { type Run, readRuns } from './runs.js'
+import type { SealedSegment } from './segment-file.js'
+import { SpareKeeper } from './spare.js'
+import { type Claim, type Urgency, Writer } from './writer.js'
+
+/** What opening the log found. */
+export interface Recovery {
+  /** How many times the log has been opened, this time included. */
+  readonly epoch: number
+  /** Records read and found good, and the bytes of the segments they are in. */
+  readonly records: number
+  readonly bytes: number
+  readonly durationMs: number
+  /** Why a write at the end was cut off that never returned, if one was. */
+  readonly tornTail: string | undefined
+  /** Bytes cut off and kept in `quarantine/`. */
+  readonly quarantinedBytes: number
+  /** Checkpoints that could not be used; an older one, or the whole log, took their place. */
+  readonly badCheckpoints: readonly BadCheckpoint[]
+  /** The latest time of any earlier writer's clock. */
+  readonly latestClockMs: number
+}
+
+export interface Truncation {
+  readonly segments: number
+  readonly bytes: number
+  readonly checkpoints: number
+}
+
+/** Everything before these LSNs' records is gone, or may go. */
+export interface TruncateOptions {
+  /** Keeps the records from here on, however far behind the checkpoints they are. */
+  readonly keepFromLsn?: Lsn
+}
+
+/** Opens the log in the directory, or begins one where there is none. */
+export async function openLog(directory: string, options: LogOptions = {}): Promise<Log> {
+  const settings = settle(options)
+  const layout = new Layout(directory)
+  const { disk, clock } = settings
+  const startedMs = clock.monotonicMs()
+  let lock: Extract<LockAttempt, { granted: true }> | undefined
+  try {
+    await listRoot(disk, layout)
+    await disk.createDirectory(layout.root)
+    const attempt = await disk.lock(layout.lock, `process ${process.pid}`)
+    if (!attempt.granted) {
+      throw new WalError(
+        'WAL_LOCKED',
+        `${directory} is in use by ${attempt.holder || 'another process'}. Stop that one first, or name another directory.`,
+      )
+    }
+    lock = attempt
+    const opening = await prepareLog(layout, settings)
+    return new Log(layout, settings, lock, opening, clock.monotonicMs() - startedMs)
+  } catch (error) {
+    await lock?.release()
+    if (!saysNotWritable(error)) throw error
+    throw new WalError(
+      'WAL_READ_ONLY',
+      `${directory} cannot be written (${systemCode(error)}). Open it with openReadOnly, or as a user who may write it.`,
+      { cause: error },
+    )
+  }
+}
+
+/** An open log. Only one process at a time has it, and only one `Log` in that process. */
+export class Log {
+  readonly recovery: Recovery
+  /** LSNs that were never issued, because the log went on beyond them. */
+  readonly gaps: readonly Gap[]
+  readonly sync: SyncMode
+
+  readonly #layout: Layout
+  readonly #settings: LogSettings
+  readonly #lock: Extract<LockAttempt, { granted: true }>
+  readonly #writer: Writer
+  readonly #logId: Uint8Array
+  /** Oldest first; the newest segment, which takes the records, is the writer's. */
+  readonly #sealed: SealedSegment[]
+  #checkpointLsn: Lsn
+  #closing: Promise<void> | undefined
+
+  /** For `openLog`. */
+  constructor(
+    layout: Layout,
+    settings: LogSettings,
+    lock: Extract<LockAttempt, { granted: true }>,
+    opening: Opening,
+    durationMs: number,
+  ) {
+    const { examination, segment, spareBytes } = opening
+    const { header } = segment
+    this.#layout = layout
+    this.#settings = settings
+    this.#lock = lock
+    this.#logId = header.logId
+    this.#sealed = [...examination.segments]
+    this.#checkpointLsn = examination.checkpoint?.previous.lastLsn ?? 0
+    this.sync = settings.sync
+    const gap: Gap[] =
+      header.gap === 'none'
+        ? []
+        : [
+            {
+              firstLsn: header.previous.lastLsn + 1,
+              lastLsn: header.firstLsn - 1,
+              reason: header.gap,
+            },
+          ]
+    this.gaps = [...examination.gaps, ...gap]
+    this.recovery = {
+      epoch: header.epoch,
+      records: examination.records,
+      bytes: examination.bytes,
+      durationMs,
+      tornTail: examination.torn?.why,
+      quarantinedBytes: opening.quarantinedBytes,
+      badCheckpoints: examination.badCheckpoints,
+      latestClockMs: examination.latestClockMs,
+    }
+    const spares = new SpareKeeper({
+      disk: settings.disk,
+      clock: settings.clock,
+      layout,
+      epoch: header.epoch,
+      observer: settings.observer,
+      onFailure: (error) => this.#writer.fail(error),
+    })
+    if (spareBytes !== undefined) spares.adopt(spareBytes)
+    this.#writer = new Writer({
+      settings,
+      layout,
+      spares,
+      segment,
+      onSealed: (sealed) => this.#sealed.push(sealed),
+    })
+  }
+
+  /** The LSN that the next record gets. */
+  get nextLsn(): Lsn {
+    return this.#writer.nextLsn
+  }
+
+  /** Every record up to this one is durable. */
+  get durableLsn(): Lsn {
+    return this.#writer.durableLsn
+  }
+
+  /** The first record that can still be read. */
+  get firstLsn(): Lsn {
+    return (this.#sealed[0] ?? this.#writer.segment).header.firstLsn
+  }
+
+  /** The last record in segments that are never written again. Checkpoints are made up to here. */
+  get sealedLsn(): Lsn {
+    return this.#sealed.at(-1)?.end.lastLsn ?? 0
+  }
+
+  /** The state of the newest checkpoint is the state after this record; 0 when there is none. */
+  get checkpointLsn(): Lsn {
+    return this.#checkpointLsn
+  }
+
+  /**
+   * Appends one or many records, all of them or none. The promise settles when they are durable,
+   * with the LSN of the last durable record. `firstLsn` has to be `nextLsn`: the caller may have
+   * written it into the records, so a disagreement is refused before anything is written.
+   */
+  append(firstLsn: Lsn, records: Uint8Array | readonly Uint8Array[], claim?: Claim): Promise<Lsn> {
+    return this.#writer.append(firstLsn, records, claim)
+  }
+
+  /**
+   * Sets room aside for records that are still to be made, so that a full disk is met before they
+   * have an LSN. Fails with `WAL_NO_SPACE`, the less urgent first.
+   */
+  claim(bytes: number, urgency: Urgency): Claim {
+    return this.#writer.claim(bytes, urgency)
+  }
+
+  /** Seals the current segment, unless it is empty, so that a checkpoint can cover it. */
+  roll(): Promise<void> {
+    return this.#writer.roll()
+  }
+
+  /** The durable records from an LSN on; without one, those that the newest checkpoint does not cover. */
+  async *replay(options: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<Run> {
+    const fromLsn = options.fromLsn ?? Math.max(this.#checkpointLsn + 1, this.firstLsn)
+    if (fromLsn < this.firstLsn) throw forgotten(fromLsn, this.firstLsn)
+    const current = this.#writer.segment
+    const segments = [...this.#sealed, current].map(({ name, end }) => ({
+      name,
+      lastLsn: end.lastLsn,
+    }))
+    yield* readRuns(this.#settings.disk, this.#layout, segments, fromLsn)
+  }
+
+  /** The chunks of the newest checkpoint, views that the next step ends. */
+  async *readCheckpoint(): AsyncGenerator<Uint8Array> {
+    if (this.#checkpointLsn === 0) return
+    const path = this.#layout.checkpoint(this.#checkpointLsn)
+    yield* readCheckpoint(this.#settings.disk, path, this.#checkpointLsn)
+  }
+
+  /**
+   * Keeps the caller's state after `lsn`, the last record of a sealed segment. It is read back and
+   * checked before it counts.
+   */
+  async writeCheckpoint(
+    lsn: Lsn,
+    chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  ): Promise<void> {
+    const { disk, clock } = this.#settings
+    const at = this.#sealed.findLast(({ end }) => end.lastLsn === lsn)?.end
+    if (at === undefined) {
+      throw new WalError(
+        'WAL_BAD_CHECKPOINT',
+        `LSN ${lsn} does not end a sealed segment; the newest that does is ${this.sealedLsn}`,
+      )
+    }
+    const { epoch } = this.recovery
+    const facts = { logId: this.#logId, epoch, clockMs: clock.now(), at }
+    await writeCheckpoint(disk, this.#layout, facts, chunks)
+    this.#checkpointLsn = Math.max(this.#checkpointLsn, lsn)
+  }
+
+  /**
+   * Removes what is no longer needed: segments that the older of the two newest good checkpoints
+   * covers, and checkpoints older than that. A checkpoint that cannot be read is never removed, and
+   * nothing is removed because of it.
+   */
+  async truncate({ keepFromLsn }: TruncateOptions = {}): Promise<Truncation> {
+    const { disk } = this.#settings
+    const good = await this.#goodCheckpoints()
+    const [, older] = good
+    if (older === undefined) return { segments: 0, bytes: 0, checkpoints: 0 }
+    const through = Math.min(older, (keepFromLsn ?? Number.POSITIVE_INFINITY) - 1)
+    let segments = 0
+    let bytes = 0
+    for (;;) {
+      const oldest = this.#sealed[0]
+      if (oldest === undefined || oldest.end.lastLsn > through) break
+      // One at a time and oldest first, so that what a crash leaves has no hole.
+      await disk.remove(this.#layout.segment(oldest.name))
+      await disk.syncDirectory(this.#layout.segments)
+      this.#sealed.shift()
+      segments++
+      bytes += oldest.header.segmentBytes
+    }
+    for (const lsn of good.slice(2)) await disk.remove(this.#layout.checkpoint(lsn))
+    await disk.syncDirectory(this.#layout.checkpoints)
+    return { segments, bytes, checkpoints: good.slice(2).length }
+  }
+
+  /** Waits until everything appended is durable, then gives the log back. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#writer.close()
+    } finally {
+      await this.#lock.release()
+    }
+  }
+
+  /** Newest first. */
+  async #goodCheckpoints(): Promise<Lsn[]> {
+    const { disk } = this.#settings
+    const names = await listIfPresent(disk, this.#layout.checkpoints)
+    const lsns = names.map(lsnOfCheckpointName).filter((lsn) => lsn !== undefined)
+    const good: Lsn[] = []
+    for (const lsn of lsns.sort((a, b) => b - a)) {
+      try {
+        await verifyCheckpoint(disk, this.#layout.checkpoint(lsn), lsn)
+        good.push(lsn)
+      } catch (error) {
+        if (!(error instanceof WalError) || error.code !== 'WAL_BAD_CHECKPOINT') throw error
+      }
+    }
+    return good
+  }
+}
+
+export function forgotten(asked: Lsn, first: Lsn): WalError {
+  return new WalError(
+    'WAL_FORGOTTEN',
+    `LSN ${asked} has been removed behind a checkpoint; the first record still there is ${first}`,
+  )
+}

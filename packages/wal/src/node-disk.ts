@@ -1,0 +1,131 @@
+import * as fs from 'node:fs'
+import * as fsp from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { tryLock } from 'fs-native-extensions'
+import type { Disk, DiskFile, LockAttempt, OpenMode } from './disk.js'
+
+const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL } = fs.constants
+
+/**
+ * Linux makes each write through such a descriptor durable before it returns: one system call for
+ * write and sync, and the error belongs to the write. macOS has the flag but does not flush the
+ * drive's cache for it, and Windows does not have it: there a write is followed by a sync.
+ */
+const O_DSYNC = process.platform === 'linux' ? fs.constants.O_DSYNC : undefined
+
+const flagsOf: Record<OpenMode, number> = {
+  read: O_RDONLY,
+  create: O_RDWR | O_CREAT | O_EXCL,
+  write: O_RDWR,
+  durable: O_RDWR | (O_DSYNC ?? 0),
+}
+
+/** The file system of this machine. */
+export const nodeDisk: Disk = {
+  async createDirectory(path: string): Promise<void> {
+    const first = await fsp.mkdir(path, { recursive: true, mode: 0o700 })
+    if (first === undefined) return
+    // Every directory from `path` up to the one that holds the first new name has a new entry.
+    for (let parent = dirname(path); ; parent = dirname(parent)) {
+      await nodeDisk.syncDirectory(parent)
+      if (parent === dirname(first)) return
+    }
+  },
+
+  list: (path: string) => fsp.readdir(path),
+
+  async syncDirectory(path: string): Promise<void> {
+    // Windows cannot open a directory; its file systems keep names in a journal of their own.
+    if (process.platform === 'win32') return
+    const handle = await fsp.open(path, O_RDONLY)
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  },
+
+  open: (path: string, mode: OpenMode) =>
+    new Promise<DiskFile>((resolve, reject) => {
+      fs.open(path, flagsOf[mode], 0o600, (error, fd) => {
+        if (error) reject(error)
+        else resolve(new NodeDiskFile(fd, mode === 'durable' && O_DSYNC === undefined))
+      })
+    }),
+
+  rename: (from: string, to: string) => fsp.rename(from, to),
+
+  remove: (path: string) => fsp.unlink(path),
+
+  async lock(path: string, holder: string): Promise<LockAttempt> {
+    const handle = await fsp.open(path, O_RDWR | O_CREAT, 0o600)
+    try {
+      if (!tryLock(handle.fd)) {
+        const text = (await fsp.readFile(path, 'utf8')).trim()
+        await handle.close()
+        return { granted: false, holder: text }
+      }
+      await handle.truncate()
+      await handle.write(`${holder}\n`, 0)
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+    // The lock ends when its descriptor closes; the file stays, so that no second file of that
+    // name can ever be locked beside it.
+    return { granted: true, release: () => handle.close() }
+  },
+}
+
+/** A descriptor with positioned reads and writes. */
+class NodeDiskFile implements DiskFile {
+  readonly #fd: number
+  readonly #syncsEachWrite: boolean
+
+  constructor(fd: number, syncsEachWrite: boolean) {
+    this.#fd = fd
+    this.#syncsEachWrite = syncsEachWrite
+  }
+
+  size(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      fs.fstat(this.#fd, (error, stats) => (error ? reject(error) : resolve(stats.size)))
+    })
+  }
+
+  read(into: Uint8Array, position: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      fs.read(this.#fd, into, 0, into.length, position, (error, count) =>
+        error ? reject(error) : resolve(count),
+      )
+    })
+  }
+
+  write(bytes: Uint8Array, position: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      fs.write(this.#fd, bytes, 0, bytes.length, position, (error, count) => {
+        if (error) reject(error)
+        else if (!this.#syncsEachWrite) resolve(count)
+        else fs.fsync(this.#fd, (failure) => (failure ? reject(failure) : resolve(count)))
+      })
+    })
+  }
+
+  writeOnLoop(bytes: Uint8Array, position: number): number {
+    const count = fs.writeSync(this.#fd, bytes, 0, bytes.length, position)
+    if (this.#syncsEachWrite) fs.fsyncSync(this.#fd)
+    return count
+  }
+
+  sync(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fs.fsync(this.#fd, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fs.close(this.#fd, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+}

@@ -1,0 +1,247 @@
+import { endOfContent, isZero } from './bytes.js'
+import type { Disk } from './disk.js'
+import { saysNoSpace, systemCode, WalDamageError, WalError } from './errors.js'
+import { type Examination, examine } from './examine.js'
+import { beginning, type FileHeader, type GapReason } from './file-header.js'
+import { listIfPresent, readFully, removeIfPresent, withFile, writeFully } from './files.js'
+import { reserveHead } from './head.js'
+import { isSpareName, type Layout, segmentName, temporarySuffix } from './layout.js'
+import { readWindowBytes } from './limits.js'
+import { lsnMax } from './lsn.js'
+import type { LogSettings } from './options.js'
+import { beginSegment, type SegmentFile } from './segment-file.js'
+import { makeZeroFile } from './spare.js'
+
+/**
+ * How far behind everything seen the log goes on where LSNs may have been issued that nobody can
+ * see any more: four billion records, more than any lost tail can hold.
+ */
+const gapLength = 2 ** 32
+
+/** What opening the log found and did. */
+export interface Opening {
+  readonly examination: Examination
+  readonly segment: SegmentFile
+  /** Bytes that were cut off, and copied to the quarantine before. */
+  readonly quarantinedBytes: number
+  /** The size of a spare left by an earlier epoch, now this one's. */
+  readonly spareBytes: number | undefined
+}
+
+/** Holds the lock already; leaves the directory as a log whose newest segment is this epoch's. */
+export async function prepareLog(layout: Layout, settings: LogSettings): Promise<Opening> {
+  const { disk } = settings
+  const examination = await examine(disk, layout, 'recovery')
+  const { damage, end, segments } = examination
+  refuseDamage(examination, settings)
+
+  let quarantinedBytes = 0
+  const last = segments.at(-1)
+  if (last !== undefined) {
+    const isCut = examination.torn !== undefined || damage !== undefined
+    if (isCut) quarantinedBytes += await quarantineTail(disk, layout, last.name, end.offset)
+    await rewrite(disk, layout, last.name, end.offset)
+  }
+  for (const path of examination.leftovers) await removeIfPresent(disk, path)
+  for (const name of examination.unfinished) await removeIfPresent(disk, layout.segment(name))
+  await disk.createDirectory(layout.segments)
+
+  const header = nextHeader(examination, settings)
+  const spare = await adoptSpare(disk, layout, header.epoch, settings.firstSegmentBytes)
+  const { zeroFile, bytes } = await makeFirst(layout, settings, header, spare)
+  const segment = await beginSegment(
+    disk,
+    layout,
+    zeroFile,
+    { ...header, segmentBytes: bytes },
+    settings.sync === 'always' ? 'durable' : 'write',
+  )
+  // From here on the new segment says what is cut off; moving it away is tidying up.
+  const cutOff = [...examination.superseded, ...(damage === undefined ? [] : examination.beyond)]
+  for (const name of cutOff) await moveToQuarantine(disk, layout, name)
+  for (const name of examination.covered) await removeIfPresent(disk, layout.segment(name))
+  return {
+    examination,
+    segment,
+    quarantinedBytes,
+    spareBytes: spare !== undefined && spare.path !== zeroFile ? spare.bytes : undefined,
+  }
+}
+
+/** Damage is refused, unless the operator has named this very place as lost. */
+function refuseDamage({ damage }: Examination, { acceptLoss }: LogSettings): void {
+  if (damage === undefined) {
+    if (acceptLoss === undefined) return
+    throw new WalError(
+      'WAL_BAD_OPTION',
+      'options.acceptLoss names a loss, but the log is whole. Open it without the option.',
+    )
+  }
+  if (acceptLoss === undefined) throw new WalDamageError(damage)
+  const { acceptable } = damage
+  if (acceptable?.segment === acceptLoss.segment && acceptable.offset === acceptLoss.offset) {
+    return
+  }
+  throw new WalError(
+    'WAL_BAD_OPTION',
+    `options.acceptLoss names segment ${acceptLoss.segment}, byte ${acceptLoss.offset}; the damage ` +
+      `that can be accepted begins at segment ${acceptable?.segment}, byte ${acceptable?.offset}`,
+    { cause: new WalDamageError(damage) },
+  )
+}
+
+function nextHeader(examination: Examination, settings: LogSettings): FileHeader {
+  const { end, damage, highestLsn, fresh } = examination
+  const { restored, clock } = settings
+  const isGap = damage !== undefined || (restored !== undefined && !fresh)
+  const beyond = highestLsn + gapLength
+  const asked = typeof restored === 'object' ? restored.nextLsn : beyond
+  if (isGap && (asked <= highestLsn || asked > lsnMax)) {
+    throw new WalError(
+      'WAL_BAD_OPTION',
+      `options.restored.nextLsn is ${asked}; it has to lie behind LSN ${highestLsn}, the last one known here`,
+    )
+  }
+  const gap: GapReason = damage !== undefined ? 'accepted-loss' : isGap ? 'restored' : 'none'
+  return {
+    kind: 'segment',
+    logId: examination.logId ?? settings.newLogId(),
+    sequence: examination.highestSequence + 1,
+    epoch: examination.highestEpoch + 1,
+    firstLsn: isGap ? asked : end.lastLsn + 1,
+    clockMs: Math.max(clock.now(), examination.latestClockMs),
+    segmentBytes: settings.firstSegmentBytes,
+    firstBatch: examination.nextBatch,
+    previous:
+      examination.segments.length === 0 && examination.checkpoint === undefined ? beginning : end,
+    gap,
+  }
+}
+
+/** The epoch's first segment: newly made, or out of the spare when the disk has no room. */
+async function makeFirst(
+  layout: Layout,
+  { disk, firstSegmentBytes }: LogSettings,
+  header: FileHeader,
+  spare: { path: string; bytes: number } | undefined,
+): Promise<{ zeroFile: string; bytes: number }> {
+  const path = layout.segment(segmentName(header.firstLsn, header.epoch)) + temporarySuffix
+  try {
+    await reserveHead(disk, layout, header.epoch)
+    await makeZeroFile(disk, path, firstSegmentBytes)
+    return { zeroFile: path, bytes: firstSegmentBytes }
+  } catch (error) {
+    if (!saysNoSpace(error)) throw error
+    await removeIfPresent(disk, path)
+    if (spare !== undefined) return { zeroFile: spare.path, bytes: spare.bytes }
+    throw new WalError(
+      'WAL_NO_SPACE',
+      `the disk has no room for a segment of ${firstSegmentBytes} bytes. Make room and open the log again.`,
+      { cause: error },
+    )
+  }
+}
+
+/** Takes over a spare that an earlier epoch left behind, if it really holds nothing but zeros. */
+async function adoptSpare(
+  disk: Disk,
+  layout: Layout,
+  epoch: number,
+  bytesMin: number,
+): Promise<{ path: string; bytes: number } | undefined> {
+  const names = (await listIfPresent(disk, layout.segments)).filter(isSpareName)
+  let adopted: { path: string; bytes: number } | undefined
+  for (const name of names) {
+    const path = layout.segment(name)
+    const bytes = adopted === undefined ? await zeroBytes(disk, path) : 0
+    if (bytes < bytesMin) {
+      await disk.remove(path)
+      continue
+    }
+    adopted = { path: layout.spare(epoch), bytes }
+    await disk.rename(path, adopted.path)
+  }
+  return adopted
+}
+
+/** The file's size if it holds nothing but zeros, else 0. */
+async function zeroBytes(disk: Disk, path: string): Promise<number> {
+  return withFile(disk, path, 'read', async (file) => {
+    const size = await file.size()
+    const window = new Uint8Array(readWindowBytes)
+    for (let at = 0; at < size; at += window.length) {
+      const bytes = await readFully(file, window, at)
+      if (bytes.length < Math.min(window.length, size - at) || !isZero(bytes)) return 0
+    }
+    return size
+  })
+}
+
+/**
+ * Writes the valid part again, byte for byte, and syncs it. After a write-back that failed, the
+ * page cache may hold it while the medium does not, and no later sync would write it.
+ */
+async function rewrite(disk: Disk, layout: Layout, name: string, end: number): Promise<void> {
+  await withFile(disk, layout.segment(name), 'write', async (file) => {
+    const window = new Uint8Array(readWindowBytes)
+    for (let at = 0; at < end; at += window.length) {
+      const bytes = await readFully(file, window.subarray(0, Math.min(window.length, end - at)), at)
+      await writeFully(file, bytes, at)
+    }
+    await file.sync()
+  })
+}
+
+/** Copies everything behind the end, and says how much it was. */
+async function quarantineTail(
+  disk: Disk,
+  layout: Layout,
+  name: string,
+  end: number,
+): Promise<number> {
+  const target = await quarantinePath(disk, layout, `${name}.${end}.tail`)
+  return withFile(disk, layout.segment(name), 'read', async (from) => {
+    const size = await from.size()
+    const window = new Uint8Array(readWindowBytes)
+    let contentEnd = end
+    for (let at = end; at < size; at += window.length) {
+      const bytes = await readFully(from, window, at)
+      if (!isZero(bytes)) contentEnd = at + endOfContent(bytes)
+    }
+    if (contentEnd === end) return 0
+    await withFile(disk, target, 'create', async (to) => {
+      for (let at = end; at < contentEnd; at += window.length) {
+        const bytes = await readFully(
+          from,
+          window.subarray(0, Math.min(window.length, contentEnd - at)),
+          at,
+        )
+        await writeFully(to, bytes, at - end)
+      }
+      await to.sync()
+    })
+    await disk.syncDirectory(layout.quarantine)
+    return contentEnd - end
+  })
+}
+
+async function moveToQuarantine(disk: Disk, layout: Layout, name: string): Promise<void> {
+  const target = await quarantinePath(disk, layout, name)
+  await disk.rename(layout.segment(name), target)
+  await disk.syncDirectory(layout.quarantine)
+  await disk.syncDirectory(layout.segments)
+}
+
+/** A path that nothing in the quarantine has yet: what was kept once is never overwritten. */
+async function quarantinePath(disk: Disk, layout: Layout, name: string): Promise<string> {
+  await disk.createDirectory(layout.quarantine)
+  const taken = new Set(await listIfPresent(disk, layout.quarantine))
+  let free = name
+  for (let copy = 2; taken.has(free); copy++) free = `${name}.${copy}`
+  return `${layout.quarantine}/${free}`
+}
+
+/** Failures that mean that this process may not write here. */
+export function saysNotWritable(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(error) ?? '')
+}

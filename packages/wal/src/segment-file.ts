@@ -1,0 +1,71 @@
+import type { Disk, DiskFile, OpenMode } from './disk.js'
+import { WalError } from './errors.js'
+import { encodeFileHeader, type FileHeader, type SegmentEnd } from './file-header.js'
+import { readIfPresent, writeFully } from './files.js'
+import { decodeHead, replaceHead } from './head.js'
+import { type Layout, segmentName, temporarySuffix } from './layout.js'
+
+/** The segment that takes the records. */
+export interface SegmentFile {
+  readonly name: string
+  readonly header: FileHeader
+  readonly headerCrc: number
+  readonly file: DiskFile
+}
+
+/**
+ * Turns a file of zeros into the log's newest segment: its header, its name, and `HEAD`, each
+ * durable before the next. A crash anywhere leaves either the old newest segment, with an empty file
+ * beside it that nothing names, or the new one.
+ */
+export async function beginSegment(
+  disk: Disk,
+  layout: Layout,
+  zeroFile: string,
+  header: FileHeader,
+  mode: OpenMode,
+): Promise<SegmentFile> {
+  const name = segmentName(header.firstLsn, header.epoch)
+  const path = layout.segment(name)
+  const temporary = path + temporarySuffix
+  const { bytes, crc } = encodeFileHeader(header)
+  // Away from its well-known name first, so that another writer cannot take the same file.
+  if (zeroFile !== temporary) await disk.rename(zeroFile, temporary)
+  const file = await disk.open(temporary, mode)
+  try {
+    await writeFully(file, bytes, 0)
+    if (mode !== 'durable') await file.sync()
+    await disk.rename(temporary, path)
+    await disk.syncDirectory(layout.segments)
+    await replaceHead(disk, layout, header)
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  return { name, header, headerCrc: crc, file }
+}
+
+/** Fails with `WAL_FENCED` when another writer has opened the log since. */
+export async function refuseIfSuperseded(
+  disk: Disk,
+  layout: Layout,
+  own: FileHeader,
+): Promise<void> {
+  const bytes = await readIfPresent(disk, layout.head)
+  const head = bytes === undefined ? 'HEAD is missing' : decodeHead(bytes)
+  const isOurs =
+    typeof head === 'object' && head.epoch === own.epoch && head.sequence === own.sequence
+  if (isOurs) return
+  const found = typeof head === 'string' ? head : `HEAD is of epoch ${head.epoch}`
+  throw new WalError(
+    'WAL_FENCED',
+    `another writer has taken over the log: this one is of epoch ${own.epoch}, and ${found}`,
+  )
+}
+
+/** A segment that takes no more records. */
+export interface SealedSegment {
+  readonly name: string
+  readonly header: FileHeader
+  readonly end: SegmentEnd
+}

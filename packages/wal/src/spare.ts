@@ -1,0 +1,173 @@
+import type { Clock, Timer } from './clock.js'
+import type { Disk } from './disk.js'
+import { saysNoSpace, WalError } from './errors.js'
+import { removeIfPresent, withFile, writeFully } from './files.js'
+import { reserveHead } from './head.js'
+import { type Layout, temporarySuffix } from './layout.js'
+import { fillPieceBytes, noSpaceRetryMs } from './limits.js'
+import type { LogObserver } from './observer.js'
+
+const zeros = new Uint8Array(fillPieceBytes)
+
+/**
+ * Makes a file of real zeros: a sparse one would reserve nothing. Piece by piece, each durable
+ * before the next, because one large sync at the end would hold up the commits beside it.
+ */
+export async function makeZeroFile(
+  disk: Disk,
+  path: string,
+  bytes: number,
+  isWanted: () => boolean = () => true,
+): Promise<void> {
+  await removeIfPresent(disk, path)
+  await withFile(disk, path, 'create', async () => {})
+  await withFile(disk, path, 'durable', async (file) => {
+    for (let at = 0; at < bytes && isWanted(); at += zeros.length) {
+      await writeFully(file, zeros.subarray(0, Math.min(zeros.length, bytes - at)), at)
+    }
+    await file.sync()
+  })
+}
+
+export interface Spare {
+  readonly path: string
+  readonly bytes: number
+}
+
+type Mode = 'idle' | 'preparing' | 'ready' | 'starved' | 'closed'
+
+/**
+ * Keeps the next segment ready, and room for the `HEAD` that will name it, so that a full disk shows here and not in the middle of a commit.
+ *
+ *     idle ──prepare──▶ preparing ──▶ ready ──take──▶ idle
+ *                        │     ▲
+ *                no room ▼     │ after a while
+ *                       starved
+ *
+ * `close` ends all of it.
+ */
+export class SpareKeeper {
+  readonly #disk: Disk
+  readonly #clock: Clock
+  readonly #layout: Layout
+  readonly #epoch: number
+  readonly #path: string
+  readonly #observer: LogObserver
+  readonly #onFailure: (error: unknown) => void
+
+  #mode: Mode = 'idle'
+  #isStarved = false
+  #bytes = 0
+  #work: Promise<void> = Promise.resolve()
+  #retry: Timer | undefined
+  #waiting: { resolve: (spare: Spare) => void; reject: (error: unknown) => void } | undefined
+
+  constructor(options: {
+    disk: Disk
+    clock: Clock
+    layout: Layout
+    epoch: number
+    observer: LogObserver
+    /** The disk failed in a way that does not pass by itself. */
+    onFailure: (error: unknown) => void
+  }) {
+    this.#disk = options.disk
+    this.#clock = options.clock
+    this.#layout = options.layout
+    this.#epoch = options.epoch
+    this.#path = options.layout.spare(options.epoch)
+    this.#observer = options.observer
+    this.#onFailure = options.onFailure
+  }
+
+  /** The last finished attempt found no room. */
+  get isStarved(): boolean {
+    return this.#isStarved
+  }
+
+  /** Starts with a spare that is there already. */
+  adopt(bytes: number): void {
+    this.#bytes = bytes
+    this.#setMode('ready')
+  }
+
+  /** Begins to make a spare of this size, unless there is one. */
+  prepare(bytes: number): void {
+    if (this.#mode !== 'idle') return
+    this.#bytes = bytes
+    this.#setMode('preparing')
+    this.#work = this.#make()
+  }
+
+  /** The spare, when it is ready. It is the caller's from then on. */
+  async take(): Promise<Spare> {
+    if (this.#mode === 'closed') throw new WalError('WAL_CLOSED', 'the log is closed')
+    if (this.#mode !== 'ready') {
+      return new Promise((resolve, reject) => {
+        this.#waiting = { resolve, reject }
+      })
+    }
+    this.#setMode('idle')
+    return { path: this.#path, bytes: this.#bytes }
+  }
+
+  /** Returns when nothing is being written any more. A ready spare stays for the next writer. */
+  async close(): Promise<void> {
+    this.#retry?.cancel()
+    this.#setMode('closed')
+    this.#waiting?.reject(
+      new WalError('WAL_NO_SPACE', 'the log was closed while it waited for room on the disk'),
+    )
+    this.#waiting = undefined
+    await this.#work
+  }
+
+  async #make(): Promise<void> {
+    const startedMs = this.#clock.monotonicMs()
+    const temporary = this.#path + temporarySuffix
+    try {
+      await makeZeroFile(this.#disk, temporary, this.#bytes, () => this.#mode === 'preparing')
+      if (this.#mode !== 'preparing') return
+      await reserveHead(this.#disk, this.#layout, this.#epoch)
+      await this.#disk.rename(temporary, this.#path)
+    } catch (error) {
+      if (!saysNoSpace(error)) this.#onFailure(error)
+      else await this.#starve(temporary)
+      return
+    }
+    this.#observer.sparePrepared?.({
+      bytes: this.#bytes,
+      durationMs: this.#clock.monotonicMs() - startedMs,
+    })
+    if (this.#mode !== 'preparing') return
+    this.#setMode('ready')
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    if (waiting !== undefined) this.take().then(waiting.resolve, waiting.reject)
+  }
+
+  async #starve(temporary: string): Promise<void> {
+    try {
+      await removeIfPresent(this.#disk, temporary)
+    } catch (error) {
+      this.#onFailure(error)
+      return
+    }
+    if (this.#mode !== 'preparing') return
+    this.#setMode('starved')
+    this.#retry = this.#clock.setTimer(noSpaceRetryMs, () => {
+      this.#setMode('preparing')
+      this.#work = this.#make()
+    })
+  }
+
+  #setMode(mode: Mode): void {
+    if (this.#mode === 'closed') return
+    this.#mode = mode
+    // While another attempt is on its way, what the last one found still holds.
+    const isStarved = mode === 'preparing' ? this.#isStarved : mode === 'starved'
+    if (isStarved === this.#isStarved) return
+    this.#isStarved = isStarved
+    this.#observer.spaceChanged?.(isStarved)
+  }
+}

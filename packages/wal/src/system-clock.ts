@@ -1,0 +1,15 @@
+import type { Clock, Timer } from './clock.js'
+
+/** The machine's own clock and timers. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  setTimer(delayMs: number, callback: () => void): Timer {
+    const timer = setTimeout(callback, delayMs)
+    timer.unref()
+    return { cancel: () => clearTimeout(timer) }
+  },
+  soon: (callback: () => void) => {
+    setImmediate(callback)
+  },
+}
