@@ -128,12 +128,18 @@ async function makeFirst(
   const path = layout.segment(segmentName(header.firstLsn, header.epoch)) + temporarySuffix
   try {
     await reserveHead(disk, layout, header.epoch)
-    await makeZeroFile(disk, path, firstSegmentBytes)
-    return { zeroFile: path, bytes: firstSegmentBytes }
+    try {
+      await makeZeroFile(disk, path, firstSegmentBytes)
+      return { zeroFile: path, bytes: firstSegmentBytes }
+    } catch (error) {
+      await removeIfPresent(disk, path)
+      if (saysNoSpace(error) && spare !== undefined) {
+        return { zeroFile: spare.path, bytes: spare.bytes }
+      }
+      throw error
+    }
   } catch (error) {
     if (!saysNoSpace(error)) throw error
-    await removeIfPresent(disk, path)
-    if (spare !== undefined) return { zeroFile: spare.path, bytes: spare.bytes }
     throw new WalError(
       'WAL_NO_SPACE',
       `the disk has no room for a segment of ${firstSegmentBytes} bytes. Make room and open the log again.`,

@@ -57,6 +57,8 @@ export class SpareKeeper {
 
   #mode: Mode = 'idle'
   #isStarved = false
+  /** The zeros are there, under their name. */
+  #hasZeros = false
   #bytes = 0
   #work: Promise<void> = Promise.resolve()
   #retry: Timer | undefined
@@ -85,10 +87,10 @@ export class SpareKeeper {
     return this.#isStarved
   }
 
-  /** Starts with a spare that is there already. */
+  /** Starts with a spare that is there already, under this epoch's name. */
   adopt(bytes: number): void {
-    this.#bytes = bytes
-    this.#setMode('ready')
+    this.#hasZeros = true
+    this.prepare(bytes)
   }
 
   /** Begins to make a spare of this size, unless there is one. */
@@ -108,6 +110,7 @@ export class SpareKeeper {
       })
     }
     this.#setMode('idle')
+    this.#hasZeros = false
     return { path: this.#path, bytes: this.#bytes }
   }
 
@@ -126,10 +129,13 @@ export class SpareKeeper {
     const startedMs = this.#clock.monotonicMs()
     const temporary = this.#path + temporarySuffix
     try {
-      await makeZeroFile(this.#disk, temporary, this.#bytes, () => this.#mode === 'preparing')
-      if (this.#mode !== 'preparing') return
+      if (!this.#hasZeros) {
+        await makeZeroFile(this.#disk, temporary, this.#bytes, () => this.#mode === 'preparing')
+        if (this.#mode !== 'preparing') return
+        await this.#disk.rename(temporary, this.#path)
+        this.#hasZeros = true
+      }
       await reserveHead(this.#disk, this.#layout, this.#epoch)
-      await this.#disk.rename(temporary, this.#path)
     } catch (error) {
       if (!saysNoSpace(error)) this.#onFailure(error)
       else await this.#starve(temporary)

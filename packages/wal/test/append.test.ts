@@ -1,0 +1,279 @@
+import t from 'tap'
+import type { Commit } from '../src/index.js'
+import { appendOneByOne, appendTogether, range, recordOf, rejection, replayedLsns, World } from './world.js'
+
+t.test('an append settles only when its record is durable', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const lsn = await log.append(1, recordOf(1))
+  t.equal(lsn, 1)
+  t.equal(log.durableLsn, 1)
+  const survivor = world.with(world.disk.powerLoss('keep-none'))
+  const reopened = await survivor.open()
+  t.same(await replayedLsns(t, reopened), [1])
+})
+
+t.test('what is appended while a batch is on its way makes up the next one', async (t) => {
+  const world = new World()
+  const commits: Commit[] = []
+  const log = await world.open({ observer: { committed: (commit) => commits.push(commit) } })
+  const first = log.append(1, recordOf(1))
+  const second = log.append(2, recordOf(2))
+  t.equal(first, second, 'both wait for the same batch')
+  t.equal(await first, 2)
+  t.same(commits.map(({ records, appends }) => ({ records, appends })), [{ records: 2, appends: 2 }])
+  await log.close()
+})
+
+t.test('a lone append is written on the event loop, many through the thread pool', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const before = world.disk.callCount
+  await log.append(1, recordOf(1))
+  await Promise.all([log.append(2, recordOf(2)), log.append(3, recordOf(3))])
+  const writes = world.disk.calls
+    .filter((call) => call.index >= before && call.path.includes('.wal'))
+    .map((call) => call.kind)
+  t.same(writes.filter((kind) => kind.startsWith('write')), ['writeOnLoop', 'write'])
+  await log.close()
+})
+
+t.test('a disk that turns slow takes the writes off the event loop', async (t) => {
+  const world = new World()
+  const paths: boolean[] = []
+  let slowMs = 0
+  const clock = {
+    now: () => world.clock.now(),
+    monotonicMs: () => {
+      slowMs += 3
+      return slowMs
+    },
+    setTimer: () => ({ cancel: () => {} }),
+    soon: (callback: () => void) => world.clock.soon(callback),
+  }
+  const log = await world.open({ clock, observer: { committed: ({ onLoop }) => paths.push(onLoop) } })
+  await appendOneByOne(log, 3)
+  t.same(paths, [true, false, false])
+  await log.close()
+})
+
+t.test('one append of many records is one batch: all of it or nothing', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendTogether(log, 5)
+  await log.close()
+  const write = world.disk.calls.findLast((call) => call.kind.startsWith('write') && (call.bytes ?? 0) > 64)
+  if (write === undefined) throw new Error('nothing was written')
+  const again = new World()
+  again.disk.failCall(write.index, { kind: 'crash', when: 'before' })
+  const crashed = await again.open()
+  t.equal(await rejection(appendTogether(crashed, 5)), 'WAL_FAILED')
+  for (const policy of ['keep-none', 'keep-all'] as const) {
+    const reopened = await again.with(again.disk.powerLoss(policy)).open()
+    t.same(await replayedLsns(t, reopened), policy === 'keep-all' ? range(1, 5) : [])
+    await reopened.close()
+  }
+})
+
+t.test('an append names the LSN it expects, and a disagreement is refused before anything is written', async (t) => {
+  const log = await new World().open()
+  t.equal(await rejection(log.append(2, recordOf(2))), 'WAL_LSN_MISMATCH')
+  t.equal(await rejection(log.append(0, recordOf(0))), 'WAL_LSN_MISMATCH')
+  t.equal(log.nextLsn, 1)
+  t.equal(await log.append(1, recordOf(1)), 1)
+  await log.close()
+})
+
+t.test('bad input gets a typed error and loses nothing', async (t) => {
+  const log = await new World().open()
+  await log.append(1, recordOf(1))
+  t.equal(await rejection(log.append(2, [])), 'WAL_EMPTY_APPEND')
+  t.equal(await rejection(log.append(2, new Uint8Array(1021))), 'WAL_RECORD_TOO_LARGE')
+  const many = [new Uint8Array(600), new Uint8Array(600)]
+  t.equal(await rejection(log.append(2, many)), 'WAL_APPEND_TOO_LARGE')
+  t.equal(log.nextLsn, 2)
+  await log.append(2, recordOf(2))
+  t.same(await replayedLsns(t, log), [1, 2])
+  await log.close()
+  t.equal(await rejection(log.append(3, recordOf(3))), 'WAL_CLOSED')
+  t.throws(() => log.claim(10, 'low'), { code: 'WAL_CLOSED' })
+})
+
+t.test('records may be empty, and as large as an append may be', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const largest = new Uint8Array(1020).fill(3)
+  await log.append(1, [new Uint8Array(0), new Uint8Array(0)])
+  await log.append(3, largest)
+  await log.close()
+  const reopened = await world.open()
+  const records: Uint8Array[] = []
+  for await (const run of reopened.replay()) {
+    for (const record of run.records) records.push(record.slice())
+  }
+  t.same(records, [new Uint8Array(0), new Uint8Array(0), largest])
+  await reopened.close()
+})
+
+t.test('a record is copied when it is appended: its buffer may be used again at once', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const buffer = Buffer.from(recordOf(1))
+  const durable = log.append(1, buffer)
+  buffer.fill(0)
+  await durable
+  t.same(await replayedLsns(t, log), [1])
+  await log.close()
+})
+
+t.test('more than one batch may wait, and they become durable in order', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const order: number[] = []
+  const appends = range(1, 200).map((lsn) => log.append(lsn, recordOf(lsn)).then((upTo) => order.push(upTo)))
+  await Promise.all(appends)
+  t.same(order, [...order].sort((a, b) => a - b))
+  t.equal(log.durableLsn, 200)
+  t.same(await replayedLsns(t, log), range(1, 200))
+  t.ok(world.segments().length > 3, 'they fill several segments')
+  await log.close()
+})
+
+t.test('closing waits for what was appended', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const durable = log.append(1, recordOf(1))
+  await log.close()
+  t.equal(await durable, 1)
+  await log.close()
+  const reopened = await world.open()
+  t.same(await replayedLsns(t, reopened), [1])
+  await reopened.close()
+})
+
+t.test('after 100 ms without an append one sync mark proves the last batch, and no more follow', async (t) => {
+  const world = new World()
+  const commits: Commit[] = []
+  const log = await world.open({ observer: { committed: (commit) => commits.push(commit) } })
+  await log.append(1, recordOf(1))
+  await world.clock.advance(99)
+  t.equal(commits.length, 1)
+  await world.clock.advance(1)
+  t.equal(commits.length, 2)
+  t.same(commits[1]?.records, 0)
+  await world.clock.advance(10_000)
+  t.equal(commits.length, 2)
+  t.equal(log.nextLsn, 2, 'a mark takes no LSN')
+  await log.append(2, recordOf(2))
+  t.same(await replayedLsns(t, log), [1, 2])
+  await log.close()
+})
+
+t.test('a sync mark waits for 100 ms after the last append, not the first', async (t) => {
+  const world = new World()
+  const records: number[] = []
+  const log = await world.open({ observer: { committed: (commit) => records.push(commit.records) } })
+  await log.append(1, recordOf(1))
+  await world.clock.advance(60)
+  await log.append(2, recordOf(2))
+  await world.clock.advance(60)
+  t.same(records, [1, 1])
+  await world.clock.advance(100)
+  t.same(records, [1, 1, 0])
+  await log.close()
+})
+
+t.test('the clock that the log carries never goes back', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await log.append(1, recordOf(1))
+  const latest = world.clock.now()
+  world.clock.jump(-3_600_000)
+  await log.append(2, recordOf(2))
+  await log.close()
+  const reopened = await world.open()
+  t.equal(reopened.recovery.latestClockMs, latest)
+  await reopened.close()
+})
+
+t.test('a failed write ends the log: whoever waits is told, nothing more is written, nothing is retried', async (t) => {
+  const world = new World()
+  const told: string[] = []
+  const log = await world.open({ observer: { failed: (error) => told.push(error.code) } })
+  await log.append(1, recordOf(1))
+  world.disk.failWhen((call) => call.kind === 'write', { kind: 'error', code: 'EIO' })
+  const both = [log.append(2, recordOf(2)), log.append(3, recordOf(3))].map(rejection)
+  t.same(await Promise.all(both), ['WAL_FAILED', 'WAL_FAILED'])
+  const calls = world.disk.callCount
+  t.equal(await rejection(log.append(2, recordOf(2))), 'WAL_FAILED')
+  t.throws(() => log.claim(10, 'high'), { code: 'WAL_FAILED' })
+  t.equal(await rejection(log.roll()), 'WAL_FAILED')
+  t.equal(world.disk.callCount, calls, 'no call reaches the disk')
+  t.same(told, ['WAL_FAILED'])
+  await log.close()
+  const reopened = await world.open()
+  t.same(await replayedLsns(t, reopened), [1])
+  await reopened.close()
+})
+
+t.test('a failed write on the event loop ends the log just the same', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  world.disk.failWhen((call) => call.kind === 'writeOnLoop', { kind: 'error', code: 'EIO' })
+  t.equal(await rejection(log.append(1, recordOf(1))), 'WAL_FAILED')
+  t.equal(await rejection(log.append(1, recordOf(1))), 'WAL_FAILED')
+  await log.close()
+})
+
+t.test('a short write is carried on where it broke off', async (t) => {
+  for (const kind of ['write', 'writeOnLoop'] as const) {
+    const world = new World()
+    const log = await world.open()
+    world.disk.failWhen((call) => call.kind === kind, { kind: 'short-write', bytes: 30, times: 3 })
+    if (kind === 'write') await Promise.all([log.append(1, recordOf(1)), log.append(2, recordOf(2))])
+    else await appendOneByOne(log, 2)
+    await log.close()
+    const reopened = await world.open()
+    t.same(await replayedLsns(t, reopened), [1, 2], kind)
+    await reopened.close()
+  }
+})
+
+t.test('under sync "interval" and "none" an append settles before it is on the medium, and says so', async (t) => {
+  for (const sync of ['interval', 'none'] as const) {
+    const world = new World()
+    const log = await world.open({ sync })
+    t.equal(log.sync, sync)
+    await appendOneByOne(log, 3)
+    const unsynced = () => world.disk.pending().filter((change) => change.kind === 'sector')
+    t.ok(unsynced().length > 0, 'the medium lacks something')
+    if (sync === 'interval') {
+      await world.clock.advance(250)
+      t.same(unsynced(), [], 'the interval has synced it')
+      await appendOneByOne(log, 1)
+    }
+    await log.close()
+    t.same(unsynced(), [], 'closing syncs')
+    const reopened = await world.open()
+    t.same(await replayedLsns(t, reopened), range(1, sync === 'interval' ? 4 : 3))
+    await reopened.close()
+  }
+})
+
+t.test('options out of range are refused with their name and range', async (t) => {
+  const world = new World()
+  const bad = [
+    [{ segmentBytes: 10 }, /segmentBytes is 10; it has to be a whole number from/],
+    [{ appendBytesMax: 1.5 }, /appendBytesMax is 1.5/],
+    [{ appendBytesMax: 2 ** 24 }, /appendBytesMax/],
+    [{ syncIntervalMs: 0 }, /syncIntervalMs/],
+    [{ sync: 'sometimes' as never }, /sync is "sometimes"; it has to be one of "always"/],
+    [{ restored: { nextLsn: 0 } }, /restored.nextLsn/],
+    [{ acceptLoss: { segment: -1, offset: 0 } }, /acceptLoss.segment/],
+    [{ acceptLoss: { segment: 1, offset: 0.5 } }, /acceptLoss.offset/],
+  ] as const
+  for (const [options, message] of bad) {
+    await t.rejects(world.open(options), { code: 'WAL_BAD_OPTION', message })
+  }
+  t.same(world.files(), [], 'nothing was written')
+})

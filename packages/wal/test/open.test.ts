@@ -1,0 +1,246 @@
+import { SimulatedDisk } from '@tenure/testing'
+import t from 'tap'
+import { openReadOnly } from '../src/index.js'
+import {
+  appendOneByOne,
+  appendTogether,
+  directory,
+  range,
+  recordOf,
+  rejection,
+  replayedLsns,
+  World,
+} from './world.js'
+
+t.test('a directory that does not exist yet becomes a log', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  t.equal(log.recovery.epoch, 1)
+  t.equal(log.nextLsn, 1)
+  t.equal(log.durableLsn, 0)
+  t.same(await replayedLsns(t, log), [])
+  await log.close()
+})
+
+t.test('every open begins a new epoch and a new segment, and goes on with the next LSN', async (t) => {
+  const world = new World()
+  for (const epoch of [1, 2, 3]) {
+    const log = await world.open()
+    t.equal(log.recovery.epoch, epoch)
+    t.equal(log.nextLsn, epoch * 2 - 1)
+    await appendOneByOne(log, 2)
+    await log.close()
+  }
+  t.same(world.segments(), [
+    'wal/0000000000000001-00000001.wal',
+    'wal/0000000000000003-00000002.wal',
+    'wal/0000000000000005-00000003.wal',
+  ])
+})
+
+t.test('a log opened again and again without an append stays whole', async (t) => {
+  const world = new World()
+  for (let epoch = 1; epoch <= 5; epoch++) await (await world.open()).close()
+  const log = await world.open()
+  t.equal(log.recovery.epoch, 6)
+  await appendOneByOne(log, 1)
+  t.same(await replayedLsns(t, log), [1])
+  await log.close()
+})
+
+t.test('replay yields the durable records from any LSN, in order, also while more are appended', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendTogether(log, 10)
+  await appendOneByOne(log, 40)
+  for (const from of [1, 2, 7, 10, 11, 33, 50, 51]) {
+    t.same(await replayedLsns(t, log, from), range(from, 50), `from ${from}`)
+  }
+  const replayed: number[] = []
+  for await (const run of log.replay()) {
+    replayed.push(...run.records.map((_, index) => run.firstLsn + index))
+    await appendOneByOne(log, 5)
+  }
+  t.same(replayed, range(1, 50), 'what was durable when it began')
+  await log.close()
+})
+
+t.test('a torn write at the end is cut off, kept in quarantine, and never comes back', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  world.disk.failWhen((call) => call.kind === 'write', { kind: 'crash', when: 'before' })
+  await rejection(appendTogether(log, 1))
+  await rejection(Promise.all([log.append(4, new Uint8Array(700).fill(9)), log.append(5, recordOf(5))]))
+  // The last sectors arrive, the first one does not.
+  const disk = world.disk.powerLoss({ keep: (change) => change.kind !== 'sector' || change.sector > 1 })
+  const survivor = world.with(disk)
+  const reopened = await survivor.open()
+  if (reopened.recovery.tornTail !== undefined) {
+    t.ok(reopened.recovery.quarantinedBytes > 0)
+    t.equal(survivor.files().filter((name) => name.startsWith('quarantine/')).length, 1)
+  }
+  t.same(await replayedLsns(t, reopened), range(1, reopened.durableLsn))
+  const next = reopened.nextLsn
+  await appendOneByOne(reopened, 3)
+  await reopened.close()
+  const third = await survivor.open()
+  t.equal(third.recovery.tornTail, undefined)
+  t.same(await replayedLsns(t, third), range(1, next + 2))
+  await third.close()
+})
+
+t.test('a second process is told who holds the log', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const other = world.disk.process()
+  await t.rejects(world.open({ disk: other }), {
+    code: 'WAL_LOCKED',
+    message: /in use by process \d+/,
+  })
+  await log.close()
+  const taken = await world.open({ disk: other })
+  t.equal(await rejection(world.open()), 'WAL_LOCKED')
+  other.kill()
+  const again = await world.open()
+  t.equal(again.recovery.epoch, 3, 'the lock ends with the process')
+  await again.close()
+  t.ok(taken)
+})
+
+t.test('without the lock, a superseded writer is fenced at its next roll', async (t) => {
+  const world = new World(new SimulatedDisk({ locks: false }))
+  const zombie = await world.open({ disk: world.disk.process() })
+  await appendOneByOne(zombie, 2)
+  const usurper = await world.open()
+  await appendOneByOne(usurper, 2)
+  t.equal(await rejection(zombie.roll()), 'WAL_FENCED')
+  t.equal(await rejection(zombie.append(3, recordOf(3))), 'WAL_FENCED')
+  await zombie.close()
+  await usurper.close()
+  const log = await world.open()
+  t.same(await replayedLsns(t, log), range(1, 4))
+  await log.close()
+})
+
+t.test('without the lock, two histories are refused, and both are named', async (t) => {
+  const world = new World(new SimulatedDisk({ locks: false }))
+  const zombie = await world.open({ disk: world.disk.process() })
+  await appendOneByOne(zombie, 2)
+  const usurper = await world.open()
+  await appendOneByOne(usurper, 1)
+  await appendOneByOne(zombie, 2)
+  await usurper.close()
+  await t.rejects(world.open(), {
+    code: 'WAL_CORRUPT',
+    message: /two histories: .* goes on to byte \d+ and LSN 4, .* epoch 2 says that it ends at byte \d+ and LSN 2/,
+  })
+})
+
+t.test('a directory that holds something else is left alone', async (t) => {
+  const world = new World()
+  await world.disk.createDirectory(directory)
+  world.disk.writeFile(`${directory}/thesis.txt`, Buffer.from('do not touch'))
+  await t.rejects(world.open(), { code: 'WAL_NOT_A_LOG', message: /thesis\.txt/ })
+  await t.rejects(world.verify(), { code: 'WAL_NOT_A_LOG' })
+  t.same(world.files(), ['thesis.txt'])
+})
+
+t.test('a directory that cannot be written is refused as such', async (t) => {
+  for (const code of ['EACCES', 'EROFS', 'EPERM']) {
+    const world = new World()
+    await (await world.open()).close()
+    world.disk.failWhen((call) => call.kind === 'lock', { kind: 'error', code })
+    await t.rejects(world.open(), { code: 'WAL_READ_ONLY', message: new RegExp(code) })
+    const reader = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
+    t.same(await replayedLsns(t, reader), [], 'but it can be read')
+  }
+})
+
+t.test('a log of a newer format is refused, not taken for damage', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 1)
+  await log.close()
+  const { crc32 } = await import('node:zlib')
+  for (const name of ['HEAD', world.segments()[0] ?? '']) {
+    const newer = world.copy()
+    const bytes = newer.disk.readFile(newer.path(name)).slice()
+    const view = new DataView(bytes.buffer)
+    view.setUint32(12, 2, true)
+    view.setUint32(8, crc32(bytes.subarray(12, Math.min(bytes.length, 512))), true)
+    newer.disk.writeFile(newer.path(name), bytes)
+    await t.rejects(newer.open(), { code: 'WAL_NEWER_FORMAT', message: /format version 2/ })
+    await t.rejects(newer.verify(), { code: 'WAL_NEWER_FORMAT' })
+  }
+})
+
+t.test('the first segment of an epoch is small, later ones double up to the full size', async (t) => {
+  const world = new World()
+  const mib = 1024 * 1024
+  const log = await world.open({ segmentBytes: 8 * mib, appendBytesMax: 512 * 1024 })
+  const record = new Uint8Array(500 * 1024)
+  const sizes: number[] = []
+  for (let lsn = 1; lsn <= 60; lsn++) await log.append(lsn, record)
+  for (const name of world.segments()) sizes.push(world.disk.readFile(world.path(name)).length / mib)
+  t.same(sizes, [1, 2, 4, 8, 8, 8])
+  await log.close()
+})
+
+t.test('a spare survives a restart and becomes the next segment, if it holds nothing but zeros', async (t) => {
+  const world = new World()
+  await (await world.openWithSpare()).close()
+  t.ok(world.files().includes('wal/spare-00000001'))
+  const damaged = world.copy()
+  damaged.disk.flipBit(damaged.path('wal/spare-00000001'), 20_000)
+  for (const machine of [world, damaged]) {
+    const log = await machine.open()
+    await appendOneByOne(log, 60)
+    t.same(await replayedLsns(t, log), range(1, 60))
+    await log.close()
+    t.notOk(machine.files().includes('wal/spare-00000001'))
+  }
+})
+
+t.test('what a crash left half made is removed', async (t) => {
+  const world = new World()
+  await (await world.open()).close()
+  world.disk.writeFile(world.path('wal/spare-00000007.tmp'), new Uint8Array(100))
+  world.disk.writeFile(world.path('checkpoint/0000000000000001.ckpt.tmp'), new Uint8Array(100))
+  const log = await world.open()
+  t.notOk(world.files().some((name) => name.includes('00000007') || name.endsWith('ckpt.tmp')))
+  await log.close()
+})
+
+t.test('a restored copy goes on behind a declared gap, so that no LSN is issued twice', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  const backup = world.copy()
+  await appendOneByOne(log, 3)
+  await log.close()
+  const far = backup.copy()
+  const restored = await backup.open({ restored: { nextLsn: 100 } })
+  t.equal(restored.nextLsn, 100)
+  await appendOneByOne(restored, 2)
+  t.same(await replayedLsns(t, restored), [1, 2, 3, 100, 101])
+  t.same(restored.gaps, [{ firstLsn: 4, lastLsn: 99, reason: 'restored' }])
+  await restored.close()
+  const again = await backup.open()
+  t.same(again.gaps, [{ firstLsn: 4, lastLsn: 99, reason: 'restored' }])
+  t.equal(again.nextLsn, 102)
+  await again.close()
+  t.same((await backup.verify()).gaps.length, 1)
+
+  await t.rejects(far.copy().open({ restored: { nextLsn: 3 } }), { code: 'WAL_BAD_OPTION' })
+  const beyond = await far.open({ restored: true })
+  t.equal(beyond.nextLsn, 3 + 2 ** 32)
+  await beyond.close()
+})
+
+t.test('a log that is whole refuses to be opened at the price of a loss', async (t) => {
+  const world = new World()
+  await (await world.open()).close()
+  const acceptLoss = { segment: 1, offset: 512 }
+  await t.rejects(world.open({ acceptLoss }), { code: 'WAL_BAD_OPTION', message: /whole/ })
+})

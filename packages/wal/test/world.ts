@@ -1,0 +1,147 @@
+import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
+import type { Test } from 'tap'
+import { type Log, type LogOptions, openLog, verifyLog, WalError } from '../src/index.js'
+
+export const directory = '/data/log'
+
+/** Small enough that a handful of records fills a segment. */
+const smallOptions = { segmentBytes: 4096, appendBytesMax: 1024 }
+
+/** A machine that a log lives on: a disk and a clock, which outlast the log and its process. */
+export class World {
+  readonly disk: SimulatedDisk
+  readonly clock: SimulatedClock
+
+  constructor(disk = new SimulatedDisk(), clock = new SimulatedClock({ startMs: 1_700_000_000_000 })) {
+    this.disk = disk
+    this.clock = clock
+  }
+
+  open(options: LogOptions = {}): Promise<Log> {
+    return openLog(directory, this.options(options))
+  }
+
+  /** Opens the log and waits until its next segment is ready. */
+  async openWithSpare(options: LogOptions = {}): Promise<Log> {
+    let log: Promise<Log> | undefined
+    await new Promise<void>((resolve, reject) => {
+      const observer = { ...options.observer, sparePrepared: () => resolve() }
+      log = this.open({ ...options, observer })
+      log.catch(reject)
+    })
+    if (log === undefined) throw new Error('the log was not opened')
+    return log
+  }
+
+  options(options: LogOptions = {}): LogOptions {
+    return {
+      ...smallOptions,
+      disk: this.disk,
+      clock: this.clock,
+      randomBytes: (count) => new Uint8Array(count).fill(0xa5),
+      ...options,
+    }
+  }
+
+  verify() {
+    return verifyLog(directory, { disk: this.disk })
+  }
+
+  /** The same machine with another disk in it. */
+  with(disk: SimulatedDisk): World {
+    return new World(disk, this.clock)
+  }
+
+  /** Another machine with a copy of this one's disk, for one variation of many. */
+  copy(): World {
+    return this.with(SimulatedDisk.from(this.disk.snapshot(), { recordCalls: false }))
+  }
+
+  /** Paths below the log's directory, shortened to their place in it. */
+  files(): string[] {
+    return this.disk.files().map((path) => path.slice(directory.length + 1))
+  }
+
+  path(name: string): string {
+    return `${directory}/${name}`
+  }
+
+  segments(): string[] {
+    return this.files().filter((name) => name.endsWith('.wal'))
+  }
+}
+
+/** The record that belongs to an LSN: its length and content follow from the number. */
+export function recordOf(lsn: number): Uint8Array {
+  const text = `record ${lsn} `
+  return Buffer.from(text.repeat(1 + ((lsn * 7) % 11)))
+}
+
+/** Appends this many records, one durable after the other, and returns the last LSN. */
+export async function appendOneByOne(log: Log, count: number): Promise<number> {
+  let lsn = log.durableLsn
+  for (let index = 0; index < count; index++) {
+    lsn = await log.append(log.nextLsn, recordOf(log.nextLsn))
+  }
+  return lsn
+}
+
+/** Appends this many records in one batch, and returns the last LSN. */
+export function appendTogether(log: Log, count: number): Promise<number> {
+  const records = Array.from({ length: count }, (_, index) => recordOf(log.nextLsn + index))
+  return log.append(log.nextLsn, records)
+}
+
+export interface Readable {
+  replay(options?: { fromLsn?: number }): AsyncIterable<{ firstLsn: number; records: readonly Uint8Array[] }>
+}
+
+/** Every LSN that replays; fails the test when a record is not the one that belongs to its LSN. */
+export async function replayedLsns(t: Test, log: Readable, fromLsn?: number): Promise<number[]> {
+  const lsns: number[] = []
+  for await (const run of log.replay(fromLsn === undefined ? {} : { fromLsn })) {
+    for (const [index, record] of run.records.entries()) {
+      const lsn = run.firstLsn + index
+      if (Buffer.compare(record, recordOf(lsn)) !== 0) t.fail(`LSN ${lsn} replays as another record`)
+      lsns.push(lsn)
+    }
+  }
+  return lsns
+}
+
+export function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}
+
+/** Opens the log and closes it again, or says with which code it was refused. */
+export async function outcomeOf(
+  t: Test,
+  world: World,
+  options: LogOptions = {},
+): Promise<{ refused: string } | { lsns: number[] }> {
+  let log: Log
+  try {
+    log = await world.open(options)
+  } catch (error) {
+    return { refused: codeOf(error) }
+  }
+  const lsns = await replayedLsns(t, log)
+  await log.close()
+  return { lsns }
+}
+
+export function codeOf(error: unknown): string {
+  if (error instanceof WalError) return error.code
+  if (error instanceof Error && 'code' in error) return String(error.code)
+  throw error
+}
+
+/** The code with which the promise is rejected, or `undefined`. */
+export async function rejection(promise: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await promise
+    return undefined
+  } catch (error) {
+    return codeOf(error)
+  }
+}

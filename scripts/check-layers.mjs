@@ -1,0 +1,152 @@
+// Holds the dependency direction: which package may know which, in imports and in package.json.
+// The table below is the whole rule; a package that is not in it fails until it gets a line.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve, sep } from 'node:path'
+import { parseSync, Visitor } from 'oxc-parser'
+import { listPackages, main, root } from './workspace.mjs'
+
+/** @typedef {import('./workspace.mjs').Package} Package */
+
+/** @type {Record<string, string[]>} */
+const mayKnow = {
+  '@tenure/wal': [],
+  '@tenure/state-machine': [],
+  '@tenure/protocol': [],
+  '@tenure/testing': [],
+  '@tenure/client': ['@tenure/protocol'],
+  '@tenure/worker-runtime': ['@tenure/protocol'],
+  '@tenure/coordinator-server': ['@tenure/wal', '@tenure/state-machine', '@tenure/protocol'],
+}
+
+/** Helpers for tests. What ships must not need them, and a benchmark must not measure them. */
+const testing = '@tenure/testing'
+
+const sourceFile = /\.[cm]?[jt]s$/
+const notOurs = new Set(['node_modules', 'dist', '.turbo', '.tap'])
+
+await main(() => {
+  const packages = listPackages()
+  const violations = packages.flatMap((pkg) => [
+    ...checkManifest(pkg),
+    ...sourceFilesOf(pkg).flatMap((file) => checkFile(pkg, file)),
+  ])
+  if (violations.length > 0) throw new Error(violations.join('\n'))
+  console.log(`${packages.length} packages keep the dependency direction.`)
+})
+
+/**
+ * @param {Package} pkg
+ * @returns {string[]}
+ */
+function checkManifest({ dir, manifest }) {
+  const { dependencies, optionalDependencies, peerDependencies, devDependencies } = manifest
+  const where = `${dir}/package.json`
+  if (dir.startsWith('packages/') && mayKnow[manifest.name] === undefined) {
+    return [`${where}: ${manifest.name} has no line in the table of scripts/check-layers.mjs`]
+  }
+  const shipped = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+  const forTests = Object.keys(devDependencies ?? {})
+  return [
+    ...shipped.map((name) => objection(dir, manifest.name, name, false)),
+    ...forTests.map((name) => objection(dir, manifest.name, name, true)),
+  ].flatMap((reason) => (reason === undefined ? [] : [`${where}: ${reason}`]))
+}
+
+/**
+ * @param {Package} pkg
+ * @param {string} file
+ * @returns {string[]}
+ */
+function checkFile({ dir, manifest }, file) {
+  const path = join(root, dir, file)
+  const text = readFileSync(path, 'utf8')
+  const isTest = file.startsWith('test/')
+  return importsIn(path, text).flatMap(({ specifier, offset }) => {
+    const line = text.slice(0, offset).split('\n').length
+    const reason = specifier.startsWith('.')
+      ? leavesPackage(dir, path, specifier)
+      : objection(dir, manifest.name, specifier, isTest)
+    return reason === undefined ? [] : [`${dir}/${file}:${line}: ${reason}`]
+  })
+}
+
+/**
+ * Why the package at `dir` may not know `specifier`, if it may not.
+ * @param {string} dir
+ * @param {string} name
+ * @param {string} specifier
+ * @param {boolean} forTests
+ * @returns {string | undefined}
+ */
+function objection(dir, name, specifier, forTests) {
+  const [scope, base, ...deep] = specifier.split('/')
+  if (scope !== '@tenure') return undefined
+  const target = `${scope}/${base}`
+  if (deep.length > 0) return `${specifier} reaches into ${target}; import ${target} itself`
+  if (target === testing) {
+    if (name === testing) return undefined
+    return forTests ? undefined : `${testing} is for tests only`
+  }
+  // A package may name itself in its own tests, as its users do.
+  if (target === name) return forTests ? undefined : `${name} must not import itself by name`
+  const allowed = dir.startsWith('apps/') ? Object.keys(mayKnow) : (mayKnow[name] ?? [])
+  if (allowed.includes(target)) return undefined
+  const known = allowed.length > 0 ? `only ${allowed.join(', ')}` : 'no other package'
+  return `${name} must not know ${target}; it knows ${known}`
+}
+
+/**
+ * @param {string} dir
+ * @param {string} path
+ * @param {string} specifier
+ * @returns {string | undefined}
+ */
+function leavesPackage(dir, path, specifier) {
+  const target = resolve(dirname(path), specifier)
+  if (target.startsWith(join(root, dir) + sep)) return undefined
+  return `${specifier} leaves the package; import the other package by its name`
+}
+
+/**
+ * Every module a file names: imports, re-exports, dynamic imports, `import('x').Type`, require.
+ * @param {string} path
+ * @param {string} text
+ */
+function importsIn(path, text) {
+  const { program, errors } = parseSync(path, text)
+  if (errors[0]) throw new Error(`${path} cannot be parsed: ${errors[0].message}`)
+  /** @type {Array<{ specifier: string, offset: number }>} */
+  const found = []
+  /** @param {{ type: string, value?: unknown, start: number } | null | undefined} node */
+  const add = (node) => {
+    if (node?.type !== 'Literal' || typeof node.value !== 'string') return
+    found.push({ specifier: node.value, offset: node.start })
+  }
+  new Visitor({
+    ImportDeclaration: (node) => add(node.source),
+    ExportNamedDeclaration: (node) => add(node.source),
+    ExportAllDeclaration: (node) => add(node.source),
+    ImportExpression: (node) => add(node.source),
+    TSImportType: (node) => add(node.source),
+    TSExternalModuleReference: (node) => add(node.expression),
+    CallExpression: ({ callee, arguments: [first] }) => {
+      if (callee.type === 'Identifier' && callee.name === 'require') add(first)
+    },
+  }).visit(program)
+  return found
+}
+
+/**
+ * @param {Package} pkg
+ * @returns {string[]} paths relative to the package, with forward slashes
+ */
+function sourceFilesOf({ dir }) {
+  /** @type {(folder: string) => string[]} */
+  const walk = (folder) =>
+    readdirSync(join(root, dir, folder), { withFileTypes: true }).flatMap((entry) => {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (entry.isDirectory()) return notOurs.has(entry.name) ? [] : walk(path)
+      return sourceFile.test(entry.name) ? [path] : []
+    })
+  return walk('')
+}

@@ -1,0 +1,119 @@
+// `pnpm check:packages`: looks at every public package the way its users will meet it.
+// Packs it, checks the tarball, installs all tarballs with plain npm into an empty project outside
+// the workspace, and runs the example of each README there, as JavaScript and as TypeScript.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect, packPublic } from './tarballs.mjs'
+import { attempt, listPackages, main, read, root, run } from './workspace.mjs'
+
+/** @typedef {import('./tarballs.mjs').Tarball} Tarball */
+
+/** As strict as a user can be; without skipLibCheck the shipped declarations are checked, too. */
+const consumerTsconfig = {
+  compilerOptions: {
+    target: 'es2023',
+    lib: ['es2023', 'esnext.disposable'],
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+  },
+  include: ['*.mts'],
+}
+
+/** The one example that runs here: the js block that follows this comment. */
+const example = /<!-- example -->\s*```js\n(.*?)```/s
+
+await main(() => {
+  if (!run('turbo', ['run', 'build', '--output-logs=errors-only'])) {
+    throw new Error('The packages do not build.')
+  }
+  // Outside the workspace, so that nothing resolves to it by accident.
+  const scratch = mkdtempSync(join(tmpdir(), 'tenure-packages-'))
+  try {
+    const problems = check(scratch)
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+})
+
+/**
+ * @param {string} scratch
+ * @returns {string[]} what is wrong
+ */
+function check(scratch) {
+  const tarballs = packPublic(listPackages(), root, join(scratch, 'tarballs'))
+  const problems = tarballs.flatMap((tarball) => {
+    const { name, version } = tarball.manifest
+    console.log(`\n== ${name} ${version}`)
+    const found = [
+      ...inspect(tarball),
+      ...objections('publint', ['--strict', tarball.file]),
+      ...objections('attw', ['--no-color', '--profile', 'esm-only', tarball.file]),
+    ]
+    console.log(found.length === 0 ? 'contents, publint and attw: all good' : 'see below')
+    return found.map((problem) => `${name}: ${problem}`)
+  })
+  const consumer = installInto(join(scratch, 'consumer'), tarballs)
+  problems.push(...tarballs.flatMap((tarball) => runExample(consumer, tarball)))
+  console.log('\n== the examples as TypeScript')
+  if (!run('tsc', ['-p', consumer])) problems.push('the examples do not compile')
+  return problems
+}
+
+/**
+ * @param {string} tool
+ * @param {string[]} args
+ * @returns {string[]} what it prints, if it fails
+ */
+function objections(tool, args) {
+  const { ok, output } = attempt(tool, args)
+  return ok ? [] : [output]
+}
+
+/**
+ * Installs the tarballs as a user would: npm, an empty project, nothing of this workspace.
+ * @param {string} consumer
+ * @param {Tarball[]} tarballs
+ */
+function installInto(consumer, tarballs) {
+  mkdirSync(consumer)
+  const project = { name: 'consumer', private: true, type: 'module' }
+  writeFileSync(join(consumer, 'package.json'), JSON.stringify(project))
+  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify(consumerTsconfig))
+  const files = tarballs.map(({ file }) => file)
+  const options = ['--no-audit', '--no-fund', '--loglevel=error']
+  // What pnpm tells its scripts through the environment is not for npm.
+  const inherited = Object.keys(process.env).filter((key) => /^(npm|pnpm)_/i.test(key))
+  const env = Object.fromEntries(inherited.map((key) => [key, undefined]))
+  read('npm', ['install', ...options, '@types/node@20', ...files], { cwd: consumer, env })
+  return consumer
+}
+
+/**
+ * Runs the README's example where only the tarballs are installed, and leaves it there for tsc.
+ * @param {string} consumer
+ * @param {Tarball} tarball
+ * @returns {string[]}
+ */
+function runExample(consumer, { unpacked, manifest: { name } }) {
+  const readme = join(unpacked, 'README.md')
+  const code = existsSync(readme) ? readFileSync(readme, 'utf8').match(example)?.[1] : undefined
+  if (code === undefined) {
+    return [`${name}: README.md has no \`\`\`js block behind <!-- example -->`]
+  }
+  console.log(`\n== the example of ${name}`)
+  const base = name.replace('@tenure/', '')
+  const script = join(consumer, `${base}.mjs`)
+  writeFileSync(script, code)
+  writeFileSync(join(consumer, `${base}.mts`), code)
+  // What the example writes into its working directory goes away with the rest.
+  const cwd = join(consumer, `${base}-files`)
+  mkdirSync(cwd)
+  if (run('node', [script], { cwd, timeoutMs: 60_000 })) return []
+  return [`${name}: the example does not run`]
+}

@@ -1,0 +1,120 @@
+// What the other scripts share: where the packages are, and how a command is run.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/**
+ * @typedef {object} Manifest
+ * @property {string} name
+ * @property {string} version
+ * @property {boolean} [private]
+ * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [devDependencies]
+ * @property {Record<string, string>} [peerDependencies]
+ * @property {Record<string, string>} [optionalDependencies]
+ */
+
+/**
+ * @typedef {object} Package
+ * @property {string} dir relative to the root, with forward slashes: "packages/wal"
+ * @property {Manifest} manifest
+ */
+
+export const root = resolve(import.meta.dirname, '..')
+
+/**
+ * Every package of the workspace, in the order of its folders.
+ * @param {string} [base] the repository to look at, when it is not this one
+ * @returns {Package[]}
+ */
+export function listPackages(base = root) {
+  return ['packages', 'apps'].flatMap((group) => {
+    if (!existsSync(join(base, group))) return []
+    return readdirSync(join(base, group))
+      .sort()
+      .map((name) => `${group}/${name}`)
+      .filter((dir) => existsSync(join(base, dir, 'package.json')))
+      .map((dir) => ({
+        dir,
+        manifest: JSON.parse(readFileSync(join(base, dir, 'package.json'), 'utf8')),
+      }))
+  })
+}
+
+/**
+ * @typedef {object} RunOptions
+ * @property {string} [cwd]
+ * @property {Record<string, string | undefined>} [env] added to this process's own
+ * @property {number} [timeoutMs] when to kill it
+ */
+
+/**
+ * Runs a command with its output shown as it comes.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {RunOptions} [options]
+ * @returns {boolean} whether it succeeded
+ */
+export function run(command, args, options = {}) {
+  const result = spawnSync(command, args, { ...spawnOptions(options), stdio: ['ignore', 1, 2] })
+  if (result.signal !== null) console.error(`${command} was ended by ${result.signal}`)
+  else if (result.error) throw result.error
+  return result.status === 0
+}
+
+/**
+ * Runs a command and keeps what it prints.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {RunOptions} [options]
+ */
+export function attempt(command, args, options = {}) {
+  const { error, status, stdout, stderr } = spawnSync(command, args, {
+    ...spawnOptions(options),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  })
+  if (error) throw error
+  const output = `${stdout}${stderr}`.trim()
+  return { ok: status === 0, stdout, output: `${command} ended with ${status}:\n${output}` }
+}
+
+/**
+ * Runs a command that must succeed and returns its standard output.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {RunOptions} [options]
+ */
+export function read(command, args, options = {}) {
+  const { ok, stdout, output } = attempt(command, args, options)
+  if (!ok) throw new Error(output)
+  return stdout
+}
+
+/**
+ * Runs the script as a whole: an error ends it with its message and a non-zero exit code.
+ * @param {() => Promise<void> | void} script
+ */
+export async function main(script) {
+  try {
+    await script()
+  } catch (error) {
+    // A plain Error is a finding; any other kind is a fault of the script and shows where it is.
+    const isFinding = error instanceof Error && error.constructor === Error
+    console.error('')
+    console.error(isFinding ? error.message : error)
+    process.exitCode = 1
+  }
+}
+
+/** @param {RunOptions} options */
+function spawnOptions({ cwd = root, env = {}, timeoutMs }) {
+  return {
+    cwd,
+    timeout: timeoutMs,
+    env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1', ...env },
+    // On Windows the tools are .cmd files, which only a shell can start.
+    shell: process.platform === 'win32',
+  }
+}
