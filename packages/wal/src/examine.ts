@@ -15,11 +15,13 @@ import { listIfPresent, readFully, readIfPresent, withFile } from './files.js'
 import { decodeHead, type Head } from './head.js'
 import {
   checkpointName,
+  checkpointPath,
   isRootName,
   isSegmentName,
   type Layout,
   lsnOfCheckpointName,
   segmentName,
+  segmentPath,
   temporarySuffix,
 } from './layout.js'
 import { fileHeaderBytes } from './limits.js'
@@ -305,7 +307,7 @@ class Examiner {
       const { header, name } = segment
       if (segment.fileBytes !== header.segmentBytes) {
         const why = `it has ${segment.fileBytes} bytes where its header says ${header.segmentBytes}`
-        this.#report({ kind: 'corrupt', file: name, why })
+        this.#report({ kind: 'corrupt', file: segmentPath(name), why })
         return
       }
       this.#noteGap(header)
@@ -349,8 +351,8 @@ class Examiner {
       }
       this.#startAt(scanner.end, scanner.nextBatch)
       this.#bytes += scanner.end.offset
-      if (next === undefined) this.#judgeEnd(segment.name, scanner, await scanner.remainder())
-      else if ('previous' in next) this.#compareEnd(segment.name, scanner, next)
+      if (next === undefined) this.#judgeEnd(segmentPath(segment.name), scanner, await scanner.remainder())
+      else if ('previous' in next) this.#compareEnd(segmentPath(segment.name), scanner, next)
     })
   }
 
@@ -408,16 +410,19 @@ class Examiner {
     const last = run.at(-1)
     const lastSequence = last?.header.sequence ?? 0
     const stranded = present.find((it) => !run.includes(it) && it.header.sequence > lastSequence)
+    const lastMissingLsn = stranded === undefined ? {} : { lastMissingLsn: stranded.header.firstLsn - 1 }
+    const unreadable = this.#unreadable[0]
+    if (unreadable !== undefined) {
+      return { file: segmentPath(unreadable.name), why: unreadable.why, ...lastMissingLsn }
+    }
     if (stranded !== undefined) {
       const missing = stranded.header.previous.sequence
       return {
-        file: stranded.name,
-        why: `segment ${missing}, which it continues, is missing or unreadable`,
-        lastMissingLsn: stranded.header.firstLsn - 1,
+        file: segmentPath(stranded.name),
+        why: `segment ${missing}, which it continues, is missing`,
+        ...lastMissingLsn,
       }
     }
-    const unreadable = this.#unreadable[0]
-    if (unreadable !== undefined) return { file: unreadable.name, why: unreadable.why }
     const twin = present.find(
       (it) =>
         !run.includes(it) &&
@@ -426,7 +431,7 @@ class Examiner {
     )
     if (twin !== undefined) {
       return {
-        file: twin.name,
+        file: segmentPath(twin.name),
         why:
           `two histories: epoch ${twin.header.epoch} wrote it beside the segment that the log goes on with. ` +
           'Two writers must have been at work at once',
@@ -436,7 +441,7 @@ class Examiner {
     const reaches = last === undefined ? 0 : lastSequence
     if (checkpoint !== undefined && last !== undefined && checkpoint.sequence > reaches) {
       return {
-        file: checkpointName(checkpoint.lastLsn),
+        file: checkpointPath(checkpoint.lastLsn),
         why: `it was made from segment ${checkpoint.sequence}, which is missing`,
         lastMissingLsn: checkpoint.lastLsn,
       }

@@ -83,6 +83,15 @@ export function lsnOfCheckpointName(name: string): Lsn | undefined {
   return match === null ? undefined : Number(match[1])
 }
 
+/** The file's place in the log's directory, as messages name it. */
+export function segmentPath(name: string): string {
+  return `wal/${name}`
+}
+
+export function checkpointPath(lsn: Lsn): string {
+  return `checkpoint/${checkpointName(lsn)}`
+}
+
 function digits(value: number, count: number): string {
   return String(value).padStart(count, '0')
 }

@@ -3,7 +3,7 @@ import type { Disk } from './disk.js'
 import { WalDamageError } from './errors.js'
 import { type DecodedFileHeader, decodeFileHeader } from './file-header.js'
 import { readFully, withFile } from './files.js'
-import type { Layout } from './layout.js'
+import { type Layout, segmentPath } from './layout.js'
 import { fileHeaderBytes } from './limits.js'
 import type { Lsn } from './lsn.js'
 import { Scanner } from './scanner.js'
@@ -46,11 +46,11 @@ export async function* readRuns(
   }
 }
 
-export function brokenOff(file: string, scanner: Scanner, lastMissingLsn: Lsn): WalDamageError {
+export function brokenOff(name: string, scanner: Scanner, lastMissingLsn: Lsn): WalDamageError {
   const { finding, offset, nextLsn } = scanner
   return new WalDamageError({
     kind: 'corrupt',
-    file,
+    file: segmentPath(name),
     offset,
     firstMissingLsn: nextLsn,
     lastMissingLsn,
@@ -84,6 +84,6 @@ export async function readHeader(
     const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
     const header = decodeFileHeader(sector, 'segment', name)
     if (typeof header !== 'string') return header
-    throw new WalDamageError({ kind: 'corrupt', file: name, firstMissingLsn: 0, why: header })
+    throw new WalDamageError({ kind: 'corrupt', file: segmentPath(name), firstMissingLsn: 0, why: header })
   })
 }

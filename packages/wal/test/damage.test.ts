@@ -5,7 +5,6 @@ import {
   appendTogether,
   outcomeOf,
   range,
-  recordOf,
   rejection,
   replayedLsns,
   World,
@@ -18,11 +17,11 @@ const tiny = { segmentBytes: 1736, appendBytesMax: 1024 }
 async function crashedLog(): Promise<{ world: World; acknowledged: number }> {
   const world = new World()
   const first = await world.open(tiny)
-  await appendOneByOne(first, 10)
+  await appendOneByOne(first, 4)
   await first.close()
   const second = await world.open(tiny)
   await appendTogether(second, 5)
-  const acknowledged = await appendOneByOne(second, 4)
+  const acknowledged = await appendOneByOne(second, 6)
   return { world: world.with(world.disk.powerLoss('keep-all')), acknowledged }
 }
 
@@ -48,4 +47,233 @@ t.test('every single-bit flip of a small log is refused or loses nothing', async
   t.comment(`${flips} flips: ${[...seen].map(([what, count]) => `${count} ${what}`).join(', ')}`)
   t.ok((seen.get('WAL_CORRUPT') ?? 0) > 0)
   t.ok((seen.get('whole') ?? 0) > 0)
+})
+
+t.test('every truncation of a segment is refused, and of anything else loses nothing', async (t) => {
+  const { world, acknowledged } = await crashedLog()
+  let cuts = 0
+  for (const name of world.files()) {
+    const { length } = world.disk.readFile(world.path(name))
+    for (let size = 0; size < length; size++) {
+      const cut = world.copy()
+      cut.disk.truncateFile(cut.path(name), size)
+      const outcome = await outcomeOf(t, cut, tiny)
+      cuts++
+      const isNeeded = name.endsWith('.wal') || name === 'HEAD'
+      const isRight = isNeeded
+        ? 'refused' in outcome && outcome.refused === 'WAL_CORRUPT'
+        : 'lsns' in outcome && outcome.lsns.length === acknowledged
+      if (!isRight) t.same(outcome, isNeeded ? 'refused' : 'whole', `${name} cut to ${size} bytes`)
+    }
+  }
+  t.comment(`${cuts} truncations`)
+  t.ok(cuts > 1000)
+})
+
+t.test('whichever sectors of the last batch arrive, it is there whole or not at all', async (t) => {
+  let cases = 0
+  for (const sizes of [[100], [700], [900], [1, 0, 500], [200, 200, 200, 200, 100]]) {
+    for (const fill of [0, 7]) {
+      for (const before of [0, 1, 2, 3]) {
+        const world = new World()
+        const log = await world.open({ ...tiny, segmentBytes: 4096 })
+        await appendOneByOne(log, before)
+        const records = sizes.map((size) => new Uint8Array(size).fill(fill))
+        world.disk.failWhen((call) => call.kind.startsWith('write') && call.path.includes('.wal'), {
+          kind: 'crash',
+          when: 'before',
+        })
+        t.equal(await rejection(log.append(log.nextLsn, records)), 'WAL_FAILED')
+        const pending = world.disk.pending()
+        // What else is on its way (the spare) survives by turns, and must not matter.
+        const ofBatch = pending.flatMap((change, index) =>
+          change.kind === 'sector' && change.path.includes('.wal') ? [index] : [],
+        )
+        for (const isKept of subsets(ofBatch.length)) {
+          const disk = world.disk.powerLoss({
+            keep: (_, index) => {
+              const at = ofBatch.indexOf(index)
+              return at === -1 ? index % 2 === 0 : isKept(at)
+            },
+          })
+          const survivor = world.with(disk)
+          const reopened = await survivor.open(tiny)
+          const found = reopened.durableLsn - before
+          if (found !== 0 && found !== records.length) t.fail(`${found} of ${records.length} records`)
+          const replayed: Uint8Array[] = []
+          for await (const run of reopened.replay()) for (const it of run.records) replayed.push(it.slice())
+          t.same(replayed.slice(before), found === 0 ? [] : records)
+          // What was cut off stays cut off, and the log goes on.
+          await appendTogether(reopened, 2)
+          await reopened.close()
+          const third = await survivor.open(tiny)
+          t.equal(third.durableLsn, before + found + 2)
+          await third.close()
+          cases++
+        }
+      }
+    }
+  }
+  t.comment(`${cases} sets of sectors`)
+  t.ok(cases > 100)
+})
+
+t.test('every file deleted: what the log needs is missed, by name', async (t) => {
+  const { world, acknowledged } = await crashedLog()
+  for (const name of world.files()) {
+    const poorer = world.copy()
+    poorer.disk.removeFile(poorer.path(name))
+    const outcome = await outcomeOf(t, poorer, tiny)
+    const isNeeded = name.endsWith('.wal') || name === 'HEAD'
+    t.same(outcome, isNeeded ? { refused: 'WAL_CORRUPT' } : { lsns: range(1, acknowledged) }, name)
+  }
+})
+
+t.test('any two files swapped, or one put in the place of another, are noticed', async (t) => {
+  const { world, acknowledged } = await crashedLog()
+  const names = world.files()
+  const isNeeded = (name: string) => name.endsWith('.wal') || name === 'HEAD'
+  for (const one of names) {
+    for (const other of names) {
+      if (one === other) continue
+      const copied = world.copy()
+      copied.disk.writeFile(copied.path(one), world.disk.readFile(world.path(other)))
+      const whole = { lsns: range(1, acknowledged) }
+      const refused = { refused: 'WAL_CORRUPT' }
+      t.same(await outcomeOf(t, copied, tiny), isNeeded(one) ? refused : whole, `${other} over ${one}`)
+      if (one > other) continue
+      const swapped = world.copy()
+      swapped.disk.swapFiles(swapped.path(one), swapped.path(other))
+      const expected = isNeeded(one) || isNeeded(other) ? refused : whole
+      t.same(await outcomeOf(t, swapped, tiny), expected, `${one} and ${other} swapped`)
+    }
+  }
+})
+
+t.test('an older copy of a file is noticed, except of the newest segment', async (t) => {
+  const world = new World()
+  const first = await world.open(tiny)
+  await appendOneByOne(first, 4)
+  const early = world.copy()
+  await appendOneByOne(first, 4)
+  await first.close()
+  const second = await world.open(tiny)
+  await appendOneByOne(second, 1)
+  const late = world.copy()
+  await appendOneByOne(second, 2)
+  const crashed = world.with(world.disk.powerLoss('keep-all'))
+  const replaced = async (from: World, names: string[]) => {
+    const patched = crashed.copy()
+    for (const name of names) patched.disk.writeFile(patched.path(name), from.disk.readFile(from.path(name)))
+    return outcomeOf(t, patched, tiny)
+  }
+  const [sealed = '', newest = ''] = crashed.segments()
+  t.equal(crashed.segments().length, 2)
+  t.same(await replaced(early, [sealed]), { refused: 'WAL_CORRUPT' }, 'a sealed segment')
+  t.same(await replaced(early, ['HEAD']), { refused: 'WAL_CORRUPT' }, 'HEAD')
+  t.same(await replaced(early, [sealed, 'HEAD']), { refused: 'WAL_CORRUPT' }, 'both')
+  // The one thing that nothing in the directory can tell: it is exactly what an earlier crash leaves.
+  t.same(await replaced(late, [newest]), { lsns: range(1, 9) }, 'the newest segment, undetected')
+})
+
+t.test('a segment of another log is refused', async (t) => {
+  const { world } = await crashedLog()
+  const other = new World()
+  const foreign = await other.open({ ...tiny, randomBytes: (count) => new Uint8Array(count).fill(1) })
+  await appendOneByOne(foreign, 4)
+  await foreign.close()
+  const name = world.segments()[0] ?? ''
+  world.disk.writeFile(world.path(name), other.disk.readFile(other.path(name)))
+  await t.rejects(world.open(tiny), { code: 'WAL_CORRUPT', message: /belongs to another log/ })
+})
+
+t.test('a disk that cannot be read is damage, not a shorter log', async (t) => {
+  const { world } = await crashedLog()
+  world.disk.failWhen((call) => call.kind === 'read' && call.path.endsWith('.wal') && call.position !== 0, {
+    kind: 'error',
+    code: 'EIO',
+    times: 'forever',
+  })
+  await t.rejects(world.open(tiny), { code: 'WAL_CORRUPT' })
+  world.disk.heal()
+  await (await world.open(tiny)).close()
+})
+
+t.test('damage names the file, the place, the LSNs, and that they were acknowledged', async (t) => {
+  const world = new World()
+  const log = await world.open(tiny)
+  await appendOneByOne(log, 3)
+  const name = world.segments()[0] ?? ''
+  const afterTwo = world.copy()
+  afterTwo.disk.flipBit(afterTwo.path(name), (512 + 64 + 20) * 8)
+  await t.rejects(afterTwo.open(tiny), {
+    code: 'WAL_CORRUPT',
+    damage: { kind: 'corrupt', file: name, offset: 512, firstMissingLsn: 1, lastMissingLsn: 1 },
+    message: /acknowledged/,
+  })
+  const report = await afterTwo.verify()
+  t.equal(report.damage?.offset, 512)
+  t.equal(report.lastLsn, 0)
+  t.same((await world.verify()).damage, undefined)
+})
+
+t.test('the last batch gone bad is ambiguous until a sync mark proves that it was acknowledged', async (t) => {
+  const world = new World()
+  const log = await world.open(tiny)
+  await appendOneByOne(log, 1)
+  const unproven = world.copy()
+  await world.clock.advance(100)
+  const proven = world.copy()
+  for (const [machine, code] of [
+    [unproven, 'WAL_AMBIGUOUS'],
+    [proven, 'WAL_CORRUPT'],
+  ] as const) {
+    const name = machine.segments()[0] ?? ''
+    machine.disk.flipBit(machine.path(name), (512 + 64 + 10) * 8)
+    t.equal(await rejection(machine.open(tiny)), code)
+  }
+})
+
+t.test('a loss is accepted only by naming its place, keeps what it cuts off, and declares a gap', async (t) => {
+  const { world, acknowledged } = await crashedLog()
+  const name = world.segments()[0] ?? ''
+  world.disk.flipBit(world.path(name), (512 + 64 + 10) * 8)
+  const { damage } = await world.verify()
+  t.same(damage?.acceptable, { segment: 1, offset: 512 })
+  await t.rejects(world.open({ ...tiny, acceptLoss: { segment: 1, offset: 520 } }), {
+    code: 'WAL_BAD_OPTION',
+    message: /begins at segment 1, byte 512/,
+  })
+  const log = await world.open({ ...tiny, acceptLoss: { segment: 1, offset: 512 } })
+  t.ok(log.nextLsn > acknowledged + 2 ** 31, 'no LSN is issued twice')
+  t.same(log.gaps, [{ firstLsn: 1, lastLsn: log.nextLsn - 1, reason: 'accepted-loss' }])
+  const first = log.nextLsn
+  await appendOneByOne(log, 2)
+  t.same(await replayedLsns(t, log, first), [first, first + 1])
+  await log.close()
+  const kept = world.files().filter((file) => file.startsWith('quarantine/'))
+  t.ok(kept.some((file) => file.endsWith('.tail')), 'the rest of the damaged segment')
+  t.ok(kept.some((file) => file.endsWith('.wal')), 'the segments behind it')
+  const again = await world.open(tiny)
+  t.same(again.gaps, [{ firstLsn: 1, lastLsn: first - 1, reason: 'accepted-loss' }])
+  t.equal(again.nextLsn, first + 2)
+  await again.close()
+  t.equal((await world.verify()).damage, undefined)
+})
+
+t.test('after any loss of files an operator can go on by accepting it', async (t) => {
+  const { world } = await crashedLog()
+  for (const name of world.files().filter((it) => it.endsWith('.wal') || it === 'HEAD')) {
+    const poorer = world.copy()
+    poorer.disk.removeFile(poorer.path(name))
+    const acceptLoss = (await poorer.verify()).damage?.acceptable
+    if (acceptLoss === undefined) throw new Error(`the loss of ${name} cannot be accepted`)
+    const log = await poorer.open({ ...tiny, acceptLoss })
+    const next = log.nextLsn
+    await appendOneByOne(log, 2)
+    await log.close()
+    const again = await poorer.open(tiny)
+    t.equal(again.nextLsn, next + 2, name)
+    await again.close()
+  }
 })

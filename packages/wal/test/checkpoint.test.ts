@@ -1,0 +1,225 @@
+import t from 'tap'
+import { openReadOnly } from '../src/index.js'
+import { appendOneByOne, directory, outcomeOf, range, rejection, replayedLsns, World } from './world.js'
+
+/** A log with three sealed segments and a checkpoint at the end of each. */
+async function withCheckpoints(): Promise<{ world: World; lsns: number[] }> {
+  const world = new World()
+  const log = await world.open()
+  const lsns: number[] = []
+  for (let round = 0; round < 3; round++) {
+    await appendOneByOne(log, 10)
+    await log.roll()
+    await log.writeCheckpoint(log.sealedLsn, chunksOf(log.sealedLsn))
+    lsns.push(log.sealedLsn)
+  }
+  await appendOneByOne(log, 5)
+  await log.close()
+  return { world, lsns }
+}
+
+function chunksOf(lsn: number): Uint8Array[] {
+  return [Buffer.from(`state after ${lsn}`), new Uint8Array(3000), new Uint8Array(0)]
+}
+
+async function stateOf(log: { readCheckpoint(): AsyncIterable<Uint8Array> }): Promise<string[]> {
+  const chunks: string[] = []
+  for await (const chunk of log.readCheckpoint()) chunks.push(Buffer.from(chunk).toString())
+  return chunks
+}
+
+t.test('a checkpoint comes back chunk by chunk, and replay goes on behind it', async (t) => {
+  const { world } = await withCheckpoints()
+  const log = await world.open()
+  t.equal(log.checkpointLsn, 30)
+  t.same(await stateOf(log), chunksOf(30).map((chunk) => Buffer.from(chunk).toString()))
+  t.same(await replayedLsns(t, log), range(31, 35))
+  t.same(await replayedLsns(t, log, 1), range(1, 35), 'the whole log is still there')
+  await log.close()
+})
+
+t.test('a checkpoint may come from an async source', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  await log.writeCheckpoint(
+    3,
+    (async function* () {
+      yield Buffer.from('one')
+      yield Buffer.from('two')
+    })(),
+  )
+  t.same(await stateOf(log), ['one', 'two'])
+  await log.close()
+})
+
+t.test('a log without a checkpoint says so', async (t) => {
+  const log = await new World().open()
+  t.equal(log.checkpointLsn, 0)
+  t.same(await stateOf(log), [])
+  await log.close()
+})
+
+t.test('a checkpoint is made only where a sealed segment ends', async (t) => {
+  const log = await new World().open()
+  await appendOneByOne(log, 3)
+  for (const lsn of [0, 1, 3, 4]) {
+    t.equal(await rejection(log.writeCheckpoint(lsn, [])), 'WAL_BAD_CHECKPOINT')
+  }
+  await log.roll()
+  await log.writeCheckpoint(3, [])
+  t.equal(log.checkpointLsn, 3)
+  await log.roll()
+  t.equal(log.sealedLsn, 3, 'an empty segment is not sealed')
+  await log.close()
+})
+
+t.test('segments are removed only below the older of two good checkpoints, which stay', async (t) => {
+  const { world, lsns } = await withCheckpoints()
+  const log = await world.open()
+  const removed = await log.truncate()
+  t.equal(removed.checkpoints, 1)
+  t.ok(removed.segments > 0 && removed.bytes > 0)
+  t.equal(log.firstLsn, (lsns[1] ?? 0) + 1)
+  t.same(
+    world.files().filter((name) => name.endsWith('.ckpt')),
+    ['checkpoint/0000000000000020.ckpt', 'checkpoint/0000000000000030.ckpt'],
+  )
+  t.equal(await rejection(replayedLsns(t, log, 20)), 'WAL_FORGOTTEN')
+  t.same(await replayedLsns(t, log, 21), range(21, 35))
+  t.same(await log.truncate(), { segments: 0, bytes: 0, checkpoints: 0 })
+  await log.close()
+  const again = await world.open()
+  t.equal(again.nextLsn, 36)
+  t.same(await replayedLsns(t, again), range(31, 35))
+  await again.close()
+})
+
+t.test('with a single checkpoint nothing is removed', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 5)
+  await log.roll()
+  await log.writeCheckpoint(5, [])
+  t.same(await log.truncate(), { segments: 0, bytes: 0, checkpoints: 0 })
+  await log.close()
+})
+
+t.test('what the caller wants to keep is kept, however old', async (t) => {
+  const { world } = await withCheckpoints()
+  const log = await world.open()
+  await log.truncate({ keepFromLsn: 15 })
+  t.same(await replayedLsns(t, log, 11), range(11, 35))
+  t.ok(log.firstLsn <= 11)
+  await log.close()
+})
+
+t.test('a damaged checkpoint is reported, the older one takes its place, and nothing is removed because of it', async (t) => {
+  const { world } = await withCheckpoints()
+  const newest = world.path('checkpoint/0000000000000030.ckpt')
+  const { length } = world.disk.readFile(newest)
+  for (let bit = 0; bit < length * 8; bit += 61) {
+    const flipped = world.copy()
+    flipped.disk.flipBit(newest, bit)
+    const log = await flipped.open()
+    if (log.checkpointLsn !== 20) {
+      // Padding between batches carries nothing.
+      t.same(await stateOf(log), chunksOf(30).map((chunk) => Buffer.from(chunk).toString()))
+    } else {
+      t.same(log.recovery.badCheckpoints.map((it) => it.lsn), [30])
+      await log.truncate()
+      t.ok(flipped.disk.files().includes(newest))
+    }
+    t.same((await replayedLsns(t, log)).at(-1), 35)
+    await log.close()
+  }
+})
+
+t.test('every truncation of a checkpoint is noticed', async (t) => {
+  const { world } = await withCheckpoints()
+  const newest = world.path('checkpoint/0000000000000030.ckpt')
+  const { length } = world.disk.readFile(newest)
+  for (let size = 0; size < length; size += 7) {
+    const cut = world.copy()
+    cut.disk.truncateFile(newest, size)
+    const log = await cut.open()
+    if (log.checkpointLsn !== 20) t.fail(`cut to ${size} bytes`)
+    await log.close()
+  }
+})
+
+t.test('without any good checkpoint the whole log takes its place; where its start is gone, it is refused', async (t) => {
+  const { world } = await withCheckpoints()
+  for (const isTruncated of [false, true]) {
+    if (isTruncated) {
+      const log = await world.open()
+      await log.truncate()
+      await log.close()
+    }
+    const poorer = world.copy()
+    for (const name of poorer.files().filter((it) => it.endsWith('.ckpt'))) {
+      poorer.disk.removeFile(poorer.path(name))
+    }
+    const outcome = await outcomeOf(t, poorer)
+    t.same(outcome, isTruncated ? { refused: 'WAL_CORRUPT' } : { lsns: range(1, 35) })
+  }
+})
+
+t.test('a checkpoint of another history is not used', async (t) => {
+  const { world } = await withCheckpoints()
+  const other = new World()
+  const log = await other.open({ randomBytes: (count) => new Uint8Array(count).fill(9) })
+  await appendOneByOne(log, 30)
+  await log.roll()
+  await log.writeCheckpoint(log.sealedLsn, [])
+  await log.close()
+  const name = 'checkpoint/0000000000000030.ckpt'
+  world.disk.writeFile(world.path(name), other.disk.readFile(other.path(name)))
+  const reopened = await world.open()
+  t.equal(reopened.checkpointLsn, 20)
+  t.same(reopened.recovery.badCheckpoints.length, 1)
+  await reopened.close()
+})
+
+t.test('a checkpoint that knows more than the log is damage', async (t) => {
+  const { world } = await withCheckpoints()
+  const poorer = world.copy()
+  for (const name of poorer.segments()) poorer.disk.removeFile(poorer.path(name))
+  await t.rejects(poorer.open(), { code: 'WAL_CORRUPT' })
+  const acceptLoss = (await poorer.verify()).damage?.acceptable
+  if (acceptLoss === undefined) throw new Error('the loss cannot be accepted')
+  const log = await poorer.open({ acceptLoss })
+  t.equal(log.checkpointLsn, 30)
+  const next = log.nextLsn
+  await appendOneByOne(log, 2)
+  await log.close()
+  const again = await poorer.open()
+  t.same(await replayedLsns(t, again), [next, next + 1])
+  await again.close()
+})
+
+t.test('a checkpoint whose writing fails leaves the older one, and the log open', async (t) => {
+  const { world } = await withCheckpoints()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  world.disk.failWhen((call) => call.kind === 'write' && call.path.includes('.ckpt'), {
+    kind: 'error',
+    code: 'ENOSPC',
+  })
+  t.equal(await rejection(log.writeCheckpoint(log.sealedLsn, chunksOf(38))), 'ENOSPC')
+  t.equal(log.checkpointLsn, 30)
+  await appendOneByOne(log, 1)
+  await log.writeCheckpoint(log.sealedLsn, chunksOf(38))
+  t.equal(log.checkpointLsn, 38)
+  await log.close()
+})
+
+t.test('a reader beside the writer sees the checkpoint, too', async (t) => {
+  const { world } = await withCheckpoints()
+  const reader = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
+  t.equal(reader.checkpointLsn, 30)
+  t.equal((await stateOf(reader))[0], 'state after 30')
+  t.same(await replayedLsns(t, reader), range(31, 35))
+})
