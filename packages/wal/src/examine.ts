@@ -351,7 +351,8 @@ class Examiner {
       }
       this.#startAt(scanner.end, scanner.nextBatch)
       this.#bytes += scanner.end.offset
-      if (next === undefined) this.#judgeEnd(segmentPath(segment.name), scanner, await scanner.remainder())
+      if (next === undefined)
+        this.#judgeEnd(segmentPath(segment.name), scanner, await scanner.remainder())
       else if ('previous' in next) this.#compareEnd(segmentPath(segment.name), scanner, next)
     })
   }
@@ -410,7 +411,8 @@ class Examiner {
     const last = run.at(-1)
     const lastSequence = last?.header.sequence ?? 0
     const stranded = present.find((it) => !run.includes(it) && it.header.sequence > lastSequence)
-    const lastMissingLsn = stranded === undefined ? {} : { lastMissingLsn: stranded.header.firstLsn - 1 }
+    const lastMissingLsn =
+      stranded === undefined ? {} : { lastMissingLsn: stranded.header.firstLsn - 1 }
     const unreadable = this.#unreadable[0]
     if (unreadable !== undefined) {
       return { file: segmentPath(unreadable.name), why: unreadable.why, ...lastMissingLsn }

@@ -84,6 +84,11 @@ export async function readHeader(
     const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
     const header = decodeFileHeader(sector, 'segment', name)
     if (typeof header !== 'string') return header
-    throw new WalDamageError({ kind: 'corrupt', file: segmentPath(name), firstMissingLsn: 0, why: header })
+    throw new WalDamageError({
+      kind: 'corrupt',
+      file: segmentPath(name),
+      firstMissingLsn: 0,
+      why: header,
+    })
   })
 }

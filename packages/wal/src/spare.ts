@@ -131,7 +131,10 @@ export class SpareKeeper {
     try {
       if (!this.#hasZeros) {
         await makeZeroFile(this.#disk, temporary, this.#bytes, () => this.#mode === 'preparing')
-        if (this.#mode !== 'preparing') return
+        if (this.#mode !== 'preparing') {
+          await removeIfPresent(this.#disk, temporary)
+          return
+        }
         await this.#disk.rename(temporary, this.#path)
         this.#hasZeros = true
       }

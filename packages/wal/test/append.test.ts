@@ -1,6 +1,14 @@
 import t from 'tap'
 import type { Commit } from '../src/index.js'
-import { appendOneByOne, appendTogether, range, recordOf, rejection, replayedLsns, World } from './world.js'
+import {
+  appendOneByOne,
+  appendTogether,
+  range,
+  recordOf,
+  rejection,
+  replayedLsns,
+  World,
+} from './world.js'
 
 t.test('an append settles only when its record is durable', async (t) => {
   const world = new World()
@@ -21,7 +29,10 @@ t.test('what is appended while a batch is on its way makes up the next one', asy
   const second = log.append(2, recordOf(2))
   t.equal(first, second, 'both wait for the same batch')
   t.equal(await first, 2)
-  t.same(commits.map(({ records, appends }) => ({ records, appends })), [{ records: 2, appends: 2 }])
+  t.same(
+    commits.map(({ records, appends }) => ({ records, appends })),
+    [{ records: 2, appends: 2 }],
+  )
   await log.close()
 })
 
@@ -34,7 +45,10 @@ t.test('a lone append is written on the event loop, many through the thread pool
   const writes = world.disk.calls
     .filter((call) => call.index >= before && call.path.includes('.wal'))
     .map((call) => call.kind)
-  t.same(writes.filter((kind) => kind.startsWith('write')), ['writeOnLoop', 'write'])
+  t.same(
+    writes.filter((kind) => kind.startsWith('write')),
+    ['writeOnLoop', 'write'],
+  )
   await log.close()
 })
 
@@ -51,7 +65,10 @@ t.test('a disk that turns slow takes the writes off the event loop', async (t) =
     setTimer: () => ({ cancel: () => {} }),
     soon: (callback: () => void) => world.clock.soon(callback),
   }
-  const log = await world.open({ clock, observer: { committed: ({ onLoop }) => paths.push(onLoop) } })
+  const log = await world.open({
+    clock,
+    observer: { committed: ({ onLoop }) => paths.push(onLoop) },
+  })
   await appendOneByOne(log, 3)
   t.same(paths, [true, false, false])
   await log.close()
@@ -62,7 +79,9 @@ t.test('one append of many records is one batch: all of it or nothing', async (t
   const log = await world.open()
   await appendTogether(log, 5)
   await log.close()
-  const write = world.disk.calls.findLast((call) => call.kind.startsWith('write') && (call.bytes ?? 0) > 64)
+  const write = world.disk.calls.findLast(
+    (call) => call.kind.startsWith('write') && (call.bytes ?? 0) > 64,
+  )
   if (write === undefined) throw new Error('nothing was written')
   const again = new World()
   again.disk.failCall(write.index, { kind: 'crash', when: 'before' })
@@ -75,14 +94,17 @@ t.test('one append of many records is one batch: all of it or nothing', async (t
   }
 })
 
-t.test('an append names the LSN it expects, and a disagreement is refused before anything is written', async (t) => {
-  const log = await new World().open()
-  t.equal(await rejection(log.append(2, recordOf(2))), 'WAL_LSN_MISMATCH')
-  t.equal(await rejection(log.append(0, recordOf(0))), 'WAL_LSN_MISMATCH')
-  t.equal(log.nextLsn, 1)
-  t.equal(await log.append(1, recordOf(1)), 1)
-  await log.close()
-})
+t.test(
+  'an append names the LSN it expects, and a disagreement is refused before anything is written',
+  async (t) => {
+    const log = await new World().open()
+    t.equal(await rejection(log.append(2, recordOf(2))), 'WAL_LSN_MISMATCH')
+    t.equal(await rejection(log.append(0, recordOf(0))), 'WAL_LSN_MISMATCH')
+    t.equal(log.nextLsn, 1)
+    t.equal(await log.append(1, recordOf(1)), 1)
+    await log.close()
+  },
+)
 
 t.test('bad input gets a typed error and loses nothing', async (t) => {
   const log = await new World().open()
@@ -115,24 +137,32 @@ t.test('records may be empty, and as large as an append may be', async (t) => {
   await reopened.close()
 })
 
-t.test('a record is copied when it is appended: its buffer may be used again at once', async (t) => {
-  const world = new World()
-  const log = await world.open()
-  const buffer = Buffer.from(recordOf(1))
-  const durable = log.append(1, buffer)
-  buffer.fill(0)
-  await durable
-  t.same(await replayedLsns(t, log), [1])
-  await log.close()
-})
+t.test(
+  'a record is copied when it is appended: its buffer may be used again at once',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    const buffer = Buffer.from(recordOf(1))
+    const durable = log.append(1, buffer)
+    buffer.fill(0)
+    await durable
+    t.same(await replayedLsns(t, log), [1])
+    await log.close()
+  },
+)
 
 t.test('more than one batch may wait, and they become durable in order', async (t) => {
   const world = new World()
   const log = await world.open()
   const order: number[] = []
-  const appends = range(1, 200).map((lsn) => log.append(lsn, recordOf(lsn)).then((upTo) => order.push(upTo)))
+  const appends = range(1, 200).map((lsn) =>
+    log.append(lsn, recordOf(lsn)).then((upTo) => order.push(upTo)),
+  )
   await Promise.all(appends)
-  t.same(order, [...order].sort((a, b) => a - b))
+  t.same(
+    order,
+    [...order].sort((a, b) => a - b),
+  )
   t.equal(log.durableLsn, 200)
   t.same(await replayedLsns(t, log), range(1, 200))
   t.ok(world.segments().length > 3, 'they fill several segments')
@@ -151,28 +181,33 @@ t.test('closing waits for what was appended', async (t) => {
   await reopened.close()
 })
 
-t.test('after 100 ms without an append one sync mark proves the last batch, and no more follow', async (t) => {
-  const world = new World()
-  const commits: Commit[] = []
-  const log = await world.open({ observer: { committed: (commit) => commits.push(commit) } })
-  await log.append(1, recordOf(1))
-  await world.clock.advance(99)
-  t.equal(commits.length, 1)
-  await world.clock.advance(1)
-  t.equal(commits.length, 2)
-  t.same(commits[1]?.records, 0)
-  await world.clock.advance(10_000)
-  t.equal(commits.length, 2)
-  t.equal(log.nextLsn, 2, 'a mark takes no LSN')
-  await log.append(2, recordOf(2))
-  t.same(await replayedLsns(t, log), [1, 2])
-  await log.close()
-})
+t.test(
+  'after 100 ms without an append one sync mark proves the last batch, and no more follow',
+  async (t) => {
+    const world = new World()
+    const commits: Commit[] = []
+    const log = await world.open({ observer: { committed: (commit) => commits.push(commit) } })
+    await log.append(1, recordOf(1))
+    await world.clock.advance(99)
+    t.equal(commits.length, 1)
+    await world.clock.advance(1)
+    t.equal(commits.length, 2)
+    t.same(commits[1]?.records, 0)
+    await world.clock.advance(10_000)
+    t.equal(commits.length, 2)
+    t.equal(log.nextLsn, 2, 'a mark takes no LSN')
+    await log.append(2, recordOf(2))
+    t.same(await replayedLsns(t, log), [1, 2])
+    await log.close()
+  },
+)
 
 t.test('a sync mark waits for 100 ms after the last append, not the first', async (t) => {
   const world = new World()
   const records: number[] = []
-  const log = await world.open({ observer: { committed: (commit) => records.push(commit.records) } })
+  const log = await world.open({
+    observer: { committed: (commit) => records.push(commit.records) },
+  })
   await log.append(1, recordOf(1))
   await world.clock.advance(60)
   await log.append(2, recordOf(2))
@@ -196,25 +231,28 @@ t.test('the clock that the log carries never goes back', async (t) => {
   await reopened.close()
 })
 
-t.test('a failed write ends the log: whoever waits is told, nothing more is written, nothing is retried', async (t) => {
-  const world = new World()
-  const told: string[] = []
-  const log = await world.open({ observer: { failed: (error) => told.push(error.code) } })
-  await log.append(1, recordOf(1))
-  world.disk.failWhen((call) => call.kind === 'write', { kind: 'error', code: 'EIO' })
-  const both = [log.append(2, recordOf(2)), log.append(3, recordOf(3))].map(rejection)
-  t.same(await Promise.all(both), ['WAL_FAILED', 'WAL_FAILED'])
-  const calls = world.disk.callCount
-  t.equal(await rejection(log.append(2, recordOf(2))), 'WAL_FAILED')
-  t.throws(() => log.claim(10, 'high'), { code: 'WAL_FAILED' })
-  t.equal(await rejection(log.roll()), 'WAL_FAILED')
-  t.equal(world.disk.callCount, calls, 'no call reaches the disk')
-  t.same(told, ['WAL_FAILED'])
-  await log.close()
-  const reopened = await world.open()
-  t.same(await replayedLsns(t, reopened), [1])
-  await reopened.close()
-})
+t.test(
+  'a failed write ends the log: whoever waits is told, nothing more is written, nothing is retried',
+  async (t) => {
+    const world = new World()
+    const told: string[] = []
+    const log = await world.open({ observer: { failed: (error) => told.push(error.code) } })
+    await log.append(1, recordOf(1))
+    world.disk.failWhen((call) => call.kind === 'write', { kind: 'error', code: 'EIO' })
+    const both = [log.append(2, recordOf(2)), log.append(3, recordOf(3))].map(rejection)
+    t.same(await Promise.all(both), ['WAL_FAILED', 'WAL_FAILED'])
+    const calls = world.disk.callCount
+    t.equal(await rejection(log.append(2, recordOf(2))), 'WAL_FAILED')
+    t.throws(() => log.claim(10, 'high'), { code: 'WAL_FAILED' })
+    t.equal(await rejection(log.roll()), 'WAL_FAILED')
+    t.equal(world.disk.callCount, calls, 'no call reaches the disk')
+    t.same(told, ['WAL_FAILED'])
+    await log.close()
+    const reopened = await world.open()
+    t.same(await replayedLsns(t, reopened), [1])
+    await reopened.close()
+  },
+)
 
 t.test('a failed write on the event loop ends the log just the same', async (t) => {
   const world = new World()
@@ -230,7 +268,8 @@ t.test('a short write is carried on where it broke off', async (t) => {
     const world = new World()
     const log = await world.open()
     world.disk.failWhen((call) => call.kind === kind, { kind: 'short-write', bytes: 30, times: 3 })
-    if (kind === 'write') await Promise.all([log.append(1, recordOf(1)), log.append(2, recordOf(2))])
+    if (kind === 'write')
+      await Promise.all([log.append(1, recordOf(1)), log.append(2, recordOf(2))])
     else await appendOneByOne(log, 2)
     await log.close()
     const reopened = await world.open()
@@ -239,26 +278,29 @@ t.test('a short write is carried on where it broke off', async (t) => {
   }
 })
 
-t.test('under sync "interval" and "none" an append settles before it is on the medium, and says so', async (t) => {
-  for (const sync of ['interval', 'none'] as const) {
-    const world = new World()
-    const log = await world.open({ sync })
-    t.equal(log.sync, sync)
-    await appendOneByOne(log, 3)
-    const unsynced = () => world.disk.pending().filter((change) => change.kind === 'sector')
-    t.ok(unsynced().length > 0, 'the medium lacks something')
-    if (sync === 'interval') {
-      await world.clock.advance(250)
-      t.same(unsynced(), [], 'the interval has synced it')
-      await appendOneByOne(log, 1)
+t.test(
+  'under sync "interval" and "none" an append settles before it is on the medium, and says so',
+  async (t) => {
+    for (const sync of ['interval', 'none'] as const) {
+      const world = new World()
+      const log = await world.open({ sync })
+      t.equal(log.sync, sync)
+      await appendOneByOne(log, 3)
+      const unsynced = () => world.disk.pending().filter((change) => change.kind === 'sector')
+      t.ok(unsynced().length > 0, 'the medium lacks something')
+      if (sync === 'interval') {
+        await world.clock.advance(250)
+        t.same(unsynced(), [], 'the interval has synced it')
+        await appendOneByOne(log, 1)
+      }
+      await log.close()
+      t.same(unsynced(), [], 'closing syncs')
+      const reopened = await world.open()
+      t.same(await replayedLsns(t, reopened), range(1, sync === 'interval' ? 4 : 3))
+      await reopened.close()
     }
-    await log.close()
-    t.same(unsynced(), [], 'closing syncs')
-    const reopened = await world.open()
-    t.same(await replayedLsns(t, reopened), range(1, sync === 'interval' ? 4 : 3))
-    await reopened.close()
-  }
-})
+  },
+)
 
 t.test('options out of range are refused with their name and range', async (t) => {
   const world = new World()

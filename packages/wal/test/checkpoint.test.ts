@@ -1,6 +1,14 @@
 import t from 'tap'
 import { openReadOnly } from '../src/index.js'
-import { appendOneByOne, directory, outcomeOf, range, rejection, replayedLsns, World } from './world.js'
+import {
+  appendOneByOne,
+  directory,
+  outcomeOf,
+  range,
+  rejection,
+  replayedLsns,
+  World,
+} from './world.js'
 
 /** A log with three sealed segments and a checkpoint at the end of each. */
 async function withCheckpoints(): Promise<{ world: World; lsns: number[] }> {
@@ -32,7 +40,10 @@ t.test('a checkpoint comes back chunk by chunk, and replay goes on behind it', a
   const { world } = await withCheckpoints()
   const log = await world.open()
   t.equal(log.checkpointLsn, 30)
-  t.same(await stateOf(log), chunksOf(30).map((chunk) => Buffer.from(chunk).toString()))
+  t.same(
+    await stateOf(log),
+    chunksOf(30).map((chunk) => Buffer.from(chunk).toString()),
+  )
   t.same(await replayedLsns(t, log), range(31, 35))
   t.same(await replayedLsns(t, log, 1), range(1, 35), 'the whole log is still there')
   await log.close()
@@ -75,26 +86,29 @@ t.test('a checkpoint is made only where a sealed segment ends', async (t) => {
   await log.close()
 })
 
-t.test('segments are removed only below the older of two good checkpoints, which stay', async (t) => {
-  const { world, lsns } = await withCheckpoints()
-  const log = await world.open()
-  const removed = await log.truncate()
-  t.equal(removed.checkpoints, 1)
-  t.ok(removed.segments > 0 && removed.bytes > 0)
-  t.equal(log.firstLsn, (lsns[1] ?? 0) + 1)
-  t.same(
-    world.files().filter((name) => name.endsWith('.ckpt')),
-    ['checkpoint/0000000000000020.ckpt', 'checkpoint/0000000000000030.ckpt'],
-  )
-  t.equal(await rejection(replayedLsns(t, log, 20)), 'WAL_FORGOTTEN')
-  t.same(await replayedLsns(t, log, 21), range(21, 35))
-  t.same(await log.truncate(), { segments: 0, bytes: 0, checkpoints: 0 })
-  await log.close()
-  const again = await world.open()
-  t.equal(again.nextLsn, 36)
-  t.same(await replayedLsns(t, again), range(31, 35))
-  await again.close()
-})
+t.test(
+  'segments are removed only below the older of two good checkpoints, which stay',
+  async (t) => {
+    const { world, lsns } = await withCheckpoints()
+    const log = await world.open()
+    const removed = await log.truncate()
+    t.equal(removed.checkpoints, 1)
+    t.ok(removed.segments > 0 && removed.bytes > 0)
+    t.equal(log.firstLsn, (lsns[1] ?? 0) + 1)
+    t.same(
+      world.files().filter((name) => name.endsWith('.ckpt')),
+      ['checkpoint/0000000000000020.ckpt', 'checkpoint/0000000000000030.ckpt'],
+    )
+    t.equal(await rejection(replayedLsns(t, log, 20)), 'WAL_FORGOTTEN')
+    t.same(await replayedLsns(t, log, 21), range(21, 35))
+    t.same(await log.truncate(), { segments: 0, bytes: 0, checkpoints: 0 })
+    await log.close()
+    const again = await world.open()
+    t.equal(again.nextLsn, 36)
+    t.same(await replayedLsns(t, again), range(31, 35))
+    await again.close()
+  },
+)
 
 t.test('with a single checkpoint nothing is removed', async (t) => {
   const world = new World()
@@ -115,26 +129,35 @@ t.test('what the caller wants to keep is kept, however old', async (t) => {
   await log.close()
 })
 
-t.test('a damaged checkpoint is reported, the older one takes its place, and nothing is removed because of it', async (t) => {
-  const { world } = await withCheckpoints()
-  const newest = world.path('checkpoint/0000000000000030.ckpt')
-  const { length } = world.disk.readFile(newest)
-  for (let bit = 0; bit < length * 8; bit += 61) {
-    const flipped = world.copy()
-    flipped.disk.flipBit(newest, bit)
-    const log = await flipped.open()
-    if (log.checkpointLsn !== 20) {
-      // Padding between batches carries nothing.
-      t.same(await stateOf(log), chunksOf(30).map((chunk) => Buffer.from(chunk).toString()))
-    } else {
-      t.same(log.recovery.badCheckpoints.map((it) => it.lsn), [30])
-      await log.truncate()
-      t.ok(flipped.disk.files().includes(newest))
+t.test(
+  'a damaged checkpoint is reported, the older one takes its place, and nothing is removed because of it',
+  async (t) => {
+    const { world } = await withCheckpoints()
+    const newest = world.path('checkpoint/0000000000000030.ckpt')
+    const { length } = world.disk.readFile(newest)
+    for (let bit = 0; bit < length * 8; bit += 61) {
+      const flipped = world.copy()
+      flipped.disk.flipBit(newest, bit)
+      const log = await flipped.open()
+      if (log.checkpointLsn !== 20) {
+        // Padding between batches carries nothing.
+        t.same(
+          await stateOf(log),
+          chunksOf(30).map((chunk) => Buffer.from(chunk).toString()),
+        )
+      } else {
+        t.same(
+          log.recovery.badCheckpoints.map((it) => it.lsn),
+          [30],
+        )
+        await log.truncate()
+        t.ok(flipped.disk.files().includes(newest))
+      }
+      t.same((await replayedLsns(t, log)).at(-1), 35)
+      await log.close()
     }
-    t.same((await replayedLsns(t, log)).at(-1), 35)
-    await log.close()
-  }
-})
+  },
+)
 
 t.test('every truncation of a checkpoint is noticed', async (t) => {
   const { world } = await withCheckpoints()
@@ -149,22 +172,25 @@ t.test('every truncation of a checkpoint is noticed', async (t) => {
   }
 })
 
-t.test('without any good checkpoint the whole log takes its place; where its start is gone, it is refused', async (t) => {
-  const { world } = await withCheckpoints()
-  for (const isTruncated of [false, true]) {
-    if (isTruncated) {
-      const log = await world.open()
-      await log.truncate()
-      await log.close()
+t.test(
+  'without any good checkpoint the whole log takes its place; where its start is gone, it is refused',
+  async (t) => {
+    const { world } = await withCheckpoints()
+    for (const isTruncated of [false, true]) {
+      if (isTruncated) {
+        const log = await world.open()
+        await log.truncate()
+        await log.close()
+      }
+      const poorer = world.copy()
+      for (const name of poorer.files().filter((it) => it.endsWith('.ckpt'))) {
+        poorer.disk.removeFile(poorer.path(name))
+      }
+      const outcome = await outcomeOf(t, poorer)
+      t.same(outcome, isTruncated ? { refused: 'WAL_CORRUPT' } : { lsns: range(1, 35) })
     }
-    const poorer = world.copy()
-    for (const name of poorer.files().filter((it) => it.endsWith('.ckpt'))) {
-      poorer.disk.removeFile(poorer.path(name))
-    }
-    const outcome = await outcomeOf(t, poorer)
-    t.same(outcome, isTruncated ? { refused: 'WAL_CORRUPT' } : { lsns: range(1, 35) })
-  }
-})
+  },
+)
 
 t.test('a checkpoint of another history is not used', async (t) => {
   const { world } = await withCheckpoints()

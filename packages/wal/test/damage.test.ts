@@ -49,26 +49,30 @@ t.test('every single-bit flip of a small log is refused or loses nothing', async
   t.ok((seen.get('whole') ?? 0) > 0)
 })
 
-t.test('every truncation of a segment is refused, and of anything else loses nothing', async (t) => {
-  const { world, acknowledged } = await crashedLog()
-  let cuts = 0
-  for (const name of world.files()) {
-    const { length } = world.disk.readFile(world.path(name))
-    for (let size = 0; size < length; size++) {
-      const cut = world.copy()
-      cut.disk.truncateFile(cut.path(name), size)
-      const outcome = await outcomeOf(t, cut, tiny)
-      cuts++
-      const isNeeded = name.endsWith('.wal') || name === 'HEAD'
-      const isRight = isNeeded
-        ? 'refused' in outcome && outcome.refused === 'WAL_CORRUPT'
-        : 'lsns' in outcome && outcome.lsns.length === acknowledged
-      if (!isRight) t.same(outcome, isNeeded ? 'refused' : 'whole', `${name} cut to ${size} bytes`)
+t.test(
+  'every truncation of a segment is refused, and of anything else loses nothing',
+  async (t) => {
+    const { world, acknowledged } = await crashedLog()
+    let cuts = 0
+    for (const name of world.files()) {
+      const { length } = world.disk.readFile(world.path(name))
+      for (let size = 0; size < length; size++) {
+        const cut = world.copy()
+        cut.disk.truncateFile(cut.path(name), size)
+        const outcome = await outcomeOf(t, cut, tiny)
+        cuts++
+        const isNeeded = name.endsWith('.wal') || name === 'HEAD'
+        const isRight = isNeeded
+          ? 'refused' in outcome && outcome.refused === 'WAL_CORRUPT'
+          : 'lsns' in outcome && outcome.lsns.length === acknowledged
+        if (!isRight)
+          t.same(outcome, isNeeded ? 'refused' : 'whole', `${name} cut to ${size} bytes`)
+      }
     }
-  }
-  t.comment(`${cuts} truncations`)
-  t.ok(cuts > 1000)
-})
+    t.comment(`${cuts} truncations`)
+    t.ok(cuts > 1000)
+  },
+)
 
 t.test('whichever sectors of the last batch arrive, it is there whole or not at all', async (t) => {
   let cases = 0
@@ -99,9 +103,11 @@ t.test('whichever sectors of the last batch arrive, it is there whole or not at 
           const survivor = world.with(disk)
           const reopened = await survivor.open(tiny)
           const found = reopened.durableLsn - before
-          if (found !== 0 && found !== records.length) t.fail(`${found} of ${records.length} records`)
+          if (found !== 0 && found !== records.length)
+            t.fail(`${found} of ${records.length} records`)
           const replayed: Uint8Array[] = []
-          for await (const run of reopened.replay()) for (const it of run.records) replayed.push(it.slice())
+          for await (const run of reopened.replay())
+            for (const it of run.records) replayed.push(it.slice())
           t.same(replayed.slice(before), found === 0 ? [] : records)
           // What was cut off stays cut off, and the log goes on.
           await appendTogether(reopened, 2)
@@ -140,7 +146,11 @@ t.test('any two files swapped, or one put in the place of another, are noticed',
       copied.disk.writeFile(copied.path(one), world.disk.readFile(world.path(other)))
       const whole = { lsns: range(1, acknowledged) }
       const refused = { refused: 'WAL_CORRUPT' }
-      t.same(await outcomeOf(t, copied, tiny), isNeeded(one) ? refused : whole, `${other} over ${one}`)
+      t.same(
+        await outcomeOf(t, copied, tiny),
+        isNeeded(one) ? refused : whole,
+        `${other} over ${one}`,
+      )
       if (one > other) continue
       const swapped = world.copy()
       swapped.disk.swapFiles(swapped.path(one), swapped.path(other))
@@ -164,7 +174,8 @@ t.test('an older copy of a file is noticed, except of the newest segment', async
   const crashed = world.with(world.disk.powerLoss('keep-all'))
   const replaced = async (from: World, names: string[]) => {
     const patched = crashed.copy()
-    for (const name of names) patched.disk.writeFile(patched.path(name), from.disk.readFile(from.path(name)))
+    for (const name of names)
+      patched.disk.writeFile(patched.path(name), from.disk.readFile(from.path(name)))
     return outcomeOf(t, patched, tiny)
   }
   const [sealed = '', newest = ''] = crashed.segments()
@@ -179,7 +190,10 @@ t.test('an older copy of a file is noticed, except of the newest segment', async
 t.test('a segment of another log is refused', async (t) => {
   const { world } = await crashedLog()
   const other = new World()
-  const foreign = await other.open({ ...tiny, randomBytes: (count) => new Uint8Array(count).fill(1) })
+  const foreign = await other.open({
+    ...tiny,
+    randomBytes: (count) => new Uint8Array(count).fill(1),
+  })
   await appendOneByOne(foreign, 4)
   await foreign.close()
   const name = world.segments()[0] ?? ''
@@ -189,11 +203,14 @@ t.test('a segment of another log is refused', async (t) => {
 
 t.test('a disk that cannot be read is damage, not a shorter log', async (t) => {
   const { world } = await crashedLog()
-  world.disk.failWhen((call) => call.kind === 'read' && call.path.endsWith('.wal') && call.position !== 0, {
-    kind: 'error',
-    code: 'EIO',
-    times: 'forever',
-  })
+  world.disk.failWhen(
+    (call) => call.kind === 'read' && call.path.endsWith('.wal') && call.position !== 0,
+    {
+      kind: 'error',
+      code: 'EIO',
+      times: 'forever',
+    },
+  )
   await t.rejects(world.open(tiny), { code: 'WAL_CORRUPT' })
   world.disk.heal()
   await (await world.open(tiny)).close()
@@ -217,49 +234,61 @@ t.test('damage names the file, the place, the LSNs, and that they were acknowled
   t.same((await world.verify()).damage, undefined)
 })
 
-t.test('the last batch gone bad is ambiguous until a sync mark proves that it was acknowledged', async (t) => {
-  const world = new World()
-  const log = await world.open(tiny)
-  await appendOneByOne(log, 1)
-  const unproven = world.copy()
-  await world.clock.advance(100)
-  const proven = world.copy()
-  for (const [machine, code] of [
-    [unproven, 'WAL_AMBIGUOUS'],
-    [proven, 'WAL_CORRUPT'],
-  ] as const) {
-    const name = machine.segments()[0] ?? ''
-    machine.disk.flipBit(machine.path(name), (512 + 64 + 10) * 8)
-    t.equal(await rejection(machine.open(tiny)), code)
-  }
-})
+t.test(
+  'the last batch gone bad is ambiguous until a sync mark proves that it was acknowledged',
+  async (t) => {
+    const world = new World()
+    const log = await world.open(tiny)
+    await appendOneByOne(log, 1)
+    const unproven = world.copy()
+    await world.clock.advance(100)
+    const proven = world.copy()
+    for (const [machine, code] of [
+      [unproven, 'WAL_AMBIGUOUS'],
+      [proven, 'WAL_CORRUPT'],
+    ] as const) {
+      const name = machine.segments()[0] ?? ''
+      machine.disk.flipBit(machine.path(name), (512 + 64 + 10) * 8)
+      t.equal(await rejection(machine.open(tiny)), code)
+    }
+  },
+)
 
-t.test('a loss is accepted only by naming its place, keeps what it cuts off, and declares a gap', async (t) => {
-  const { world, acknowledged } = await crashedLog()
-  const name = world.segments()[0] ?? ''
-  world.disk.flipBit(world.path(name), (512 + 64 + 10) * 8)
-  const { damage } = await world.verify()
-  t.same(damage?.acceptable, { segment: 1, offset: 512 })
-  await t.rejects(world.open({ ...tiny, acceptLoss: { segment: 1, offset: 520 } }), {
-    code: 'WAL_BAD_OPTION',
-    message: /begins at segment 1, byte 512/,
-  })
-  const log = await world.open({ ...tiny, acceptLoss: { segment: 1, offset: 512 } })
-  t.ok(log.nextLsn > acknowledged + 2 ** 31, 'no LSN is issued twice')
-  t.same(log.gaps, [{ firstLsn: 1, lastLsn: log.nextLsn - 1, reason: 'accepted-loss' }])
-  const first = log.nextLsn
-  await appendOneByOne(log, 2)
-  t.same(await replayedLsns(t, log, first), [first, first + 1])
-  await log.close()
-  const kept = world.files().filter((file) => file.startsWith('quarantine/'))
-  t.ok(kept.some((file) => file.endsWith('.tail')), 'the rest of the damaged segment')
-  t.ok(kept.some((file) => file.endsWith('.wal')), 'the segments behind it')
-  const again = await world.open(tiny)
-  t.same(again.gaps, [{ firstLsn: 1, lastLsn: first - 1, reason: 'accepted-loss' }])
-  t.equal(again.nextLsn, first + 2)
-  await again.close()
-  t.equal((await world.verify()).damage, undefined)
-})
+t.test(
+  'a loss is accepted only by naming its place, keeps what it cuts off, and declares a gap',
+  async (t) => {
+    const { world, acknowledged } = await crashedLog()
+    const name = world.segments()[0] ?? ''
+    world.disk.flipBit(world.path(name), (512 + 64 + 10) * 8)
+    const { damage } = await world.verify()
+    t.same(damage?.acceptable, { segment: 1, offset: 512 })
+    await t.rejects(world.open({ ...tiny, acceptLoss: { segment: 1, offset: 520 } }), {
+      code: 'WAL_BAD_OPTION',
+      message: /begins at segment 1, byte 512/,
+    })
+    const log = await world.open({ ...tiny, acceptLoss: { segment: 1, offset: 512 } })
+    t.ok(log.nextLsn > acknowledged + 2 ** 31, 'no LSN is issued twice')
+    t.same(log.gaps, [{ firstLsn: 1, lastLsn: log.nextLsn - 1, reason: 'accepted-loss' }])
+    const first = log.nextLsn
+    await appendOneByOne(log, 2)
+    t.same(await replayedLsns(t, log, first), [first, first + 1])
+    await log.close()
+    const kept = world.files().filter((file) => file.startsWith('quarantine/'))
+    t.ok(
+      kept.some((file) => file.endsWith('.tail')),
+      'the rest of the damaged segment',
+    )
+    t.ok(
+      kept.some((file) => file.endsWith('.wal')),
+      'the segments behind it',
+    )
+    const again = await world.open(tiny)
+    t.same(again.gaps, [{ firstLsn: 1, lastLsn: first - 1, reason: 'accepted-loss' }])
+    t.equal(again.nextLsn, first + 2)
+    await again.close()
+    t.equal((await world.verify()).damage, undefined)
+  },
+)
 
 t.test('after any loss of files an operator can go on by accepting it', async (t) => {
   const { world } = await crashedLog()

@@ -1,4 +1,4 @@
-import { type Fault, Random, type SimulatedDisk, type PowerLossPolicy } from '@tenure/testing'
+import { type Fault, type PowerLossPolicy, Random, type SimulatedDisk } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { type Disk, type Log, WalError } from '../src/index.js'
 import {
@@ -62,7 +62,12 @@ async function callsOfALife(): Promise<number> {
 }
 
 /** What the log says after everything that may have happened to it, against what was promised. */
-async function examineSurvivor(t: Test, world: World, history: History, what: string): Promise<void> {
+async function examineSurvivor(
+  t: Test,
+  world: World,
+  history: History,
+  what: string,
+): Promise<void> {
   let log: Log
   try {
     log = await world.open(options)
@@ -71,7 +76,9 @@ async function examineSurvivor(t: Test, world: World, history: History, what: st
     return
   }
   if (log.durableLsn < history.acknowledged) {
-    t.fail(`${what}: LSN ${history.acknowledged} was acknowledged, the log ends at ${log.durableLsn}`)
+    t.fail(
+      `${what}: LSN ${history.acknowledged} was acknowledged, the log ends at ${log.durableLsn}`,
+    )
   }
   if (log.durableLsn > history.issued) {
     t.fail(`${what}: LSN ${log.durableLsn} was never issued, only ${history.issued}`)
@@ -85,7 +92,8 @@ async function examineSurvivor(t: Test, world: World, history: History, what: st
   const lsns = await replayedLsns(t, log, log.firstLsn)
   const expected = range(log.firstLsn, log.durableLsn)
   if (lsns.length !== expected.length) t.same(lsns, expected, what)
-  if (log.firstLsn > log.checkpointLsn + 1) t.fail(`${what}: records behind the checkpoint are gone`)
+  if (log.firstLsn > log.checkpointLsn + 1)
+    t.fail(`${what}: records behind the checkpoint are gone`)
   // And it goes on.
   const next = log.nextLsn
   await appendOneByOne(log, 2)
@@ -119,30 +127,33 @@ async function liveThrough(t: Test, world: World, what: string, disk?: Disk): Pr
   return { ...history }
 }
 
-t.test('whichever disk call fails, once or for ever, the log opens afterwards with all that was acknowledged', async (t) => {
-  const calls = await callsOfALife()
-  const faults: Fault[] = [
-    { kind: 'error', code: 'EIO' },
-    { kind: 'error', code: 'EIO', times: 'forever' },
-    { kind: 'error', code: 'ENOSPC' },
-    { kind: 'error', code: 'ENOSPC', times: 'forever' },
-    { kind: 'short-write', bytes: 7 },
-  ]
-  let cases = 0
-  for (const fault of faults) {
-    for (let index = 0; index < calls; index++) {
-      const what = `${JSON.stringify(fault)} at call ${index}`
-      const world = new World()
-      world.disk.failCall(index, fault)
-      const history = await liveThrough(t, world, what)
-      world.disk.heal()
-      await examineSurvivor(t, world.with(world.disk.powerLoss('keep-none')), history, what)
-      cases++
+t.test(
+  'whichever disk call fails, once or for ever, the log opens afterwards with all that was acknowledged',
+  async (t) => {
+    const calls = await callsOfALife()
+    const faults: Fault[] = [
+      { kind: 'error', code: 'EIO' },
+      { kind: 'error', code: 'EIO', times: 'forever' },
+      { kind: 'error', code: 'ENOSPC' },
+      { kind: 'error', code: 'ENOSPC', times: 'forever' },
+      { kind: 'short-write', bytes: 7 },
+    ]
+    let cases = 0
+    for (const fault of faults) {
+      for (let index = 0; index < calls; index++) {
+        const what = `${JSON.stringify(fault)} at call ${index}`
+        const world = new World()
+        world.disk.failCall(index, fault)
+        const history = await liveThrough(t, world, what)
+        world.disk.heal()
+        await examineSurvivor(t, world.with(world.disk.powerLoss('keep-none')), history, what)
+        cases++
+      }
     }
-  }
-  t.comment(`${calls} calls, ${faults.length} faults, ${cases} cases`)
-  t.ok(cases > 1000)
-})
+    t.comment(`${calls} calls, ${faults.length} faults, ${cases} cases`)
+    t.ok(cases > 1000)
+  },
+)
 
 t.test('a disk that takes and gives only a few bytes at a time is only slow', async (t) => {
   for (const kind of ['short-write', 'short-read'] as const) {
@@ -156,89 +167,108 @@ t.test('a disk that takes and gives only a few bytes at a time is only slow', as
   }
 })
 
-t.test('power lost at any disk call, before or after it, with any of the pending writes kept: the log opens with all that was acknowledged', async (t) => {
-  const calls = await callsOfALife()
-  const random = new Random(2026)
-  let cases = 0
-  for (let index = 0; index < calls; index++) {
-    for (const when of ['before', 'after'] as const) {
-      const world = new World()
-      world.disk.failCall(index, { kind: 'crash', when })
-      const history = await liveThrough(t, world, `crash ${when} call ${index}`)
-      const policies: PowerLossPolicy[] = ['keep-none', 'keep-all', { random }, { random }, { random }]
-      for (const policy of policies) {
-        const disk = world.disk.powerLoss(policy)
-        const what = `crash ${when} call ${index} (${JSON.stringify(world.disk.calls[index]?.kind)}), ${JSON.stringify(policy)}`
-        await examineSurvivor(t, world.with(disk), history, what)
-        cases++
-      }
-    }
-  }
-  t.comment(`${calls} calls, ${cases} cases`)
-  t.ok(cases > 1000)
-})
-
-t.test('power lost again while the log recovers, at any call: still nothing acknowledged is lost', async (t) => {
-  const random = new Random(7)
-  let cases = 0
-  const world = new World()
-  const history: History = { acknowledged: 0, issued: 0, checkpoint: 0 }
-  const log = await world.open(options)
-  history.acknowledged = await appendOneByOne(log, 9)
-  world.disk.failWhen((call) => call.kind === 'write', { kind: 'crash', when: 'before' })
-  history.issued = 11
-  await appendTogether(log, 2).catch(() => {})
-  const torn = world.with(world.disk.powerLoss({ keep: (change) => change.kind !== 'sector' || change.sector % 2 === 1 }))
-  const recovering = torn.copy()
-  await (await recovering.open(options)).close()
-  for (let index = 0; index < recovering.disk.callCount; index++) {
-    for (const when of ['before', 'after'] as const) {
-      const again = torn.copy()
-      again.disk.failCall(index, { kind: 'crash', when })
-      try {
-        await (await again.open(options)).close()
-      } catch (error) {
-        codeOf(error)
-      }
-      for (const policy of ['keep-none', 'keep-all', { random }] as const) {
-        const what = `crash ${when} call ${index} of recovery`
-        await examineSurvivor(t, again.with(again.disk.powerLoss(policy)), history, what)
-        cases++
-      }
-    }
-  }
-  t.comment(`${cases} cases`)
-  t.ok(cases > 50)
-})
-
-t.test('a failed sync in any of its forms ends the log, and what was acknowledged survives a power loss after the restart', async (t) => {
-  const calls = await callsOfALife()
-  const random = new Random(11)
-  let cases = 0
-  for (const model of ['clean-page', 'reverted', 'dead'] as const) {
+t.test(
+  'power lost at any disk call, before or after it, with any of the pending writes kept: the log opens with all that was acknowledged',
+  async (t) => {
+    const calls = await callsOfALife()
+    const random = new Random(2026)
+    let cases = 0
     for (let index = 0; index < calls; index++) {
-      const world = new World()
-      const landed = () => random.chance(0.5)
-      const fault = world.disk.failCall(index, { kind: 'failed-sync', model, landed })
-      const what = `${model} at call ${index}`
-      const process = world.disk.process()
-      const history = await liveThrough(t, world, what, process)
-      process.kill()
-      if (fault.hits === 0) continue
-      world.disk.heal()
-      // The process restarts on a page cache that may hold what the medium does not …
-      const reopened = await restart(t, world.disk, what)
-      if (reopened === undefined) continue
-      history.acknowledged = Math.max(history.acknowledged, reopened.durableLsn)
-      history.issued = Math.max(history.issued, reopened.durableLsn)
-      // … and what it then reports must be on the medium.
-      await examineSurvivor(t, world.with(world.disk.powerLoss('keep-none')), history, what)
-      cases++
+      for (const when of ['before', 'after'] as const) {
+        const world = new World()
+        world.disk.failCall(index, { kind: 'crash', when })
+        const history = await liveThrough(t, world, `crash ${when} call ${index}`)
+        const policies: PowerLossPolicy[] = [
+          'keep-none',
+          'keep-all',
+          { random },
+          { random },
+          { random },
+        ]
+        for (const policy of policies) {
+          const disk = world.disk.powerLoss(policy)
+          const what = `crash ${when} call ${index} (${JSON.stringify(world.disk.calls[index]?.kind)}), ${JSON.stringify(policy)}`
+          await examineSurvivor(t, world.with(disk), history, what)
+          cases++
+        }
+      }
     }
-  }
-  t.comment(`${cases} failed syncs`)
-  t.ok(cases > 50)
-})
+    t.comment(`${calls} calls, ${cases} cases`)
+    t.ok(cases > 1000)
+  },
+)
+
+t.test(
+  'power lost again while the log recovers, at any call: still nothing acknowledged is lost',
+  async (t) => {
+    const random = new Random(7)
+    let cases = 0
+    const world = new World()
+    const history: History = { acknowledged: 0, issued: 0, checkpoint: 0 }
+    const log = await world.open(options)
+    history.acknowledged = await appendOneByOne(log, 9)
+    world.disk.failWhen((call) => call.kind === 'write', { kind: 'crash', when: 'before' })
+    history.issued = 11
+    await appendTogether(log, 2).catch(() => {})
+    const torn = world.with(
+      world.disk.powerLoss({
+        keep: (change) => change.kind !== 'sector' || change.sector % 2 === 1,
+      }),
+    )
+    const recovering = torn.copy()
+    await (await recovering.open(options)).close()
+    for (let index = 0; index < recovering.disk.callCount; index++) {
+      for (const when of ['before', 'after'] as const) {
+        const again = torn.copy()
+        again.disk.failCall(index, { kind: 'crash', when })
+        try {
+          await (await again.open(options)).close()
+        } catch (error) {
+          codeOf(error)
+        }
+        for (const policy of ['keep-none', 'keep-all', { random }] as const) {
+          const what = `crash ${when} call ${index} of recovery`
+          await examineSurvivor(t, again.with(again.disk.powerLoss(policy)), history, what)
+          cases++
+        }
+      }
+    }
+    t.comment(`${cases} cases`)
+    t.ok(cases > 50)
+  },
+)
+
+t.test(
+  'a failed sync in any of its forms ends the log, and what was acknowledged survives a power loss after the restart',
+  async (t) => {
+    const calls = await callsOfALife()
+    const random = new Random(11)
+    let cases = 0
+    for (const model of ['clean-page', 'reverted', 'dead'] as const) {
+      for (let index = 0; index < calls; index++) {
+        const world = new World()
+        const landed = () => random.chance(0.5)
+        const fault = world.disk.failCall(index, { kind: 'failed-sync', model, landed })
+        const what = `${model} at call ${index}`
+        const process = world.disk.process()
+        const history = await liveThrough(t, world, what, process)
+        process.kill()
+        if (fault.hits === 0) continue
+        world.disk.heal()
+        // The process restarts on a page cache that may hold what the medium does not …
+        const reopened = await restart(t, world.disk, what)
+        if (reopened === undefined) continue
+        history.acknowledged = Math.max(history.acknowledged, reopened.durableLsn)
+        history.issued = Math.max(history.issued, reopened.durableLsn)
+        // … and what it then reports must be on the medium.
+        await examineSurvivor(t, world.with(world.disk.powerLoss('keep-none')), history, what)
+        cases++
+      }
+    }
+    t.comment(`${cases} failed syncs`)
+    t.ok(cases > 50)
+  },
+)
 
 async function restart(t: Test, disk: SimulatedDisk, what: string): Promise<Log | undefined> {
   try {
@@ -249,16 +279,19 @@ async function restart(t: Test, disk: SimulatedDisk, what: string): Promise<Log 
   }
 }
 
-t.test('a disk that reports a failed sync late has lied; what the log then says is never more than was issued', async (t) => {
-  const world = new World()
-  const log = await world.open(options)
-  await appendOneByOne(log, 2)
-  const isWrite = { kind: 'failed-sync', model: 'late' } as const
-  world.disk.failWhen((call) => call.kind === 'writeOnLoop', isWrite)
-  await log.append(3, recordOf(3))
-  await log.append(4, recordOf(4)).catch((error: unknown) => t.equal(codeOf(error), 'WAL_FAILED'))
-  const survivor = world.with(world.disk.powerLoss('keep-none'))
-  const reopened = await survivor.open(options)
-  t.same(await replayedLsns(t, reopened), [1, 2], 'a lie that nothing on the disk can tell')
-  await reopened.close()
-})
+t.test(
+  'a disk that reports a failed sync late has lied; what the log then says is never more than was issued',
+  async (t) => {
+    const world = new World()
+    const log = await world.open(options)
+    await appendOneByOne(log, 2)
+    const isWrite = { kind: 'failed-sync', model: 'late' } as const
+    world.disk.failWhen((call) => call.kind === 'writeOnLoop', isWrite)
+    await log.append(3, recordOf(3))
+    await log.append(4, recordOf(4)).catch((error: unknown) => t.equal(codeOf(error), 'WAL_FAILED'))
+    const survivor = world.with(world.disk.powerLoss('keep-none'))
+    const reopened = await survivor.open(options)
+    t.same(await replayedLsns(t, reopened), [1, 2], 'a lie that nothing on the disk can tell')
+    await reopened.close()
+  },
+)

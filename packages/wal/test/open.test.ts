@@ -22,21 +22,24 @@ t.test('a directory that does not exist yet becomes a log', async (t) => {
   await log.close()
 })
 
-t.test('every open begins a new epoch and a new segment, and goes on with the next LSN', async (t) => {
-  const world = new World()
-  for (const epoch of [1, 2, 3]) {
-    const log = await world.open()
-    t.equal(log.recovery.epoch, epoch)
-    t.equal(log.nextLsn, epoch * 2 - 1)
-    await appendOneByOne(log, 2)
-    await log.close()
-  }
-  t.same(world.segments(), [
-    'wal/0000000000000001-00000001.wal',
-    'wal/0000000000000003-00000002.wal',
-    'wal/0000000000000005-00000003.wal',
-  ])
-})
+t.test(
+  'every open begins a new epoch and a new segment, and goes on with the next LSN',
+  async (t) => {
+    const world = new World()
+    for (const epoch of [1, 2, 3]) {
+      const log = await world.open()
+      t.equal(log.recovery.epoch, epoch)
+      t.equal(log.nextLsn, epoch * 2 - 1)
+      await appendOneByOne(log, 2)
+      await log.close()
+    }
+    t.same(world.segments(), [
+      'wal/0000000000000001-00000001.wal',
+      'wal/0000000000000003-00000002.wal',
+      'wal/0000000000000005-00000003.wal',
+    ])
+  },
+)
 
 t.test('a log opened again and again without an append stays whole', async (t) => {
   const world = new World()
@@ -48,47 +51,57 @@ t.test('a log opened again and again without an append stays whole', async (t) =
   await log.close()
 })
 
-t.test('replay yields the durable records from any LSN, in order, also while more are appended', async (t) => {
-  const world = new World()
-  const log = await world.open()
-  await appendTogether(log, 10)
-  await appendOneByOne(log, 40)
-  for (const from of [1, 2, 7, 10, 11, 33, 50, 51]) {
-    t.same(await replayedLsns(t, log, from), range(from, 50), `from ${from}`)
-  }
-  const replayed: number[] = []
-  for await (const run of log.replay()) {
-    replayed.push(...run.records.map((_, index) => run.firstLsn + index))
-    await appendOneByOne(log, 5)
-  }
-  t.same(replayed, range(1, 50), 'what was durable when it began')
-  await log.close()
-})
+t.test(
+  'replay yields the durable records from any LSN, in order, also while more are appended',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    await appendTogether(log, 10)
+    await appendOneByOne(log, 40)
+    for (const from of [1, 2, 7, 10, 11, 33, 50, 51]) {
+      t.same(await replayedLsns(t, log, from), range(from, 50), `from ${from}`)
+    }
+    const replayed: number[] = []
+    for await (const run of log.replay()) {
+      replayed.push(...run.records.map((_, index) => run.firstLsn + index))
+      await appendOneByOne(log, 5)
+    }
+    t.same(replayed, range(1, 50), 'what was durable when it began')
+    await log.close()
+  },
+)
 
-t.test('a torn write at the end is cut off, kept in quarantine, and never comes back', async (t) => {
-  const world = new World()
-  const log = await world.open()
-  await appendOneByOne(log, 3)
-  world.disk.failWhen((call) => call.kind === 'write', { kind: 'crash', when: 'before' })
-  await rejection(appendTogether(log, 1))
-  await rejection(Promise.all([log.append(4, new Uint8Array(700).fill(9)), log.append(5, recordOf(5))]))
-  // The last sectors arrive, the first one does not.
-  const disk = world.disk.powerLoss({ keep: (change) => change.kind !== 'sector' || change.sector > 1 })
-  const survivor = world.with(disk)
-  const reopened = await survivor.open()
-  if (reopened.recovery.tornTail !== undefined) {
-    t.ok(reopened.recovery.quarantinedBytes > 0)
-    t.equal(survivor.files().filter((name) => name.startsWith('quarantine/')).length, 1)
-  }
-  t.same(await replayedLsns(t, reopened), range(1, reopened.durableLsn))
-  const next = reopened.nextLsn
-  await appendOneByOne(reopened, 3)
-  await reopened.close()
-  const third = await survivor.open()
-  t.equal(third.recovery.tornTail, undefined)
-  t.same(await replayedLsns(t, third), range(1, next + 2))
-  await third.close()
-})
+t.test(
+  'a torn write at the end is cut off, kept in quarantine, and never comes back',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    await appendOneByOne(log, 3)
+    world.disk.failWhen((call) => call.kind === 'write', { kind: 'crash', when: 'before' })
+    await rejection(appendTogether(log, 1))
+    await rejection(
+      Promise.all([log.append(4, new Uint8Array(700).fill(9)), log.append(5, recordOf(5))]),
+    )
+    // The last sectors arrive, the first one does not.
+    const disk = world.disk.powerLoss({
+      keep: (change) => change.kind !== 'sector' || change.sector > 1,
+    })
+    const survivor = world.with(disk)
+    const reopened = await survivor.open()
+    if (reopened.recovery.tornTail !== undefined) {
+      t.ok(reopened.recovery.quarantinedBytes > 0)
+      t.equal(survivor.files().filter((name) => name.startsWith('quarantine/')).length, 1)
+    }
+    t.same(await replayedLsns(t, reopened), range(1, reopened.durableLsn))
+    const next = reopened.nextLsn
+    await appendOneByOne(reopened, 3)
+    await reopened.close()
+    const third = await survivor.open()
+    t.equal(third.recovery.tornTail, undefined)
+    t.same(await replayedLsns(t, third), range(1, next + 2))
+    await third.close()
+  },
+)
 
 t.test('a second process is told who holds the log', async (t) => {
   const world = new World()
@@ -133,7 +146,8 @@ t.test('without the lock, two histories are refused, and both are named', async 
   await usurper.close()
   await t.rejects(world.open(), {
     code: 'WAL_CORRUPT',
-    message: /two histories: .* goes on to byte \d+ and LSN 4, .* epoch 2 says that it ends at byte \d+ and LSN 2/,
+    message:
+      /two histories: .* goes on to byte \d+ and LSN 4, .* epoch 2 says that it ends at byte \d+ and LSN 2/,
   })
 })
 
@@ -175,32 +189,39 @@ t.test('a log of a newer format is refused, not taken for damage', async (t) => 
   }
 })
 
-t.test('the first segment of an epoch is small, later ones double up to the full size', async (t) => {
-  const world = new World()
-  const mib = 1024 * 1024
-  const log = await world.open({ segmentBytes: 8 * mib, appendBytesMax: 512 * 1024 })
-  const record = new Uint8Array(500 * 1024)
-  const sizes: number[] = []
-  for (let lsn = 1; lsn <= 60; lsn++) await log.append(lsn, record)
-  for (const name of world.segments()) sizes.push(world.disk.readFile(world.path(name)).length / mib)
-  t.same(sizes, [1, 2, 4, 8, 8, 8])
-  await log.close()
-})
-
-t.test('a spare survives a restart and becomes the next segment, if it holds nothing but zeros', async (t) => {
-  const world = new World()
-  await (await world.openWithSpare()).close()
-  t.ok(world.files().includes('wal/spare-00000001'))
-  const damaged = world.copy()
-  damaged.disk.flipBit(damaged.path('wal/spare-00000001'), 20_000)
-  for (const machine of [world, damaged]) {
-    const log = await machine.open()
-    await appendOneByOne(log, 60)
-    t.same(await replayedLsns(t, log), range(1, 60))
+t.test(
+  'the first segment of an epoch is small, later ones double up to the full size',
+  async (t) => {
+    const world = new World()
+    const mib = 1024 * 1024
+    const log = await world.open({ segmentBytes: 8 * mib, appendBytesMax: 512 * 1024 })
+    const record = new Uint8Array(500 * 1024)
+    const sizes: number[] = []
+    for (let lsn = 1; lsn <= 60; lsn++) await log.append(lsn, record)
+    for (const name of world.segments())
+      sizes.push(world.disk.readFile(world.path(name)).length / mib)
+    t.same(sizes, [1, 2, 4, 8, 8, 8])
     await log.close()
-    t.notOk(machine.files().includes('wal/spare-00000001'))
-  }
-})
+  },
+)
+
+t.test(
+  'a spare survives a restart and becomes the next segment, if it holds nothing but zeros',
+  async (t) => {
+    const world = new World()
+    await (await world.openWithSpare()).close()
+    t.ok(world.files().includes('wal/spare-00000001'))
+    const damaged = world.copy()
+    damaged.disk.flipBit(damaged.path('wal/spare-00000001'), 20_000)
+    for (const machine of [world, damaged]) {
+      const log = await machine.open()
+      await appendOneByOne(log, 60)
+      t.same(await replayedLsns(t, log), range(1, 60))
+      await log.close()
+      t.notOk(machine.files().includes('wal/spare-00000001'))
+    }
+  },
+)
 
 t.test('what a crash left half made is removed', async (t) => {
   const world = new World()
@@ -212,31 +233,34 @@ t.test('what a crash left half made is removed', async (t) => {
   await log.close()
 })
 
-t.test('a restored copy goes on behind a declared gap, so that no LSN is issued twice', async (t) => {
-  const world = new World()
-  const log = await world.open()
-  await appendOneByOne(log, 3)
-  const backup = world.copy()
-  await appendOneByOne(log, 3)
-  await log.close()
-  const far = backup.copy()
-  const restored = await backup.open({ restored: { nextLsn: 100 } })
-  t.equal(restored.nextLsn, 100)
-  await appendOneByOne(restored, 2)
-  t.same(await replayedLsns(t, restored), [1, 2, 3, 100, 101])
-  t.same(restored.gaps, [{ firstLsn: 4, lastLsn: 99, reason: 'restored' }])
-  await restored.close()
-  const again = await backup.open()
-  t.same(again.gaps, [{ firstLsn: 4, lastLsn: 99, reason: 'restored' }])
-  t.equal(again.nextLsn, 102)
-  await again.close()
-  t.same((await backup.verify()).gaps.length, 1)
+t.test(
+  'a restored copy goes on behind a declared gap, so that no LSN is issued twice',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    await appendOneByOne(log, 3)
+    const backup = world.copy()
+    await appendOneByOne(log, 3)
+    await log.close()
+    const far = backup.copy()
+    const restored = await backup.open({ restored: { nextLsn: 100 } })
+    t.equal(restored.nextLsn, 100)
+    await appendOneByOne(restored, 2)
+    t.same(await replayedLsns(t, restored), [1, 2, 3, 100, 101])
+    t.same(restored.gaps, [{ firstLsn: 4, lastLsn: 99, reason: 'restored' }])
+    await restored.close()
+    const again = await backup.open()
+    t.same(again.gaps, [{ firstLsn: 4, lastLsn: 99, reason: 'restored' }])
+    t.equal(again.nextLsn, 102)
+    await again.close()
+    t.same((await backup.verify()).gaps.length, 1)
 
-  await t.rejects(far.copy().open({ restored: { nextLsn: 3 } }), { code: 'WAL_BAD_OPTION' })
-  const beyond = await far.open({ restored: true })
-  t.equal(beyond.nextLsn, 3 + 2 ** 32)
-  await beyond.close()
-})
+    await t.rejects(far.copy().open({ restored: { nextLsn: 3 } }), { code: 'WAL_BAD_OPTION' })
+    const beyond = await far.open({ restored: true })
+    t.equal(beyond.nextLsn, 3 + 2 ** 32)
+    await beyond.close()
+  },
+)
 
 t.test('a log that is whole refuses to be opened at the price of a loss', async (t) => {
   const world = new World()

@@ -1,6 +1,14 @@
 import t from 'tap'
 import { openReadOnly } from '../src/index.js'
-import { appendOneByOne, appendTogether, directory, range, rejection, replayedLsns, World } from './world.js'
+import {
+  appendOneByOne,
+  appendTogether,
+  directory,
+  range,
+  rejection,
+  replayedLsns,
+  World,
+} from './world.js'
 
 const readerOf = (world: World) => openReadOnly(directory, { disk: world.disk, clock: world.clock })
 
@@ -15,37 +23,43 @@ t.test('a reader takes no lock, changes nothing, and ends at the last whole batc
   t.same(await replayedLsns(t, reader, 42), range(42, 100))
   const kinds = new Set(world.disk.calls.slice(calls).map((call) => call.kind))
   t.same([...kinds].sort(), ['close', 'list', 'open', 'read', 'size'])
-  t.same(world.files().map((name) => [name, world.disk.readFile(world.path(name))]), before)
+  t.same(
+    world.files().map((name) => [name, world.disk.readFile(world.path(name))]),
+    before,
+  )
   await log.close()
 })
 
-t.test('a reader that follows sees every record, over rolls and restarts of the writer', async (t) => {
-  const world = new World()
-  let log = await world.open()
-  await appendOneByOne(log, 10)
-  const reader = await readerOf(world)
-  const stop = new AbortController()
-  const seen: number[] = []
-  const following = (async () => {
-    for await (const run of reader.replay({ follow: true, signal: stop.signal })) {
-      for (const index of run.records.keys()) seen.push(run.firstLsn + index)
+t.test(
+  'a reader that follows sees every record, over rolls and restarts of the writer',
+  async (t) => {
+    const world = new World()
+    let log = await world.open()
+    await appendOneByOne(log, 10)
+    const reader = await readerOf(world)
+    const stop = new AbortController()
+    const seen: number[] = []
+    const following = (async () => {
+      for await (const run of reader.replay({ follow: true, signal: stop.signal })) {
+        for (const index of run.records.keys()) seen.push(run.firstLsn + index)
+      }
+    })()
+    for (let round = 0; round < 6; round++) {
+      await appendTogether(log, 5)
+      await appendOneByOne(log, 25)
+      await world.clock.advance(50)
+      t.same(seen, range(1, log.durableLsn), `round ${round}`)
+      if (round % 2 === 1) {
+        await log.close()
+        log = await world.open()
+      }
     }
-  })()
-  for (let round = 0; round < 6; round++) {
-    await appendTogether(log, 5)
-    await appendOneByOne(log, 25)
-    await world.clock.advance(50)
-    t.same(seen, range(1, log.durableLsn), `round ${round}`)
-    if (round % 2 === 1) {
-      await log.close()
-      log = await world.open()
-    }
-  }
-  stop.abort()
-  await following
-  t.equal(seen.length, 190)
-  await log.close()
-})
+    stop.abort()
+    await following
+    t.equal(seen.length, 190)
+    await log.close()
+  },
+)
 
 t.test('a reader that follows stops at once when it is told to', async (t) => {
   const world = new World()
@@ -70,7 +84,10 @@ t.test('a reader refuses damage as the writer does', async (t) => {
   const [first = '', second = ''] = world.segments()
   const flipped = world.copy()
   flipped.disk.flipBit(flipped.path(first), 700 * 8)
-  t.equal(await rejection(readerOf(flipped).then((reader) => replayedLsns(t, reader))), 'WAL_CORRUPT')
+  t.equal(
+    await rejection(readerOf(flipped).then((reader) => replayedLsns(t, reader))),
+    'WAL_CORRUPT',
+  )
   const poorer = world.copy()
   poorer.disk.removeFile(poorer.path(second))
   t.equal(await rejection(readerOf(poorer)), 'WAL_CORRUPT')

@@ -23,28 +23,34 @@ t.test('a full disk shows while the next segment is prepared, and is told once',
   await log.close()
 })
 
-t.test('an append on a full disk is refused before anything is written, and the log stays open', async (t) => {
-  const { world, log } = await onFullDisk()
-  let code: string | undefined
-  while (code === undefined) {
-    const next = log.nextLsn
-    const calls = world.disk.callCount
-    code = await rejection(log.append(next, recordOf(next)))
-    if (code === undefined) continue
-    t.equal(world.disk.callCount, calls, 'no call reaches the disk')
-    t.equal(log.nextLsn, next, 'no LSN is used up')
-  }
-  t.equal(code, 'WAL_NO_SPACE')
-  const last = log.durableLsn
-  t.same(await replayedLsns(t, log), range(1, last))
-  await log.close()
-  const reopened = await world.copy().open().catch((error: unknown) => error)
-  t.equal(codeOf(reopened), 'WAL_NO_SPACE', 'there is no room to open it either')
-  world.disk.setCapacity(1_000_000)
-  const roomy = await world.open()
-  t.same(await replayedLsns(t, roomy), range(1, last))
-  await roomy.close()
-})
+t.test(
+  'an append on a full disk is refused before anything is written, and the log stays open',
+  async (t) => {
+    const { world, log } = await onFullDisk()
+    let code: string | undefined
+    while (code === undefined) {
+      const next = log.nextLsn
+      const calls = world.disk.callCount
+      code = await rejection(log.append(next, recordOf(next)))
+      if (code === undefined) continue
+      t.equal(world.disk.callCount, calls, 'no call reaches the disk')
+      t.equal(log.nextLsn, next, 'no LSN is used up')
+    }
+    t.equal(code, 'WAL_NO_SPACE')
+    const last = log.durableLsn
+    t.same(await replayedLsns(t, log), range(1, last))
+    await log.close()
+    const reopened = await world
+      .copy()
+      .open()
+      .catch((error: unknown) => error)
+    t.equal(codeOf(reopened), 'WAL_NO_SPACE', 'there is no room to open it either')
+    world.disk.setCapacity(1_000_000)
+    const roomy = await world.open()
+    t.same(await replayedLsns(t, roomy), range(1, last))
+    await roomy.close()
+  },
+)
 
 t.test('when room is made the log goes on by itself', async (t) => {
   const { world, log, full } = await onFullDisk()
@@ -59,26 +65,29 @@ t.test('when room is made the log goes on by itself', async (t) => {
   await log.close()
 })
 
-t.test('the less urgent is refused first, and what is kept back for the urgent is there', async (t) => {
-  const { log } = await onFullDisk()
-  const refusedAt: Partial<Record<Urgency, number>> = {}
-  for (const urgency of ['low', 'normal', 'high'] as const) {
-    for (;;) {
-      try {
-        const claim = log.claim(100, urgency)
-        await log.append(log.nextLsn, recordOf(log.nextLsn), claim)
-      } catch (error) {
-        t.equal(codeOf(error), 'WAL_NO_SPACE')
-        break
+t.test(
+  'the less urgent is refused first, and what is kept back for the urgent is there',
+  async (t) => {
+    const { log } = await onFullDisk()
+    const refusedAt: Partial<Record<Urgency, number>> = {}
+    for (const urgency of ['low', 'normal', 'high'] as const) {
+      for (;;) {
+        try {
+          const claim = log.claim(100, urgency)
+          await log.append(log.nextLsn, recordOf(log.nextLsn), claim)
+        } catch (error) {
+          t.equal(codeOf(error), 'WAL_NO_SPACE')
+          break
+        }
       }
+      refusedAt[urgency] = log.durableLsn
     }
-    refusedAt[urgency] = log.durableLsn
-  }
-  const { low = 0, normal = 0, high = 0 } = refusedAt
-  t.ok(low < normal && normal < high, `${low} < ${normal} < ${high}`)
-  t.throws(() => log.claim(100, 'low'), { code: 'WAL_NO_SPACE' })
-  await log.close()
-})
+    const { low = 0, normal = 0, high = 0 } = refusedAt
+    t.ok(low < normal && normal < high, `${low} < ${normal} < ${high}`)
+    t.throws(() => log.claim(100, 'low'), { code: 'WAL_NO_SPACE' })
+    await log.close()
+  },
+)
 
 t.test('a claim holds its room until it is used or given back', async (t) => {
   const { log } = await onFullDisk()
@@ -105,38 +114,44 @@ t.test('claims cost nothing and refuse nothing while segments can be made', asyn
   await log.close()
 })
 
-t.test('a log whose last segment is full waits for the next one to be made, and then for room', async (t) => {
-  const world = new World()
-  const log = await world.openWithSpare()
-  world.disk.setCapacity(world.disk.usedBytes)
-  // More at once than the two segments hold: it was accepted before the disk turned out to be full.
-  const appends = range(1, 150).map((lsn) => log.append(lsn, recordOf(lsn)))
-  await world.clock.settle()
-  t.ok(log.durableLsn < 150)
-  t.equal(await rejection(log.append(151, recordOf(151))), 'WAL_NO_SPACE')
-  world.disk.setCapacity(1_000_000)
-  await world.clock.advance(1000)
-  t.equal(Math.max(...(await Promise.all(appends))), 150)
-  t.same(await replayedLsns(t, log), range(1, 150))
-  await log.close()
-})
+t.test(
+  'a log whose last segment is full waits for the next one to be made, and then for room',
+  async (t) => {
+    const world = new World()
+    const log = await world.openWithSpare()
+    world.disk.setCapacity(world.disk.usedBytes)
+    // More at once than the two segments hold: it was accepted before the disk turned out to be full.
+    const appends = range(1, 150).map((lsn) => log.append(lsn, recordOf(lsn)))
+    await world.clock.settle()
+    t.ok(log.durableLsn < 150)
+    t.equal(await rejection(log.append(151, recordOf(151))), 'WAL_NO_SPACE')
+    world.disk.setCapacity(1_000_000)
+    await world.clock.advance(1000)
+    t.equal(Math.max(...(await Promise.all(appends))), 150)
+    t.same(await replayedLsns(t, log), range(1, 150))
+    await log.close()
+  },
+)
 
-t.test('closing while appends wait for room tells them so, and loses nothing that was acknowledged', async (t) => {
-  const world = new World()
-  const log = await world.openWithSpare()
-  world.disk.setCapacity(world.disk.usedBytes)
-  const appends = range(1, 150).map((lsn) => log.append(lsn, recordOf(lsn)))
-  const outcomes = Promise.allSettled(appends)
-  await world.clock.settle()
-  await log.close()
-  const refused = (await outcomes).filter((it) => it.status === 'rejected')
-  t.ok(refused.length > 0)
-  t.ok(refused.every((it) => codeOf(it.reason) === 'WAL_NO_SPACE'))
-  world.disk.setCapacity(1_000_000)
-  const reopened = await world.open()
-  t.same(await replayedLsns(t, reopened), range(1, 150 - refused.length))
-  await reopened.close()
-})
+t.test(
+  'closing while appends wait for room tells them so, and loses nothing that was acknowledged',
+  async (t) => {
+    const world = new World()
+    const log = await world.openWithSpare()
+    world.disk.setCapacity(world.disk.usedBytes)
+    const appends = range(1, 150).map((lsn) => log.append(lsn, recordOf(lsn)))
+    const outcomes = Promise.allSettled(appends)
+    await world.clock.settle()
+    await log.close()
+    const refused = (await outcomes).filter((it) => it.status === 'rejected')
+    t.ok(refused.length > 0)
+    t.ok(refused.every((it) => codeOf(it.reason) === 'WAL_NO_SPACE'))
+    world.disk.setCapacity(1_000_000)
+    const reopened = await world.open()
+    t.same(await replayedLsns(t, reopened), range(1, 150 - refused.length))
+    await reopened.close()
+  },
+)
 
 t.test('a nearly full disk can still be opened, out of the spare that survived', async (t) => {
   const world = new World()

@@ -12,7 +12,10 @@ export class World {
   readonly disk: SimulatedDisk
   readonly clock: SimulatedClock
 
-  constructor(disk = new SimulatedDisk(), clock = new SimulatedClock({ startMs: 1_700_000_000_000 })) {
+  constructor(
+    disk = new SimulatedDisk(),
+    clock = new SimulatedClock({ startMs: 1_700_000_000_000 }),
+  ) {
     this.disk = disk
     this.clock = clock
   }
@@ -93,7 +96,9 @@ export function appendTogether(log: Log, count: number): Promise<number> {
 }
 
 export interface Readable {
-  replay(options?: { fromLsn?: number }): AsyncIterable<{ firstLsn: number; records: readonly Uint8Array[] }>
+  replay(options?: {
+    fromLsn?: number
+  }): AsyncIterable<{ firstLsn: number; records: readonly Uint8Array[] }>
 }
 
 /** Every LSN that replays; fails the test when a record is not the one that belongs to its LSN. */
@@ -102,7 +107,8 @@ export async function replayedLsns(t: Test, log: Readable, fromLsn?: number): Pr
   for await (const run of log.replay(fromLsn === undefined ? {} : { fromLsn })) {
     for (const [index, record] of run.records.entries()) {
       const lsn = run.firstLsn + index
-      if (Buffer.compare(record, recordOf(lsn)) !== 0) t.fail(`LSN ${lsn} replays as another record`)
+      if (Buffer.compare(record, recordOf(lsn)) !== 0)
+        t.fail(`LSN ${lsn} replays as another record`)
       lsns.push(lsn)
     }
   }
