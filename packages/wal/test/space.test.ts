@@ -110,7 +110,7 @@ t.test('a claim holds its room until it is used or given back', async (t) => {
 t.test('claims cost nothing and refuse nothing while segments can be made', async (t) => {
   const log = await new World().open()
   for (let count = 0; count < 1000; count++) log.claim(1000, 'low')
-  await appendOneByOne(log, 3)
+  t.equal(await appendOneByOne(log, 3), 3)
   await log.close()
 })
 
