@@ -1,0 +1,95 @@
+import { randomFillSync } from 'node:crypto'
+import { Histogram } from './histogram.js'
+import type { Sample } from './result.js'
+import type { Store } from './store.js'
+
+export interface Load {
+  readonly appenders: number
+  readonly recordBytes: number
+  /** More than one makes every append a batch. */
+  readonly recordsPerAppend: number
+}
+
+export interface Window {
+  readonly warmUpMs: number
+  readonly windowMs: number
+  /** Called when the measurement begins and when it ends. */
+  readonly onBegin?: () => void
+  readonly onEnd?: () => void
+}
+
+/** So many appenders take the time of their appends; more would measure the clock. */
+const clockedAppenders = 16
+
+/** A slow system gets longer, until everybody has appended twice, but not longer than this. */
+const windowMsMax = 5000
+
+/** What cannot be compressed: LevelDB would. */
+export function makeRecord(bytes: number): Uint8Array {
+  return randomFillSync(new Uint8Array(bytes))
+}
+
+/** Lets appenders append, each again as soon as its record is durable, and measures them. */
+export async function driveAppenders(store: Store, load: Load, window: Window): Promise<Sample> {
+  const latencies = new Histogram()
+  const record = makeRecord(load.recordBytes)
+  const records = Array.from({ length: load.recordsPerAppend }, () => record)
+  const append =
+    load.recordsPerAppend === 1 ? () => store.append(record) : () => store.appendAll(records)
+  let appends = 0
+  let isOver = false
+
+  async function appendAgainAndAgain(): Promise<void> {
+    while (!isOver) {
+      await append()
+      appends++
+    }
+  }
+
+  async function appendByTheClock(): Promise<void> {
+    while (!isOver) {
+      const startedMs = performance.now()
+      await append()
+      latencies.record(performance.now() - startedMs)
+      appends++
+    }
+  }
+
+  /** Waits for the time, and until every appender has got that far. */
+  async function letRun(ms: number, times: number): Promise<void> {
+    const startedMs = performance.now()
+    const enough = appends + times * load.appenders
+    await pause(ms)
+    while (appends < enough && performance.now() - startedMs < windowMsMax) await pause(5)
+  }
+
+  // The clocked ones are spread among the others, which go on in the order in which they began.
+  const every = Math.ceil(load.appenders / clockedAppenders)
+  const running = Array.from({ length: load.appenders }, (_, index) =>
+    index % every === 0 ? appendByTheClock() : appendAgainAndAgain(),
+  )
+  const failure = Promise.all(running)
+  // Whoever fails, fails the measurement at once.
+  await Promise.race([letRun(window.warmUpMs, 1), failure])
+  latencies.clear()
+  window.onBegin?.()
+  const appendsBefore = appends
+  const startedMs = performance.now()
+  await Promise.race([letRun(window.windowMs, 2), failure])
+  const seconds = (performance.now() - startedMs) / 1000
+  const appendsInWindow = appends - appendsBefore
+  window.onEnd?.()
+  const sample = {
+    recordsPerSecond: (appendsInWindow * load.recordsPerAppend) / seconds,
+    p50Ms: latencies.percentileMs(0.5),
+    p99Ms: latencies.percentileMs(0.99),
+    p999Ms: latencies.percentileMs(0.999),
+  }
+  isOver = true
+  await failure
+  return sample
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,73 @@
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeRecord } from './appenders.js'
+import { DsyncFile } from './dsync-file.js'
+import { Histogram } from './histogram.js'
+import type { Sample } from './result.js'
+
+export type Way = 'pool' | 'loop'
+
+const fileBytes = 64 * 1024 * 1024
+const readBytes = 1024 * 1024
+
+/**
+ * What no log on this machine can beat: durable writes into a file whose blocks are there already,
+ * one after the other, and nothing besides.
+ */
+export class LimitFile {
+  readonly #file: DsyncFile
+  readonly #bytes = makeRecord(1024 * 1024)
+
+  constructor(path: string) {
+    this.#file = new DsyncFile(path, fileBytes)
+  }
+
+  /** Writes of that size, for that long, from the front again when the file is full. */
+  async measure(
+    way: Way,
+    bytesPerWrite: number,
+    recordsPerWrite: number,
+    windowMs: number,
+  ): Promise<Sample> {
+    const latencies = new Histogram()
+    const bytes = this.#bytes.subarray(0, Math.round(bytesPerWrite))
+    const startedMs = performance.now()
+    let endedMs = startedMs
+    let position = 0
+    while (endedMs - startedMs < windowMs) {
+      if (position + bytes.length > fileBytes) position = 0
+      if (way === 'loop') this.#file.writeOnLoop(bytes, position)
+      else await this.#file.writeOnPool(bytes, position)
+      position += bytes.length
+      const nowMs = performance.now()
+      latencies.record(nowMs - endedMs)
+      endedMs = nowMs
+    }
+    return {
+      recordsPerSecond: (latencies.samples * recordsPerWrite * 1000) / (endedMs - startedMs),
+      p50Ms: latencies.percentileMs(0.5),
+      p99Ms: latencies.percentileMs(0.99),
+      p999Ms: latencies.percentileMs(0.999),
+      bytesPerWrite: bytes.length,
+      recordsPerWrite,
+    }
+  }
+
+  close(): void {
+    this.#file.close()
+  }
+}
+
+/** Reads a log's segments from front to back and does nothing with them; returns the time it took. */
+export function readSegmentsMs(directory: string): number {
+  const into = new Uint8Array(readBytes)
+  const segments = join(directory, 'wal')
+  const startedMs = performance.now()
+  for (const name of readdirSync(segments).sort()) {
+    if (!name.endsWith('.wal')) continue
+    const fd = openSync(join(segments, name), 'r')
+    while (readSync(fd, into, 0, into.length, null) > 0);
+    closeSync(fd)
+  }
+  return performance.now() - startedMs
+}

@@ -1,0 +1,56 @@
+import { open, type RootDatabase } from 'lmdb'
+import { type Count, keyOf, lsnOf, type Store } from './store.js'
+
+/**
+ * LMDB by the `lmdb` package, one put per append; puts made together share a transaction.
+ *
+ * With `overlappingSync` (its default) the documentation promises only that a put is visible when
+ * its promise resolves, and a second promise, `flushed`, that it is on the medium. Without it, a
+ * commit is LMDB's own: pages, fdatasync, then the meta page through an O_DSYNC descriptor, all
+ * before the promise resolves, as `strace` shows. That is the strictest setting, and here it was
+ * also the fastest of the durable ones: waiting for `flushed` was slower at 1, 64 and 1024 appenders.
+ */
+export class LmdbStore implements Store {
+  readonly #database: RootDatabase<Uint8Array, Uint8Array>
+  #nextLsn: number
+
+  constructor(database: RootDatabase<Uint8Array, Uint8Array>) {
+    this.#database = database
+    this.#nextLsn = 1
+    for (const key of database.getKeys({ reverse: true, limit: 1 })) this.#nextLsn = lsnOf(key) + 1
+  }
+
+  append(record: Uint8Array): Promise<unknown> {
+    return this.#database.put(keyOf(this.#nextLsn++), record)
+  }
+
+  appendAll(records: readonly Uint8Array[]): Promise<unknown> {
+    return this.#database.batch(() => {
+      for (const record of records) void this.append(record)
+    })
+  }
+
+  async replay(): Promise<Count> {
+    let records = 0
+    let bytes = 0
+    for (const { value } of this.#database.getRange()) {
+      records++
+      bytes += value.length
+    }
+    return { records, bytes }
+  }
+
+  close(): Promise<void> {
+    return this.#database.close()
+  }
+}
+
+export async function openLmdb(directory: string): Promise<LmdbStore> {
+  const database = open<Uint8Array, Uint8Array>({
+    path: directory,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    overlappingSync: false,
+  })
+  return new LmdbStore(database)
+}

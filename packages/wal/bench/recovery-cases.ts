@@ -1,0 +1,102 @@
+import type { Bench } from './bench.js'
+import { askAndKill } from './child-process.js'
+import { readSegmentsMs } from './limit.js'
+import { median } from './median.js'
+import type { Pace } from './options.js'
+import { type CaseName, type Result, round, summarize, type SystemName } from './result.js'
+import type { StoreName } from './store.js'
+import { openStore, storeNames } from './stores.js'
+
+const recordBytes = 128
+
+export function expectedRecoveryMs(pace: Pace): number {
+  return 2 * (expectedBuildMs(pace) * 2 + 500)
+}
+
+function expectedBuildMs({ storeBytes }: Pace): number {
+  return 500 + storeBytes / 75_000
+}
+
+/**
+ * Opening after a crash, and replay. The stores are written by processes that are killed; every
+ * opening happens in a process that is killed too, so that the next one also opens after a crash.
+ * What is read has just been written: it comes from the page cache, for all of them and the limit.
+ */
+export async function measureRecovery(bench: Bench): Promise<Result[]> {
+  const { pace, directory, progress } = bench
+  const built: Partial<Record<StoreName, number>> = {}
+  const share = expectedRecoveryMs(pace) / 6
+  for (const name of storeNames) {
+    const size = `${Math.round(pace.storeBytes / 2 ** 20)} MiB`
+    progress.begin(`writing ${size} into ${name}, for opening and replay`, share)
+    const task = ['build', name, directory.join(name), String(pace.storeBytes)]
+    built[name] = (await askAndKill<{ records: number }>(...task)).records
+  }
+  const records = built.tenure ?? 0
+  progress.begin('opening after a crash', share)
+  const opening = await measureOpening(bench)
+  progress.begin('replay', 2 * share)
+  const replay = await measureReplay(bench)
+  const results: Result[] = []
+  for (const system of ['tenure', 'limit', 'lmdb', 'leveldb'] as const) {
+    const own = system === 'limit' ? records : (built[system] ?? 0)
+    results.push(resultOf('open', system, own, opening[system], opening.limit))
+    results.push(resultOf('replay', system, own, replay[system], replay.limit))
+  }
+  return results.sort((a, b) => a.case.localeCompare(b.case))
+}
+
+type Durations = Record<SystemName, number[]>
+
+async function measureOpening({ pace, directory }: Bench): Promise<Durations> {
+  const durations: Durations = { tenure: [], limit: [], lmdb: [], leveldb: [] }
+  for (let done = 0; done < pace.opens; done++) {
+    for (const name of storeNames) {
+      const { openMs } = await askAndKill<{ openMs: number }>('open', name, directory.join(name))
+      durations[name].push(openMs)
+      if (name === 'tenure') durations.limit.push(readSegmentsMs(directory.join(name)))
+    }
+  }
+  return durations
+}
+
+async function measureReplay({ pace, directory }: Bench): Promise<Durations> {
+  const durations: Durations = { tenure: [], limit: [], lmdb: [], leveldb: [] }
+  for (let done = 0; done < pace.replays; done++) {
+    for (const name of storeNames) {
+      const store = await openStore[name](directory.join(name))
+      const startedMs = performance.now()
+      await store.replay()
+      durations[name].push(performance.now() - startedMs)
+      await store.close()
+      if (name === 'tenure') durations.limit.push(readSegmentsMs(directory.join(name)))
+    }
+  }
+  return durations
+}
+
+function resultOf(
+  name: CaseName,
+  system: SystemName,
+  records: number,
+  durations: readonly number[],
+  limit: readonly number[],
+): Result {
+  const samples = durations.map((durationMs) => ({
+    recordsPerSecond: (records * 1000) / durationMs,
+    p50Ms: durationMs,
+    p99Ms: Math.max(...durations),
+    p999Ms: Math.max(...durations),
+  }))
+  const ratio = median(durations.map((durationMs, index) => limit[index]! / durationMs))
+  return {
+    system,
+    case: name,
+    appenders: 0,
+    recordBytes,
+    sync: 'always',
+    ...summarize(samples, recordBytes),
+    records,
+    ...(system === 'tenure' ? { ratioToLimit: round(ratio) ?? 0 } : {}),
+  }
+}

@@ -1,0 +1,139 @@
+import { makeRecord } from './appenders.js'
+import type { Bench } from './bench.js'
+import { Histogram } from './histogram.js'
+import { type Result, round } from './result.js'
+import { openTenure } from './tenure-store.js'
+
+const appenders = 64
+const recordBytes = 128
+/** Time is cut into windows of this length; a window counts by what happened in it. */
+const windowMs = 100
+
+interface Span {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** How long appends take while the log goes from one segment to the next, and while it does not. */
+export async function measureRolls(bench: Bench): Promise<Result> {
+  const { pace, directory, progress } = bench
+  progress.begin('appends across segment rolls', pace.rollMs)
+  const rolls: Span[] = []
+  const preparations: Span[] = []
+  const store = await openTenure(directory.join('rolling'), {
+    segmentBytes: pace.rollSegmentBytes,
+    also: {
+      rolled: ({ durationMs }) => rolls.push(spanUntilNow(durationMs)),
+      sparePrepared: ({ durationMs }) => preparations.push(spanUntilNow(durationMs)),
+    },
+  })
+  await store.grow(pace.rollSegmentBytes)
+  rolls.length = 0
+  preparations.length = 0
+  const samples = new Samples()
+  const record = makeRecord(recordBytes)
+  const startedMs = performance.now()
+  const endMs = startedMs + pace.rollMs
+  async function appendByTheClock(): Promise<void> {
+    let fromMs = performance.now()
+    while (fromMs < endMs && !samples.isFull) {
+      await store.append(record)
+      const toMs = performance.now()
+      samples.push(fromMs, toMs)
+      fromMs = toMs
+    }
+  }
+  await Promise.all(Array.from({ length: appenders }, appendByTheClock))
+  const seconds = (performance.now() - startedMs) / 1000
+  await store.rest()
+  await store.close()
+  directory.empty('rolling')
+  return resultOf(samples, rolls, preparations, samples.length / seconds)
+}
+
+function resultOf(
+  samples: Samples,
+  rolls: readonly Span[],
+  preparations: readonly Span[],
+  recordsPerSecond: number,
+): Result {
+  const all = new Histogram()
+  const across = new Histogram()
+  const between = new Histogram()
+  const preparing = new Histogram()
+  const rollWindows = windowsOf(rolls)
+  const preparationWindows = windowsOf(preparations)
+  let longestStallMs = 0
+  for (let index = 0; index < samples.length; index++) {
+    const { fromMs, toMs } = samples.at(index)
+    const durationMs = toMs - fromMs
+    const window = Math.floor(toMs / windowMs)
+    all.record(durationMs)
+    if (rollWindows.has(window)) across.record(durationMs)
+    else between.record(durationMs)
+    if (preparationWindows.has(window) && !rollWindows.has(window)) preparing.record(durationMs)
+    if (durationMs <= longestStallMs) continue
+    if (rolls.some((roll) => roll.fromMs < toMs && roll.toMs > fromMs)) longestStallMs = durationMs
+  }
+  return {
+    system: 'tenure',
+    case: 'roll',
+    appenders,
+    recordBytes,
+    sync: 'always',
+    recordsPerSecond: round(recordsPerSecond),
+    p50Ms: round(all.percentileMs(0.5)),
+    p99Ms: round(all.percentileMs(0.99)),
+    p999Ms: round(all.percentileMs(0.999)),
+    bytesPerSecond: round(recordsPerSecond * recordBytes),
+    rounds: 1,
+    rolls: rolls.length,
+    p999AcrossRollsMs: round(across.percentileMs(0.999)),
+    p999BetweenRollsMs: round(between.percentileMs(0.999)),
+    p999PreparingMs: round(preparing.percentileMs(0.999)),
+    longestStallMs: rolls.length === 0 ? null : round(longestStallMs),
+    longestRollMs: rolls.length === 0 ? null : round(Math.max(...rolls.map(durationOf))),
+  }
+}
+
+function spanUntilNow(durationMs: number): Span {
+  const toMs = performance.now()
+  return { fromMs: toMs - durationMs, toMs }
+}
+
+function durationOf({ fromMs, toMs }: Span): number {
+  return toMs - fromMs
+}
+
+function windowsOf(spans: readonly Span[]): Set<number> {
+  const windows = new Set<number>()
+  for (const { fromMs, toMs } of spans) {
+    const last = Math.floor(toMs / windowMs)
+    for (let window = Math.floor(fromMs / windowMs); window <= last; window++) windows.add(window)
+  }
+  return windows
+}
+
+/** When each append began and ended. Which windows hold a roll is known only afterwards. */
+class Samples {
+  readonly #times = new Float64Array(2 * 12_000_000)
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  get isFull(): boolean {
+    return 2 * this.#length >= this.#times.length
+  }
+
+  push(fromMs: number, toMs: number): void {
+    this.#times[2 * this.#length] = fromMs
+    this.#times[2 * this.#length + 1] = toMs
+    this.#length++
+  }
+
+  at(index: number): Span {
+    return { fromMs: this.#times[2 * index]!, toMs: this.#times[2 * index + 1]! }
+  }
+}

@@ -1,0 +1,165 @@
+import type { Machine } from './machine.js'
+import type { CaseName, Result, SystemName } from './result.js'
+import { judge } from './targets.js'
+
+/** Everything as text that fits 100 columns. */
+export function drawTables(machine: Machine, results: readonly Result[], isQuick: boolean): string {
+  return [
+    drawMachine(machine),
+    drawThroughput(results),
+    drawLatency(results),
+    drawRecovery(results),
+    drawRolls(results),
+    drawTargets(results, isQuick),
+  ].join('\n\n')
+}
+
+function drawMachine(machine: Machine): string {
+  return [
+    `${machine.processor}, ${machine.cores} cores, ${machine.fileSystem}, ${machine.platform}`,
+    `Node ${machine.node}, lmdb ${machine.lmdb}, classic-level ${machine.classicLevel}`,
+    'sync: always (a record counts when it is on the medium, in every column)',
+  ].join('\n')
+}
+
+function drawThroughput(results: readonly Result[]): string {
+  const own = appends(results, 'tenure')
+  const rows = own.map((tenure) => {
+    const limits = results.filter((result) => result.system === 'limit' && isSameLoad(result, tenure))
+    const limit = limits.reduce((a, b) => (rate(b) > rate(a) ? b : a))
+    return [
+      ...load(tenure),
+      count(tenure.recordsPerSecond),
+      spread(tenure),
+      `${count(limit.recordsPerSecond)} ${limit.way ?? ''}`,
+      fixed(tenure.ratioToLimit),
+      fixed(tenure.ratioToPool),
+      ...(['lmdb', 'leveldb'] as const).map((system) =>
+        count(same(results, system, tenure)?.recordsPerSecond),
+      ),
+    ]
+  })
+  const head = ['appenders', 'record', 'tenure', '±', 'limit', 'of it', 'of pool', 'LMDB', 'LevelDB']
+  return `Durable records per second, medians of ${own[0]?.rounds ?? 0} rounds\n${draw(head, rows)}`
+}
+
+function drawLatency(results: readonly Result[]): string {
+  const rows = appends(results, 'tenure').map((tenure) => [
+    ...load(tenure),
+    ...(['tenure', 'lmdb', 'leveldb'] as const).map((system) => {
+      const result = same(results, system, tenure)
+      return [result?.p50Ms, result?.p99Ms, result?.p999Ms].map((ms) => milliseconds(ms)).join(' / ')
+    }),
+  ])
+  const head = ['appenders', 'record', 'tenure', 'LMDB', 'LevelDB']
+  return `Milliseconds from an append to its being durable, p50 / p99 / p99.9\n${draw(head, rows)}`
+}
+
+function drawRecovery(results: readonly Result[]): string {
+  const rows = (['open', 'replay'] as const).flatMap((name) =>
+    (['tenure', 'limit', 'lmdb', 'leveldb'] as const).flatMap((system) =>
+      results.filter(isOf(system, name)).map((result) => [
+        name,
+        system === 'limit' ? 'plain read' : system,
+        count(result.records ?? null),
+        milliseconds(result.p50Ms),
+        count(result.recordsPerSecond),
+        mebibytes(result.bytesPerSecond),
+        fixed(result.ratioToLimit),
+      ]),
+    ),
+  )
+  const head = ['', '', 'records', 'ms', 'records/s', 'MiB/s', 'of limit']
+  return `Opening after a crash, and replay, from the page cache\n${draw(head, rows, 2)}`
+}
+
+function drawRolls(results: readonly Result[]): string {
+  const roll = results.find(isOf('tenure', 'roll'))
+  const rows = [
+    ['p99.9 in tenths of a second with a roll', milliseconds(roll?.p999AcrossRollsMs)],
+    ['p99.9 in those without', milliseconds(roll?.p999BetweenRollsMs)],
+    ['p99.9 while the next segment is prepared', milliseconds(roll?.p999PreparingMs)],
+    ['longest append across a roll', milliseconds(roll?.longestStallMs)],
+    ['longest roll', milliseconds(roll?.longestRollMs)],
+  ]
+  return `Segment rolls under 64 appenders (${roll?.rolls ?? 0} rolls)\n${draw(['', 'ms'], rows, 1)}`
+}
+
+function drawTargets(results: readonly Result[], isQuick: boolean): string {
+  const rows = judge(results).map(({ what, wanted, got, isMet }) => [
+    what,
+    wanted,
+    got ?? '-',
+    isMet === undefined ? 'unknown' : isMet ? 'met' : 'MISSED',
+  ])
+  const title = isQuick ? 'Targets (a quick run is only an indication)' : 'Targets'
+  return `${title}\n${draw(['', 'target', 'got', ''], rows, 1)}`
+}
+
+function appends(results: readonly Result[], system: SystemName): Result[] {
+  return results.filter(
+    (result) => result.system === system && (result.case === 'append' || result.case === 'batch'),
+  )
+}
+
+function same(results: readonly Result[], system: SystemName, as: Result): Result | undefined {
+  return results.find((result) => result.system === system && isSameLoad(result, as))
+}
+
+function isSameLoad(a: Result, b: Result): boolean {
+  return a.case === b.case && a.appenders === b.appenders && a.recordBytes === b.recordBytes
+}
+
+function isOf(system: SystemName, name: CaseName): (result: Result) => boolean {
+  return (result) => result.system === system && result.case === name
+}
+
+function load({ appenders, recordBytes, recordsPerAppend = 1 }: Result): string[] {
+  const size = recordBytes < 1024 ? `${recordBytes} B` : `${recordBytes / 1024} KiB`
+  return [String(appenders), recordsPerAppend === 1 ? size : `${recordsPerAppend} x ${size}`]
+}
+
+function rate(result: Result): number {
+  return result.recordsPerSecond ?? 0
+}
+
+/** Half of the range between rounds, as a share of the median. */
+function spread({ recordsPerSecond, recordsPerSecondSpread: range }: Result): string {
+  if (range === undefined || !recordsPerSecond) return '-'
+  return `${Math.round(((range[1] - range[0]) / 2 / recordsPerSecond) * 100)}%`
+}
+
+function count(value: number | null | undefined): string {
+  return value == null ? '-' : Math.round(value).toLocaleString('en-US')
+}
+
+function fixed(value: number | undefined): string {
+  return value === undefined ? '' : value.toFixed(2)
+}
+
+function mebibytes(value: number | null): string {
+  return value === null ? '-' : count(value / 2 ** 20)
+}
+
+function milliseconds(value: number | null | undefined): string {
+  if (value == null) return '-'
+  return value >= 1000 ? value.toFixed(0) : value.toPrecision(3)
+}
+
+/** Columns as wide as they have to be, the first few flush left. */
+function draw(head: readonly string[], rows: readonly (readonly string[])[], flushLeft = 0): string {
+  const all = [head, ...rows]
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => {
+          const width = widths[column] ?? 0
+          return column < flushLeft ? cell.padEnd(width) : cell.padStart(width)
+        })
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => `  ${line}`)
+    .join('\n')
+}

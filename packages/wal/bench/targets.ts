@@ -1,0 +1,93 @@
+import type { CaseName, Result, SystemName } from './result.js'
+
+export interface Target {
+  readonly what: string
+  readonly wanted: string
+  /** Undefined when the run did not get far enough to tell. */
+  readonly got: string | undefined
+  readonly isMet: boolean | undefined
+}
+
+/** What the log has to reach; the rates are those of a quiet machine with two cores. */
+export function judge(results: readonly Result[]): Target[] {
+  const at = (appenders: number) => append(results, 'tenure', appenders)
+  const roll = find(results, 'tenure', 'roll')
+  const memory = (state: string) =>
+    results.find((result) => result.case === 'memory' && result.state === state)?.rssOverBareMiB
+  return [
+    atLeast('of the limit, 1 appender', 0.9, at(1)?.ratioToLimit),
+    atLeast('of the limit, 64 appenders', 0.8, at(64)?.ratioToLimit),
+    atLeast('of the limit, 256 appenders', 0.8, at(256)?.ratioToLimit),
+    atLeast('of the limit, 1024 appenders', 0.45, at(1024)?.ratioToLimit),
+    atLeast('records/s, 64 appenders', 300_000, at(64)?.recordsPerSecond),
+    atLeast('records/s, 1024 appenders', 1_500_000, at(1024)?.recordsPerSecond),
+    atLeast('times LMDB, durable case nearest to it', 1, leastLead(results, 'lmdb')),
+    atLeast('times LevelDB, durable case nearest to it', 1, leastLead(results, 'leveldb')),
+    atLeast('records/s replayed', 2_000_000, find(results, 'tenure', 'replay')?.recordsPerSecond),
+    atMost('times p99.9 between rolls, across rolls', 3, ratio(roll)),
+    atMost('ms, longest stall at a roll', 20, roll?.longestStallMs),
+    atMost('MiB over bare Node, idle log', 40, memory('idle')),
+    atMost('MiB over bare Node, peak of replay', 100, memory('replay')),
+  ]
+}
+
+/** By how much the log leads, where it leads by least. */
+function leastLead(results: readonly Result[], other: SystemName): number | undefined {
+  const leads = results
+    .filter((own) => own.system === 'tenure' && (own.case === 'append' || own.case === 'batch'))
+    .map((own) => {
+      const theirs = results.find(
+        (result) =>
+          result.system === other &&
+          result.case === own.case &&
+          result.appenders === own.appenders &&
+          result.recordBytes === own.recordBytes,
+      )
+      return (own.recordsPerSecond ?? 0) / (theirs?.recordsPerSecond ?? Number.NaN)
+    })
+  return leads.length === 0 ? undefined : Math.min(...leads)
+}
+
+function ratio(roll: Result | undefined): number | undefined {
+  const across = roll?.p999AcrossRollsMs
+  const between = roll?.p999BetweenRollsMs
+  if (across == null || between == null) return undefined
+  return across / between
+}
+
+function append(results: readonly Result[], system: SystemName, appenders: number) {
+  return results.find(
+    (result) =>
+      result.system === system &&
+      result.case === 'append' &&
+      result.appenders === appenders &&
+      result.recordBytes === 128,
+  )
+}
+
+function find(results: readonly Result[], system: SystemName, name: CaseName) {
+  return results.find((result) => result.system === system && result.case === name)
+}
+
+function atLeast(what: string, least: number, got: number | null | undefined): Target {
+  return judged(what, `>= ${show(least)}`, got, (value) => value >= least)
+}
+
+function atMost(what: string, most: number, got: number | null | undefined): Target {
+  return judged(what, `<= ${show(most)}`, got, (value) => value <= most)
+}
+
+function judged(
+  what: string,
+  wanted: string,
+  got: number | null | undefined,
+  isMet: (value: number) => boolean,
+): Target {
+  if (got == null || Number.isNaN(got)) return { what, wanted, got: undefined, isMet: undefined }
+  return { what, wanted, got: show(got), isMet: isMet(got) }
+}
+
+function show(value: number): string {
+  if (value >= 1000) return Math.round(value).toLocaleString('en-US')
+  return String(Number(value.toPrecision(3)))
+}
