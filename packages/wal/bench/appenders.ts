@@ -90,6 +90,6 @@ export async function driveAppenders(store: Store, load: Load, window: Window): 
   return sample
 }
 
-export function pause(ms: number): Promise<void> {
+function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

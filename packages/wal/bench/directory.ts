@@ -1,19 +1,19 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { UsageError } from './options.js'
+import { mkdirSync, rmSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf, UsageError } from './options.js'
 
 /** By the magic number of statfs(2). */
 const fileSystems: Readonly<Record<number, string>> = {
-  0xef53: 'ext4',
-  0x58465342: 'xfs',
-  0x9123683e: 'btrfs',
-  0x2fc12fc1: 'zfs',
-  0xf2f52010: 'f2fs',
-  0x794c7630: 'overlayfs',
-  0x6969: 'nfs',
-  0xff534d42: 'cifs',
-  0x01021994: 'tmpfs',
-  0x858458f6: 'ramfs',
+  61267: 'ext4',
+  1481003842: 'xfs',
+  2435016766: 'btrfs',
+  801189825: 'zfs',
+  4076150800: 'f2fs',
+  2035054128: 'overlayfs',
+  26985: 'nfs',
+  4283649346: 'cifs',
+  16914836: 'tmpfs',
+  2240043254: 'ramfs',
 }
 
 const inMemory = new Set(['tmpfs', 'ramfs'])
@@ -23,15 +23,13 @@ export class WorkDirectory {
   readonly path: string
   readonly fileSystem: string
 
-  constructor(given: string | undefined) {
-    if (given !== undefined && !existsSync(given)) {
-      throw new UsageError(`--dir is "${given}"; there is no such directory`)
+  /** Made here, in a directory that has to be there. */
+  constructor(path: string) {
+    try {
+      mkdirSync(path)
+    } catch (error) {
+      throw new UsageError(`--dir: ${messageOf(error)}`, { cause: error })
     }
-    const path =
-      given === undefined
-        ? resolve(`.bench-wal-${process.pid}`)
-        : mkdtempSync(join(given, 'bench-wal-'))
-    mkdirSync(path, { recursive: true })
     this.path = path
     // Some platforms hand the number out signed.
     const type = Number(statfsSync(path).type) >>> 0

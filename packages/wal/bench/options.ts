@@ -60,9 +60,8 @@ export const help = `Measures @tenure/wal beside bare O_DSYNC writes of the same
   --quick       under 45 seconds instead of about seven minutes; same cases, rougher figures
   --json        one JSON object per line on standard output instead of the tables
   --rounds <n>  how often everything is measured, in alternation; medians count (5, quick: 2)
-  --dir <path>  where to write; must be on a real disk (default: a fresh .bench-wal-<pid> in the
-                current directory). A new directory is made inside it and removed at the end.
-                Needs up to 12 GiB, quick: 2 GiB
+  --dir <path>  where to write; must be on a real disk (default: the repository). A new directory
+                is made there and removed at the end. Needs up to 12 GiB, quick: 2 GiB
   --out <path>  where wal.json and wal.svg go (default: packages/wal/bench/results)
   --paths       only compares three ways to carry out one durable write: on the event loop, on
                 the thread pool, in a worker thread; understands --quick, --json and --dir
@@ -70,6 +69,10 @@ export const help = `Measures @tenure/wal beside bare O_DSYNC writes of the same
 `
 
 export class UsageError extends Error {}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
 
 export function readOptions(args: readonly string[], defaultOut: string): BenchOptions {
   const { values } = parse(args)
@@ -106,7 +109,7 @@ function parse(args: readonly string[]) {
       },
     })
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+    throw new UsageError(messageOf(error), { cause: error })
   }
 }
 

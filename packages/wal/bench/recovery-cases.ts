@@ -3,7 +3,7 @@ import { askAndKill } from './child-process.js'
 import { readSegmentsMs } from './limit.js'
 import { median } from './median.js'
 import type { Pace } from './options.js'
-import { type CaseName, type Result, round, summarize, type SystemName } from './result.js'
+import { type CaseName, type Result, round, type SystemName, summarize } from './result.js'
 import type { StoreName } from './store.js'
 import { openStore, storeNames } from './stores.js'
 

@@ -25,7 +25,9 @@ function drawMachine(machine: Machine): string {
 function drawThroughput(results: readonly Result[]): string {
   const own = appends(results, 'tenure')
   const rows = own.map((tenure) => {
-    const limits = results.filter((result) => result.system === 'limit' && isSameLoad(result, tenure))
+    const limits = results.filter(
+      (result) => result.system === 'limit' && isSameLoad(result, tenure),
+    )
     const limit = limits.reduce((a, b) => (rate(b) > rate(a) ? b : a))
     return [
       ...load(tenure),
@@ -39,7 +41,17 @@ function drawThroughput(results: readonly Result[]): string {
       ),
     ]
   })
-  const head = ['appenders', 'record', 'tenure', '±', 'limit', 'of it', 'of pool', 'LMDB', 'LevelDB']
+  const head = [
+    'appenders',
+    'record',
+    'tenure',
+    '±',
+    'limit',
+    'of it',
+    'of pool',
+    'LMDB',
+    'LevelDB',
+  ]
   return `Durable records per second, medians of ${own[0]?.rounds ?? 0} rounds\n${draw(head, rows)}`
 }
 
@@ -48,7 +60,9 @@ function drawLatency(results: readonly Result[]): string {
     ...load(tenure),
     ...(['tenure', 'lmdb', 'leveldb'] as const).map((system) => {
       const result = same(results, system, tenure)
-      return [result?.p50Ms, result?.p99Ms, result?.p999Ms].map((ms) => milliseconds(ms)).join(' / ')
+      return [result?.p50Ms, result?.p99Ms, result?.p999Ms]
+        .map((ms) => milliseconds(ms))
+        .join(' / ')
     }),
   ])
   const head = ['appenders', 'record', 'tenure', 'LMDB', 'LevelDB']
@@ -58,15 +72,18 @@ function drawLatency(results: readonly Result[]): string {
 function drawRecovery(results: readonly Result[]): string {
   const rows = (['open', 'replay'] as const).flatMap((name) =>
     (['tenure', 'limit', 'lmdb', 'leveldb'] as const).flatMap((system) =>
-      results.filter(isOf(system, name)).map((result) => [
-        name,
-        system === 'limit' ? 'plain read' : system,
-        count(result.records ?? null),
-        milliseconds(result.p50Ms),
-        count(result.recordsPerSecond),
-        mebibytes(result.bytesPerSecond),
-        fixed(result.ratioToLimit),
-      ]),
+      results
+        .filter(isOf(system, name))
+        .map((result) => [
+          name,
+          system === 'limit' ? 'plain read' : system,
+          count(result.records ?? null),
+          milliseconds(result.p50Ms),
+          ...(readsAll(result)
+            ? [count(result.recordsPerSecond), mebibytes(result.bytesPerSecond)]
+            : ['', '']),
+          fixed(result.ratioToLimit),
+        ]),
     ),
   )
   const head = ['', '', 'records', 'ms', 'records/s', 'MiB/s', 'of limit']
@@ -114,6 +131,11 @@ function isOf(system: SystemName, name: CaseName): (result: Result) => boolean {
   return (result) => result.system === system && result.case === name
 }
 
+/** LMDB reads next to nothing when it opens, LevelDB the last few MiB: a rate would mean nothing. */
+function readsAll({ system, case: name }: Result): boolean {
+  return name === 'replay' || system === 'tenure' || system === 'limit'
+}
+
 function load({ appenders, recordBytes, recordsPerAppend = 1 }: Result): string[] {
   const size = recordBytes < 1024 ? `${recordBytes} B` : `${recordBytes / 1024} KiB`
   return [String(appenders), recordsPerAppend === 1 ? size : `${recordsPerAppend} x ${size}`]
@@ -147,7 +169,11 @@ function milliseconds(value: number | null | undefined): string {
 }
 
 /** Columns as wide as they have to be, the first few flush left. */
-function draw(head: readonly string[], rows: readonly (readonly string[])[], flushLeft = 0): string {
+function draw(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  flushLeft = 0,
+): string {
   const all = [head, ...rows]
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
   return all

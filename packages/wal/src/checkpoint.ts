@@ -6,7 +6,7 @@ import {
   nextBatchOffset,
   Place,
 } from './batch.js'
-import type { Disk } from './disk.js'
+import type { Disk, DiskFile } from './disk.js'
 import { WalError } from './errors.js'
 import {
   type DecodedFileHeader,
@@ -49,7 +49,24 @@ export async function writeCheckpoint(
   const temporary = path + temporarySuffix
   await disk.createDirectory(layout.checkpoints)
   await removeIfPresent(disk, temporary)
-  await withFile(disk, temporary, 'create', async (file) => {
+  try {
+    await writeChunks(disk, temporary, facts, chunks)
+    await verifyCheckpoint(disk, temporary, facts.at.lastLsn)
+  } catch (error) {
+    await removeIfPresent(disk, temporary)
+    throw error
+  }
+  await disk.rename(temporary, path)
+  await disk.syncDirectory(layout.checkpoints)
+}
+
+async function writeChunks(
+  disk: Disk,
+  path: string,
+  facts: CheckpointFacts,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
+  await withFile(disk, path, 'create', async (file) => {
     const header = encodeFileHeader({
       kind: 'checkpoint',
       logId: facts.logId,
@@ -106,9 +123,6 @@ export async function writeCheckpoint(
     await add(undefined)
     await file.sync()
   })
-  await verifyCheckpoint(disk, temporary, facts.at.lastLsn)
-  await disk.rename(temporary, path)
-  await disk.syncDirectory(layout.checkpoints)
 }
 
 /** Reads all of it; fails with `WAL_BAD_CHECKPOINT` unless it is whole. Returns its header. */
@@ -124,6 +138,24 @@ export async function verifyCheckpoint(
   }
 }
 
+/** The header alone: enough to know which place in the log it speaks of. */
+export async function readCheckpointHeader(
+  disk: Disk,
+  path: string,
+  lsn: Lsn,
+): Promise<DecodedFileHeader> {
+  return withFile(disk, path, 'read', (file) => decodeCheckpointHeader(file, lsn))
+}
+
+async function decodeCheckpointHeader(file: DiskFile, lsn: Lsn): Promise<DecodedFileHeader> {
+  const name = checkpointName(lsn)
+  const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
+  const header = decodeFileHeader(sector, 'checkpoint', name)
+  if (typeof header === 'string') throw badCheckpoint(name, header)
+  if (header.previous.lastLsn === lsn) return header
+  throw badCheckpoint(name, `it holds the state after LSN ${header.previous.lastLsn}`)
+}
+
 /** The chunks, in order, each a view that the next step ends; returns the header. */
 export async function* readCheckpoint(
   disk: Disk,
@@ -134,12 +166,7 @@ export async function* readCheckpoint(
   const file = await disk.open(path, 'read')
   try {
     const fileBytes = await file.size()
-    const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
-    const header = decodeFileHeader(sector, 'checkpoint', name)
-    if (typeof header === 'string') throw badCheckpoint(name, header)
-    if (header.previous.lastLsn !== lsn) {
-      throw badCheckpoint(name, `it holds the state after LSN ${header.previous.lastLsn}`)
-    }
+    const header = await decodeCheckpointHeader(file, lsn)
     const scanner = new Scanner(file, fileBytes, header)
     for (;;) {
       const batch = await scanner.next()

@@ -6,8 +6,11 @@ export interface Clock {
   /** Milliseconds from an arbitrary start, never going back, with fractions: for durations. */
   monotonicMs(): number
 
-  /** Calls back once after the delay, unless cancelled. A pending timer keeps no process alive. */
-  setTimer(delayMs: number, callback: () => void): Timer
+  /**
+   * Calls back once after the delay, unless cancelled. A process that has nothing else to do waits
+   * for it, unless it is in the `background`.
+   */
+  setTimer(delayMs: number, callback: () => void, ground?: 'background'): Timer
 
   /** Calls back once, after the input that is ready now has been handled. */
   soon(callback: () => void): void

@@ -16,6 +16,7 @@ export type WalErrorCode =
   | 'WAL_FENCED'
   | 'WAL_FAILED'
   | 'WAL_CLOSED'
+  | 'WAL_BAD_RECORD'
   | 'WAL_EMPTY_APPEND'
   | 'WAL_RECORD_TOO_LARGE'
   | 'WAL_APPEND_TOO_LARGE'
@@ -46,9 +47,18 @@ export class WalDamageError extends WalError {
 }
 
 function describe(damage: Damage): string {
-  const place =
-    damage.offset === undefined ? damage.file : `${damage.file} at byte ${damage.offset}`
-  return `${place}: ${damage.why}`
+  const { file, offset, why, firstMissingLsn, lastMissingLsn, acceptable } = damage
+  const place = offset === undefined ? file : `${file} at byte ${offset}`
+  const lost =
+    lastMissingLsn === undefined || lastMissingLsn < firstMissingLsn
+      ? `LSN ${firstMissingLsn} and what follows cannot be read`
+      : `LSN ${firstMissingLsn} to ${lastMissingLsn} and what follows cannot be read`
+  const wayOut =
+    acceptable === undefined
+      ? ''
+      : `. Restore a copy, or open the log with acceptLoss { segment: ${acceptable.segment}, ` +
+        `offset: ${acceptable.offset} } to go on without what lies behind that place`
+  return `${place}: ${why}. ${lost}${wayOut}`
 }
 
 /** The operating system's word for the failure, or `undefined` when the error did not come from it. */
@@ -61,4 +71,9 @@ export function systemCode(error: unknown): string | undefined {
 export function saysNoSpace(error: unknown): boolean {
   const code = systemCode(error)
   return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
+/** Whether the failure says that this process may not write there. */
+export function saysNotWritable(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(error) ?? '')
 }

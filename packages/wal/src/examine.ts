@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { bytesEqual } from './bytes.js'
-import { verifyCheckpoint } from './checkpoint.js'
+import { readCheckpointHeader, verifyCheckpoint } from './checkpoint.js'
 import type { AcceptedLoss, Damage } from './damage.js'
 import type { Disk } from './disk.js'
 import { systemCode, WalError } from './errors.js'
@@ -11,15 +11,15 @@ import {
   type GapReason,
   type SegmentEnd,
 } from './file-header.js'
-import { listIfPresent, readFully, readIfPresent, withFile } from './files.js'
-import { decodeHead, type Head } from './head.js'
+import { listIfPresent, readFully, withFile } from './files.js'
+import { type Head, readHead } from './head.js'
 import {
   checkpointName,
   checkpointPath,
   isRootName,
-  isSegmentName,
   type Layout,
   lsnOfCheckpointName,
+  parseSegmentName,
   segmentName,
   segmentPath,
   temporarySuffix,
@@ -66,8 +66,8 @@ export interface Examination {
   readonly superseded: readonly string[]
   /** Segments whose making was interrupted before they took a record. */
   readonly unfinished: readonly string[]
-  /** Segments that a checkpoint covers and whose removal was interrupted. */
-  readonly covered: readonly string[]
+  /** Segments before a hole that a checkpoint covers. Nothing needs them; nobody should have made the hole. */
+  readonly stranded: readonly string[]
   /** Temporary files, by their path. */
   readonly leftovers: readonly string[]
 }
@@ -140,8 +140,9 @@ class Examiner {
   }
 
   async run(): Promise<Examination> {
-    await this.#listRoot()
-    const head = await this.#readHead()
+    await listRoot(this.#disk, this.#layout)
+    const head = await readHead(this.#disk, this.#layout)
+    await this.#listQuarantine()
     const all = await this.#readHeaders()
     const logId =
       typeof head === 'string' ? all[0]?.header.logId : (head?.logId ?? all[0]?.header.logId)
@@ -160,12 +161,16 @@ class Examiner {
 
     const trusted = new Set(this.#segments.map((segment) => segment.name))
     const rest = present.filter((segment) => !trusted.has(segment.name))
-    const coveredUpTo = this.#segments[0]?.header.sequence ?? 0
+    const start = this.#segments[0]?.header.sequence ?? 0
     const superseded = rest.filter((segment) => this.#isSuperseded(segment))
-    const covered = rest.filter(
-      (segment) => !superseded.includes(segment) && segment.header.sequence < coveredUpTo,
+    const stranded = rest.filter(
+      (segment) => !superseded.includes(segment) && segment.header.sequence < start,
     )
-    const beyond = rest.filter((it) => !superseded.includes(it) && !covered.includes(it))
+    const beyond = rest.filter((it) => !superseded.includes(it) && !stranded.includes(it))
+    const unreadable = this.#unreadable.map((it) => it.name)
+    const cutOff = unreadable.filter((name) =>
+      this.#segments.some(({ header }) => cutsOffName(header, name)),
+    )
     const everyHeader = found.map((segment) => segment.header)
     return {
       fresh: head === undefined && present.length === 0 && this.#damage === undefined,
@@ -198,53 +203,57 @@ class Examiner {
       badCheckpoints: this.#badCheckpoints,
       torn: this.#torn,
       damage: this.#damage,
-      beyond: [...names(beyond), ...this.#unreadable.map((it) => it.name)],
-      superseded: names(superseded),
+      beyond: [...names(beyond), ...unreadable.filter((name) => !cutOff.includes(name))],
+      superseded: [...names(superseded), ...cutOff],
       unfinished: names(unfinished),
-      covered: names(covered),
+      stranded: names(stranded),
       leftovers: this.#leftovers,
     }
-  }
-
-  async #listRoot(): Promise<void> {
-    for (const name of await listRoot(this.#disk, this.#layout)) {
-      if (name.endsWith(temporarySuffix) && isRootName(name)) {
-        this.#leftovers.push(join(this.#layout.root, name))
-      }
-    }
-  }
-
-  /** The head; in words why it is none; or `undefined` when there is no such file. */
-  async #readHead(): Promise<Head | string | undefined> {
-    const bytes = await readIfPresent(this.#disk, this.#layout.head)
-    return bytes === undefined ? undefined : decodeHead(bytes)
   }
 
   async #readHeaders(): Promise<Found[]> {
     const found: Found[] = []
     for (const name of (await listIfPresent(this.#disk, this.#layout.segments)).sort()) {
       if (name.endsWith(temporarySuffix)) this.#leftovers.push(this.#layout.segment(name))
-      if (!isSegmentName(name)) continue
-      await withFile(this.#disk, this.#layout.segment(name), 'read', async (file) => {
-        const fileBytes = await file.size()
-        const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
-        const header = decodeFileHeader(sector, 'segment', name)
-        if (typeof header === 'string') this.#unreadable.push({ name, why: header })
-        else if (segmentName(header.firstLsn, header.epoch) !== name) {
-          const expected = segmentName(header.firstLsn, header.epoch)
-          this.#unreadable.push({ name, why: `by its header its name should be ${expected}` })
-        } else found.push({ name, header, fileBytes })
-      })
+      if (parseSegmentName(name) === undefined) continue
+      const segment = await this.#readHeader(name)
+      if (typeof segment === 'string') this.#unreadable.push({ name, why: segment })
+      else found.push(segment)
     }
     return found.sort(
       (a, b) => a.header.sequence - b.header.sequence || a.header.epoch - b.header.epoch,
     )
   }
 
+  async #readHeader(name: string): Promise<Found | string> {
+    try {
+      return await withFile(this.#disk, this.#layout.segment(name), 'read', async (file) => {
+        const fileBytes = await file.size()
+        const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
+        const header = decodeFileHeader(sector, 'segment', name)
+        if (typeof header === 'string') return header
+        const expected = segmentName(header.firstLsn, header.epoch)
+        if (expected === name) return { name, header, fileBytes }
+        return `by its header its name should be ${expected}`
+      })
+    } catch (error) {
+      // One that is gone may have been removed by a writer meanwhile; the caller looks again.
+      const code = systemCode(error)
+      if (error instanceof WalError || code === undefined || code === 'ENOENT') throw error
+      return `it cannot be read: ${code}`
+    }
+  }
+
   #belongsTo(logId: Uint8Array | undefined, { name, header }: Found): boolean {
     if (logId === undefined || bytesEqual(header.logId, logId)) return true
     this.#unreadable.push({ name, why: 'it belongs to another log' })
     return false
+  }
+
+  async #listQuarantine(): Promise<void> {
+    for (const name of await listIfPresent(this.#disk, this.#layout.quarantine)) {
+      if (name.endsWith(temporarySuffix)) this.#leftovers.push(join(this.#layout.quarantine, name))
+    }
   }
 
   /** Newest first, until one is good: the others are only needed to know what may be deleted. */
@@ -259,7 +268,8 @@ class Examiner {
     for (const lsn of lsns.sort((a, b) => b - a)) {
       try {
         const path = this.#layout.checkpoint(lsn)
-        const checkpoint = await verifyCheckpoint(this.#disk, path, lsn)
+        const look = this.#depth === 'names' ? readCheckpointHeader : verifyCheckpoint
+        const checkpoint = await look(this.#disk, path, lsn)
         refuseForeignCheckpoint(checkpoint, found)
         this.#goodCheckpoints.push(checkpoint)
         if (this.#depth !== 'everything') return
@@ -343,7 +353,10 @@ class Examiner {
   async #scanSegment(segment: Found, next: DecodedFileHeader | Beyond | undefined): Promise<void> {
     await withFile(this.#disk, this.#layout.segment(segment.name), 'read', async (file) => {
       const scanner = new Scanner(file, segment.fileBytes, segment.header)
-      for (;;) {
+      // What an accepted loss cut off is not looked at again, whatever it is.
+      const isCut = next !== undefined && 'gap' in next && next.gap === 'accepted-loss'
+      const limit = isCut ? next.previous.offset : Number.POSITIVE_INFINITY
+      while (scanner.end.offset < limit) {
         const batch = await scanner.next()
         if (batch === undefined) break
         this.#records += batch.header.count
@@ -373,6 +386,8 @@ class Examiner {
       })
       return
     }
+    // What both share can be trusted.
+    this.#startAt(previous, next.firstBatch)
     this.#report({
       ...place,
       why:
@@ -380,8 +395,6 @@ class Examiner {
         `but segment ${next.sequence} of epoch ${next.epoch} says that it ends at byte ${previous.offset} ` +
         `and LSN ${previous.lastLsn}. Two writers must have been at work at once`,
     })
-    // What can be trusted is the history that the newer epoch continued.
-    this.#startAt(previous, next.firstBatch)
   }
 
   #judgeEnd(file: string, scanner: Scanner, behind: Remainder): void {
@@ -413,7 +426,9 @@ class Examiner {
     const stranded = present.find((it) => !run.includes(it) && it.header.sequence > lastSequence)
     const lastMissingLsn =
       stranded === undefined ? {} : { lastMissingLsn: stranded.header.firstLsn - 1 }
-    const unreadable = this.#unreadable[0]
+    const unreadable = this.#unreadable.find(
+      ({ name }) => !run.some((it) => cutsOffName(it.header, name)),
+    )
     if (unreadable !== undefined) {
       return { file: segmentPath(unreadable.name), why: unreadable.why, ...lastMissingLsn }
     }
@@ -517,6 +532,17 @@ export async function listRoot(disk: Disk, layout: Layout): Promise<string[]> {
     'WAL_NOT_A_LOG',
     `${layout.root} is not a log: it has no HEAD but holds "${foreign}". ` +
       'Name a directory that is empty, or does not exist yet, or holds a log.',
+  )
+}
+
+/** The same of a segment whose header cannot be read, as far as its name tells. */
+function cutsOffName(header: DecodedFileHeader, name: string): boolean {
+  const named = parseSegmentName(name)
+  return (
+    header.gap === 'accepted-loss' &&
+    named !== undefined &&
+    named.epoch < header.epoch &&
+    named.firstLsn > header.previous.lastLsn
   )
 }
 

@@ -1,21 +1,23 @@
-import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { readUint64, viewOf, writeUint64 } from './bytes.js'
-import type { Disk } from './disk.js'
+import { isZero, readUint64, viewOf, writeUint64 } from './bytes.js'
+import type { Disk, DiskFile } from './disk.js'
 import { WalError } from './errors.js'
 import { formatVersion, logIdBytes } from './file-header.js'
-import { removeIfPresent, withFile, writeFully } from './files.js'
-import type { Layout } from './layout.js'
+import { readFully, readIfPresent, removeIfPresent, withFile, writeFully } from './files.js'
+import { type Layout, temporarySuffix } from './layout.js'
+import { sectorBytes } from './limits.js'
 
 /**
- * `HEAD` names the newest segment, so that its loss is noticed. Replaced whole at every roll.
+ * `HEAD` names the newest segment, so that its loss is noticed. It has two sectors, written by
+ * turns: a write needs no room on the disk and no new name, and one that a crash destroys leaves
+ * the other, which names the segment before.
  *
- *     offset  bytes
+ *     offset  bytes  in each sector
  *          0      8  magic "TENURHED"
  *          8      4  CRC32 of bytes 12 to 47
  *         12      4  format version
  *         16     16  log id
- *         32      8  sequence of the newest segment
+ *         32      8  sequence of the newest segment; it decides the sector: even 0, odd 1
  *         40      8  epoch of its writer
  */
 export interface Head {
@@ -24,10 +26,11 @@ export interface Head {
   readonly epoch: number
 }
 
-export const headBytes = 48
+const headBytes = 48
+const headFileBytes = 2 * sectorBytes
 const magic = 'TENURHED'
 
-export function encodeHead(head: Head): Uint8Array {
+function encodeHead(head: Head): Uint8Array {
   const bytes = new Uint8Array(headBytes)
   const view = viewOf(bytes)
   bytes.set(Buffer.from(magic, 'latin1'), 0)
@@ -39,13 +42,22 @@ export function encodeHead(head: Head): Uint8Array {
   return bytes
 }
 
-/** The head, or in words why these bytes are none. */
-export function decodeHead(bytes: Uint8Array): Head | string {
-  if (bytes.length !== headBytes) return `it has ${bytes.length} bytes instead of ${headBytes}`
-  if (Buffer.from(bytes.subarray(0, 8)).toString('latin1') !== magic)
-    return 'it is no head of a log'
+/** The newer of the two; in words why there is none; or `undefined` when none was ever written. */
+function decodeHeads(bytes: Uint8Array): Head | string | undefined {
+  // Before its length is judged: a newer format may have another one.
+  const heads = [0, sectorBytes].map((at) => decodeHead(bytes.subarray(at, at + headBytes)))
+  if (bytes.length !== headFileBytes)
+    return `it has ${bytes.length} bytes instead of ${headFileBytes}`
+  if (isZero(bytes)) return undefined
+  const [newer] = heads.filter((head) => head !== undefined).sort((a, b) => b.sequence - a.sequence)
+  return newer ?? 'it fails its checksum'
+}
+
+function decodeHead(bytes: Uint8Array): Head | undefined {
+  if (bytes.length < headBytes) return undefined
   const view = viewOf(bytes)
-  if (crc32(bytes.subarray(12)) !== view.getUint32(8, true)) return 'it fails its checksum'
+  if (Buffer.from(bytes.subarray(0, 8)).toString('latin1') !== magic) return undefined
+  if (crc32(bytes.subarray(12)) !== view.getUint32(8, true)) return undefined
   const version = view.getUint32(12, true)
   if (version > formatVersion) {
     throw new WalError(
@@ -61,20 +73,54 @@ export function decodeHead(bytes: Uint8Array): Head | string {
   }
 }
 
-/** Sets room aside for the next `HEAD`, so that a roll needs none. */
-export async function reserveHead(disk: Disk, layout: Layout, epoch: number): Promise<void> {
-  const path = layout.nextHead(epoch)
-  await removeIfPresent(disk, path)
-  await withFile(disk, path, 'create', async (file) => {
-    await writeFully(file, new Uint8Array(headBytes), 0)
-    await file.sync()
-  })
+/** The head; in words why it cannot be read; or `undefined` when there is none yet. */
+export async function readHead(disk: Disk, layout: Layout): Promise<Head | string | undefined> {
+  const bytes = await readIfPresent(disk, layout.head)
+  return bytes === undefined ? undefined : decodeHeads(bytes)
 }
 
-/** Puts the new `HEAD` in the old one's place, in one step, and returns when that is durable. */
-export async function replaceHead(disk: Disk, layout: Layout, head: Head): Promise<void> {
-  const next = layout.nextHead(head.epoch)
-  await withFile(disk, next, 'durable', (file) => writeFully(file, encodeHead(head), 0))
-  await disk.rename(next, layout.head)
-  await disk.syncDirectory(dirname(layout.head))
+/** `HEAD` in the hands of the writer, who keeps it open. */
+export class HeadFile {
+  readonly #file: DiskFile
+
+  private constructor(file: DiskFile) {
+    this.#file = file
+  }
+
+  /** Opens the file, and makes it anew when it is missing or has not its full length. */
+  static async open(disk: Disk, layout: Layout): Promise<HeadFile> {
+    const bytes = await readIfPresent(disk, layout.head)
+    if (bytes?.length !== headFileBytes) {
+      const temporary = layout.head + temporarySuffix
+      await removeIfPresent(disk, temporary)
+      await withFile(disk, temporary, 'create', async (file) => {
+        await writeFully(file, new Uint8Array(headFileBytes), 0)
+        await file.sync()
+      })
+      await disk.rename(temporary, layout.head)
+      await disk.syncDirectory(layout.root)
+    }
+    return new HeadFile(await disk.open(layout.head, 'durable'))
+  }
+
+  /** Does not return before the new head is durable. */
+  async write(head: Head): Promise<void> {
+    await writeFully(this.#file, encodeHead(head), (head.sequence % 2) * sectorBytes)
+  }
+
+  /** Fails with `WAL_FENCED` when another writer has opened the log since this one wrote its head. */
+  async refuseIfSuperseded(own: Head): Promise<void> {
+    const head = decodeHeads(await readFully(this.#file, new Uint8Array(headFileBytes), 0))
+    if (typeof head === 'object' && head.epoch === own.epoch && head.sequence === own.sequence)
+      return
+    const found = typeof head === 'object' ? `HEAD is of epoch ${head.epoch}` : 'HEAD is damaged'
+    throw new WalError(
+      'WAL_FENCED',
+      `another writer has taken over the log: this one is of epoch ${own.epoch}, and ${found}`,
+    )
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
 }

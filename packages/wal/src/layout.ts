@@ -5,14 +5,13 @@ import type { Lsn } from './lsn.js'
  * What lies where in a log's directory.
  *
  *     HEAD                                   names the newest segment
- *     HEAD-00000001.tmp                      room for the next one
  *     LOCK                                   held by the one process that may write
  *     wal/0000000000000001-00000001.wal      a segment: its first LSN and its writer's epoch
  *     wal/spare-00000001                     zeros, ready to become that epoch's next segment
  *     checkpoint/0000000000004711.ckpt       the caller's state after that LSN
  *     quarantine/                            every byte ever cut off
  *
- * Any other `*.tmp` is being made; what a crash leaves of it is removed at the next open.
+ * `*.tmp` is being made; what a crash leaves of it is removed at the next open.
  */
 export class Layout {
   readonly root: string
@@ -39,11 +38,6 @@ export class Layout {
     return join(this.segments, spareName(epoch))
   }
 
-  /** Where the next `HEAD` of this epoch is made. */
-  nextHead(epoch: number): string {
-    return `${this.head}-${digits(epoch, 8)}${temporarySuffix}`
-  }
-
   checkpoint(lsn: Lsn): string {
     return join(this.checkpoints, checkpointName(lsn))
   }
@@ -51,9 +45,9 @@ export class Layout {
 
 export const temporarySuffix = '.tmp'
 
-/** Whether a log's directory may hold this name. */
+/** Whether a log's directory may hold this name. A new file system comes with the last one. */
 export function isRootName(name: string): boolean {
-  return /^(HEAD(-\d+\.tmp)?|LOCK|wal|checkpoint|quarantine)$/.test(name)
+  return /^(HEAD|HEAD\.tmp|LOCK|wal|checkpoint|quarantine|lost\+found)$/.test(name)
 }
 
 export function segmentName(firstLsn: Lsn, epoch: number): string {
@@ -61,7 +55,7 @@ export function segmentName(firstLsn: Lsn, epoch: number): string {
 }
 
 /** Each epoch has a spare of its own name, so that a writer that was superseded cannot take it. */
-export function spareName(epoch: number): string {
+function spareName(epoch: number): string {
   return `spare-${digits(epoch, 8)}`
 }
 
@@ -69,8 +63,10 @@ export function isSpareName(name: string): boolean {
   return /^spare-\d{8,}$/.test(name)
 }
 
-export function isSegmentName(name: string): boolean {
-  return /^\d{16}-\d{8,}\.wal$/.test(name)
+/** What a segment's name says of it, or `undefined` when it is no segment's name. */
+export function parseSegmentName(name: string): { firstLsn: Lsn; epoch: number } | undefined {
+  const match = /^(\d{16})-(\d{8,})\.wal$/.exec(name)
+  return match === null ? undefined : { firstLsn: Number(match[1]), epoch: Number(match[2]) }
 }
 
 export function checkpointName(lsn: Lsn): string {

@@ -2,7 +2,7 @@
 export const sectorBytes = 512
 
 /** The header of a segment or checkpoint fills the file's first sector. */
-export const fileHeaderBytes = sectorBytes
+export const fileHeaderBytes = 512
 
 export const batchHeaderBytes = 64
 
@@ -23,9 +23,6 @@ export const firstSegmentBytes = 1024 * 1024
 
 /** Zeros are written in pieces of this size, each synced: larger ones would hold up commits. */
 export const fillPieceBytes = 256 * 1024
-
-/** A filling batch of this size is written at once, while the event loop fills the next one. */
-export const eagerBatchBytes = 64 * 1024
 
 /** After this long without an append, the last data batch gets its proof; see `BatchHeader`. */
 export const syncMarkDelayMs = 100

@@ -1,11 +1,12 @@
 import { bytesEqual } from './bytes.js'
 import { readCheckpoint } from './checkpoint.js'
 import type { Clock } from './clock.js'
+import type { Damage } from './damage.js'
 import type { Disk } from './disk.js'
 import { systemCode, WalDamageError, WalError } from './errors.js'
 import { type Examination, examine, type Gap, type Segment } from './examine.js'
 import { readIfPresent } from './files.js'
-import { Layout } from './layout.js'
+import { Layout, segmentPath } from './layout.js'
 import { followPollMs } from './limits.js'
 import { forgotten } from './log.js'
 import type { Lsn } from './lsn.js'
@@ -13,6 +14,7 @@ import { nodeDisk } from './node-disk.js'
 import { brokenOff, type Run, takeRun } from './runs.js'
 import { Scanner } from './scanner.js'
 import { systemClock } from './system-clock.js'
+import { judge } from './verdict.js'
 
 export interface ReadOnlyOptions {
   readonly disk?: Disk
@@ -33,11 +35,9 @@ export async function openReadOnly(
   { disk = nodeDisk, clock = systemClock }: ReadOnlyOptions = {},
 ): Promise<LogReader> {
   const layout = new Layout(directory)
-  const examination = await surveySteadily(disk, layout)
-  if (examination.fresh) {
-    throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
-  }
-  return new LogReader(disk, clock, layout, examination)
+  const survey = await surveySteadily(disk, layout)
+  if (survey.examination.fresh) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
+  return new LogReader(disk, clock, layout, survey)
 }
 
 /**
@@ -54,9 +54,11 @@ export class LogReader {
   readonly #clock: Clock
   readonly #layout: Layout
   #segments: readonly Segment[]
+  #head: Uint8Array | undefined
 
   /** For `openReadOnly`. */
-  constructor(disk: Disk, clock: Clock, layout: Layout, examination: Examination) {
+  constructor(disk: Disk, clock: Clock, layout: Layout, { examination, head }: Survey) {
+    this.#head = head
     this.#disk = disk
     this.#clock = clock
     this.#layout = layout
@@ -68,16 +70,15 @@ export class LogReader {
 
   /** The records from an LSN on, checked on the way. */
   async *replay(options: FollowOptions = {}): AsyncGenerator<Run> {
-    let fromLsn = options.fromLsn ?? Math.max(this.checkpointLsn + 1, this.firstLsn)
+    const fromLsn = options.fromLsn ?? Math.max(this.checkpointLsn + 1, this.firstLsn)
     if (fromLsn < this.firstLsn) throw forgotten(fromLsn, this.firstLsn)
     let segment =
       this.#segments.findLast((it) => it.header.firstLsn <= fromLsn) ?? this.#segments[0]
-    while (segment !== undefined) {
-      for await (const run of this.#readSegment(segment, fromLsn, options)) {
-        yield run
-        fromLsn = run.firstLsn + run.records.length
-      }
-      segment = this.#after(segment)
+    try {
+      while (segment !== undefined) segment = yield* this.#readSegment(segment, fromLsn, options)
+    } catch (error) {
+      // A truncation has overtaken this replay.
+      throw systemCode(error) === 'ENOENT' ? await this.#forgotten(fromLsn) : error
     }
   }
 
@@ -91,36 +92,73 @@ export class LogReader {
     )
   }
 
-  /** Reads to the segment's end: where the next one pins it, or where there is nothing more for now. */
+  /**
+   * Reads to the segment's end, and returns the one that follows it. Without one the end is where
+   * there is nothing more for now.
+   */
   async *#readSegment(
     segment: Segment,
     fromLsn: Lsn,
     { follow = false, signal }: FollowOptions,
-  ): AsyncGenerator<Run> {
+  ): AsyncGenerator<Run, Segment | undefined> {
     const file = await this.#disk.open(this.#layout.segment(segment.name), 'read')
     try {
       const scanner = new Scanner(file, await file.size(), segment.header)
-      for (let isLastLook = false; signal?.aborted !== true; ) {
-        const lastLsn = this.#after(segment)?.header.previous.lastLsn ?? Number.POSITIVE_INFINITY
+      let stalls = 0
+      let doubts = 0
+      while (signal?.aborted !== true) {
+        const next = this.#after(segment)
+        const lastLsn = next?.header.previous.lastLsn ?? Number.POSITIVE_INFINITY
         const run = takeRun(scanner, fromLsn, lastLsn)
-        if (run !== undefined) yield run
-        if (scanner.nextLsn > lastLsn) return
+        if (run !== undefined) {
+          stalls = 0
+          doubts = 0
+          yield run
+        }
+        if (scanner.nextLsn > lastLsn) return next
         if (scanner.finding === undefined) {
           await scanner.fill()
           continue
         }
-        // The writer may have gone on, here or in another segment, since this was read.
-        if (isLastLook) {
-          if (this.#after(segment) !== undefined) throw brokenOff(segment.name, scanner, lastLsn)
-          if (!follow) return
+        if (next !== undefined) {
+          // It may have been read before the writer was through with it; but only once.
+          if (doubts++ > 0) throw brokenOff(segment.name, scanner, lastLsn)
+        } else if (await this.#refresh(segment, scanner.nextLsn)) {
+          doubts = 0
+        } else {
+          const isDue = stalls++ === looksPerSecond
+          const damage = await this.#damageAt(segment, scanner, !follow || doubts > 0 || isDue)
+          doubts = damage === undefined ? 0 : doubts + 1
+          if (damage !== undefined && doubts === looksBeforeBelief) throw new WalDamageError(damage)
+          if (damage === undefined && !follow) return undefined
           await this.#pause(signal)
         }
-        isLastLook = !(await this.#refresh())
         scanner.retry()
       }
+      return undefined
     } finally {
       await file.close()
     }
+  }
+
+  /**
+   * What is wrong at the end of the newest segment. A batch on its way may look wrong for a moment.
+   * The rest of a segment is long, so unless `thoroughly` zeros are taken for its end unseen.
+   */
+  async #damageAt(
+    segment: Segment,
+    scanner: Scanner,
+    thoroughly: boolean,
+  ): Promise<Damage | undefined> {
+    const { finding } = scanner
+    if (finding === undefined) return undefined
+    const looksClean = finding.kind === 'zero-header' || finding.kind === 'full'
+    if (looksClean && !thoroughly) return undefined
+    const verdict = judge(finding, await scanner.remainder(), scanner.nextBatch)
+    if (verdict.kind === 'clean' || verdict.kind === 'torn') return undefined
+    const { kind, why } = verdict
+    const file = segmentPath(segment.name)
+    return { kind, file, offset: scanner.offset, firstMissingLsn: scanner.nextLsn, why }
   }
 
   #after(segment: Segment): Segment | undefined {
@@ -128,10 +166,21 @@ export class LogReader {
   }
 
   /** Looks for new segments; says whether there are any. */
-  async #refresh(): Promise<boolean> {
-    const before = this.#segments.at(-1)?.name
-    this.#segments = (await surveySteadily(this.#disk, this.#layout)).segments
-    return this.#segments.at(-1)?.name !== before
+  async #refresh(current: Segment, nextLsn: Lsn): Promise<boolean> {
+    const head = await readIfPresent(this.#disk, this.#layout.head)
+    if (head !== undefined && this.#head !== undefined && bytesEqual(head, this.#head)) return false
+    const survey = await surveySteadily(this.#disk, this.#layout)
+    this.#segments = survey.examination.segments
+    this.#head = survey.head
+    if (this.#after(current) !== undefined) return true
+    // Neither this segment nor the one behind it is left: a truncation has overtaken the reader.
+    if (!this.#segments.some((it) => it.name === current.name)) throw await this.#forgotten(nextLsn)
+    return false
+  }
+
+  async #forgotten(lsn: Lsn): Promise<WalError> {
+    const { examination } = await surveySteadily(this.#disk, this.#layout)
+    return forgotten(lsn, examination.segments[0]?.header.firstLsn ?? examination.end.lastLsn + 1)
   }
 
   #pause(signal: AbortSignal | undefined): Promise<void> {
@@ -147,20 +196,31 @@ export class LogReader {
   }
 }
 
+const looksPerSecond = 1000 / followPollMs
+
+/** So often in a row the end of a log must look damaged, while a writer may be at it, to be so. */
+const looksBeforeBelief = 3
+
 /** How often a picture that a running writer may have blurred is taken again. */
 const looksMax = 10
+
+interface Survey {
+  readonly examination: Examination
+  /** The bytes of `HEAD` that the picture belongs to. */
+  readonly head: Uint8Array | undefined
+}
 
 /**
  * Names and headers, as they stood together at some moment. A writer that rolls or truncates while
  * they are read can make them look damaged; what is damaged in truth still is at the next look.
  */
-async function surveySteadily(disk: Disk, layout: Layout): Promise<Examination> {
+async function surveySteadily(disk: Disk, layout: Layout): Promise<Survey> {
   for (let look = 1; ; look++) {
     const before = await readIfPresent(disk, layout.head)
     let problem: unknown
     try {
       const examination = await examine(disk, layout, 'names')
-      if (examination.damage === undefined) return examination
+      if (examination.damage === undefined) return { examination, head: before }
       problem = new WalDamageError(examination.damage)
     } catch (error) {
       if (systemCode(error) !== 'ENOENT') throw error

@@ -1,16 +1,17 @@
 import { readCheckpoint, verifyCheckpoint, writeCheckpoint } from './checkpoint.js'
 import type { LockAttempt } from './disk.js'
-import { systemCode, WalError } from './errors.js'
+import { saysNoSpace, saysNotWritable, systemCode, WalError } from './errors.js'
 import { type BadCheckpoint, type Gap, listRoot } from './examine.js'
 import { listIfPresent } from './files.js'
 import { Layout, lsnOfCheckpointName } from './layout.js'
 import type { Lsn } from './lsn.js'
-import { type Opening, prepareLog, saysNotWritable } from './opening.js'
+import { type Opening, prepareLog } from './opening.js'
 import { type LogOptions, type LogSettings, type SyncMode, settle } from './options.js'
+import type { Claim, Urgency } from './room.js'
 import { type Run, readRuns } from './runs.js'
 import type { SealedSegment } from './segment-file.js'
 import { SpareKeeper } from './spare.js'
-import { type Claim, type Urgency, Writer } from './writer.js'
+import { Writer } from './writer.js'
 
 /** What opening the log found. */
 export interface Recovery {
@@ -24,6 +25,11 @@ export interface Recovery {
   readonly tornTail: string | undefined
   /** Bytes cut off and kept in `quarantine/`. */
   readonly quarantinedBytes: number
+  /**
+   * Old segments that a checkpoint covers but that others between are missing behind. They are left
+   * where they are, and no longer part of the log.
+   */
+  readonly strandedSegments: readonly string[]
   /** Checkpoints that could not be used; an older one, or the whole log, took their place. */
   readonly badCheckpoints: readonly BadCheckpoint[]
   /** The latest time of any earlier writer's clock. */
@@ -36,7 +42,6 @@ export interface Truncation {
   readonly checkpoints: number
 }
 
-/** Everything before these LSNs' records is gone, or may go. */
 export interface TruncateOptions {
   /** Keeps the records from here on, however far behind the checkpoints they are. */
   readonly keepFromLsn?: Lsn
@@ -64,13 +69,27 @@ export async function openLog(directory: string, options: LogOptions = {}): Prom
     return new Log(layout, settings, lock, opening, clock.monotonicMs() - startedMs)
   } catch (error) {
     await lock?.release()
-    if (!saysNotWritable(error)) throw error
-    throw new WalError(
+    throw explain(error, directory)
+  }
+}
+
+/** What the operating system says about a directory, in words of what to do about it. */
+function explain(error: unknown, directory: string): unknown {
+  if (saysNotWritable(error)) {
+    return new WalError(
       'WAL_READ_ONLY',
       `${directory} cannot be written (${systemCode(error)}). Open it with openReadOnly, or as a user who may write it.`,
       { cause: error },
     )
   }
+  if (saysNoSpace(error)) {
+    return new WalError(
+      'WAL_NO_SPACE',
+      `${directory} is on a disk without room for another segment. Make room and open the log again.`,
+      { cause: error },
+    )
+  }
+  return error
 }
 
 /** An open log. Only one process at a time has it, and only one `Log` in that process. */
@@ -88,6 +107,7 @@ export class Log {
   /** Oldest first; the newest segment, which takes the records, is the writer's. */
   readonly #sealed: SealedSegment[]
   #checkpointLsn: Lsn
+  #tidying: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
 
   /** For `openLog`. */
@@ -125,6 +145,7 @@ export class Log {
       durationMs,
       tornTail: examination.torn?.why,
       quarantinedBytes: opening.quarantinedBytes,
+      strandedSegments: examination.stranded,
       badCheckpoints: examination.badCheckpoints,
       latestClockMs: examination.latestClockMs,
     }
@@ -134,6 +155,7 @@ export class Log {
       layout,
       epoch: header.epoch,
       observer: settings.observer,
+      onChange: () => this.#writer.spareChanged(),
       onFailure: (error) => this.#writer.fail(error),
     })
     if (spareBytes !== undefined) spares.adopt(spareBytes)
@@ -141,6 +163,7 @@ export class Log {
       settings,
       layout,
       spares,
+      headFile: opening.headFile,
       segment,
       onSealed: (sealed) => this.#sealed.push(sealed),
     })
@@ -195,6 +218,7 @@ export class Log {
 
   /** The durable records from an LSN on; without one, those that the newest checkpoint does not cover. */
   async *replay(options: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<Run> {
+    this.#refuseIfClosed()
     const fromLsn = options.fromLsn ?? Math.max(this.#checkpointLsn + 1, this.firstLsn)
     if (fromLsn < this.firstLsn) throw forgotten(fromLsn, this.firstLsn)
     const current = this.#writer.segment
@@ -202,11 +226,17 @@ export class Log {
       name,
       lastLsn: end.lastLsn,
     }))
-    yield* readRuns(this.#settings.disk, this.#layout, segments, fromLsn)
+    try {
+      yield* readRuns(this.#settings.disk, this.#layout, segments, fromLsn)
+    } catch (error) {
+      // A truncation has overtaken this replay.
+      throw systemCode(error) === 'ENOENT' ? forgotten(fromLsn, this.firstLsn) : error
+    }
   }
 
   /** The chunks of the newest checkpoint, views that the next step ends. */
   async *readCheckpoint(): AsyncGenerator<Uint8Array> {
+    this.#refuseIfClosed()
     if (this.#checkpointLsn === 0) return
     const path = this.#layout.checkpoint(this.#checkpointLsn)
     yield* readCheckpoint(this.#settings.disk, path, this.#checkpointLsn)
@@ -216,7 +246,29 @@ export class Log {
    * Keeps the caller's state after `lsn`, the last record of a sealed segment. It is read back and
    * checked before it counts.
    */
-  async writeCheckpoint(
+  writeCheckpoint(
+    lsn: Lsn,
+    chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  ): Promise<void> {
+    return this.#tidy(() => this.#writeCheckpoint(lsn, chunks))
+  }
+
+  /**
+   * Removes what is no longer needed: segments that the older of the two newest good checkpoints
+   * covers, and checkpoints older than that. A checkpoint that cannot be read is never removed, and
+   * nothing is removed because of it.
+   */
+  truncate(options: TruncateOptions = {}): Promise<Truncation> {
+    return this.#tidy(() => this.#truncate(options))
+  }
+
+  /** Waits until everything appended is durable, then gives the log back. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #writeCheckpoint(
     lsn: Lsn,
     chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   ): Promise<void> {
@@ -230,16 +282,18 @@ export class Log {
     }
     const { epoch } = this.recovery
     const facts = { logId: this.#logId, epoch, clockMs: clock.now(), at }
-    await writeCheckpoint(disk, this.#layout, facts, chunks)
+    try {
+      await writeCheckpoint(disk, this.#layout, facts, chunks)
+    } catch (error) {
+      if (!saysNoSpace(error)) throw error
+      throw new WalError('WAL_NO_SPACE', 'the disk has no room for the checkpoint', {
+        cause: error,
+      })
+    }
     this.#checkpointLsn = Math.max(this.#checkpointLsn, lsn)
   }
 
-  /**
-   * Removes what is no longer needed: segments that the older of the two newest good checkpoints
-   * covers, and checkpoints older than that. A checkpoint that cannot be read is never removed, and
-   * nothing is removed because of it.
-   */
-  async truncate({ keepFromLsn }: TruncateOptions = {}): Promise<Truncation> {
+  async #truncate({ keepFromLsn }: TruncateOptions): Promise<Truncation> {
     const { disk } = this.#settings
     const good = await this.#goodCheckpoints()
     const [, older] = good
@@ -262,18 +316,28 @@ export class Log {
     return { segments, bytes, checkpoints: good.slice(2).length }
   }
 
-  /** Waits until everything appended is durable, then gives the log back. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
-  }
-
   async #close(): Promise<void> {
     try {
+      await this.#tidying
       await this.#writer.close()
     } finally {
       await this.#lock.release()
     }
+  }
+
+  /** Checkpoints and truncations run one at a time, and closing waits for them. */
+  async #tidy<T>(work: () => Promise<T>): Promise<T> {
+    this.#refuseIfClosed()
+    const result = this.#tidying.then(work)
+    this.#tidying = result.then(
+      () => {},
+      () => {},
+    )
+    return result
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#closing !== undefined) throw new WalError('WAL_CLOSED', 'the log is closed')
   }
 
   /** Newest first. */

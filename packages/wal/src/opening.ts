@@ -1,12 +1,12 @@
 import { endOfContent, isZero } from './bytes.js'
-import type { Disk } from './disk.js'
+import type { Disk, DiskFile } from './disk.js'
 import { saysNoSpace, systemCode, WalDamageError, WalError } from './errors.js'
 import { type Examination, examine } from './examine.js'
 import { beginning, type FileHeader, type GapReason } from './file-header.js'
 import { listIfPresent, readFully, removeIfPresent, withFile, writeFully } from './files.js'
-import { reserveHead } from './head.js'
+import { HeadFile } from './head.js'
 import { isSpareName, type Layout, segmentName, temporarySuffix } from './layout.js'
-import { readWindowBytes } from './limits.js'
+import { readWindowBytes, sectorBytes } from './limits.js'
 import { lsnMax } from './lsn.js'
 import type { LogSettings } from './options.js'
 import { beginSegment, type SegmentFile } from './segment-file.js'
@@ -22,6 +22,7 @@ const gapLength = 2 ** 32
 export interface Opening {
   readonly examination: Examination
   readonly segment: SegmentFile
+  readonly headFile: HeadFile
   /** Bytes that were cut off, and copied to the quarantine before. */
   readonly quarantinedBytes: number
   /** The size of a spare left by an earlier epoch, now this one's. */
@@ -35,43 +36,61 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
   const { damage, end, segments } = examination
   refuseDamage(examination, settings)
 
+  for (const path of examination.leftovers) await removeIfPresent(disk, path)
+  for (const name of examination.unfinished) await removeIfPresent(disk, layout.segment(name))
+  await disk.createDirectory(layout.segments)
+  const header = nextHeader(examination, settings)
+  const spare = await adoptSpare(disk, layout, header.epoch, settings.firstSegmentBytes)
+  // First of all: a disk without room for it should not be filled by what comes next.
+  const { zeroFile, bytes } = await makeFirst(layout, settings, header, spare)
+
   let quarantinedBytes = 0
   const last = segments.at(-1)
   if (last !== undefined) {
     const isCut = examination.torn !== undefined || damage !== undefined
-    if (isCut) quarantinedBytes += await quarantineTail(disk, layout, last.name, end.offset)
+    if (isCut) quarantinedBytes = await quarantineTail(disk, layout, last.name, end.offset)
     await rewrite(disk, layout, last.name, end.offset)
   }
-  for (const path of examination.leftovers) await removeIfPresent(disk, path)
-  for (const name of examination.unfinished) await removeIfPresent(disk, layout.segment(name))
-  await disk.createDirectory(layout.segments)
-
-  const header = nextHeader(examination, settings)
-  const spare = await adoptSpare(disk, layout, header.epoch, settings.firstSegmentBytes)
-  const { zeroFile, bytes } = await makeFirst(layout, settings, header, spare)
-  const segment = await beginSegment(
-    disk,
-    layout,
-    zeroFile,
-    { ...header, segmentBytes: bytes },
-    settings.sync === 'always' ? 'durable' : 'write',
-  )
-  // From here on the new segment says what is cut off; moving it away is tidying up.
-  const cutOff = [...examination.superseded, ...(damage === undefined ? [] : examination.beyond)]
-  for (const name of cutOff) await moveToQuarantine(disk, layout, name)
-  for (const name of examination.covered) await removeIfPresent(disk, layout.segment(name))
+  const mode = settings.sync === 'always' ? 'durable' : 'write'
+  const headFile = await HeadFile.open(disk, layout)
+  let segment: SegmentFile | undefined
+  try {
+    segment = await beginSegment(
+      disk,
+      layout,
+      headFile,
+      zeroFile,
+      { ...header, segmentBytes: bytes },
+      mode,
+    )
+    // From here on the new segment says what is cut off; moving it away is tidying up.
+    const cutOff = [...examination.superseded, ...(damage === undefined ? [] : examination.beyond)]
+    for (const name of cutOff) await moveToQuarantine(disk, layout, name)
+  } catch (error) {
+    await segment?.file.close()
+    await headFile.close()
+    throw error
+  }
   return {
     examination,
     segment,
+    headFile,
     quarantinedBytes,
     spareBytes: spare !== undefined && spare.path !== zeroFile ? spare.bytes : undefined,
   }
 }
 
 /** Damage is refused, unless the operator has named this very place as lost. */
-function refuseDamage({ damage }: Examination, { acceptLoss }: LogSettings): void {
+function refuseDamage({ damage, segments }: Examination, { acceptLoss }: LogSettings): void {
   if (damage === undefined) {
     if (acceptLoss === undefined) return
+    const isAcceptedAlready = segments.some(
+      ({ header: { gap, previous } }) =>
+        gap === 'accepted-loss' &&
+        previous.sequence === acceptLoss.segment &&
+        previous.offset === acceptLoss.offset,
+    )
+    if (isAcceptedAlready) return
     throw new WalError(
       'WAL_BAD_OPTION',
       'options.acceptLoss names a loss, but the log is whole. Open it without the option.',
@@ -91,9 +110,9 @@ function refuseDamage({ damage }: Examination, { acceptLoss }: LogSettings): voi
 }
 
 function nextHeader(examination: Examination, settings: LogSettings): FileHeader {
-  const { end, damage, highestLsn, fresh } = examination
+  const { end, damage, highestLsn } = examination
   const { restored, clock } = settings
-  const isGap = damage !== undefined || (restored !== undefined && !fresh)
+  const isGap = damage !== undefined || restored !== undefined
   const beyond = highestLsn + gapLength
   const asked = typeof restored === 'object' ? restored.nextLsn : beyond
   if (isGap && (asked <= highestLsn || asked > lsnMax)) {
@@ -127,24 +146,13 @@ async function makeFirst(
 ): Promise<{ zeroFile: string; bytes: number }> {
   const path = layout.segment(segmentName(header.firstLsn, header.epoch)) + temporarySuffix
   try {
-    await reserveHead(disk, layout, header.epoch)
-    try {
-      await makeZeroFile(disk, path, firstSegmentBytes)
-      return { zeroFile: path, bytes: firstSegmentBytes }
-    } catch (error) {
-      await removeIfPresent(disk, path)
-      if (saysNoSpace(error) && spare !== undefined) {
-        return { zeroFile: spare.path, bytes: spare.bytes }
-      }
-      throw error
-    }
+    await makeZeroFile(disk, path, firstSegmentBytes)
+    return { zeroFile: path, bytes: firstSegmentBytes }
   } catch (error) {
     if (!saysNoSpace(error)) throw error
-    throw new WalError(
-      'WAL_NO_SPACE',
-      `the disk has no room for a segment of ${firstSegmentBytes} bytes. Make room and open the log again.`,
-      { cause: error },
-    )
+    await removeIfPresent(disk, path)
+    if (spare === undefined) throw error
+    return { zeroFile: spare.path, bytes: spare.bytes }
   }
 }
 
@@ -198,37 +206,56 @@ async function rewrite(disk: Disk, layout: Layout, name: string, end: number): P
   })
 }
 
-/** Copies everything behind the end, and says how much it was. */
+/**
+ * Copies everything behind the end, and says how much it was. What cannot be read is copied as
+ * zeros: an operator who accepts a loss has accepted that, too.
+ */
 async function quarantineTail(
   disk: Disk,
   layout: Layout,
   name: string,
   end: number,
 ): Promise<number> {
-  const target = await quarantinePath(disk, layout, `${name}.${end}.tail`)
-  return withFile(disk, layout.segment(name), 'read', async (from) => {
+  const temporary = `${layout.quarantine}/${name}${temporarySuffix}`
+  await disk.createDirectory(layout.quarantine)
+  await removeIfPresent(disk, temporary)
+  const length = await withFile(disk, layout.segment(name), 'read', async (from) => {
     const size = await from.size()
-    const window = new Uint8Array(readWindowBytes)
-    let contentEnd = end
-    for (let at = end; at < size; at += window.length) {
-      const bytes = await readFully(from, window, at)
-      if (!isZero(bytes)) contentEnd = at + endOfContent(bytes)
-    }
-    if (contentEnd === end) return 0
-    await withFile(disk, target, 'create', async (to) => {
-      for (let at = end; at < contentEnd; at += window.length) {
-        const bytes = await readFully(
-          from,
-          window.subarray(0, Math.min(window.length, contentEnd - at)),
-          at,
-        )
+    return withFile(disk, temporary, 'create', async (to) => {
+      let contentEnd = end
+      for (let at = end; at < size; at += readWindowBytes) {
+        const bytes = await salvage(from, Math.min(readWindowBytes, size - at), at)
+        if (isZero(bytes)) continue
         await writeFully(to, bytes, at - end)
+        contentEnd = at + endOfContent(bytes)
       }
       await to.sync()
+      return contentEnd - end
     })
-    await disk.syncDirectory(layout.quarantine)
-    return contentEnd - end
   })
+  if (length === 0) await removeIfPresent(disk, temporary)
+  else await disk.rename(temporary, await quarantinePath(disk, layout, `${name}.${end}.tail`))
+  await disk.syncDirectory(layout.quarantine)
+  return length
+}
+
+/** What can be read of the range, with zeros for the sectors that cannot. */
+async function salvage(file: DiskFile, length: number, position: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length)
+  const read = async (from: number, to: number) => {
+    try {
+      await readFully(file, bytes.subarray(from, to), position + from)
+      return true
+    } catch (error) {
+      if (systemCode(error) !== 'EIO') throw error
+      bytes.fill(0, from, to)
+      return false
+    }
+  }
+  if (await read(0, length)) return bytes
+  for (let at = 0; at < length; at += sectorBytes)
+    await read(at, Math.min(length, at + sectorBytes))
+  return bytes
 }
 
 async function moveToQuarantine(disk: Disk, layout: Layout, name: string): Promise<void> {
@@ -245,9 +272,4 @@ async function quarantinePath(disk: Disk, layout: Layout, name: string): Promise
   let free = name
   for (let copy = 2; taken.has(free); copy++) free = `${name}.${copy}`
   return `${layout.quarantine}/${free}`
-}
-
-/** Failures that mean that this process may not write here. */
-export function saysNotWritable(error: unknown): boolean {
-  return ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(error) ?? '')
 }

@@ -75,7 +75,7 @@ export function takeRun(scanner: Scanner, fromLsn: Lsn, throughLsn: Lsn): Run | 
   return { firstLsn: firstLsn + before, records: before === 0 ? records : records.slice(before) }
 }
 
-export async function readHeader(
+async function readHeader(
   disk: Disk,
   layout: Layout,
   name: string,

@@ -66,6 +66,8 @@ export class Scanner {
   #windowLength = 0
 
   #finding: Finding | undefined
+  /** There may be nothing new: only as much is read as tells. */
+  #isPeeking = false
 
   constructor(file: DiskFile, fileBytes: number, header: DecodedFileHeader) {
     this.#file = file
@@ -143,11 +145,12 @@ export class Scanner {
     else this.#moved(this.#window)
     try {
       while (this.#windowLength < needed) {
-        const into = this.#window.subarray(this.#windowLength)
+        const into = this.#window.subarray(this.#windowLength, this.#isPeeking ? needed : undefined)
         const count = await this.#file.read(into, this.#windowStart + this.#windowLength)
         if (count === 0) throw new Error(`the file ends before byte ${this.#offset + needed}`)
         this.#windowLength += count
       }
+      this.#isPeeking = false
     } catch (cause) {
       this.#finding = { kind: 'read-error', cause }
     }
@@ -166,6 +169,7 @@ export class Scanner {
   retry(): void {
     this.#finding = undefined
     this.#windowLength = 0
+    this.#isPeeking = true
   }
 
   /** Looks through everything behind the place of the finding. */

@@ -1,8 +1,7 @@
 import type { Disk, DiskFile, OpenMode } from './disk.js'
-import { WalError } from './errors.js'
 import { encodeFileHeader, type FileHeader, type SegmentEnd } from './file-header.js'
-import { readIfPresent, writeFully } from './files.js'
-import { decodeHead, replaceHead } from './head.js'
+import { writeFully } from './files.js'
+import type { HeadFile } from './head.js'
 import { type Layout, segmentName, temporarySuffix } from './layout.js'
 
 /** The segment that takes the records. */
@@ -21,6 +20,7 @@ export interface SegmentFile {
 export async function beginSegment(
   disk: Disk,
   layout: Layout,
+  headFile: HeadFile,
   zeroFile: string,
   header: FileHeader,
   mode: OpenMode,
@@ -37,30 +37,12 @@ export async function beginSegment(
     if (mode !== 'durable') await file.sync()
     await disk.rename(temporary, path)
     await disk.syncDirectory(layout.segments)
-    await replaceHead(disk, layout, header)
+    await headFile.write(header)
   } catch (error) {
     await file.close()
     throw error
   }
   return { name, header, headerCrc: crc, file }
-}
-
-/** Fails with `WAL_FENCED` when another writer has opened the log since. */
-export async function refuseIfSuperseded(
-  disk: Disk,
-  layout: Layout,
-  own: FileHeader,
-): Promise<void> {
-  const bytes = await readIfPresent(disk, layout.head)
-  const head = bytes === undefined ? 'HEAD is missing' : decodeHead(bytes)
-  const isOurs =
-    typeof head === 'object' && head.epoch === own.epoch && head.sequence === own.sequence
-  if (isOurs) return
-  const found = typeof head === 'string' ? head : `HEAD is of epoch ${head.epoch}`
-  throw new WalError(
-    'WAL_FENCED',
-    `another writer has taken over the log: this one is of epoch ${own.epoch}, and ${found}`,
-  )
 }
 
 /** A segment that takes no more records. */

@@ -1,8 +1,7 @@
 import type { Clock, Timer } from './clock.js'
 import type { Disk } from './disk.js'
-import { saysNoSpace, WalError } from './errors.js'
+import { saysNoSpace } from './errors.js'
 import { removeIfPresent, withFile, writeFully } from './files.js'
-import { reserveHead } from './head.js'
 import { type Layout, temporarySuffix } from './layout.js'
 import { fillPieceBytes, noSpaceRetryMs } from './limits.js'
 import type { LogObserver } from './observer.js'
@@ -37,32 +36,28 @@ export interface Spare {
 type Mode = 'idle' | 'preparing' | 'ready' | 'starved' | 'closed'
 
 /**
- * Keeps the next segment ready, and room for the `HEAD` that will name it, so that a full disk shows here and not in the middle of a commit.
+ * Keeps the next segment ready, so that a full disk shows here and not in the middle of a commit.
  *
  *     idle ──prepare──▶ preparing ──▶ ready ──take──▶ idle
  *                        │     ▲
  *                no room ▼     │ after a while
  *                       starved
  *
- * `close` ends all of it.
+ * `stop` ends all of it.
  */
 export class SpareKeeper {
   readonly #disk: Disk
   readonly #clock: Clock
-  readonly #layout: Layout
-  readonly #epoch: number
   readonly #path: string
   readonly #observer: LogObserver
+  readonly #onChange: () => void
   readonly #onFailure: (error: unknown) => void
 
   #mode: Mode = 'idle'
   #isStarved = false
-  /** The zeros are there, under their name. */
-  #hasZeros = false
   #bytes = 0
   #work: Promise<void> = Promise.resolve()
   #retry: Timer | undefined
-  #waiting: { resolve: (spare: Spare) => void; reject: (error: unknown) => void } | undefined
 
   constructor(options: {
     disk: Disk
@@ -70,16 +65,21 @@ export class SpareKeeper {
     layout: Layout
     epoch: number
     observer: LogObserver
+    /** A spare is ready, or there turned out to be no room for one. */
+    onChange: () => void
     /** The disk failed in a way that does not pass by itself. */
     onFailure: (error: unknown) => void
   }) {
     this.#disk = options.disk
     this.#clock = options.clock
-    this.#layout = options.layout
-    this.#epoch = options.epoch
     this.#path = options.layout.spare(options.epoch)
     this.#observer = options.observer
+    this.#onChange = options.onChange
     this.#onFailure = options.onFailure
+  }
+
+  get isReady(): boolean {
+    return this.#mode === 'ready'
   }
 
   /** The last finished attempt found no room. */
@@ -89,8 +89,8 @@ export class SpareKeeper {
 
   /** Starts with a spare that is there already, under this epoch's name. */
   adopt(bytes: number): void {
-    this.#hasZeros = true
-    this.prepare(bytes)
+    this.#bytes = bytes
+    this.#setMode('ready')
   }
 
   /** Begins to make a spare of this size, unless there is one. */
@@ -102,26 +102,20 @@ export class SpareKeeper {
   }
 
   /** The spare, when it is ready. It is the caller's from then on. */
-  async take(): Promise<Spare> {
-    if (this.#mode === 'closed') throw new WalError('WAL_CLOSED', 'the log is closed')
-    if (this.#mode !== 'ready') {
-      return new Promise((resolve, reject) => {
-        this.#waiting = { resolve, reject }
-      })
-    }
+  take(): Spare | undefined {
+    if (this.#mode !== 'ready') return undefined
     this.#setMode('idle')
-    this.#hasZeros = false
     return { path: this.#path, bytes: this.#bytes }
   }
 
-  /** Returns when nothing is being written any more. A ready spare stays for the next writer. */
-  async close(): Promise<void> {
+  /** Begins nothing more. A ready spare stays for the next writer; `stopped` waits for the rest. */
+  stop(): void {
     this.#retry?.cancel()
-    this.#setMode('closed')
-    this.#waiting?.reject(
-      new WalError('WAL_NO_SPACE', 'the log was closed while it waited for room on the disk'),
-    )
-    this.#waiting = undefined
+    this.#mode = 'closed'
+  }
+
+  /** Resolves when nothing is being written any more. */
+  async stopped(): Promise<void> {
     await this.#work
   }
 
@@ -129,16 +123,12 @@ export class SpareKeeper {
     const startedMs = this.#clock.monotonicMs()
     const temporary = this.#path + temporarySuffix
     try {
-      if (!this.#hasZeros) {
-        await makeZeroFile(this.#disk, temporary, this.#bytes, () => this.#mode === 'preparing')
-        if (this.#mode !== 'preparing') {
-          await removeIfPresent(this.#disk, temporary)
-          return
-        }
-        await this.#disk.rename(temporary, this.#path)
-        this.#hasZeros = true
+      await makeZeroFile(this.#disk, temporary, this.#bytes, () => this.#mode === 'preparing')
+      if (this.#mode !== 'preparing') {
+        await removeIfPresent(this.#disk, temporary)
+        return
       }
-      await reserveHead(this.#disk, this.#layout, this.#epoch)
+      await this.#disk.rename(temporary, this.#path)
     } catch (error) {
       if (!saysNoSpace(error)) this.#onFailure(error)
       else await this.#starve(temporary)
@@ -148,11 +138,8 @@ export class SpareKeeper {
       bytes: this.#bytes,
       durationMs: this.#clock.monotonicMs() - startedMs,
     })
-    if (this.#mode !== 'preparing') return
     this.#setMode('ready')
-    const waiting = this.#waiting
-    this.#waiting = undefined
-    if (waiting !== undefined) this.take().then(waiting.resolve, waiting.reject)
+    this.#onChange()
   }
 
   async #starve(temporary: string): Promise<void> {
@@ -168,6 +155,7 @@ export class SpareKeeper {
       this.#setMode('preparing')
       this.#work = this.#make()
     })
+    this.#onChange()
   }
 
   #setMode(mode: Mode): void {

@@ -4,9 +4,9 @@ import type { Clock, Timer } from './clock.js'
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
-  setTimer(delayMs: number, callback: () => void): Timer {
+  setTimer(delayMs: number, callback: () => void, ground?: 'background'): Timer {
     const timer = setTimeout(callback, delayMs)
-    timer.unref()
+    if (ground === 'background') timer.unref()
     return { cancel: () => clearTimeout(timer) }
   },
   soon: (callback: () => void) => {

@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { crc32 } from 'node:zlib'
 import { countZeroSectors, encodeBatchHeader, nextBatchOffset, Place } from './batch.js'
 import type { Timer } from './clock.js'
@@ -5,44 +6,25 @@ import { WalError } from './errors.js'
 import type { FileHeader, SegmentEnd } from './file-header.js'
 import { writeFully } from './files.js'
 import { FillingBatch } from './filling-batch.js'
+import type { HeadFile } from './head.js'
 import type { Layout } from './layout.js'
 import {
   batchHeaderBytes,
   batchOverheadBytes,
-  eagerBatchBytes,
   fileHeaderBytes,
   recordHeaderBytes,
   syncMarkDelayMs,
 } from './limits.js'
 import { type Lsn, lsnMax } from './lsn.js'
 import type { LogSettings } from './options.js'
-import {
-  beginSegment,
-  refuseIfSuperseded,
-  type SealedSegment,
-  type SegmentFile,
-} from './segment-file.js'
-import type { SpareKeeper } from './spare.js'
-
-/**
- * Who is refused first when the disk is full. Of the last segment there is, `low` may use the first
- * half, `normal` three quarters, `high` all: work that makes new work goes before work that ends it.
- */
-export type Urgency = 'low' | 'normal' | 'high'
-
-const shareKeptBack: Record<Urgency, number> = { low: 1 / 2, normal: 1 / 4, high: 0 }
-
-/** Room set aside for records that are still to be made. */
-export interface Claim {
-  readonly bytes: number
-  /** Gives the room back. To be called once, unless the claim was handed to `append`. */
-  release(): void
-}
+import { type Claim, Room, type Urgency } from './room.js'
+import { beginSegment, type SealedSegment, type SegmentFile } from './segment-file.js'
+import type { Spare, SpareKeeper } from './spare.js'
 
 type Mode = 'open' | 'closing' | 'closed' | 'failed'
 
-/** A write on the event loop slower than this sends the next ones to the thread pool. */
-const slowWriteMs = 2
+/** A write that takes longer sends the ones after it to the thread pool. */
+const slowWriteMs = 1
 const writesOffLoopAfterSlowOne = 64
 
 /**
@@ -51,11 +33,16 @@ const writesOffLoopAfterSlowOne = 64
  *
  *     open ──close──▶ closing ──▶ closed
  *       └──a write or sync fails──▶ failed
+ *
+ * Whatever changes the segment (a batch, a roll) is begun by `#pump` and by nobody else, and only
+ * when nothing else is on its way.
  */
 export class Writer {
   readonly #settings: LogSettings
   readonly #layout: Layout
   readonly #spares: SpareKeeper
+  readonly #headFile: HeadFile
+  readonly #room: Room
   readonly #onSealed: (sealed: SealedSegment) => void
 
   #mode: Mode = 'open'
@@ -77,27 +64,34 @@ export class Writer {
   readonly #full: FillingBatch[] = []
   #inFlight: FillingBatch | undefined
   #isRolling = false
+  /** Who asked for a roll, and how to tell them. */
+  #rollRequests: Array<{ resolve: () => void; reject: (error: WalError) => void }> = []
+  #idle: Array<() => void> = []
+  /** Calls to the disk that have not returned. The files stay open until they have. */
+  readonly #underway = new Set<Promise<void>>()
+
   #isScheduled = false
   #buffers: Uint8Array[] = []
-  #claimedBytes = 0
   #writesOffLoop = 0
 
   #lastCommitMs = 0
   #isMarked = true
   #markTimer: Timer | undefined
   #syncTimer: Timer | undefined
-  #idle: Array<() => void> = []
+  #syncing: Promise<void> = Promise.resolve()
 
   constructor(options: {
     settings: LogSettings
     layout: Layout
     spares: SpareKeeper
+    headFile: HeadFile
     segment: SegmentFile
     onSealed: (sealed: SealedSegment) => void
   }) {
     this.#settings = options.settings
     this.#layout = options.layout
     this.#spares = options.spares
+    this.#headFile = options.headFile
     this.#onSealed = options.onSealed
     this.#segment = options.segment
     const { header, headerCrc } = options.segment
@@ -108,6 +102,11 @@ export class Writer {
     this.#nextLsn = header.firstLsn
     this.#durableLsn = header.firstLsn - 1
     this.#clockMs = header.clockMs
+    this.#room = new Room(() => ({
+      segmentBytes: this.#segment.header.segmentBytes,
+      usedBytes: this.#usedBytes(),
+      isStarved: this.#spares.isStarved,
+    }))
     this.#prepareSpare()
     if (this.#settings.sync === 'interval') this.#armSync()
   }
@@ -126,90 +125,95 @@ export class Writer {
   }
 
   append(firstLsn: Lsn, records: Uint8Array | readonly Uint8Array[], claim?: Claim): Promise<Lsn> {
-    const bytes =
-      records instanceof Uint8Array ? recordHeaderBytes + records.length : sizeOf(records)
+    const bytes = sizeOf(records)
     const refusal = this.#refusal(firstLsn, records, bytes, claim)
     if (refusal !== undefined) return Promise.reject(refusal)
-    claim?.release()
     const batch = this.#batchFor(bytes)
-    if (records instanceof Uint8Array) {
+    if (isBytes(records)) {
       batch.add(records)
       this.#nextLsn++
     } else {
       batch.addAll(records, bytes)
       this.#nextLsn += records.length
     }
-    if (this.#isBusy()) return batch.durable
-    if (batch.length >= eagerBatchBytes) this.#pump()
-    else this.#schedule()
+    if (!this.#isBusy()) this.#schedule()
     return batch.durable
   }
 
   /** Sets room aside, or fails with `WAL_NO_SPACE`. */
   claim(bytes: number, urgency: Urgency): Claim {
     if (this.#mode !== 'open') throw this.#notOpen()
-    const refusal = this.#noRoom(bytes, urgency)
-    if (refusal !== undefined) throw refusal
-    this.#claimedBytes += bytes
-    let isHeld = true
-    return {
-      bytes,
-      release: () => {
-        if (isHeld) this.#claimedBytes -= bytes
-        isHeld = false
-      },
-    }
+    return this.#room.claim(bytes, urgency)
   }
 
-  /** Seals the current segment, unless it is empty, and returns where the sealed part of the log ends. */
-  async roll(): Promise<void> {
-    if (this.#mode === 'open') await this.#whenIdle()
-    if (this.#mode !== 'open') throw this.#notOpen()
-    if (this.#durableLsn < this.#segment.header.firstLsn) return
-    await this.#rollThenPump()
-    if (this.#failure !== undefined) throw this.#failure
+  /** Seals the current segment, unless it is empty, as soon as the batch on its way is durable. */
+  roll(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#mode !== 'open') reject(this.#notOpen())
+      else if (this.#spares.isStarved) reject(noRoomToRoll())
+      else {
+        this.#rollRequests.push({ resolve, reject })
+        this.#pump()
+      }
+    })
+  }
+
+  /** A spare is ready, or there is no room for one. */
+  spareChanged(): void {
+    if (this.#spares.isStarved) this.#rejectRolls(noRoomToRoll())
+    this.#pump()
   }
 
   /** Waits until all that was appended is durable, then ends the segment. */
   async close(): Promise<void> {
-    if (this.#mode === 'closed' || this.#mode === 'closing') return
-    this.#markTimer?.cancel()
-    this.#syncTimer?.cancel()
     if (this.#mode === 'open') {
       this.#mode = 'closing'
-      // Whoever waits for room that a full disk does not have has waited long enough.
-      if (this.#spares.isStarved) await this.#spares.close()
-      await this.#whenIdle()
+      await new Promise<void>((resolve) => {
+        this.#idle.push(resolve)
+        this.#pump()
+      })
+      this.#rejectRolls(this.#notOpen())
     }
-    await this.#spares.close()
-    if (this.#mode === 'closing') await this.#writeMark()
-    if (this.#mode === 'closing' && this.#settings.sync !== 'always') await this.#sync()
-    await this.#segment.file.close()
-    if (this.#mode === 'closing') this.#mode = 'closed'
+    this.#markTimer?.cancel()
+    this.#syncTimer?.cancel()
+    this.#spares.stop()
+    try {
+      if (this.#mode === 'closing') await this.#writeMark()
+      if (this.#mode === 'closing' && this.#settings.sync !== 'always') await this.#sync()
+    } catch (error) {
+      this.fail(error)
+      throw this.#notOpen()
+    } finally {
+      await Promise.all(this.#underway)
+      await this.#spares.stopped()
+      await this.#segment.file.close()
+      await this.#headFile.close()
+      if (this.#mode === 'closing') this.#mode = 'closed'
+    }
   }
 
   /** Ends the log: nothing is written any more, and whoever waits is told. */
   fail(cause: unknown): void {
     if (this.#mode === 'failed' || this.#mode === 'closed') return
     this.#mode = 'failed'
-    const because = cause instanceof Error ? cause.message : String(cause)
-    this.#failure =
-      cause instanceof WalError
-        ? cause
-        : new WalError(
-            'WAL_FAILED',
-            `the log has ended because the disk failed: ${because}. ` +
-              'Nothing more is written; open the log again once the disk is sound.',
-            { cause },
-          )
+    this.#failure = cause instanceof WalError ? cause : failureOf(cause)
+    this.#spares.stop()
     this.#markTimer?.cancel()
     this.#syncTimer?.cancel()
-    for (const batch of [this.#inFlight, ...this.#full, this.#filling]) batch?.reject(this.#failure)
-    this.#inFlight = undefined
-    this.#full.length = 0
-    this.#filling = undefined
+    this.#inFlight?.reject(this.#failure)
+    this.#rejectWaiting(this.#failure)
+    this.#rejectRolls(this.#failure)
     this.#settings.observer.failed?.(this.#failure)
     this.#tellIdle()
+  }
+
+  #rejectWaiting(error: WalError): void {
+    for (const batch of [...this.#full.splice(0), this.#filling]) batch?.reject(error)
+    this.#filling = undefined
+  }
+
+  #rejectRolls(error: WalError): void {
+    for (const request of this.#rollRequests.splice(0)) request.reject(error)
   }
 
   #refusal(
@@ -219,7 +223,10 @@ export class Writer {
     claim: Claim | undefined,
   ): WalError | undefined {
     if (this.#mode !== 'open') return this.#notOpen()
-    const count = records instanceof Uint8Array ? 1 : records.length
+    if (Number.isNaN(bytes)) {
+      return new WalError('WAL_BAD_RECORD', 'a record has to be a Uint8Array, or an array of them')
+    }
+    const count = isBytes(records) ? 1 : records.length
     const { appendBytesMax, recordBytesMax } = this.#settings
     if (count === 0) return new WalError('WAL_EMPTY_APPEND', 'an append needs at least one record')
     if (bytes > appendBytesMax) {
@@ -241,36 +248,20 @@ export class Writer {
         `the append says that its first record is LSN ${firstLsn}; the next one is ${this.#nextLsn}`,
       )
     }
-    if (claim !== undefined && claim.bytes >= bytes) return undefined
-    return this.#noRoom(bytes, 'high')
+    const isClaimed = claim !== undefined && this.#room.spend(claim) && claim.bytes >= bytes
+    return isClaimed ? undefined : this.#room.refusal(bytes, 'high')
   }
 
   #notOpen(): WalError {
     return this.#failure ?? new WalError('WAL_CLOSED', 'the log is closed')
   }
 
-  /**
-   * While segments can be made there is always room. When they cannot, the rest of the current one
-   * is all there is, and each class of urgency stops short of the next.
-   */
-  #noRoom(bytes: number, urgency: Urgency): WalError | undefined {
-    if (!this.#spares.isStarved) return undefined
-    const { segmentBytes } = this.#segment.header
-    const waiting = [this.#inFlight, ...this.#full, this.#filling]
-    const used =
-      this.#end +
-      waiting.reduce((sum, batch) => sum + (batch?.length ?? 0) + batchOverheadBytes, 0) +
-      this.#claimedBytes
-    const keptBack = segmentBytes * shareKeptBack[urgency]
-    // A batch that this one may have to open, and a last sync mark.
-    const needed = bytes + 2 * batchOverheadBytes
-    if (used + needed + keptBack <= segmentBytes) return undefined
-    return new WalError(
-      'WAL_NO_SPACE',
-      `the disk is full: ${Math.max(0, segmentBytes - used)} bytes are left of the last segment, ` +
-        `of which ${Math.ceil(keptBack)} are kept for more urgent records. ` +
-        'Make room on the disk; the log goes on by itself.',
-    )
+  #usedBytes(): number {
+    let bytes = this.#end
+    for (const batch of [this.#inFlight, ...this.#full, this.#filling]) {
+      if (batch !== undefined) bytes += batch.length + batchOverheadBytes
+    }
+    return bytes
   }
 
   /** The batch that takes an append of this size. */
@@ -298,24 +289,41 @@ export class Writer {
     })
   }
 
-  /** Begins to write the next batch, unless one is on its way. */
+  /** Begins what is to be done next, unless something is on its way. */
   #pump(): void {
     if (this.#isBusy()) return
     const batch = this.#full[0] ?? this.#filling
-    if (batch === undefined) {
-      this.#tellIdle()
-      return
+    const isFull = batch !== undefined && !this.#fits(batch)
+    if (isFull || this.#rollRequests.length > 0) {
+      if (!isFull && this.#durableLsn < this.#segment.header.firstLsn) {
+        for (const request of this.#rollRequests.splice(0)) request.resolve()
+      } else {
+        const spare = this.#spares.take()
+        if (spare !== undefined) this.#beginRoll(spare)
+        else if (isFull && this.#mode === 'closing' && this.#spares.isStarved) {
+          // Whoever waits for room while the log closes has waited enough.
+          this.#rejectWaiting(noRoomToClose())
+          this.#tellIdle()
+        }
+        // A batch that still fits need not wait for the spare that somebody's roll waits for.
+        if (spare !== undefined || isFull) return
+      }
     }
-    const offset = nextBatchOffset(this.#end)
-    if (offset + batch.length > this.#segment.header.segmentBytes) {
-      void this.#rollThenPump()
-      return
-    }
+    if (batch !== undefined) this.#beginWrite(batch)
+    else this.#tellIdle()
+  }
+
+  #fits(batch: FillingBatch): boolean {
+    return nextBatchOffset(this.#end) + batch.length <= this.#segment.header.segmentBytes
+  }
+
+  #beginWrite(batch: FillingBatch): void {
     if (this.#full.shift() === undefined) this.#filling = undefined
     this.#inFlight = batch
+    const offset = nextBatchOffset(this.#end)
     const chain = this.#seal(batch, offset)
     const startedMs = this.#settings.clock.monotonicMs()
-    if (this.#goesOnLoop(batch)) {
+    if (this.#goesOnLoop()) {
       try {
         writeFullyOnLoop(this.#segment.file, batch.bytes, offset)
       } catch (error) {
@@ -324,23 +332,31 @@ export class Writer {
       }
       this.#committed(batch, offset, chain, startedMs, true)
     } else {
-      writeFully(this.#segment.file, batch.bytes, offset).then(
-        () => this.#committed(batch, offset, chain, startedMs, false),
-        (error: unknown) => this.fail(error),
+      this.#watch(
+        writeFully(this.#segment.file, batch.bytes, offset).then(() =>
+          this.#committed(batch, offset, chain, startedMs, false),
+        ),
       )
     }
   }
 
   /**
-   * A lone append is written on the event loop: it saves the way to the thread pool and back, and
-   * nobody else is waiting. Unless the disk has turned slow, when standing still would cost more.
+   * While the disk is quick, writing on the event loop is quicker than the way to the thread pool
+   * and back, and whoever could use the loop meanwhile waits for this write anyway. When the disk
+   * turns slow the loop has better things to do.
    */
-  #goesOnLoop(batch: FillingBatch): boolean {
-    if (this.#writesOffLoop > 0) {
-      this.#writesOffLoop--
-      return false
-    }
-    return batch.appends <= 1
+  #goesOnLoop(): boolean {
+    if (this.#writesOffLoop === 0) return true
+    this.#writesOffLoop--
+    return false
+  }
+
+  /** Keeps the files open until the work is done, and lets its failure end the log. */
+  #watch(work: Promise<void>): void {
+    const watched = work
+      .catch((error: unknown) => this.fail(error))
+      .finally(() => this.#underway.delete(watched))
+    this.#underway.add(watched)
   }
 
   /** Fills in the batch's header and returns its CRC. */
@@ -376,7 +392,7 @@ export class Writer {
     const { clock, observer, sync } = this.#settings
     const nowMs = clock.monotonicMs()
     const durationMs = nowMs - startedMs
-    if (onLoop && durationMs > slowWriteMs) this.#writesOffLoop = writesOffLoopAfterSlowOne
+    if (durationMs > slowWriteMs) this.#writesOffLoop = writesOffLoopAfterSlowOne
     this.#inFlight = undefined
     this.#end = offset + batch.length
     this.#chain = chain
@@ -394,9 +410,8 @@ export class Writer {
       durationMs,
       onLoop,
     })
-    const next = this.#full[0] ?? this.#filling
-    // The thread pool writes while those who waited go on; on the loop they have to come first.
-    if (next !== undefined && this.#full.length === 0 && next.appends <= 1) this.#schedule()
+    // The thread pool writes on while those who waited take their turn; on the loop they come first.
+    if (onLoop && this.#filling !== undefined) this.#schedule()
     else this.#pump()
     this.#armMark()
   }
@@ -406,26 +421,32 @@ export class Writer {
     if (isOrdinary && this.#buffers.length < 3) this.#buffers.push(batch.buffer)
   }
 
-  async #rollThenPump(): Promise<void> {
+  #beginRoll(spare: Spare): void {
     this.#isRolling = true
-    try {
-      await this.#rollSegment()
-    } catch (error) {
-      this.#isRolling = false
-      this.fail(error)
-      return
-    }
-    this.#isRolling = false
-    this.#pump()
+    // Those who ask from now on may mean records that are not in this segment.
+    const requests = this.#rollRequests.splice(0)
+    const work = this.#roll(spare).then(
+      () => {
+        this.#isRolling = false
+        for (const request of requests) request.resolve()
+        this.#pump()
+      },
+      (error: unknown) => {
+        this.#isRolling = false
+        this.fail(error)
+        for (const request of requests) request.reject(this.#notOpen())
+      },
+    )
+    this.#watch(work)
   }
 
-  async #rollSegment(): Promise<void> {
+  async #roll(spare: Spare): Promise<void> {
     const { disk, clock, observer, sync } = this.#settings
     const startedMs = clock.monotonicMs()
     const sealed = this.#segment
     if (sync !== 'always') await this.#sync()
-    const spare = await this.#spares.take()
-    await refuseIfSuperseded(disk, this.#layout, sealed.header)
+    await this.#headFile.refuseIfSuperseded(sealed.header)
+    this.#refuseIfFailed()
     const header: FileHeader = {
       ...sealed.header,
       sequence: sealed.header.sequence + 1,
@@ -437,14 +458,20 @@ export class Writer {
       gap: 'none',
     }
     const mode = sync === 'always' ? 'durable' : 'write'
-    this.#segment = await beginSegment(disk, this.#layout, spare.path, header, mode)
+    this.#segment = await beginSegment(disk, this.#layout, this.#headFile, spare.path, header, mode)
     this.#onSealed({ name: sealed.name, header: sealed.header, end: header.previous })
     this.#place = new Place(header.logId, header.sequence)
     this.#end = fileHeaderBytes
     this.#chain = this.#segment.headerCrc
     await sealed.file.close()
+    this.#refuseIfFailed()
     this.#prepareSpare()
     observer.rolled?.({ segment: this.#segment.name, durationMs: clock.monotonicMs() - startedMs })
+  }
+
+  /** The spare's maker may have ended the log while something else was awaited. */
+  #refuseIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure
   }
 
   #prepareSpare(): void {
@@ -469,12 +496,16 @@ export class Writer {
 
   #armMark(): void {
     if (this.#markTimer !== undefined || this.#isMarked || this.#mode !== 'open') return
-    this.#markTimer = this.#settings.clock.setTimer(syncMarkDelayMs, () => {
-      this.#markTimer = undefined
-      const idleMs = this.#settings.clock.monotonicMs() - this.#lastCommitMs
-      if (idleMs < syncMarkDelayMs) this.#armMark()
-      else void this.#writeMark()
-    })
+    this.#markTimer = this.#settings.clock.setTimer(
+      syncMarkDelayMs,
+      () => {
+        this.#markTimer = undefined
+        const idleMs = this.#settings.clock.monotonicMs() - this.#lastCommitMs
+        if (idleMs < syncMarkDelayMs) this.#armMark()
+        else this.#watch(this.#writeMark())
+      },
+      'background',
+    )
   }
 
   /** Proves the last data batch by a batch without records, if there is room and nothing else to write. */
@@ -482,7 +513,7 @@ export class Writer {
     const offset = nextBatchOffset(this.#end)
     const fits = offset + batchHeaderBytes <= this.#segment.header.segmentBytes
     if (this.#isMarked || !fits || this.#isBusy() || this.#filling !== undefined) return
-    const mark = new FillingBatch(this.#nextLsn, this.#buffers.pop())
+    const mark = new FillingBatch(this.#durableLsn + 1, this.#buffers.pop())
     this.#filling = mark
     this.#pump()
     // A failure ends the log as every failed write does, and is told as such.
@@ -490,44 +521,65 @@ export class Writer {
   }
 
   #armSync(): void {
-    this.#syncTimer = this.#settings.clock.setTimer(this.#settings.syncIntervalMs, () => {
-      void this.#sync().then(() => {
-        if (this.#mode === 'open') this.#armSync()
-      })
-    })
-  }
-
-  async #sync(): Promise<void> {
-    const through = this.#batchNumber - 1
-    const { file } = this.#segment
-    if (through === this.#syncedThrough) return
-    try {
-      await file.sync()
-      this.#syncedThrough = Math.max(this.#syncedThrough, through)
-    } catch (error) {
-      this.fail(error)
+    const { clock, syncIntervalMs } = this.#settings
+    const sync = async () => {
+      await this.#sync()
+      if (this.#mode === 'open') this.#armSync()
     }
+    this.#syncTimer = clock.setTimer(syncIntervalMs, () => this.#watch(sync()), 'background')
   }
 
-  /** Resolves when nothing is on its way to the disk and nothing waits to be. */
-  #whenIdle(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#idle.push(resolve)
-      this.#pump()
-    })
+  /** For the modes in which a write is not durable when it returns. */
+  #sync(): Promise<void> {
+    // One after the other: a roll must not close the file under a sync that the timer began.
+    this.#syncing = this.#syncing.then(() => this.#syncOnce())
+    return this.#syncing
+  }
+
+  async #syncOnce(): Promise<void> {
+    const through = this.#batchNumber - 1
+    if (through === this.#syncedThrough) return
+    await this.#segment.file.sync()
+    this.#syncedThrough = Math.max(this.#syncedThrough, through)
   }
 
   #tellIdle(): void {
-    const idle = this.#idle
-    this.#idle = []
-    for (const resolve of idle) resolve()
+    for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
 
-function sizeOf(records: readonly Uint8Array[]): number {
+function isBytes(records: Uint8Array | readonly Uint8Array[]): records is Uint8Array {
+  // Only the second sees arrays of another realm.
+  return records instanceof Uint8Array || types.isUint8Array(records)
+}
+
+/** What the records take in a batch; NaN when they are no records. */
+function sizeOf(records: Uint8Array | readonly Uint8Array[]): number {
+  if (isBytes(records)) return recordHeaderBytes + records.length
+  if (!Array.isArray(records)) return Number.NaN
   let bytes = 0
-  for (const record of records) bytes += recordHeaderBytes + record.length
+  for (const record of records) {
+    bytes += isBytes(record) ? recordHeaderBytes + record.length : Number.NaN
+  }
   return bytes
+}
+
+function noRoomToRoll(): WalError {
+  return new WalError('WAL_NO_SPACE', 'the disk is full: there is no room for another segment')
+}
+
+function noRoomToClose(): WalError {
+  return new WalError('WAL_NO_SPACE', 'the log was closed while it waited for room on the disk')
+}
+
+function failureOf(cause: unknown): WalError {
+  const because = cause instanceof Error ? cause.message : String(cause)
+  return new WalError(
+    'WAL_FAILED',
+    `the log has ended because the disk failed: ${because}. ` +
+      'Nothing more is written; open the log again once the disk is sound.',
+    { cause },
+  )
 }
 
 function writeFullyOnLoop(file: SegmentFile['file'], bytes: Uint8Array, position: number): void {

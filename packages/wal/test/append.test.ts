@@ -1,5 +1,7 @@
+import { runInNewContext } from 'node:vm'
+import type { DiskCall } from '@tenure/testing'
 import t from 'tap'
-import type { Commit } from '../src/index.js'
+import type { Commit, WalError } from '../src/index.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -36,43 +38,32 @@ t.test('what is appended while a batch is on its way makes up the next one', asy
   await log.close()
 })
 
-t.test('a lone append is written on the event loop, many through the thread pool', async (t) => {
-  const world = new World()
-  const log = await world.open()
-  const before = world.disk.callCount
-  await log.append(1, recordOf(1))
-  await Promise.all([log.append(2, recordOf(2)), log.append(3, recordOf(3))])
-  const writes = world.disk.calls
-    .filter((call) => call.index >= before && call.path.includes('.wal'))
-    .map((call) => call.kind)
-  t.same(
-    writes.filter((kind) => kind.startsWith('write')),
-    ['writeOnLoop', 'write'],
-  )
-  await log.close()
-})
-
-t.test('a disk that turns slow takes the writes off the event loop', async (t) => {
-  const world = new World()
-  const paths: boolean[] = []
-  let slowMs = 0
-  const clock = {
-    now: () => world.clock.now(),
-    monotonicMs: () => {
-      slowMs += 3
-      return slowMs
-    },
-    setTimer: () => ({ cancel: () => {} }),
-    soon: (callback: () => void) => world.clock.soon(callback),
-  }
-  const log = await world.open({
-    clock,
-    observer: { committed: ({ onLoop }) => paths.push(onLoop) },
-  })
-  await appendOneByOne(log, 3)
-  t.same(paths, [true, false, false])
-  await log.close()
-})
+t.test(
+  'while the disk is quick the log writes on the event loop; a slow write sends the next ones to the thread pool, and back again',
+  async (t) => {
+    const world = new World()
+    const onLoop: boolean[] = []
+    let slowMs = 0
+    const clock = {
+      ...world.slowClock(),
+      monotonicMs: () => {
+        slowMs += onLoop.length < 3 ? 2 : 0
+        return slowMs
+      },
+    }
+    const observer = { committed: (commit: Commit) => onLoop.push(commit.onLoop) }
+    const log = await world.open({ clock, observer })
+    await appendOneByOne(log, 80)
+    t.same(onLoop.slice(0, 4), [true, false, false, false])
+    t.same(onLoop.indexOf(true, 1), 67, 'after 64 quick ones')
+    t.equal(onLoop.at(-1), true)
+    const kinds = new Set(
+      world.disk.calls.filter((it) => it.path.includes('.wal')).map((it) => it.kind),
+    )
+    t.ok(kinds.has('write') && kinds.has('writeOnLoop'))
+    await log.close()
+  },
+)
 
 t.test('one append of many records is one batch: all of it or nothing', async (t) => {
   const world = new World()
@@ -236,9 +227,11 @@ t.test(
   async (t) => {
     const world = new World()
     const told: string[] = []
-    const log = await world.open({ observer: { failed: (error) => told.push(error.code) } })
+    const observer = { failed: (error: WalError) => told.push(error.code) }
+    const log = await world.openWithSpare({ observer, clock: world.slowClock() })
     await log.append(1, recordOf(1))
-    world.disk.failWhen((call) => call.kind === 'write', { kind: 'error', code: 'EIO' })
+    const isWrite = (call: DiskCall) => call.kind === 'write' && call.path.includes('.wal')
+    world.disk.failWhen(isWrite, { kind: 'error', code: 'EIO' })
     const both = [log.append(2, recordOf(2)), log.append(3, recordOf(3))].map(rejection)
     t.same(await Promise.all(both), ['WAL_FAILED', 'WAL_FAILED'])
     const calls = world.disk.callCount
@@ -266,11 +259,12 @@ t.test('a failed write on the event loop ends the log just the same', async (t) 
 t.test('a short write is carried on where it broke off', async (t) => {
   for (const kind of ['write', 'writeOnLoop'] as const) {
     const world = new World()
-    const log = await world.open()
-    world.disk.failWhen((call) => call.kind === kind, { kind: 'short-write', bytes: 30, times: 3 })
-    if (kind === 'write')
-      await Promise.all([log.append(1, recordOf(1)), log.append(2, recordOf(2))])
-    else await appendOneByOne(log, 2)
+    const log = await world.open(kind === 'write' ? { clock: world.slowClock() } : {})
+    await appendOneByOne(log, 1)
+    const isIt = (call: DiskCall) => call.kind === kind && call.path.includes('.wal')
+    const fault = world.disk.failWhen(isIt, { kind: 'short-write', bytes: 30, times: 3 })
+    await appendOneByOne(log, 1)
+    t.equal(fault.hits, 3)
     await log.close()
     const reopened = await world.open()
     t.same(await replayedLsns(t, reopened), [1, 2], kind)
@@ -318,4 +312,23 @@ t.test('options out of range are refused with their name and range', async (t) =
     await t.rejects(world.open(options), { code: 'WAL_BAD_OPTION', message })
   }
   t.same(world.files(), [], 'nothing was written')
+})
+
+t.test('what is no record is refused as such', async (t) => {
+  const log = await new World().open()
+  for (const wrong of [
+    'abc',
+    [[1, 2, 3]],
+    new ArrayBuffer(3),
+    [new Uint16Array(2)],
+    7,
+    undefined,
+    [undefined],
+  ]) {
+    t.equal(await rejection(log.append(1, wrong as never)), 'WAL_BAD_RECORD')
+  }
+  const elsewhere: Uint8Array = runInNewContext('new Uint8Array([1, 2, 3])')
+  t.equal(await log.append(1, elsewhere), 1, 'an array of another realm is one')
+  t.equal(await log.append(2, [elsewhere]), 2)
+  await log.close()
 })

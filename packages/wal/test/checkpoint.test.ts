@@ -1,3 +1,4 @@
+import { Random, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
 import { openReadOnly } from '../src/index.js'
 import {
@@ -234,7 +235,8 @@ t.test('a checkpoint whose writing fails leaves the older one, and the log open'
     kind: 'error',
     code: 'ENOSPC',
   })
-  t.equal(await rejection(log.writeCheckpoint(log.sealedLsn, chunksOf(38))), 'ENOSPC')
+  t.equal(await rejection(log.writeCheckpoint(log.sealedLsn, chunksOf(38))), 'WAL_NO_SPACE')
+  t.notOk(world.files().some((name) => name.endsWith('.tmp') && name.includes('ckpt')))
   t.equal(log.checkpointLsn, 30)
   await appendOneByOne(log, 1)
   await log.writeCheckpoint(log.sealedLsn, chunksOf(38))
@@ -248,4 +250,78 @@ t.test('a reader beside the writer sees the checkpoint, too', async (t) => {
   t.equal(reader.checkpointLsn, 30)
   t.equal((await stateOf(reader))[0], 'state after 30')
   t.same(await replayedLsns(t, reader), range(31, 35))
+})
+
+t.test(
+  'a hole among segments that a checkpoint covers is reported, and nothing is removed because of it',
+  async (t) => {
+    const { world } = await withCheckpoints()
+    const second = world.segments()[1] ?? ''
+    world.disk.removeFile(world.path(second))
+    const before = world.segments()
+    t.equal((await world.verify()).strandedSegments.length, 1)
+    const log = await world.open()
+    t.equal(log.recovery.strandedSegments.length, 1)
+    t.same((await replayedLsns(t, log)).at(-1), 35)
+    await log.truncate()
+    await log.close()
+    t.ok(world.segments().includes(before[0] ?? ''))
+  },
+)
+
+t.test(
+  'checkpoints and truncations run one at a time, closing waits for them, and none runs after it',
+  async (t) => {
+    const { world } = await withCheckpoints()
+    const log = await world.open()
+    await appendOneByOne(log, 5)
+    await log.roll()
+    const both = Promise.all([
+      log.truncate(),
+      log.writeCheckpoint(log.sealedLsn, chunksOf(40)),
+      log.truncate(),
+      log.truncate(),
+    ])
+    await log.close()
+    const [first, , second, third] = await both
+    t.ok(first.segments > 0 && second.segments > 0)
+    t.equal(third.segments, 0)
+    t.equal(await rejection(log.truncate()), 'WAL_CLOSED')
+    t.equal(await rejection(log.writeCheckpoint(40, [])), 'WAL_CLOSED')
+    t.equal(await rejection(replayedLsns(t, log)), 'WAL_CLOSED')
+    t.equal(await rejection(stateOf(log)), 'WAL_CLOSED')
+  },
+)
+
+t.test('a replay overtaken by a truncation is told so', async (t) => {
+  const { world } = await withCheckpoints()
+  const log = await world.open()
+  const runs = log.replay({ fromLsn: 1 })
+  await runs.next()
+  await log.truncate()
+  t.equal(await rejection(runs.next()), 'WAL_FORGOTTEN')
+  await log.close()
+})
+
+t.test('a crash at any call of a truncation leaves a log without a hole', async (t) => {
+  const { world } = await withCheckpoints()
+  const rehearsal = world.with(SimulatedDisk.from(world.disk.snapshot()))
+  const log = await rehearsal.open()
+  const from = rehearsal.disk.callCount
+  await log.truncate()
+  const to = rehearsal.disk.callCount
+  await log.close()
+  for (let index = from; index < to; index++) {
+    const machine = world.copy()
+    const crashing = await machine.open()
+    machine.disk.failCall(index, { kind: 'crash', when: 'after' })
+    await rejection(crashing.truncate())
+    for (let variation = 0; variation < 4; variation++) {
+      const random = new Random(index * 4 + variation)
+      const survivor = machine.with(machine.disk.powerLoss({ random }))
+      const report = await survivor.verify()
+      t.equal(report.damage, undefined)
+      t.same(report.strandedSegments, [])
+    }
+  }
 })

@@ -1,5 +1,9 @@
-import { subsets } from '@tenure/testing'
+import { crc32 } from 'node:zlib'
+import { type DiskCall, Random, SimulatedDisk, subsets } from '@tenure/testing'
 import t from 'tap'
+import { type BatchHeader, decodeBatchHeader, encodeBatchHeader, Place } from '../src/batch.js'
+import { decodeFileHeader } from '../src/file-header.js'
+import type { AcceptedLoss } from '../src/index.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -306,3 +310,165 @@ t.test('after any loss of files an operator can go on by accepting it', async (t
     await again.close()
   }
 })
+
+t.test('a loss accepted where the disk cannot be read opens the log for good', async (t) => {
+  const world = new World()
+  const log = await world.open(tiny)
+  await appendOneByOne(log, 4)
+  await log.close()
+  const isBad = (call: DiskCall) =>
+    call.kind === 'read' &&
+    call.path.includes('0000000000000001-00000001') &&
+    (call.position ?? 0) <= 600 &&
+    (call.position ?? 0) + (call.bytes ?? 0) > 1100
+  world.disk.failWhen(isBad, { kind: 'error', code: 'EIO', times: 'forever' })
+  const acceptLoss = (await world.verify()).damage?.acceptable
+  if (acceptLoss === undefined) throw new Error('the loss cannot be accepted')
+  const opened = await world.open({ ...tiny, acceptLoss })
+  const next = opened.nextLsn
+  await appendOneByOne(opened, 1)
+  await opened.close()
+  const again = await world.open({ ...tiny, acceptLoss })
+  t.equal(again.nextLsn, next + 1, 'naming the same loss again does no harm')
+  await again.close()
+})
+
+t.test(
+  'a segment whose header cannot be read is damage, and can be accepted as lost',
+  async (t) => {
+    const { world } = await crashedLog()
+    const name = world.segments()[1] ?? ''
+    const isHeader = (call: DiskCall) => call.kind === 'read' && call.path.endsWith(name.slice(4))
+    world.disk.failWhen(isHeader, { kind: 'error', code: 'EIO', times: 'forever' })
+    await t.rejects(world.open(tiny), { code: 'WAL_CORRUPT', message: /cannot be read: EIO/ })
+    const acceptLoss = (await world.verify()).damage?.acceptable
+    if (acceptLoss === undefined) throw new Error('the loss cannot be accepted')
+    await (await world.open({ ...tiny, acceptLoss })).close()
+    const again = await world.open(tiny)
+    t.equal(again.gaps.length, 1)
+    await again.close()
+  },
+)
+
+t.test(
+  'accepting a loss may be interrupted anywhere, and tried again with the same words',
+  async (t) => {
+    const { world } = await crashedLog()
+    world.disk.flipBit(world.path(world.segments()[0] ?? ''), 600 * 8)
+    const acceptLoss = (await world.verify()).damage?.acceptable
+    if (acceptLoss === undefined) throw new Error('the loss cannot be accepted')
+    const rehearsal = world.with(SimulatedDisk.from(world.disk.snapshot()))
+    const log = await rehearsal.open({ ...tiny, acceptLoss })
+    const calls = rehearsal.disk.callCount
+    await log.close()
+    let cases = 0
+    for (let index = 0; index < calls; index++) {
+      for (const policy of ['keep-none', 'keep-all', { random: new Random(index) }] as const) {
+        const machine = world.copy()
+        machine.disk.failCall(index, { kind: 'crash', when: 'after' })
+        await rejection(machine.open({ ...tiny, acceptLoss }))
+        const survivor = machine.with(machine.disk.powerLoss(policy))
+        const reopened = await survivor.open({ ...tiny, acceptLoss })
+        t.ok(reopened.gaps.length >= 1)
+        const next = reopened.nextLsn
+        await appendOneByOne(reopened, 1)
+        await reopened.close()
+        const again = await survivor.open(tiny)
+        t.equal(again.nextLsn, next + 1)
+        await again.close()
+        const kept = survivor.files().filter((file) => file.startsWith('quarantine/'))
+        t.ok(
+          kept.some((file) => file.includes('.tail')) && kept.some((file) => file.endsWith('.wal')),
+        )
+        cases++
+      }
+    }
+    t.comment(`${cases} interruptions`)
+  },
+)
+
+t.test(
+  'two histories can be accepted as lost behind what they share, and both are kept aside',
+  async (t) => {
+    const world = new World(new SimulatedDisk({ locks: false }))
+    const zombie = await world.open({ disk: world.disk.process() })
+    await appendOneByOne(zombie, 2)
+    const usurper = await world.open()
+    await appendOneByOne(usurper, 1)
+    await appendOneByOne(zombie, 2)
+    await usurper.close()
+    const { damage } = await world.verify()
+    t.match(damage, { kind: 'corrupt', firstMissingLsn: 3 })
+    const log = await world.open({ acceptLoss: damage?.acceptable as AcceptedLoss })
+    const next = log.nextLsn
+    t.same(await replayedLsns(t, log), [1, 2])
+    await appendOneByOne(log, 1)
+    await log.close()
+    const again = await world.open()
+    t.same(await replayedLsns(t, again), [1, 2, next])
+    await again.close()
+    t.equal(world.files().filter((file) => file.startsWith('quarantine/')).length, 2)
+  },
+)
+
+t.test(
+  'what stands at the right place with a right checksum, but does not follow on, is refused',
+  async (t) => {
+    const world = new World()
+    const log = await world.open(tiny)
+    await appendOneByOne(log, 2)
+    const name = world.segments()[0] ?? ''
+    const bytes = Buffer.from(world.disk.readFile(world.path(name)))
+    const header = decodeFileHeader(bytes, 'segment', name)
+    if (typeof header === 'string') throw new Error(header)
+    const place = new Place(header.logId, header.sequence)
+    const second = bytes.indexOf('TNRB', 513)
+    const original = decodeBatchHeader(bytes.subarray(second), place.crcAt(second))
+    if (original === undefined) throw new Error('there is no second batch')
+    const forgeries: Array<[Partial<BatchHeader>, RegExp]> = [
+      [{ batch: original.batch + 1 }, /batch 3 stands where 2 should/],
+      [{ firstLsn: 1 }, /LSN 1 stands where 2 should/],
+      [{ chain: original.chain ^ 1 }, /belongs behind another one/],
+      [{ epoch: 2 }, /epoch 2 instead of 1/],
+      [{ bodyBytes: 100_000 }, /pass the end of the file/],
+      [{ count: original.count + 1 }, /does not decode: record 1 starts behind/],
+      [{ count: 0 }, /does not decode: \d+ bytes follow/],
+    ]
+    for (const [change, message] of forgeries) {
+      const forged = Buffer.from(bytes)
+      encodeBatchHeader(forged.subarray(second), { ...original, ...change }, place.crcAt(second))
+      const machine = world.copy()
+      machine.disk.writeFile(machine.path(name), forged)
+      await t.rejects(machine.open(tiny), { code: 'WAL_CORRUPT', message })
+    }
+    const newer = Buffer.from(bytes)
+    const body = newer.subarray(second + 64, second + 64 + original.bodyBytes)
+    body[3] = 9
+    const bodyCrc = crc32(body)
+    encodeBatchHeader(newer.subarray(second), { ...original, bodyCrc }, place.crcAt(second))
+    const machine = world.copy()
+    machine.disk.writeFile(machine.path(name), newer)
+    await t.rejects(machine.open(tiny), { code: 'WAL_CORRUPT', message: /unknown type 9/ })
+  },
+)
+
+t.test(
+  'proof of what is missing is found however far behind, also across the pieces it is read in',
+  async (t) => {
+    const mib = 1024 * 1024
+    const large = { segmentBytes: 8 * mib, appendBytesMax: 512 * 1024 }
+    for (const size of [500_000, 349_350, 349_300, 262_030]) {
+      const world = new World()
+      const log = await world.open({ ...large, segmentBytes: 4 * mib })
+      const count = Math.floor(900_000 / size) + 1
+      for (let lsn = 1; lsn <= count; lsn++) await log.append(lsn, new Uint8Array(size).fill(5))
+      const name = world.segments().at(-1) ?? ''
+      const first = decodeFileHeader(world.disk.readFile(world.path(name)), 'segment', name)
+      if (typeof first === 'string') throw new Error(first)
+      // The last batch is torn away, then the one before it is damaged: only a header far behind tells.
+      world.disk.flipBit(world.path(name), (512 + 200) * 8)
+      const code = await rejection(world.copy().open(large))
+      t.equal(code, log.durableLsn > first.firstLsn ? 'WAL_CORRUPT' : 'WAL_AMBIGUOUS', `${size}`)
+    }
+  },
+)

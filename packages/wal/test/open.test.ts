@@ -77,7 +77,10 @@ t.test(
     const world = new World()
     const log = await world.open()
     await appendOneByOne(log, 3)
-    world.disk.failWhen((call) => call.kind === 'write', { kind: 'crash', when: 'before' })
+    world.disk.failWhen((call) => call.kind.startsWith('write') && call.path.includes('.wal'), {
+      kind: 'crash',
+      when: 'before',
+    })
     await rejection(appendTogether(log, 1))
     await rejection(
       Promise.all([log.append(4, new Uint8Array(700).fill(9)), log.append(5, recordOf(5))]),
@@ -181,8 +184,10 @@ t.test('a log of a newer format is refused, not taken for damage', async (t) => 
     const newer = world.copy()
     const bytes = newer.disk.readFile(newer.path(name)).slice()
     const view = new DataView(bytes.buffer)
-    view.setUint32(12, 2, true)
-    view.setUint32(8, crc32(bytes.subarray(12, Math.min(bytes.length, 512))), true)
+    // The first sequence is odd, so it stands in the second sector of HEAD.
+    const [at, end] = name === 'HEAD' ? [512, 512 + 48] : [0, 512]
+    view.setUint32(at + 12, 2, true)
+    view.setUint32(at + 8, crc32(bytes.subarray(at + 12, end)), true)
     newer.disk.writeFile(newer.path(name), bytes)
     await t.rejects(newer.open(), { code: 'WAL_NEWER_FORMAT', message: /format version 2/ })
     await t.rejects(newer.verify(), { code: 'WAL_NEWER_FORMAT' })
@@ -267,4 +272,45 @@ t.test('a log that is whole refuses to be opened at the price of a loss', async 
   await (await world.open()).close()
   const acceptLoss = { segment: 1, offset: 512 }
   await t.rejects(world.open({ acceptLoss }), { code: 'WAL_BAD_OPTION', message: /whole/ })
+})
+
+t.test('restored says where to begin, also when nothing is left', async (t) => {
+  const world = new World()
+  const log = await world.open({ restored: { nextLsn: 5000 } })
+  t.equal(log.nextLsn, 5000)
+  t.same(log.gaps, [{ firstLsn: 1, lastLsn: 4999, reason: 'restored' }])
+  await appendOneByOne(log, 2)
+  t.same(await replayedLsns(t, log), [5000, 5001])
+  await log.close()
+  const again = await world.open()
+  t.equal(again.nextLsn, 5002)
+  await again.close()
+})
+
+t.test('opening that fails anywhere gives back every file and the lock', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.close()
+  const rehearsal = world.with(SimulatedDisk.from(world.disk.snapshot()))
+  await rehearsal.open()
+  const calls = rehearsal.disk.callCount
+  for (let index = 0; index < calls; index++) {
+    const machine = world.with(SimulatedDisk.from(world.disk.snapshot()))
+    machine.disk.failWhen((call) => call.index === index && call.kind !== 'close', {
+      kind: 'error',
+      code: 'EIO',
+    })
+    const code = await rejection(machine.open())
+    if (code === undefined) continue
+    const count = (kind: string) => machine.disk.calls.filter((it) => it.kind === kind).length
+    const failed = machine.disk.calls[index]?.kind === 'open' ? 1 : 0
+    t.equal(
+      count('close'),
+      count('open') - failed,
+      `${machine.disk.calls[index]?.kind} at call ${index}`,
+    )
+    const isLocked = machine.disk.calls[index]?.kind !== 'lock'
+    if (isLocked && count('lock') > 0) t.equal(count('release'), 1)
+  }
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openReadOnly } from '../src/index.js'
+import { type Disk, openReadOnly, verifyLog } from '../src/index.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -133,4 +133,127 @@ t.test('verify reports a whole log in numbers', async (t) => {
     tornTail: undefined,
     damage: undefined,
   })
+})
+
+t.test('a reader overtaken by a truncation is told so, whether it follows or not', async (t) => {
+  for (const follow of [false, true]) {
+    const world = new World()
+    const log = await world.open()
+    await appendOneByOne(log, 2)
+    const reader = await readerOf(world)
+    const runs = reader.replay({ fromLsn: 1, follow })
+    t.equal((await runs.next()).value?.firstLsn, 1)
+    for (let round = 0; round < 4; round++) {
+      await appendOneByOne(log, 2)
+      await log.roll()
+      await log.writeCheckpoint(log.sealedLsn, [])
+      await log.truncate()
+    }
+    const outcome = rejection(runs.next())
+    await world.clock.advance(100)
+    t.equal(await outcome, 'WAL_FORGOTTEN')
+    const late = rejection(readerOf(world).then((it) => replayedLsns(t, it, it.firstLsn)))
+    t.equal(await late, undefined)
+    await log.close()
+  }
+})
+
+t.test(
+  'a reader does not pass over damage in the newest segment, nor over a disk that cannot be read',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    await appendOneByOne(log, 6)
+    const name = world.segments()[0] ?? ''
+    const flipped = world.copy()
+    flipped.disk.flipBit(flipped.path(name), 700 * 8)
+    const unreadable = world.copy()
+    unreadable.disk.failWhen((call) => call.kind === 'read' && (call.position ?? 0) >= 512, {
+      kind: 'error',
+      code: 'EIO',
+      times: 'forever',
+    })
+    for (const machine of [flipped, unreadable]) {
+      const outcome = rejection(readerOf(machine).then((reader) => replayedLsns(t, reader)))
+      await machine.clock.advance(1000)
+      t.equal(await outcome, 'WAL_CORRUPT')
+    }
+    // A header lost in the middle looks like the end at first.
+    const zeroed = world.copy()
+    const bytes = Buffer.from(zeroed.disk.readFile(zeroed.path(name)))
+    const second = bytes.indexOf('TNRB', 513)
+    zeroed.disk.writeFile(zeroed.path(name), bytes.fill(0, second, second + 64))
+    for (const follow of [false, true]) {
+      const reader = await readerOf(zeroed)
+      const outcome = rejection(
+        (async () => {
+          for await (const _ of reader.replay({ follow }));
+        })(),
+      )
+      await zeroed.clock.advance(5000)
+      t.equal(await outcome, 'WAL_CORRUPT', follow ? 'following' : 'reading')
+    }
+    await log.close()
+  },
+)
+
+t.test('a reader that follows an idle log asks little of the disk', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  await log.writeCheckpoint(3, [new Uint8Array(100_000)])
+  await appendOneByOne(log, 3)
+  const reader = await readerOf(world)
+  const stop = new AbortController()
+  const following = (async () => {
+    for await (const _ of reader.replay({ follow: true, signal: stop.signal }));
+  })()
+  await world.clock.advance(2000)
+  const before = world.disk.callCount
+  await world.clock.advance(1000)
+  const calls = world.disk.calls.slice(before)
+  const bytes = calls
+    .filter((call) => call.kind === 'read')
+    .reduce((sum, it) => sum + (it.bytes ?? 0), 0)
+  t.ok(calls.length <= 50 * 6, `${calls.length} calls a second`)
+  t.ok(bytes < 50 * 4096, `${bytes} bytes a second`)
+  stop.abort()
+  await world.clock.advance(100)
+  await following
+  await log.close()
+})
+
+t.test('verify beside a running writer does not take what moves for damage', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  await appendOneByOne(log, 5)
+  let reads = 0
+  const disk = world.disk.process()
+  const moving: Disk = {
+    createDirectory: (path) => disk.createDirectory(path),
+    list: (path) => disk.list(path),
+    syncDirectory: (path) => disk.syncDirectory(path),
+    rename: (from, to) => disk.rename(from, to),
+    remove: (path) => disk.remove(path),
+    lock: (path, holder) => disk.lock(path, holder),
+    async open(path, mode) {
+      const file = await disk.open(path, mode)
+      return {
+        size: () => file.size(),
+        write: (bytes, position) => file.write(bytes, position),
+        writeOnLoop: (bytes, position) => file.writeOnLoop(bytes, position),
+        sync: () => file.sync(),
+        close: () => file.close(),
+        // Two appends happen between any two reads.
+        async read(into, position) {
+          if (path.endsWith('.wal') && reads++ < 60) await appendOneByOne(log, 2)
+          return file.read(into, position)
+        },
+      }
+    },
+  }
+  const report = await verifyLog(directory, { disk: moving })
+  t.equal(report.damage, undefined)
+  await log.close()
 })

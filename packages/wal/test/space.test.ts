@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Log, Urgency } from '../src/index.js'
+import type { Claim, Log, Urgency } from '../src/index.js'
 import { appendOneByOne, codeOf, range, recordOf, rejection, replayedLsns, World } from './world.js'
 
 /** A log on a disk without room for another segment. */
@@ -163,5 +163,54 @@ t.test('a nearly full disk can still be opened, out of the spare that survived',
   t.equal(reopened.recovery.epoch, 2)
   await appendOneByOne(reopened, 5)
   t.same(await replayedLsns(t, reopened), range(1, 10))
+  await reopened.close()
+})
+
+t.test(
+  'every claim granted on a full disk can be used, once, for as much as it says',
+  async (t) => {
+    const { log } = await onFullDisk()
+    const claims: Claim[] = []
+    try {
+      for (;;) claims.push(log.claim(20, 'high'))
+    } catch (error) {
+      t.equal(codeOf(error), 'WAL_NO_SPACE')
+    }
+    for (const claim of claims) await log.append(log.nextLsn, new Uint8Array(16), claim)
+    t.pass(`${claims.length} claims`)
+    const [spent] = claims
+    try {
+      for (;;) log.claim(20, 'high')
+    } catch (error) {
+      t.equal(codeOf(error), 'WAL_NO_SPACE')
+    }
+    const again = log.append(log.nextLsn, new Uint8Array(16), spent)
+    t.equal(await rejection(again), 'WAL_NO_SPACE')
+    for (const bytes of [-1, Number.NaN, 1.5])
+      t.throws(() => log.claim(bytes, 'high'), { code: 'WAL_BAD_OPTION' })
+    await log.close()
+  },
+)
+
+t.test('a restart loop on a full disk does not fill it further', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  world.disk.failWhen((call) => call.kind === 'writeOnLoop', { kind: 'crash', when: 'before' })
+  await rejection(log.append(4, new Uint8Array(900).fill(1)))
+  const torn = world.with(
+    world.disk.powerLoss({ keep: (it) => it.kind !== 'sector' || it.sector !== 1 }),
+  )
+  for (const name of torn.files().filter((it) => it.includes('spare')))
+    torn.disk.removeFile(torn.path(name))
+  torn.disk.setCapacity(torn.disk.usedBytes + 1024)
+  const used = torn.disk.usedBytes
+  for (let round = 0; round < 5; round++) {
+    t.equal(await rejection(torn.open()), 'WAL_NO_SPACE')
+    t.ok(torn.disk.usedBytes <= used + 1024)
+  }
+  torn.disk.setCapacity(1_000_000)
+  const reopened = await torn.open()
+  t.same(await replayedLsns(t, reopened), range(1, reopened.durableLsn))
   await reopened.close()
 })

@@ -1,6 +1,13 @@
 import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import type { Test } from 'tap'
-import { type Log, type LogOptions, openLog, verifyLog, WalError } from '../src/index.js'
+import {
+  type Clock,
+  type Log,
+  type LogOptions,
+  openLog,
+  verifyLog,
+  WalError,
+} from '../src/index.js'
 
 export const directory = '/data/log'
 
@@ -22,6 +29,21 @@ export class World {
 
   open(options: LogOptions = {}): Promise<Log> {
     return openLog(directory, this.options(options))
+  }
+
+  /** A clock by which every write takes too long, so that the log writes through the thread pool. */
+  slowClock(): Clock {
+    const { clock } = this
+    let slowMs = 0
+    return {
+      now: () => clock.now(),
+      monotonicMs: () => {
+        slowMs += 2
+        return clock.monotonicMs() + slowMs
+      },
+      setTimer: (delayMs, callback) => clock.setTimer(delayMs, callback),
+      soon: (callback) => clock.soon(callback),
+    }
   }
 
   /** Opens the log and waits until its next segment is ready. */

@@ -1,0 +1,77 @@
+import { WalError } from './errors.js'
+import { batchOverheadBytes } from './limits.js'
+
+/**
+ * Who is refused first when the disk is full. Of the last segment there is, `low` may use the first
+ * half, `normal` three quarters, `high` all: work that makes new work goes before work that ends it.
+ */
+export type Urgency = 'low' | 'normal' | 'high'
+
+const shareKeptBack: Record<Urgency, number> = { low: 1 / 2, normal: 1 / 4, high: 0 }
+
+/** Room set aside for records that are still to be made. */
+export interface Claim {
+  readonly bytes: number
+  /** Gives the room back. An append that was handed the claim has done so. */
+  release(): void
+}
+
+/** What is taken of the current segment, and how much of it there is. */
+export interface Usage {
+  readonly segmentBytes: number
+  /** Written, on its way, or waiting, with what each batch adds. */
+  readonly usedBytes: number
+  /** Whether another segment can be made. */
+  readonly isStarved: boolean
+}
+
+/**
+ * Says whether there is room. While segments can be made there always is; a segment that is being
+ * made counts, on trust. When none can be made, the rest of the current one is all there is, and
+ * each class of urgency stops short of the next.
+ */
+export class Room {
+  readonly #usage: () => Usage
+  readonly #held = new Set<Claim>()
+  #claimedBytes = 0
+
+  constructor(usage: () => Usage) {
+    this.#usage = usage
+  }
+
+  claim(bytes: number, urgency: Urgency): Claim {
+    if (!Number.isSafeInteger(bytes) || bytes < 0) {
+      throw new WalError('WAL_BAD_OPTION', `a claim of ${bytes} bytes; it has to be a whole number`)
+    }
+    const refusal = this.refusal(bytes, urgency)
+    if (refusal !== undefined) throw refusal
+    // The records may turn out to need a batch of their own.
+    this.#claimedBytes += bytes + batchOverheadBytes
+    const claim: Claim = { bytes, release: () => void this.spend(claim) }
+    this.#held.add(claim)
+    return claim
+  }
+
+  /** Ends the claim; says whether it was still held here. */
+  spend(claim: Claim): boolean {
+    if (!this.#held.delete(claim)) return false
+    this.#claimedBytes -= claim.bytes + batchOverheadBytes
+    return true
+  }
+
+  /** Why records of this size cannot be taken, or `undefined` when they can. */
+  refusal(bytes: number, urgency: Urgency): WalError | undefined {
+    const { isStarved, segmentBytes, usedBytes } = this.#usage()
+    if (!isStarved) return undefined
+    const used = usedBytes + this.#claimedBytes
+    const keptBack = Math.ceil(segmentBytes * shareKeptBack[urgency])
+    // Beside the records: a batch that they may have to open, and a last sync mark.
+    if (used + bytes + 2 * batchOverheadBytes + keptBack <= segmentBytes) return undefined
+    const left = Math.max(0, segmentBytes - used)
+    return new WalError(
+      'WAL_NO_SPACE',
+      `the disk is full: ${left} bytes are left of the last segment, of which ${Math.min(left, keptBack)} ` +
+        'are kept for more urgent records. Make room on the disk; the log goes on by itself.',
+    )
+  }
+}

@@ -1,0 +1,232 @@
+import { type DiskCall, SimulatedDisk } from '@tenure/testing'
+import t from 'tap'
+import { openLog } from '../src/index.js'
+import { appendOneByOne, range, recordOf, rejection, replayedLsns, World } from './world.js'
+
+t.test('a roll beside appends of any size loses nothing and keeps the log readable', async (t) => {
+  const directory = `${t.testdir()}/log`
+  const log = await openLog(directory)
+  for (let round = 0; round < 20; round++) {
+    const rolled = log.roll()
+    const first = log.nextLsn
+    const large = new Uint8Array(70_000)
+    await Promise.all([rolled, log.append(first, large), log.append(first + 1, large)])
+  }
+  t.equal(log.durableLsn, 40)
+  await log.close()
+  const reopened = await openLog(directory)
+  t.equal(reopened.durableLsn, 40)
+  await reopened.close()
+})
+
+t.test('rolls asked for at once share one roll, and an empty segment is not rolled', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  await appendOneByOne(log, 3)
+  await Promise.all([log.roll(), log.roll(), log.roll()])
+  t.equal(world.segments().length, 2)
+  await log.roll()
+  t.equal(world.segments().length, 2)
+  t.equal(log.sealedLsn, 3)
+  await appendOneByOne(log, 3)
+  t.same(await replayedLsns(t, log), range(1, 6))
+  await log.close()
+})
+
+t.test('a roll waits for the batch on its way and for no other, however many follow', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  let isRolled = false
+  const appender = async () => {
+    while (!isRolled) await log.append(log.nextLsn, recordOf(log.nextLsn))
+  }
+  const appenders = range(1, 8).map(appender)
+  await log.append(log.nextLsn, recordOf(log.nextLsn))
+  await log.roll()
+  isRolled = true
+  await Promise.all(appenders)
+  await log.close()
+  const reopened = await world.open()
+  t.same(await replayedLsns(t, reopened), range(1, reopened.durableLsn))
+  await reopened.close()
+})
+
+t.test('a roll on a full disk is refused, and what still fits goes on', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  world.disk.setCapacity(world.disk.usedBytes)
+  while (world.segments().length < 2) await appendOneByOne(log, 1)
+  await world.clock.settle()
+  t.equal(await rejection(log.roll()), 'WAL_NO_SPACE')
+  await appendOneByOne(log, 1)
+  await log.close()
+})
+
+/** A world whose disk keeps certain calls waiting, from when it is told to until it is released. */
+function worldThatHolds(isHeld: (call: DiskCall) => boolean) {
+  const held: Array<() => void> = []
+  const state = { isHolding: false }
+  const latency = (call: DiskCall) =>
+    state.isHolding && isHeld(call)
+      ? new Promise<void>((resolve) => held.push(resolve))
+      : Promise.resolve()
+  const release = () => {
+    state.isHolding = false
+    for (const resolve of held.splice(0)) resolve()
+  }
+  return { world: new World(new SimulatedDisk({ latency })), state, held, release }
+}
+
+t.test(
+  'a roll that waits for its segment is told when the disk turns out to be full, or fails, or the log closes',
+  async (t) => {
+    for (const [code, expected] of [
+      ['ENOSPC', 'WAL_NO_SPACE'],
+      ['EIO', 'WAL_FAILED'],
+      [undefined, 'WAL_CLOSED'],
+    ] as const) {
+      const isOfSpare = (call: DiskCall) => call.kind === 'write' && call.path.includes('spare')
+      const { world, state, release } = worldThatHolds(isOfSpare)
+      state.isHolding = true
+      if (code !== undefined) world.disk.failWhen(isOfSpare, { kind: 'error', code })
+      const log = await world.open()
+      await appendOneByOne(log, 1)
+      const rolling = rejection(log.roll())
+      await world.clock.settle()
+      const closing = code === undefined ? log.close() : undefined
+      release()
+      t.equal(await rolling, expected)
+      await closing
+      await log.close()
+    }
+  },
+)
+
+t.test('a failed log leaves the disk alone', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  world.disk.failWhen((call) => call.kind === 'writeOnLoop', { kind: 'error', code: 'EIO' })
+  t.equal(await rejection(log.append(1, recordOf(1))), 'WAL_FAILED')
+  await world.clock.advance(100)
+  const calls = world.disk.callCount
+  await world.clock.advance(10_000)
+  t.equal(world.disk.callCount, calls)
+  t.equal(world.clock.timers, 0)
+  await log.close()
+})
+
+t.test('closing waits for every call on its way, and gives the lock back last', async (t) => {
+  const isOfLog = (call: DiskCall) => call.kind === 'write' && call.path.includes('.wal')
+  const { world, state, held, release } = worldThatHolds(isOfLog)
+  const log = await world.open({ clock: world.slowClock() })
+  await appendOneByOne(log, 1)
+  state.isHolding = true
+  const pending = rejection(log.append(2, recordOf(2)))
+  await world.clock.settle()
+  t.equal(held.length, 1, 'the write is on its way')
+  const closing = log.close()
+  await world.clock.settle()
+  t.equal(await rejection(world.open({ disk: world.disk.process() })), 'WAL_LOCKED')
+  release()
+  await closing
+  t.equal(await pending, undefined)
+  const order = world.disk.calls.filter((call) => call.process === 0).map((call) => call.kind)
+  t.ok(order.lastIndexOf('close') > order.lastIndexOf('write'))
+  t.ok(order.lastIndexOf('release') > order.lastIndexOf('close'))
+})
+
+t.test(
+  'a write on its way when the spare fails keeps file and lock until it has returned',
+  async (t) => {
+    const isHeld = (call: DiskCall) => call.kind === 'write'
+    const { world, state, held } = worldThatHolds(isHeld)
+    const log = await world.open({ clock: world.slowClock() })
+    await appendOneByOne(log, 1)
+    state.isHolding = true
+    // The next segment begins to be made when this one ends.
+    const rolled = log.roll()
+    await world.clock.settle()
+    for (const resume of held.splice(0)) resume()
+    await world.clock.settle()
+    for (const resume of held.splice(0)) resume()
+    const pending = rejection(log.append(2, recordOf(2)))
+    world.disk.failWhen((call) => call.path.includes('spare'), {
+      kind: 'error',
+      code: 'EIO',
+      times: 'forever',
+    })
+    await world.clock.settle()
+    const closing = log.close()
+    await world.clock.settle()
+    while (held.length > 0) {
+      for (const resume of held.splice(0)) resume()
+      await world.clock.settle()
+    }
+    await closing
+    await Promise.allSettled([rolled, pending])
+    const order = world.disk.calls.map((call) => call.kind)
+    t.ok(order.lastIndexOf('release') > order.lastIndexOf('write'))
+  },
+)
+
+t.test(
+  'under the weaker sync modes a segment is synced before the next one pins its end',
+  async (t) => {
+    for (const sync of ['interval', 'none'] as const) {
+      const world = new World()
+      const log = await world.openWithSpare({ sync })
+      await appendOneByOne(log, 3)
+      await log.roll()
+      const survivor = world.with(world.disk.powerLoss('keep-none'))
+      const reopened = await survivor.open({ sync })
+      t.same(await replayedLsns(t, reopened), [1, 2, 3])
+      await reopened.close()
+    }
+  },
+)
+
+t.test(
+  'under the weaker sync modes a failed sync ends the log, and nothing more is written',
+  async (t) => {
+    const world = new World()
+    const log = await world.openWithSpare({ sync: 'none' })
+    await appendOneByOne(log, 3)
+    world.disk.failWhen((call) => call.kind === 'sync', { kind: 'error', code: 'EIO' })
+    t.equal(await rejection(log.roll()), 'WAL_FAILED')
+    t.equal(world.segments().length, 1)
+    await log.close()
+    const closing = await new World().open({ sync: 'none' })
+    await closing.close()
+
+    const other = new World()
+    const unsynced = await other.openWithSpare({ sync: 'none' })
+    await appendOneByOne(unsynced, 1)
+    other.disk.failWhen((call) => call.kind === 'sync', { kind: 'error', code: 'EIO' })
+    t.equal(await rejection(unsynced.close()), 'WAL_FAILED', 'closing says that it could not sync')
+  },
+)
+
+t.test(
+  'under the weaker sync modes a power loss takes what was not synced, and is no damage',
+  async (t) => {
+    let tornTails = 0
+    for (const sync of ['interval', 'none'] as const) {
+      for (let lost = 0; lost < 6; lost++) {
+        const world = new World()
+        const log = await world.openWithSpare({ sync })
+        for (let lsn = 1; lsn <= 6; lsn++) await log.append(lsn, new Uint8Array(900).fill(lsn))
+        const sectors = world.disk.pending().filter((change) => change.kind === 'sector')
+        const at = sectors[Math.floor((lost * sectors.length) / 6)]
+        const disk = world.disk.powerLoss({
+          keep: (change) =>
+            !(change.kind === 'sector' && at?.kind === 'sector' && change.sector === at.sector),
+        })
+        const reopened = await world.with(disk).open({ sync })
+        t.ok(reopened.durableLsn < 6)
+        if (reopened.recovery.tornTail !== undefined) tornTails++
+        await reopened.close()
+      }
+    }
+    t.ok(tornTails > 0)
+  },
+)
