@@ -75,11 +75,7 @@ export function takeRun(scanner: Scanner, fromLsn: Lsn, throughLsn: Lsn): Run | 
   return { firstLsn: firstLsn + before, records: before === 0 ? records : records.slice(before) }
 }
 
-async function readHeader(
-  disk: Disk,
-  layout: Layout,
-  name: string,
-): Promise<DecodedFileHeader> {
+async function readHeader(disk: Disk, layout: Layout, name: string): Promise<DecodedFileHeader> {
   return withFile(disk, layout.segment(name), 'read', async (file) => {
     const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
     const header = decodeFileHeader(sector, 'segment', name)

@@ -1,4 +1,4 @@
-import { Random, SimulatedDisk } from '@tenure/testing'
+import { type DiskCall, Random, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
 import { openReadOnly } from '../src/index.js'
 import {
@@ -324,4 +324,73 @@ t.test('a crash at any call of a truncation leaves a log without a hole', async 
       t.same(report.strandedSegments, [])
     }
   }
+})
+
+t.test('the record to keep from is kept, to the record', async (t) => {
+  const { world } = await withCheckpoints()
+  for (const [keepFromLsn, firstLsn] of [
+    [10, 1],
+    [11, 11],
+    [20, 11],
+    [21, 21],
+  ] as const) {
+    const log = await world.with(SimulatedDisk.from(world.disk.snapshot())).open()
+    await log.truncate({ keepFromLsn })
+    t.equal(log.firstLsn, firstLsn, `from ${keepFromLsn}`)
+    await log.close()
+  }
+})
+
+t.test('a checkpoint that reads back wrong does not count', async (t) => {
+  const { world } = await withCheckpoints()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  const isReadBack = (call: DiskCall) => call.kind === 'read' && call.path.endsWith('.ckpt.tmp')
+  world.disk.failWhen(isReadBack, { kind: 'error', code: 'EIO' })
+  t.ok(await rejection(log.writeCheckpoint(log.sealedLsn, chunksOf(38))))
+  t.equal(log.checkpointLsn, 30)
+  t.notOk(world.files().some((name) => name.includes('0038.ckpt')))
+  await log.close()
+})
+
+t.test('a checkpoint with bytes behind its end, or under another name, is not used', async (t) => {
+  const { world } = await withCheckpoints()
+  const newest = world.path('checkpoint/0000000000000030.ckpt')
+  const longer = world.copy()
+  longer.disk.writeFile(newest, Buffer.concat([world.disk.readFile(newest), new Uint8Array(8)]))
+  const renamed = world.copy()
+  renamed.disk.renameFile(newest, world.path('checkpoint/0000000000000031.ckpt'))
+  for (const machine of [longer, renamed]) {
+    const log = await machine.open()
+    t.equal(log.checkpointLsn, 20)
+    t.equal(log.recovery.badCheckpoints.length, 1)
+    await log.truncate()
+    t.equal(log.firstLsn, 11, 'only good ones are counted')
+    await log.close()
+  }
+})
+
+t.test('a checkpoint of the same log before it took another course is not used', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 10)
+  const fork = world.copy()
+  await appendOneByOne(log, 10)
+  await log.roll()
+  await log.writeCheckpoint(20, chunksOf(20))
+  await log.close()
+  const other = await fork.open()
+  await other.append(
+    11,
+    range(1, 10).map(() => Buffer.from('another')),
+  )
+  await other.roll()
+  await other.close()
+  const name = 'checkpoint/0000000000000020.ckpt'
+  await fork.disk.createDirectory(fork.path('checkpoint'))
+  fork.disk.writeFile(fork.path(name), world.disk.readFile(world.path(name)))
+  const report = await fork.verify()
+  t.same(report.goodCheckpoints, [])
+  t.equal(report.badCheckpoints.length, 1)
 })

@@ -2,8 +2,9 @@ import { crc32 } from 'node:zlib'
 import { type DiskCall, Random, SimulatedDisk, subsets } from '@tenure/testing'
 import t from 'tap'
 import { type BatchHeader, decodeBatchHeader, encodeBatchHeader, Place } from '../src/batch.js'
-import { decodeFileHeader } from '../src/file-header.js'
+import { decodeFileHeader, encodeFileHeader } from '../src/file-header.js'
 import type { AcceptedLoss } from '../src/index.js'
+import { segmentName } from '../src/layout.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -472,3 +473,115 @@ t.test(
     }
   },
 )
+
+t.test('sectors that are zero by right do not make damage look like a torn write', async (t) => {
+  const world = new World()
+  const log = await world.open({ ...tiny, segmentBytes: 4096 })
+  const record = new Uint8Array(1000)
+  record[0] = 1
+  await log.append(1, record)
+  const name = world.segments()[0] ?? ''
+  const crashed = world.copy()
+  crashed.disk.flipBit(crashed.path(name), (512 + 64 + 4) * 8)
+  t.equal(await rejection(crashed.open(tiny)), 'WAL_AMBIGUOUS')
+  await log.close()
+})
+
+t.test('a segment that has grown is refused', async (t) => {
+  const { world } = await crashedLog()
+  const name = world.path(world.segments()[1] ?? '')
+  world.disk.writeFile(name, Buffer.concat([world.disk.readFile(name), new Uint8Array(512)]))
+  await t.rejects(world.open(tiny), { code: 'WAL_CORRUPT', message: /bytes where its header says/ })
+})
+
+t.test(
+  'either sector of HEAD may be lost by itself only when the other is the newer one',
+  async (t) => {
+    const { world, acknowledged } = await crashedLog()
+    const outcomes: string[] = []
+    for (const at of [0, 512]) {
+      const flipped = world.copy()
+      flipped.disk.flipBit(flipped.path('HEAD'), (at + 20) * 8)
+      const outcome = await outcomeOf(t, flipped, tiny)
+      if ('lsns' in outcome) t.same(outcome.lsns, range(1, acknowledged))
+      outcomes.push('refused' in outcome ? outcome.refused : 'whole')
+    }
+    t.same(outcomes.sort(), ['WAL_CORRUPT', 'whole'])
+  },
+)
+
+t.test('what is cut off is kept byte for byte, and nothing kept is ever overwritten', async (t) => {
+  const { world } = await crashedLog()
+  const [first = '', second = ''] = world.segments()
+  world.disk.flipBit(world.path(first), 600 * 8)
+  const tail = Buffer.from(world.disk.readFile(world.path(first)).subarray(512))
+  const cut = Buffer.from(world.disk.readFile(world.path(second)))
+  const segmentFile = second.slice(4)
+  await world.disk.createDirectory(world.path('quarantine'))
+  world.disk.writeFile(world.path(`quarantine/${segmentFile}`), Buffer.from('from an earlier day'))
+  const acceptLoss = (await world.verify()).damage?.acceptable as AcceptedLoss
+  await (await world.open({ ...tiny, acceptLoss })).close()
+  const kept = world.disk.readFile(world.path(`quarantine/${first.slice(4)}.512.tail`))
+  t.equal(Buffer.compare(kept, tail.subarray(0, kept.length)), 0)
+  t.notOk(tail.subarray(kept.length).some((byte) => byte !== 0))
+  t.equal(Buffer.compare(world.disk.readFile(world.path(`quarantine/${segmentFile}.2`)), cut), 0)
+  t.equal(world.disk.readFile(world.path(`quarantine/${segmentFile}`)).length, 19)
+})
+
+t.test('an accepted loss names the segment, too', async (t) => {
+  const { world } = await crashedLog()
+  world.disk.flipBit(world.path(world.segments()[0] ?? ''), 600 * 8)
+  const acceptLoss = { segment: 2, offset: 512 }
+  t.equal(await rejection(world.open({ ...tiny, acceptLoss })), 'WAL_BAD_OPTION')
+})
+
+t.test('no LSN is issued twice, whatever of the log still tells how far it went', async (t) => {
+  const world = new World()
+  const log = await world.open(tiny)
+  for (let round = 0; round < 3; round++) {
+    await appendOneByOne(log, 10)
+    await log.roll()
+    await log.writeCheckpoint(log.sealedLsn, [])
+  }
+  await appendOneByOne(log, 2)
+  const last = log.durableLsn
+  const epoch = log.recovery.epoch
+  await log.close()
+  for (const keeps of [/\.wal$/, /\.ckpt$/, /^HEAD$/, /0000000000000031/]) {
+    const poorer = world.copy()
+    for (const name of poorer.files()) {
+      if (!keeps.test(name) && name !== 'LOCK') poorer.disk.removeFile(poorer.path(name))
+    }
+    const acceptLoss = (await poorer.verify()).damage?.acceptable as AcceptedLoss
+    const opened = await poorer.open({ ...tiny, acceptLoss })
+    t.ok(opened.nextLsn > (keeps.source === '^HEAD$' ? 0 : last), String(keeps))
+    if (!keeps.test('checkpoint/0000000000000030.ckpt')) t.ok(opened.recovery.epoch > epoch)
+    await opened.close()
+  }
+})
+
+t.test('segments that continue something missing, and twins, are refused by name', async (t) => {
+  const { world } = await crashedLog()
+  const log = await world.open(tiny)
+  await appendOneByOne(log, 8)
+  await log.close()
+  const names = world.segments()
+  const holed = world.copy()
+  holed.disk.removeFile(holed.path(names[1] ?? ''))
+  await t.rejects(holed.open(tiny), {
+    code: 'WAL_CORRUPT',
+    message: /which it continues, is missing/,
+  })
+
+  // Another writer made a segment of the same sequence, under another epoch's name.
+  const twin = world.copy()
+  const name = names[1] ?? ''
+  const bytes = Buffer.from(twin.disk.readFile(twin.path(name)))
+  const header = decodeFileHeader(bytes, 'segment', name)
+  if (typeof header === 'string') throw new Error(header)
+  const forged = encodeFileHeader({ ...header, epoch: 1 })
+  bytes.set(forged.bytes, 0)
+  const other = `wal/${segmentName(header.firstLsn, 1)}`
+  twin.disk.writeFile(twin.path(other), bytes)
+  await t.rejects(twin.open(tiny), { code: 'WAL_CORRUPT', message: /two histories/ })
+})

@@ -314,3 +314,73 @@ t.test('opening that fails anywhere gives back every file and the lock', async (
     if (isLocked && count('lock') > 0) t.equal(count('release'), 1)
   }
 })
+
+t.test(
+  'a damaged spare is not taken over, and one of another size only if it is large enough',
+  async (t) => {
+    for (const [change, isTaken] of [
+      [(world: World, path: string) => world.disk.flipBit(path, 20_000), false],
+      [(world: World, path: string) => world.disk.truncateFile(path, 2048), false],
+      [() => {}, true],
+    ] as const) {
+      const world = new World()
+      await (await world.openWithSpare()).close()
+      const path = world.path('wal/spare-00000001')
+      change(world, path)
+      let prepared = 0
+      const log = await world.open({ observer: { sparePrepared: () => prepared++ } })
+      await world.clock.settle()
+      t.equal(prepared === 0, isTaken)
+      const spare = world.disk.readFile(world.path('wal/spare-00000002'))
+      t.equal(spare.length, 4096)
+      t.notOk(spare.some((byte) => byte !== 0))
+      await log.close()
+    }
+  },
+)
+
+t.test('a log that was opened with its clock ahead keeps that time', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 1)
+  await world.clock.advance(5000)
+  await appendOneByOne(log, 1)
+  const latest = world.clock.now()
+  const crashed = world.copy()
+  crashed.clock.jump(-86_400_000)
+  const second = await crashed.open()
+  t.equal(second.recovery.latestClockMs, latest)
+  await second.close()
+  const third = await crashed.open()
+  t.equal(third.recovery.latestClockMs, latest)
+  await third.close()
+})
+
+t.test(
+  'a superseded writer is fenced by another epoch, by another sequence, and by a HEAD it cannot read',
+  async (t) => {
+    for (const how of ['epoch', 'damage'] as const) {
+      const world = new World(new SimulatedDisk({ locks: false }))
+      const zombie = await world.openWithSpare({ disk: world.disk.process() })
+      await appendOneByOne(zombie, 2)
+      if (how === 'epoch') await (await world.open()).close()
+      else for (const at of [0, 512]) world.disk.flipBit(world.path('HEAD'), (at + 20) * 8)
+      t.equal(await rejection(zombie.roll()), 'WAL_FENCED')
+      await zombie.close()
+    }
+  },
+)
+
+t.test(
+  'replay refuses a segment that breaks off where it did not when the log was opened',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    await appendOneByOne(log, 5)
+    await log.roll()
+    await appendOneByOne(log, 2)
+    world.disk.flipBit(world.path(world.segments()[0] ?? ''), 900 * 8)
+    t.equal(await rejection(replayedLsns(t, log)), 'WAL_CORRUPT')
+    await log.close()
+  },
+)

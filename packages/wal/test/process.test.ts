@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -136,3 +145,35 @@ t.test(
     }
   },
 )
+
+t.test(
+  'on Linux every write of the log goes through a descriptor that is synced by the write itself',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const directory = join(t.testdir(), 'log')
+    for (const sync of ['always', 'none'] as const) {
+      const log = await openLog(directory, { sync })
+      const flags = readdirSync('/proc/self/fd').flatMap((fd) => {
+        const target = readLinkIfOpen(`/proc/self/fd/${fd}`)
+        if (!target?.startsWith(directory) || !target.endsWith('.wal')) return []
+        return [
+          Number.parseInt(
+            /flags:\s*(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? '',
+            8,
+          ),
+        ]
+      })
+      t.equal(flags.length, 1)
+      t.equal(((flags[0] ?? 0) & constants.O_DSYNC) !== 0, sync === 'always')
+      await log.close()
+    }
+  },
+)
+
+function readLinkIfOpen(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined // the descriptor that listed the directory
+  }
+}

@@ -214,3 +214,19 @@ t.test('a restart loop on a full disk does not fill it further', async (t) => {
   t.same(await replayedLsns(t, reopened), range(1, reopened.durableLsn))
   await reopened.close()
 })
+
+t.test(
+  'what was half made when the room ran out is removed, and any other failure ends the log',
+  async (t) => {
+    const { world, log } = await onFullDisk()
+    t.notOk(world.files().some((name) => name.endsWith('.tmp')))
+    await log.close()
+    const failing = new World()
+    failing.disk.failWhen((call) => call.path.includes('spare'), { kind: 'error', code: 'EIO' })
+    const told: string[] = []
+    const failed = await failing.open({ observer: { failed: (error) => told.push(error.code) } })
+    await failing.clock.settle()
+    t.same(told, ['WAL_FAILED'])
+    await failed.close()
+  },
+)
