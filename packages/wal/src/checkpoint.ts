@@ -7,7 +7,7 @@ import {
   Place,
 } from './batch.js'
 import type { Disk, DiskFile } from './disk.js'
-import { WalError } from './errors.js'
+import { systemCode, WalError } from './errors.js'
 import {
   type DecodedFileHeader,
   decodeFileHeader,
@@ -149,7 +149,11 @@ export async function readCheckpointHeader(
 
 async function decodeCheckpointHeader(file: DiskFile, lsn: Lsn): Promise<DecodedFileHeader> {
   const name = checkpointName(lsn)
-  const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
+  const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0).catch(
+    (cause: unknown) => {
+      throw badCheckpoint(name, `it cannot be read: ${systemCode(cause)}`)
+    },
+  )
   const header = decodeFileHeader(sector, 'checkpoint', name)
   if (typeof header === 'string') throw badCheckpoint(name, header)
   if (header.previous.lastLsn === lsn) return header

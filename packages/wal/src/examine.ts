@@ -8,6 +8,7 @@ import {
   beginning,
   type DecodedFileHeader,
   decodeFileHeader,
+  type FileHeader,
   type GapReason,
   type SegmentEnd,
 } from './file-header.js'
@@ -24,7 +25,7 @@ import {
   segmentPath,
   temporarySuffix,
 } from './layout.js'
-import { fileHeaderBytes } from './limits.js'
+import { fileHeaderBytes, recordHeaderBytes } from './limits.js'
 import type { Lsn } from './lsn.js'
 import { type Remainder, Scanner } from './scanner.js'
 import { judge } from './verdict.js'
@@ -46,7 +47,7 @@ export interface Examination {
   readonly nextBatch: number
   readonly highestSequence: number
   readonly highestEpoch: number
-  /** The highest LSN that any header speaks of, trusted or not. */
+  /** The highest LSN that may have been issued, as far as anything here tells. */
   readonly highestLsn: Lsn
   readonly latestClockMs: number
   readonly records: number
@@ -192,6 +193,8 @@ class Examiner {
         this.#end.lastLsn,
         this.#damage?.lastMissingLsn ?? 0,
         ...everyHeader.map((header) => Math.max(header.previous.lastLsn, header.firstLsn - 1)),
+        // Where something cannot be read, every record that there was room for may have been issued.
+        ...(this.#damage === undefined ? [] : everyHeader.map(lastPossibleLsn)),
         ...this.#goodCheckpoints.map((header) => header.previous.lastLsn),
       ),
       latestClockMs: this.#latestClockMs,
@@ -331,6 +334,7 @@ class Examiner {
       if (this.#damage !== undefined) return
     }
     if (beyond !== undefined) this.#report({ kind: 'corrupt', ...beyond })
+    this.#compareCheckpoint()
   }
 
   /** Whether what lies before this segment need not be read. */
@@ -454,16 +458,19 @@ class Examiner {
           'Two writers must have been at work at once',
       }
     }
-    const checkpoint = this.#goodCheckpoints[0]?.previous
-    const reaches = last === undefined ? 0 : lastSequence
-    if (checkpoint !== undefined && last !== undefined && checkpoint.sequence > reaches) {
-      return {
-        file: checkpointPath(checkpoint.lastLsn),
-        why: `it was made from segment ${checkpoint.sequence}, which is missing`,
-        lastMissingLsn: checkpoint.lastLsn,
-      }
-    }
     return this.#compareHead(head, lastSequence, present.length > 0)
+  }
+
+  /** A checkpoint is made from sealed segments, so none can know more than the log. */
+  #compareCheckpoint(): void {
+    const lastLsn = this.#goodCheckpoints[0]?.previous.lastLsn ?? 0
+    if (this.#depth === 'names' || lastLsn <= this.#end.lastLsn) return
+    this.#report({
+      kind: 'corrupt',
+      file: checkpointPath(lastLsn),
+      why: `it holds the state after LSN ${lastLsn}, but the log ends at LSN ${this.#end.lastLsn}`,
+      lastMissingLsn: lastLsn,
+    })
   }
 
   #compareHead(
@@ -546,9 +553,14 @@ function cutsOffName(header: DecodedFileHeader, name: string): boolean {
   )
 }
 
-function refuseForeignCheckpoint(
-  { logId, previous: at }: DecodedFileHeader,
-  segments: readonly Found[],
+function lastPossibleLsn({ firstLsn, segmentBytes }: DecodedFileHeader): Lsn {
+  return firstLsn - 1 + Math.floor(segmentBytes / recordHeaderBytes)
+}
+
+/** Fails with `WAL_BAD_CHECKPOINT` when the checkpoint is of another log, or of another course of this one. */
+export function refuseForeignCheckpoint(
+  { logId, previous: at }: FileHeader,
+  segments: Iterable<{ readonly header: FileHeader }>,
 ): void {
   const name = checkpointName(at.lastLsn)
   for (const { header } of segments) {

@@ -3,7 +3,7 @@ import { isZero, readUint64, viewOf, writeUint64 } from './bytes.js'
 import type { Disk, DiskFile } from './disk.js'
 import { WalError } from './errors.js'
 import { formatVersion, logIdBytes } from './file-header.js'
-import { readFully, readIfPresent, removeIfPresent, withFile, writeFully } from './files.js'
+import { readIfPresent, removeIfPresent, withFile, writeFully } from './files.js'
 import { type Layout, temporarySuffix } from './layout.js'
 import { sectorBytes } from './limits.js'
 
@@ -81,9 +81,13 @@ export async function readHead(disk: Disk, layout: Layout): Promise<Head | strin
 
 /** `HEAD` in the hands of the writer, who keeps it open. */
 export class HeadFile {
+  readonly #disk: Disk
+  readonly #layout: Layout
   readonly #file: DiskFile
 
-  private constructor(file: DiskFile) {
+  private constructor(disk: Disk, layout: Layout, file: DiskFile) {
+    this.#disk = disk
+    this.#layout = layout
     this.#file = file
   }
 
@@ -100,7 +104,7 @@ export class HeadFile {
       await disk.rename(temporary, layout.head)
       await disk.syncDirectory(layout.root)
     }
-    return new HeadFile(await disk.open(layout.head, 'durable'))
+    return new HeadFile(disk, layout, await disk.open(layout.head, 'durable'))
   }
 
   /** Does not return before the new head is durable. */
@@ -108,15 +112,15 @@ export class HeadFile {
     await writeFully(this.#file, encodeHead(head), (head.sequence % 2) * sectorBytes)
   }
 
-  /** Fails with `WAL_FENCED` when another writer has opened the log since this one wrote its head. */
+  /** Fails with `WAL_FENCED` when `HEAD`, by its name, is not what this writer wrote last. */
   async refuseIfSuperseded(own: Head): Promise<void> {
-    const head = decodeHeads(await readFully(this.#file, new Uint8Array(headFileBytes), 0))
+    const head = await readHead(this.#disk, this.#layout)
     if (typeof head === 'object' && head.epoch === own.epoch && head.sequence === own.sequence)
       return
-    const found = typeof head === 'object' ? `HEAD is of epoch ${head.epoch}` : 'HEAD is damaged'
+    const found = typeof head === 'object' ? `is of epoch ${head.epoch}` : 'is missing or damaged'
     throw new WalError(
       'WAL_FENCED',
-      `another writer has taken over the log: this one is of epoch ${own.epoch}, and ${found}`,
+      `the log is no longer this writer's: it is of epoch ${own.epoch}, and HEAD ${found}`,
     )
   }
 

@@ -1,7 +1,7 @@
 import { readCheckpoint, verifyCheckpoint, writeCheckpoint } from './checkpoint.js'
 import type { LockAttempt } from './disk.js'
 import { saysNoSpace, saysNotWritable, systemCode, WalError } from './errors.js'
-import { type BadCheckpoint, type Gap, listRoot } from './examine.js'
+import { type BadCheckpoint, type Gap, listRoot, refuseForeignCheckpoint } from './examine.js'
 import { listIfPresent } from './files.js'
 import { Layout, lsnOfCheckpointName } from './layout.js'
 import type { Lsn } from './lsn.js'
@@ -348,7 +348,8 @@ export class Log {
     const good: Lsn[] = []
     for (const lsn of lsns.sort((a, b) => b - a)) {
       try {
-        await verifyCheckpoint(disk, this.#layout.checkpoint(lsn), lsn)
+        const checkpoint = await verifyCheckpoint(disk, this.#layout.checkpoint(lsn), lsn)
+        refuseForeignCheckpoint(checkpoint, [...this.#sealed, this.#writer.segment])
         good.push(lsn)
       } catch (error) {
         if (!(error instanceof WalError) || error.code !== 'WAL_BAD_CHECKPOINT') throw error

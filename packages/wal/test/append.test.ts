@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
-import type { DiskCall } from '@tenure/testing'
+import { type DiskCall, SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import type { Commit, WalError } from '../src/index.js'
+import type { Commit, Disk, WalError } from '../src/index.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -331,4 +331,66 @@ t.test('what is no record is refused as such', async (t) => {
   t.equal(await log.append(1, elsewhere), 1, 'an array of another realm is one')
   t.equal(await log.append(2, [elsewhere]), 2)
   await log.close()
+})
+
+t.test(
+  'a sync mark that falls due while an append waits for its turn takes nothing from it',
+  async (t) => {
+    const world = new World(undefined, new SimulatedClock({ soon: 'manual' }))
+    const opening = world.open()
+    await world.clock.settle()
+    const log = await opening
+    const first = log.append(1, recordOf(1))
+    await world.clock.settle()
+    await first
+    // The timer falls due in the same turn in which the next append has just come in.
+    world.clock.setTimer(100, () => {
+      void log.append(2, recordOf(2))
+    })
+    await world.clock.advance(100)
+    await world.clock.advance(1)
+    t.equal(log.durableLsn, 2)
+    t.same(await replayedLsns(t, log), [1, 2])
+    const closing = log.close()
+    await world.clock.settle()
+    await closing
+  },
+)
+
+t.test('buffers are used again only when the disk is done with them', async (t) => {
+  // A disk that looks at the bytes as late as it may.
+  const world = new World()
+  const disk = world.disk.process()
+  const late: Disk = {
+    createDirectory: (path) => disk.createDirectory(path),
+    list: (path) => disk.list(path),
+    syncDirectory: (path) => disk.syncDirectory(path),
+    rename: (from, to) => disk.rename(from, to),
+    remove: (path) => disk.remove(path),
+    lock: (path, holder) => disk.lock(path, holder),
+    async open(path, mode) {
+      const file = await disk.open(path, mode)
+      return {
+        size: () => file.size(),
+        read: (into, position) => file.read(into, position),
+        writeOnLoop: (bytes, position) => file.writeOnLoop(bytes, position),
+        sync: () => file.sync(),
+        close: () => file.close(),
+        async write(bytes, position) {
+          for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+          return file.write(bytes, position)
+        },
+      }
+    },
+  }
+  const large = { segmentBytes: 256 * 1024, appendBytesMax: 16 * 1024, disk: late }
+  const log = await world.open({ ...large, clock: world.slowClock() })
+  for (let round = 0; round < 30; round++) {
+    const appends = range(0, 19).map(() => log.append(log.nextLsn, recordOf(log.nextLsn)))
+    await appends[0]
+  }
+  await log.close()
+  const reopened = await world.open(large)
+  t.same(await replayedLsns(t, reopened), range(1, 600))
+  await reopened.close()
 })

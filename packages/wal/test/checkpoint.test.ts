@@ -1,6 +1,6 @@
 import { type DiskCall, Random, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
-import { openReadOnly } from '../src/index.js'
+import { type AcceptedLoss, openReadOnly } from '../src/index.js'
 import {
   appendOneByOne,
   directory,
@@ -393,4 +393,68 @@ t.test('a checkpoint of the same log before it took another course is not used',
   const report = await fork.verify()
   t.same(report.goodCheckpoints, [])
   t.equal(report.badCheckpoints.length, 1)
+})
+
+t.test(
+  'a checkpoint from later in the same segment is damage, not a reason to begin again before it',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    await appendOneByOne(log, 3)
+    const copy = world.copy()
+    await appendOneByOne(log, 7)
+    await log.roll()
+    await log.writeCheckpoint(10, chunksOf(10))
+    await log.close()
+    const name = 'checkpoint/0000000000000010.ckpt'
+    await copy.disk.createDirectory(copy.path('checkpoint'))
+    copy.disk.writeFile(copy.path(name), world.disk.readFile(world.path(name)))
+    await t.rejects(copy.open(), {
+      code: 'WAL_CORRUPT',
+      message: /after LSN 10, but the log ends at LSN 3/,
+    })
+    const acceptLoss = (await copy.verify()).damage?.acceptable as AcceptedLoss
+    const opened = await copy.open({ acceptLoss })
+    const next = opened.nextLsn
+    t.ok(next > 10)
+    await appendOneByOne(opened, 2)
+    await opened.close()
+    const again = await copy.open()
+    t.equal(again.checkpointLsn, 10)
+    t.same(await replayedLsns(t, again), [next, next + 1])
+    await again.close()
+  },
+)
+
+t.test('checkpoints of another log do not count when segments are removed', async (t) => {
+  const { world } = await withCheckpoints()
+  const other = new World()
+  const foreign = await other.open({ randomBytes: (count) => new Uint8Array(count).fill(9) })
+  for (let round = 0; round < 3; round++) {
+    await appendOneByOne(foreign, 10)
+    await foreign.roll()
+    await foreign.writeCheckpoint(foreign.sealedLsn, [])
+  }
+  for (const lsn of [20, 30]) {
+    const name = `checkpoint/00000000000000${lsn}.ckpt`
+    world.disk.writeFile(world.path(name), other.disk.readFile(other.path(name)))
+  }
+  const log = await world.open()
+  t.equal(log.checkpointLsn, 10)
+  t.same(await log.truncate(), { segments: 0, bytes: 0, checkpoints: 0 })
+  await log.close()
+  t.same(await outcomeOf(t, world), { lsns: range(11, 35) })
+})
+
+t.test('a checkpoint that the disk does not read is bad, wherever the bad sector is', async (t) => {
+  for (const isAt of [(at: number) => at < 512, (at: number) => at >= 512]) {
+    const { world } = await withCheckpoints()
+    const isBad = (call: DiskCall) =>
+      call.kind === 'read' && call.path.endsWith('0030.ckpt') && isAt(call.position ?? 0)
+    world.disk.failWhen(isBad, { kind: 'error', code: 'EIO', times: 'forever' })
+    const log = await world.open()
+    t.equal(log.checkpointLsn, 20)
+    t.equal(log.recovery.badCheckpoints.length, 1)
+    await log.close()
+  }
 })

@@ -585,3 +585,18 @@ t.test('segments that continue something missing, and twins, are refused by name
   twin.disk.writeFile(twin.path(other), bytes)
   await t.rejects(twin.open(tiny), { code: 'WAL_CORRUPT', message: /two histories/ })
 })
+
+t.test('with an accepted loss no LSN can be asked for that may have been issued', async (t) => {
+  const world = new World()
+  const log = await world.open({ ...tiny, segmentBytes: 4096 })
+  await appendOneByOne(log, 20)
+  const crashed = world.copy()
+  crashed.disk.flipBit(crashed.path(crashed.segments()[0] ?? ''), 600 * 8)
+  const acceptLoss = { segment: 1, offset: 512 }
+  const asked = crashed.open({ ...tiny, acceptLoss, restored: { nextLsn: 5 } })
+  t.equal(await rejection(asked), 'WAL_BAD_OPTION')
+  const opened = await crashed.open({ ...tiny, acceptLoss, restored: { nextLsn: 1_000_000 } })
+  t.equal(opened.nextLsn, 1_000_000)
+  await opened.close()
+  await log.close()
+})

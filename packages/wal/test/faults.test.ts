@@ -1,6 +1,6 @@
 import { type Fault, type PowerLossPolicy, Random, type SimulatedDisk } from '@tenure/testing'
 import t, { type Test } from 'tap'
-import { type Disk, type Log, WalError } from '../src/index.js'
+import { type Disk, type Log, type SyncMode, WalError } from '../src/index.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -22,9 +22,14 @@ interface History {
 const options = { segmentBytes: 2048, appendBytesMax: 1024 }
 
 /** Everything a log does, in one life: appends of both kinds, marks, rolls, checkpoints, removal, a restart. */
-async function live(world: World, history: History, disk: Disk = world.disk): Promise<void> {
+async function live(
+  world: World,
+  history: History,
+  disk: Disk = world.disk,
+  sync: SyncMode = 'always',
+): Promise<void> {
   // One epoch writes on the event loop, the other through the thread pool.
-  const log = await world.open({ ...options, disk, clock: world.slowClock() })
+  const log = await world.open({ ...options, sync, disk, clock: world.slowClock() })
   const append = async (count: number, together: boolean) => {
     history.issued = log.nextLsn + count - 1
     const lsn = await (together ? appendTogether(log, count) : appendOneByOne(log, count))
@@ -43,7 +48,7 @@ async function live(world: World, history: History, disk: Disk = world.disk): Pr
   await log.truncate()
   await append(2, false)
   await log.close()
-  const second = await world.open({ ...options, disk })
+  const second = await world.open({ ...options, sync, disk })
   history.issued = second.nextLsn
   history.acknowledged = await appendOneByOne(second, 1)
   await second.close()
@@ -108,10 +113,16 @@ async function examineSurvivor(
  * Lives until the fault strikes, or to the end; a life that waits for room on a full disk is
  * abandoned after a while. Only errors that say what happened may come out.
  */
-async function liveThrough(t: Test, world: World, what: string, disk?: Disk): Promise<History> {
+async function liveThrough(
+  t: Test,
+  world: World,
+  what: string,
+  disk?: Disk,
+  sync?: SyncMode,
+): Promise<History> {
   const history: History = { acknowledged: 0, issued: 0, checkpoint: 0 }
   let isOver = false
-  const life = live(world, history, disk)
+  const life = live(world, history, disk, sync)
     .catch((error: unknown) => {
       // What fails before the log is open, or in a checkpoint, comes out as the disk reported it.
       const isTyped = error instanceof WalError || (error instanceof Error && 'code' in error)
@@ -297,5 +308,31 @@ t.test(
     const reopened = await survivor.open(options)
     t.same(await replayedLsns(t, reopened), [1, 2], 'a lie that nothing on the disk can tell')
     await reopened.close()
+  },
+)
+
+t.test(
+  'under the weaker sync modes a power loss at any call is no damage, and what was sealed survives it',
+  async (t) => {
+    const random = new Random(5)
+    let cases = 0
+    for (const sync of ['interval', 'none'] as const) {
+      const rehearsal = new World()
+      await live(rehearsal, { acknowledged: 0, issued: 0, checkpoint: 0 }, rehearsal.disk, sync)
+      for (let index = 0; index < rehearsal.disk.callCount; index++) {
+        const world = new World()
+        world.disk.failCall(index, { kind: 'crash', when: 'after' })
+        const what = `${sync}, crash after call ${index}`
+        const history = await liveThrough(t, world, what, world.disk, sync)
+        // Only what a checkpoint was made of is promised: its segment was sealed, and so synced.
+        history.acknowledged = history.checkpoint
+        for (const policy of ['keep-none', { random }, { random }] as const) {
+          await examineSurvivor(t, world.with(world.disk.powerLoss(policy)), history, what)
+          cases++
+        }
+      }
+    }
+    t.comment(`${cases} cases`)
+    t.ok(cases > 1000)
   },
 )

@@ -359,11 +359,12 @@ t.test('a log that was opened with its clock ahead keeps that time', async (t) =
 t.test(
   'a superseded writer is fenced by another epoch, by another sequence, and by a HEAD it cannot read',
   async (t) => {
-    for (const how of ['epoch', 'damage'] as const) {
+    for (const how of ['epoch', 'damage', 'loss'] as const) {
       const world = new World(new SimulatedDisk({ locks: false }))
       const zombie = await world.openWithSpare({ disk: world.disk.process() })
       await appendOneByOne(zombie, 2)
       if (how === 'epoch') await (await world.open()).close()
+      else if (how === 'loss') world.disk.removeFile(world.path('HEAD'))
       else for (const at of [0, 512]) world.disk.flipBit(world.path('HEAD'), (at + 20) * 8)
       t.equal(await rejection(zombie.roll()), 'WAL_FENCED')
       await zombie.close()
