@@ -8,16 +8,13 @@ import {
   beginning,
   type DecodedFileHeader,
   decodeFileHeader,
-  type FileHeader,
   type GapReason,
   type SegmentEnd,
 } from './file-header.js'
 import { listIfPresent, readFully, withFile } from './files.js'
-import { type Head, readHead } from './head.js'
+import { readHead } from './head.js'
 import {
-  checkpointName,
   checkpointPath,
-  isRootName,
   type Layout,
   lsnOfCheckpointName,
   parseSegmentName,
@@ -26,7 +23,19 @@ import {
   temporarySuffix,
 } from './layout.js'
 import { fileHeaderBytes, recordHeaderBytes } from './limits.js'
+import {
+  type Beyond,
+  compareHead,
+  cutsOffName,
+  type Found,
+  findBeyond,
+  refuseForeignCheckpoint,
+  supersedes,
+  trustedRun,
+  type Unreadable,
+} from './lineage.js'
 import type { Lsn } from './lsn.js'
+import { listRoot } from './root.js'
 import { type Remainder, Scanner } from './scanner.js'
 import { judge } from './verdict.js'
 
@@ -97,20 +106,6 @@ export interface BadCheckpoint {
  */
 export type Depth = 'names' | 'recovery' | 'everything'
 
-interface Found {
-  readonly name: string
-  readonly header: DecodedFileHeader
-  readonly fileBytes: number
-}
-
-interface Unreadable {
-  readonly name: string
-  readonly why: string
-}
-
-/** What is wrong behind the trusted run, found by its names and headers alone. */
-type Beyond = Pick<Damage, 'file' | 'why' | 'lastMissingLsn'>
-
 export async function examine(disk: Disk, layout: Layout, depth: Depth): Promise<Examination> {
   return new Examiner(disk, layout, depth).run()
 }
@@ -157,8 +152,13 @@ class Examiner {
       }
     }
     const present = found.filter((segment) => !unfinished.includes(segment))
-    const run = this.#trustedRun(present)
-    await this.#scanRun(run, this.#lookBeyond(run, present, head))
+    const checkpointLsn = this.#goodCheckpoints[0]?.previous.lastLsn
+    const run = trustedRun(present, checkpointLsn ?? -1)
+    const isLog = present.length > 0 || checkpointLsn !== undefined
+    const beyond =
+      findBeyond(run, present, this.#unreadable) ??
+      compareHead(head, run.at(-1)?.header.sequence ?? 0, isLog)
+    await this.#scanRun(run, beyond)
 
     const trusted = new Set(this.#segments.map((segment) => segment.name))
     const rest = present.filter((segment) => !trusted.has(segment.name))
@@ -167,7 +167,7 @@ class Examiner {
     const stranded = rest.filter(
       (segment) => !superseded.includes(segment) && segment.header.sequence < start,
     )
-    const beyond = rest.filter((it) => !superseded.includes(it) && !stranded.includes(it))
+    const cut = rest.filter((it) => !superseded.includes(it) && !stranded.includes(it))
     const unreadable = this.#unreadable.map((it) => it.name)
     const cutOff = unreadable.filter((name) =>
       this.#segments.some(({ header }) => cutsOffName(header, name)),
@@ -206,7 +206,7 @@ class Examiner {
       badCheckpoints: this.#badCheckpoints,
       torn: this.#torn,
       damage: this.#damage,
-      beyond: [...names(beyond), ...unreadable.filter((name) => !cutOff.includes(name))],
+      beyond: [...names(cut), ...unreadable.filter((name) => !cutOff.includes(name))],
       superseded: [...names(superseded), ...cutOff],
       unfinished: names(unfinished),
       stranded: names(stranded),
@@ -290,24 +290,6 @@ class Examiner {
       const { nonZero, readError } = await scanner.remainder()
       return !nonZero && readError === undefined
     })
-  }
-
-  /** The segments that follow one another from the newest start that nothing is missing before. */
-  #trustedRun(present: readonly Found[]): Found[] {
-    const sequences = new Set(present.map((segment) => segment.header.sequence))
-    const covered = this.#goodCheckpoints[0]?.previous.lastLsn ?? -1
-    const isStart = ({ header: { previous } }: Found) =>
-      previous.sequence === 0 || (!sequences.has(previous.sequence) && previous.lastLsn <= covered)
-    let next = present.findLast(isStart)
-    const run: Found[] = []
-    while (next !== undefined) {
-      run.push(next)
-      const { sequence } = next.header
-      const followers = present.filter((it) => it.header.previous.sequence === sequence)
-      // Behind an accepted loss the log goes on elsewhere; what followed before is cut off.
-      next = followers.findLast((it) => it.header.gap === 'accepted-loss') ?? followers.at(-1)
-    }
-    return run
   }
 
   /** Reads the run up to the first thing wrong with it, which may be what lies beyond it. */
@@ -419,48 +401,6 @@ class Examiner {
     }
   }
 
-  /** Whether everything that should follow the trusted run is there, and nothing else. */
-  #lookBeyond(
-    run: readonly Found[],
-    present: readonly Found[],
-    head: Head | string | undefined,
-  ): Beyond | undefined {
-    const last = run.at(-1)
-    const lastSequence = last?.header.sequence ?? 0
-    const stranded = present.find((it) => !run.includes(it) && it.header.sequence > lastSequence)
-    const lastMissingLsn =
-      stranded === undefined ? {} : { lastMissingLsn: stranded.header.firstLsn - 1 }
-    const unreadable = this.#unreadable.find(
-      ({ name }) => !run.some((it) => cutsOffName(it.header, name)),
-    )
-    if (unreadable !== undefined) {
-      return { file: segmentPath(unreadable.name), why: unreadable.why, ...lastMissingLsn }
-    }
-    if (stranded !== undefined) {
-      const missing = stranded.header.previous.sequence
-      return {
-        file: segmentPath(stranded.name),
-        why: `segment ${missing}, which it continues, is missing`,
-        ...lastMissingLsn,
-      }
-    }
-    const twin = present.find(
-      (it) =>
-        !run.includes(it) &&
-        it.header.sequence >= (run[0]?.header.sequence ?? 0) &&
-        !run.some(({ header }) => supersedes(header, it.header)),
-    )
-    if (twin !== undefined) {
-      return {
-        file: segmentPath(twin.name),
-        why:
-          `two histories: epoch ${twin.header.epoch} wrote it beside the segment that the log goes on with. ` +
-          'Two writers must have been at work at once',
-      }
-    }
-    return this.#compareHead(head, lastSequence, present.length > 0)
-  }
-
   /** A checkpoint is made from sealed segments, so none can know more than the log. */
   #compareCheckpoint(): void {
     const lastLsn = this.#goodCheckpoints[0]?.previous.lastLsn ?? 0
@@ -471,32 +411,6 @@ class Examiner {
       why: `it holds the state after LSN ${lastLsn}, but the log ends at LSN ${this.#end.lastLsn}`,
       lastMissingLsn: lastLsn,
     })
-  }
-
-  #compareHead(
-    head: Head | string | undefined,
-    lastSequence: number,
-    hasSegments: boolean,
-  ): Beyond | undefined {
-    const file = 'HEAD'
-    const doubt = 'so nothing tells whether newer segments are missing'
-    if (typeof head === 'string') return { file, why: `${head}, ${doubt}` }
-    if (head === undefined) {
-      const isLog = hasSegments || this.#goodCheckpoints.length > 0
-      return isLog ? { file, why: `it is missing, ${doubt}` } : undefined
-    }
-    if (lastSequence < head.sequence) {
-      return { file, why: `it names segment ${head.sequence}, which is missing` }
-    }
-    if (lastSequence > head.sequence) {
-      return {
-        file,
-        why:
-          `it names segment ${head.sequence}, but segment ${lastSequence} holds records: ` +
-          'HEAD is an older copy, or two writers were at work at once',
-      }
-    }
-    return undefined
   }
 
   #isSuperseded(segment: Found): boolean {
@@ -511,64 +425,8 @@ class Examiner {
   }
 }
 
-/** Whether an accepted loss cut the segment off. */
-function supersedes(header: DecodedFileHeader, other: DecodedFileHeader): boolean {
-  return (
-    header.gap === 'accepted-loss' &&
-    header.previous.sequence < other.sequence &&
-    other.sequence < header.sequence
-  )
-}
-
-/** The names in the log's directory, none when it does not exist; refuses one that is something else. */
-export async function listRoot(disk: Disk, layout: Layout): Promise<string[]> {
-  let entries: string[]
-  try {
-    entries = await listIfPresent(disk, layout.root)
-  } catch (error) {
-    if (systemCode(error) !== 'ENOTDIR') throw error
-    throw new WalError(
-      'WAL_NOT_A_LOG',
-      `${layout.root} is no directory. Name one that holds a log.`,
-    )
-  }
-  const foreign = entries.filter((name) => !isRootName(name)).sort()[0]
-  const isLog = entries.some((name) => name === 'HEAD' || name === 'wal')
-  if (foreign === undefined || isLog) return entries
-  throw new WalError(
-    'WAL_NOT_A_LOG',
-    `${layout.root} is not a log: it has no HEAD but holds "${foreign}". ` +
-      'Name a directory that is empty, or does not exist yet, or holds a log.',
-  )
-}
-
-/** The same of a segment whose header cannot be read, as far as its name tells. */
-function cutsOffName(header: DecodedFileHeader, name: string): boolean {
-  const named = parseSegmentName(name)
-  return (
-    header.gap === 'accepted-loss' &&
-    named !== undefined &&
-    named.epoch < header.epoch &&
-    named.firstLsn > header.previous.lastLsn
-  )
-}
-
 function lastPossibleLsn({ firstLsn, segmentBytes }: DecodedFileHeader): Lsn {
   return firstLsn - 1 + Math.floor(segmentBytes / recordHeaderBytes)
-}
-
-/** Fails with `WAL_BAD_CHECKPOINT` when the checkpoint is of another log, or of another course of this one. */
-export function refuseForeignCheckpoint(
-  { logId, previous: at }: FileHeader,
-  segments: Iterable<{ readonly header: FileHeader }>,
-): void {
-  const name = checkpointName(at.lastLsn)
-  for (const { header } of segments) {
-    const continues = header.previous.sequence === at.sequence && header.gap !== 'accepted-loss'
-    if (!bytesEqual(logId, header.logId) || (continues && header.previous.chain !== at.chain)) {
-      throw new WalError('WAL_BAD_CHECKPOINT', `${name} cannot be used: it is of another history`)
-    }
-  }
 }
 
 function names(segments: readonly Found[]): string[] {

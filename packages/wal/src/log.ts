@@ -1,13 +1,16 @@
 import { readCheckpoint, verifyCheckpoint, writeCheckpoint } from './checkpoint.js'
 import type { LockAttempt } from './disk.js'
 import { saysNoSpace, saysNotWritable, systemCode, WalError } from './errors.js'
-import { type BadCheckpoint, type Gap, listRoot, refuseForeignCheckpoint } from './examine.js'
+import type { BadCheckpoint, Gap } from './examine.js'
 import { listIfPresent } from './files.js'
 import { Layout, lsnOfCheckpointName } from './layout.js'
+import { refuseForeignCheckpoint } from './lineage.js'
 import type { Lsn } from './lsn.js'
 import { type Opening, prepareLog } from './opening.js'
 import { type LogOptions, type LogSettings, type SyncMode, settle } from './options.js'
+import type { Records } from './records.js'
 import type { Claim, Urgency } from './room.js'
+import { listRoot } from './root.js'
 import { type Run, readRuns } from './runs.js'
 import type { SealedSegment } from './segment-file.js'
 import { SpareKeeper } from './spare.js'
@@ -199,7 +202,7 @@ export class Log {
    * with the LSN of the last durable record. `firstLsn` has to be `nextLsn`: the caller may have
    * written it into the records, so a disagreement is refused before anything is written.
    */
-  append(firstLsn: Lsn, records: Uint8Array | readonly Uint8Array[], claim?: Claim): Promise<Lsn> {
+  append(firstLsn: Lsn, records: Records, claim?: Claim): Promise<Lsn> {
     return this.#writer.append(firstLsn, records, claim)
   }
 

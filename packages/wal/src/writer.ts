@@ -1,4 +1,3 @@
-import { types } from 'node:util'
 import { crc32 } from 'node:zlib'
 import { countZeroSectors, encodeBatchHeader, nextBatchOffset, Place } from './batch.js'
 import type { Timer } from './clock.js'
@@ -8,15 +7,10 @@ import { writeFully } from './files.js'
 import { FillingBatch } from './filling-batch.js'
 import type { HeadFile } from './head.js'
 import type { Layout } from './layout.js'
-import {
-  batchHeaderBytes,
-  batchOverheadBytes,
-  fileHeaderBytes,
-  recordHeaderBytes,
-  syncMarkDelayMs,
-} from './limits.js'
+import { batchHeaderBytes, batchOverheadBytes, fileHeaderBytes, syncMarkDelayMs } from './limits.js'
 import { type Lsn, lsnMax } from './lsn.js'
 import type { LogSettings } from './options.js'
+import { isBytes, type Records, refuseMalformed, sizeOf } from './records.js'
 import { type Claim, Room, type Urgency } from './room.js'
 import { beginSegment, type SealedSegment, type SegmentFile } from './segment-file.js'
 import type { Spare, SpareKeeper } from './spare.js'
@@ -124,7 +118,7 @@ export class Writer {
     return { name: this.#segment.name, header: this.#segment.header, end: this.#segmentEnd() }
   }
 
-  append(firstLsn: Lsn, records: Uint8Array | readonly Uint8Array[], claim?: Claim): Promise<Lsn> {
+  append(firstLsn: Lsn, records: Records, claim?: Claim): Promise<Lsn> {
     const bytes = sizeOf(records)
     const refusal = this.#refusal(firstLsn, records, bytes, claim)
     if (refusal !== undefined) return Promise.reject(refusal)
@@ -218,30 +212,14 @@ export class Writer {
 
   #refusal(
     firstLsn: Lsn,
-    records: Uint8Array | readonly Uint8Array[],
+    records: Records,
     bytes: number,
     claim: Claim | undefined,
   ): WalError | undefined {
     if (this.#mode !== 'open') return this.#notOpen()
-    if (Number.isNaN(bytes)) {
-      return new WalError('WAL_BAD_RECORD', 'a record has to be a Uint8Array, or an array of them')
-    }
+    const malformed = refuseMalformed(records, bytes, this.#settings)
+    if (malformed !== undefined) return malformed
     const count = isBytes(records) ? 1 : records.length
-    const { appendBytesMax, recordBytesMax } = this.#settings
-    if (count === 0) return new WalError('WAL_EMPTY_APPEND', 'an append needs at least one record')
-    if (bytes > appendBytesMax) {
-      return count === 1
-        ? new WalError(
-            'WAL_RECORD_TOO_LARGE',
-            `the record has ${bytes - recordHeaderBytes} bytes; the most is ${recordBytesMax}. ` +
-              'Raise appendBytesMax to allow more.',
-          )
-        : new WalError(
-            'WAL_APPEND_TOO_LARGE',
-            `${count} records make ${bytes} bytes; the most for one append is ${appendBytesMax}. ` +
-              'Append them in several calls, or raise appendBytesMax.',
-          )
-    }
     if (firstLsn !== this.#nextLsn || firstLsn + count - 1 > lsnMax) {
       return new WalError(
         'WAL_LSN_MISMATCH',
@@ -294,23 +272,28 @@ export class Writer {
     if (this.#isBusy()) return
     const batch = this.#full[0] ?? this.#filling
     const isFull = batch !== undefined && !this.#fits(batch)
-    if (isFull || this.#rollRequests.length > 0) {
-      if (!isFull && this.#durableLsn < this.#segment.header.firstLsn) {
-        for (const request of this.#rollRequests.splice(0)) request.resolve()
-      } else {
-        const spare = this.#spares.take()
-        if (spare !== undefined) this.#beginRoll(spare)
-        else if (isFull && this.#mode === 'closing' && this.#spares.isStarved) {
-          // Whoever waits for room while the log closes has waited enough.
-          this.#rejectWaiting(noRoomToClose())
-          this.#tellIdle()
-        }
-        // A batch that still fits need not wait for the spare that somebody's roll waits for.
-        if (spare !== undefined || isFull) return
+    if (isFull || this.#isRollDue()) {
+      const spare = this.#spares.take()
+      if (spare !== undefined) {
+        this.#beginRoll(spare)
+        return
       }
     }
-    if (batch !== undefined) this.#beginWrite(batch)
-    else this.#tellIdle()
+    // A batch that still fits need not wait for the spare that somebody's roll waits for.
+    if (batch === undefined) this.#tellIdle()
+    else if (!isFull) this.#beginWrite(batch)
+    else if (this.#mode === 'closing' && this.#spares.isStarved) {
+      // Whoever waits for room while the log closes has waited enough.
+      this.#rejectWaiting(noRoomToClose())
+      this.#tellIdle()
+    }
+  }
+
+  /** Whether somebody waits for a roll of a segment that holds something. */
+  #isRollDue(): boolean {
+    const isEmpty = this.#durableLsn < this.#segment.header.firstLsn
+    if (isEmpty) for (const request of this.#rollRequests.splice(0)) request.resolve()
+    return this.#rollRequests.length > 0
   }
 
   #fits(batch: FillingBatch): boolean {
@@ -546,22 +529,6 @@ export class Writer {
   #tellIdle(): void {
     for (const resolve of this.#idle.splice(0)) resolve()
   }
-}
-
-function isBytes(records: Uint8Array | readonly Uint8Array[]): records is Uint8Array {
-  // Only the second sees arrays of another realm.
-  return records instanceof Uint8Array || types.isUint8Array(records)
-}
-
-/** What the records take in a batch; NaN when they are no records. */
-function sizeOf(records: Uint8Array | readonly Uint8Array[]): number {
-  if (isBytes(records)) return recordHeaderBytes + records.length
-  if (!Array.isArray(records)) return Number.NaN
-  let bytes = 0
-  for (const record of records) {
-    bytes += isBytes(record) ? recordHeaderBytes + record.length : Number.NaN
-  }
-  return bytes
 }
 
 function noRoomToRoll(): WalError {
