@@ -16,13 +16,14 @@ export interface Claim {
   release(): void
 }
 
-/** What is taken of the current segment, and how much of it there is. */
-export interface Usage {
-  readonly segmentBytes: number
-  /** Written, on its way, or waiting, with what each batch adds. */
-  readonly usedBytes: number
-  /** Whether another segment can be made. */
-  readonly isStarved: boolean
+/** What the room is measured by; asked anew at every question. */
+export interface Premises {
+  /** Whether no other segment can be made. */
+  isStarved(): boolean
+  /** The size of the current segment. */
+  segmentBytes(): number
+  /** What of it is written, on its way, or waiting, with what each batch adds. */
+  usedBytes(): number
 }
 
 /**
@@ -31,12 +32,12 @@ export interface Usage {
  * each class of urgency stops short of the next.
  */
 export class Room {
-  readonly #usage: () => Usage
+  readonly #premises: Premises
   readonly #held = new Set<Claim>()
   #claimedBytes = 0
 
-  constructor(usage: () => Usage) {
-    this.#usage = usage
+  constructor(premises: Premises) {
+    this.#premises = premises
   }
 
   claim(bytes: number, urgency: Urgency): Claim {
@@ -61,9 +62,9 @@ export class Room {
 
   /** Why records of this size cannot be taken, or `undefined` when they can. */
   refusal(bytes: number, urgency: Urgency): WalError | undefined {
-    const { isStarved, segmentBytes, usedBytes } = this.#usage()
-    if (!isStarved) return undefined
-    const used = usedBytes + this.#claimedBytes
+    if (!this.#premises.isStarved()) return undefined
+    const segmentBytes = this.#premises.segmentBytes()
+    const used = this.#premises.usedBytes() + this.#claimedBytes
     const keptBack = Math.ceil(segmentBytes * shareKeptBack[urgency])
     // Beside the records: a batch that they may have to open, and a last sync mark.
     if (used + bytes + 2 * batchOverheadBytes + keptBack <= segmentBytes) return undefined

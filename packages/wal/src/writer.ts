@@ -96,11 +96,11 @@ export class Writer {
     this.#nextLsn = header.firstLsn
     this.#durableLsn = header.firstLsn - 1
     this.#clockMs = header.clockMs
-    this.#room = new Room(() => ({
-      segmentBytes: this.#segment.header.segmentBytes,
-      usedBytes: this.#usedBytes(),
-      isStarved: this.#spares.isStarved,
-    }))
+    this.#room = new Room({
+      isStarved: () => this.#spares.isStarved,
+      segmentBytes: () => this.#segment.header.segmentBytes,
+      usedBytes: () => this.#usedBytes(),
+    })
     this.#prepareSpare()
     if (this.#settings.sync === 'interval') this.#armSync()
   }
