@@ -60,7 +60,7 @@ async function measureAll(options: BenchOptions, directory: WorkDirectory): Prom
   const bench: Bench = { pace, directory, progress: new Progress(expectedMs) }
   return [
     ...(await measureAppends(bench)),
-    await measureRolls(bench),
+    ...(await measureRolls(bench)),
     ...(await measureRecovery(bench)),
     ...(await measureMemory(bench)),
   ]

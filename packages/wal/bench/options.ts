@@ -23,6 +23,7 @@ export interface Pace {
   readonly storeBytes: number
   readonly opens: number
   readonly replays: number
+  /** For both loads together. */
   readonly rollMs: number
   readonly rollSegmentBytes: number
 }
@@ -51,13 +52,13 @@ const quick: Pace = {
   storeBytes: 48 * MiB,
   opens: 2,
   replays: 2,
-  rollMs: 2500,
+  rollMs: 3000,
   rollSegmentBytes: 16 * MiB,
 }
 
 export const help = `Measures @tenure/wal beside bare O_DSYNC writes of the same bytes, LMDB and LevelDB.
 
-  --quick       under 45 seconds instead of about seven minutes; same cases, rougher figures
+  --quick       under 45 seconds instead of about six minutes; same cases, rougher figures
   --json        one JSON object per line on standard output instead of the tables
   --rounds <n>  how often everything is measured, in alternation; medians count (5, quick: 2)
   --dir <path>  where to write; must be on a real disk (default: the repository). A new directory

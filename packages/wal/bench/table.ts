@@ -91,15 +91,31 @@ function drawRecovery(results: readonly Result[]): string {
 }
 
 function drawRolls(results: readonly Result[]): string {
-  const roll = results.find(isOf('tenure', 'roll'))
-  const rows = [
-    ['p99.9 in tenths of a second with a roll', milliseconds(roll?.p999AcrossRollsMs)],
-    ['p99.9 in those without', milliseconds(roll?.p999BetweenRollsMs)],
-    ['p99.9 while the next segment is prepared', milliseconds(roll?.p999PreparingMs)],
-    ['longest append across a roll', milliseconds(roll?.longestStallMs)],
-    ['longest roll', milliseconds(roll?.longestRollMs)],
+  const rows = results
+    .filter(isOf('tenure', 'roll'))
+    .map((roll) => [
+      String(roll.appenders),
+      String(roll.rolls ?? 0),
+      milliseconds(roll.p999AcrossRollsMs),
+      milliseconds(roll.p999BetweenRollsMs),
+      milliseconds(roll.p999PreparingMs),
+      milliseconds(roll.longestStallMs),
+      milliseconds(roll.longestRollMs),
+    ])
+  const head = [
+    'appenders',
+    'rolls',
+    'across',
+    'between',
+    'preparing',
+    'longest append',
+    'longest roll',
   ]
-  return `Segment rolls under 64 appenders (${roll?.rolls ?? 0} rolls)\n${draw(['', 'ms'], rows, 1)}`
+  return [
+    'Segment rolls, in ms: p99.9 in tenths of a second with a roll, without one, and without one while',
+    'the next segment is being prepared; the longest append across a roll, and the longest roll',
+    draw(head, rows),
+  ].join('\n')
 }
 
 function drawTargets(results: readonly Result[], isQuick: boolean): string {

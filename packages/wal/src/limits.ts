@@ -21,8 +21,12 @@ export const batchOverheadBytes = 2 * batchHeaderBytes + batchAlignment
 /** An epoch's first segment is this small, so that a restart costs little disk; later ones double. */
 export const firstSegmentBytes = 1024 * 1024
 
-/** Zeros are written in pieces of this size, each synced: larger ones would hold up commits. */
-export const fillPieceBytes = 256 * 1024
+/**
+ * Zeros are written in pieces, each synced. Small ones hold up commits the least; when the segment
+ * in use fills faster than the next one, large ones get done sooner.
+ */
+export const calmPieceBytes = 256 * 1024
+export const hurriedPieceBytes = 4 * 1024 * 1024
 
 /** After this long without an append, the last data batch gets its proof; see `BatchHeader`. */
 export const syncMarkDelayMs = 100

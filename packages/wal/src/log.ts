@@ -158,6 +158,7 @@ export class Log {
       layout,
       epoch: header.epoch,
       observer: settings.observer,
+      isHurried: (share) => this.#writer.usedShare > share,
       onChange: () => this.#writer.spareChanged(),
       onFailure: (error) => this.#writer.fail(error),
     })

@@ -3,26 +3,31 @@ import type { Disk } from './disk.js'
 import { saysNoSpace } from './errors.js'
 import { removeIfPresent, withFile, writeFully } from './files.js'
 import { type Layout, temporarySuffix } from './layout.js'
-import { fillPieceBytes, noSpaceRetryMs } from './limits.js'
+import { calmPieceBytes, hurriedPieceBytes, noSpaceRetryMs } from './limits.js'
 import type { LogObserver } from './observer.js'
 
-const zeros = new Uint8Array(fillPieceBytes)
+const zeros = new Uint8Array(hurriedPieceBytes)
 
 /**
  * Makes a file of real zeros: a sparse one would reserve nothing. Piece by piece, each durable
  * before the next, because one large sync at the end would hold up the commits beside it.
+ * `pieceAt` says how much to write next when so many bytes are there; 0 gives up.
  */
 export async function makeZeroFile(
   disk: Disk,
   path: string,
   bytes: number,
-  isWanted: () => boolean = () => true,
+  pieceAt: (filled: number) => number = () => calmPieceBytes,
 ): Promise<void> {
   await removeIfPresent(disk, path)
   await withFile(disk, path, 'create', async () => {})
   await withFile(disk, path, 'durable', async (file) => {
-    for (let at = 0; at < bytes && isWanted(); at += zeros.length) {
-      await writeFully(file, zeros.subarray(0, Math.min(zeros.length, bytes - at)), at)
+    let filled = 0
+    while (filled < bytes) {
+      const piece = zeros.subarray(0, Math.min(pieceAt(filled), bytes - filled))
+      if (piece.length === 0) return
+      await writeFully(file, piece, filled)
+      filled += piece.length
     }
     await file.sync()
   })
@@ -50,6 +55,7 @@ export class SpareKeeper {
   readonly #clock: Clock
   readonly #path: string
   readonly #observer: LogObserver
+  readonly #isHurried: (share: number) => boolean
   readonly #onChange: () => void
   readonly #onFailure: (error: unknown) => void
 
@@ -65,6 +71,8 @@ export class SpareKeeper {
     layout: Layout
     epoch: number
     observer: LogObserver
+    /** Whether more than this share of the segment in use is taken. */
+    isHurried: (share: number) => boolean
     /** A spare is ready, or there turned out to be no room for one. */
     onChange: () => void
     /** The disk failed in a way that does not pass by itself. */
@@ -74,6 +82,7 @@ export class SpareKeeper {
     this.#clock = options.clock
     this.#path = options.layout.spare(options.epoch)
     this.#observer = options.observer
+    this.#isHurried = options.isHurried
     this.#onChange = options.onChange
     this.#onFailure = options.onFailure
   }
@@ -123,7 +132,7 @@ export class SpareKeeper {
     const startedMs = this.#clock.monotonicMs()
     const temporary = this.#path + temporarySuffix
     try {
-      await makeZeroFile(this.#disk, temporary, this.#bytes, () => this.#mode === 'preparing')
+      await makeZeroFile(this.#disk, temporary, this.#bytes, (filled) => this.#pieceAt(filled))
       if (this.#mode !== 'preparing') {
         await removeIfPresent(this.#disk, temporary)
         return
@@ -140,6 +149,11 @@ export class SpareKeeper {
     })
     this.#setMode('ready')
     this.#onChange()
+  }
+
+  #pieceAt(filled: number): number {
+    if (this.#mode !== 'preparing') return 0
+    return this.#isHurried(filled / this.#bytes) ? hurriedPieceBytes : calmPieceBytes
   }
 
   async #starve(temporary: string): Promise<void> {

@@ -118,6 +118,11 @@ export class Writer {
     return { name: this.#segment.name, header: this.#segment.header, end: this.#segmentEnd() }
   }
 
+  /** How much of the segment in use is taken; more than all of it when something waits for the next. */
+  get usedShare(): number {
+    return this.#usedBytes() / this.#segment.header.segmentBytes
+  }
+
   append(firstLsn: Lsn, records: Records, claim?: Claim): Promise<Lsn> {
     const bytes = sizeOf(records)
     const refusal = this.#refusal(firstLsn, records, bytes, claim)
