@@ -103,7 +103,7 @@ async function measureTenure(tenure: TenureStore, load: Load, pace: Pace) {
   }
 }
 
-/** In a fresh database each time, which suits both; closing it ends what it does in the background. */
+/** In a fresh database each time, which suits both; closing it ends its work in the background. */
 async function measureOther(bench: Bench, name: StoreName, load: Load): Promise<Sample> {
   const store = await openStore[name](bench.directory.join(name))
   const sample = await driveAppenders(store, load, bench.pace)

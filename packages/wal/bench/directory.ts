@@ -37,7 +37,8 @@ export class WorkDirectory {
     process.once('exit', () => this.remove())
     if (inMemory.has(this.fileSystem)) {
       throw new UsageError(
-        `${path} is on ${this.fileSystem}, which is memory: nothing there is durable. Name a directory on a disk with --dir.`,
+        `${path} is on ${this.fileSystem}, which is memory: nothing there is durable. ` +
+          'Name a directory on a disk with --dir.',
       )
     }
   }

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 /** Elsewhere the flag does not reach the medium, or does not exist: a sync follows each write. */
 const hasDsync = process.platform === 'linux'
 
-/** A file whose blocks are all there and full of zeros, and whose writes are durable when they return. */
+/** A file whose blocks are all there, full of zeros, and whose writes are durable on return. */
 export class DsyncFile {
   readonly bytes: number
   readonly fd: number

@@ -5,8 +5,8 @@ type Database = ClassicLevel<Uint8Array, Uint8Array>
 
 /**
  * LevelDB by the `classic-level` package with its default options. With `sync` a put resolves after
- * fdatasync of LevelDB's log. Puts that wait at the same time share a sync, but no more of them than
- * the thread pool has threads, which are four.
+ * fdatasync of LevelDB's log. Puts that wait at the same time share a sync, but no more of them
+ * than the thread pool has threads, which are four.
  */
 export class LevelDbStore implements Store {
   readonly #database: Database

@@ -58,7 +58,7 @@ export class LimitFile {
   }
 }
 
-/** Reads a log's segments from front to back and does nothing with them; returns the time it took. */
+/** Reads a log's segments from front to back, does nothing with them, and returns the time. */
 export function readSegmentsMs(directory: string): number {
   const into = new Uint8Array(readBytes)
   const segments = join(directory, 'wal')

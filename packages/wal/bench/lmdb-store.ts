@@ -7,8 +7,8 @@ import { type Count, keyOf, lsnOf, type Store } from './store.js'
  * With `overlappingSync` (its default) the documentation promises only that a put is visible when
  * its promise resolves, and a second promise, `flushed`, that it is on the medium. Without it, a
  * commit is LMDB's own: pages, fdatasync, then the meta page through an O_DSYNC descriptor, all
- * before the promise resolves, as `strace` shows. That is the strictest setting, and here it was
- * also the fastest of the durable ones: waiting for `flushed` was slower at 1, 64 and 1024 appenders.
+ * before the promise resolves, as `strace` shows. That is the strictest setting. It costs LMDB
+ * nothing: in a short trial at 1, 64 and 1024 appenders, waiting for `flushed` was no faster.
  */
 export class LmdbStore implements Store {
   readonly #database: RootDatabase<Uint8Array, Uint8Array>

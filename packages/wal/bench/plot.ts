@@ -62,7 +62,8 @@ function specOf(machine: Machine, results: readonly Result[]): TopLevelSpec {
     title: {
       text: 'Durable appends',
       subtitle: [
-        'Every record is on the medium before its append returns. The bare writes are as large as those of @tenure/wal.',
+        'Every record is on the medium before its append returns. ' +
+          'The bare writes are as large as those of @tenure/wal.',
         `${machine.processor}, ${machine.cores} cores, ${machine.fileSystem}; Node ${machine.node}, ` +
           `lmdb ${machine.lmdb}, classic-level ${machine.classicLevel}; ${machine.date.slice(0, 10)}`,
       ],

@@ -5,7 +5,7 @@ import { type Result, round } from './result.js'
 import { openTenure } from './tenure-store.js'
 
 const recordBytes = 128
-/** With many appenders, only so many take the time of their appends: more would measure the clock. */
+/** Of many appenders, only so many take the time of their appends: more would measure the clock. */
 const clockedAppenders = 64
 /** Time is cut into windows of this length; a window counts by what happened in it. */
 const windowMs = 100
@@ -17,7 +17,7 @@ interface Span {
 
 /**
  * How long appends take while the log goes from one segment to the next, and while it does not:
- * under the load that the target speaks of, and under one that fills segments as fast as they are made.
+ * under the load that the target speaks of, and under one that fills segments as fast as they come.
  */
 export async function measureRolls(bench: Bench): Promise<Result[]> {
   return [await measureRollsUnder(bench, 64), await measureRollsUnder(bench, 1024)]

@@ -147,7 +147,7 @@ function isOf(system: SystemName, name: CaseName): (result: Result) => boolean {
   return (result) => result.system === system && result.case === name
 }
 
-/** LMDB reads next to nothing when it opens, LevelDB the last few MiB: a rate would mean nothing. */
+/** LMDB reads next to nothing when it opens, LevelDB a few MiB: a rate would mean nothing. */
 function readsAll({ system, case: name }: Result): boolean {
   return name === 'replay' || system === 'tenure' || system === 'limit'
 }

@@ -1,7 +1,6 @@
 import * as fs from 'node:fs'
 import * as fsp from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { tryLock } from 'fs-native-extensions'
 import type { Disk, DiskFile, LockAttempt, OpenMode } from './disk.js'
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL } = fs.constants
@@ -58,6 +57,8 @@ export const nodeDisk: Disk = {
   remove: (path: string) => fsp.unlink(path),
 
   async lock(path: string, holder: string): Promise<LockAttempt> {
+    // Only here, so that a log can be read where the addon has no binary.
+    const { tryLock } = await import('fs-native-extensions')
     const handle = await fsp.open(path, O_RDWR | O_CREAT, 0o600)
     try {
       if (!tryLock(handle.fd)) {

@@ -4,7 +4,7 @@ import type { WalError } from './errors.js'
 export interface LogObserver {
   /** A batch is durable. */
   committed?(commit: Commit): void
-  /** A new segment takes the records from here on; `durationMs` is how long commits waited for it. */
+  /** A new segment takes the records from here on; `durationMs` is how long commits waited, also for it to be made. */
   rolled?(roll: { readonly segment: string; readonly durationMs: number }): void
   /** The next segment is ready. */
   sparePrepared?(spare: { readonly bytes: number; readonly durationMs: number }): void

@@ -58,6 +58,8 @@ export class Writer {
   readonly #full: FillingBatch[] = []
   #inFlight: FillingBatch | undefined
   #isRolling = false
+  /** Since when a batch waits for a segment that is still being made. */
+  #blockedSinceMs: number | undefined
   /** Who asked for a roll, and how to tell them. */
   #rollRequests: Array<{ resolve: () => void; reject: (error: WalError) => void }> = []
   #idle: Array<() => void> = []
@@ -284,6 +286,7 @@ export class Writer {
         return
       }
     }
+    if (isFull) this.#blockedSinceMs ??= this.#settings.clock.monotonicMs()
     // A batch that still fits need not wait for the spare that somebody's roll waits for.
     if (batch === undefined) this.#tellIdle()
     else if (!isFull) this.#beginWrite(batch)
@@ -430,7 +433,8 @@ export class Writer {
 
   async #roll(spare: Spare): Promise<void> {
     const { disk, clock, observer, sync } = this.#settings
-    const startedMs = clock.monotonicMs()
+    const startedMs = this.#blockedSinceMs ?? clock.monotonicMs()
+    this.#blockedSinceMs = undefined
     const sealed = this.#segment
     if (sync !== 'always') await this.#sync()
     await this.#headFile.refuseIfSuperseded(sealed.header)
