@@ -23,6 +23,7 @@ import {
   recordHeaderBytes,
 } from './limits.js'
 import type { Lsn } from './lsn.js'
+import { isBytes } from './records.js'
 import { Scanner } from './scanner.js'
 
 /**
@@ -112,6 +113,9 @@ async function writeChunks(
       number++
     }
     for await (const chunk of chunks) {
+      if (!isBytes(chunk)) {
+        throw new WalError('WAL_BAD_RECORD', "a checkpoint's chunks have to be Uint8Arrays")
+      }
       if (chunk.length > recordBytesCeiling) {
         throw new WalError(
           'WAL_RECORD_TOO_LARGE',

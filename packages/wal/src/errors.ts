@@ -52,7 +52,7 @@ function describe(damage: Damage): string {
   const lost =
     lastMissingLsn === undefined || lastMissingLsn < firstMissingLsn
       ? `LSN ${firstMissingLsn} and what follows cannot be read`
-      : `LSN ${firstMissingLsn} to ${lastMissingLsn} and what follows cannot be read`
+      : `LSN ${firstMissingLsn} is acknowledged and cannot be read, nor what follows, at least to LSN ${lastMissingLsn}`
   const wayOut =
     acceptable === undefined
       ? ''

@@ -420,8 +420,11 @@ class Examiner {
   /** Keeps the first damage: the later ones follow from it, or have to wait for it. */
   #report(damage: Omit<Damage, 'firstMissingLsn' | 'acceptable'>): void {
     if (this.#damage !== undefined) return
+    this.#damage = { firstMissingLsn: this.#end.lastLsn + 1, ...damage }
+    if (this.#depth === 'names') return
+    // Only who has read to the end of what is good knows which place that is.
     const acceptable: AcceptedLoss = { segment: this.#end.sequence, offset: this.#end.offset }
-    this.#damage = { firstMissingLsn: this.#end.lastLsn + 1, ...damage, acceptable }
+    this.#damage = { ...this.#damage, acceptable }
   }
 }
 

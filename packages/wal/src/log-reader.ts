@@ -8,7 +8,7 @@ import { type Examination, examine, type Gap, type Segment } from './examine.js'
 import { readIfPresent } from './files.js'
 import { Layout, segmentPath } from './layout.js'
 import { followPollMs } from './limits.js'
-import { forgotten } from './log.js'
+import { forgotten, startOf } from './log.js'
 import type { Lsn } from './lsn.js'
 import { nodeDisk } from './node-disk.js'
 import { brokenOff, type Run, takeRun } from './runs.js'
@@ -70,8 +70,7 @@ export class LogReader {
 
   /** The records from an LSN on, checked on the way. */
   async *replay(options: FollowOptions = {}): AsyncGenerator<Run> {
-    const fromLsn = options.fromLsn ?? Math.max(this.checkpointLsn + 1, this.firstLsn)
-    if (fromLsn < this.firstLsn) throw forgotten(fromLsn, this.firstLsn)
+    const fromLsn = startOf(options.fromLsn, this.checkpointLsn, this.firstLsn)
     let segment =
       this.#segments.findLast((it) => it.header.firstLsn <= fromLsn) ?? this.#segments[0]
     try {

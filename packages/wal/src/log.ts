@@ -223,8 +223,7 @@ export class Log {
   /** The durable records from an LSN on; without one, those that the newest checkpoint does not cover. */
   async *replay(options: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<Run> {
     this.#refuseIfClosed()
-    const fromLsn = options.fromLsn ?? Math.max(this.#checkpointLsn + 1, this.firstLsn)
-    if (fromLsn < this.firstLsn) throw forgotten(fromLsn, this.firstLsn)
+    const fromLsn = startOf(options.fromLsn, this.#checkpointLsn, this.firstLsn)
     const current = this.#writer.segment
     const segments = [...this.#sealed, current].map(({ name, end }) => ({
       name,
@@ -281,7 +280,7 @@ export class Log {
     if (at === undefined) {
       throw new WalError(
         'WAL_BAD_CHECKPOINT',
-        `LSN ${lsn} does not end a sealed segment; the newest that does is ${this.sealedLsn}`,
+        `LSN ${lsn} does not end a sealed segment. Call roll() first, then write it at sealedLsn, which is ${this.sealedLsn} now`,
       )
     }
     const { epoch } = this.recovery
@@ -361,6 +360,19 @@ export class Log {
     }
     return good
   }
+}
+
+/** Where a replay is to begin, checked. */
+export function startOf(asked: Lsn | undefined, checkpointLsn: Lsn, firstLsn: Lsn): Lsn {
+  const fromLsn = asked ?? Math.max(checkpointLsn + 1, firstLsn)
+  if (!Number.isSafeInteger(fromLsn) || fromLsn < 1) {
+    throw new WalError(
+      'WAL_BAD_OPTION',
+      `fromLsn is ${fromLsn}; it has to be a whole number from 1`,
+    )
+  }
+  if (fromLsn < firstLsn) throw forgotten(fromLsn, firstLsn)
+  return fromLsn
 }
 
 export function forgotten(asked: Lsn, first: Lsn): WalError {

@@ -65,7 +65,28 @@ export interface LogSettings {
 
 const syncModes: readonly SyncMode[] = ['always', 'interval', 'none']
 
+const optionNames: ReadonlySet<string> = new Set<keyof LogOptions>([
+  'sync',
+  'syncIntervalMs',
+  'segmentBytes',
+  'appendBytesMax',
+  'acceptLoss',
+  'restored',
+  'observer',
+  'disk',
+  'clock',
+  'randomBytes',
+])
+
 export function settle(options: LogOptions): LogSettings {
+  for (const name of Object.keys(options)) {
+    if (!optionNames.has(name)) {
+      throw new WalError(
+        'WAL_BAD_OPTION',
+        `options.${name} is no option; there are ${[...optionNames].join(', ')}`,
+      )
+    }
+  }
   const sync = options.sync ?? 'always'
   if (!syncModes.includes(sync)) {
     throw badOption(
@@ -85,12 +106,14 @@ export function settle(options: LogOptions): LogSettings {
     max: 2 ** 32,
   })
   if (typeof options.restored === 'object') {
-    integer('restored.nextLsn', options.restored.nextLsn, 1, { min: 1, max: lsnMax })
+    integer('restored.nextLsn', options.restored.nextLsn, 0, { min: 1, max: lsnMax })
+  } else if (options.restored !== undefined && options.restored !== true) {
+    throw badOption('restored', String(options.restored), 'true or { nextLsn }')
   }
   if (options.acceptLoss !== undefined) {
     const range = { min: 0, max: lsnMax }
-    integer('acceptLoss.segment', options.acceptLoss.segment, 0, range)
-    integer('acceptLoss.offset', options.acceptLoss.offset, 0, range)
+    integer('acceptLoss.segment', options.acceptLoss.segment, Number.NaN, range)
+    integer('acceptLoss.offset', options.acceptLoss.offset, Number.NaN, range)
   }
   const random = options.randomBytes ?? randomBytes
   return {

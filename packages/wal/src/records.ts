@@ -5,9 +5,9 @@ import { recordHeaderBytes } from './limits.js'
 /** What may be appended: one record, or several that share one fate. */
 export type Records = Uint8Array | readonly Uint8Array[]
 
-export function isBytes(records: Records): records is Uint8Array {
+export function isBytes(value: unknown): value is Uint8Array {
   // Only the second sees arrays of another realm.
-  return records instanceof Uint8Array || types.isUint8Array(records)
+  return value instanceof Uint8Array || types.isUint8Array(value)
 }
 
 /** What the records take in a batch; NaN when they are no records. */

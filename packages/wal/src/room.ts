@@ -44,6 +44,12 @@ export class Room {
     if (!Number.isSafeInteger(bytes) || bytes < 0) {
       throw new WalError('WAL_BAD_OPTION', `a claim of ${bytes} bytes; it has to be a whole number`)
     }
+    if (shareKeptBack[urgency] === undefined) {
+      throw new WalError(
+        'WAL_BAD_OPTION',
+        `"${urgency}" is no urgency; there are low, normal, high`,
+      )
+    }
     const refusal = this.refusal(bytes, urgency)
     if (refusal !== undefined) throw refusal
     // The records may turn out to need a batch of their own.

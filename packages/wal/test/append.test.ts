@@ -305,6 +305,10 @@ t.test('options out of range are refused with their name and range', async (t) =
     [{ syncIntervalMs: 0 }, /syncIntervalMs/],
     [{ sync: 'sometimes' as never }, /sync is "sometimes"; it has to be one of "always"/],
     [{ restored: { nextLsn: 0 } }, /restored.nextLsn/],
+    [{ restored: -5 as never }, /restored is -5; it has to be true or/],
+    [{ restored: {} as never }, /restored.nextLsn/],
+    [{ snyc: 'none' } as never, /options.snyc is no option; there are sync,/],
+    [{ acceptLoss: {} as never }, /acceptLoss.segment/],
     [{ acceptLoss: { segment: -1, offset: 0 } }, /acceptLoss.segment/],
     [{ acceptLoss: { segment: 1, offset: 0.5 } }, /acceptLoss.offset/],
   ] as const

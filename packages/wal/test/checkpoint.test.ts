@@ -458,3 +458,14 @@ t.test('a checkpoint that the disk does not read is bad, wherever the bad sector
     await log.close()
   }
 })
+
+t.test('chunks that are no bytes are refused, and the checkpoint does not count', async (t) => {
+  const log = await new World().open()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  for (const wrong of ['state', ['state'], [7], Buffer.from('state')]) {
+    t.equal(await rejection(log.writeCheckpoint(3, wrong as never)), 'WAL_BAD_RECORD')
+  }
+  t.equal(log.checkpointLsn, 0)
+  await log.close()
+})

@@ -385,3 +385,14 @@ t.test(
     await log.close()
   },
 )
+
+t.test('a replay begins at an LSN, or is refused', async (t) => {
+  const log = await new World().open()
+  await appendOneByOne(log, 3)
+  for (const wrong of [0, -1, 1.5, 'x' as never]) {
+    t.equal(await rejection(replayedLsns(t, log, wrong)), 'WAL_BAD_OPTION')
+  }
+  t.same(await replayedLsns(t, log, 100), [], 'beyond the end there is nothing')
+  t.throws(() => log.claim(10, 'urgent' as never), { code: 'WAL_BAD_OPTION' })
+  await log.close()
+})
