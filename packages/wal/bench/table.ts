@@ -52,7 +52,12 @@ function drawThroughput(results: readonly Result[]): string {
     'LMDB',
     'LevelDB',
   ]
-  return `Durable records per second, medians of ${own[0]?.rounds ?? 0} rounds\n${draw(head, rows)}`
+  return [
+    `Durable records per second, medians of ${own[0]?.rounds ?? 0} rounds`,
+    'limit: the same bytes in the same number of bare writes, by the quicker way (on the event loop or',
+    'through the thread pool); of it, of pool: our share of that, and of the way through the pool',
+    draw(head, rows),
+  ].join('\n')
 }
 
 function drawLatency(results: readonly Result[]): string {
@@ -112,8 +117,9 @@ function drawRolls(results: readonly Result[]): string {
     'longest roll',
   ]
   return [
-    'Segment rolls, in ms: p99.9 in tenths of a second with a roll, without one, and without one while',
-    'the next segment is being prepared; the longest append across a roll, and the longest roll',
+    'Segment rolls, in ms. The load is cut into windows of 0.1 s; p99.9 of the appends in windows with',
+    'a roll (across), without one (between), and without one while the next segment is being made',
+    '(preparing). Longest append: of those that were under way during a roll',
     draw(head, rows),
   ].join('\n')
 }
@@ -125,7 +131,9 @@ function drawTargets(results: readonly Result[], isQuick: boolean): string {
     got ?? '-',
     isMet === undefined ? 'unknown' : isMet ? 'met' : 'MISSED',
   ])
-  const title = isQuick ? 'Targets (a quick run is only an indication)' : 'Targets'
+  const title = isQuick
+    ? 'Targets (missed or met says how fast, not whether it works; a quick run is only an indication)'
+    : 'Targets'
   return `${title}\n${draw(['', 'target', 'got', ''], rows, 1)}`
 }
 
