@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { type DiskCall, SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import type { Commit, Disk, WalError } from '../src/index.js'
+import type { Commit, WalError } from '../src/index.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -10,6 +10,7 @@ import {
   rejection,
   replayedLsns,
   World,
+  withFileMethods,
 } from './world.js'
 
 t.test('an append settles only when its record is durable', async (t) => {
@@ -364,29 +365,12 @@ t.test(
 t.test('buffers are used again only when the disk is done with them', async (t) => {
   // A disk that looks at the bytes as late as it may.
   const world = new World()
-  const disk = world.disk.process()
-  const late: Disk = {
-    createDirectory: (path) => disk.createDirectory(path),
-    list: (path) => disk.list(path),
-    syncDirectory: (path) => disk.syncDirectory(path),
-    rename: (from, to) => disk.rename(from, to),
-    remove: (path) => disk.remove(path),
-    lock: (path, holder) => disk.lock(path, holder),
-    async open(path, mode) {
-      const file = await disk.open(path, mode)
-      return {
-        size: () => file.size(),
-        read: (into, position) => file.read(into, position),
-        writeOnLoop: (bytes, position) => file.writeOnLoop(bytes, position),
-        sync: () => file.sync(),
-        close: () => file.close(),
-        async write(bytes, position) {
-          for (let turn = 0; turn < 20; turn++) await Promise.resolve()
-          return file.write(bytes, position)
-        },
-      }
+  const late = withFileMethods(world.disk.process(), (file) => ({
+    async write(bytes, position) {
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+      return file.write(bytes, position)
     },
-  }
+  }))
   const large = { segmentBytes: 256 * 1024, appendBytesMax: 16 * 1024, disk: late }
   const log = await world.open({ ...large, clock: world.slowClock() })
   for (let round = 0; round < 30; round++) {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Disk, openReadOnly, verifyLog } from '../src/index.js'
+import { openReadOnly, verifyLog } from '../src/index.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -8,6 +8,7 @@ import {
   rejection,
   replayedLsns,
   World,
+  withFileMethods,
 } from './world.js'
 
 const readerOf = (world: World) => openReadOnly(directory, { disk: world.disk, clock: world.clock })
@@ -229,30 +230,13 @@ t.test('verify beside a running writer does not take what moves for damage', asy
   const log = await world.openWithSpare()
   await appendOneByOne(log, 5)
   let reads = 0
-  const disk = world.disk.process()
-  const moving: Disk = {
-    createDirectory: (path) => disk.createDirectory(path),
-    list: (path) => disk.list(path),
-    syncDirectory: (path) => disk.syncDirectory(path),
-    rename: (from, to) => disk.rename(from, to),
-    remove: (path) => disk.remove(path),
-    lock: (path, holder) => disk.lock(path, holder),
-    async open(path, mode) {
-      const file = await disk.open(path, mode)
-      return {
-        size: () => file.size(),
-        write: (bytes, position) => file.write(bytes, position),
-        writeOnLoop: (bytes, position) => file.writeOnLoop(bytes, position),
-        sync: () => file.sync(),
-        close: () => file.close(),
-        // Two appends happen between any two reads.
-        async read(into, position) {
-          if (path.endsWith('.wal') && reads++ < 60) await appendOneByOne(log, 2)
-          return file.read(into, position)
-        },
-      }
+  const moving = withFileMethods(world.disk.process(), (file, path) => ({
+    // Two appends happen between any two reads.
+    async read(into, position) {
+      if (path.endsWith('.wal') && reads++ < 60) await appendOneByOne(log, 2)
+      return file.read(into, position)
     },
-  }
+  }))
   const report = await verifyLog(directory, { disk: moving })
   t.equal(report.damage, undefined)
   await log.close()

@@ -2,6 +2,8 @@ import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import type { Test } from 'tap'
 import {
   type Clock,
+  type Disk,
+  type DiskFile,
   type Log,
   type LogOptions,
   openLog,
@@ -171,5 +173,32 @@ export async function rejection(promise: Promise<unknown>): Promise<string | und
     return undefined
   } catch (error) {
     return codeOf(error)
+  }
+}
+
+/** The disk, with some methods of its files replaced. */
+export function withFileMethods(
+  disk: Disk,
+  replace: (file: DiskFile, path: string) => Partial<DiskFile>,
+): Disk {
+  return {
+    createDirectory: (path) => disk.createDirectory(path),
+    list: (path) => disk.list(path),
+    syncDirectory: (path) => disk.syncDirectory(path),
+    rename: (from, to) => disk.rename(from, to),
+    remove: (path) => disk.remove(path),
+    lock: (path, holder) => disk.lock(path, holder),
+    async open(path, mode) {
+      const file = await disk.open(path, mode)
+      return {
+        size: () => file.size(),
+        read: (into, position) => file.read(into, position),
+        write: (bytes, position) => file.write(bytes, position),
+        writeOnLoop: (bytes, position) => file.writeOnLoop(bytes, position),
+        sync: () => file.sync(),
+        close: () => file.close(),
+        ...replace(file, path),
+      }
+    },
   }
 }

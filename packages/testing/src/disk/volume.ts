@@ -411,7 +411,7 @@ function describe({ kind, call, path, to }: NameChange): PendingChange {
   return kind === 'rename' ? { kind, call, path, to: to as string } : { kind, call, path }
 }
 
-/** FNV-1a: any order will do that is neither alphabetical nor that of creation. */
+/** FNV-1a. Any order will do that is neither alphabetical nor that of creation. */
 function scatter(name: string): number {
   let hash = 0x811c_9dc5
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x0100_0193)
