@@ -1,0 +1,54 @@
+import { Recording } from './recording.js'
+import { atMost, type Result, round } from './result.js'
+import { WaitingStream } from './streams.js'
+import { decodeAll, Subject } from './subject.js'
+
+const liveTasks = 1_000_000
+
+/**
+ * What a waiting task adds to the resident memory of this process, in which nothing else was done.
+ * Before the first look everything has run once, so that compiled code and the young generation of
+ * the heap are there already; but hardly any task was kept, whose memory could be used again.
+ */
+export function measureMemory(idShare: number): Result[] {
+  warmUp(idShare)
+  const before = look()
+  const subject = new Subject()
+  subject.fill(new WaitingStream(liveTasks, idShare))
+  const after = look()
+  const bytesPerTask = round((after.rss - before.rss) / liveTasks)
+  // Read once more, so that the state is alive until here.
+  if (subject.state.authoritative.lastLsn !== liveTasks) throw new Error('a task is missing')
+  return [
+    {
+      case: 'memory',
+      variant: idShare === 0 ? 'no request_id' : 'all with request_id',
+      bytesPerTask,
+      rounds: 1,
+      ...(idShare === 0 ? atMost(400, bytesPerTask) : {}),
+      details: {
+        liveTasks,
+        payloadBytes: 100,
+        requestIdShare: idShare,
+        rssMiB: [before.rss, after.rss].map((bytes) => round(bytes / 2 ** 20)),
+        heapBytesPerTask: round((after.heapUsed - before.heapUsed) / liveTasks),
+        bufferBytesPerTask: round((after.arrayBuffers - before.arrayBuffers) / liveTasks),
+      },
+    },
+  ]
+}
+
+function warmUp(idShare: number): void {
+  const recording = new Recording()
+  const stream = new WaitingStream(1000, idShare)
+  stream.maker.sink = (record) => recording.add(record)
+  stream.fill()
+  new Subject().replay(recording)
+  for (let times = 0; times < 300; times++) decodeAll(recording)
+}
+
+function look(): NodeJS.MemoryUsage {
+  gc!()
+  gc!()
+  return process.memoryUsage()
+}

@@ -1,0 +1,65 @@
+import { parseArgs } from 'node:util'
+
+/** What the command line asks for. */
+export interface BenchOptions {
+  readonly help: boolean
+  readonly json: boolean
+  readonly quick: boolean
+}
+
+/** How long and how often; `quick` shrinks it, and leaves out no case. */
+export interface Pace {
+  /** Of the case `apply`. */
+  readonly rounds: number
+  readonly applyRecords: number
+  readonly scaleRounds: number
+  readonly scaleRecords: number
+  readonly gcMs: number
+}
+
+const full: Pace = {
+  rounds: 9,
+  applyRecords: 1_000_000,
+  scaleRounds: 21,
+  scaleRecords: 200_000,
+  gcMs: 30_000,
+}
+
+const quick: Pace = {
+  rounds: 5,
+  applyRecords: 200_000,
+  scaleRounds: 9,
+  scaleRecords: 50_000,
+  gcMs: 5000,
+}
+
+export const help = `Measures @tenure/state-machine: decoding and applying records, with few and with many tasks.
+
+  --quick  under 45 seconds instead of about two minutes; same cases, rougher figures
+  --json   one JSON object per line on standard output instead of the table
+  --help   this text
+`
+
+export class UsageError extends Error {}
+
+export function readOptions(args: readonly string[]): BenchOptions {
+  // pnpm hands the `--` of `pnpm bench:state -- --quick` on.
+  const given = args[0] === '--' ? args.slice(1) : [...args]
+  try {
+    const { values } = parseArgs({
+      args: given,
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        json: { type: 'boolean', default: false },
+        quick: { type: 'boolean', default: false },
+      },
+    })
+    return values
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+export function paceOf({ quick: isQuick }: { readonly quick: boolean }): Pace {
+  return isQuick ? quick : full
+}

@@ -1,0 +1,82 @@
+import type { CaseName, Result } from './result.js'
+
+const how: { readonly [Name in CaseName]: string } = {
+  apply: 'whole lives of tasks, decoded and applied to a state in which as many come as go',
+  scale: 'the same stream with 1,000 and with 1,000,000 live tasks; apply alone, without decoding',
+  memory: 'resident memory of a new process after collecting garbage, with the tasks minus without',
+  gc: 'pauses that Node reports, and by how much the event loop was late at worst',
+}
+
+/** Everything as text that fits 100 columns. */
+export function drawTable(machine: string, results: readonly Result[], isQuick: boolean): string {
+  const rows = results.map((result) => [
+    result.case,
+    result.variant,
+    figureOf(result),
+    result.spread === undefined ? '' : result.spread.map(show).join(' - '),
+    wantedOf(result),
+    result.isMet === undefined ? '' : result.isMet ? 'met' : 'MISSED',
+  ])
+  const explained = results.flatMap((result) => [
+    `${result.case}, ${result.variant}`,
+    ...wrap(
+      Object.entries(result.details).map(([name, value]) => `${name} ${showAll(value)}`),
+      96,
+    ).map((line) => `  ${line}`),
+  ])
+  const explanations = Object.entries(how).map(([name, text]) => `${name.padEnd(6)}  ${text}`)
+  const caution = isQuick ? '\nA quick run is only an indication.' : ''
+  return [
+    machine + caution,
+    draw(['case', '', 'median', 'of the rounds', 'target', ''], rows),
+    explanations.join('\n'),
+    explained.join('\n'),
+  ].join('\n\n')
+}
+
+function figureOf(result: Result): string {
+  const { recordsPerSecond, costRatio, bytesPerTask, longestPauseMs } = result
+  if (recordsPerSecond !== undefined) return `${show(recordsPerSecond)} records/s`
+  if (costRatio !== undefined) return `${show(costRatio)} times the cost`
+  if (bytesPerTask !== undefined) return `${show(bytesPerTask)} bytes/task`
+  return `${show(longestPauseMs ?? Number.NaN)} ms longest pause`
+}
+
+function wantedOf({ target }: Result): string {
+  if (target === undefined) return ''
+  return 'atLeast' in target ? `>= ${show(target.atLeast)}` : `<= ${show(target.atMost)}`
+}
+
+function showAll(value: Result['details'][string]): string {
+  return Array.isArray(value) ? value.map(show).join(' / ') : show(value as number)
+}
+
+function show(value: number): string {
+  return value >= 1000 ? Math.round(value).toLocaleString('en-US') : String(value)
+}
+
+function wrap(items: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  for (const item of items) {
+    const longer = `${lines.at(-1)}, ${item}`
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer
+    else lines.push(item)
+  }
+  return lines
+}
+
+/** Columns as wide as they have to be, the first two flush left. */
+function draw(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, ...rows]
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) =>
+          column < 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

@@ -1,0 +1,81 @@
+import type { Record, TaskCreated } from '../src/index.js'
+import { Random } from './random.js'
+
+export type Sink = (record: Record) => void
+
+const workers = Array.from({ length: 300 }, (_, number) => `worker-${1000 + number}`)
+
+const queues = ['default', 'mail', 'images', 'reports']
+const payloadBytes = 100
+
+/** Writes records in the order of their LSNs, with the parts that every kind of stream has. */
+export class TaskMaker {
+  readonly random = new Random(20_240_229)
+  /** Of the record written last. */
+  lsn = 0
+  at = 1_700_000_000_000
+  sink: Sink
+  /** Of the tasks with a request_id. */
+  readonly #idShare: number
+  readonly #queues: readonly string[]
+  // Of the payloads it is only their length that matters.
+  readonly #payloads = Array.from({ length: 64 }, () => this.random.bytes(payloadBytes))
+
+  constructor(idShare: number, sink: Sink, queueCount = queues.length) {
+    this.#idShare = idShare
+    this.sink = sink
+    this.#queues = queues.slice(0, queueCount)
+  }
+
+  /** Writes the record, and says its LSN. */
+  write(record: Record): number {
+    this.lsn++
+    this.sink(record)
+    return this.lsn
+  }
+
+  create(retryPolicy: TaskCreated['retryPolicy'] = onceAgain): number {
+    const { random, at } = this
+    const queue = random.pick(this.#queues)
+    const requestId = random.chance(this.#idShare) ? random.requestId() : undefined
+    return this.write({
+      type: 'TaskCreated',
+      at,
+      taskId: this.lsn + 1,
+      payload: random.pick(this.#payloads),
+      executionWindowMs,
+      retryPolicy,
+      ...(queue === 'default' ? {} : { queue }),
+      ...(requestId === undefined ? {} : { requestId }),
+    })
+  }
+
+  grant(taskId: number, attempt: number, leaseMs: number): number {
+    return this.write({
+      type: 'LeaseGranted',
+      at: this.at,
+      taskId,
+      leaseId: this.lsn + 1,
+      workerId: this.random.pick(workers),
+      attempt,
+      leaseExpiry: this.at + leaseMs,
+    })
+  }
+
+  extend(leaseId: number, leaseMs: number): void {
+    this.write({ type: 'LeaseExtended', at: this.at, leaseId, newLeaseExpiry: this.at + leaseMs })
+  }
+
+  complete(taskId: number, leaseId: number, result?: Uint8Array): void {
+    const { at } = this
+    const given = result === undefined ? {} : { result }
+    this.write({ type: 'TaskCompleted', at, taskId, leaseId, ...given })
+  }
+
+  forget(through: number): void {
+    this.write({ type: 'TasksForgotten', at: this.at, through })
+  }
+}
+
+const onceAgain = { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 500 } } as const
+const executionWindowMs = 10_000_000_000

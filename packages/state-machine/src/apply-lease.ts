@@ -1,0 +1,100 @@
+import { beginAttempt, endAttempt } from './attempts.js'
+import { findOwned, refuse, requireOwned, requireTask } from './preconditions.js'
+import type { LeaseExpired, LeaseExtended, LeaseGranted } from './record.js'
+import type { State } from './state.js'
+import { outcomes } from './store/attempt-rows.js'
+import { states } from './store/task-rows.js'
+import { move } from './task-lines.js'
+
+/** 000 §4.2, 003 §2: the only way a task becomes owned. */
+export function applyLeaseGranted(state: State, lsn: number, record: LeaseGranted): void {
+  const { tasks, attempts, counters } = state.authoritative
+  const { at, leaseId, attempt, leaseExpiry } = record
+  const row = requireTask(state, lsn, record)
+  const eligibleAt = tasks.due.get(row)
+  if (eligibleAt > at) {
+    refuse(record, lsn, 'task must be eligible', `at ${at}`, `${eligibleAt} or later`)
+  }
+  const nextAttempt = tasks.attempt.get(row) + 1
+  if (attempt !== nextAttempt) {
+    refuse(record, lsn, 'attempt must equal previous_attempt + 1', attempt, nextAttempt)
+  }
+  if (leaseId !== lsn) refuse(record, lsn, 'lease_id must equal the LSN', leaseId, lsn)
+  if (leaseExpiry <= at) {
+    refuse(record, lsn, 'lease_expiry must be after at', leaseExpiry, `later than ${at}`)
+  }
+  const windowEnd = at + tasks.executionWindowMs.get(row)
+  if (leaseExpiry > windowEnd) {
+    refuse(
+      record,
+      lsn,
+      'lease_expiry must be within the execution window',
+      leaseExpiry,
+      `at most ${windowEnd}`,
+    )
+  }
+
+  const previous = tasks.newestAttempt.get(row)
+  counters.leasesGranted++
+  if (previous !== 0 && attempts.outcome.get(previous) === outcomes.EXPIRED)
+    counters.possibleDuplicates++
+  move(state, row, states.LEASED, leaseExpiry, at)
+  beginAttempt(state, row, record)
+}
+
+/** 000 §4.3, 003 §3: the lease stays what it is, for longer. No state changes. */
+export function applyLeaseExtended(state: State, lsn: number, record: LeaseExtended): void {
+  const { tasks, attempts, counters } = state.authoritative
+  const { leased } = state.derived
+  const { at, leaseId, newLeaseExpiry } = record
+  const row = findOwned(state, leaseId)
+  if (row === 0) refuse(record, lsn, 'lease must exist', 'none', `lease ${leaseId}`)
+  const expiry = tasks.due.get(row)
+  if (at >= expiry) {
+    refuse(record, lsn, 'lease must be currently valid', `at ${at}`, `before its expiry, ${expiry}`)
+  }
+  if (newLeaseExpiry <= expiry) {
+    refuse(
+      record,
+      lsn,
+      'new expiry must be > current expiry',
+      newLeaseExpiry,
+      `later than ${expiry}`,
+    )
+  }
+  const attempt = tasks.newestAttempt.get(row)
+  const windowEnd = attempts.grantedAt.get(attempt) + tasks.executionWindowMs.get(row)
+  if (newLeaseExpiry > windowEnd) {
+    refuse(
+      record,
+      lsn,
+      'new expiry must be within the execution window',
+      newLeaseExpiry,
+      `at most ${windowEnd}`,
+    )
+  }
+
+  counters.leasesExtended++
+  attempts.leaseExpiry.set(attempt, newLeaseExpiry)
+  leased.leave(row)
+  tasks.due.set(row, newLeaseExpiry)
+  leased.join(row, Number.POSITIVE_INFINITY)
+}
+
+/** 000 §4.4, 003 §5: time revokes ownership. The task waits again, eligible at once. */
+export function applyLeaseExpired(state: State, lsn: number, record: LeaseExpired): void {
+  const { tasks, counters } = state.authoritative
+  const { at, atStart } = record
+  const row = requireOwned(state, lsn, record)
+  const expiry = tasks.due.get(row)
+  if (at < expiry) {
+    refuse(record, lsn, 'lease must have reached its expiry', `at ${at}`, `${expiry} or later`)
+  }
+
+  counters.leasesExpired++
+  // A coordinator that was not there could not hear a heartbeat, so that says nothing of the task.
+  if (atStart) counters.leasesExpiredAtStart++
+  else tasks.expiriesInARow.set(row, tasks.expiriesInARow.get(row) + 1)
+  endAttempt(state, row, outcomes.EXPIRED, at)
+  move(state, row, states.WAITING, at, at)
+}

@@ -1,0 +1,97 @@
+import { endAttempt, findAttempt } from './attempts.js'
+import { keepOutcome, replacePayloadByDigest } from './contents.js'
+import { refuse, requireOwned, requireTask } from './preconditions.js'
+import type { TaskCancelled, TaskCompleted, TaskFailed } from './record.js'
+import { backoffMs } from './retry-policy.js'
+import type { State } from './state.js'
+import { outcomes } from './store/attempt-rows.js'
+import { states } from './store/task-rows.js'
+import { attemptOutcomes } from './task.js'
+import { move } from './task-lines.js'
+
+/** 000 §4.5, 003 "TaskCompleted": the attempt succeeded, the task is terminal. */
+export function applyTaskCompleted(state: State, lsn: number, record: TaskCompleted): void {
+  const { tasks, counters } = state.authoritative
+  const row = requireValidLease(state, lsn, record)
+
+  counters.tasksCompleted++
+  tasks.expiriesInARow.set(row, 0)
+  keepOutcome(state, row, record.result)
+  replacePayloadByDigest(state, row)
+  endAttempt(state, row, outcomes.COMPLETED, record.at, record.reportId)
+  move(state, row, states.COMPLETED, lsn, record.at)
+}
+
+/** 000 §4.7, 003 "TaskFailed": the attempt failed; the retry policy says whether there is another. */
+export function applyTaskFailed(state: State, lsn: number, record: TaskFailed): void {
+  const { tasks, counters } = state.authoritative
+  const { at, failureReason, reportId } = record
+  const row = requireValidLease(state, lsn, record)
+
+  const failures = tasks.failures.get(row) + 1
+  tasks.failures.set(row, failures)
+  tasks.expiriesInARow.set(row, 0)
+  keepOutcome(state, row, Buffer.from(failureReason))
+  endAttempt(state, row, outcomes.FAILED, at, reportId)
+  if (failures <= tasks.maxRetries.get(row)) {
+    counters.retries++
+    move(state, row, states.WAITING, at + backoffMs(tasks, row, failures), at)
+  } else {
+    counters.tasksFailed++
+    move(state, row, states.FAILED, lsn, at)
+  }
+}
+
+/** 000 §4.6, 003 "TaskCancelled": a report without authority. No state changes; the fact is kept. */
+export function applyTaskCancelled(state: State, lsn: number, record: TaskCancelled): void {
+  const { attempts, counters } = state.authoritative
+  const row = requireTask(state, lsn, record)
+  const attempt = findAttempt(state, row, record.leaseId)
+  if (attempt === 0) {
+    refuse(
+      record,
+      lsn,
+      'lease must have been granted for the task',
+      record.leaseId,
+      'one of its leases',
+    )
+  }
+  const outcome = attempts.outcome.get(attempt)
+  if (outcome !== outcomes.EXPIRED && outcome !== outcomes.DEAD) {
+    refuse(
+      record,
+      lsn,
+      'lease must have lost its authority',
+      attemptOutcomes[outcome],
+      'EXPIRED or DEAD',
+    )
+  }
+  if (attempts.cancelled.get(attempt) !== 0) {
+    refuse(
+      record,
+      lsn,
+      'lease must not have been cancelled before',
+      'a second',
+      'one TaskCancelled',
+    )
+  }
+
+  counters.confirmedDuplicates++
+  attempts.cancelled.set(attempt, 1)
+}
+
+/** The row of the task that the record's lease owns, still before its expiry. */
+function requireValidLease(state: State, lsn: number, record: TaskCompleted | TaskFailed): number {
+  const row = requireOwned(state, lsn, record)
+  const expiry = state.authoritative.tasks.due.get(row)
+  if (record.at >= expiry) {
+    refuse(
+      record,
+      lsn,
+      'lease must not be expired',
+      `at ${record.at}`,
+      `before its expiry, ${expiry}`,
+    )
+  }
+  return row
+}

@@ -1,0 +1,82 @@
+import { endAttempt, forgetAttempts } from './attempts.js'
+import { forgetContents, keepInput, keepOutcome } from './contents.js'
+import { findTask, refuse, requireTask } from './preconditions.js'
+import { defaultQueue, type TaskCreated, type TaskDead, type TasksForgotten } from './record.js'
+import { keepRetryPolicy } from './retry-policy.js'
+import type { State } from './state.js'
+import { outcomes } from './store/attempt-rows.js'
+import { states } from './store/task-rows.js'
+import { joinLine, move } from './task-lines.js'
+
+/** 000 §4.1, 003 §1: a task that did not exist is WAITING. */
+export function applyTaskCreated(state: State, lsn: number, record: TaskCreated): void {
+  const { tasks, queues, counters } = state.authoritative
+  const { byLsn, byRequestId } = state.derived
+  const { at, taskId, requestId, notBefore } = record
+  if (findTask(state, taskId) !== 0) {
+    refuse(record, lsn, 'task_id must not already exist', taskId, 'a new one')
+  }
+  if (taskId !== lsn) refuse(record, lsn, 'task_id must equal the LSN', taskId, lsn)
+  const requestHash = requestId === undefined ? 0 : byRequestId.hash(requestId)
+  if (requestId !== undefined) {
+    const other = byRequestId.find(requestId, requestHash)
+    if (other !== 0) {
+      const got = `that of task ${tasks.taskId.get(other)}`
+      refuse(record, lsn, 'request_id must not belong to another task', got, 'a new one')
+    }
+  }
+
+  counters.tasksCreated++
+  const row = tasks.add()
+  tasks.taskId.set(row, taskId)
+  tasks.state.set(row, states.WAITING)
+  tasks.createdAt.set(row, at)
+  tasks.stateSince.set(row, at)
+  tasks.due.set(row, Math.max(at, notBefore ?? at))
+  tasks.executionWindowMs.set(row, record.executionWindowMs)
+  tasks.queue.set(row, queues.use(record.queue ?? defaultQueue))
+  keepRetryPolicy(tasks, row, record.retryPolicy)
+  keepInput(state, row, record.payload, requestId)
+  if (notBefore !== undefined) {
+    tasks.notBefore.set(row, notBefore)
+    tasks.hasNotBefore.set(row, 1)
+  }
+  byLsn.add(taskId, row)
+  if (requestId !== undefined) byRequestId.add(row, requestHash)
+  joinLine(state, row, at)
+}
+
+/** 003 §6: stopped for good, whether it waits or runs. */
+export function applyTaskDead(state: State, lsn: number, record: TaskDead): void {
+  const { tasks, counters } = state.authoritative
+  const row = requireTask(state, lsn, record)
+
+  counters.tasksDead++
+  if (tasks.state.get(row) === states.LEASED) endAttempt(state, row, outcomes.DEAD, record.at)
+  keepOutcome(state, row, Buffer.from(record.reason))
+  move(state, row, states.DEAD, lsn, record.at)
+}
+
+/** The ninth record: terminal tasks that ended long enough ago are dropped. */
+export function applyTasksForgotten(state: State, lsn: number, record: TasksForgotten): void {
+  const { tasks } = state.authoritative
+  const { ended } = state.derived
+  const { through } = record
+  if (through >= lsn)
+    refuse(record, lsn, 'through must lie before the record', through, `less than ${lsn}`)
+
+  while (ended.first !== 0 && tasks.due.get(ended.first) <= through) forgetTask(state, ended.first)
+}
+
+function forgetTask(state: State, row: number): void {
+  const { tasks, queues, counters } = state.authoritative
+  const { byLsn, byRequestId, ended } = state.derived
+  counters.tasksForgotten++
+  ended.leave(row)
+  byLsn.remove(tasks.taskId.get(row))
+  if (tasks.requestIdBytes.get(row) > 0) byRequestId.remove(row)
+  forgetAttempts(state, row)
+  forgetContents(state, row)
+  queues.drop(tasks.queue.get(row))
+  tasks.remove(row)
+}

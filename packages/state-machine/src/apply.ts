@@ -1,0 +1,73 @@
+import { applyLeaseExpired, applyLeaseExtended, applyLeaseGranted } from './apply-lease.js'
+import { applyTaskCancelled, applyTaskCompleted, applyTaskFailed } from './apply-report.js'
+import { applyTaskCreated, applyTaskDead, applyTasksForgotten } from './apply-task.js'
+import { refuse } from './preconditions.js'
+import type { Record } from './record.js'
+import { checkShape } from './record-shape.js'
+import type { State } from './state.js'
+
+/**
+ * Changes the state as the record says. This is the only code that changes tasks and leases: live,
+ * in replay, for a checkpoint and in every tool.
+ *
+ * It knows no clock: it compares the record's `at` with times that earlier records brought. Every
+ * precondition is checked every time; a record that fails one throws an `InvariantViolation` and
+ * has changed nothing.
+ */
+export function apply(state: State, lsn: number, record: Record): void {
+  const { authoritative } = state
+  checkShape(record)
+  if (lsn !== authoritative.lastLsn + 1) {
+    refuse(record, lsn, 'LSN must follow the last one', lsn, authoritative.lastLsn + 1)
+  }
+  if (record.at < authoritative.lastAt) {
+    refuse(record, lsn, 'at must never decrease', record.at, `${authoritative.lastAt} or later`)
+  }
+  applyByType(state, lsn, record)
+  authoritative.lastLsn = lsn
+  authoritative.lastAt = record.at
+}
+
+/**
+ * Goes on behind a gap that the log declares, with `nextLsn` as the next record's LSN. The LSNs
+ * before it that were not applied belong to no record and never will.
+ */
+export function skipTo(state: State, nextLsn: number): void {
+  const { lastLsn } = state.authoritative
+  if (!Number.isSafeInteger(nextLsn) || nextLsn <= lastLsn) {
+    throw new RangeError(`nextLsn is ${nextLsn}; it must be a whole number above ${lastLsn}`)
+  }
+  state.authoritative.lastLsn = nextLsn - 1
+}
+
+function applyByType(state: State, lsn: number, record: Record): void {
+  switch (record.type) {
+    case 'TaskCreated':
+      applyTaskCreated(state, lsn, record)
+      break
+    case 'LeaseGranted':
+      applyLeaseGranted(state, lsn, record)
+      break
+    case 'LeaseExtended':
+      applyLeaseExtended(state, lsn, record)
+      break
+    case 'LeaseExpired':
+      applyLeaseExpired(state, lsn, record)
+      break
+    case 'TaskCompleted':
+      applyTaskCompleted(state, lsn, record)
+      break
+    case 'TaskFailed':
+      applyTaskFailed(state, lsn, record)
+      break
+    case 'TaskCancelled':
+      applyTaskCancelled(state, lsn, record)
+      break
+    case 'TaskDead':
+      applyTaskDead(state, lsn, record)
+      break
+    case 'TasksForgotten':
+      applyTasksForgotten(state, lsn, record)
+      break
+  }
+}

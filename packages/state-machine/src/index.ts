@@ -1,0 +1,48 @@
+export { apply, skipTo } from './apply.js'
+export { InvariantViolation, StateMachineError, type StateMachineErrorCode } from './errors.js'
+export { hashState } from './hash.js'
+export { checkInvariants } from './invariants.js'
+export {
+  countTasks,
+  endedTasks,
+  leasedTasks,
+  nextEligible,
+  nextEligibleAt,
+  nextExpiry,
+  queueNames,
+  waitingTasks,
+} from './lines.js'
+export {
+  type Backoff,
+  defaultQueue,
+  type LeaseExpired,
+  type LeaseExtended,
+  type LeaseGranted,
+  type Record,
+  type RecordOf,
+  type RecordType,
+  type RetryPolicy,
+  recordLimits,
+  type TaskCancelled,
+  type TaskCompleted,
+  type TaskCreated,
+  type TaskDead,
+  type TaskFailed,
+  type TasksForgotten,
+} from './record.js'
+export { decodeRecord, encodeRecord, recordVersion } from './record-codec.js'
+export { createState, type State, type StateOptions } from './state.js'
+export { type EncodeStateOptions, encodeState, StateDecoder } from './state-codec.js'
+export {
+  type Attempt,
+  type AttemptOutcome,
+  attemptOutcomes,
+  attemptsKept,
+  type Counters,
+  type Lease,
+  type Task,
+  type TaskState,
+  taskStates,
+} from './task.js'
+export { transitions } from './transitions.js'
+export { findByRequestId, getCounters, getLease, getTask, listTasks, position } from './views.js'

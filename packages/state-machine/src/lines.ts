@@ -1,0 +1,81 @@
+import type { State } from './state.js'
+import type { Line } from './store/line.js'
+import { comesBefore } from './store/task-order.js'
+
+/**
+ * The task that a worker of these queues is to be offered next: the first by
+ * `(eligible_at, task_id)` of those that are eligible at `now`.
+ */
+export function nextEligible(
+  state: State,
+  queues: readonly string[],
+  now: number,
+): number | undefined {
+  const { tasks } = state.authoritative
+  let first = 0
+  for (const queue of queues) {
+    const row = waitingLine(state, queue)?.first ?? 0
+    if (row !== 0 && (first === 0 || comesBefore(tasks, row, first))) first = row
+  }
+  return first !== 0 && tasks.due.get(first) <= now ? tasks.taskId.get(first) : undefined
+}
+
+/** When the first waiting task of the queue is eligible, which may be in the past. */
+export function nextEligibleAt(state: State, queue: string): number | undefined {
+  return firstDue(state, waitingLine(state, queue))
+}
+
+/** The lease that expires first, and when. */
+export function nextExpiry(
+  state: State,
+): { readonly leaseId: number; readonly at: number } | undefined {
+  const { tasks } = state.authoritative
+  const { first } = state.derived.leased
+  if (first === 0) return undefined
+  return { leaseId: tasks.currentLeaseId.get(first), at: tasks.due.get(first) }
+}
+
+/** Ids of the queue's WAITING tasks, eligible or not, in the order in which they will be leased. */
+export function waitingTasks(state: State, queue: string): Generator<number> {
+  return idsOf(state, waitingLine(state, queue))
+}
+
+/** Ids of the LEASED tasks, the one whose lease expires first first. */
+export function leasedTasks(state: State): Generator<number> {
+  return idsOf(state, state.derived.leased)
+}
+
+/** Ids of the terminal tasks, the one that ended first first. */
+export function endedTasks(state: State): Generator<number> {
+  return idsOf(state, state.derived.ended)
+}
+
+/** The queues that a task names, in the order of their names. */
+export function queueNames({ authoritative }: State): string[] {
+  return [...authoritative.queues].map(([name]) => name).sort()
+}
+
+/** How many tasks there are. */
+export function countTasks(state: State): {
+  readonly waiting: number
+  readonly leased: number
+  readonly ended: number
+} {
+  const { tasks } = state.authoritative
+  const { leased, ended } = state.derived
+  return { waiting: tasks.size - leased.size - ended.size, leased: leased.size, ended: ended.size }
+}
+
+function waitingLine({ authoritative, derived }: State, queue: string): Line | undefined {
+  const number = authoritative.queues.find(queue)
+  return number === undefined ? undefined : derived.waiting[number]
+}
+
+function firstDue({ authoritative }: State, line: Line | undefined): number | undefined {
+  const row = line?.first ?? 0
+  return row === 0 ? undefined : authoritative.tasks.due.get(row)
+}
+
+function* idsOf({ authoritative }: State, line: Line | undefined): Generator<number> {
+  for (const row of line?.rows() ?? []) yield authoritative.tasks.taskId.get(row)
+}

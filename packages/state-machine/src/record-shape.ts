@@ -1,0 +1,127 @@
+import { StateMachineError } from './errors.js'
+import { type Backoff, type Record, recordLimits, type TaskCreated } from './record.js'
+
+/**
+ * Refuses what is no record: a field of the wrong kind, a number that is not whole, a text that is
+ * too long. Asked before a record is encoded, after one was decoded, and before one is applied, so
+ * that nothing malformed gets into a log, out of a log, or into a state.
+ */
+export function checkShape(record: Record): void {
+  const { type } = record
+  switch (type) {
+    case 'TaskCreated':
+      checkTaskCreated(record)
+      break
+    case 'LeaseGranted':
+      lsn(type, 'taskId', record.taskId)
+      lsn(type, 'leaseId', record.leaseId)
+      text(type, 'workerId', record.workerId, 1, workerIdBytesMax)
+      whole(type, 'attempt', record.attempt, 1, attemptMax)
+      time(type, 'leaseExpiry', record.leaseExpiry)
+      break
+    case 'LeaseExtended':
+      lsn(type, 'leaseId', record.leaseId)
+      time(type, 'newLeaseExpiry', record.newLeaseExpiry)
+      break
+    case 'LeaseExpired':
+      lsn(type, 'taskId', record.taskId)
+      lsn(type, 'leaseId', record.leaseId)
+      if (typeof record.atStart !== 'boolean')
+        throw malformed(type, 'atStart', record.atStart, 'a boolean')
+      break
+    case 'TaskCompleted':
+      lsn(type, 'taskId', record.taskId)
+      lsn(type, 'leaseId', record.leaseId)
+      if (record.reportId !== undefined)
+        text(type, 'reportId', record.reportId, 1, reportIdBytesMax)
+      if (record.result !== undefined) bytes(type, 'result', record.result)
+      break
+    case 'TaskFailed':
+      lsn(type, 'taskId', record.taskId)
+      lsn(type, 'leaseId', record.leaseId)
+      text(type, 'failureReason', record.failureReason, 0, reasonBytesMax)
+      if (record.reportId !== undefined)
+        text(type, 'reportId', record.reportId, 1, reportIdBytesMax)
+      break
+    case 'TaskCancelled':
+      lsn(type, 'taskId', record.taskId)
+      lsn(type, 'leaseId', record.leaseId)
+      break
+    case 'TaskDead':
+      lsn(type, 'taskId', record.taskId)
+      text(type, 'reason', record.reason, 0, reasonBytesMax)
+      break
+    case 'TasksForgotten':
+      lsn(type, 'through', record.through)
+      break
+    default:
+      throw new StateMachineError('STATE_UNKNOWN_RECORD', `${String(type)} is no type of record`)
+  }
+  time(type, 'at', record.at)
+}
+
+const { queueBytesMax, requestIdBytesMax, reportIdBytesMax, workerIdBytesMax } = recordLimits
+const { reasonBytesMax, timeMsMax, retriesMax } = recordLimits
+const attemptMax = 2 ** 32 - 1
+
+function checkTaskCreated(record: TaskCreated): void {
+  const { type, retryPolicy } = record
+  lsn(type, 'taskId', record.taskId)
+  bytes(type, 'payload', record.payload)
+  whole(type, 'executionWindowMs', record.executionWindowMs, 1, timeMsMax)
+  whole(type, 'retryPolicy.maxRetries', retryPolicy?.maxRetries, 0, retriesMax)
+  checkBackoff(type, retryPolicy.backoff)
+  if (record.queue !== undefined) text(type, 'queue', record.queue, 1, queueBytesMax)
+  if (record.notBefore !== undefined) time(type, 'notBefore', record.notBefore)
+  if (record.requestId !== undefined)
+    text(type, 'requestId', record.requestId, 1, requestIdBytesMax)
+}
+
+function checkBackoff(type: string, backoff: Backoff): void {
+  if (backoff?.kind === 'fixed') {
+    time(type, 'retryPolicy.backoff.delayMs', backoff.delayMs)
+  } else if (backoff?.kind === 'exponential') {
+    time(type, 'retryPolicy.backoff.initialMs', backoff.initialMs)
+    time(type, 'retryPolicy.backoff.maxMs', backoff.maxMs)
+  } else {
+    throw malformed(type, 'retryPolicy.backoff', backoff, "of kind 'fixed' or 'exponential'")
+  }
+}
+
+function lsn(type: string, field: string, value: number): void {
+  whole(type, field, value, 1, Number.MAX_SAFE_INTEGER)
+}
+
+function time(type: string, field: string, value: number): void {
+  whole(type, field, value, 0, timeMsMax)
+}
+
+function whole(type: string, field: string, value: number, min: number, max: number): void {
+  if (Number.isInteger(value) && value >= min && value <= max) return
+  throw malformed(type, field, value, `a whole number from ${min} to ${max}`)
+}
+
+function text(type: string, field: string, value: string, min: number, max: number): void {
+  if (typeof value === 'string' && isTextOf(value, min, max)) return
+  throw malformed(type, field, value, `a well-formed text of ${min} to ${max} bytes`)
+}
+
+function isTextOf(value: string, min: number, max: number): boolean {
+  if (value.length < min || value.length > max) return false
+  // No text takes more than three bytes a unit, so a short one need not be measured.
+  if (value.length * 3 > max && Buffer.byteLength(value) > max) return false
+  return value.isWellFormed()
+}
+
+function bytes(type: string, field: string, value: Uint8Array): void {
+  if (value instanceof Uint8Array) return
+  throw malformed(type, field, value, 'a Uint8Array')
+}
+
+function malformed(type: string, field: string, got: unknown, expected: string): StateMachineError {
+  const shown = typeof got === 'string' ? JSON.stringify(got.slice(0, 64)) : String(got)
+  return new StateMachineError(
+    'STATE_MALFORMED_RECORD',
+    `${type}: ${field} is ${shown}; it must be ${expected}`,
+  )
+}

@@ -1,0 +1,261 @@
+/**
+ * Byte strings of all sizes: payloads, results, reasons. One Uint8Array each would cost about 200
+ * bytes beside its content, so small ones share pages. The cells of one page have one size; the
+ * sizes are close to each other (the next is at most a quarter larger), so that little is lost.
+ * Large ones are buffers of their own.
+ *
+ *     page   | cell | cell | cell | ...
+ *     cell   | length, u32 | content | unused |
+ *
+ * A blob is named by a number made of its page's and its cell's; 0 is the empty blob.
+ */
+export class Blobs {
+  readonly #pages: (Page | undefined)[] = []
+  readonly #droppedPages: number[] = []
+  readonly #sizes: Size[] = cellSizes.map((cellBytes) => new Size(cellBytes))
+  readonly #large: (Buffer | undefined)[] = []
+  readonly #removedLarge: number[] = []
+
+  /** Room for `length` bytes, to be filled by `write` and `writeText`. */
+  add(length: number): number {
+    if (length === 0) return 0
+    if (length > smallBytesMax) return this.#addLarge(length)
+    const size = this.#sizes[sizeIndex(length)]!
+    const page = size.pageWithRoom() ?? this.#addPage(size)
+    return page.number * cellsPerPage + page.take(length) + 1
+  }
+
+  addBytes(bytes: Uint8Array): number {
+    const blob = this.add(bytes.length)
+    this.write(blob, 0, bytes)
+    return blob
+  }
+
+  addText(text: string): number {
+    const length = Buffer.byteLength(text)
+    const blob = this.add(length)
+    this.writeText(blob, 0, text, length)
+    return blob
+  }
+
+  remove(blob: number): void {
+    if (blob === 0) return
+    if (blob >= firstLarge) {
+      this.#large[blob - firstLarge] = undefined
+      this.#removedLarge.push(blob - firstLarge)
+      return
+    }
+    const page = this.#page(blob)
+    page.giveBack(cellOf(blob))
+    if (page.size.noteRoom(page) === 'drop') {
+      this.#pages[page.number] = undefined
+      this.#droppedPages.push(page.number)
+    }
+  }
+
+  length(blob: number): number {
+    if (blob === 0) return 0
+    if (blob >= firstLarge) return this.#large[blob - firstLarge]!.length
+    return this.#page(blob).length(cellOf(blob))
+  }
+
+  write(blob: number, offset: number, bytes: Uint8Array): void {
+    if (bytes.length === 0) return
+    this.#buffer(blob).set(bytes, this.#start(blob) + offset)
+  }
+
+  writeText(blob: number, offset: number, text: string, textBytes: number): void {
+    if (textBytes === 0) return
+    const buffer = this.#buffer(blob)
+    const start = this.#start(blob) + offset
+    if (textBytes > text.length || textBytes > quickTextBytes) {
+      buffer.write(text, start, textBytes, 'utf8')
+      return
+    }
+    // ASCII, and shorter than what the call into native code costs.
+    for (let index = 0; index < textBytes; index++) buffer[start + index] = text.charCodeAt(index)
+  }
+
+  /** Text of which every unit is one byte. */
+  writeBinary(blob: number, offset: number, binary: string): void {
+    this.#buffer(blob).write(binary, this.#start(blob) + offset, binary.length, 'latin1')
+  }
+
+  /** Writes the first `length` bytes of another blob. */
+  copy(blob: number, from: number, length: number): void {
+    const start = this.#start(from)
+    this.#buffer(from).copy(this.#buffer(blob), this.#start(blob), start, start + length)
+  }
+
+  /** A view, good until the blob is removed. */
+  view(blob: number, offset = 0, length = this.length(blob) - offset): Buffer {
+    if (length === 0) return empty
+    const start = this.#start(blob) + offset
+    return this.#buffer(blob).subarray(start, start + length)
+  }
+
+  text(blob: number, offset = 0, length = this.length(blob) - offset): string {
+    if (length === 0) return ''
+    const start = this.#start(blob) + offset
+    return this.#buffer(blob).toString('utf8', start, start + length)
+  }
+
+  /** Whether the first `length` bytes are this text. */
+  beginsWithText(blob: number, length: number, text: string): boolean {
+    if (length === 0) return text === ''
+    const buffer = this.#buffer(blob)
+    const start = this.#start(blob)
+    for (let index = 0; index < length; index++) {
+      const unit = text.charCodeAt(index)
+      if (unit > 127 || Number.isNaN(unit)) return this.text(blob, 0, length) === text
+      if (buffer[start + index] !== unit) return false
+    }
+    return text.length === length
+  }
+
+  #buffer(blob: number): Buffer {
+    return blob >= firstLarge ? this.#large[blob - firstLarge]! : this.#page(blob).buffer
+  }
+
+  #start(blob: number): number {
+    return blob >= firstLarge ? 0 : this.#page(blob).contentStart(cellOf(blob))
+  }
+
+  #page(blob: number): Page {
+    return this.#pages[Math.floor((blob - 1) / cellsPerPage)]!
+  }
+
+  #addPage(size: Size): Page {
+    const number = this.#droppedPages.pop() ?? this.#pages.length
+    if (number >= pagesMax) throw new RangeError(`more than ${pagesMax * pageBytes} bytes of blobs`)
+    const page = new Page(number, size)
+    this.#pages[number] = page
+    size.current = page
+    return page
+  }
+
+  #addLarge(length: number): number {
+    const index = this.#removedLarge.pop() ?? this.#large.length
+    this.#large[index] = Buffer.allocUnsafeSlow(length)
+    return firstLarge + index
+  }
+}
+
+const empty = Buffer.alloc(0)
+const pageBytes = 64 * 1024
+const headerBytes = 4
+const cellBytesMin = 16
+const quickTextBytes = 64
+const cellBytesMax = 16 * 1024
+const cellsPerPage = pageBytes / cellBytesMin
+/** Numbers from here on are large blobs; numbers of blobs fit in 32 bits. */
+const firstLarge = 2 ** 31
+const pagesMax = firstLarge / cellsPerPage
+const smallBytesMax = cellBytesMax - headerBytes
+
+/** 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 ...: four to each doubling. */
+const cellSizes: readonly number[] = (() => {
+  const sizes = [cellBytesMin]
+  for (let size = cellBytesMin; size < cellBytesMax; size *= 2) {
+    for (const quarter of [1, 2, 3, 4]) sizes.push(size + (size / 4) * quarter)
+  }
+  return sizes
+})()
+
+/** The place in `cellSizes` of the smallest that holds `length` bytes and their header. */
+function sizeIndex(length: number): number {
+  const last = length + headerBytes - 1
+  if (last < cellBytesMin) return 0
+  const doubling = 31 - Math.clz32(last)
+  return (doubling - 4) * 4 + ((last - (1 << doubling)) >>> (doubling - 2)) + 1
+}
+
+function cellOf(blob: number): number {
+  return (blob - 1) % cellsPerPage
+}
+
+/** The pages of one size of cell that have room. */
+class Size {
+  readonly cellBytes: number
+  /** New blobs go here until it is full. It stays when it is empty: a lone blob that comes and goes makes no pages. */
+  current: Page | undefined
+  readonly #others = new Set<Page>()
+
+  constructor(cellBytes: number) {
+    this.cellBytes = cellBytes
+  }
+
+  pageWithRoom(): Page | undefined {
+    if (this.current !== undefined && !this.current.isFull) return this.current
+    const [other] = this.#others
+    if (other === undefined) return undefined
+    this.#others.delete(other)
+    this.current = other
+    return other
+  }
+
+  /** Called when a cell of the page was given back. */
+  noteRoom(page: Page): 'keep' | 'drop' {
+    if (page === this.current) return 'keep'
+    if (!page.isEmpty) {
+      this.#others.add(page)
+      return 'keep'
+    }
+    this.#others.delete(page)
+    return 'drop'
+  }
+}
+
+class Page {
+  readonly number: number
+  readonly size: Size
+  readonly buffer: Buffer
+  readonly #u32: Uint32Array
+  readonly #cells: number
+  readonly #cellWords: number
+  #used = 0
+  /** Cells from here on were never used. */
+  #unused = 0
+  /** The cell that was given back last, plus 1; it holds the one before it where its length was. */
+  #givenBack = 0
+
+  constructor(number: number, size: Size) {
+    this.number = number
+    this.size = size
+    this.buffer = Buffer.allocUnsafeSlow(pageBytes)
+    this.#u32 = new Uint32Array(this.buffer.buffer)
+    this.#cells = Math.floor(pageBytes / size.cellBytes)
+    this.#cellWords = size.cellBytes / 4
+  }
+
+  get isFull(): boolean {
+    return this.#used === this.#cells
+  }
+
+  get isEmpty(): boolean {
+    return this.#used === 0
+  }
+
+  take(length: number): number {
+    let cell = this.#givenBack - 1
+    if (cell < 0) cell = this.#unused++
+    else this.#givenBack = this.#u32[cell * this.#cellWords]!
+    this.#u32[cell * this.#cellWords] = length
+    this.#used++
+    return cell
+  }
+
+  giveBack(cell: number): void {
+    this.#u32[cell * this.#cellWords] = this.#givenBack
+    this.#givenBack = cell + 1
+    this.#used--
+  }
+
+  length(cell: number): number {
+    return this.#u32[cell * this.#cellWords]!
+  }
+
+  contentStart(cell: number): number {
+    return cell * this.#cellWords * 4 + headerBytes
+  }
+}

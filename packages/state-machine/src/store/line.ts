@@ -1,0 +1,88 @@
+import { Heap } from './heap.js'
+import { comesBefore } from './task-order.js'
+import type { TaskRows } from './task-rows.js'
+
+/** `place` of a task that stands in the chain, and of one that stands in no line. */
+const inChain = 0xffff_ffff
+const nowhere = 0
+
+/**
+ * Tasks in the order of `(due, task_id)`: those of one queue that wait, those that are leased, those
+ * that have ended. Every task stands in exactly one line.
+ *
+ * Almost everybody joins at the end: time does not go back, and leases are of one length. They form
+ * a chain, in which joining and leaving cost the same at any length. The others (a backoff, a
+ * `not_before`, a shorter window) stand in a heap. The first of the line is the first of the two.
+ */
+export class Line {
+  readonly #tasks: TaskRows
+  readonly #heap: Heap
+  #first = 0
+  #last = 0
+  #inChain = 0
+
+  constructor(tasks: TaskRows) {
+    this.#tasks = tasks
+    this.#heap = new Heap(tasks)
+  }
+
+  get size(): number {
+    return this.#inChain + this.#heap.size
+  }
+
+  /** The first task's row, or 0. */
+  get first(): number {
+    const inHeap = this.#heap.first
+    if (inHeap === 0) return this.#first
+    if (this.#first === 0) return inHeap
+    return comesBefore(this.#tasks, this.#first, inHeap) ? this.#first : inHeap
+  }
+
+  /** `chainUntil`: a task that is due later may be overtaken by many, so it does not join the chain. */
+  join(row: number, chainUntil: number): void {
+    const { due, previous, next, place } = this.#tasks
+    const last = this.#last
+    const atTheEnd = last === 0 || comesBefore(this.#tasks, last, row)
+    if (due.get(row) > chainUntil || !atTheEnd) {
+      this.#heap.add(row)
+      return
+    }
+    previous.set(row, last)
+    next.set(row, 0)
+    place.set(row, inChain)
+    if (last === 0) this.#first = row
+    else next.set(last, row)
+    this.#last = row
+    this.#inChain++
+  }
+
+  leave(row: number): void {
+    const { previous, next, place } = this.#tasks
+    if (place.get(row) !== inChain) {
+      this.#heap.remove(row)
+      return
+    }
+    const before = previous.get(row)
+    const after = next.get(row)
+    if (before === 0) this.#first = after
+    else next.set(before, after)
+    if (after === 0) this.#last = before
+    else previous.set(after, before)
+    place.set(row, nowhere)
+    this.#inChain--
+  }
+
+  /** In order. Sorts what stands in the heap, so it is for looking, not for working. */
+  *rows(): Generator<number> {
+    const heap = this.#heap.sorted()
+    let chained = this.#first
+    for (const row of heap) {
+      while (chained !== 0 && comesBefore(this.#tasks, chained, row)) {
+        yield chained
+        chained = this.#tasks.next.get(chained)
+      }
+      yield row
+    }
+    for (; chained !== 0; chained = this.#tasks.next.get(chained)) yield chained
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Names that many rows share (queues, workers), each kept once for as long as something names it.
+ * A row holds the name's number; numbers begin at 1 and are used again.
+ */
+export class Names {
+  readonly #numbers = new Map<string, number>()
+  readonly #texts: string[] = ['']
+  readonly #uses: number[] = [0]
+  readonly #removed: number[] = []
+
+  get size(): number {
+    return this.#numbers.size
+  }
+
+  [Symbol.iterator](): IterableIterator<[name: string, number: number]> {
+    return this.#numbers.entries()
+  }
+
+  /** The number of the name, with one more use. */
+  use(text: string): number {
+    const known = this.#numbers.get(text)
+    if (known !== undefined) {
+      this.#uses[known]!++
+      return known
+    }
+    const number = this.#removed.pop() ?? this.#texts.length
+    this.#numbers.set(text, number)
+    this.#texts[number] = text
+    this.#uses[number] = 1
+    return number
+  }
+
+  /** One use less; the name goes with its last one. */
+  drop(number: number): void {
+    this.#uses[number]!--
+    if (this.#uses[number]! > 0) return
+    this.#numbers.delete(this.#texts[number]!)
+    this.#texts[number] = ''
+    this.#removed.push(number)
+  }
+
+  find(text: string): number | undefined {
+    return this.#numbers.get(text)
+  }
+
+  text(number: number): string {
+    return this.#texts[number]!
+  }
+
+  uses(number: number): number {
+    return this.#uses[number]!
+  }
+}

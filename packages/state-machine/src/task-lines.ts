@@ -1,0 +1,37 @@
+import type { State } from './state.js'
+import { Line } from './store/line.js'
+import { states } from './store/task-rows.js'
+
+/** The line in which a task of this state stands. */
+function lineOf({ authoritative, derived }: State, row: number): Line {
+  const { tasks } = authoritative
+  const state = tasks.state.get(row)
+  if (state === states.LEASED) return derived.leased
+  if (state !== states.WAITING) return derived.ended
+  const queue = tasks.queue.get(row)
+  let line = derived.waiting[queue]
+  if (line === undefined) {
+    line = new Line(tasks)
+    derived.waiting[queue] = line
+  }
+  return line
+}
+
+/**
+ * Puts a task in the line of its state and queue. Waiting tasks that are not eligible yet will be
+ * overtaken by every task that comes before they are.
+ */
+export function joinLine(state: State, row: number, now: number): void {
+  const waits = state.authoritative.tasks.state.get(row) === states.WAITING
+  lineOf(state, row).join(row, waits ? now : Number.POSITIVE_INFINITY)
+}
+
+/** Takes the task to another state: out of the line it stands in, into its new one. */
+export function move(state: State, row: number, to: number, due: number, at: number): void {
+  const { tasks } = state.authoritative
+  lineOf(state, row).leave(row)
+  tasks.state.set(row, to)
+  tasks.stateSince.set(row, at)
+  tasks.due.set(row, due)
+  joinLine(state, row, at)
+}

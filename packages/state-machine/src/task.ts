@@ -1,0 +1,93 @@
+import type { RetryPolicy } from './record.js'
+
+/** WAITING and LEASED tasks are alive; the other three never change again. */
+export const taskStates = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
+export type TaskState = (typeof taskStates)[number]
+
+/** A task as it stands after some LSN: plain data, a copy that shares nothing with the state. */
+export interface Task {
+  readonly taskId: number
+  readonly queue: string
+  readonly state: TaskState
+  /** How often the task was leased. */
+  readonly attempt: number
+  readonly currentLeaseId: number | null
+  /** A COMPLETED task keeps none. */
+  readonly payload?: Uint8Array
+  readonly executionWindowMs: number
+  readonly retryPolicy: RetryPolicy
+  readonly requestId?: string
+  readonly createdAt: number
+  readonly notBefore?: number
+  /** When the present state began. */
+  readonly stateSince: number
+  /** While WAITING: from when on it may be leased. */
+  readonly eligibleAt?: number
+  /** Reports of failure so far. Expiries use up no retry and are not counted here. */
+  readonly failures: number
+  /** Leases that expired one after the other while a coordinator was running. */
+  readonly expiriesInARow: number
+  /** Of a terminal task: the LSN of the record that ended it. */
+  readonly endedLsn?: number
+  /** Of a COMPLETED task, when the worker gave one. */
+  readonly result?: Uint8Array
+  /** Why the last attempt failed, or why the task is DEAD. A COMPLETED task keeps none. */
+  readonly reason?: string
+  /** The last `attemptsKept` of them, oldest first. */
+  readonly attempts: readonly Attempt[]
+}
+
+/** How many attempts a task remembers. A lease older than that is unknown. */
+export const attemptsKept = 32
+
+/** How an attempt ended: by its worker's report, by time, or with its task's death. */
+export const attemptOutcomes = ['RUNNING', 'COMPLETED', 'FAILED', 'EXPIRED', 'DEAD'] as const
+export type AttemptOutcome = (typeof attemptOutcomes)[number]
+
+export interface Attempt {
+  /** 1 for the first one. */
+  readonly attempt: number
+  readonly leaseId: number
+  readonly workerId: string
+  readonly grantedAt: number
+  /** As last extended. */
+  readonly leaseExpiry: number
+  readonly outcome: AttemptOutcome
+  /** Absent while running. */
+  readonly endedAt?: number
+  /** The `reportId` of the report that ended the attempt, where the worker gave one. */
+  readonly reportId?: string
+  /** A report came after the lease had lost its authority, and was refused by a TaskCancelled. */
+  readonly cancelled: boolean
+}
+
+/** Counts over the whole history, replayed like everything else: a restart does not reset them. */
+export interface Counters {
+  readonly tasksCreated: number
+  readonly leasesGranted: number
+  readonly leasesExtended: number
+  readonly leasesExpired: number
+  /** Of these, the ones that were seen when a coordinator started. */
+  readonly leasesExpiredAtStart: number
+  readonly tasksCompleted: number
+  /** Reports of failure that sent the task back to WAITING. */
+  readonly retries: number
+  readonly tasksFailed: number
+  readonly tasksDead: number
+  readonly tasksForgotten: number
+  /** Attempts granted after the one before had ended by expiry: its worker may still be running. */
+  readonly possibleDuplicates: number
+  /** TaskCancelled records: a worker did go on after its authority had ended. */
+  readonly confirmedDuplicates: number
+}
+
+/** Who owns a task now. */
+export interface Lease {
+  readonly leaseId: number
+  readonly taskId: number
+  readonly workerId: string
+  readonly grantedAt: number
+  readonly leaseExpiry: number
+  /** No extension leads past this. */
+  readonly windowEnd: number
+}

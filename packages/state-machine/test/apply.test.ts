@@ -1,0 +1,458 @@
+import {
+  apply,
+  attemptsKept,
+  checkInvariants,
+  countTasks,
+  createState,
+  endedTasks,
+  findByRequestId,
+  getCounters,
+  getLease,
+  getTask,
+  leasedTasks,
+  nextEligible,
+  nextEligibleAt,
+  nextExpiry,
+  type RetryPolicy,
+  skipTo,
+  waitingTasks,
+} from '@tenure/state-machine'
+import t from 'tap'
+import { World } from './world.js'
+
+t.test('TaskCreated: a task that did not exist is WAITING, with no attempt and no lease', (t) => {
+  const world = new World()
+  const taskId = world.create({
+    payload: Buffer.from('the work'),
+    requestId: 'order 7',
+    queue: 'mail',
+  })
+  t.strictSame(world.task(taskId), {
+    taskId: 1,
+    queue: 'mail',
+    state: 'WAITING',
+    attempt: 0,
+    currentLeaseId: null,
+    payload: Uint8Array.from(Buffer.from('the work')),
+    executionWindowMs: 60_000,
+    retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 500 } },
+    requestId: 'order 7',
+    createdAt: 1_000_000,
+    stateSince: 1_000_000,
+    eligibleAt: 1_000_000,
+    failures: 0,
+    expiriesInARow: 0,
+    attempts: [],
+  })
+  t.equal(findByRequestId(world.state, 'order 7'), taskId)
+  t.equal(findByRequestId(world.state, 'order 8'), undefined)
+  t.end()
+})
+
+t.test('TaskCreated: without a queue the task is in the default one', (t) => {
+  const world = new World()
+  t.equal(world.task(world.create()).queue, 'default')
+  t.end()
+})
+
+t.test('TaskCreated: not_before makes it eligible later, and one in the past at once', (t) => {
+  const world = new World()
+  const later = world.create({ notBefore: world.at + 1 })
+  const past = world.create({ notBefore: 5 })
+  t.match(world.task(later), { state: 'WAITING', notBefore: 1_000_001, eligibleAt: 1_000_001 })
+  t.match(world.task(past), { state: 'WAITING', notBefore: 5, eligibleAt: 1_000_000 })
+  t.end()
+})
+
+t.test('TaskCreated: what it keeps is its own', (t) => {
+  const world = new World()
+  const payload = Buffer.from('abc')
+  const taskId = world.create({ payload })
+  payload.fill(0)
+  const seen = world.task(taskId).payload
+  seen?.fill(0)
+  t.strictSame(world.task(taskId).payload, Uint8Array.from(Buffer.from('abc')))
+  t.end()
+})
+
+t.test('LeaseGranted: the task is LEASED, owned by the worker, its attempt counted', (t) => {
+  const world = new World()
+  const taskId = world.create()
+  world.at += 5
+  const leaseId = world.grant(taskId, { workerId: 'w-7' })
+  const { eligibleAt, ...task } = world.task(taskId)
+  t.equal(eligibleAt, undefined)
+  t.match(task, { state: 'LEASED', attempt: 1, currentLeaseId: leaseId, stateSince: 1_000_005 })
+  t.strictSame(task.attempts, [
+    {
+      attempt: 1,
+      leaseId,
+      workerId: 'w-7',
+      grantedAt: 1_000_005,
+      leaseExpiry: 1_010_005,
+      outcome: 'RUNNING',
+      cancelled: false,
+    },
+  ])
+  t.strictSame(getLease(world.state, leaseId), {
+    leaseId,
+    taskId,
+    workerId: 'w-7',
+    grantedAt: 1_000_005,
+    leaseExpiry: 1_010_005,
+    windowEnd: 1_060_005,
+  })
+  t.end()
+})
+
+t.test('LeaseGranted: a lease may last until the end of the execution window', (t) => {
+  const world = new World()
+  const taskId = world.create()
+  world.grant(taskId, { leaseExpiry: world.at + 60_000 })
+  t.equal(world.task(taskId).state, 'LEASED')
+  t.end()
+})
+
+t.test('LeaseExtended: the expiry is updated and no state changes', (t) => {
+  const world = new World()
+  const { taskId, leaseId } = world.leased()
+  world.at += 9999
+  world.extend(leaseId, 1_060_000)
+  t.match(world.task(taskId), { state: 'LEASED', stateSince: 1_000_000, currentLeaseId: leaseId })
+  t.equal(getLease(world.state, leaseId)?.leaseExpiry, 1_060_000)
+  t.equal(world.task(taskId).attempts[0]?.leaseExpiry, 1_060_000)
+  t.end()
+})
+
+t.test('LeaseExpired: the task is WAITING again, eligible at once, and uses up no retry', (t) => {
+  const world = new World()
+  const { taskId, leaseId } = world.leased()
+  world.expire(taskId)
+  t.match(world.task(taskId), {
+    state: 'WAITING',
+    currentLeaseId: null,
+    eligibleAt: world.at,
+    failures: 0,
+    attempt: 1,
+  })
+  t.match(world.task(taskId).attempts, [{ leaseId, outcome: 'EXPIRED', endedAt: 1_010_000 }])
+  t.equal(getLease(world.state, leaseId), undefined)
+  t.end()
+})
+
+t.test('LeaseExpired: expiries in a row are counted, but not those seen at start', (t) => {
+  const world = new World()
+  const { taskId } = world.leased({
+    retryPolicy: { maxRetries: 9, backoff: { kind: 'fixed', delayMs: 0 } },
+  })
+  world.expire(taskId)
+  world.grant(taskId)
+  world.expire(taskId, { atStart: true })
+  t.equal(world.task(taskId).expiriesInARow, 1)
+  world.grant(taskId)
+  world.expire(taskId)
+  t.equal(world.task(taskId).expiriesInARow, 2)
+  world.grant(taskId)
+  world.fail(taskId)
+  t.equal(world.task(taskId).expiriesInARow, 0, 'a report resets the count')
+  t.end()
+})
+
+t.test('TaskCompleted: the task is terminal, keeps its result and no payload', (t) => {
+  const world = new World()
+  const { taskId, leaseId } = world.leased({ requestId: 'r', payload: Buffer.alloc(300, 1) })
+  const lsn = world.complete(taskId, { result: Buffer.from('done'), reportId: 'p-1' })
+  const { payload, ...task } = world.task(taskId)
+  t.equal(payload, undefined)
+  t.match(task, { state: 'COMPLETED', currentLeaseId: null, endedLsn: lsn, requestId: 'r' })
+  t.strictSame(task.result, Uint8Array.from(Buffer.from('done')))
+  t.match(task.attempts, [{ leaseId, outcome: 'COMPLETED', endedAt: world.at, reportId: 'p-1' }])
+  t.equal(findByRequestId(world.state, 'r'), taskId)
+  t.end()
+})
+
+t.test('TaskCompleted: an empty result is a result, none is none', (t) => {
+  const world = new World()
+  const [empty, none] = [world.leased().taskId, world.leased().taskId]
+  world.complete(empty, { result: new Uint8Array() })
+  world.complete(none)
+  t.strictSame(world.task(empty).result, new Uint8Array())
+  t.notOk('result' in world.task(none))
+  t.end()
+})
+
+t.test('TaskCompleted: the reason of an earlier failure goes', (t) => {
+  const world = new World()
+  const { taskId } = world.leased()
+  world.fail(taskId)
+  world.at += 500
+  world.grant(taskId)
+  world.complete(taskId)
+  t.notOk('reason' in world.task(taskId))
+  t.match(world.task(taskId), { failures: 1, attempt: 2 })
+  t.end()
+})
+
+t.test('TaskFailed: if retries remain the task is WAITING, eligible after the backoff', (t) => {
+  const world = new World()
+  const { taskId, leaseId } = world.leased()
+  world.fail(taskId, { failureReason: 'no route', reportId: 'p-2' })
+  t.match(world.task(taskId), {
+    state: 'WAITING',
+    failures: 1,
+    reason: 'no route',
+    eligibleAt: world.at + 500,
+  })
+  t.match(world.task(taskId).attempts, [{ leaseId, outcome: 'FAILED', reportId: 'p-2' }])
+  t.end()
+})
+
+t.test('TaskFailed: if retries are exhausted the task is FAILED and keeps its payload', (t) => {
+  const world = new World()
+  const { taskId } = world.leased()
+  world.fail(taskId)
+  world.at += 500
+  world.grant(taskId)
+  const lsn = world.fail(taskId, { failureReason: 'again' })
+  t.match(world.task(taskId), { state: 'FAILED', failures: 2, reason: 'again', endedLsn: lsn })
+  t.strictSame(world.task(taskId).payload, Uint8Array.from(Buffer.from('work')))
+  t.end()
+})
+
+t.test('an exponential backoff doubles until it is as long as it may get', (t) => {
+  const delays = (policy: RetryPolicy, times: number) => {
+    const world = new World()
+    const taskId = world.create({ retryPolicy: policy })
+    return Array.from({ length: times }, () => {
+      world.at = world.task(taskId).eligibleAt ?? 0
+      world.grant(taskId)
+      world.fail(taskId)
+      return (world.task(taskId).eligibleAt ?? 0) - world.at
+    })
+  }
+  const exponential = (initialMs: number, maxMs: number): RetryPolicy => ({
+    maxRetries: 2000,
+    backoff: { kind: 'exponential', initialMs, maxMs },
+  })
+  t.strictSame(delays(exponential(3, 20), 5), [3, 6, 12, 20, 20])
+  t.strictSame(delays(exponential(30, 20), 2), [20, 20])
+  t.equal(delays(exponential(1, 2 ** 40), 60).at(-1), 2 ** 40)
+  t.equal(delays(exponential(0, 20), 1100).at(-1), 0)
+  t.end()
+})
+
+t.test('TaskCancelled: no task state changes, the fact is kept', (t) => {
+  const world = new World()
+  const { taskId, leaseId } = world.leased()
+  world.expire(taskId)
+  const { attempts, ...before } = world.task(taskId)
+  world.cancel(taskId, leaseId)
+  const { attempts: after, ...task } = world.task(taskId)
+  t.strictSame(task, before)
+  t.strictSame([attempts[0]?.cancelled, after[0]?.cancelled], [false, true])
+  t.end()
+})
+
+t.test('TaskCancelled: also of a lease that another one superseded, and of a DEAD task', (t) => {
+  const world = new World()
+  const { taskId, leaseId } = world.leased()
+  world.expire(taskId)
+  const second = world.grant(taskId)
+  world.cancel(taskId, leaseId)
+  world.kill(taskId)
+  world.cancel(taskId, second)
+  t.match(world.task(taskId).attempts, [{ cancelled: true }, { cancelled: true }])
+  t.end()
+})
+
+t.test('TaskDead: a WAITING or LEASED task is stopped for good', (t) => {
+  const world = new World()
+  const waiting = world.create()
+  world.kill(waiting, 'not wanted')
+  t.match(world.task(waiting), { state: 'DEAD', reason: 'not wanted', endedLsn: 2, attempts: [] })
+  const { taskId, leaseId } = world.leased()
+  world.at += 7
+  world.kill(taskId)
+  t.match(world.task(taskId), { state: 'DEAD', currentLeaseId: null, stateSince: 1_000_007 })
+  t.match(world.task(taskId).attempts, [{ outcome: 'DEAD', endedAt: 1_000_007 }])
+  t.equal(getLease(world.state, leaseId), undefined)
+  t.strictSame(world.task(taskId).payload, Uint8Array.from(Buffer.from('work')))
+  t.end()
+})
+
+t.test(
+  'TasksForgotten: terminal tasks that ended at or before the LSN are dropped, no others',
+  (t) => {
+    const world = new World()
+    const waiting = world.create()
+    const [first, second] = [
+      world.leased({ requestId: 'a' }).taskId,
+      world.leased({ requestId: 'b' }).taskId,
+    ]
+    const through = world.complete(first)
+    world.complete(second)
+    world.forget(through)
+    t.equal(getTask(world.state, first), undefined)
+    t.equal(findByRequestId(world.state, 'a'), undefined, 'its request_id is free')
+    t.equal(world.task(second).state, 'COMPLETED')
+    t.equal(world.task(waiting).state, 'WAITING')
+    t.equal(world.task(world.create({ requestId: 'a' })).requestId, 'a')
+    t.end()
+  },
+)
+
+t.test('TasksForgotten: through a number below every end drops nothing', (t) => {
+  const world = new World()
+  const { taskId } = world.leased()
+  world.complete(taskId)
+  world.forget(2)
+  t.equal(world.task(taskId).state, 'COMPLETED')
+  t.end()
+})
+
+t.test('a task keeps a record of its last 32 attempts; an older lease is unknown', (t) => {
+  const world = new World()
+  const taskId = world.create()
+  const leases = Array.from({ length: attemptsKept + 2 }, () => {
+    const leaseId = world.grant(taskId)
+    world.expire(taskId)
+    return leaseId
+  })
+  const task = world.task(taskId)
+  t.equal(task.attempt, attemptsKept + 2)
+  t.strictSame(
+    task.attempts.map(({ leaseId }) => leaseId),
+    leases.slice(-attemptsKept),
+  )
+  t.strictSame([task.attempts[0]?.attempt, task.attempts.at(-1)?.attempt], [3, attemptsKept + 2])
+  const violation = world.violation(() => world.cancel(taskId, leases[1] ?? 0))
+  t.equal(violation.rule, 'lease must have been granted for the task')
+  world.cancel(taskId, leases[2] ?? 0)
+  checkInvariants(world.state)
+  t.end()
+})
+
+t.test(
+  'eligible tasks are leased by (eligible_at, task_id), across the queues that are served',
+  (t) => {
+    const world = new World()
+    const a1 = world.create({ queue: 'a' })
+    const b1 = world.create({ queue: 'b' })
+    world.at += 10
+    const a2 = world.create({ queue: 'a' })
+    const late = world.create({ queue: 'b', notBefore: world.at + 100 })
+    t.equal(nextEligible(world.state, ['a', 'b'], world.at), a1)
+    t.equal(nextEligible(world.state, ['b', 'a'], world.at), a1)
+    t.equal(nextEligible(world.state, ['b'], world.at), b1)
+    t.equal(nextEligible(world.state, ['c'], world.at), undefined)
+    world.grant(a1)
+    world.grant(b1)
+    t.equal(nextEligible(world.state, ['a', 'b'], world.at), a2)
+    t.equal(nextEligible(world.state, ['b'], world.at), undefined)
+    t.equal(nextEligibleAt(world.state, 'b'), world.at + 100)
+    t.equal(nextEligibleAt(world.state, 'c'), undefined)
+    t.equal(nextEligible(world.state, ['b'], world.at + 100), late)
+    t.end()
+  },
+)
+
+t.test('a task that comes back takes its place by when it became eligible', (t) => {
+  const world = new World()
+  const { taskId: old } = world.leased()
+  world.at += 10_000
+  const young = world.create()
+  world.expire(old)
+  t.strictSame(
+    [...waitingTasks(world.state, 'default')],
+    [old, young],
+    'the same time: the older id first',
+  )
+  const { taskId: failed } = world.leased()
+  world.fail(failed)
+  const last = world.create()
+  t.strictSame([...waitingTasks(world.state, 'default')], [old, young, last, failed])
+  t.end()
+})
+
+t.test('the lease that expires first is known', (t) => {
+  const world = new World()
+  t.equal(nextExpiry(world.state), undefined)
+  const long = world.leased()
+  const short = world.create()
+  const shortLease = world.grant(short, { leaseExpiry: world.at + 1000 })
+  t.strictSame(nextExpiry(world.state), { leaseId: shortLease, at: 1_001_000 })
+  world.extend(shortLease, world.at + 20_000)
+  t.strictSame(nextExpiry(world.state), { leaseId: long.leaseId, at: 1_010_000 })
+  t.strictSame([...leasedTasks(world.state)], [long.taskId, short])
+  t.end()
+})
+
+t.test(
+  'tasks are counted by what they are, and ended ones stand in the order of their end',
+  (t) => {
+    const world = new World()
+    const tasks = [1, 2, 3].map(() => world.leased().taskId)
+    world.create()
+    world.complete(tasks[2] ?? 0)
+    world.kill(tasks[0] ?? 0)
+    t.strictSame(countTasks(world.state), { waiting: 1, leased: 1, ended: 2 })
+    t.strictSame([...endedTasks(world.state)], [tasks[2], tasks[0]])
+    t.end()
+  },
+)
+
+t.test('the counters of a history', (t) => {
+  const world = new World()
+  const { taskId, leaseId } = world.leased()
+  world.extend(leaseId, world.at + 11_000)
+  world.expire(taskId)
+  const second = world.grant(taskId)
+  world.cancel(taskId, leaseId)
+  world.expire(taskId, { leaseId: second, atStart: true })
+  world.grant(taskId)
+  world.fail(taskId)
+  world.at += 500
+  world.grant(taskId)
+  const failed = world.fail(taskId)
+  world.complete(world.leased().taskId)
+  world.kill(world.create())
+  world.forget(failed)
+  t.strictSame(getCounters(world.state), {
+    tasksCreated: 3,
+    leasesGranted: 5,
+    leasesExtended: 1,
+    leasesExpired: 2,
+    leasesExpiredAtStart: 1,
+    tasksCompleted: 1,
+    retries: 1,
+    tasksFailed: 1,
+    tasksDead: 1,
+    tasksForgotten: 1,
+    possibleDuplicates: 2,
+    confirmedDuplicates: 1,
+  })
+  t.end()
+})
+
+t.test('a declared gap is skipped, never backwards', (t) => {
+  const world = new World()
+  world.create()
+  skipTo(world.state, 100)
+  t.equal(world.create(), 100)
+  for (const nextLsn of [100, 99, 0, 100.5, Number.NaN]) {
+    t.throws(() => skipTo(world.state, nextLsn), { name: 'RangeError' })
+  }
+  t.equal(world.create(), 101)
+  t.end()
+})
+
+t.test('a malformed record is refused by apply and changes nothing', (t) => {
+  const world = new World()
+  const { taskId } = world.leased()
+  const record = { ...world.granting(taskId), attempt: Number.NaN }
+  t.throws(() => world.apply(record), { code: 'STATE_MALFORMED_RECORD' })
+  t.throws(() => apply(createState(), 1, { type: 'TaskPaused' } as never), {
+    code: 'STATE_UNKNOWN_RECORD',
+  })
+  t.end()
+})

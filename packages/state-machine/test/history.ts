@@ -1,0 +1,243 @@
+import {
+  attemptsKept,
+  getTask,
+  type Record,
+  type RetryPolicy,
+  type State,
+  type Task,
+} from '@tenure/state-machine'
+import fc from 'fast-check'
+
+/**
+ * Random histories. A step says what to try and on which of the tasks there are; `recordOf` makes
+ * the record of it that is legal in the given state, as far as there is one, and then bends it where
+ * the step has a twist. So every rule is kept often and broken often.
+ */
+export interface Step {
+  readonly kind: (typeof kinds)[number]
+  readonly twist: (typeof twists)[number]
+  readonly pick: number
+  readonly choice: number
+  readonly afterMs: number
+  readonly text: string
+}
+
+const kinds = [
+  ...[
+    'create',
+    'create',
+    'create',
+    'create',
+    'create',
+    'grant',
+    'grant',
+    'grant',
+    'grant',
+    'grant',
+  ],
+  ...[
+    'grant',
+    'grant',
+    'grant',
+    'extend',
+    'extend',
+    'extend',
+    'expire',
+    'expire',
+    'expire',
+    'expire',
+  ],
+  ...['complete', 'complete', 'fail', 'fail', 'fail', 'cancel', 'cancel', 'kill', 'forget', 'gap'],
+] as const
+
+const twists = [
+  ...['none', 'none', 'none', 'none', 'none', 'none', 'none', 'none', 'none', 'none'],
+  ...['none', 'none', 'none', 'none', 'none', 'none', 'none', 'none', 'none', 'none'],
+  ...['lsn', 'at', 'task', 'any task', 'any task', 'any task', 'lease', 'attempt', 'low', 'high'],
+] as const
+
+const step: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom(...kinds),
+  twist: fc.constantFrom(...twists),
+  pick: fc.nat(1000),
+  choice: fc.nat(1000),
+  afterMs: fc.constantFrom(0, 0, 0, 1, 1, 7, 100, 2000),
+  text: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom('a', 'b', 'c', 'é', '') },
+    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
+  ),
+})
+
+export const histories: fc.Arbitrary<Step[]> = fc.array(step, {
+  minLength: 1,
+  maxLength: 90,
+  size: 'max',
+})
+
+/** What a step tries to do to the state: a record with its LSN, or a gap before the next one. */
+export type Attempted =
+  | { readonly lsn: number; readonly record: Record }
+  | { readonly skipTo: number }
+
+export function attemptedBy(
+  step: Step,
+  state: State,
+  tasks: readonly Task[],
+  last: Position,
+): Attempted {
+  const lsn = last.lsn + 1
+  if (step.kind === 'gap') return { skipTo: lsn + (step.choice % 3 === 0 ? 5000 : step.choice % 5) }
+  const task = pickTask(step, state, tasks)
+  // Where no task is fit for the step, a new one is of more use than another refusal.
+  const kind = task === undefined && step.pick % 8 > 0 ? 'create' : step.kind
+  const record = legalRecord({ ...step, kind }, task, lsn, last.at + step.afterMs)
+  return bend(step, lsn, record, tasks)
+}
+
+export interface Position {
+  readonly lsn: number
+  readonly at: number
+}
+
+/** The states in which each kind of step finds its task when nothing is bent. */
+const statesFor: { readonly [kind: string]: readonly string[] } = {
+  grant: ['WAITING'],
+  extend: ['LEASED'],
+  expire: ['LEASED'],
+  complete: ['LEASED'],
+  fail: ['LEASED'],
+  kill: ['WAITING', 'LEASED'],
+}
+
+function pickTask(step: Step, state: State, tasks: readonly Task[]): Task | undefined {
+  const states = step.twist === 'any task' ? undefined : statesFor[step.kind]
+  const candidates =
+    states === undefined ? tasks : tasks.filter((task) => states.includes(task.state))
+  const picked = candidates[step.pick % Math.max(1, candidates.length)]
+  return picked && getTask(state, picked.taskId)
+}
+
+function legalRecord(step: Step, task: Task | undefined, lsn: number, now: number): Record {
+  const { choice, text, kind } = step
+  const taskId = task?.taskId ?? 1
+  const leaseId = task?.currentLeaseId ?? 2
+  const attempt = task?.attempts.at(-1)
+  const expiry = attempt?.leaseExpiry ?? now
+  const windowEnd = (attempt?.grantedAt ?? now) + (task?.executionWindowMs ?? 0)
+  // Reports and extensions come before the expiry, most of the time at the last moment.
+  const inTime = choice % 4 === 0 ? now : Math.min(now, Math.max(now - step.afterMs, expiry - 1))
+  switch (kind) {
+    case 'create':
+      return {
+        ...{
+          type: 'TaskCreated',
+          at: now,
+          taskId: lsn,
+          payload: Buffer.from(text.repeat(choice % 9)),
+        },
+        executionWindowMs: [1, 300, 20_000, 1_000_000][choice % 4]!,
+        retryPolicy: retryPolicies[choice % retryPolicies.length]!,
+        ...(choice % 3 === 0 && { queue: ['q', 'r', 'default'][choice % 7] ?? 'ünï' }),
+        ...(choice % 5 === 0 && { notBefore: Math.max(0, now + (choice % 40) * 10 - 100) }),
+        ...(choice % 2 === 0 && { requestId: `${text}${choice % 20}` }),
+      }
+    case 'grant': {
+      const at = Math.max(now, task?.eligibleAt ?? 0)
+      const leaseExpiry =
+        at + Math.min(task?.executionWindowMs ?? 1, [1, 200, 10_000, 3_000_000][choice % 4]!)
+      const workerId = `w${choice % 5}`
+      return {
+        type: 'LeaseGranted',
+        at,
+        taskId,
+        leaseId: lsn,
+        workerId,
+        attempt: (task?.attempt ?? 0) + 1,
+        leaseExpiry,
+      }
+    }
+    case 'extend':
+      return {
+        type: 'LeaseExtended',
+        at: inTime,
+        leaseId,
+        newLeaseExpiry: Math.min(windowEnd, expiry + 1 + (choice % 500)),
+      }
+    case 'expire':
+      return {
+        type: 'LeaseExpired',
+        at: Math.max(now, expiry),
+        taskId,
+        leaseId,
+        atStart: choice % 3 === 0,
+      }
+    case 'complete':
+      return {
+        ...{ type: 'TaskCompleted', at: inTime, taskId, leaseId },
+        ...(choice % 2 === 0 && { reportId: `r${choice}` }),
+        ...(choice % 3 === 0 && { result: Buffer.from(text) }),
+      }
+    case 'fail':
+      return {
+        ...{ type: 'TaskFailed', at: inTime, taskId, leaseId, failureReason: text },
+        ...(choice % 2 === 0 && { reportId: `r${choice}` }),
+      }
+    case 'cancel': {
+      const lost =
+        task?.attempts.filter(({ outcome }) => outcome === 'EXPIRED' || outcome === 'DEAD') ?? []
+      return {
+        type: 'TaskCancelled',
+        at: now,
+        taskId,
+        leaseId: lost[choice % Math.max(1, lost.length)]?.leaseId ?? leaseId,
+      }
+    }
+    case 'kill':
+      return { type: 'TaskDead', at: now, taskId, reason: text }
+    default:
+      return { type: 'TasksForgotten', at: now, through: Math.max(1, lsn - 1 - (choice % 30)) }
+  }
+}
+
+const retryPolicies: readonly RetryPolicy[] = [
+  { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } },
+  { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 20 } },
+  { maxRetries: 3, backoff: { kind: 'exponential', initialMs: 5, maxMs: 15 } },
+  { maxRetries: attemptsKept * 2, backoff: { kind: 'exponential', initialMs: 0, maxMs: 10 } },
+]
+
+function bend(step: Step, lsn: number, record: Record, tasks: readonly Task[]): Attempted {
+  const { choice, pick } = step
+  const sign = choice % 2 === 0 ? 1 : -1
+  const bent = record as unknown as { [field: string]: unknown }
+  const change = (field: string, by: number) => {
+    if (typeof bent[field] === 'number') bent[field] = Math.max(1, bent[field] + by)
+  }
+  const leases = tasks.flatMap(({ attempts }) => attempts.map(({ leaseId }) => leaseId))
+  switch (step.twist) {
+    case 'lsn':
+      return { lsn: Math.max(1, lsn + sign), record }
+    case 'at':
+      change('at', -1 - (choice % 3))
+      break
+    case 'task':
+      change('taskId', sign)
+      break
+    case 'lease':
+      if ('leaseId' in bent) bent.leaseId = leases[pick % Math.max(1, leases.length)] ?? lsn + 1
+      break
+    case 'attempt':
+      change('attempt', sign)
+      break
+    case 'low':
+      for (const field of ['leaseExpiry', 'newLeaseExpiry']) change(field, -1_000_000)
+      break
+    case 'high':
+      for (const field of ['leaseExpiry', 'newLeaseExpiry'])
+        change(field, choice % 4 === 0 ? 1 : 5_000_000)
+      change('through', 100)
+      break
+    default:
+  }
+  return { lsn, record: bent as unknown as Record }
+}

@@ -1,0 +1,266 @@
+import { checkInvariants } from '@tenure/state-machine'
+import t from 'tap'
+import { outcomes } from '../src/store/attempt-rows.js'
+import { World } from './world.js'
+
+/** A task in every state, and more than one attempt; `row` finds a task's row. */
+function someState() {
+  const world = new World()
+  const policy = { maxRetries: 0, backoff: { kind: 'fixed' as const, delayMs: 0 } }
+  const failed = world.leased({ retryPolicy: policy }).taskId
+  world.fail(failed)
+  const completed = world.leased({ requestId: 'done' }).taskId
+  world.complete(completed)
+  const dead = world.leased().taskId
+  world.kill(dead)
+  const { taskId: waiting, leaseId } = world.leased({ queue: 'mail', requestId: 'waits' })
+  world.expire(waiting)
+  world.cancel(waiting, leaseId)
+  const leased = world.leased().taskId
+  world.expire(leased)
+  world.grant(leased)
+  const fresh = world.create()
+  const { state } = world
+  const row = (taskId: number) => state.derived.byLsn.get(taskId)
+  const newest = (taskId: number) => state.authoritative.tasks.newestAttempt.get(row(taskId))
+  const { byLsn, byRequestId, ended: endedLine } = state.derived
+  return {
+    ...state.authoritative,
+    byLsn,
+    byRequestId,
+    endedLine,
+    state,
+    row,
+    newest,
+    failed,
+    completed,
+    dead,
+    waiting,
+    leased,
+    fresh,
+  }
+}
+
+type Some = ReturnType<typeof someState>
+
+const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
+  // 000 §7 and 003 §7
+  [
+    'a task in WAITING has no lease',
+    (s) => s.tasks.currentLeaseId.set(s.row(s.waiting), 5),
+    /is WAITING and has lease 5/,
+  ],
+  [
+    'a task in LEASED has a lease',
+    (s) => s.tasks.currentLeaseId.set(s.row(s.leased), 0),
+    /is LEASED and has no lease/,
+  ],
+  [
+    'a task in LEASED has exactly one valid lease',
+    (s) => s.tasks.currentLeaseId.set(s.row(s.leased), 4),
+    /its lease is not its newest attempt/,
+  ],
+  [
+    'a lease has one expiry',
+    (s) => s.attempts.leaseExpiry.set(s.newest(s.leased), 5),
+    /has two expiries of one lease/,
+  ],
+  [
+    'a task has at most one active lease',
+    (s) => s.attempts.outcome.set(s.attempts.older.get(s.newest(s.leased)), outcomes.RUNNING),
+    /was not the last one and ended as RUNNING/,
+  ],
+  [
+    'the attempt of a LEASED task runs',
+    (s) => s.attempts.outcome.set(s.newest(s.leased), outcomes.EXPIRED),
+    /its newest attempt does not run/,
+  ],
+  [
+    'an attempt runs only while its task is LEASED',
+    (s) => s.attempts.outcome.set(s.newest(s.waiting), outcomes.RUNNING),
+    /is WAITING and its newest attempt runs/,
+  ],
+  ['a state is one of five', (s) => s.tasks.state.set(s.row(s.dead), 9), /is in state 9/],
+  [
+    'a COMPLETED task never transitions again',
+    (s) => s.attempts.outcome.set(s.newest(s.waiting), outcomes.COMPLETED),
+    /is WAITING after it was COMPLETED/,
+  ],
+  [
+    'COMPLETED is what a completed attempt makes',
+    (s) => s.attempts.outcome.set(s.newest(s.completed), outcomes.EXPIRED),
+    /is COMPLETED and no attempt is/,
+  ],
+  [
+    'FAILED is what a failed attempt makes',
+    (s) => s.attempts.outcome.set(s.newest(s.failed), outcomes.EXPIRED),
+    /is FAILED and its newest attempt is not/,
+  ],
+  [
+    'a FAILED task has no retries left',
+    (s) => s.tasks.maxRetries.set(s.row(s.failed), 9),
+    /FAILED with retries left/,
+  ],
+  [
+    'a WAITING task has retries left',
+    (s) => s.tasks.failures.set(s.row(s.waiting), 9),
+    /WAITING with no retries left/,
+  ],
+  [
+    'a DEAD task never transitions again',
+    (s) => s.attempts.outcome.set(s.newest(s.waiting), outcomes.DEAD),
+    /is WAITING after it was DEAD/,
+  ],
+  [
+    'outcomes are five',
+    (s) => s.attempts.outcome.set(s.newest(s.dead), 9),
+    /the outcome of lease \d+ is 9/,
+  ],
+  [
+    'leases of a task are granted one after the other',
+    (s) => s.attempts.leaseId.set(s.attempts.older.get(s.newest(s.leased)), 10_000),
+    /is not older than lease/,
+  ],
+  [
+    'a lease is granted after its task was created',
+    (s) => s.attempts.leaseId.set(s.newest(s.dead), 1),
+    /is older than its task/,
+  ],
+  [
+    'only a lease without authority is cancelled',
+    (s) => s.attempts.cancelled.set(s.newest(s.completed), 1),
+    /is cancelled and COMPLETED/,
+  ],
+  [
+    'a lease stays within the execution window',
+    (s) => s.tasks.executionWindowMs.set(s.row(s.dead), 1),
+    /passes the execution window/,
+  ],
+  [
+    'attempts are counted',
+    (s) => s.tasks.attempts.set(s.row(s.dead), 2),
+    /counts 2 attempts kept, has 1/,
+  ],
+  [
+    'every attempt is remembered',
+    (s) => s.tasks.attempt.set(s.row(s.dead), 2),
+    /keeps 1 attempts of 2/,
+  ],
+  [
+    'a task is not newer than the log',
+    (s) => (s.state.authoritative.lastLsn = 3),
+    /is newer than LSN 3/,
+  ],
+  [
+    'a lease is not newer than the log',
+    (s) => s.attempts.leaseId.set(s.newest(s.dead), 999),
+    /its lease is newer than/,
+  ],
+  [
+    'time does not go back',
+    (s) => s.tasks.createdAt.set(s.row(s.dead), 2 ** 50),
+    /changed before it was created/,
+  ],
+  [
+    'time does not run ahead',
+    (s) => s.tasks.stateSince.set(s.row(s.dead), 2 ** 50),
+    /changed after the last record/,
+  ],
+  ['a task ends after it began', (s) => s.tasks.due.set(s.row(s.failed), 1), /ended at LSN 1/],
+  ['a task ends in the log', (s) => s.tasks.due.set(s.row(s.dead), 10_000), /ended at LSN 10000/],
+  // Every index equals a naive scan.
+  ['tasks are found by id', (s) => s.byLsn.remove(s.fresh), /is not found by its id/],
+  [
+    'tasks are found by lease',
+    (s) => s.byLsn.remove(s.tasks.currentLeaseId.get(s.row(s.leased))),
+    /found by its lease/,
+  ],
+  [
+    'the index of LSNs holds nothing else',
+    (s) => s.byLsn.add(10_000, 1),
+    /the index of LSNs has 8 entries, not 7/,
+  ],
+  [
+    'tasks are found by request_id',
+    (s) => s.byRequestId.remove(s.row(s.waiting)),
+    /not found by its request_id/,
+  ],
+  [
+    'the index of request ids holds nothing else',
+    (s) => s.byRequestId.add(s.row(s.fresh), 5),
+    /the index of request ids has 3 entries, not 2/,
+  ],
+  [
+    'leased tasks stand in line',
+    (s) => s.state.derived.leased.leave(s.row(s.leased)),
+    /leased tasks has 0 tasks, not 1/,
+  ],
+  [
+    'ended tasks stand in line',
+    (s) => s.endedLine.leave(s.row(s.dead)),
+    /ended tasks has 2 tasks, not 3/,
+  ],
+  [
+    'waiting tasks stand in line',
+    (s) => s.state.derived.waiting[1]?.leave(s.row(s.fresh)),
+    /queue default has 0 tasks, not 1/,
+  ],
+  [
+    'waiting tasks stand in their own line',
+    (s) => {
+      delete s.state.derived.waiting[s.tasks.queue.get(s.row(s.waiting))]
+    },
+    /the tasks of queue mail stand in no line/,
+  ],
+  [
+    'lines are in order',
+    (s) => s.tasks.due.set(s.row(s.completed), s.tasks.due.get(s.row(s.dead)) + 1),
+    /ended tasks is out of order/,
+  ],
+  ['uses of a queue are counted', (s) => s.queues.use('mail'), /queue mail counts 2 uses, not 1/],
+  [
+    'queues go with their last task',
+    (s) => s.queues.use('none'),
+    /3 names of queues are kept, 2 are used/,
+  ],
+  ['uses of a worker are counted', (s) => s.workers.use('w'), /worker w counts \d uses, not \d/],
+  ['attempts belong to tasks', (s) => s.attempts.add(), /7 attempts are kept, tasks have 6/],
+  [
+    'created tasks are counted',
+    (s) => s.state.authoritative.counters.tasksCreated++,
+    /7 tasks created less 0/,
+  ],
+  [
+    'ended tasks are counted',
+    (s) => s.state.authoritative.counters.tasksDead++,
+    /4 tasks ended by the counters, 3/,
+  ],
+]
+
+for (const [what, sabotage, says] of sabotages) {
+  t.test(`checkInvariants sees that it is not so: ${what}`, (t) => {
+    const some = someState()
+    t.doesNotThrow(() => checkInvariants(some.state))
+    sabotage(some)
+    t.throws(() => checkInvariants(some.state), { code: 'STATE_BROKEN', message: says })
+    t.end()
+  })
+}
+
+t.test('checkInvariants names the first ten faults and how many more there are', (t) => {
+  const world = new World()
+  const tasks = Array.from({ length: 12 }, () => world.create())
+  for (const taskId of tasks) {
+    world.state.authoritative.tasks.maxRetries.set(world.state.derived.byLsn.get(taskId), 0)
+    world.state.authoritative.tasks.failures.set(world.state.derived.byLsn.get(taskId), 1)
+  }
+  t.throws(() => checkInvariants(world.state), {
+    message: /task 1: is WAITING.*task 10: .*; and 2 more$/,
+  })
+  t.end()
+})
+
+t.test('an empty state is whole', (t) => {
+  t.doesNotThrow(() => checkInvariants(new World().state))
+  t.end()
+})

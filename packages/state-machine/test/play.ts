@@ -1,0 +1,146 @@
+import { deepStrictEqual, strictEqual } from 'node:assert'
+import {
+  apply,
+  checkInvariants,
+  createState,
+  decodeRecord,
+  encodeRecord,
+  encodeState,
+  endedTasks,
+  findByRequestId,
+  getCounters,
+  getLease,
+  getTask,
+  hashState,
+  InvariantViolation,
+  leasedTasks,
+  listTasks,
+  position,
+  queueNames,
+  type Record,
+  type State,
+  StateDecoder,
+  skipTo,
+  transitions,
+  waitingTasks,
+} from '@tenure/state-machine'
+import { NaiveModel } from '@tenure/testing'
+import { attemptedBy, type Step } from './history.js'
+
+/** One history, told to the state, to the naive model, and to two more states in other ways. */
+export class Play {
+  readonly #counts: Map<string, number>
+  readonly #cut: number
+  readonly #model = new NaiveModel()
+  /** Sees everything, refused records included. */
+  readonly #state = createState()
+  /** Sees what was accepted only, each record decoded from its bytes. */
+  readonly #replayed = createState()
+  /** Is read from the chunks of the state at the cut, and goes on from there. */
+  #restored = createState({ hashKey: 7 })
+
+  constructor(counts: Map<string, number>, cut: number) {
+    this.#counts = counts
+    this.#cut = cut
+  }
+
+  through(steps: readonly Step[]): void {
+    for (const [index, step] of steps.entries()) {
+      if (index === this.#cut) this.#restored = rebuild(this.#state, 1 + step.choice)
+      const { lastLsn: lsn, lastAt: at } = position(this.#state)
+      const attempted = attemptedBy(step, this.#state, [...listTasks(this.#state)], {
+        lsn,
+        at: at || 1000,
+      })
+      if ('skipTo' in attempted) this.#skipTo(attempted.skipTo)
+      else this.#apply(attempted.lsn, attempted.record)
+    }
+    this.#compareAll()
+  }
+
+  #skipTo(nextLsn: number): void {
+    for (const side of [this.#model, this.#state, this.#replayed, this.#restored]) {
+      if (side instanceof NaiveModel) side.skipTo(nextLsn)
+      else skipTo(side, nextLsn)
+    }
+  }
+
+  #apply(lsn: number, record: Record): void {
+    const before = this.#stateOf(record)
+    const broken = ruleBrokenBy(this.#state, lsn, record)
+    strictEqual(broken, this.#model.apply(lsn, record), `${JSON.stringify(record)} at LSN ${lsn}`)
+    this.#count(
+      broken === undefined ? `accepted: ${record.type}` : `refused: ${record.type}: ${broken}`,
+    )
+    if (broken !== undefined) return
+
+    this.#compareTask(record)
+    this.#compareTransition(record, before)
+    apply(this.#replayed, lsn, decodeRecord(encodeRecord(record)))
+    apply(this.#restored, lsn, record)
+  }
+
+  #compareTask(record: Record): void {
+    if (!('taskId' in record)) return
+    const task = getTask(this.#state, record.taskId)
+    deepStrictEqual(task, this.#model.task(record.taskId))
+    if (task?.currentLeaseId)
+      strictEqual(getLease(this.#state, task.currentLeaseId)?.taskId, task.taskId)
+  }
+
+  #compareTransition(record: Record, before: string | undefined): void {
+    const after = this.#stateOf(record)
+    const { from, to }: { from: readonly string[]; to: readonly string[] } =
+      transitions[record.type]
+    if (before !== undefined)
+      strictEqual(from.includes(before), true, `${record.type} from ${before}`)
+    if (to.length === 0) strictEqual(after, before, `${record.type} changes ${before} to ${after}`)
+    else strictEqual(to.includes(String(after)), true, `${record.type} to ${after}`)
+  }
+
+  #stateOf(record: Record): string | undefined {
+    return 'taskId' in record ? getTask(this.#state, record.taskId)?.state : undefined
+  }
+
+  #compareAll(): void {
+    const state = this.#state
+    checkInvariants(state)
+    deepStrictEqual([...listTasks(state)], this.#model.tasks())
+    deepStrictEqual(getCounters(state), this.#model.counters())
+    deepStrictEqual([...leasedTasks(state)], this.#model.leased())
+    deepStrictEqual([...endedTasks(state)], this.#model.ended())
+    deepStrictEqual(queueNames(state), this.#model.queues())
+    for (const other of [this.#replayed, this.#restored]) {
+      checkInvariants(other)
+      strictEqual(hashState(other), hashState(state))
+      deepStrictEqual([...listTasks(other)], [...listTasks(state)])
+    }
+    for (const queue of queueNames(state)) {
+      deepStrictEqual([...waitingTasks(state, queue)], this.#model.waiting(queue))
+      deepStrictEqual([...waitingTasks(this.#restored, queue)], this.#model.waiting(queue))
+    }
+    for (const { taskId, requestId } of listTasks(state)) {
+      if (requestId !== undefined) strictEqual(findByRequestId(state, requestId), taskId)
+    }
+  }
+
+  #count(outcome: string): void {
+    this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + 1)
+  }
+}
+
+function ruleBrokenBy(state: State, lsn: number, record: Record): string | undefined {
+  try {
+    apply(state, lsn, record)
+    return undefined
+  } catch (error) {
+    if (error instanceof InvariantViolation) return error.rule
+    throw error
+  }
+}
+
+function rebuild(state: State, chunkBytesMax: number): State {
+  const decoder = new StateDecoder({ hashKey: 7 })
+  for (const chunk of encodeState(state, { chunkBytesMax })) decoder.add(chunk)
+  return decoder.finish()
+}

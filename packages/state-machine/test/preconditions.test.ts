@@ -1,0 +1,403 @@
+import {
+  checkInvariants,
+  hashState,
+  type Record,
+  skipTo,
+  type TaskState,
+  transitions,
+} from '@tenure/state-machine'
+import t from 'tap'
+import { World } from './world.js'
+
+/** Each precondition, broken in a world in which every other one holds. */
+interface Case {
+  /** The sentence of the specification, which the violation repeats. */
+  readonly rule: string
+  readonly record: Record['type']
+  readonly arrange: (world: World) => {
+    readonly broken: () => void
+    readonly got: unknown
+    readonly expected: unknown
+  }
+}
+
+const cases: readonly Case[] = [
+  {
+    rule: 'LSN must follow the last one',
+    record: 'TaskCreated',
+    arrange: (world) => {
+      world.create()
+      skipTo(world.state, 5)
+      const record = world.creation({ taskId: 4 })
+      return { broken: () => world.applyAt(4, record), got: 4, expected: 5 }
+    },
+  },
+  {
+    rule: 'LSN must follow the last one',
+    record: 'TaskCreated',
+    arrange: (world) => {
+      const record = world.creation({ taskId: 2 })
+      return { broken: () => world.applyAt(2, record), got: 2, expected: 1 }
+    },
+  },
+  {
+    rule: 'at must never decrease',
+    record: 'TaskCreated',
+    arrange: (world) => {
+      world.create()
+      return {
+        broken: () => world.create({ at: world.at - 1 }),
+        got: 999_999,
+        expected: '1000000 or later',
+      }
+    },
+  },
+  {
+    rule: 'task_id must not already exist',
+    record: 'TaskCreated',
+    arrange: (world) => {
+      const taskId = world.create()
+      return { broken: () => world.create({ taskId }), got: taskId, expected: 'a new one' }
+    },
+  },
+  {
+    rule: 'task_id must equal the LSN',
+    record: 'TaskCreated',
+    arrange: (world) => ({ broken: () => world.create({ taskId: 7 }), got: 7, expected: 1 }),
+  },
+  {
+    rule: 'request_id must not belong to another task',
+    record: 'TaskCreated',
+    arrange: (world) => {
+      const other = world.create({ requestId: 'order 7' })
+      const broken = () => world.create({ requestId: 'order 7' })
+      return { broken, got: `that of task ${other}`, expected: 'a new one' }
+    },
+  },
+  {
+    rule: 'task must exist',
+    record: 'LeaseGranted',
+    arrange: (world) => {
+      const record = { ...world.granting(world.create()), taskId: 9 }
+      return { broken: () => world.apply(record), got: 'none', expected: 'task 9' }
+    },
+  },
+  {
+    rule: 'task must exist',
+    record: 'LeaseGranted',
+    arrange: (world) => {
+      const { taskId, leaseId } = world.leased()
+      const record = { ...world.granting(taskId), taskId: leaseId }
+      return { broken: () => world.apply(record), got: 'none', expected: `task ${leaseId}` }
+    },
+  },
+  {
+    rule: 'task must be eligible',
+    record: 'LeaseGranted',
+    arrange: (world) => {
+      const taskId = world.create({ notBefore: world.at + 1 })
+      return { broken: () => world.grant(taskId), got: 'at 1000000', expected: '1000001 or later' }
+    },
+  },
+  {
+    rule: 'attempt must equal previous_attempt + 1',
+    record: 'LeaseGranted',
+    arrange: (world) => {
+      const { taskId } = world.leased()
+      world.expire(taskId)
+      return { broken: () => world.grant(taskId, { attempt: 3 }), got: 3, expected: 2 }
+    },
+  },
+  {
+    rule: 'lease_id must equal the LSN',
+    record: 'LeaseGranted',
+    arrange: (world) => {
+      const taskId = world.create()
+      return { broken: () => world.grant(taskId, { leaseId: 3 }), got: 3, expected: 2 }
+    },
+  },
+  {
+    rule: 'lease_expiry must be after at',
+    record: 'LeaseGranted',
+    arrange: (world) => {
+      const taskId = world.create()
+      const broken = () => world.grant(taskId, { leaseExpiry: world.at })
+      return { broken, got: 1_000_000, expected: 'later than 1000000' }
+    },
+  },
+  {
+    rule: 'lease_expiry must be within the execution window',
+    record: 'LeaseGranted',
+    arrange: (world) => {
+      const taskId = world.create()
+      const broken = () => world.grant(taskId, { leaseExpiry: world.at + 60_001 })
+      return { broken, got: 1_060_001, expected: 'at most 1060000' }
+    },
+  },
+  {
+    rule: 'lease must exist',
+    record: 'LeaseExtended',
+    arrange: (world) => {
+      const { taskId } = world.leased()
+      return {
+        broken: () => world.extend(taskId, world.at + 20_000),
+        got: 'none',
+        expected: `lease ${taskId}`,
+      }
+    },
+  },
+  {
+    rule: 'lease must exist',
+    record: 'LeaseExtended',
+    arrange: (world) => {
+      const { taskId, leaseId } = world.leased()
+      world.expire(taskId)
+      return {
+        broken: () => world.extend(leaseId, world.at + 20_000),
+        got: 'none',
+        expected: `lease ${leaseId}`,
+      }
+    },
+  },
+  {
+    rule: 'lease must be currently valid',
+    record: 'LeaseExtended',
+    arrange: (world) => {
+      const { leaseId } = world.leased()
+      world.at += 10_000
+      const broken = () => world.extend(leaseId, world.at + 1)
+      return { broken, got: 'at 1010000', expected: 'before its expiry, 1010000' }
+    },
+  },
+  {
+    rule: 'new expiry must be > current expiry',
+    record: 'LeaseExtended',
+    arrange: (world) => {
+      const { leaseId } = world.leased()
+      const broken = () => world.extend(leaseId, world.at + 10_000)
+      return { broken, got: 1_010_000, expected: 'later than 1010000' }
+    },
+  },
+  {
+    rule: 'new expiry must be within the execution window',
+    record: 'LeaseExtended',
+    arrange: (world) => {
+      const { leaseId } = world.leased()
+      world.at += 5000
+      const broken = () => world.extend(leaseId, 1_060_001)
+      return { broken, got: 1_060_001, expected: 'at most 1060000' }
+    },
+  },
+  {
+    rule: 'lease must have reached its expiry',
+    record: 'LeaseExpired',
+    arrange: (world) => {
+      const { taskId } = world.leased()
+      const broken = () => world.expire(taskId, { at: 1_009_999 })
+      return { broken, got: 'at 1009999', expected: '1010000 or later' }
+    },
+  },
+  ...(['LeaseExpired', 'TaskCompleted', 'TaskFailed'] as const).map((record) => ({
+    rule: 'lease_id must match current lease',
+    record,
+    arrange: (world: World) => {
+      const { taskId, leaseId } = world.leased()
+      world.expire(taskId)
+      const current = world.grant(taskId)
+      const broken = () => {
+        if (record === 'LeaseExpired') world.expire(taskId, { leaseId })
+        else if (record === 'TaskCompleted') world.complete(taskId, { leaseId })
+        else world.fail(taskId, { leaseId })
+      }
+      return { broken, got: leaseId, expected: current }
+    },
+  })),
+  {
+    rule: 'lease must not be expired',
+    record: 'TaskCompleted',
+    arrange: (world) => {
+      const { taskId } = world.leased()
+      world.at += 10_000
+      return {
+        broken: () => world.complete(taskId),
+        got: 'at 1010000',
+        expected: 'before its expiry, 1010000',
+      }
+    },
+  },
+  {
+    rule: 'lease must not be expired',
+    record: 'TaskFailed',
+    arrange: (world) => {
+      const { taskId } = world.leased()
+      world.at += 10_000
+      return {
+        broken: () => world.fail(taskId),
+        got: 'at 1010000',
+        expected: 'before its expiry, 1010000',
+      }
+    },
+  },
+  {
+    rule: 'task must exist',
+    record: 'TaskCancelled',
+    arrange: (world) => ({ broken: () => world.cancel(3, 4), got: 'none', expected: 'task 3' }),
+  },
+  {
+    rule: 'lease must have been granted for the task',
+    record: 'TaskCancelled',
+    arrange: (world) => {
+      const other = world.leased()
+      world.expire(other.taskId)
+      const { taskId } = world.leased()
+      return {
+        broken: () => world.cancel(taskId, other.leaseId),
+        got: other.leaseId,
+        expected: 'one of its leases',
+      }
+    },
+  },
+  {
+    rule: 'lease must have lost its authority',
+    record: 'TaskCancelled',
+    arrange: (world) => {
+      const { taskId, leaseId } = world.leased()
+      return {
+        broken: () => world.cancel(taskId, leaseId),
+        got: 'RUNNING',
+        expected: 'EXPIRED or DEAD',
+      }
+    },
+  },
+  {
+    rule: 'lease must have lost its authority',
+    record: 'TaskCancelled',
+    arrange: (world) => {
+      const { taskId, leaseId } = world.leased()
+      world.complete(taskId)
+      return {
+        broken: () => world.cancel(taskId, leaseId),
+        got: 'COMPLETED',
+        expected: 'EXPIRED or DEAD',
+      }
+    },
+  },
+  {
+    rule: 'lease must have lost its authority',
+    record: 'TaskCancelled',
+    arrange: (world) => {
+      const { taskId, leaseId } = world.leased()
+      world.fail(taskId)
+      return {
+        broken: () => world.cancel(taskId, leaseId),
+        got: 'FAILED',
+        expected: 'EXPIRED or DEAD',
+      }
+    },
+  },
+  {
+    rule: 'lease must not have been cancelled before',
+    record: 'TaskCancelled',
+    arrange: (world) => {
+      const { taskId, leaseId } = world.leased()
+      world.expire(taskId)
+      world.cancel(taskId, leaseId)
+      return {
+        broken: () => world.cancel(taskId, leaseId),
+        got: 'a second',
+        expected: 'one TaskCancelled',
+      }
+    },
+  },
+  {
+    rule: 'task must exist',
+    record: 'TaskDead',
+    arrange: (world) => ({ broken: () => world.kill(3), got: 'none', expected: 'task 3' }),
+  },
+  {
+    rule: 'through must lie before the record',
+    record: 'TasksForgotten',
+    arrange: (world) => ({ broken: () => world.forget(1), got: 1, expected: 'less than 1' }),
+  },
+]
+
+for (const { rule, record, arrange } of cases) {
+  t.test(`${record}: ${rule}`, (t) => {
+    const world = new World()
+    const { broken, got, expected } = arrange(world)
+    const lsn = world.nextLsn
+    const before = hashState(world.state)
+
+    const violation = world.violation(broken)
+    t.match(violation, {
+      code: 'STATE_INVARIANT_VIOLATION',
+      recordType: record,
+      rule,
+      got,
+      expected,
+    })
+    t.equal(
+      violation.message,
+      `${record} at LSN ${violation.lsn}: ${rule}: got ${got}, expected ${expected}`,
+    )
+    t.equal(world.nextLsn, lsn, 'no LSN is used up')
+    t.equal(hashState(world.state), before, 'nothing has changed')
+    t.doesNotThrow(() => checkInvariants(world.state))
+    t.end()
+  })
+}
+
+/** A task in each state, made the shortest way. */
+const tasksIn: { readonly [S in TaskState]: (world: World) => number } = {
+  WAITING: (world) => world.create(),
+  LEASED: (world) => world.leased().taskId,
+  COMPLETED: (world) => {
+    const { taskId } = world.leased()
+    world.complete(taskId)
+    return taskId
+  },
+  FAILED: (world) => {
+    const { taskId } = world.leased({
+      retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } },
+    })
+    world.fail(taskId)
+    return taskId
+  },
+  DEAD: (world) => {
+    const { taskId } = world.leased()
+    world.kill(taskId)
+    return taskId
+  },
+}
+
+/** Each record that names a task in a given state, aimed at a task in some state. */
+const aimed = {
+  LeaseGranted: (world: World, taskId: number) => world.grant(taskId),
+  LeaseExpired: (world: World, taskId: number) => world.expire(taskId, { leaseId: 2 }),
+  TaskCompleted: (world: World, taskId: number) => world.complete(taskId, { leaseId: 2 }),
+  TaskFailed: (world: World, taskId: number) => world.fail(taskId, { leaseId: 2 }),
+  TaskDead: (world: World, taskId: number) => world.kill(taskId),
+}
+
+for (const type of Object.keys(aimed) as (keyof typeof aimed)[]) {
+  const { from, to, rule }: { from: readonly string[]; to: readonly string[]; rule: string } =
+    transitions[type]
+  for (const state of Object.keys(tasksIn) as TaskState[]) {
+    const legal = from.includes(state)
+    t.test(`${type} of a ${state} task: ${legal ? `to ${to.join(' or ')}` : rule}`, (t) => {
+      const world = new World()
+      const taskId = tasksIn[state](world)
+      if (legal) {
+        aimed[type](world, taskId)
+        t.ok(to.includes(world.task(taskId).state))
+        t.doesNotThrow(() => checkInvariants(world.state))
+      } else {
+        const before = world.task(taskId)
+        const violation = world.violation(() => aimed[type](world, taskId))
+        t.match(violation, { recordType: type, rule, got: state, expected: from.join(' or ') })
+        t.strictSame(world.task(taskId), before)
+      }
+      t.end()
+    })
+  }
+}

@@ -1,0 +1,59 @@
+import type { NaiveTask } from './task.js'
+
+/** Everything the model knows: it can be read, copied and compared as it is. */
+export interface NaiveState {
+  lastLsn: number
+  lastAt: number
+  tasks: NaiveTask[]
+  counters: NaiveCounters
+}
+
+export interface NaiveCounters {
+  tasksCreated: number
+  leasesGranted: number
+  leasesExtended: number
+  leasesExpired: number
+  leasesExpiredAtStart: number
+  tasksCompleted: number
+  retries: number
+  tasksFailed: number
+  tasksDead: number
+  tasksForgotten: number
+  possibleDuplicates: number
+  confirmedDuplicates: number
+}
+
+export function emptyState(): NaiveState {
+  return {
+    lastLsn: 0,
+    lastAt: 0,
+    tasks: [],
+    counters: {
+      tasksCreated: 0,
+      leasesGranted: 0,
+      leasesExtended: 0,
+      leasesExpired: 0,
+      leasesExpiredAtStart: 0,
+      tasksCompleted: 0,
+      retries: 0,
+      tasksFailed: 0,
+      tasksDead: 0,
+      tasksForgotten: 0,
+      possibleDuplicates: 0,
+      confirmedDuplicates: 0,
+    },
+  }
+}
+
+export function findTask(state: NaiveState, taskId: number): NaiveTask | undefined {
+  return state.tasks.find((task) => task.taskId === taskId)
+}
+
+/** The task that this lease owns right now. */
+export function findLeasedTask(state: NaiveState, leaseId: number): NaiveTask | undefined {
+  return state.tasks.find((task) => task.state === 'LEASED' && task.currentLeaseId === leaseId)
+}
+
+export function findByRequestId(state: NaiveState, requestId: string): NaiveTask | undefined {
+  return state.tasks.find((task) => task.requestId === requestId)
+}

@@ -1,0 +1,58 @@
+import type { NaiveRetryPolicy } from './record.js'
+
+/**
+ * A task, in the very shape in which it is shown: the model keeps nothing beside it. A field that
+ * does not apply is absent, never `undefined`. The fields can be written to, since whoever asks
+ * for a task gets a copy.
+ */
+export interface NaiveTask {
+  taskId: number
+  queue: string
+  state: 'WAITING' | 'LEASED' | 'COMPLETED' | 'FAILED' | 'DEAD'
+  attempt: number
+  currentLeaseId: number | null
+  payload?: Uint8Array
+  executionWindowMs: number
+  retryPolicy: NaiveRetryPolicy
+  requestId?: string
+  createdAt: number
+  notBefore?: number
+  stateSince: number
+  eligibleAt?: number
+  failures: number
+  expiriesInARow: number
+  endedLsn?: number
+  result?: Uint8Array
+  reason?: string
+  attempts: readonly NaiveAttempt[]
+}
+
+export interface NaiveAttempt {
+  attempt: number
+  leaseId: number
+  workerId: string
+  grantedAt: number
+  leaseExpiry: number
+  outcome: 'RUNNING' | 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
+  endedAt?: number
+  reportId?: string
+  cancelled: boolean
+}
+
+/** `semantics.md` §6. */
+export const naiveAttemptsKept = 32
+
+export function isTerminal(task: NaiveTask): boolean {
+  return task.state === 'COMPLETED' || task.state === 'FAILED' || task.state === 'DEAD'
+}
+
+export function findAttempt(task: NaiveTask, leaseId: number | null): NaiveAttempt | undefined {
+  return task.attempts.find((attempt) => attempt.leaseId === leaseId)
+}
+
+/** The attempt that owns a LEASED task. A task without one is a bug of the model itself. */
+export function runningAttempt(task: NaiveTask): NaiveAttempt {
+  const running = findAttempt(task, task.currentLeaseId)
+  if (running === undefined) throw new Error(`task ${task.taskId} has no running attempt`)
+  return running
+}

@@ -1,0 +1,519 @@
+import t from 'tap'
+import { NaiveModel, type NaiveRecord, type NaiveTask } from '../src/index.js'
+
+type RecordOf<T extends NaiveRecord['type']> = Extract<NaiveRecord, { type: T }>
+type Retries = RecordOf<'TaskCreated'>['retryPolicy']
+
+const windowMs = 1000
+const oneRetry: Retries = { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 50 } }
+
+/** A model that is given one valid record after the other; each call returns the LSN it took. */
+class World {
+  readonly model = new NaiveModel()
+
+  add(record: NaiveRecord): number {
+    const lsn = this.model.lastLsn + 1
+    const brokenRule = this.model.apply(lsn, record)
+    if (brokenRule !== undefined) throw new Error(`${record.type} at LSN ${lsn}: ${brokenRule}`)
+    return lsn
+  }
+
+  create(at: number, options: Partial<RecordOf<'TaskCreated'>> = {}): number {
+    return this.add(created(this.model.lastLsn + 1, at, options))
+  }
+
+  grant(at: number, taskId: number, leaseMs = 100): number {
+    const attempt = (this.model.task(taskId)?.attempt ?? 0) + 1
+    return this.add(granted(this.model.lastLsn + 1, at, taskId, { attempt, leaseMs }))
+  }
+
+  extend(at: number, leaseId: number, newLeaseExpiry: number): number {
+    return this.add({ type: 'LeaseExtended', at, leaseId, newLeaseExpiry })
+  }
+
+  expire(at: number, taskId: number, leaseId: number, atStart = false): number {
+    return this.add({ type: 'LeaseExpired', at, taskId, leaseId, atStart })
+  }
+
+  complete(at: number, taskId: number, leaseId: number, result?: Uint8Array): number {
+    const record = { type: 'TaskCompleted', at, taskId, leaseId } as const
+    return this.add(result === undefined ? record : { ...record, result, reportId: 'report' })
+  }
+
+  fail(at: number, taskId: number, leaseId: number): number {
+    const failureReason = `failed at ${at}`
+    return this.add({ type: 'TaskFailed', at, taskId, leaseId, failureReason })
+  }
+
+  cancel(at: number, taskId: number, leaseId: number): number {
+    return this.add({ type: 'TaskCancelled', at, taskId, leaseId })
+  }
+
+  kill(at: number, taskId: number): number {
+    return this.add({ type: 'TaskDead', at, taskId, reason: 'stopped' })
+  }
+
+  forget(at: number, through: number): number {
+    return this.add({ type: 'TasksForgotten', at, through })
+  }
+
+  task(taskId: number): NaiveTask {
+    const task = this.model.task(taskId)
+    if (task === undefined) throw new Error(`no task ${taskId}`)
+    return task
+  }
+}
+
+function created(
+  taskId: number,
+  at: number,
+  options: Partial<RecordOf<'TaskCreated'>> = {},
+): NaiveRecord {
+  const payload = new Uint8Array([1, 2, 3])
+  const given = { payload, executionWindowMs: windowMs, retryPolicy: oneRetry, ...options }
+  return { type: 'TaskCreated', at, taskId, ...given }
+}
+
+function granted(
+  leaseId: number,
+  at: number,
+  taskId: number,
+  options: { attempt?: number; leaseMs?: number } = {},
+): NaiveRecord {
+  const { attempt = 1, leaseMs = 100 } = options
+  const leaseExpiry = at + leaseMs
+  return { type: 'LeaseGranted', at, taskId, leaseId, workerId: 'worker', attempt, leaseExpiry }
+}
+
+/** All that can be seen of a model. */
+function everythingOf(model: NaiveModel): unknown {
+  return {
+    last: [model.lastLsn, model.lastAt],
+    tasks: model.tasks(),
+    waiting: model.queues().map((queue) => [queue, model.waiting(queue)]),
+    leased: model.leased(),
+    ended: model.ended(),
+    counters: model.counters(),
+  }
+}
+
+/**
+ * Before each refusal: task 1 WAITING with a `requestId`, task 2 LEASED under 3 until 200, task 4
+ * COMPLETED under 5, task 7 WAITING after its lease 8 expired and was cancelled, task 11 that is
+ * not eligible before 900. The next LSN is 12 and the time is 110.
+ */
+function busyWorld(): World {
+  const world = new World()
+  world.create(100, { requestId: 'taken' })
+  world.create(100)
+  world.grant(100, 2)
+  world.create(100)
+  world.complete(100, 4, world.grant(100, 4))
+  world.create(100)
+  world.expire(110, 7, world.grant(100, 7, 10))
+  world.cancel(110, 7, 8)
+  world.create(110, { notBefore: 900 })
+  return world
+}
+
+const refusals: [rule: string, record: NaiveRecord, lsn?: number][] = [
+  ['LSN must follow the last one', created(13, 110), 13],
+  ['LSN must follow the last one', created(11, 110), 11],
+  ['at must never decrease', created(12, 109)],
+  ['task_id must not already exist', created(1, 110)],
+  ['task_id must equal the LSN', created(13, 110)],
+  ['request_id must not belong to another task', created(12, 110, { requestId: 'taken' })],
+  ['task must exist', granted(12, 110, 99)],
+  ['task must be in WAITING state', granted(12, 110, 2, { attempt: 2 })],
+  ['task must be in WAITING state', granted(12, 110, 4, { attempt: 2 })],
+  ['task must be eligible', granted(12, 899, 11)],
+  ['attempt must equal previous_attempt + 1', granted(12, 110, 1, { attempt: 2 })],
+  ['lease_id must equal the LSN', granted(13, 110, 1)],
+  ['lease_expiry must be after at', granted(12, 110, 1, { leaseMs: 0 })],
+  [
+    'lease_expiry must be within the execution window',
+    granted(12, 110, 1, { leaseMs: windowMs + 1 }),
+  ],
+  ['lease must exist', { type: 'LeaseExtended', at: 110, leaseId: 8, newLeaseExpiry: 300 }],
+  [
+    'lease must be currently valid',
+    { type: 'LeaseExtended', at: 200, leaseId: 3, newLeaseExpiry: 300 },
+  ],
+  [
+    'new expiry must be > current expiry',
+    { type: 'LeaseExtended', at: 110, leaseId: 3, newLeaseExpiry: 200 },
+  ],
+  [
+    'new expiry must be within the execution window',
+    { type: 'LeaseExtended', at: 110, leaseId: 3, newLeaseExpiry: 100 + windowMs + 1 },
+  ],
+  ['task must exist', { type: 'LeaseExpired', at: 200, taskId: 99, leaseId: 3, atStart: false }],
+  [
+    'task must be in LEASED state',
+    { type: 'LeaseExpired', at: 200, taskId: 7, leaseId: 8, atStart: false },
+  ],
+  [
+    'lease_id must match current lease',
+    { type: 'LeaseExpired', at: 200, taskId: 2, leaseId: 5, atStart: false },
+  ],
+  [
+    'lease must have reached its expiry',
+    { type: 'LeaseExpired', at: 199, taskId: 2, leaseId: 3, atStart: false },
+  ],
+  ['task must exist', { type: 'TaskCompleted', at: 110, taskId: 99, leaseId: 3 }],
+  ['task must be in LEASED state', { type: 'TaskCompleted', at: 110, taskId: 4, leaseId: 5 }],
+  ['lease_id must match current lease', { type: 'TaskCompleted', at: 110, taskId: 2, leaseId: 5 }],
+  ['lease must not be expired', { type: 'TaskCompleted', at: 200, taskId: 2, leaseId: 3 }],
+  [
+    'lease must not be expired',
+    { type: 'TaskFailed', at: 200, taskId: 2, leaseId: 3, failureReason: 'late' },
+  ],
+  ['task must exist', { type: 'TaskCancelled', at: 110, taskId: 99, leaseId: 3 }],
+  [
+    'lease must have been granted for the task',
+    { type: 'TaskCancelled', at: 110, taskId: 1, leaseId: 8 },
+  ],
+  ['lease must have lost its authority', { type: 'TaskCancelled', at: 110, taskId: 2, leaseId: 3 }],
+  ['lease must have lost its authority', { type: 'TaskCancelled', at: 110, taskId: 4, leaseId: 5 }],
+  [
+    'lease must not have been cancelled before',
+    { type: 'TaskCancelled', at: 110, taskId: 7, leaseId: 8 },
+  ],
+  ['task must exist', { type: 'TaskDead', at: 110, taskId: 99, reason: 'stopped' }],
+  ['task must not be terminal', { type: 'TaskDead', at: 110, taskId: 4, reason: 'stopped' }],
+  ['through must lie before the record', { type: 'TasksForgotten', at: 110, through: 12 }],
+]
+
+t.test('a record that breaks a rule is refused in its words and changes nothing', async (t) => {
+  for (const [rule, record, lsn = 12] of refusals) {
+    const { model } = busyWorld()
+    const before = everythingOf(model)
+    t.equal(model.apply(lsn, record), rule, `${record.type}: ${rule}`)
+    t.strictSame(everythingOf(model), before)
+  }
+})
+
+t.test('of several broken rules the first one is named', async (t) => {
+  const { model } = busyWorld()
+  t.equal(model.apply(13, created(1, 0)), 'LSN must follow the last one')
+  t.equal(model.apply(12, created(1, 0)), 'at must never decrease')
+  t.equal(
+    model.apply(12, created(1, 110, { requestId: 'taken' })),
+    'task_id must not already exist',
+  )
+  t.equal(
+    model.apply(12, granted(13, 110, 2, { attempt: 9, leaseMs: 0 })),
+    'task must be in WAITING state',
+  )
+})
+
+t.test('what is exactly on the edge of a rule is allowed', async (t) => {
+  const world = new World()
+  const task = world.create(0, { notBefore: 5 })
+  const lease = world.grant(5, task, windowMs - 1)
+  world.extend(5, lease, 5 + windowMs)
+  world.expire(5 + windowMs, task, lease)
+  const lastMoment = world.grant(5 + windowMs, task, windowMs)
+  const end = world.complete(4 + 2 * windowMs, task, lastMoment)
+  world.forget(4 + 2 * windowMs, end)
+  t.strictSame(world.model.tasks(), [])
+})
+
+t.test('a new task is WAITING, with only the fields that apply', async (t) => {
+  const world = new World()
+  const payload = Buffer.from('work')
+  world.create(100, { payload })
+  world.create(100, { queue: 'mail', notBefore: 50, requestId: 'once' })
+  payload.fill(0)
+  const common = {
+    state: 'WAITING',
+    attempt: 0,
+    currentLeaseId: null,
+    executionWindowMs: windowMs,
+    retryPolicy: oneRetry,
+    createdAt: 100,
+    stateSince: 100,
+    eligibleAt: 100,
+    failures: 0,
+    expiriesInARow: 0,
+    attempts: [],
+  }
+  t.strictSame(world.model.tasks(), [
+    { ...common, taskId: 1, queue: 'default', payload: new TextEncoder().encode('work') },
+    {
+      ...common,
+      taskId: 2,
+      queue: 'mail',
+      payload: new Uint8Array([1, 2, 3]),
+      notBefore: 50,
+      requestId: 'once',
+    },
+  ])
+  t.equal(world.model.byRequestId('once'), 2)
+  t.equal(world.model.byRequestId('never'), undefined)
+  t.equal(world.model.task(3), undefined)
+})
+
+t.test('a lease is granted, extended and completed', async (t) => {
+  const world = new World()
+  const task = world.create(100)
+  const lease = world.grant(110, task)
+  world.extend(120, lease, 500)
+  const running = {
+    attempt: 1,
+    leaseId: lease,
+    workerId: 'worker',
+    grantedAt: 110,
+    leaseExpiry: 500,
+    outcome: 'RUNNING',
+    cancelled: false,
+  }
+  t.strictSame(world.task(task), {
+    taskId: task,
+    queue: 'default',
+    state: 'LEASED',
+    attempt: 1,
+    currentLeaseId: lease,
+    payload: new Uint8Array([1, 2, 3]),
+    executionWindowMs: windowMs,
+    retryPolicy: oneRetry,
+    createdAt: 100,
+    stateSince: 110,
+    failures: 0,
+    expiriesInARow: 0,
+    attempts: [running],
+  })
+  const end = world.complete(130, task, lease, new Uint8Array([9]))
+  t.strictSame(world.task(task), {
+    taskId: task,
+    queue: 'default',
+    state: 'COMPLETED',
+    attempt: 1,
+    currentLeaseId: null,
+    executionWindowMs: windowMs,
+    retryPolicy: oneRetry,
+    createdAt: 100,
+    stateSince: 130,
+    failures: 0,
+    expiriesInARow: 0,
+    endedLsn: end,
+    result: new Uint8Array([9]),
+    attempts: [{ ...running, outcome: 'COMPLETED', endedAt: 130, reportId: 'report' }],
+  })
+})
+
+t.test('a failed task waits out its backoff, and is FAILED when no retry is left', async (t) => {
+  const world = new World()
+  const task = world.create(100)
+  world.expire(200, task, world.grant(100, task))
+  world.fail(210, task, world.grant(200, task))
+  t.match(world.task(task), {
+    state: 'WAITING',
+    stateSince: 210,
+    eligibleAt: 260,
+    failures: 1,
+    expiriesInARow: 0,
+    reason: 'failed at 210',
+  })
+  const lease = world.grant(260, task)
+  t.equal(world.task(task).reason, 'failed at 210', 'while it runs again, too')
+  const end = world.fail(270, task, lease)
+  const failed = world.task(task)
+  t.match(failed, { state: 'FAILED', failures: 2, reason: 'failed at 270', endedLsn: end })
+  t.strictSame(failed.payload, new Uint8Array([1, 2, 3]), 'it can be submitted again')
+  t.notOk('eligibleAt' in failed)
+  t.match(world.model.counters(), { retries: 1, tasksFailed: 1 })
+})
+
+t.test('a task that is COMPLETED at last forgets why it failed before', async (t) => {
+  const world = new World()
+  const task = world.create(0)
+  world.fail(0, task, world.grant(0, task))
+  world.complete(50, task, world.grant(50, task))
+  const completed = world.task(task)
+  t.match(completed, { state: 'COMPLETED', attempt: 2, failures: 1 })
+  t.notOk('reason' in completed)
+  t.notOk('result' in completed, 'none was given')
+})
+
+t.test('an exponential backoff doubles up to its maximum and stays there', async (t) => {
+  const delaysOf = (backoff: Retries['backoff'], count: number): number[] => {
+    const world = new World()
+    const task = world.create(0, { retryPolicy: { maxRetries: count, backoff } })
+    const delays: number[] = []
+    for (let n = 1; n <= count; n++) {
+      const at = world.task(task).eligibleAt ?? Number.NaN
+      world.fail(at, task, world.grant(at, task))
+      delays.push((world.task(task).eligibleAt ?? Number.NaN) - at)
+    }
+    return delays
+  }
+  t.strictSame(delaysOf({ kind: 'exponential', initialMs: 3, maxMs: 20 }, 5), [3, 6, 12, 20, 20])
+  t.strictSame(delaysOf({ kind: 'exponential', initialMs: 30, maxMs: 20 }, 2), [20, 20])
+  t.equal(delaysOf({ kind: 'exponential', initialMs: 3, maxMs: 20 }, 1100).at(-1), 20)
+  t.equal(delaysOf({ kind: 'exponential', initialMs: 0, maxMs: 20 }, 1100).at(-1), 0)
+})
+
+t.test('expired leases are counted in a row, those seen at start are not', async (t) => {
+  const world = new World()
+  const task = world.create(0)
+  world.expire(100, task, world.grant(0, task))
+  world.expire(200, task, world.grant(100, task), true)
+  world.expire(350, task, world.grant(200, task))
+  t.match(world.task(task), {
+    state: 'WAITING',
+    currentLeaseId: null,
+    stateSince: 350,
+    eligibleAt: 350,
+    failures: 0,
+    expiriesInARow: 2,
+  })
+  t.match(world.model.counters(), {
+    leasesExpired: 3,
+    leasesExpiredAtStart: 1,
+    possibleDuplicates: 2,
+    retries: 0,
+  })
+})
+
+t.test('a late report is noted on its attempt and changes no state', async (t) => {
+  const world = new World()
+  const task = world.create(0)
+  const late = world.grant(0, task)
+  world.expire(100, task, late)
+  world.complete(100, task, world.grant(100, task))
+  const before = world.task(task)
+  world.cancel(120, task, late)
+  const [first, second] = before.attempts
+  t.strictSame(world.task(task), { ...before, attempts: [{ ...first, cancelled: true }, second] })
+  t.equal(world.model.counters().confirmedDuplicates, 1)
+})
+
+t.test('a task that is stopped ends its attempt, keeps its payload and says why', async (t) => {
+  const world = new World()
+  const leased = world.create(0)
+  const waiting = world.create(0)
+  const lease = world.grant(0, leased)
+  const end = world.kill(10, leased)
+  world.kill(10, waiting)
+  const dead = world.task(leased)
+  t.match(dead, { state: 'DEAD', stateSince: 10, reason: 'stopped', endedLsn: end })
+  t.match(dead.attempts, [{ outcome: 'DEAD', endedAt: 10 }])
+  t.ok(dead.payload)
+  t.notOk('eligibleAt' in world.task(waiting))
+  world.cancel(20, leased, lease)
+  t.equal(world.task(leased).stateSince, 10)
+})
+
+t.test('only the last 32 attempts are remembered', async (t) => {
+  const world = new World()
+  const task = world.create(0)
+  const leases: number[] = []
+  for (let n = 1; n <= 33; n++) {
+    const lease = world.grant(n, task, 1)
+    leases.push(lease)
+    world.expire(n + 1, task, lease)
+  }
+  const { attempt, attempts } = world.task(task)
+  t.equal(attempt, 33)
+  t.strictSame(
+    attempts.map(({ leaseId }) => leaseId),
+    leases.slice(1),
+  )
+  const lateReport = (leaseId: number | undefined): string | undefined =>
+    world.model.apply(world.model.lastLsn + 1, {
+      type: 'TaskCancelled',
+      at: 100,
+      taskId: task,
+      leaseId: leaseId ?? Number.NaN,
+    })
+  t.equal(lateReport(leases[0]), 'lease must have been granted for the task')
+  t.equal(lateReport(leases[1]), undefined)
+})
+
+t.test('forgetting drops what ended up to an LSN, and frees its request id', async (t) => {
+  const world = new World()
+  const first = world.create(0, { requestId: 'once', queue: 'mail' })
+  const second = world.create(0)
+  const alive = world.create(0)
+  // They end in the other order than they were created.
+  const earlier = world.kill(0, second)
+  const later = world.kill(0, first)
+  t.strictSame(world.model.ended(), [second, first])
+  t.strictSame(world.model.queues(), ['default', 'mail'])
+  world.forget(0, earlier)
+  t.equal(world.model.task(second), undefined)
+  t.equal(world.model.byRequestId('once'), first)
+  world.forget(0, later)
+  t.strictSame(
+    world.model.tasks().map(({ taskId }) => taskId),
+    [alive],
+  )
+  t.strictSame(world.model.queues(), ['default'])
+  t.equal(world.model.counters().tasksForgotten, 2)
+  t.doesNotThrow(() => world.create(0, { requestId: 'once' }))
+})
+
+t.test('every record is counted', async (t) => {
+  const world = busyWorld()
+  world.extend(110, 3, 300)
+  world.kill(110, 1)
+  t.strictSame(world.model.counters(), {
+    tasksCreated: 5,
+    leasesGranted: 3,
+    leasesExtended: 1,
+    leasesExpired: 1,
+    leasesExpiredAtStart: 0,
+    tasksCompleted: 1,
+    retries: 0,
+    tasksFailed: 0,
+    tasksDead: 1,
+    tasksForgotten: 0,
+    possibleDuplicates: 0,
+    confirmedDuplicates: 1,
+  })
+})
+
+t.test('lists are ordered by time first and by task second', async (t) => {
+  const world = new World()
+  world.create(0, { notBefore: 50 })
+  world.create(0, { notBefore: 10 })
+  world.create(0, { queue: 'mail' })
+  world.create(0)
+  world.create(10)
+  t.strictSame(world.model.waiting('default'), [4, 2, 5, 1])
+  t.strictSame(world.model.waiting('mail'), [3])
+  t.strictSame(world.model.waiting('none'), [])
+  world.grant(10, 5)
+  world.grant(10, 4)
+  const moved = world.grant(10, 2, 50)
+  world.grant(10, 3, 90)
+  world.extend(20, moved, 200)
+  t.strictSame(world.model.leased(), [3, 4, 5, 2])
+  t.strictSame(world.model.waiting('default'), [1])
+})
+
+t.test('behind a declared gap the log goes on at the LSN it names', async (t) => {
+  const world = new World()
+  world.create(7)
+  t.throws(() => world.model.skipTo(1), RangeError)
+  world.model.skipTo(10)
+  t.equal(world.model.lastLsn, 9)
+  t.equal(world.model.lastAt, 7)
+  t.equal(world.model.apply(2, created(2, 7)), 'LSN must follow the last one')
+  t.equal(world.create(7), 10)
+})
+
+t.test('a copy goes its own way, and what is handed out shares nothing', async (t) => {
+  const { model } = busyWorld()
+  const before = everythingOf(model)
+  const copy = model.clone()
+  t.strictSame(everythingOf(copy), before)
+  t.equal(copy.apply(12, { type: 'TaskDead', at: 110, taskId: 2, reason: 'stopped' }), undefined)
+  const shown = model.task(1)
+  shown?.payload?.fill(0)
+  if (shown !== undefined) shown.state = 'DEAD'
+  model.counters().tasksCreated = 0
+  t.strictSame(everythingOf(model), before)
+  t.notSame(everythingOf(copy), before)
+})
