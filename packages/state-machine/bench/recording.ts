@@ -1,4 +1,4 @@
-import { encodeRecord, type Record } from '../src/index.js'
+import { encodeRecord, type LogRecord } from '../src/index.js'
 
 /**
  * Encoded records, one behind the other in one buffer. A million small objects would be measured
@@ -17,7 +17,7 @@ export class Recording {
     return this.#end(this.#length) / this.#length
   }
 
-  add(record: Record): void {
+  add(record: LogRecord): void {
     const encoded = encodeRecord(record)
     const start = this.#end(this.#length)
     const end = start + encoded.length

@@ -1,7 +1,7 @@
-import type { Record, TaskCreated } from '../src/index.js'
+import type { LogRecord, TaskCreated } from '../src/index.js'
 import { Random } from './random.js'
 
-export type Sink = (record: Record) => void
+export type Sink = (record: LogRecord) => void
 
 const workers = Array.from({ length: 300 }, (_, number) => `worker-${1000 + number}`)
 
@@ -28,7 +28,7 @@ export class TaskMaker {
   }
 
   /** Writes the record, and says its LSN. */
-  write(record: Record): number {
+  write(record: LogRecord): number {
     this.lsn++
     this.sink(record)
     return this.lsn

@@ -2,7 +2,7 @@ import { applyLeaseExpired, applyLeaseExtended, applyLeaseGranted } from './appl
 import { applyTaskCancelled, applyTaskCompleted, applyTaskFailed } from './apply-report.js'
 import { applyTaskCreated, applyTaskDead, applyTasksForgotten } from './apply-task.js'
 import { refuse } from './preconditions.js'
-import type { Record } from './record.js'
+import type { LogRecord } from './record.js'
 import { checkShape } from './record-shape.js'
 import type { State } from './state.js'
 
@@ -14,7 +14,7 @@ import type { State } from './state.js'
  * precondition is checked every time; a record that fails one throws an `InvariantViolation` and
  * has changed nothing.
  */
-export function apply(state: State, lsn: number, record: Record): void {
+export function apply(state: State, lsn: number, record: LogRecord): void {
   const { authoritative } = state
   checkShape(record)
   if (lsn !== authoritative.lastLsn + 1) {
@@ -40,7 +40,7 @@ export function skipTo(state: State, nextLsn: number): void {
   state.authoritative.lastLsn = nextLsn - 1
 }
 
-function applyByType(state: State, lsn: number, record: Record): void {
+function applyByType(state: State, lsn: number, record: LogRecord): void {
   switch (record.type) {
     case 'TaskCreated':
       applyTaskCreated(state, lsn, record)

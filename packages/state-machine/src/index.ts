@@ -18,7 +18,7 @@ export {
   type LeaseExpired,
   type LeaseExtended,
   type LeaseGranted,
-  type Record,
+  type LogRecord,
   type RecordOf,
   type RecordType,
   type RetryPolicy,

@@ -1,12 +1,12 @@
 import { InvariantViolation } from './errors.js'
-import type { Record, RecordType } from './record.js'
+import type { LogRecord, RecordType } from './record.js'
 import type { State } from './state.js'
 import { type TaskState, taskStates } from './task.js'
 import { transitions } from './transitions.js'
 
 /** Refuses the record. Every precondition is asked before the first change. */
 export function refuse(
-  record: Record,
+  record: LogRecord,
   lsn: number,
   rule: string,
   got: unknown,
@@ -27,7 +27,7 @@ const mayFind = Object.fromEntries(
 export function requireTask(
   state: State,
   lsn: number,
-  record: Record & { taskId: number },
+  record: LogRecord & { taskId: number },
 ): number {
   const row = findTask(state, record.taskId)
   if (row === 0) refuse(record, lsn, 'task must exist', 'none', `task ${record.taskId}`)
@@ -39,7 +39,7 @@ export function requireTask(
 export function requireOwned(
   state: State,
   lsn: number,
-  record: Record & { taskId: number; leaseId: number },
+  record: LogRecord & { taskId: number; leaseId: number },
 ): number {
   const row = requireTask(state, lsn, record)
   const current = state.authoritative.tasks.currentLeaseId.get(row)
@@ -61,7 +61,7 @@ export function findOwned({ authoritative, derived }: State, leaseId: number): n
   return row !== 0 && authoritative.tasks.currentLeaseId.get(row) === leaseId ? row : 0
 }
 
-function requireState({ authoritative }: State, lsn: number, record: Record, row: number): void {
+function requireState({ authoritative }: State, lsn: number, record: LogRecord, row: number): void {
   const found = authoritative.tasks.state.get(row)
   if (mayFind[record.type][found]) return
   const { rule, from } = transitions[record.type]

@@ -2,7 +2,7 @@ import { Packr, Unpackr } from 'msgpackr'
 import { StateMachineError } from './errors.js'
 import type {
   Backoff,
-  Record,
+  LogRecord,
   RecordType,
   TaskCompleted,
   TaskCreated,
@@ -47,19 +47,19 @@ const lengths = [0, 12, 8, 5, 6, 7, 7, 5, 5, 4]
 const packr = new Packr({ useRecords: false })
 const unpackr = new Unpackr({ useRecords: false })
 
-export function encodeRecord(record: Record): Uint8Array {
+export function encodeRecord(record: LogRecord): Uint8Array {
   checkShape(record)
   return packr.pack(fields(record))
 }
 
-export function decodeRecord(bytes: Uint8Array): Record {
+export function decodeRecord(bytes: Uint8Array): LogRecord {
   const values = unpack(bytes)
   const record = fromFields(values)
   checkShape(record)
   return record
 }
 
-function fields(record: Record): unknown[] {
+function fields(record: LogRecord): unknown[] {
   const type = typeNumbers[record.type]
   switch (record.type) {
     case 'TaskCreated':
@@ -134,7 +134,7 @@ function unpack(bytes: Uint8Array): Unchecked[] {
   return values
 }
 
-function fromFields(values: Unchecked[]): Record {
+function fromFields(values: Unchecked[]): LogRecord {
   const at = values[2]
   switch (values[1]) {
     case typeNumbers.TaskCreated:

@@ -1,12 +1,12 @@
 import { StateMachineError } from './errors.js'
-import { type Backoff, type Record, recordLimits, type TaskCreated } from './record.js'
+import { type Backoff, type LogRecord, recordLimits, type TaskCreated } from './record.js'
 
 /**
  * Refuses what is no record: a field of the wrong kind, a number that is not whole, a text that is
  * too long. Asked before a record is encoded, after one was decoded, and before one is applied, so
  * that nothing malformed gets into a log, out of a log, or into a state.
  */
-export function checkShape(record: Record): void {
+export function checkShape(record: LogRecord): void {
   const { type } = record
   switch (type) {
     case 'TaskCreated':

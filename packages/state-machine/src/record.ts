@@ -6,7 +6,7 @@
  * epoch. `taskId` and `leaseId` are the LSNs of the records that created the task and granted the
  * lease; all other numbers are whole numbers, too.
  */
-export type Record =
+export type LogRecord =
   | TaskCreated
   | LeaseGranted
   | LeaseExtended
@@ -17,9 +17,9 @@ export type Record =
   | TaskDead
   | TasksForgotten
 
-export type RecordType = Record['type']
+export type RecordType = LogRecord['type']
 
-export type RecordOf<T extends RecordType> = Extract<Record, { type: T }>
+export type RecordOf<T extends RecordType> = Extract<LogRecord, { type: T }>
 
 /** A task is introduced. It is WAITING, and eligible at once or from `notBefore` on. */
 export interface TaskCreated {

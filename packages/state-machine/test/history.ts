@@ -1,7 +1,7 @@
 import {
   attemptsKept,
   getTask,
-  type Record,
+  type LogRecord,
   type RetryPolicy,
   type State,
   type Task,
@@ -76,7 +76,7 @@ export const histories: fc.Arbitrary<Step[]> = fc.array(step, {
 
 /** What a step tries to do to the state: a record with its LSN, or a gap before the next one. */
 export type Attempted =
-  | { readonly lsn: number; readonly record: Record }
+  | { readonly lsn: number; readonly record: LogRecord }
   | { readonly skipTo: number }
 
 export function attemptedBy(
@@ -117,7 +117,7 @@ function pickTask(step: Step, state: State, tasks: readonly Task[]): Task | unde
   return picked && getTask(state, picked.taskId)
 }
 
-function legalRecord(step: Step, task: Task | undefined, lsn: number, now: number): Record {
+function legalRecord(step: Step, task: Task | undefined, lsn: number, now: number): LogRecord {
   const { choice, text, kind } = step
   const taskId = task?.taskId ?? 1
   const leaseId = task?.currentLeaseId ?? 2
@@ -206,7 +206,7 @@ const retryPolicies: readonly RetryPolicy[] = [
   { maxRetries: attemptsKept * 2, backoff: { kind: 'exponential', initialMs: 0, maxMs: 10 } },
 ]
 
-function bend(step: Step, lsn: number, record: Record, tasks: readonly Task[]): Attempted {
+function bend(step: Step, lsn: number, record: LogRecord, tasks: readonly Task[]): Attempted {
   const { choice, pick } = step
   const sign = choice % 2 === 0 ? 1 : -1
   const bent = record as unknown as { [field: string]: unknown }
@@ -239,5 +239,5 @@ function bend(step: Step, lsn: number, record: Record, tasks: readonly Task[]): 
       break
     default:
   }
-  return { lsn, record: bent as unknown as Record }
+  return { lsn, record: bent as unknown as LogRecord }
 }

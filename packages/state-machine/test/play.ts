@@ -13,11 +13,11 @@ import {
   getTask,
   hashState,
   InvariantViolation,
+  type LogRecord,
   leasedTasks,
   listTasks,
   position,
   queueNames,
-  type Record,
   type State,
   StateDecoder,
   skipTo,
@@ -65,7 +65,7 @@ export class Play {
     }
   }
 
-  #apply(lsn: number, record: Record): void {
+  #apply(lsn: number, record: LogRecord): void {
     const before = this.#stateOf(record)
     const broken = ruleBrokenBy(this.#state, lsn, record)
     strictEqual(broken, this.#model.apply(lsn, record), `${JSON.stringify(record)} at LSN ${lsn}`)
@@ -80,7 +80,7 @@ export class Play {
     apply(this.#restored, lsn, record)
   }
 
-  #compareTask(record: Record): void {
+  #compareTask(record: LogRecord): void {
     if (!('taskId' in record)) return
     const task = getTask(this.#state, record.taskId)
     deepStrictEqual(task, this.#model.task(record.taskId))
@@ -88,7 +88,7 @@ export class Play {
       strictEqual(getLease(this.#state, task.currentLeaseId)?.taskId, task.taskId)
   }
 
-  #compareTransition(record: Record, before: string | undefined): void {
+  #compareTransition(record: LogRecord, before: string | undefined): void {
     const after = this.#stateOf(record)
     const { from, to }: { from: readonly string[]; to: readonly string[] } =
       transitions[record.type]
@@ -98,7 +98,7 @@ export class Play {
     else strictEqual(to.includes(String(after)), true, `${record.type} to ${after}`)
   }
 
-  #stateOf(record: Record): string | undefined {
+  #stateOf(record: LogRecord): string | undefined {
     return 'taskId' in record ? getTask(this.#state, record.taskId)?.state : undefined
   }
 
@@ -129,7 +129,7 @@ export class Play {
   }
 }
 
-function ruleBrokenBy(state: State, lsn: number, record: Record): string | undefined {
+function ruleBrokenBy(state: State, lsn: number, record: LogRecord): string | undefined {
   try {
     apply(state, lsn, record)
     return undefined

@@ -1,7 +1,7 @@
 import {
   checkInvariants,
   hashState,
-  type Record,
+  type LogRecord,
   skipTo,
   type TaskState,
   transitions,
@@ -13,7 +13,7 @@ import { World } from './world.js'
 interface Case {
   /** The sentence of the specification, which the violation repeats. */
   readonly rule: string
-  readonly record: Record['type']
+  readonly record: LogRecord['type']
   readonly arrange: (world: World) => {
     readonly broken: () => void
     readonly got: unknown

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import {
   decodeRecord,
   encodeRecord,
-  type Record,
+  type LogRecord,
   recordLimits,
   recordVersion,
 } from '@tenure/state-machine'
@@ -22,7 +22,7 @@ const golden: readonly Golden[] = JSON.parse(
   readFileSync(new URL('../../test/fixtures/records-v1.json', import.meta.url), 'utf8'),
 )
 
-function fromGolden({ record }: Golden): Record {
+function fromGolden({ record }: Golden): LogRecord {
   const fields = Object.entries(record).map(([name, value]) =>
     name === 'payload' || name === 'result'
       ? [name, Buffer.from(String(value), 'hex')]
@@ -126,7 +126,7 @@ t.test('each limit holds to the byte, in UTF-8', (t) => {
   const { taskId, leaseId } = world.leased()
   const at = world.at
   const umlauts = (bytes: number) => 'ü'.repeat(bytes / 2)
-  const limits: [max: number, least: number, make: (text: string) => Record][] = [
+  const limits: [max: number, least: number, make: (text: string) => LogRecord][] = [
     [queueBytesMax, 1, (queue) => world.creation({ queue })],
     [requestIdBytesMax, 1, (requestId) => world.creation({ requestId })],
     [workerIdBytesMax, 1, (workerId) => world.granting(taskId, { workerId })],
@@ -176,7 +176,7 @@ t.test('numbers are whole and within their limits', (t) => {
     world.creation({
       retryPolicy: { maxRetries: 0, backoff: { kind: 'exponential', initialMs, maxMs } },
     })
-  const fine: Record[] = [
+  const fine: LogRecord[] = [
     world.creation({ at: timeMsMax, executionWindowMs: timeMsMax, notBefore: timeMsMax }),
     world.creation({ at: 0, executionWindowMs: 1, notBefore: 0 }),
     world.creation({ taskId: Number.MAX_SAFE_INTEGER }),
@@ -184,7 +184,7 @@ t.test('numbers are whole and within their limits', (t) => {
     exponential(timeMsMax, timeMsMax),
   ]
   for (const record of fine) t.strictSame(decodeRecord(encodeRecord(record)), record)
-  const wrong: Record[] = [
+  const wrong: LogRecord[] = [
     world.creation({ at: timeMsMax + 1 }),
     world.creation({ at: -1 }),
     world.creation({ taskId: 0 }),

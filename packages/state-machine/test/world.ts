@@ -3,8 +3,8 @@ import {
   createState,
   getTask,
   InvariantViolation,
+  type LogRecord,
   position,
-  type Record,
   type RecordOf,
   type RecordType,
   type State,
@@ -27,13 +27,13 @@ export class World {
   }
 
   /** Applies the record as the next one, and gives its LSN. */
-  apply(record: Record): number {
+  apply(record: LogRecord): number {
     const lsn = this.nextLsn
     apply(this.state, lsn, record)
     return lsn
   }
 
-  applyAt(lsn: number, record: Record): void {
+  applyAt(lsn: number, record: LogRecord): void {
     apply(this.state, lsn, record)
   }
 
