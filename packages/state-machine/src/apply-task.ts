@@ -78,5 +78,6 @@ function forgetTask(state: State, row: number): void {
   forgetAttempts(state, row)
   forgetContents(state, row)
   queues.drop(tasks.queue.get(row))
+  state.derived.withheld.delete(row)
   tasks.remove(row)
 }

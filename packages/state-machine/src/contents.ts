@@ -19,7 +19,7 @@ export function keepInput(state: State, row: number, payload: Uint8Array, reques
 const digestBytes = 32
 
 /** As a text of 32 one-byte units, which is what Node makes fastest. */
-function digest(payload: Uint8Array): string {
+export function digest(payload: Uint8Array): string {
   return hash('sha256', payload, 'binary')
 }
 

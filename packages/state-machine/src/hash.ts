@@ -4,8 +4,8 @@ import { encodeState } from './state-codec.js'
 
 /**
  * SHA-256 of the state, in hexadecimal. Equal for equal states on every machine, however they were
- * reached: it is taken over the encoded state, which holds what is authoritative, in the order of
- * the task ids, and no trace of where things stand in memory.
+ * reached: it is taken over the encoded state, which holds what is authoritative, in an order of its
+ * own, and no trace of where things stand in memory.
  */
 export function hashState(state: State): string {
   const hash = createHash('sha256')

@@ -45,7 +45,9 @@ function* requestFaults(state: State): Generator<string> {
 
 function* lineFaults({ authoritative, derived }: State): Generator<string> {
   const { tasks, queues } = authoritative
-  const rows = [...tasks.rows()]
+  const rows = [...tasks.rows()].filter(
+    (row) => !derived.withheld.has(row) || tasks.place.get(row) !== 0,
+  )
   const inState = (row: number, isOf: (state: number) => boolean) => isOf(tasks.state.get(row))
   const order = (a: number, b: number) =>
     tasks.due.get(a) - tasks.due.get(b) || tasks.taskId.get(a) - tasks.taskId.get(b)

@@ -5,6 +5,7 @@ export { checkInvariants } from './invariants.js'
 export {
   countTasks,
   endedTasks,
+  forgettableThrough,
   leasedTasks,
   nextEligible,
   nextEligibleAt,
@@ -33,6 +34,7 @@ export {
 export { decodeRecord, encodeRecord, recordVersion } from './record-codec.js'
 export { createState, type State, type StateOptions } from './state.js'
 export { type EncodeStateOptions, encodeState, StateDecoder } from './state-codec.js'
+export { isSameSubmission, type Submission } from './submission.js'
 export {
   type Attempt,
   type AttemptOutcome,
@@ -40,9 +42,23 @@ export {
   attemptsKept,
   type Counters,
   type Lease,
+  type LeaseStanding,
   type Task,
   type TaskState,
+  type TaskSummary,
   taskStates,
 } from './task.js'
 export { transitions } from './transitions.js'
-export { findByRequestId, getCounters, getLease, getTask, listTasks, position } from './views.js'
+export {
+  findByRequestId,
+  getCounters,
+  getLease,
+  getStanding,
+  getSummary,
+  getTask,
+  hasTask,
+  listTasks,
+  position,
+  viewPayload,
+} from './views.js'
+export { release, withhold } from './withholding.js'

@@ -35,6 +35,28 @@ export function nextExpiry(
   return { leaseId: tasks.currentLeaseId.get(first), at: tasks.due.get(first) }
 }
 
+/**
+ * The LSN for a TasksForgotten that drops what is past its time: tasks that ended at `endedUntil` or
+ * before, and those over the `keep` that ended last; at most `limit` tasks at once. `undefined` when
+ * there is nothing to drop.
+ */
+export function forgettableThrough(
+  state: State,
+  { endedUntil, keep, limit }: { endedUntil: number; keep: number; limit: number },
+): number | undefined {
+  const { tasks } = state.authoritative
+  const { ended } = state.derived
+  const surplus = ended.size - keep
+  let through: number | undefined
+  let count = 0
+  for (const row of ended.rows()) {
+    if (count === limit || (count >= surplus && tasks.stateSince.get(row) > endedUntil)) break
+    through = tasks.due.get(row)
+    count++
+  }
+  return through
+}
+
 /** Ids of the queue's WAITING tasks, eligible or not, in the order in which they will be leased. */
 export function waitingTasks(state: State, queue: string): Generator<number> {
   return idsOf(state, waitingLine(state, queue))

@@ -1,6 +1,7 @@
 import { Packr, Unpackr } from 'msgpackr'
 import { malformedState } from './errors.js'
 import { createState, type State, type StateOptions } from './state.js'
+import { states } from './store/task-rows.js'
 import type { Counters } from './task.js'
 import { restoreTask, taskValues } from './task-values.js'
 import { isList, isWhole, matches } from './values.js'
@@ -10,9 +11,10 @@ import { isList, isWhole, matches } from './values.js'
  *
  *     [version, lsn, at, number of tasks, [counters]]   task   task   task ...
  *
- * the tasks in the order of their ids, each with its attempts (see `task-values.ts`). The sequence is
- * cut into chunks anywhere between two values; where, says nothing. Only what is authoritative is in
- * it: the indexes are made again, and come out the same because all order is a function of it.
+ * first the tasks that live, in the order of their ids, then those that have ended, in the order of
+ * their ends; each with its attempts (see `task-values.ts`). The sequence is cut into chunks anywhere
+ * between two values; where, says nothing. Only what is authoritative is in it: the indexes are made
+ * again, and come out the same because all order is a function of it.
  */
 const stateVersion = 1
 
@@ -63,9 +65,12 @@ function* sequence(state: State): Generator<unknown[]> {
   const { lastLsn, lastAt, counters, tasks } = state.authoritative
   const counts = counterNames.map((name) => counters[name])
   yield [stateVersion, lastLsn, lastAt, tasks.size, counts]
-  for (const [lsn, row] of state.derived.byLsn.entries()) {
-    if (tasks.taskId.get(row) === lsn) yield taskValues(state, row)
+  const { byLsn, ended } = state.derived
+  for (const [lsn, row] of byLsn.entries()) {
+    const lives = tasks.state.get(row) <= states.LEASED
+    if (lives && tasks.taskId.get(row) === lsn) yield taskValues(state, row)
   }
+  for (const row of ended.rows()) yield taskValues(state, row)
 }
 
 /** Takes the chunks of an encoded state, in their order, and gives the state. */

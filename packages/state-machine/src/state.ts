@@ -44,6 +44,8 @@ interface Derived {
   readonly leased: Line
   /** Terminal tasks by the LSN that ended them. */
   readonly ended: Line
+  /** Rows of tasks that stand in no line for the moment, see `withhold`. */
+  readonly withheld: Set<number>
 }
 
 export interface StateOptions {
@@ -76,6 +78,7 @@ export function createState(options: StateOptions = {}): State {
       waiting: [],
       leased: new Line(tasks),
       ended: new Line(tasks),
+      withheld: new Set(),
     },
   }
 }

@@ -26,6 +26,10 @@ export function joinLine(state: State, row: number, now: number): void {
   lineOf(state, row).join(row, waits ? now : Number.POSITIVE_INFINITY)
 }
 
+export function leaveLine(state: State, row: number): void {
+  lineOf(state, row).leave(row)
+}
+
 /** Takes the task to another state: out of the line it stands in, into its new one. */
 export function move(state: State, row: number, to: number, due: number, at: number): void {
   const { tasks } = state.authoritative

@@ -4,16 +4,14 @@ import type { RetryPolicy } from './record.js'
 export const taskStates = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
 export type TaskState = (typeof taskStates)[number]
 
-/** A task as it stands after some LSN: plain data, a copy that shares nothing with the state. */
-export interface Task {
+/** A task as it stands after some LSN, without what may be large. */
+export interface TaskSummary {
   readonly taskId: number
   readonly queue: string
   readonly state: TaskState
   /** How often the task was leased. */
   readonly attempt: number
   readonly currentLeaseId: number | null
-  /** A COMPLETED task keeps none. */
-  readonly payload?: Uint8Array
   readonly executionWindowMs: number
   readonly retryPolicy: RetryPolicy
   readonly requestId?: string
@@ -29,10 +27,16 @@ export interface Task {
   readonly expiriesInARow: number
   /** Of a terminal task: the LSN of the record that ended it. */
   readonly endedLsn?: number
-  /** Of a COMPLETED task, when the worker gave one. */
-  readonly result?: Uint8Array
   /** Why the last attempt failed, or why the task is DEAD. A COMPLETED task keeps none. */
   readonly reason?: string
+}
+
+/** The whole task: plain data, a copy that shares nothing with the state. */
+export interface Task extends TaskSummary {
+  /** A COMPLETED task keeps none. */
+  readonly payload?: Uint8Array
+  /** Of a COMPLETED task, when the worker gave one. */
+  readonly result?: Uint8Array
   /** The last `attemptsKept` of them, oldest first. */
   readonly attempts: readonly Attempt[]
 }
@@ -79,6 +83,20 @@ export interface Counters {
   readonly possibleDuplicates: number
   /** TaskCancelled records: a worker did go on after its authority had ended. */
   readonly confirmedDuplicates: number
+}
+
+/** What a lease is worth: the one word that a report or a heartbeat under it has to be judged by. */
+export interface LeaseStanding {
+  readonly taskState: TaskState
+  readonly workerId: string
+  readonly outcome: AttemptOutcome
+  readonly grantedAt: number
+  readonly leaseExpiry: number
+  readonly windowEnd: number
+  readonly reportId?: string
+  readonly cancelled: boolean
+  /** The task's newest lease, which may be this one. */
+  readonly newestLeaseId: number
 }
 
 /** Who owns a task now. */

@@ -1,3 +1,4 @@
+import { findAttempt } from './attempts.js'
 import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
 import { findOwned, findTask } from './preconditions.js'
 import { retryPolicyOf } from './retry-policy.js'
@@ -9,7 +10,9 @@ import {
   attemptOutcomes,
   type Counters,
   type Lease,
+  type LeaseStanding,
   type Task,
+  type TaskSummary,
   taskStates,
 } from './task.js'
 
@@ -19,12 +22,54 @@ export function getTask(state: State, taskId: number): Task | undefined {
   return row === 0 ? undefined : viewTask(state, row)
 }
 
+/** The task without what may be large. */
+export function getSummary(state: State, taskId: number): TaskSummary | undefined {
+  const row = findTask(state, taskId)
+  return row === 0 ? undefined : viewSummary(state, row)
+}
+
 /** Every task from `fromTaskId` on, in order of their ids. */
-export function* listTasks(state: State, fromTaskId = 1): Generator<Task> {
+export function* listTasks(state: State, fromTaskId = 1): Generator<TaskSummary> {
   const { byLsn } = state.derived
   for (const [lsn, row] of byLsn.entries(fromTaskId)) {
-    if (state.authoritative.tasks.taskId.get(row) === lsn) yield viewTask(state, row)
+    if (state.authoritative.tasks.taskId.get(row) === lsn) yield viewSummary(state, row)
   }
+}
+
+/** The payload of a task that has one: a view, good until the next record is applied. */
+export function viewPayload(state: State, taskId: number): Uint8Array | undefined {
+  const row = findTask(state, taskId)
+  if (row === 0 || state.authoritative.tasks.state.get(row) === states.COMPLETED) return undefined
+  return payloadOf(state, row)
+}
+
+/** What the lease is worth now; `undefined` when the task remembers no such lease of its own. */
+export function getStanding(
+  state: State,
+  taskId: number,
+  leaseId: number,
+): LeaseStanding | undefined {
+  const { tasks, attempts, workers, blobs } = state.authoritative
+  const row = findTask(state, taskId)
+  const attempt = row === 0 ? 0 : findAttempt(state, row, leaseId)
+  if (attempt === 0) return undefined
+  const grantedAt = attempts.grantedAt.get(attempt)
+  const reportId = attempts.reportId.get(attempt)
+  return {
+    taskState: taskStates[tasks.state.get(row)]!,
+    workerId: workers.text(attempts.worker.get(attempt)),
+    outcome: attemptOutcomes[attempts.outcome.get(attempt)]!,
+    grantedAt,
+    leaseExpiry: attempts.leaseExpiry.get(attempt),
+    windowEnd: grantedAt + tasks.executionWindowMs.get(row),
+    ...(reportId !== 0 && { reportId: blobs.text(reportId) }),
+    cancelled: attempts.cancelled.get(attempt) !== 0,
+    newestLeaseId: attempts.leaseId.get(tasks.newestAttempt.get(row)),
+  }
+}
+
+export function hasTask(state: State, taskId: number): boolean {
+  return findTask(state, taskId) !== 0
 }
 
 /** The lease, when it is the one that owns a task now; whether it is still valid is for a clock to say. */
@@ -53,18 +98,27 @@ export function getCounters({ authoritative }: State): Counters {
 }
 
 function viewTask(state: State, row: number): Task {
+  const completed = state.authoritative.tasks.state.get(row) === states.COMPLETED
+  const result = completed ? outcomeOf(state, row) : undefined
+  return {
+    ...viewSummary(state, row),
+    ...(!completed && { payload: Uint8Array.from(payloadOf(state, row)) }),
+    ...(result !== undefined && { result: Uint8Array.from(result) }),
+    attempts: viewAttempts(state, row),
+  }
+}
+
+function viewSummary(state: State, row: number): TaskSummary {
   const { tasks, queues } = state.authoritative
   const stateNumber = tasks.state.get(row)
   const due = tasks.due.get(row)
-  const outcome = outcomeOf(state, row)
-  const completed = stateNumber === states.COMPLETED
+  const reason = stateNumber === states.COMPLETED ? undefined : outcomeOf(state, row)
   return {
     taskId: tasks.taskId.get(row),
     queue: queues.text(tasks.queue.get(row)),
     state: taskStates[stateNumber]!,
     attempt: tasks.attempt.get(row),
     currentLeaseId: tasks.currentLeaseId.get(row) || null,
-    ...(!completed && { payload: Uint8Array.from(payloadOf(state, row)) }),
     executionWindowMs: tasks.executionWindowMs.get(row),
     retryPolicy: retryPolicyOf(tasks, row),
     ...(tasks.requestIdBytes.get(row) > 0 && { requestId: requestIdOf(state, row) }),
@@ -75,9 +129,7 @@ function viewTask(state: State, row: number): Task {
     failures: tasks.failures.get(row),
     expiriesInARow: tasks.expiriesInARow.get(row),
     ...(stateNumber > states.LEASED && { endedLsn: due }),
-    ...(outcome !== undefined && completed && { result: Uint8Array.from(outcome) }),
-    ...(outcome !== undefined && !completed && { reason: outcome.toString() }),
-    attempts: viewAttempts(state, row),
+    ...(reason !== undefined && { reason: reason.toString() }),
   }
 }
 

@@ -6,16 +6,27 @@ import {
   createState,
   endedTasks,
   findByRequestId,
+  forgettableThrough,
   getCounters,
   getLease,
+  getStanding,
+  getSummary,
   getTask,
+  hashState,
+  hasTask,
+  isSameSubmission,
   leasedTasks,
+  listTasks,
   nextEligible,
   nextEligibleAt,
   nextExpiry,
   type RetryPolicy,
+  release,
+  type Submission,
   skipTo,
+  viewPayload,
   waitingTasks,
+  withhold,
 } from '@tenure/state-machine'
 import t from 'tap'
 import { World } from './world.js'
@@ -454,5 +465,192 @@ t.test('a malformed record is refused by apply and changes nothing', (t) => {
   t.throws(() => apply(createState(), 1, { type: 'TaskPaused' } as never), {
     code: 'STATE_UNKNOWN_RECORD',
   })
+  t.end()
+})
+
+t.test(
+  'a task that is withheld is offered to nobody and does not expire, until it is released',
+  (t) => {
+    const world = new World()
+    const [first, second] = [world.create(), world.create()]
+    const leased = world.leased()
+    const hash = hashState(world.state)
+    for (const taskId of [first, first, leased.taskId, 999]) withhold(world.state, taskId)
+    t.equal(nextEligible(world.state, ['default'], world.at), second)
+    t.equal(nextExpiry(world.state), undefined)
+    t.equal(hashState(world.state), hash)
+    checkInvariants(world.state)
+    for (const taskId of [first, first, leased.taskId, 999]) release(world.state, taskId)
+    t.equal(nextEligible(world.state, ['default'], world.at), first)
+    t.strictSame(nextExpiry(world.state), { leaseId: leased.leaseId, at: world.at + 10_000 })
+    checkInvariants(world.state)
+    t.end()
+  },
+)
+
+t.test('a record finds a task that is withheld as it finds every other one', (t) => {
+  const world = new World()
+  const [granted, killed] = [world.create(), world.create()]
+  const [extended, completed, expired] = [world.leased(), world.leased(), world.leased()]
+  const tasks = [granted, killed, extended.taskId, completed.taskId, expired.taskId]
+  for (const taskId of tasks) withhold(world.state, taskId)
+  world.grant(granted)
+  world.kill(killed)
+  world.extend(extended.leaseId, world.at + 20_000)
+  world.complete(completed.taskId)
+  world.expire(expired.taskId)
+  checkInvariants(world.state)
+  for (const taskId of tasks) release(world.state, taskId)
+  checkInvariants(world.state)
+  t.strictSame([...leasedTasks(world.state)], [granted, extended.taskId])
+  t.strictSame([...endedTasks(world.state)], [killed, completed.taskId])
+  t.strictSame([...waitingTasks(world.state, 'default')], [expired.taskId])
+  world.forget(world.nextLsn - 1)
+  checkInvariants(world.state)
+  t.end()
+})
+
+t.test('the standing of a lease: what a report under it has to be judged by', (t) => {
+  const world = new World()
+  const { taskId, leaseId } = world.leased()
+  t.strictSame(getStanding(world.state, taskId, leaseId), {
+    taskState: 'LEASED',
+    workerId: 'w',
+    outcome: 'RUNNING',
+    grantedAt: 1_000_000,
+    leaseExpiry: 1_010_000,
+    windowEnd: 1_060_000,
+    cancelled: false,
+    newestLeaseId: leaseId,
+  })
+  world.expire(taskId)
+  const second = world.grant(taskId)
+  world.cancel(taskId, leaseId)
+  world.complete(taskId, { reportId: 'p' })
+  t.match(getStanding(world.state, taskId, leaseId), {
+    outcome: 'EXPIRED',
+    cancelled: true,
+    newestLeaseId: second,
+  })
+  t.match(getStanding(world.state, taskId, second), {
+    outcome: 'COMPLETED',
+    taskState: 'COMPLETED',
+    reportId: 'p',
+  })
+  t.equal(getStanding(world.state, taskId, 999), undefined)
+  t.equal(getStanding(world.state, 999, leaseId), undefined)
+  t.end()
+})
+
+t.test('a summary is the task without what may be large', (t) => {
+  const world = new World()
+  const { taskId } = world.leased({ requestId: 'r' })
+  world.complete(taskId, { result: Buffer.from('done') })
+  const { payload, result, attempts, ...summary } = world.task(taskId)
+  t.strictSame(getSummary(world.state, taskId), summary)
+  t.equal(getSummary(world.state, 999), undefined)
+  t.equal(viewPayload(world.state, taskId), undefined)
+  t.equal(viewPayload(world.state, 999), undefined)
+  t.strictSame(
+    viewPayload(world.state, world.create({ payload: Buffer.from('p') })),
+    Buffer.from('p'),
+  )
+  t.strictSame([hasTask(world.state, taskId), hasTask(world.state, 999)], [true, false])
+  t.end()
+})
+
+t.test('tasks are listed in the order of their ids, from any id on', (t) => {
+  const world = new World()
+  const tasks = [1, 2, 3].map(() => world.leased().taskId)
+  world.complete(tasks[0] ?? 0)
+  const ids = (from?: number) => [...listTasks(world.state, from)].map(({ taskId }) => taskId)
+  t.strictSame(ids(), tasks)
+  t.strictSame(ids(tasks[1]), tasks.slice(1))
+  t.strictSame(ids((tasks[1] ?? 0) + 1), tasks.slice(2))
+  t.strictSame(ids(100_000), [])
+  t.end()
+})
+
+t.test(
+  'the same submission is told from another one, before and after the payload is gone',
+  (t) => {
+    const world = new World()
+    const retryPolicy: RetryPolicy = {
+      maxRetries: 2,
+      backoff: { kind: 'exponential', initialMs: 1, maxMs: 9 },
+    }
+    const given = { payload: Buffer.from('p'), queue: 'q', executionWindowMs: 7, retryPolicy }
+    const taskId = world.create({ ...given, requestId: 'r', notBefore: world.at + 50 })
+    const asked = { ...given, notBefore: world.at + 50 }
+    const { retryPolicy: _, executionWindowMs: __, notBefore: ___, ...bare } = asked
+    const check = () => {
+      const is = (submission: Submission) => isSameSubmission(world.state, taskId, submission)
+      t.equal(is(asked), true)
+      t.equal(
+        is({ ...bare, delayMs: 50 }),
+        true,
+        'defaults are not compared, a delay counts from the creation',
+      )
+      for (const other of [
+        { payload: Buffer.from('P') },
+        { payload: Buffer.from('') },
+        { queue: 'other' },
+        { notBefore: world.at },
+        { executionWindowMs: 8 },
+        { retryPolicy: { ...retryPolicy, maxRetries: 3 } },
+        { retryPolicy: { ...retryPolicy, backoff: { kind: 'fixed', delayMs: 1 } } },
+        { retryPolicy: { ...retryPolicy, backoff: { ...retryPolicy.backoff, initialMs: 2 } } },
+        { retryPolicy: { ...retryPolicy, backoff: { ...retryPolicy.backoff, maxMs: 8 } } },
+      ] as Partial<Submission>[]) {
+        t.equal(is({ ...asked, ...other }), false, Object.keys(other).join())
+      }
+      t.equal(is({ ...bare, delayMs: 51 }), false)
+      t.equal(is(bare), false, 'it had a not_before')
+    }
+    check()
+    world.at += 50
+    world.grant(taskId, { leaseExpiry: world.at + 7 })
+    world.complete(taskId)
+    world.at -= 50
+    check()
+    t.equal(isSameSubmission(world.state, 999, asked), false)
+
+    const plain = world.create({
+      at: world.at + 50,
+      requestId: 's',
+      retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 3 } },
+    })
+    const plainAsked = { payload: Buffer.from('work') }
+    t.equal(isSameSubmission(world.state, plain, plainAsked), true)
+    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, queue: 'default' }), true)
+    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, notBefore: 0 }), false)
+    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, delayMs: 0 }), false)
+    const fixed = (delayMs: number): RetryPolicy => ({
+      maxRetries: 0,
+      backoff: { kind: 'fixed', delayMs },
+    })
+    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, retryPolicy: fixed(3) }), true)
+    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, retryPolicy: fixed(4) }), false)
+    t.end()
+  },
+)
+
+t.test('what may be forgotten: by age, by number, a bounded number at once', (t) => {
+  const world = new World()
+  const ends = [0, 0, 10, 20, 30].map((after) => {
+    const taskId = world.create()
+    world.at += after
+    return world.kill(taskId)
+  })
+  const start = world.at - 60
+  const through = (endedUntil: number, keep: number, limit: number) =>
+    forgettableThrough(world.state, { endedUntil: start + endedUntil, keep, limit })
+  t.equal(through(-1, 5, 100), undefined)
+  t.equal(through(0, 5, 100), ends[1])
+  t.equal(through(10, 5, 100), ends[2])
+  t.equal(through(-1, 2, 100), ends[2])
+  t.equal(through(-1, 0, 100), ends[4])
+  t.equal(through(60, 5, 2), ends[1])
+  t.equal(forgettableThrough(new World().state, { endedUntil: 1, keep: 0, limit: 1 }), undefined)
   t.end()
 })

@@ -15,7 +15,6 @@ import {
   InvariantViolation,
   type LogRecord,
   leasedTasks,
-  listTasks,
   position,
   queueNames,
   type State,
@@ -26,6 +25,7 @@ import {
 } from '@tenure/state-machine'
 import { NaiveModel } from '@tenure/testing'
 import { attemptedBy, type Step } from './history.js'
+import { allTasks } from './world.js'
 
 /** One history, told to the state, to the naive model, and to two more states in other ways. */
 export class Play {
@@ -48,7 +48,7 @@ export class Play {
     for (const [index, step] of steps.entries()) {
       if (index === this.#cut) this.#restored = rebuild(this.#state, 1 + step.choice)
       const { lastLsn: lsn, lastAt: at } = position(this.#state)
-      const attempted = attemptedBy(step, this.#state, [...listTasks(this.#state)], {
+      const attempted = attemptedBy(step, this.#state, allTasks(this.#state), {
         lsn,
         at: at || 1000,
       })
@@ -105,7 +105,7 @@ export class Play {
   #compareAll(): void {
     const state = this.#state
     checkInvariants(state)
-    deepStrictEqual([...listTasks(state)], this.#model.tasks())
+    deepStrictEqual(allTasks(state), this.#model.tasks())
     deepStrictEqual(getCounters(state), this.#model.counters())
     deepStrictEqual([...leasedTasks(state)], this.#model.leased())
     deepStrictEqual([...endedTasks(state)], this.#model.ended())
@@ -113,13 +113,13 @@ export class Play {
     for (const other of [this.#replayed, this.#restored]) {
       checkInvariants(other)
       strictEqual(hashState(other), hashState(state))
-      deepStrictEqual([...listTasks(other)], [...listTasks(state)])
+      deepStrictEqual(allTasks(other), allTasks(state))
     }
     for (const queue of queueNames(state)) {
       deepStrictEqual([...waitingTasks(state, queue)], this.#model.waiting(queue))
       deepStrictEqual([...waitingTasks(this.#restored, queue)], this.#model.waiting(queue))
     }
-    for (const { taskId, requestId } of listTasks(state)) {
+    for (const { taskId, requestId } of allTasks(state)) {
       if (requestId !== undefined) strictEqual(findByRequestId(state, requestId), taskId)
     }
   }

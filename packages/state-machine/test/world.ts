@@ -4,6 +4,7 @@ import {
   getTask,
   InvariantViolation,
   type LogRecord,
+  listTasks,
   position,
   type RecordOf,
   type RecordType,
@@ -143,4 +144,9 @@ export class World {
     }
     throw new Error('nothing was refused')
   }
+}
+
+/** Every task, whole. */
+export function allTasks(state: State): Task[] {
+  return [...listTasks(state)].flatMap(({ taskId }) => getTask(state, taskId) ?? [])
 }

@@ -56,8 +56,10 @@ export class Line {
     this.#inChain++
   }
 
+  /** Takes the task out. One that is withheld has left before. */
   leave(row: number): void {
     const { previous, next, place } = this.#tasks
+    if (place.get(row) === nowhere) return
     if (place.get(row) !== inChain) {
       this.#heap.remove(row)
       return

@@ -1,0 +1,63 @@
+import { digest, payloadOf } from './contents.js'
+import { findTask } from './preconditions.js'
+import { defaultQueue, type RetryPolicy } from './record.js'
+import { retryPolicyOf } from './retry-policy.js'
+import type { State } from './state.js'
+import { states } from './store/task-rows.js'
+
+/** What somebody submits under a `request_id`, as they gave it: an option that is absent was not given. */
+export interface Submission {
+  readonly payload: Uint8Array
+  readonly queue?: string
+  readonly notBefore?: number
+  /** In place of `notBefore`: a delay, counted from when the task was created. */
+  readonly delayMs?: number
+  readonly executionWindowMs?: number
+  readonly retryPolicy?: RetryPolicy
+}
+
+/**
+ * Whether the task was made by this same submission. The window and the retry policy are compared
+ * where they are given: where they are not they were defaults, which may have changed since.
+ */
+export function isSameSubmission(state: State, taskId: number, submission: Submission): boolean {
+  const { tasks, queues } = state.authoritative
+  const row = findTask(state, taskId)
+  if (row === 0) return false
+  const { queue = defaultQueue, executionWindowMs, retryPolicy } = submission
+  return (
+    queues.text(tasks.queue.get(row)) === queue &&
+    isSameStart(state, row, submission) &&
+    (executionWindowMs === undefined || executionWindowMs === tasks.executionWindowMs.get(row)) &&
+    (retryPolicy === undefined || isSamePolicy(retryPolicy, retryPolicyOf(tasks, row))) &&
+    isSamePayload(state, row, submission.payload)
+  )
+}
+
+function isSameStart(
+  { authoritative }: State,
+  row: number,
+  { notBefore, delayMs }: Submission,
+): boolean {
+  const { tasks } = authoritative
+  const start = delayMs === undefined ? notBefore : tasks.createdAt.get(row) + delayMs
+  if (tasks.hasNotBefore.get(row) === 0) return start === undefined
+  return start === tasks.notBefore.get(row)
+}
+
+function isSamePolicy(one: RetryPolicy, other: RetryPolicy): boolean {
+  return one.maxRetries === other.maxRetries && isSameBackoff(one.backoff, other.backoff)
+}
+
+function isSameBackoff(one: RetryPolicy['backoff'], other: RetryPolicy['backoff']): boolean {
+  if (one.kind === 'fixed') return other.kind === 'fixed' && one.delayMs === other.delayMs
+  return (
+    other.kind === 'exponential' && one.initialMs === other.initialMs && one.maxMs === other.maxMs
+  )
+}
+
+function isSamePayload(state: State, row: number, payload: Uint8Array): boolean {
+  const kept = payloadOf(state, row)
+  if (state.authoritative.tasks.state.get(row) !== states.COMPLETED) return kept.equals(payload)
+  return kept.toString('latin1') === digest(payload)
+}

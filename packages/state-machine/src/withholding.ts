@@ -1,0 +1,23 @@
+import { findTask } from './preconditions.js'
+import type { State } from './state.js'
+import { joinLine, leaveLine } from './task-lines.js'
+
+/**
+ * Takes a task out of its line while a decision about it is on its way to the disk, so that nobody is
+ * offered it and it is not the next to expire. Nothing but derived state changes. `release` follows
+ * when the decision's record has been applied.
+ */
+export function withhold(state: State, taskId: number): void {
+  const row = findTask(state, taskId)
+  if (row === 0 || state.derived.withheld.has(row)) return
+  leaveLine(state, row)
+  state.derived.withheld.add(row)
+}
+
+/** Puts the task back in line, unless the record has taken it to another one. */
+export function release(state: State, taskId: number): void {
+  const row = findTask(state, taskId)
+  if (!state.derived.withheld.delete(row)) return
+  leaveLine(state, row)
+  joinLine(state, row, state.authoritative.lastAt)
+}
