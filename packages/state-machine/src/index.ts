@@ -11,6 +11,7 @@ export {
   nextEligibleAt,
   nextExpiry,
   queueNames,
+  type TaskCounts,
   waitingTasks,
 } from './lines.js'
 export {

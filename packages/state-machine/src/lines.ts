@@ -77,15 +77,20 @@ export function queueNames({ authoritative }: State): string[] {
   return [...authoritative.queues].map(([name]) => name).sort()
 }
 
-/** How many tasks there are. */
-export function countTasks(state: State): {
+/** How many tasks there are, and the bytes of their payloads, results, reasons and ids together. */
+export interface TaskCounts {
   readonly waiting: number
   readonly leased: number
   readonly ended: number
-} {
-  const { tasks } = state.authoritative
-  const { leased, ended } = state.derived
-  return { waiting: tasks.size - leased.size - ended.size, leased: leased.size, ended: ended.size }
+  readonly bytes: number
+}
+
+export function countTasks({ authoritative, derived }: State): TaskCounts {
+  const { tasks, blobs } = authoritative
+  // Every task is in the index of LSNs once, and a LEASED one a second time by its lease.
+  const leased = derived.byLsn.size - tasks.size
+  const ended = derived.ended.size
+  return { waiting: tasks.size - leased - ended, leased, ended, bytes: blobs.bytes }
 }
 
 function waitingLine({ authoritative, derived }: State, queue: string): Line | undefined {

@@ -1,5 +1,6 @@
 import { findTask } from './preconditions.js'
 import type { State } from './state.js'
+import { states } from './store/task-rows.js'
 import { joinLine, leaveLine } from './task-lines.js'
 
 /**
@@ -10,6 +11,8 @@ import { joinLine, leaveLine } from './task-lines.js'
 export function withhold(state: State, taskId: number): void {
   const row = findTask(state, taskId)
   if (row === 0 || state.derived.withheld.has(row)) return
+  // The line of ended tasks says what TasksForgotten drops, so nobody is ever missing there.
+  if (state.authoritative.tasks.state.get(row) > states.LEASED) return
   leaveLine(state, row)
   state.derived.withheld.add(row)
 }

@@ -406,7 +406,7 @@ t.test(
     world.create()
     world.complete(tasks[2] ?? 0)
     world.kill(tasks[0] ?? 0)
-    t.strictSame(countTasks(world.state), { waiting: 1, leased: 1, ended: 2 })
+    t.strictSame(countTasks(world.state), { waiting: 1, leased: 1, ended: 2, bytes: 3 * 4 + 7 })
     t.strictSame([...endedTasks(world.state)], [tasks[2], tasks[0]])
     t.end()
   },

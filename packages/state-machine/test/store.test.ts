@@ -117,6 +117,10 @@ t.test('blobs of every size keep their bytes, through random additions and remov
     }
   }
   for (const blob of model.keys()) check(blob)
+  t.equal(
+    blobs.bytes,
+    [...model.values()].reduce((sum, { length }) => sum + length, 0),
+  )
   t.pass(`${model.size} blobs at the end`)
   t.end()
 })

@@ -15,10 +15,17 @@ export class Blobs {
   readonly #sizes: Size[] = cellSizes.map((cellBytes) => new Size(cellBytes))
   readonly #large: (Buffer | undefined)[] = []
   readonly #removedLarge: number[] = []
+  #bytes = 0
+
+  /** Of all blobs together, without what surrounds them. */
+  get bytes(): number {
+    return this.#bytes
+  }
 
   /** Room for `length` bytes, to be filled by `write` and `writeText`. */
   add(length: number): number {
     if (length === 0) return 0
+    this.#bytes += length
     if (length > smallBytesMax) return this.#addLarge(length)
     const size = this.#sizes[sizeIndex(length)]!
     const page = size.pageWithRoom() ?? this.#addPage(size)
@@ -40,6 +47,7 @@ export class Blobs {
 
   remove(blob: number): void {
     if (blob === 0) return
+    this.#bytes -= this.length(blob)
     if (blob >= firstLarge) {
       this.#large[blob - firstLarge] = undefined
       this.#removedLarge.push(blob - firstLarge)
