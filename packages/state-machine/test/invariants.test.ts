@@ -1,4 +1,4 @@
-import { checkInvariants } from '@tenure/state-machine'
+import { attemptsKept, checkInvariants } from '@tenure/state-machine'
 import t from 'tap'
 import { outcomes } from '../src/store/attempt-rows.js'
 import { World } from './world.js'
@@ -102,6 +102,11 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     /FAILED with retries left/,
   ],
   [
+    'a FAILED task has not one retry left',
+    (s) => s.tasks.maxRetries.set(s.row(s.failed), 1),
+    /FAILED with retries left/,
+  ],
+  [
     'a WAITING task has retries left',
     (s) => s.tasks.failures.set(s.row(s.waiting), 9),
     /WAITING with no retries left/,
@@ -119,6 +124,14 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
   [
     'leases of a task are granted one after the other',
     (s) => s.attempts.leaseId.set(s.attempts.older.get(s.newest(s.leased)), 10_000),
+    /is not older than lease/,
+  ],
+  [
+    'no two attempts are of one lease',
+    (s) => {
+      const newest = s.newest(s.leased)
+      s.attempts.leaseId.set(s.attempts.older.get(newest), s.attempts.leaseId.get(newest))
+    },
     /is not older than lease/,
   ],
   [
@@ -149,7 +162,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
   [
     'a task is not newer than the log',
     (s) => (s.state.authoritative.lastLsn = 3),
-    /is newer than LSN 3/,
+    /task \d+: is newer than LSN 3/,
   ],
   [
     'a lease is not newer than the log',
@@ -217,6 +230,16 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     (s) => s.tasks.due.set(s.row(s.completed), s.tasks.due.get(s.row(s.dead)) + 1),
     /ended tasks is out of order/,
   ],
+  [
+    'a line counts its tasks',
+    (s) => s.tasks.next.set(s.endedLine.first, 0),
+    /ended tasks counts 3 tasks and has 1/,
+  ],
+  [
+    'a queue is found by its name',
+    (s) => s.queues.drop(s.tasks.queue.get(s.row(s.waiting))),
+    /queue .*is not found by its name/,
+  ],
   ['uses of a queue are counted', (s) => s.queues.use('mail'), /queue mail counts 2 uses, not 1/],
   [
     'queues go with their last task',
@@ -246,6 +269,40 @@ for (const [what, sabotage, says] of sabotages) {
     t.end()
   })
 }
+
+t.test('checkInvariants sees that a line does not begin with its first task', (t) => {
+  const world = new World()
+  const [first] = [1, 2].map((ms) => world.create({ notBefore: world.at + ms }))
+  const { state } = world
+  state.authoritative.tasks.due.set(state.derived.byLsn.get(first ?? 0), world.at + 3)
+  t.throws(() => checkInvariants(state), { message: /default does not begin with its first task/ })
+  t.end()
+})
+
+t.test('checkInvariants sees that a task keeps one attempt too many', (t) => {
+  const world = new World()
+  const taskId = world.create()
+  for (let i = 0; i < attemptsKept; i++) {
+    world.grant(taskId)
+    world.expire(taskId)
+  }
+  const { tasks, attempts } = world.state.authoritative
+  let oldest = tasks.newestAttempt.get(world.state.derived.byLsn.get(taskId))
+  while (attempts.older.get(oldest) !== 0) oldest = attempts.older.get(oldest)
+  attempts.older.set(oldest, attempts.add())
+  t.throws(() => checkInvariants(world.state), { message: /counts 32 attempts kept, has 33/ })
+  t.end()
+})
+
+t.test('checkInvariants sees a task that is LEASED where there never was an attempt', (t) => {
+  const world = new World()
+  world.state.authoritative.tasks.state.set(world.state.derived.byLsn.get(world.create()), 1)
+  t.throws(() => checkInvariants(world.state), {
+    code: 'STATE_BROKEN',
+    message: /its lease is not its newest attempt/,
+  })
+  t.end()
+})
 
 t.test('checkInvariants names the first ten faults and how many more there are', (t) => {
   const world = new World()

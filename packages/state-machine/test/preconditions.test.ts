@@ -1,5 +1,6 @@
 import {
   checkInvariants,
+  getTask,
   hashState,
   type LogRecord,
   skipTo,
@@ -400,4 +401,28 @@ for (const type of Object.keys(aimed) as (keyof typeof aimed)[]) {
       t.end()
     })
   }
+}
+
+for (const state of Object.keys(tasksIn) as TaskState[]) {
+  t.test(
+    `LeaseExtended, TaskCreated and TasksForgotten do with a ${state} task as is listed`,
+    (t) => {
+      const world = new World()
+      const taskId = tasksIn[state](world)
+      const { LeaseExtended, TaskCreated, TasksForgotten } = transitions
+      const listed = (from: readonly string[]) => from.includes(state)
+
+      const again = world.violation(() => world.create({ taskId }))
+      t.strictSame([again.rule, listed(TaskCreated.from)], [TaskCreated.rule, false])
+
+      const extend = () => world.extend(2, world.at + 20_000)
+      if (listed(LeaseExtended.from)) t.doesNotThrow(extend)
+      else t.equal(world.violation(extend).rule, LeaseExtended.rule)
+      t.equal(world.task(taskId).state, state)
+
+      world.forget(world.nextLsn - 1)
+      t.equal(getTask(world.state, taskId) === undefined, listed(TasksForgotten.from))
+      t.end()
+    },
+  )
 }

@@ -102,6 +102,27 @@ t.test('what is no MessagePack array is refused', (t) => {
   t.end()
 })
 
+t.test('the error says why bytes are no record', (t) => {
+  const error = (bytes: Uint8Array) => {
+    try {
+      decodeRecord(bytes)
+    } catch (thrown) {
+      return thrown as Error
+    }
+    throw new Error('nothing was refused')
+  }
+  const broken = error(Buffer.from([0x92]))
+  t.equal(broken.message, 'a record is no MessagePack value')
+  t.ok(broken.cause instanceof Error)
+  t.equal(error(pack(7)).message, 'a record is no MessagePack array')
+  t.equal(error(pack([recordVersion, 10, 1])).message, 'a record of unknown type 10')
+  t.equal(
+    error(pack([recordVersion, 9, 1])).message,
+    'a record of type 9 has 3 fields instead of 4',
+  )
+  t.end()
+})
+
 t.test('a record that is cut anywhere is refused', (t) => {
   for (const { bytes } of golden) {
     const whole = Buffer.from(bytes, 'hex')
@@ -120,6 +141,83 @@ const {
   workerIdBytesMax,
   reasonBytesMax,
 } = recordLimits
+
+t.test('the error names the record, the field, what it is and what it must be', (t) => {
+  const limit = { lsn: Number.MAX_SAFE_INTEGER, time: timeMsMax, attempt: 2 ** 32 - 1 }
+  const whole = (min: number, max: number) => `a whole number from ${min} to ${max}`
+  const [lsn, time] = [whole(1, limit.lsn), whole(0, limit.time)]
+  const text = (min: number, max: number) => `a well-formed text of ${min} to ${max} bytes`
+  const must: { readonly [type: string]: { readonly [field: string]: string } } = {
+    TaskCreated: {
+      at: time,
+      taskId: lsn,
+      payload: 'a Uint8Array',
+      executionWindowMs: whole(1, timeMsMax),
+      queue: text(1, queueBytesMax),
+      notBefore: time,
+      requestId: text(1, requestIdBytesMax),
+    },
+    LeaseGranted: {
+      at: time,
+      taskId: lsn,
+      leaseId: lsn,
+      workerId: text(1, workerIdBytesMax),
+      attempt: whole(1, limit.attempt),
+      leaseExpiry: time,
+    },
+    LeaseExtended: { at: time, leaseId: lsn, newLeaseExpiry: time },
+    LeaseExpired: { at: time, taskId: lsn, leaseId: lsn, atStart: 'a boolean' },
+    TaskCompleted: {
+      at: time,
+      taskId: lsn,
+      leaseId: lsn,
+      reportId: text(1, recordLimits.reportIdBytesMax),
+      result: 'a Uint8Array',
+    },
+    TaskFailed: {
+      at: time,
+      taskId: lsn,
+      leaseId: lsn,
+      failureReason: text(0, reasonBytesMax),
+      reportId: text(1, recordLimits.reportIdBytesMax),
+    },
+    TaskCancelled: { at: time, taskId: lsn, leaseId: lsn },
+    TaskDead: { at: time, taskId: lsn, reason: text(0, reasonBytesMax) },
+    TasksForgotten: { at: time, through: lsn },
+  }
+  const refused = (record: unknown, message: string) =>
+    t.throws(() => encodeRecord(record as LogRecord), { message })
+  for (const vector of golden) {
+    const record = fromGolden(vector)
+    for (const [field, expected] of Object.entries(must[record.type] ?? {})) {
+      const message = `${record.type}: ${field} is 0.5; it must be ${expected}`
+      refused({ ...record, [field]: 0.5 }, message)
+    }
+  }
+
+  const created = new World().creation()
+  const policy = (retryPolicy: unknown, message: string) =>
+    refused({ ...created, retryPolicy }, `TaskCreated: retryPolicy.${message}`)
+  const backoff = (of: object) => ({ maxRetries: 0, backoff: of })
+  policy({ maxRetries: -1 }, `maxRetries is -1; it must be ${whole(0, retriesMax)}`)
+  policy(backoff({ kind: 'fixed', delayMs: -1 }), `backoff.delayMs is -1; it must be ${time}`)
+  policy(
+    backoff({ kind: 'exponential', initialMs: -1, maxMs: 0 }),
+    `backoff.initialMs is -1; it must be ${time}`,
+  )
+  policy(
+    backoff({ kind: 'exponential', initialMs: 0, maxMs: -1 }),
+    `backoff.maxMs is -1; it must be ${time}`,
+  )
+  policy({ maxRetries: 0 }, "backoff is undefined; it must be of kind 'fixed' or 'exponential'")
+  refused({ type: 'TaskPaused', at: 1 }, 'TaskPaused is no type of record')
+  const shown = `"${'x'.repeat(64)}"`
+  refused(
+    { ...created, queue: 'x'.repeat(70) },
+    `TaskCreated: queue is ${shown}; it must be ${text(1, queueBytesMax)}`,
+  )
+  t.end()
+})
 
 t.test('each limit holds to the byte, in UTF-8', (t) => {
   const world = new World()
@@ -154,6 +252,7 @@ t.test('each limit holds to the byte, in UTF-8', (t) => {
     for (const text of [
       'x'.repeat(max + 1),
       umlauts(max + 2),
+      '☂'.repeat(max / 2),
       '\ud800',
       'a\udc00b',
       ...(min > 0 ? [''] : []),

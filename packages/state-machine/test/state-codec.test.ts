@@ -84,6 +84,15 @@ t.test('chunks are as large as allowed; only a task that is larger makes a large
   t.end()
 })
 
+t.test('chunks are of 256 KiB where nothing else is asked for', (t) => {
+  const world = new World()
+  for (let i = 0; i < 100; i++) world.create({ payload: Buffer.alloc(10_000) })
+  const lengths = [...encodeState(world.state)].map(({ length }) => length)
+  t.equal(lengths.length, 4)
+  t.ok(lengths.slice(0, -1).every((length) => length > 250_000 && length <= 2 ** 18))
+  t.end()
+})
+
 t.test('an empty state is a state', (t) => {
   const restored = decode(encodeState(createState()))
   t.strictSame(position(restored), { lastLsn: 0, lastAt: 0 })
@@ -138,6 +147,7 @@ t.test('what is no encoded state is refused', (t) => {
   const [head = [], ...tasks] = values
   refused([], /empty/)
   refused([[1, 2, 3], ...tasks], /head is none/)
+  for (const noHead of [7, null, [], ['a'], { 0: 2 }]) refused([noHead, ...tasks], /head is none/)
   refused([head.with(0, 2), ...tasks], /version is 2; this software reads version 1/)
   refused([head.with(4, [1, 2]), ...tasks], /counters/)
   refused([head, ...tasks.slice(1)], /1 tasks are missing/)
@@ -191,6 +201,13 @@ t.test('what contradicts itself is refused', (t) => {
   refused(leased, task.with(-1, []), /LEASED without a lease/)
   refused(leased, task.with(-1, Array(33).fill((task.at(-1) as unknown[])[0])), /too many attempts/)
   refused(leased, task.with(11, 'r2'), /the request_id of another task/)
+  const [attempt = []] = task.at(-1) as unknown[][]
+  refused(leased, task.with(-1, [attempt.with(4, 5)]), /the outcome of lease \d+ is 5/)
+  const alone = [head.with(3, 1), task.with(-1, [])]
+  t.throws(() => decode(alone.map((value) => pack(value))), {
+    code: 'STATE_MALFORMED_CHUNK',
+    message: /LEASED without a lease/,
+  })
   t.end()
 })
 

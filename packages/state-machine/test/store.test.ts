@@ -1,13 +1,23 @@
 import { deepStrictEqual, strictEqual } from 'node:assert'
+import {
+  createState,
+  findByRequestId,
+  getLease,
+  getTask,
+  nextEligible,
+  type State,
+} from '@tenure/state-machine'
 import { Random } from '@tenure/testing'
 import t from 'tap'
+import { AttemptRows } from '../src/store/attempt-rows.js'
 import { Blobs } from '../src/store/blobs.js'
-import { hashText } from '../src/store/hash-text.js'
+import { type HashKey, hashText } from '../src/store/hash-text.js'
 import { Line } from '../src/store/line.js'
 import { LsnIndex } from '../src/store/lsn-index.js'
 import { Names } from '../src/store/names.js'
 import { RequestIndex } from '../src/store/request-index.js'
 import { TaskRows } from '../src/store/task-rows.js'
+import { World } from './world.js'
 
 t.test('rows', (t) => {
   const tasks = new TaskRows()
@@ -49,6 +59,38 @@ t.test('rows', (t) => {
   t.end()
 })
 
+t.test('every column is as wide as what it has to hold', (t) => {
+  const [time, lsn, count, byte] = [2 ** 52 - 1, 2 ** 53 - 1, 2 ** 32 - 1, 255]
+  const widths = {
+    tasks: {
+      ...{ taskId: lsn, createdAt: time, stateSince: time, executionWindowMs: time },
+      ...{ backoffMs: time, backoffMsMax: time, notBefore: time, currentLeaseId: lsn, due: lsn },
+      ...{ attempt: count, maxRetries: count, failures: count, expiriesInARow: count },
+      ...{ input: count, outcome: count, newestAttempt: count, queue: count },
+      ...{ requestHash: count, previous: count, next: count, place: count },
+      ...{ state: 4, hasNotBefore: 1, hasOutcome: 1, exponential: 1, requestIdBytes: 128 },
+      attempts: 32,
+    },
+    attempts: {
+      ...{ leaseId: lsn, grantedAt: time, leaseExpiry: time, endedAt: time },
+      ...{ worker: count, reportId: count, older: count, outcome: byte, cancelled: byte },
+    },
+  }
+  const check = (rows: TaskRows | AttemptRows, largest: { readonly [name: string]: number }) => {
+    const row = rows.add()
+    const columns = Object.entries(rows) as [
+      string,
+      { set(row: number, value: number): void; get(row: number): number },
+    ][]
+    t.strictSame(columns.map(([name]) => name).sort(), Object.keys(largest).sort())
+    for (const [name, column] of columns) column.set(row, largest[name] ?? 0)
+    for (const [name, column] of columns) t.equal(column.get(row), largest[name], name)
+  }
+  check(new TaskRows(), widths.tasks)
+  check(new AttemptRows(), widths.attempts)
+  t.end()
+})
+
 t.test('the index of LSNs agrees with a map, through random additions and removals', (t) => {
   const random = new Random(1)
   for (const spread of [20, 4096, 100_000, 2 ** 52]) {
@@ -84,6 +126,18 @@ t.test('the index of LSNs takes every LSN there is, in a row, and gives each bac
   for (let lsn = 1; lsn <= count; lsn += 2) index.remove(lsn)
   t.equal(index.size, 0)
   t.strictSame([...index.entries()], [])
+  t.end()
+})
+
+t.test('what goes ahead while the index of LSNs is listed is not listed', (t) => {
+  const index = new LsnIndex()
+  for (const lsn of [1, 5000, 10_000]) index.add(lsn, lsn)
+  const seen: number[] = []
+  for (const [lsn] of index.entries()) {
+    if (seen.length === 0) index.remove(5000)
+    seen.push(lsn)
+  }
+  t.strictSame(seen, [1, 10_000])
   t.end()
 })
 
@@ -152,6 +206,131 @@ t.test('the pages of blobs that have gone are used again', (t) => {
   t.ok(pages(second).size <= pages(first).size)
   t.ok([...pages(second)].every((page) => pages(first).has(page)))
   t.equal(blobs.text(second[19_999] ?? 0), 'a blob, number 19999')
+  t.end()
+})
+
+t.test('pages of small blobs are full to the last cell, and the first one is used again', (t) => {
+  const blobs = new Blobs()
+  const made = Array.from({ length: 2 * 4096 }, (_, index) => blobs.addText(`n ${index}`))
+  t.equal(new Set(made).size, made.length)
+  for (const [index, blob] of made.entries()) strictEqual(blobs.text(blob), `n ${index}`)
+  for (const place of [0, 4095, 4096]) {
+    blobs.remove(made[place] ?? 0)
+    t.equal(blobs.addText('new'), made[place])
+  }
+  t.equal(blobs.text(made[4097] ?? 0), 'n 4097')
+  t.end()
+})
+
+t.test('the pages of blobs of one size are used again for another size', (t) => {
+  const blobs = new Blobs()
+  const pageOf = (blob: number) => Math.floor((blob - 1) / 4096)
+  const fill = (length: number) => Array.from({ length: 10_000 }, () => blobs.add(length))
+  const small = fill(40)
+  for (const blob of small) blobs.remove(blob)
+  const highest = Math.max(...small.map(pageOf))
+  const large = fill(20).map(pageOf)
+  t.ok(Math.max(...large) <= highest)
+  t.end()
+})
+
+t.test('large blobs have numbers of 32 bits, which are used again', (t) => {
+  const blobs = new Blobs()
+  const [first, second] = [blobs.add(20_000), blobs.add(20_000)]
+  t.strictSame([first, second], [2 ** 31, 2 ** 31 + 1])
+  blobs.remove(first)
+  t.equal(blobs.add(30_000), first)
+  t.equal(blobs.length(first), 30_000)
+  t.end()
+})
+
+t.test('texts stand anywhere in a blob', (t) => {
+  const blobs = new Blobs()
+  const blob = blobs.addText('..........')
+  blobs.writeText(blob, 2, 'ab', 2)
+  blobs.writeText(blob, 5, 'ü', 2)
+  t.equal(blobs.text(blob), '..ab.ü...')
+  t.equal(blobs.text(blob, 5), 'ü...')
+  t.equal(blobs.text(blob, 5, 2), 'ü')
+  t.end()
+})
+
+/** The blobs that something keeps. */
+function keptIn({ authoritative: { blobs } }: State): Set<number> {
+  const kept = new Set<number>()
+  const [add, remove] = [blobs.add.bind(blobs), blobs.remove.bind(blobs)]
+  blobs.add = (length) => {
+    const blob = add(length)
+    if (blob !== 0) kept.add(blob)
+    return blob
+  }
+  blobs.remove = (blob) => {
+    kept.delete(blob)
+    remove(blob)
+  }
+  return kept
+}
+
+t.test('what a task kept in blobs goes when it is replaced, and with the task', (t) => {
+  const world = new World()
+  const kept = keptIn(world.state)
+  const payload = Buffer.alloc(20_000, 7)
+  const completed = world.leased({ payload }).taskId
+  t.strictSame(world.task(completed).payload, Uint8Array.from(payload), 'a large payload')
+  t.equal(kept.size, 1)
+  world.complete(completed)
+  t.equal(kept.size, 0, 'a COMPLETED task keeps no payload')
+  const named = world.leased({ payload, requestId: 'r' }).taskId
+  world.complete(named, { result: payload, reportId: 'p' })
+  t.strictSame(world.task(named).result, Uint8Array.from(payload), 'a large result')
+  t.equal(kept.size, 3, 'its digest, its result, its report')
+
+  const retried = world.create({
+    retryPolicy: { maxRetries: 99, backoff: { kind: 'fixed', delayMs: 0 } },
+  })
+  for (let i = 0; i < 40; i++) {
+    world.grant(retried)
+    world.fail(retried, { reportId: `report ${i}` })
+  }
+  t.equal(kept.size, 3 + 2 + 32, 'its payload, its reason, the reports of 32 attempts')
+  world.kill(retried)
+  world.forget(world.nextLsn - 1)
+  t.equal(kept.size, 0)
+  t.end()
+})
+
+t.test('who is eligible joins the chain of its line, who has to wait does not', (t) => {
+  const world = new World()
+  const eligible = [world.create(), world.create()]
+  const later = world.create({ notBefore: world.at + 100 })
+  const leased = world.leased().taskId
+  const { state } = world
+  const places = [...eligible, leased, later].map((taskId) =>
+    state.authoritative.tasks.place.get(state.derived.byLsn.get(taskId)),
+  )
+  const inChain = 2 ** 32 - 1
+  t.strictSame(places, [inChain, inChain, inChain, 1])
+  t.end()
+})
+
+t.test('a queue in which nobody waits hides nobody who waits in another', (t) => {
+  const world = new World()
+  const taskId = world.create({ queue: 'a' })
+  world.leased({ queue: 'empty' })
+  for (const queues of [
+    ['a', 'empty'],
+    ['empty', 'a'],
+    ['a', 'none'],
+  ])
+    t.equal(nextEligible(world.state, queues, world.at), taskId)
+  t.end()
+})
+
+t.test('an empty state has no task, no lease and no request_id', (t) => {
+  const state = createState()
+  t.equal(getTask(state, 1), undefined)
+  t.equal(getLease(state, 1), undefined)
+  t.equal(findByRequestId(state, 'a'), undefined)
   t.end()
 })
 
@@ -235,6 +414,7 @@ t.test('a line is in order of (due, task_id), through random joining and leaving
       if (rows.length > 60 || (rows.length > 0 && random.chance(0.45))) {
         const row = random.chance(0.4) ? line.first : random.pick(rows)
         line.leave(row)
+        strictEqual(tasks.place.get(row), 0)
         rows = rows.filter((other) => other !== row)
         tasks.remove(row)
       } else {
@@ -326,6 +506,56 @@ t.test('the index of request ids agrees with a map, also where hashes collide', 
     ['a', 'b', 'c', 'd'].map((id) => index.find(id, 99)),
     [same[0], 0, same[2], same[3]],
   )
+  t.end()
+})
+
+/** HalfSipHash-1-3 as its authors write it, over words of two units; the last has the length above. */
+function hashNaively(text: string, [key0, key1]: HashKey): number {
+  const add = (a: number, b: number) => (a + b) >>> 0
+  const xor = (a: number, b: number) => (a ^ b) >>> 0
+  const turn = (a: number, by: number) => ((a << by) | (a >>> (32 - by))) >>> 0
+  let [v0, v1, v2, v3] = [key0, key1, xor(key0, 0x6c796765), xor(key1, 0x74656462)]
+  const round = () => {
+    v0 = add(v0, v1)
+    v1 = xor(turn(v1, 5), v0)
+    v0 = turn(v0, 16)
+    v2 = add(v2, v3)
+    v3 = xor(turn(v3, 8), v2)
+    v0 = add(v0, v3)
+    v3 = xor(turn(v3, 7), v0)
+    v2 = add(v2, v1)
+    v1 = xor(turn(v1, 13), v2)
+    v2 = turn(v2, 16)
+  }
+  const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index))
+  if (text.length % 2 === 0) units.push(0)
+  units.push(text.length)
+  for (let index = 0; index < units.length; index += 2) {
+    const word = (((units[index + 1] ?? 0) << 16) | (units[index] ?? 0)) >>> 0
+    v3 = xor(v3, word)
+    round()
+    v0 = xor(v0, word)
+  }
+  v2 = xor(v2, 0xff)
+  for (let last = 0; last < 3; last++) round()
+  return xor(v1, v3)
+}
+
+t.test('the hash of a text is HalfSipHash-1-3', (t) => {
+  const random = new Random(6)
+  const keys: HashKey[] = [
+    [0, 0],
+    [1, 2],
+    [0xffff_ffff, 0x8000_0001],
+  ]
+  for (const key of keys) {
+    for (let length = 0; length < 40; length++) {
+      const units = Array.from({ length }, () => random.integer(2 ** 16))
+      const text = String.fromCharCode(...units)
+      strictEqual(hashText(text, key), hashNaively(text, key), `${length} units`)
+    }
+  }
+  t.pass('every length below 40')
   t.end()
 })
 
