@@ -7,6 +7,9 @@ export type StateMachineErrorCode =
   | 'STATE_INVARIANT_VIOLATION'
   | 'STATE_MALFORMED_CHUNK'
   | 'STATE_BROKEN'
+  | 'STATE_CHANGED'
+  | 'STATE_FULL'
+  | 'STATE_BAD_ARGUMENT'
 
 /** Every error this package raises on purpose. */
 export class StateMachineError extends Error {
@@ -28,13 +31,24 @@ export class InvariantViolation extends StateMachineError {
   readonly lsn: number
   /** The precondition, in the words of the specification. */
   readonly rule: string
+  /** The value that breaks the rule, or a phrase where there is none. */
   readonly got: unknown
+  /** The value that `got` is held against, or a phrase. */
   readonly expected: unknown
 
-  constructor(recordType: RecordType, lsn: number, rule: string, got: unknown, expected: unknown) {
+  /** `relation` stands before `expected` in the message: "at least", "task". */
+  constructor(
+    recordType: RecordType,
+    lsn: number,
+    rule: string,
+    got: unknown,
+    expected: unknown,
+    relation = '',
+  ) {
+    const wanted = relation === '' ? `${expected}` : `${relation} ${expected}`
     super(
       'STATE_INVARIANT_VIOLATION',
-      `${recordType} at LSN ${lsn}: ${rule}: got ${String(got)}, expected ${String(expected)}`,
+      `${recordType} at LSN ${lsn}: ${rule}: got ${got}, expected ${wanted}`,
     )
     this.name = 'InvariantViolation'
     this.recordType = recordType
@@ -45,7 +59,23 @@ export class InvariantViolation extends StateMachineError {
   }
 }
 
+export function malformedRecord(message: string, options?: ErrorOptions): StateMachineError {
+  return new StateMachineError('STATE_MALFORMED_RECORD', message, options)
+}
+
 export function malformedState(why: string, options?: ErrorOptions): StateMachineError {
   const message = `the encoded state cannot be read: ${why}`
   return new StateMachineError('STATE_MALFORMED_CHUNK', message, options)
+}
+
+export function badArgument(name: string, got: unknown, expected: string): StateMachineError {
+  const message = `${name} is ${show(got)}; it must be ${expected}`
+  return new StateMachineError('STATE_BAD_ARGUMENT', message)
+}
+
+/** Words for any value there is: `String` throws for some objects, and a text may be long. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 64))
+  if (typeof value === 'function') return 'a function'
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

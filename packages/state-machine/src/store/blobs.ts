@@ -1,3 +1,5 @@
+import { StateMachineError } from '../errors.js'
+
 /**
  * Byte strings of all sizes: payloads, results, reasons. One Uint8Array each would cost about 200
  * bytes beside its content, so small ones share pages. The cells of one page have one size; the
@@ -15,21 +17,40 @@ export class Blobs {
   readonly #sizes: Size[] = cellSizes.map((cellBytes) => new Size(cellBytes))
   readonly #large: (Buffer | undefined)[] = []
   readonly #removedLarge: number[] = []
+  readonly #pagesMax: number
   #bytes = 0
+  #count = 0
+
+  /** `pagesMax` is smaller in a test: 32 GiB of blobs take a while to make. */
+  constructor(pagesMax = blobLimits.pagesMax) {
+    this.#pagesMax = pagesMax
+  }
+
+  /** How many blobs there are; the empty one is none. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** How many pages are kept for small blobs. */
+  get pages(): number {
+    return this.#pages.length - this.#droppedPages.length
+  }
 
   /** Of all blobs together, without what surrounds them. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Room for `length` bytes, to be filled by `write` and `writeText`. */
+  /**
+   * Room for `length` bytes, to be filled by `write` and `writeText`. When there is none left it
+   * throws, and nothing has changed.
+   */
   add(length: number): number {
     if (length === 0) return 0
+    const blob = length > smallBytesMax ? this.#addLarge(length) : this.#addSmall(length)
     this.#bytes += length
-    if (length > smallBytesMax) return this.#addLarge(length)
-    const size = this.#sizes[sizeIndex(length)]!
-    const page = size.pageWithRoom() ?? this.#addPage(size)
-    return page.number * cellsPerPage + page.take(length) + 1
+    this.#count++
+    return blob
   }
 
   addBytes(bytes: Uint8Array): number {
@@ -48,6 +69,7 @@ export class Blobs {
   remove(blob: number): void {
     if (blob === 0) return
     this.#bytes -= this.length(blob)
+    this.#count--
     if (blob >= firstLarge) {
       this.#large[blob - firstLarge] = undefined
       this.#removedLarge.push(blob - firstLarge)
@@ -59,6 +81,12 @@ export class Blobs {
       this.#pages[page.number] = undefined
       this.#droppedPages.push(page.number)
     }
+  }
+
+  /** Whether there can be such a blob: there is a place for it. */
+  holds(blob: number): boolean {
+    if (blob >= firstLarge) return this.#large[blob - firstLarge] !== undefined
+    return blob === 0 || this.#page(blob)?.hasCell(cellOf(blob)) === true
   }
 
   length(blob: number): number {
@@ -133,20 +161,34 @@ export class Blobs {
     return this.#pages[Math.floor((blob - 1) / cellsPerPage)]!
   }
 
+  #addSmall(length: number): number {
+    const size = this.#sizes[sizeIndex(length)]!
+    const page = size.pageWithRoom() ?? this.#addPage(size)
+    return page.number * cellsPerPage + page.take(length) + 1
+  }
+
   #addPage(size: Size): Page {
-    const number = this.#droppedPages.pop() ?? this.#pages.length
-    if (number >= pagesMax) throw new RangeError(`more than ${pagesMax * pageBytes} bytes of blobs`)
+    const number = this.#droppedPages.at(-1) ?? this.#pages.length
+    if (number >= this.#pagesMax) throw full('pages', this.#pagesMax)
     const page = new Page(number, size)
+    this.#droppedPages.pop()
     this.#pages[number] = page
     size.current = page
     return page
   }
 
   #addLarge(length: number): number {
-    const index = this.#removedLarge.pop() ?? this.#large.length
-    this.#large[index] = Buffer.allocUnsafeSlow(length)
+    const index = this.#removedLarge.at(-1) ?? this.#large.length
+    if (index >= largeMax) throw full('large blobs', largeMax)
+    const buffer = Buffer.allocUnsafeSlow(length)
+    this.#removedLarge.pop()
+    this.#large[index] = buffer
     return firstLarge + index
   }
+}
+
+function full(what: string, max: number): StateMachineError {
+  return new StateMachineError('STATE_FULL', `a state holds no more than ${max} ${what} of bytes`)
 }
 
 const empty = Buffer.alloc(0)
@@ -158,7 +200,15 @@ const cellBytesMax = 16 * 1024
 const cellsPerPage = pageBytes / cellBytesMin
 /** Numbers from here on are large blobs; numbers of blobs fit in 32 bits. */
 const firstLarge = 2 ** 31
-const pagesMax = firstLarge / cellsPerPage
+const largeMax = 2 ** 32 - firstLarge
+
+/** The last cell of the last page has the number right below the first large blob. */
+export const blobLimits = {
+  firstLarge,
+  cellsPerPage,
+  pagesMax: firstLarge / cellsPerPage - 1,
+} as const
+
 const smallBytesMax = cellBytesMax - headerBytes
 
 /** 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 ...: four to each doubling. */
@@ -242,6 +292,10 @@ class Page {
 
   get isEmpty(): boolean {
     return this.#used === 0
+  }
+
+  hasCell(cell: number): boolean {
+    return cell < this.#unused
   }
 
   take(length: number): number {

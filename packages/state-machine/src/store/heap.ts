@@ -8,7 +8,8 @@ import type { TaskRows } from './task-rows.js'
  */
 export class Heap {
   readonly #tasks: TaskRows
-  #rows = new Uint32Array(8)
+  /** Most lines need none, and a queue is a line: none is made before the first task comes. */
+  #rows = none
   #size = 0
 
   constructor(tasks: TaskRows) {
@@ -26,7 +27,7 @@ export class Heap {
 
   add(row: number): void {
     this.#size++
-    if (this.#size === this.#rows.length) this.#resize(this.#rows.length * 2)
+    if (this.#size >= this.#rows.length) this.#resize(Math.max(slotsMin, this.#rows.length * 2))
     this.#rise(row, this.#size)
   }
 
@@ -39,7 +40,7 @@ export class Heap {
     // The last one takes the empty place, and goes up or down from there.
     this.#sink(last, place)
     this.#rise(last, this.#tasks.place.get(last))
-    if (this.#size < this.#rows.length / 4 && this.#rows.length > 8)
+    if (this.#size < this.#rows.length / 4 && this.#rows.length > slotsMin)
       this.#resize(this.#rows.length / 2)
   }
 
@@ -94,3 +95,6 @@ export class Heap {
     this.#rows = rows
   }
 }
+
+const slotsMin = 8
+const none = new Uint32Array(0)

@@ -3,7 +3,8 @@
  * now owns it. An LSN does at most one of the two, so one index serves both.
  *
  * LSNs that are near each other are used together, so they are kept together: one small hash table
- * for each run of 4096 LSNs. A table that grows moves at most 4096 entries; one that is empty goes.
+ * for each run of 4096 LSNs. A table that grows or shrinks moves at most 4096 entries; one that is
+ * empty goes. A lone old task in a run costs the least table: 64 bytes, which V8 keeps on its heap.
  * Within a table an LSN's home is its own low bits: neighbours are neighbours, collisions are rare.
  */
 export class LsnIndex {
@@ -14,8 +15,16 @@ export class LsnIndex {
     return this.#size
   }
 
-  /** The row, or 0. */
+  /** How many places for entries there are, free ones included. */
+  get slots(): number {
+    let slots = 0
+    for (const block of this.#blocks.values()) slots += block.slots
+    return slots
+  }
+
+  /** The row, or 0. Whatever is asked for: what is no LSN is not in the index. */
   get(lsn: number): number {
+    if (!Number.isSafeInteger(lsn)) return 0
     const number = Math.floor(lsn / blockLsns)
     return this.#blocks.get(number)?.get(lsn - number * blockLsns) ?? 0
   }
@@ -55,76 +64,87 @@ export class LsnIndex {
 }
 
 const blockLsns = 4096
-const slotsMin = 16
+const slotsMin = 8
 
-/** Open addressing with linear probing; a slot whose row is 0 is free. */
+/** Open addressing with linear probing. A slot is an offset and a row; a row of 0 says that it is free. */
 class Block {
-  #offsets = new Uint16Array(slotsMin)
-  #rows = new Uint32Array(slotsMin)
+  #pairs = new Uint32Array(2 * slotsMin)
   #mask = slotsMin - 1
   size = 0
 
+  get slots(): number {
+    return this.#mask + 1
+  }
+
   get(offset: number): number {
-    return this.#rows[this.#find(offset)]!
+    return this.#row(this.#find(offset))
   }
 
   add(offset: number, row: number): void {
-    if (this.size >= (this.#mask + 1) * 0.75 && this.#mask + 1 < blockLsns) this.#grow()
-    const slot = this.#find(offset)
-    this.#offsets[slot] = offset
-    this.#rows[slot] = row
+    if (this.size >= this.slots * 0.75 && this.slots < blockLsns) this.#resize(this.slots * 2)
+    this.#put(this.#find(offset), offset, row)
     this.size++
   }
 
   remove(offset: number): void {
-    let hole = this.#find(offset)
+    this.#empty(this.#find(offset))
     this.size--
-    if (this.#mask === blockLsns - 1) {
-      // As many slots as LSNs: everybody is at home, and there may be no free slot to stop at.
-      this.#rows[hole] = 0
-      return
-    }
-    // Whoever was pushed past the hole by a collision moves back, so that no probe ends too early.
-    for (
-      let slot = (hole + 1) & this.#mask;
-      this.#rows[slot] !== 0;
-      slot = (slot + 1) & this.#mask
-    ) {
-      const home = this.#offsets[slot]! & this.#mask
-      if (((slot - home) & this.#mask) < ((slot - hole) & this.#mask)) continue
-      this.#offsets[hole] = this.#offsets[slot]!
-      this.#rows[hole] = this.#rows[slot]!
-      hole = slot
-    }
-    this.#rows[hole] = 0
+    if (this.size < this.slots / 8 && this.slots > slotsMin) this.#resize(this.slots / 2)
   }
 
   sorted(): [offset: number, row: number][] {
     const entries: [number, number][] = []
-    for (const [slot, row] of this.#rows.entries()) {
-      if (row !== 0) entries.push([this.#offsets[slot]!, row])
+    for (let slot = 0; slot < this.slots; slot++) {
+      if (this.#row(slot) !== 0) entries.push([this.#offset(slot), this.#row(slot)])
     }
     return entries.sort(([a], [b]) => a - b)
+  }
+
+  #offset(slot: number): number {
+    return this.#pairs[2 * slot]!
+  }
+
+  #row(slot: number): number {
+    return this.#pairs[2 * slot + 1]!
+  }
+
+  #put(slot: number, offset: number, row: number): void {
+    this.#pairs[2 * slot] = offset
+    this.#pairs[2 * slot + 1] = row
   }
 
   /** Where the offset is, or the free slot where it would go. */
   #find(offset: number): number {
     let slot = offset & this.#mask
-    while (this.#rows[slot] !== 0 && this.#offsets[slot] !== offset) slot = (slot + 1) & this.#mask
+    while (this.#row(slot) !== 0 && this.#offset(slot) !== offset) slot = (slot + 1) & this.#mask
     return slot
   }
 
-  #grow(): void {
-    const offsets = this.#offsets
-    const rows = this.#rows
-    this.#offsets = new Uint16Array(offsets.length * 2)
-    this.#rows = new Uint32Array(offsets.length * 2)
-    this.#mask = offsets.length * 2 - 1
-    for (const [old, row] of rows.entries()) {
-      if (row === 0) continue
-      const slot = this.#find(offsets[old]!)
-      this.#offsets[slot] = offsets[old]!
-      this.#rows[slot] = row
+  #empty(slot: number): void {
+    let hole = slot
+    // Whoever was pushed past the hole by a collision moves back, so that no probe ends too early.
+    // In a table with a slot for each LSN everybody is at home, and maybe no free slot to stop at.
+    const isPerfect = this.slots === blockLsns
+    for (
+      let other = (hole + 1) & this.#mask;
+      !isPerfect && this.#row(other) !== 0;
+      other = (other + 1) & this.#mask
+    ) {
+      const home = this.#offset(other) & this.#mask
+      if (((other - home) & this.#mask) < ((other - hole) & this.#mask)) continue
+      this.#put(hole, this.#offset(other), this.#row(other))
+      hole = other
+    }
+    this.#put(hole, 0, 0)
+  }
+
+  #resize(slots: number): void {
+    const pairs = this.#pairs
+    this.#pairs = new Uint32Array(2 * slots)
+    this.#mask = slots - 1
+    for (let at = 0; at < pairs.length; at += 2) {
+      const [offset, row] = [pairs[at]!, pairs[at + 1]!]
+      if (row !== 0) this.#put(this.#find(offset), offset, row)
     }
   }
 }

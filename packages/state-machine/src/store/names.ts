@@ -31,12 +31,13 @@ export class Names {
   }
 
   /** One use less; the name goes with its last one. */
-  drop(number: number): void {
+  drop(number: number): 'kept' | 'gone' {
     this.#uses[number]!--
-    if (this.#uses[number]! > 0) return
+    if (this.#uses[number]! > 0) return 'kept'
     this.#numbers.delete(this.#texts[number]!)
     this.#texts[number] = ''
     this.#removed.push(number)
+    return 'gone'
   }
 
   find(text: string): number | undefined {

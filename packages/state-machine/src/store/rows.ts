@@ -25,11 +25,16 @@ export abstract class Rows {
     return this.#unused - 1 - this.#removed.length
   }
 
+  /** Makes sure that the next `add` cannot fail. */
+  makeRoom(): void {
+    const isPaged = this.#unused >>> pageBits < this.#pages.length
+    if (!isPaged && this.#removed.length === 0) this.#pages.push(makePage(this.#rowBytes))
+  }
+
   /** A row of zeros. */
   add(): number {
-    const row = this.#removed.pop() ?? this.#unused++
-    if (row >>> pageBits === this.#pages.length) this.#pages.push(makePage(this.#rowBytes))
-    return row
+    this.makeRoom()
+    return this.#removed.pop() ?? this.#unused++
   }
 
   remove(row: number): void {
