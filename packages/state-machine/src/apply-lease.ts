@@ -1,5 +1,6 @@
 import { beginAttempt, endAttempt } from './attempts.js'
-import { findOwned, refuse, requireOwned, requireTask } from './preconditions.js'
+import { findOwned } from './lookups.js'
+import { refuse, requireOwned, requireTask } from './preconditions.js'
 import type { LeaseExpired, LeaseExtended, LeaseGranted } from './record.js'
 import type { State } from './state.js'
 import { outcomes } from './store/attempt-rows.js'
@@ -13,7 +14,7 @@ export function applyLeaseGranted(state: State, lsn: number, record: LeaseGrante
   const row = requireTask(state, lsn, record)
   const eligibleAt = tasks.due.get(row)
   if (eligibleAt > at) {
-    refuse(record, lsn, 'task must be eligible', `at ${at}`, `${eligibleAt} or later`)
+    refuse(record, lsn, 'task must be eligible', at, eligibleAt, 'at least')
   }
   const nextAttempt = tasks.attempt.get(row) + 1
   if (attempt !== nextAttempt) {
@@ -21,7 +22,7 @@ export function applyLeaseGranted(state: State, lsn: number, record: LeaseGrante
   }
   if (leaseId !== lsn) refuse(record, lsn, 'lease_id must equal the LSN', leaseId, lsn)
   if (leaseExpiry <= at) {
-    refuse(record, lsn, 'lease_expiry must be after at', leaseExpiry, `later than ${at}`)
+    refuse(record, lsn, 'lease_expiry must be after at', leaseExpiry, at, 'more than')
   }
   const windowEnd = at + tasks.executionWindowMs.get(row)
   if (leaseExpiry > windowEnd) {
@@ -30,7 +31,8 @@ export function applyLeaseGranted(state: State, lsn: number, record: LeaseGrante
       lsn,
       'lease_expiry must be within the execution window',
       leaseExpiry,
-      `at most ${windowEnd}`,
+      windowEnd,
+      'at most',
     )
   }
 
@@ -48,19 +50,13 @@ export function applyLeaseExtended(state: State, lsn: number, record: LeaseExten
   const { leased } = state.derived
   const { at, leaseId, newLeaseExpiry } = record
   const row = findOwned(state, leaseId)
-  if (row === 0) refuse(record, lsn, 'lease must exist', 'none', `lease ${leaseId}`)
+  if (row === 0) refuse(record, lsn, 'lease must exist', 'none', leaseId, 'lease')
   const expiry = tasks.due.get(row)
   if (at >= expiry) {
-    refuse(record, lsn, 'lease must be currently valid', `at ${at}`, `before its expiry, ${expiry}`)
+    refuse(record, lsn, 'lease must be currently valid', at, expiry, 'less than')
   }
   if (newLeaseExpiry <= expiry) {
-    refuse(
-      record,
-      lsn,
-      'new expiry must be > current expiry',
-      newLeaseExpiry,
-      `later than ${expiry}`,
-    )
+    refuse(record, lsn, 'new expiry must be > current expiry', newLeaseExpiry, expiry, 'more than')
   }
   const attempt = tasks.newestAttempt.get(row)
   const windowEnd = attempts.grantedAt.get(attempt) + tasks.executionWindowMs.get(row)
@@ -70,7 +66,8 @@ export function applyLeaseExtended(state: State, lsn: number, record: LeaseExten
       lsn,
       'new expiry must be within the execution window',
       newLeaseExpiry,
-      `at most ${windowEnd}`,
+      windowEnd,
+      'at most',
     )
   }
 
@@ -88,7 +85,7 @@ export function applyLeaseExpired(state: State, lsn: number, record: LeaseExpire
   const row = requireOwned(state, lsn, record)
   const expiry = tasks.due.get(row)
   if (at < expiry) {
-    refuse(record, lsn, 'lease must have reached its expiry', `at ${at}`, `${expiry} or later`)
+    refuse(record, lsn, 'lease must have reached its expiry', at, expiry, 'at least')
   }
 
   counters.leasesExpired++

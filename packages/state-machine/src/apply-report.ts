@@ -1,25 +1,27 @@
 import { endAttempt, findAttempt } from './attempts.js'
-import { keepOutcome, replacePayloadByDigest } from './contents.js'
+import { keepOutcome, keepReducedInput, makeReportBlobs } from './contents.js'
 import { refuse, requireOwned, requireTask } from './preconditions.js'
 import type { TaskCancelled, TaskCompleted, TaskFailed } from './record.js'
 import { backoffMs } from './retry-policy.js'
 import type { State } from './state.js'
 import { outcomes } from './store/attempt-rows.js'
 import { states } from './store/task-rows.js'
-import { attemptOutcomes } from './task.js'
+import { attemptOutcomes, attemptsKept } from './task.js'
 import { move } from './task-lines.js'
 
 /** 000 §4.5, 003 "TaskCompleted": the attempt succeeded, the task is terminal. */
 export function applyTaskCompleted(state: State, lsn: number, record: TaskCompleted): void {
   const { tasks, counters } = state.authoritative
+  const { at, result, reportId } = record
   const row = requireValidLease(state, lsn, record)
+  const blobs = makeReportBlobs(state, row, result, reportId, true)
 
   counters.tasksCompleted++
   tasks.expiriesInARow.set(row, 0)
-  keepOutcome(state, row, record.result)
-  replacePayloadByDigest(state, row)
-  endAttempt(state, row, outcomes.COMPLETED, record.at, record.reportId)
-  move(state, row, states.COMPLETED, lsn, record.at)
+  keepOutcome(state, row, blobs.outcome, result !== undefined)
+  keepReducedInput(state, row, blobs.reducedInput)
+  endAttempt(state, row, outcomes.COMPLETED, at, blobs.reportId)
+  move(state, row, states.COMPLETED, lsn, at)
 }
 
 /** 000 §4.7, 003 "TaskFailed": the attempt failed; the retry policy says whether there is another. */
@@ -27,12 +29,13 @@ export function applyTaskFailed(state: State, lsn: number, record: TaskFailed): 
   const { tasks, counters } = state.authoritative
   const { at, failureReason, reportId } = record
   const row = requireValidLease(state, lsn, record)
+  const blobs = makeReportBlobs(state, row, Buffer.from(failureReason), reportId, false)
 
   const failures = tasks.failures.get(row) + 1
   tasks.failures.set(row, failures)
   tasks.expiriesInARow.set(row, 0)
-  keepOutcome(state, row, Buffer.from(failureReason))
-  endAttempt(state, row, outcomes.FAILED, at, reportId)
+  keepOutcome(state, row, blobs.outcome, true)
+  endAttempt(state, row, outcomes.FAILED, at, blobs.reportId)
   if (failures <= tasks.maxRetries.get(row)) {
     counters.retries++
     move(state, row, states.WAITING, at + backoffMs(tasks, row, failures), at)
@@ -53,7 +56,7 @@ export function applyTaskCancelled(state: State, lsn: number, record: TaskCancel
       lsn,
       'lease must have been granted for the task',
       record.leaseId,
-      'one of its leases',
+      `one of its last ${attemptsKept} leases`,
     )
   }
   const outcome = attempts.outcome.get(attempt)
@@ -85,13 +88,7 @@ function requireValidLease(state: State, lsn: number, record: TaskCompleted | Ta
   const row = requireOwned(state, lsn, record)
   const expiry = state.authoritative.tasks.due.get(row)
   if (record.at >= expiry) {
-    refuse(
-      record,
-      lsn,
-      'lease must not be expired',
-      `at ${record.at}`,
-      `before its expiry, ${expiry}`,
-    )
+    refuse(record, lsn, 'lease must not be expired', record.at, expiry, 'less than')
   }
   return row
 }

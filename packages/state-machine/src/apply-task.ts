@@ -1,6 +1,7 @@
 import { endAttempt, forgetAttempts } from './attempts.js'
-import { forgetContents, keepInput, keepOutcome } from './contents.js'
-import { findTask, refuse, requireTask } from './preconditions.js'
+import { forgetContents, keepInput, keepOutcome, makeInput, makeOutcome } from './contents.js'
+import { findTask } from './lookups.js'
+import { refuse, requireTask } from './preconditions.js'
 import { defaultQueue, type TaskCreated, type TaskDead, type TasksForgotten } from './record.js'
 import { keepRetryPolicy } from './retry-policy.js'
 import type { State } from './state.js'
@@ -10,7 +11,7 @@ import { joinLine, move } from './task-lines.js'
 
 /** 000 §4.1, 003 §1: a task that did not exist is WAITING. */
 export function applyTaskCreated(state: State, lsn: number, record: TaskCreated): void {
-  const { tasks, queues, counters } = state.authoritative
+  const { tasks, queues, blobs, counters } = state.authoritative
   const { byLsn, byRequestId } = state.derived
   const { at, taskId, requestId, notBefore } = record
   if (findTask(state, taskId) !== 0) {
@@ -21,10 +22,12 @@ export function applyTaskCreated(state: State, lsn: number, record: TaskCreated)
   if (requestId !== undefined) {
     const other = byRequestId.find(requestId, requestHash)
     if (other !== 0) {
-      const got = `that of task ${tasks.taskId.get(other)}`
-      refuse(record, lsn, 'request_id must not belong to another task', got, 'a new one')
+      const expected = `not the one of task ${tasks.taskId.get(other)}`
+      refuse(record, lsn, 'request_id must not belong to another task', requestId, expected)
     }
   }
+  tasks.makeRoom()
+  const input = makeInput(blobs, record.payload, requestId)
 
   counters.tasksCreated++
   const row = tasks.add()
@@ -36,7 +39,7 @@ export function applyTaskCreated(state: State, lsn: number, record: TaskCreated)
   tasks.executionWindowMs.set(row, record.executionWindowMs)
   tasks.queue.set(row, queues.use(record.queue ?? defaultQueue))
   keepRetryPolicy(tasks, row, record.retryPolicy)
-  keepInput(state, row, record.payload, requestId)
+  keepInput(state, row, input, requestId)
   if (notBefore !== undefined) {
     tasks.notBefore.set(row, notBefore)
     tasks.hasNotBefore.set(row, 1)
@@ -48,12 +51,13 @@ export function applyTaskCreated(state: State, lsn: number, record: TaskCreated)
 
 /** 003 §6: stopped for good, whether it waits or runs. */
 export function applyTaskDead(state: State, lsn: number, record: TaskDead): void {
-  const { tasks, counters } = state.authoritative
+  const { tasks, blobs, counters } = state.authoritative
   const row = requireTask(state, lsn, record)
+  const reason = makeOutcome(blobs, Buffer.from(record.reason))
 
   counters.tasksDead++
   if (tasks.state.get(row) === states.LEASED) endAttempt(state, row, outcomes.DEAD, record.at)
-  keepOutcome(state, row, Buffer.from(record.reason))
+  keepOutcome(state, row, reason, true)
   move(state, row, states.DEAD, lsn, record.at)
 }
 
@@ -63,21 +67,22 @@ export function applyTasksForgotten(state: State, lsn: number, record: TasksForg
   const { ended } = state.derived
   const { through } = record
   if (through >= lsn)
-    refuse(record, lsn, 'through must lie before the record', through, `less than ${lsn}`)
+    refuse(record, lsn, 'through must lie before the record', through, lsn, 'less than')
 
   while (ended.first !== 0 && tasks.due.get(ended.first) <= through) forgetTask(state, ended.first)
 }
 
 function forgetTask(state: State, row: number): void {
   const { tasks, queues, counters } = state.authoritative
-  const { byLsn, byRequestId, ended } = state.derived
+  const { byLsn, byRequestId, waiting, ended, withheld } = state.derived
   counters.tasksForgotten++
   ended.leave(row)
   byLsn.remove(tasks.taskId.get(row))
   if (tasks.requestIdBytes.get(row) > 0) byRequestId.remove(row)
   forgetAttempts(state, row)
   forgetContents(state, row)
-  queues.drop(tasks.queue.get(row))
-  state.derived.withheld.delete(row)
+  const queue = tasks.queue.get(row)
+  if (queues.drop(queue) === 'gone') waiting[queue] = undefined
+  withheld.delete(row)
   tasks.remove(row)
 }

@@ -1,10 +1,12 @@
 import { applyLeaseExpired, applyLeaseExtended, applyLeaseGranted } from './apply-lease.js'
 import { applyTaskCancelled, applyTaskCompleted, applyTaskFailed } from './apply-report.js'
 import { applyTaskCreated, applyTaskDead, applyTasksForgotten } from './apply-task.js'
+import { badArgument } from './errors.js'
 import { refuse } from './preconditions.js'
 import type { LogRecord } from './record.js'
 import { checkShape } from './record-shape.js'
 import type { State } from './state.js'
+import { isWholeOf } from './values.js'
 
 /**
  * Changes the state as the record says. This is the only code that changes tasks and leases: live,
@@ -17,11 +19,12 @@ import type { State } from './state.js'
 export function apply(state: State, lsn: number, record: LogRecord): void {
   const { authoritative } = state
   checkShape(record)
+  if (!isWholeOf(lsn, 1, Number.MAX_SAFE_INTEGER)) throw badArgument('lsn', lsn, 'an LSN')
   if (lsn !== authoritative.lastLsn + 1) {
     refuse(record, lsn, 'LSN must follow the last one', lsn, authoritative.lastLsn + 1)
   }
   if (record.at < authoritative.lastAt) {
-    refuse(record, lsn, 'at must never decrease', record.at, `${authoritative.lastAt} or later`)
+    refuse(record, lsn, 'at must never decrease', record.at, authoritative.lastAt, 'at least')
   }
   applyByType(state, lsn, record)
   authoritative.lastLsn = lsn
@@ -35,7 +38,7 @@ export function apply(state: State, lsn: number, record: LogRecord): void {
 export function skipTo(state: State, nextLsn: number): void {
   const { lastLsn } = state.authoritative
   if (!Number.isSafeInteger(nextLsn) || nextLsn <= lastLsn) {
-    throw new RangeError(`nextLsn is ${nextLsn}; it must be a whole number above ${lastLsn}`)
+    throw badArgument('nextLsn', nextLsn, `an LSN above ${lastLsn}`)
   }
   state.authoritative.lastLsn = nextLsn - 1
 }

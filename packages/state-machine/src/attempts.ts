@@ -21,19 +21,19 @@ export function beginAttempt(state: State, row: number, record: LeaseGranted): v
   state.derived.byLsn.add(record.leaseId, row)
 }
 
-/** Ends the attempt that is running, and the lease with it. */
+/** Ends the attempt that is running, and the lease with it. `reportId` is a blob. */
 export function endAttempt(
   state: State,
   row: number,
   outcome: number,
   at: number,
-  reportId = '',
+  reportId = 0,
 ): void {
-  const { tasks, attempts, blobs } = state.authoritative
+  const { tasks, attempts } = state.authoritative
   const attempt = tasks.newestAttempt.get(row)
   attempts.outcome.set(attempt, outcome)
   attempts.endedAt.set(attempt, at)
-  if (reportId !== '') attempts.reportId.set(attempt, blobs.addText(reportId))
+  attempts.reportId.set(attempt, reportId)
   state.derived.byLsn.remove(tasks.currentLeaseId.get(row))
   tasks.currentLeaseId.set(row, 0)
 }

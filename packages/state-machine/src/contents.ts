@@ -1,22 +1,63 @@
 import { hash } from 'node:crypto'
 import type { State } from './state.js'
+import type { Blobs } from './store/blobs.js'
 
 /**
  * What a task was given and what came of it, as bytes. The input is the `request_id` and, right
  * behind it, the payload. A COMPLETED task keeps the payload's SHA-256 instead, and that only for
  * the sake of its `request_id`: to tell the same submission from another one under the same id.
+ *
+ * What is called `make` may fail for want of room; what is called `keep` cannot. A record makes
+ * all its blobs before it changes anything, so that it is applied as a whole or not at all.
  */
-export function keepInput(state: State, row: number, payload: Uint8Array, requestId = ''): void {
-  const { tasks, blobs } = state.authoritative
+export function makeInput(blobs: Blobs, payload: Uint8Array, requestId = ''): number {
   const idBytes = requestId === '' ? 0 : Buffer.byteLength(requestId)
   const input = blobs.add(idBytes + payload.length)
   blobs.writeText(input, 0, requestId, idBytes)
   blobs.write(input, idBytes, payload)
-  tasks.input.set(row, input)
-  tasks.requestIdBytes.set(row, idBytes)
+  return input
 }
 
-const digestBytes = 32
+export function keepInput({ authoritative }: State, row: number, input: number, requestId = '') {
+  const { tasks } = authoritative
+  tasks.input.set(row, input)
+  tasks.requestIdBytes.set(row, requestId === '' ? 0 : Buffer.byteLength(requestId))
+}
+
+/** What a report brings, and what remains of the input when the task is COMPLETED. */
+export interface ReportBlobs {
+  outcome: number
+  reportId: number
+  reducedInput: number
+}
+
+export function makeReportBlobs(
+  state: State,
+  row: number,
+  outcome: Uint8Array | undefined,
+  reportId: string | undefined,
+  reducesInput: boolean,
+): ReportBlobs {
+  const { blobs } = state.authoritative
+  const made = { outcome: 0, reportId: 0, reducedInput: 0 }
+  try {
+    made.outcome = makeOutcome(blobs, outcome)
+    if (reportId !== undefined) made.reportId = blobs.addText(reportId)
+    if (reducesInput) made.reducedInput = makeReducedInput(state, row)
+    return made
+  } catch (error) {
+    blobs.remove(made.outcome)
+    blobs.remove(made.reportId)
+    throw error
+  }
+}
+
+export function makeOutcome(blobs: Blobs, outcome: Uint8Array | undefined): number {
+  return outcome === undefined ? 0 : blobs.addBytes(outcome)
+}
+
+/** Of SHA-256. */
+export const digestBytes = 32
 
 /** As a text of 32 one-byte units, which is what Node makes fastest. */
 export function digest(payload: Uint8Array): string {
@@ -34,26 +75,33 @@ export function requestIdOf({ authoritative }: State, row: number): string {
   return blobs.text(tasks.input.get(row), 0, tasks.requestIdBytes.get(row))
 }
 
-export function replacePayloadByDigest(state: State, row: number): void {
+function makeReducedInput(state: State, row: number): number {
   const { tasks, blobs } = state.authoritative
   const idBytes = tasks.requestIdBytes.get(row)
-  const input = tasks.input.get(row)
-  let reduced = 0
-  if (idBytes > 0) {
-    reduced = blobs.add(idBytes + digestBytes)
-    blobs.copy(reduced, input, idBytes)
-    blobs.writeBinary(reduced, idBytes, digest(payloadOf(state, row)))
-  }
-  blobs.remove(input)
+  if (idBytes === 0) return 0
+  const reduced = blobs.add(idBytes + digestBytes)
+  blobs.copy(reduced, tasks.input.get(row), idBytes)
+  blobs.writeBinary(reduced, idBytes, digest(payloadOf(state, row)))
+  return reduced
+}
+
+export function keepReducedInput({ authoritative }: State, row: number, reduced: number): void {
+  const { tasks, blobs } = authoritative
+  blobs.remove(tasks.input.get(row))
   tasks.input.set(row, reduced)
 }
 
-/** Replaces what came of the task before, if anything did. */
-export function keepOutcome(state: State, row: number, outcome: Uint8Array | undefined): void {
-  const { tasks, blobs } = state.authoritative
+/** Replaces what came of the task before, if anything did. An empty outcome is one, too. */
+export function keepOutcome(
+  { authoritative }: State,
+  row: number,
+  outcome: number,
+  isThere: boolean,
+): void {
+  const { tasks, blobs } = authoritative
   blobs.remove(tasks.outcome.get(row))
-  tasks.outcome.set(row, outcome === undefined ? 0 : blobs.addBytes(outcome))
-  tasks.hasOutcome.set(row, outcome === undefined ? 0 : 1)
+  tasks.outcome.set(row, outcome)
+  tasks.hasOutcome.set(row, isThere ? 1 : 0)
 }
 
 /** A view on the state's own bytes. */

@@ -48,6 +48,7 @@ export function forgettableThrough(
   const { ended } = state.derived
   const surplus = ended.size - keep
   let through: number | undefined
+  // A task ends behind all others, so this line is a chain: its first ones are at hand, unsorted.
   let count = 0
   for (const row of ended.rows()) {
     if (count === limit || (count >= surplus && tasks.stateSince.get(row) > endedUntil)) break
@@ -58,17 +59,17 @@ export function forgettableThrough(
 }
 
 /** Ids of the queue's WAITING tasks, eligible or not, in the order in which they will be leased. */
-export function waitingTasks(state: State, queue: string): Generator<number> {
+export function waitingTasks(state: State, queue: string): number[] {
   return idsOf(state, waitingLine(state, queue))
 }
 
 /** Ids of the LEASED tasks, the one whose lease expires first first. */
-export function leasedTasks(state: State): Generator<number> {
+export function leasedTasks(state: State): number[] {
   return idsOf(state, state.derived.leased)
 }
 
 /** Ids of the terminal tasks, the one that ended first first. */
-export function endedTasks(state: State): Generator<number> {
+export function endedTasks(state: State): number[] {
   return idsOf(state, state.derived.ended)
 }
 
@@ -103,6 +104,7 @@ function firstDue({ authoritative }: State, line: Line | undefined): number | un
   return row === 0 ? undefined : authoritative.tasks.due.get(row)
 }
 
-function* idsOf({ authoritative }: State, line: Line | undefined): Generator<number> {
-  for (const row of line?.rows() ?? []) yield authoritative.tasks.taskId.get(row)
+/** A list of its own: whoever goes through it may apply records meanwhile. */
+function idsOf({ authoritative }: State, line: Line | undefined): number[] {
+  return Array.from(line?.rows() ?? [], (row) => authoritative.tasks.taskId.get(row))
 }

@@ -1,4 +1,5 @@
 import { InvariantViolation } from './errors.js'
+import { findTask } from './lookups.js'
 import type { LogRecord, RecordType } from './record.js'
 import type { State } from './state.js'
 import { type TaskState, taskStates } from './task.js'
@@ -11,8 +12,9 @@ export function refuse(
   rule: string,
   got: unknown,
   expected: unknown,
+  relation = '',
 ): never {
-  throw new InvariantViolation(record.type, lsn, rule, got, expected)
+  throw new InvariantViolation(record.type, lsn, rule, got, expected, relation)
 }
 
 /** Which of the states, by number, the record may find its task in. */
@@ -30,7 +32,7 @@ export function requireTask(
   record: LogRecord & { taskId: number },
 ): number {
   const row = findTask(state, record.taskId)
-  if (row === 0) refuse(record, lsn, 'task must exist', 'none', `task ${record.taskId}`)
+  if (row === 0) refuse(record, lsn, 'task must exist', 'none', record.taskId, 'task')
   requireState(state, lsn, record, row)
   return row
 }
@@ -47,18 +49,6 @@ export function requireOwned(
     refuse(record, lsn, 'lease_id must match current lease', record.leaseId, current)
   }
   return row
-}
-
-/** The row of the task by its id, or 0. */
-export function findTask({ authoritative, derived }: State, taskId: number): number {
-  const row = derived.byLsn.get(taskId)
-  return row !== 0 && authoritative.tasks.taskId.get(row) === taskId ? row : 0
-}
-
-/** The row of the task that the lease owns now, or 0. */
-export function findOwned({ authoritative, derived }: State, leaseId: number): number {
-  const row = derived.byLsn.get(leaseId)
-  return row !== 0 && authoritative.tasks.currentLeaseId.get(row) === leaseId ? row : 0
 }
 
 function requireState({ authoritative }: State, lsn: number, record: LogRecord, row: number): void {

@@ -1,5 +1,5 @@
-import { Packr, Unpackr } from 'msgpackr'
-import { StateMachineError } from './errors.js'
+import { Packr } from 'msgpackr'
+import { malformedRecord, StateMachineError } from './errors.js'
 import type {
   Backoff,
   LogRecord,
@@ -9,6 +9,7 @@ import type {
   TaskFailed,
 } from './record.js'
 import { checkShape } from './record-shape.js'
+import { Unreadable, ValueReader } from './value-reader.js'
 
 /**
  * A record as bytes: one MessagePack array of fixed length, `nil` where an optional field is absent.
@@ -45,16 +46,16 @@ const typeNumbers = {
 const lengths = [0, 12, 8, 5, 6, 7, 7, 5, 5, 4]
 
 const packr = new Packr({ useRecords: false })
-const unpackr = new Unpackr({ useRecords: false })
+const reader = new ValueReader()
 
 export function encodeRecord(record: LogRecord): Uint8Array {
   checkShape(record)
   return packr.pack(fields(record))
 }
 
+/** Takes exactly the bytes that `encodeRecord` writes. Payload and result are views on them. */
 export function decodeRecord(bytes: Uint8Array): LogRecord {
-  const values = unpack(bytes)
-  const record = fromFields(values)
+  const record = readRecord(bytes)
   checkShape(record)
   return record
 }
@@ -100,113 +101,125 @@ function taskCreatedFields(record: TaskCreated): unknown[] {
   return fields
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what was decoded is anything until `checkShape` has seen it.
-type Unchecked = any
-
-function unpack(bytes: Uint8Array): Unchecked[] {
-  let values: unknown
+function readRecord(bytes: Uint8Array): LogRecord {
   try {
-    values = unpackr.unpack(bytes)
+    reader.begin(bytes)
+    const type = readType()
+    const record = readFields(type, reader.whole())
+    reader.requireEnd()
+    return record
   } catch (error) {
-    throw new StateMachineError('STATE_MALFORMED_RECORD', 'a record is no MessagePack value', {
-      cause: error,
-    })
+    if (!(error instanceof Unreadable)) throw error
+    throw malformedRecord(`a record cannot be read: ${error.message}`, { cause: error })
   }
-  if (!Array.isArray(values)) {
-    throw new StateMachineError('STATE_MALFORMED_RECORD', 'a record is no MessagePack array')
-  }
-  const [version, type] = values
+}
+
+/** Reads version and type, and holds the length of the array against them. */
+function readType(): number {
+  const length = reader.list()
+  if (length < 2) throw new Unreadable('it has no version and type')
+  const version = reader.whole()
   if (version !== recordVersion) {
     throw new StateMachineError(
       'STATE_UNKNOWN_RECORD',
-      `a record of version ${String(version)}; this software reads version ${recordVersion}: use a newer one`,
+      `a record of version ${version}; this software reads version ${recordVersion}: use a newer one`,
     )
   }
-  if (!Number.isInteger(type) || type < 1 || type >= lengths.length) {
-    throw new StateMachineError('STATE_UNKNOWN_RECORD', `a record of unknown type ${String(type)}`)
+  const type = reader.whole()
+  if (type < 1 || type >= lengths.length) {
+    throw new StateMachineError('STATE_UNKNOWN_RECORD', `a record of unknown type ${type}`)
   }
-  if (values.length !== lengths[type]) {
-    throw new StateMachineError(
-      'STATE_MALFORMED_RECORD',
-      `a record of type ${type} has ${values.length} fields instead of ${lengths[type]}`,
-    )
+  if (length !== lengths[type]) {
+    throw new Unreadable(`type ${type} has ${lengths[type]} fields, not ${length}`)
   }
-  return values
+  return type
 }
 
-function fromFields(values: Unchecked[]): LogRecord {
-  const at = values[2]
-  switch (values[1]) {
+/** Fields are read in the order in which they are written here: that of the table above. */
+function readFields(type: number, at: number): LogRecord {
+  switch (type) {
     case typeNumbers.TaskCreated:
-      return toTaskCreated(values)
+      return readTaskCreated(at)
     case typeNumbers.LeaseGranted:
       return {
         type: 'LeaseGranted',
         at,
-        taskId: values[3],
-        leaseId: values[4],
-        workerId: values[5],
-        attempt: values[6],
-        leaseExpiry: values[7],
+        taskId: reader.whole(),
+        leaseId: reader.whole(),
+        workerId: reader.text(),
+        attempt: reader.whole(),
+        leaseExpiry: reader.whole(),
       }
     case typeNumbers.LeaseExtended:
-      return { type: 'LeaseExtended', at, leaseId: values[3], newLeaseExpiry: values[4] }
+      return {
+        type: 'LeaseExtended',
+        at,
+        leaseId: reader.whole(),
+        newLeaseExpiry: reader.whole(),
+      }
     case typeNumbers.LeaseExpired:
-      return { type: 'LeaseExpired', at, taskId: values[3], leaseId: values[4], atStart: values[5] }
+      return {
+        type: 'LeaseExpired',
+        at,
+        taskId: reader.whole(),
+        leaseId: reader.whole(),
+        atStart: reader.boolean(),
+      }
     case typeNumbers.TaskCompleted:
-      return toTaskCompleted(values)
+      return readTaskCompleted(at)
     case typeNumbers.TaskFailed:
-      return toTaskFailed(values)
+      return readTaskFailed(at)
     case typeNumbers.TaskCancelled:
-      return { type: 'TaskCancelled', at, taskId: values[3], leaseId: values[4] }
+      return { type: 'TaskCancelled', at, taskId: reader.whole(), leaseId: reader.whole() }
     case typeNumbers.TaskDead:
-      return { type: 'TaskDead', at, taskId: values[3], reason: values[4] }
+      return { type: 'TaskDead', at, taskId: reader.whole(), reason: reader.text() }
     default:
-      return { type: 'TasksForgotten', at, through: values[3] }
+      return { type: 'TasksForgotten', at, through: reader.whole() }
   }
 }
 
-function toTaskCreated(values: Unchecked[]): TaskCreated {
-  const delayMsMax = values[8]
-  const backoff: Backoff =
-    delayMsMax === null
-      ? { kind: 'fixed', delayMs: values[7] }
-      : { kind: 'exponential', initialMs: values[7], maxMs: delayMsMax }
+function readTaskCreated(at: number): TaskCreated {
   const record: Building<TaskCreated> = {
     type: 'TaskCreated',
-    at: values[2],
-    taskId: values[3],
-    payload: values[4],
-    executionWindowMs: values[5],
-    retryPolicy: { maxRetries: values[6], backoff },
+    at,
+    taskId: reader.whole(),
+    payload: reader.bytes(),
+    executionWindowMs: reader.whole(),
+    retryPolicy: { maxRetries: reader.whole(), backoff: readBackoff() },
   }
-  if (values[9] !== null) record.queue = values[9]
-  if (values[10] !== null) record.notBefore = values[10]
-  if (values[11] !== null) record.requestId = values[11]
+  if (!reader.takeNil()) record.queue = reader.text()
+  if (!reader.takeNil()) record.notBefore = reader.whole()
+  if (!reader.takeNil()) record.requestId = reader.text()
   return record
 }
 
-function toTaskCompleted(values: Unchecked[]): TaskCompleted {
+function readBackoff(): Backoff {
+  const delayMs = reader.whole()
+  if (reader.takeNil()) return { kind: 'fixed', delayMs }
+  return { kind: 'exponential', initialMs: delayMs, maxMs: reader.whole() }
+}
+
+function readTaskCompleted(at: number): TaskCompleted {
   const record: Building<TaskCompleted> = {
     type: 'TaskCompleted',
-    at: values[2],
-    taskId: values[3],
-    leaseId: values[4],
+    at,
+    taskId: reader.whole(),
+    leaseId: reader.whole(),
   }
-  if (values[5] !== null) record.reportId = values[5]
-  if (values[6] !== null) record.result = values[6]
+  if (!reader.takeNil()) record.reportId = reader.text()
+  if (!reader.takeNil()) record.result = reader.bytes()
   return record
 }
 
-function toTaskFailed(values: Unchecked[]): TaskFailed {
+function readTaskFailed(at: number): TaskFailed {
   const record: Building<TaskFailed> = {
     type: 'TaskFailed',
-    at: values[2],
-    taskId: values[3],
-    leaseId: values[4],
-    failureReason: values[5],
+    at,
+    taskId: reader.whole(),
+    leaseId: reader.whole(),
+    failureReason: reader.text(),
   }
-  if (values[6] !== null) record.reportId = values[6]
+  if (!reader.takeNil()) record.reportId = reader.text()
   return record
 }
 

@@ -1,5 +1,6 @@
-import { StateMachineError } from './errors.js'
+import { malformedRecord, StateMachineError, show } from './errors.js'
 import { type Backoff, type LogRecord, recordLimits, type TaskCreated } from './record.js'
+import { isTextOf, isWholeOf } from './values.js'
 
 /**
  * Refuses what is no record: a field of the wrong kind, a number that is not whole, a text that is
@@ -7,6 +8,8 @@ import { type Backoff, type LogRecord, recordLimits, type TaskCreated } from './
  * that nothing malformed gets into a log, out of a log, or into a state.
  */
 export function checkShape(record: LogRecord): void {
+  if (typeof record !== 'object' || record === null)
+    throw malformedRecord(`${show(record)} is no record`)
   const { type } = record
   switch (type) {
     case 'TaskCreated':
@@ -55,7 +58,7 @@ export function checkShape(record: LogRecord): void {
       lsn(type, 'through', record.through)
       break
     default:
-      throw new StateMachineError('STATE_UNKNOWN_RECORD', `${String(type)} is no type of record`)
+      throw new StateMachineError('STATE_UNKNOWN_RECORD', `${show(type)} is no type of record`)
   }
   time(type, 'at', record.at)
 }
@@ -97,20 +100,13 @@ function time(type: string, field: string, value: number): void {
 }
 
 function whole(type: string, field: string, value: number, min: number, max: number): void {
-  if (Number.isInteger(value) && value >= min && value <= max) return
+  if (isWholeOf(value, min, max)) return
   throw malformed(type, field, value, `a whole number from ${min} to ${max}`)
 }
 
 function text(type: string, field: string, value: string, min: number, max: number): void {
-  if (typeof value === 'string' && isTextOf(value, min, max)) return
+  if (isTextOf(value, min, max)) return
   throw malformed(type, field, value, `a well-formed text of ${min} to ${max} bytes`)
-}
-
-function isTextOf(value: string, min: number, max: number): boolean {
-  if (value.length < min || value.length > max) return false
-  // No text takes more than three bytes a unit, so a short one need not be measured.
-  if (value.length * 3 > max && Buffer.byteLength(value) > max) return false
-  return value.isWellFormed()
 }
 
 function bytes(type: string, field: string, value: Uint8Array): void {
@@ -119,9 +115,5 @@ function bytes(type: string, field: string, value: Uint8Array): void {
 }
 
 function malformed(type: string, field: string, got: unknown, expected: string): StateMachineError {
-  const shown = typeof got === 'string' ? JSON.stringify(got.slice(0, 64)) : String(got)
-  return new StateMachineError(
-    'STATE_MALFORMED_RECORD',
-    `${type}: ${field} is ${shown}; it must be ${expected}`,
-  )
+  return malformedRecord(`${type}: ${field} is ${show(got)}; it must be ${expected}`)
 }

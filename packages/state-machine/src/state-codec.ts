@@ -1,10 +1,13 @@
-import { Packr, Unpackr } from 'msgpackr'
-import { malformedState } from './errors.js'
+import { Packr } from 'msgpackr'
+import { badArgument, malformedState, StateMachineError } from './errors.js'
+import { recordLimits } from './record.js'
 import { createState, type State, type StateOptions } from './state.js'
 import { states } from './store/task-rows.js'
-import type { Counters } from './task.js'
-import { restoreTask, taskValues } from './task-values.js'
-import { isList, isWhole, matches } from './values.js'
+import { counterNames } from './task.js'
+import { TaskRestorer } from './task-restorer.js'
+import { taskValues } from './task-values.js'
+import { Unreadable, ValueReader } from './value-reader.js'
+import { isWholeOf } from './values.js'
 
 /**
  * A whole state as bytes, for checkpoints: MessagePack values one behind the other,
@@ -18,40 +21,40 @@ import { isList, isWhole, matches } from './values.js'
  */
 const stateVersion = 1
 
-const counterNames = [
-  'tasksCreated',
-  'leasesGranted',
-  'leasesExtended',
-  'leasesExpired',
-  'leasesExpiredAtStart',
-  'tasksCompleted',
-  'retries',
-  'tasksFailed',
-  'tasksDead',
-  'tasksForgotten',
-  'possibleDuplicates',
-  'confirmedDuplicates',
-] as const satisfies readonly (keyof Counters)[]
-
 export interface EncodeStateOptions {
   /** How large a chunk may get; only a single task that is larger makes a larger one. */
   readonly chunkBytesMax?: number
 }
 
 const packr = new Packr({ useRecords: false })
-const unpackr = new Unpackr({ useRecords: false })
+const reader = new ValueReader()
 
-export function* encodeState(
+/**
+ * The chunks are made while they are asked for. Between two of them the state must stay as it is:
+ * after a record was applied the next one is a `STATE_CHANGED` error.
+ */
+export function encodeState(
   state: State,
   options: EncodeStateOptions = {},
-): Generator<Uint8Array> {
+): Generator<Uint8Array, void, undefined> {
   const { chunkBytesMax = 256 * 1024 } = options
+  if (!isWholeOf(chunkBytesMax, 1, Number.MAX_SAFE_INTEGER))
+    throw badArgument('chunkBytesMax', chunkBytesMax, 'a whole number of 1 or more')
+  return encodeChunks(state, chunkBytesMax)
+}
+
+function* encodeChunks(
+  state: State,
+  chunkBytesMax: number,
+): Generator<Uint8Array, void, undefined> {
+  const { lastLsn } = state.authoritative
   let values: Uint8Array[] = []
   let bytes = 0
   for (const value of sequence(state)) {
     const packed = packr.pack(value)
     if (bytes > 0 && bytes + packed.length > chunkBytesMax) {
       yield Buffer.concat(values)
+      assertUnchanged(state, lastLsn)
       values = []
       bytes = 0
     }
@@ -59,6 +62,13 @@ export function* encodeState(
     bytes += packed.length
   }
   yield Buffer.concat(values)
+}
+
+/** Half of one state and half of the next would be a state that never was. */
+function assertUnchanged({ authoritative }: State, lastLsn: number): void {
+  if (authoritative.lastLsn === lastLsn) return
+  const message = `LSN ${authoritative.lastLsn} was applied while the state of LSN ${lastLsn} was encoded`
+  throw new StateMachineError('STATE_CHANGED', message)
 }
 
 function* sequence(state: State): Generator<unknown[]> {
@@ -73,71 +83,75 @@ function* sequence(state: State): Generator<unknown[]> {
   for (const row of ended.rows()) yield taskValues(state, row)
 }
 
-/** Takes the chunks of an encoded state, in their order, and gives the state. */
+/**
+ * Takes the chunks of an encoded state, in their order, and gives the state. It takes only what
+ * `encodeState` writes, and is of no use after its first error.
+ */
 export class StateDecoder {
   readonly #state: State
+  readonly #restorer: TaskRestorer
   #tasksMissing: number | undefined
-  #finished = false
+  #isDone = false
 
   constructor(options: StateOptions = {}) {
     this.#state = createState(options)
+    this.#restorer = new TaskRestorer(this.#state)
   }
 
   add(chunk: Uint8Array): void {
-    this.#assertUnfinished()
-    for (const value of unpack(chunk)) {
-      if (this.#tasksMissing === undefined) {
-        this.#restoreHead(value)
-      } else {
-        if (this.#tasksMissing === 0)
-          throw malformedState('there are more tasks than its head says')
-        restoreTask(this.#state, value)
-        this.#tasksMissing--
-      }
+    this.#assertUndone()
+    this.#isDone = true
+    try {
+      reader.begin(chunk)
+      while (!reader.isAtEnd) this.#restoreNext()
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error
+      const what = this.#tasksMissing === undefined ? 'its head' : 'a task'
+      throw malformedState(`${what} is none: ${error.message}`, { cause: error })
     }
+    this.#isDone = false
   }
 
   finish(): State {
-    this.#assertUnfinished()
+    this.#assertUndone()
+    this.#isDone = true
     if (this.#tasksMissing === undefined) throw malformedState('it is empty')
     if (this.#tasksMissing > 0)
       throw malformedState(`${this.#tasksMissing} tasks are missing at its end`)
-    this.#finished = true
     return this.#state
   }
 
-  #restoreHead(value: unknown): void {
-    const { authoritative } = this.#state
-    if (Array.isArray(value) && isWhole(value[0]) && value[0] !== stateVersion) {
-      throw malformedState(
-        `its version is ${value[0]}; this software reads version ${stateVersion}`,
-      )
+  #restoreNext(): void {
+    if (this.#tasksMissing === undefined) {
+      this.#tasksMissing = restoreHead(this.#state)
+      return
     }
-    if (!matches(value, [isWhole, isWhole, isWhole, isWhole, isList]))
-      throw malformedState('its head is none')
-    const [, lastLsn, lastAt, tasks, counts] = value
-    if (
-      !matches(
-        counts,
-        counterNames.map(() => isWhole),
-      )
-    )
-      throw malformedState('its counters are none')
-    authoritative.lastLsn = lastLsn
-    authoritative.lastAt = lastAt
-    for (const [index, name] of counterNames.entries()) authoritative.counters[name] = counts[index]
-    this.#tasksMissing = tasks
+    if (this.#tasksMissing === 0) throw malformedState('there are more tasks than its head says')
+    this.#restorer.restore(reader)
+    this.#tasksMissing--
   }
 
-  #assertUnfinished(): void {
-    if (this.#finished) throw new Error('this decoder has given its state; make a new one')
+  #assertUndone(): void {
+    if (!this.#isDone) return
+    const message = 'this decoder has given its state or failed; make a new one'
+    throw new StateMachineError('STATE_BAD_ARGUMENT', message)
   }
 }
 
-function unpack(chunk: Uint8Array): unknown[] {
-  try {
-    return unpackr.unpackMultiple(chunk) as unknown[]
-  } catch (error) {
-    throw malformedState('a chunk is no sequence of MessagePack values', { cause: error })
+/** Says how many tasks follow. */
+function restoreHead({ authoritative }: State): number {
+  const length = reader.list()
+  if (length < 1) throw new Unreadable('it has no version')
+  const version = reader.whole()
+  if (version !== stateVersion) {
+    throw malformedState(`its version is ${version}; this software reads version ${stateVersion}`)
   }
+  if (length !== 5) throw new Unreadable(`it has ${length} values, not 5`)
+  authoritative.lastLsn = reader.whole()
+  authoritative.lastAt = reader.whole()
+  if (authoritative.lastAt > recordLimits.timeMsMax) throw new Unreadable('its time is too late')
+  const tasks = reader.whole()
+  if (reader.list() !== counterNames.length) throw new Unreadable('its counters are others')
+  for (const name of counterNames) authoritative.counters[name] = reader.whole()
+  return tasks
 }

@@ -1,3 +1,4 @@
+import { badArgument } from './errors.js'
 import { AttemptRows } from './store/attempt-rows.js'
 import { Blobs } from './store/blobs.js'
 import { Line } from './store/line.js'
@@ -5,7 +6,8 @@ import { LsnIndex } from './store/lsn-index.js'
 import { Names } from './store/names.js'
 import { RequestIndex } from './store/request-index.js'
 import { TaskRows } from './store/task-rows.js'
-import type { Counters } from './task.js'
+import { type Counters, counterNames } from './task.js'
+import { isWholeOf } from './values.js'
 
 /**
  * Everything that replaying a log gives. Only `apply` and the reading of a checkpoint change it;
@@ -38,8 +40,11 @@ interface Derived {
   /** By task id, and by the id of the lease that owns a task now. */
   readonly byLsn: LsnIndex
   readonly byRequestId: RequestIndex
-  /** WAITING tasks by `(eligible_at, task_id)`: one line per queue, at the queue's number. */
-  readonly waiting: Line[]
+  /**
+   * WAITING tasks by `(eligible_at, task_id)`: one line per queue, at the queue's number. It goes
+   * with the queue's last task.
+   */
+  readonly waiting: (Line | undefined)[]
   /** LEASED tasks by `(lease_expiry, task_id)`. */
   readonly leased: Line
   /** Terminal tasks by the LSN that ended them. */
@@ -58,6 +63,8 @@ export interface StateOptions {
 
 export function createState(options: StateOptions = {}): State {
   const { hashKey = 0 } = options
+  if (!isWholeOf(hashKey, 0, Number.MAX_SAFE_INTEGER))
+    throw badArgument('hashKey', hashKey, 'a whole number from 0 to 2^53 - 1')
   const tasks = new TaskRows()
   const blobs = new Blobs()
   const key = [hashKey >>> 0, Math.floor(hashKey / 2 ** 32) >>> 0] as const
@@ -83,19 +90,6 @@ export function createState(options: StateOptions = {}): State {
   }
 }
 
-function noCounts(): { [Name in keyof Counters]: number } {
-  return {
-    tasksCreated: 0,
-    leasesGranted: 0,
-    leasesExtended: 0,
-    leasesExpired: 0,
-    leasesExpiredAtStart: 0,
-    tasksCompleted: 0,
-    retries: 0,
-    tasksFailed: 0,
-    tasksDead: 0,
-    tasksForgotten: 0,
-    possibleDuplicates: 0,
-    confirmedDuplicates: 0,
-  }
+function noCounts(): Authoritative['counters'] {
+  return Object.fromEntries(counterNames.map((name) => [name, 0])) as Authoritative['counters']
 }

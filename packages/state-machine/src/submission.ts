@@ -1,5 +1,5 @@
 import { digest, payloadOf } from './contents.js'
-import { findTask } from './preconditions.js'
+import { findTask } from './lookups.js'
 import { defaultQueue, type RetryPolicy } from './record.js'
 import { retryPolicyOf } from './retry-policy.js'
 import type { State } from './state.js'

@@ -65,25 +65,28 @@ export interface Attempt {
   readonly cancelled: boolean
 }
 
-/** Counts over the whole history, replayed like everything else: a restart does not reset them. */
-export interface Counters {
-  readonly tasksCreated: number
-  readonly leasesGranted: number
-  readonly leasesExtended: number
-  readonly leasesExpired: number
+/** In the order in which an encoded state holds them, so a new one comes last. */
+export const counterNames = [
+  'tasksCreated',
+  'leasesGranted',
+  'leasesExtended',
+  'leasesExpired',
   /** Of these, the ones that were seen when a coordinator started. */
-  readonly leasesExpiredAtStart: number
-  readonly tasksCompleted: number
+  'leasesExpiredAtStart',
+  'tasksCompleted',
   /** Reports of failure that sent the task back to WAITING. */
-  readonly retries: number
-  readonly tasksFailed: number
-  readonly tasksDead: number
-  readonly tasksForgotten: number
+  'retries',
+  'tasksFailed',
+  'tasksDead',
+  'tasksForgotten',
   /** Attempts granted after the one before had ended by expiry: its worker may still be running. */
-  readonly possibleDuplicates: number
+  'possibleDuplicates',
   /** TaskCancelled records: a worker did go on after its authority had ended. */
-  readonly confirmedDuplicates: number
-}
+  'confirmedDuplicates',
+] as const
+
+/** Counts over the whole history, replayed like everything else: a restart does not reset them. */
+export type Counters = { readonly [Name in (typeof counterNames)[number]]: number }
 
 /** What a lease is worth: the one word that a report or a heartbeat under it has to be judged by. */
 export interface LeaseStanding {

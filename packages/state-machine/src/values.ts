@@ -1,42 +1,19 @@
-/** What was decoded is anything until a predicate has seen it. */
-// biome-ignore lint/suspicious/noExplicitAny: that is what it is.
-export type Unchecked = any
+/** Kinds of values that records and encoded states are held to. */
 
-type Predicate = (value: unknown) => boolean
-
-/** Whether the value is a list of exactly these kinds of values. */
-export function matches(value: unknown, kinds: readonly Predicate[]): value is Unchecked[] {
+/** Whether it is a whole number in these bounds; -0, which no codec tells from 0, is none. */
+export function isWholeOf(value: unknown, min: number, max: number): value is number {
   return (
-    Array.isArray(value) &&
-    value.length === kinds.length &&
-    kinds.every((isOfKind, index) => isOfKind(value[index]))
+    Number.isInteger(value) &&
+    (value as number) >= min &&
+    (value as number) <= max &&
+    !Object.is(value, -0)
   )
 }
 
-export function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-export function isLsn(value: unknown): value is number {
-  return isWhole(value) && value > 0
-}
-
-export function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-export function isBytes(value: unknown): value is Uint8Array {
-  return value instanceof Uint8Array
-}
-
-export function isBoolean(value: unknown): value is boolean {
-  return typeof value === 'boolean'
-}
-
-export function isList(value: unknown): value is unknown[] {
-  return Array.isArray(value)
-}
-
-export function orNull(isOfKind: Predicate): Predicate {
-  return (value) => value === null || isOfKind(value)
+/** Whether it is a text that UTF-8 can hold, in so many bytes. */
+export function isTextOf(value: unknown, min: number, max: number): value is string {
+  if (typeof value !== 'string' || value.length < min || value.length > max) return false
+  // No text takes more than three bytes a unit, so a short one need not be measured.
+  if (value.length * 3 > max && Buffer.byteLength(value) > max) return false
+  return value.isWellFormed()
 }

@@ -1,6 +1,6 @@
 import { findAttempt } from './attempts.js'
 import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
-import { findOwned, findTask } from './preconditions.js'
+import { findOwned, findTask } from './lookups.js'
 import { retryPolicyOf } from './retry-policy.js'
 import type { State } from './state.js'
 import { outcomes } from './store/attempt-rows.js'

@@ -1,4 +1,4 @@
-import { findTask } from './preconditions.js'
+import { findTask } from './lookups.js'
 import type { State } from './state.js'
 import { states } from './store/task-rows.js'
 import { joinLine, leaveLine } from './task-lines.js'

@@ -19,6 +19,8 @@ interface Case {
     readonly broken: () => void
     readonly got: unknown
     readonly expected: unknown
+    /** What stands before `expected` in the message. */
+    readonly relation?: string
   }
 }
 
@@ -49,7 +51,8 @@ const cases: readonly Case[] = [
       return {
         broken: () => world.create({ at: world.at - 1 }),
         got: 999_999,
-        expected: '1000000 or later',
+        expected: 1_000_000,
+        relation: 'at least',
       }
     },
   },
@@ -72,7 +75,7 @@ const cases: readonly Case[] = [
     arrange: (world) => {
       const other = world.create({ requestId: 'order 7' })
       const broken = () => world.create({ requestId: 'order 7' })
-      return { broken, got: `that of task ${other}`, expected: 'a new one' }
+      return { broken, got: 'order 7', expected: `not the one of task ${other}` }
     },
   },
   {
@@ -80,7 +83,7 @@ const cases: readonly Case[] = [
     record: 'LeaseGranted',
     arrange: (world) => {
       const record = { ...world.granting(world.create()), taskId: 9 }
-      return { broken: () => world.apply(record), got: 'none', expected: 'task 9' }
+      return { broken: () => world.apply(record), got: 'none', expected: 9, relation: 'task' }
     },
   },
   {
@@ -89,7 +92,7 @@ const cases: readonly Case[] = [
     arrange: (world) => {
       const { taskId, leaseId } = world.leased()
       const record = { ...world.granting(taskId), taskId: leaseId }
-      return { broken: () => world.apply(record), got: 'none', expected: `task ${leaseId}` }
+      return { broken: () => world.apply(record), got: 'none', expected: leaseId, relation: 'task' }
     },
   },
   {
@@ -97,7 +100,12 @@ const cases: readonly Case[] = [
     record: 'LeaseGranted',
     arrange: (world) => {
       const taskId = world.create({ notBefore: world.at + 1 })
-      return { broken: () => world.grant(taskId), got: 'at 1000000', expected: '1000001 or later' }
+      return {
+        broken: () => world.grant(taskId),
+        got: 1_000_000,
+        expected: 1_000_001,
+        relation: 'at least',
+      }
     },
   },
   {
@@ -123,7 +131,7 @@ const cases: readonly Case[] = [
     arrange: (world) => {
       const taskId = world.create()
       const broken = () => world.grant(taskId, { leaseExpiry: world.at })
-      return { broken, got: 1_000_000, expected: 'later than 1000000' }
+      return { broken, got: 1_000_000, expected: 1_000_000, relation: 'more than' }
     },
   },
   {
@@ -132,7 +140,7 @@ const cases: readonly Case[] = [
     arrange: (world) => {
       const taskId = world.create()
       const broken = () => world.grant(taskId, { leaseExpiry: world.at + 60_001 })
-      return { broken, got: 1_060_001, expected: 'at most 1060000' }
+      return { broken, got: 1_060_001, expected: 1_060_000, relation: 'at most' }
     },
   },
   {
@@ -143,7 +151,8 @@ const cases: readonly Case[] = [
       return {
         broken: () => world.extend(taskId, world.at + 20_000),
         got: 'none',
-        expected: `lease ${taskId}`,
+        expected: taskId,
+        relation: 'lease',
       }
     },
   },
@@ -156,7 +165,8 @@ const cases: readonly Case[] = [
       return {
         broken: () => world.extend(leaseId, world.at + 20_000),
         got: 'none',
-        expected: `lease ${leaseId}`,
+        expected: leaseId,
+        relation: 'lease',
       }
     },
   },
@@ -167,7 +177,7 @@ const cases: readonly Case[] = [
       const { leaseId } = world.leased()
       world.at += 10_000
       const broken = () => world.extend(leaseId, world.at + 1)
-      return { broken, got: 'at 1010000', expected: 'before its expiry, 1010000' }
+      return { broken, got: 1_010_000, expected: 1_010_000, relation: 'less than' }
     },
   },
   {
@@ -176,7 +186,7 @@ const cases: readonly Case[] = [
     arrange: (world) => {
       const { leaseId } = world.leased()
       const broken = () => world.extend(leaseId, world.at + 10_000)
-      return { broken, got: 1_010_000, expected: 'later than 1010000' }
+      return { broken, got: 1_010_000, expected: 1_010_000, relation: 'more than' }
     },
   },
   {
@@ -186,7 +196,7 @@ const cases: readonly Case[] = [
       const { leaseId } = world.leased()
       world.at += 5000
       const broken = () => world.extend(leaseId, 1_060_001)
-      return { broken, got: 1_060_001, expected: 'at most 1060000' }
+      return { broken, got: 1_060_001, expected: 1_060_000, relation: 'at most' }
     },
   },
   {
@@ -195,7 +205,7 @@ const cases: readonly Case[] = [
     arrange: (world) => {
       const { taskId } = world.leased()
       const broken = () => world.expire(taskId, { at: 1_009_999 })
-      return { broken, got: 'at 1009999', expected: '1010000 or later' }
+      return { broken, got: 1_009_999, expected: 1_010_000, relation: 'at least' }
     },
   },
   ...(['LeaseExpired', 'TaskCompleted', 'TaskFailed'] as const).map((record) => ({
@@ -221,8 +231,9 @@ const cases: readonly Case[] = [
       world.at += 10_000
       return {
         broken: () => world.complete(taskId),
-        got: 'at 1010000',
-        expected: 'before its expiry, 1010000',
+        got: 1_010_000,
+        expected: 1_010_000,
+        relation: 'less than',
       }
     },
   },
@@ -234,15 +245,21 @@ const cases: readonly Case[] = [
       world.at += 10_000
       return {
         broken: () => world.fail(taskId),
-        got: 'at 1010000',
-        expected: 'before its expiry, 1010000',
+        got: 1_010_000,
+        expected: 1_010_000,
+        relation: 'less than',
       }
     },
   },
   {
     rule: 'task must exist',
     record: 'TaskCancelled',
-    arrange: (world) => ({ broken: () => world.cancel(3, 4), got: 'none', expected: 'task 3' }),
+    arrange: (world) => ({
+      broken: () => world.cancel(3, 4),
+      got: 'none',
+      expected: 3,
+      relation: 'task',
+    }),
   },
   {
     rule: 'lease must have been granted for the task',
@@ -254,7 +271,7 @@ const cases: readonly Case[] = [
       return {
         broken: () => world.cancel(taskId, other.leaseId),
         got: other.leaseId,
-        expected: 'one of its leases',
+        expected: 'one of its last 32 leases',
       }
     },
   },
@@ -313,19 +330,29 @@ const cases: readonly Case[] = [
   {
     rule: 'task must exist',
     record: 'TaskDead',
-    arrange: (world) => ({ broken: () => world.kill(3), got: 'none', expected: 'task 3' }),
+    arrange: (world) => ({
+      broken: () => world.kill(3),
+      got: 'none',
+      expected: 3,
+      relation: 'task',
+    }),
   },
   {
     rule: 'through must lie before the record',
     record: 'TasksForgotten',
-    arrange: (world) => ({ broken: () => world.forget(1), got: 1, expected: 'less than 1' }),
+    arrange: (world) => ({
+      broken: () => world.forget(1),
+      got: 1,
+      expected: 1,
+      relation: 'less than',
+    }),
   },
 ]
 
 for (const { rule, record, arrange } of cases) {
   t.test(`${record}: ${rule}`, (t) => {
     const world = new World()
-    const { broken, got, expected } = arrange(world)
+    const { broken, got, expected, relation } = arrange(world)
     const lsn = world.nextLsn
     const before = hashState(world.state)
 
@@ -339,7 +366,7 @@ for (const { rule, record, arrange } of cases) {
     })
     t.equal(
       violation.message,
-      `${record} at LSN ${violation.lsn}: ${rule}: got ${got}, expected ${expected}`,
+      `${record} at LSN ${violation.lsn}: ${rule}: got ${got}, expected ${relation ? `${relation} ` : ''}${expected}`,
     )
     t.equal(world.nextLsn, lsn, 'no LSN is used up')
     t.equal(hashState(world.state), before, 'nothing has changed')

@@ -1,3 +1,4 @@
+import { deepStrictEqual, strictEqual } from 'node:assert'
 import { readFileSync } from 'node:fs'
 import {
   decodeRecord,
@@ -5,9 +6,14 @@ import {
   type LogRecord,
   recordLimits,
   recordVersion,
+  StateMachineError,
 } from '@tenure/state-machine'
+import { Random } from '@tenure/testing'
+import fc from 'fast-check'
 import { pack, unpack } from 'msgpackr'
 import t from 'tap'
+import { anyRecord } from './any-record.js'
+import { runWithoutAddon } from './without-addon.js'
 import { World } from './world.js'
 
 interface Golden {
@@ -54,10 +60,17 @@ t.test('an unknown version or type is an error, never skipped', (t) => {
       message: /version 2; this software reads version 1/,
     })
   }
-  for (const type of [0, 10, -1, 1.5, 'TaskCreated', null]) {
+  for (const type of [0, 10, 255, 70_000, 2 ** 40]) {
     t.throws(() => decodeRecord(pack([recordVersion, type, 0, 1])), {
       code: 'STATE_UNKNOWN_RECORD',
     })
+  }
+  // No version has ever had one of these there, so they are no record of any.
+  for (const none of [-1, 1.5, 'TaskCreated', null]) {
+    t.throws(() => decodeRecord(pack([recordVersion, none, 0, 1])), {
+      code: 'STATE_MALFORMED_RECORD',
+    })
+    t.throws(() => decodeRecord(pack([none, 1, 0, 1])), { code: 'STATE_MALFORMED_RECORD' })
   }
   t.end()
 })
@@ -112,14 +125,22 @@ t.test('the error says why bytes are no record', (t) => {
     throw new Error('nothing was refused')
   }
   const broken = error(Buffer.from([0x92]))
-  t.equal(broken.message, 'a record is no MessagePack value')
+  t.equal(broken.message, 'a record cannot be read: it ends in the middle of a value')
   t.ok(broken.cause instanceof Error)
-  t.equal(error(pack(7)).message, 'a record is no MessagePack array')
-  t.equal(error(pack([recordVersion, 10, 1])).message, 'a record of unknown type 10')
+  const cannot = (why: string) => `a record cannot be read: ${why}`
+  t.equal(error(pack(7)).message, cannot('before byte 1 there should be a list'))
+  t.equal(error(pack([])).message, cannot('it has no version and type'))
   t.equal(
-    error(pack([recordVersion, 9, 1])).message,
-    'a record of type 9 has 3 fields instead of 4',
+    error(pack([1, 9, -1, 1])).message,
+    cannot('before byte 4 there should be a whole number'),
   )
+  t.equal(
+    error(Buffer.concat([pack([1, 9, 1, 1]), pack(1)])).message,
+    cannot('it goes on at byte 5'),
+  )
+  t.equal(error('text' as never).message, cannot('it is no Uint8Array'))
+  t.equal(error(pack([recordVersion, 10, 1])).message, 'a record of unknown type 10')
+  t.equal(error(pack([recordVersion, 9, 1])).message, cannot('type 9 has 4 fields, not 3'))
   t.end()
 })
 
@@ -210,7 +231,7 @@ t.test('the error names the record, the field, what it is and what it must be', 
     `backoff.maxMs is -1; it must be ${time}`,
   )
   policy({ maxRetries: 0 }, "backoff is undefined; it must be of kind 'fixed' or 'exponential'")
-  refused({ type: 'TaskPaused', at: 1 }, 'TaskPaused is no type of record')
+  refused({ type: 'TaskPaused', at: 1 }, '"TaskPaused" is no type of record')
   const shown = `"${'x'.repeat(64)}"`
   refused(
     { ...created, queue: 'x'.repeat(70) },
@@ -311,3 +332,204 @@ t.test('numbers are whole and within their limits', (t) => {
   })
   t.end()
 })
+
+t.test('every record is read as it was written', (t) => {
+  const same = (record: LogRecord) => deepStrictEqual(decodeRecord(encodeRecord(record)), record)
+  fc.assert(fc.property(anyRecord, same), { numRuns: 3000 })
+  t.pass('3000 records')
+  t.end()
+})
+
+/** Whether the bytes are a record; if they are, they are the only ones that mean it. */
+function isRecord(bytes: Uint8Array): boolean {
+  let record: LogRecord
+  try {
+    record = decodeRecord(bytes)
+  } catch (error) {
+    if (error instanceof StateMachineError) return false
+    throw error
+  }
+  strictEqual(Buffer.from(encodeRecord(record)).toString('hex'), Buffer.from(bytes).toString('hex'))
+  return true
+}
+
+/** The bytes with a few of them changed, taken out or put in. */
+function mutate(bytes: Uint8Array, random: Random): Buffer {
+  const mutated = [...bytes]
+  for (let changes = 1 + random.integer(3); changes > 0; changes--) {
+    const at = random.integer(mutated.length)
+    const heads = [0xc0, 0xc4, 0xca, 0xcb, 0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd9, 0xda, 0xdc, 0xdd]
+    const value = random.chance(0.5) ? random.pick(heads) : random.integer(256)
+    if (random.chance(0.8)) mutated[at] = value
+    else if (random.chance(0.5)) mutated.splice(at, 1)
+    else mutated.splice(at, 0, value)
+    if (mutated.length === 0) break
+  }
+  return Buffer.from(mutated)
+}
+
+t.test('bytes mean one record or none, and a record has one spelling: mutated records', (t) => {
+  const random = new Random(7)
+  let records = 0
+  const tried = 20_000
+  for (let run = 0; run < tried; run++) {
+    const { bytes } = random.pick(golden)
+    if (isRecord(mutate(Buffer.from(bytes, 'hex'), random))) records++
+  }
+  t.ok(records > tried / 20 && records < tried / 2, `${records} of ${tried} were records`)
+  t.end()
+})
+
+t.test('bytes mean one record or none, and a record has one spelling: random bytes', (t) => {
+  const random = new Random(8)
+  const lengths = [12, 8, 5, 6, 7, 7, 5, 5, 4]
+  let records = 0
+  for (let run = 0; run < 30_000; run++) {
+    const type = 1 + random.integer(lengths.length)
+    const rest = random.bytes(random.integer(20)).map((byte) => (byte % 3 === 0 ? byte >> 2 : byte))
+    const head = random.chance(0.1) ? [] : [0x90 + (lengths[type - 1] ?? 0), 1, type]
+    if (isRecord(Buffer.from([...head, ...rest]))) records++
+  }
+  t.ok(records > 100, `${records} were records`)
+  t.end()
+})
+
+t.test('a record in another spelling is refused', (t) => {
+  const spelled = (hex: string) => () => decodeRecord(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
+  const fine = '97 01 05 01 01 02 c0 c0'
+  t.doesNotThrow(spelled(fine))
+  for (const [what, hex] of [
+    ['an array of 16 bits', 'dc0007 01 05 01 01 02 c0 c0'],
+    ['an array of 32 bits', 'dd00000007 01 05 01 01 02 c0 c0'],
+    ['a version of 8 bits', '97 cc01 05 01 01 02 c0 c0'],
+    ['a number of 8 bits too many', '97 01 05 cc7f 01 02 c0 c0'],
+    ['a number of 16 bits too many', '97 01 05 cd00ff 01 02 c0 c0'],
+    ['a number of 32 bits too many', '97 01 05 ce0000ffff 01 02 c0 c0'],
+    ['a number of 64 bits', '97 01 05 cf0000000000000001 01 02 c0 c0'],
+    ['a signed number', '97 01 05 d001 01 02 c0 c0'],
+    ['a signed number of 64 bits', '97 01 05 d30000000000000001 01 02 c0 c0'],
+    ['float32', '97 01 05 ca3f800000 01 02 c0 c0'],
+    ['a small float64', '97 01 05 cb3ff0000000000000 01 02 c0 c0'],
+    ['a float64 below 2^32', '97 01 05 cb41efffffffe00000 01 02 c0 c0'],
+    ['a float64 with a fraction', '97 01 05 cb41f0000000080000 01 02 c0 c0'],
+    ['2^53', '97 01 05 01 cb4340000000000000 02 c0 c0'],
+    ['-0', '97 01 05 cb8000000000000000 01 02 c0 c0'],
+    ['NaN', '97 01 05 cb7ff8000000000000 01 02 c0 c0'],
+    ['a short text of 8 bits', '97 01 05 01 01 02 d90161 c0'],
+    ['a short text of 16 bits', '97 01 05 01 01 02 da000161 c0'],
+    ['a short text of 32 bits', '97 01 05 01 01 02 db0000000161 c0'],
+    ['UTF-8 that is too long', '97 01 05 01 01 02 a2c080 c0'],
+    ['half of a pair', '97 01 05 01 01 02 a3eda080 c0'],
+    ['no UTF-8', '97 01 05 01 01 02 a1ff c0'],
+    ['UTF-8 that is cut', '97 01 05 01 01 02 a361e282 c0'],
+    ['a text for bytes', '97 01 05 01 01 02 c0 a161'],
+    ['bytes for a text', '97 01 05 01 01 02 c40161 c0'],
+    ['short bytes of 16 bits', '97 01 05 01 01 02 c0 c5000161'],
+    ['short bytes of 32 bits', '97 01 05 01 01 02 c0 c60000000161'],
+    ['bytes that are not all there', '97 01 05 01 01 02 c0 c40261'],
+    ['undefined, as an extension', '97 01 05 01 01 02 d40000 c0'],
+    ['typed bytes, as an extension', '97 01 05 01 01 02 c0 c7037401aabb'],
+    ['a date, as an extension', '97 01 05 d6ff00000001 01 02 c0 c0'],
+    ['a record of msgpackr', '97 01 05 d47240 91a161 05 01 02 c0 c0'],
+    ['something behind it', `${fine} 00`],
+  ] as const) {
+    t.throws(spelled(hex), { code: 'STATE_MALFORMED_RECORD' }, what)
+  }
+  t.end()
+})
+
+t.test('a record is read where it stands, in whatever buffer', (t) => {
+  const one: LogRecord = { type: 'TaskDead', at: 2 ** 40, taskId: 1, reason: 'é'.repeat(40) }
+  const two: LogRecord = { type: 'TaskCompleted', at: 2, taskId: 1, leaseId: 2 }
+  const bytes = [one, two].map((record) => Uint8Array.from(encodeRecord(record)))
+  const check = (buffer: ArrayBufferLike, offset: number, index: number) => {
+    const { length } = bytes[index] ?? []
+    new Uint8Array(buffer).set(bytes[index] ?? [], offset)
+    t.strictSame(decodeRecord(new Uint8Array(buffer, offset, length)), [one, two][index])
+  }
+  const buffer = new ArrayBuffer(200)
+  check(buffer, 0, 0)
+  check(buffer, 97, 0)
+  check(new ArrayBuffer(200), 3, 1)
+  check(buffer, 1, 1)
+  check(new SharedArrayBuffer(200), 5, 0)
+  // Newer than the library that this is compiled against.
+  const Resizable = ArrayBuffer as unknown as new (
+    length: number,
+    options: { maxByteLength: number },
+  ) => ArrayBuffer & { resize(length: number): void }
+  const growing = new Resizable(20, { maxByteLength: 500 })
+  check(growing, 0, 1)
+  growing.resize(400)
+  check(growing, 250, 0)
+  const gone = new Uint8Array(buffer, 0, 10)
+  structuredClone(buffer, { transfer: [buffer] })
+  t.throws(() => decodeRecord(gone), { code: 'STATE_MALFORMED_RECORD' })
+  t.end()
+})
+
+t.test('what was decoded shares the bytes of its input', (t) => {
+  const world = new World()
+  const bytes = Uint8Array.from(encodeRecord(world.creation({ payload: Buffer.from('work') })))
+  const record = decodeRecord(bytes)
+  if (record.type !== 'TaskCreated') throw new Error('another record')
+  t.equal(record.payload.buffer, bytes.buffer)
+  t.end()
+})
+
+t.test('whatever is no record is a StateMachineError, and so is saying what it is', (t) => {
+  const hostile = [
+    null,
+    undefined,
+    'x',
+    7,
+    Symbol('s'),
+    {},
+    [],
+    Object.create(null),
+    { toString: 1 },
+    { type: Object.create(null) },
+    { type: { toString: 1 } },
+    { type: Symbol('TaskDead') },
+    () => undefined,
+  ]
+  for (const what of hostile) {
+    const code = /^STATE_(MALFORMED|UNKNOWN)_RECORD$/
+    t.throws(() => encodeRecord(what as never), { code })
+    t.throws(() => new World().apply(what as never), { code })
+    t.throws(() => decodeRecord(what as never), { code })
+    for (const field of ['at', 'payload', 'retryPolicy', 'queue', 'requestId', 'notBefore']) {
+      if (what === undefined && ['queue', 'requestId', 'notBefore'].includes(field)) continue
+      if (what === 'x' && ['queue', 'requestId'].includes(field)) continue
+      if (what === 7 && ['at', 'notBefore'].includes(field)) continue
+      const record = new World().creation({ [field]: what })
+      t.throws(() => encodeRecord(record), { code: 'STATE_MALFORMED_RECORD' }, field)
+    }
+    const backoff = new World().creation({
+      retryPolicy: { maxRetries: 1, backoff: what as never },
+    })
+    t.throws(() => encodeRecord(backoff), { code: 'STATE_MALFORMED_RECORD' })
+  }
+  t.end()
+})
+
+t.test('-0 is no number of a record: no codec tells it from 0', (t) => {
+  const world = new World()
+  for (const fields of [
+    { at: -0 },
+    { notBefore: -0 },
+    { retryPolicy: { maxRetries: -0, backoff: { kind: 'fixed' as const, delayMs: 0 } } },
+    { retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed' as const, delayMs: -0 } } },
+  ]) {
+    t.throws(() => world.create(fields), { code: 'STATE_MALFORMED_RECORD' })
+  }
+  t.end()
+})
+
+const elsewhere = runWithoutAddon(import.meta.url)
+if (elsewhere !== undefined) {
+  t.test('records are the same where msgpackr has no native addon', (t) => {
+    t.equal(elsewhere.status, 0, elsewhere.output)
+    t.end()
+  })
+}

@@ -149,7 +149,7 @@ t.test('what is no encoded state is refused', (t) => {
   refused([[1, 2, 3], ...tasks], /head is none/)
   for (const noHead of [7, null, [], ['a'], { 0: 2 }]) refused([noHead, ...tasks], /head is none/)
   refused([head.with(0, 2), ...tasks], /version is 2; this software reads version 1/)
-  refused([head.with(4, [1, 2]), ...tasks], /counters/)
+  refused([head.with(4, [1, 2]), ...tasks], /head is none: its counters/)
   refused([head, ...tasks.slice(1)], /1 tasks are missing/)
   refused([head, ...tasks, tasks[0]], /more tasks/)
   refused([head, tasks[0], tasks[0], ...tasks.slice(2)], /there twice/)
@@ -197,12 +197,12 @@ t.test('what contradicts itself is refused', (t) => {
     })
   const leased = tasks.findIndex((task) => task[1] === 1)
   const task = tasks[leased] ?? []
-  refused(leased, task.with(1, 5), /is in state 5/)
+  refused(leased, task.with(1, 5), /a task is none: 5 is not from 0 to 4/)
   refused(leased, task.with(-1, []), /LEASED without a lease/)
   refused(leased, task.with(-1, Array(33).fill((task.at(-1) as unknown[])[0])), /too many attempts/)
   refused(leased, task.with(11, 'r2'), /the request_id of another task/)
   const [attempt = []] = task.at(-1) as unknown[][]
-  refused(leased, task.with(-1, [attempt.with(4, 5)]), /the outcome of lease \d+ is 5/)
+  refused(leased, task.with(-1, [attempt.with(4, 5)]), /a task is none: 5 is not from 0 to 4/)
   const alone = [head.with(3, 1), task.with(-1, [])]
   t.throws(() => decode(alone.map((value) => pack(value))), {
     code: 'STATE_MALFORMED_CHUNK',
