@@ -47,6 +47,19 @@ export function findAttempt({ authoritative }: State, row: number, leaseId: numb
   return attempt
 }
 
+/**
+ * The task's attempts, the newest first, for whoever only looks: it ends one behind as many as a task
+ * may have, wherever the links lead.
+ */
+export function* attemptsOf({ authoritative }: State, row: number): Generator<number> {
+  const { tasks, attempts } = authoritative
+  let attempt = tasks.newestAttempt.get(row)
+  for (let seen = 0; attempt !== 0 && seen <= attemptsKept; seen++) {
+    yield attempt
+    attempt = attempts.older.get(attempt)
+  }
+}
+
 export function forgetAttempts(state: State, row: number): void {
   const { tasks, attempts } = state.authoritative
   let attempt = tasks.newestAttempt.get(row)

@@ -1,22 +1,39 @@
+import { findAttemptFaults } from './attempt-invariants.js'
+import { findBlobFaults } from './blob-invariants.js'
+import { findCounterFaults } from './counter-invariants.js'
 import { StateMachineError } from './errors.js'
 import { findIndexFaults } from './index-invariants.js'
+import { findLineFaults } from './line-invariants.js'
 import type { State } from './state.js'
 import { findTaskFaults } from './task-invariants.js'
+
+/** Where one thing is wrong, everything may be; nobody reads more of it. */
+const faultsMax = 1000
+const faultsShown = 10
 
 /**
  * Asserts what must always hold: 000 §7 and 003 §7 for every task, and that every index says what a
  * naive scan of all tasks finds. `apply` keeps it so; a state for which this throws shows a bug, or
- * a checkpoint that is not what it claims. Looks at everything, so it takes a second per million tasks.
+ * a checkpoint that is not what it claims. Looks at everything, so it takes seconds per million tasks.
  */
 export function checkInvariants(state: State): void {
   const faults: string[] = []
-  for (const fault of [findTaskFaults(state), findIndexFaults(state)].flatMap((found) => [
-    ...found,
-  ])) {
+  for (const fault of findFaults(state)) {
     faults.push(fault)
+    if (faults.length === faultsMax) break
   }
   if (faults.length === 0) return
-  const shown = faults.slice(0, 10).join('; ')
-  const more = faults.length > 10 ? `; and ${faults.length - 10} more` : ''
+  const shown = faults.slice(0, faultsShown).join('; ')
+  const hidden = faults.length - faultsShown
+  const more = hidden > 0 ? `; and ${hidden}${faults.length === faultsMax ? ' or' : ''} more` : ''
   throw new StateMachineError('STATE_BROKEN', `the state is broken: ${shown}${more}`)
+}
+
+function* findFaults(state: State): Generator<string> {
+  yield* findTaskFaults(state)
+  yield* findAttemptFaults(state)
+  yield* findBlobFaults(state)
+  yield* findIndexFaults(state)
+  yield* findLineFaults(state)
+  yield* findCounterFaults(state)
 }

@@ -1,18 +1,16 @@
+import { digestBytes } from './contents.js'
 import type { State } from './state.js'
 import { outcomes } from './store/attempt-rows.js'
 import { states } from './store/task-rows.js'
-import { attemptOutcomes, attemptsKept, taskStates } from './task.js'
+import { taskStates } from './task.js'
 
-/** What is wrong with single tasks and their attempts. */
+/** What is wrong with single tasks. */
 export function* findTaskFaults(state: State): Generator<string> {
-  for (const row of state.authoritative.tasks.rows()) {
-    const faults = [
-      ...stateFaults(state, row),
-      ...attemptFaults(state, row),
-      ...timeFaults(state, row),
-    ]
-    const taskId = state.authoritative.tasks.taskId.get(row)
-    yield* faults.map((fault) => `task ${taskId}: ${fault}`)
+  const { tasks } = state.authoritative
+  for (const row of tasks.rows()) {
+    for (const faults of [stateFaults, timeFaults, contentFaults]) {
+      for (const fault of faults(state, row)) yield `task ${tasks.taskId.get(row)}: ${fault}`
+    }
   }
 }
 
@@ -47,54 +45,52 @@ function* stateFaults({ authoritative }: State, row: number): Generator<string> 
   if (state === states.FAILED && failures <= retriesMax) yield 'is FAILED with retries left'
   if (state !== states.FAILED && failures > retriesMax) yield `is ${name} with no retries left`
   if (state !== states.DEAD && outcome === outcomes.DEAD) yield `is ${name} after it was DEAD`
+  const ends = failures + tasks.expiriesInARow.get(row)
+  if (ends > tasks.attempt.get(row))
+    yield `failed and expired ${ends} times in ${tasks.attempt.get(row)} attempts`
 }
 
-function* attemptFaults({ authoritative }: State, row: number): Generator<string> {
-  const { tasks, attempts } = authoritative
-  let kept = 0
-  let newer = Number.POSITIVE_INFINITY
-  for (let at = tasks.newestAttempt.get(row); at !== 0; at = attempts.older.get(at)) {
-    const leaseId = attempts.leaseId.get(at)
-    const outcome = attempts.outcome.get(at)
-    if (leaseId >= newer) yield `lease ${leaseId} is not older than lease ${newer}`
-    if (leaseId <= tasks.taskId.get(row)) yield `lease ${leaseId} is older than its task`
-    if (attemptOutcomes[outcome] === undefined)
-      yield `the outcome of lease ${leaseId} is ${outcome}`
-    if (kept > 0 && outcome !== outcomes.EXPIRED && outcome !== outcomes.FAILED) {
-      yield `lease ${leaseId} was not the last one and ended as ${attemptOutcomes[outcome]}`
-    }
-    if (
-      attempts.cancelled.get(at) !== 0 &&
-      outcome !== outcomes.EXPIRED &&
-      outcome !== outcomes.DEAD
-    ) {
-      yield `lease ${leaseId} is cancelled and ${attemptOutcomes[outcome]}`
-    }
-    if (
-      attempts.leaseExpiry.get(at) >
-      attempts.grantedAt.get(at) + tasks.executionWindowMs.get(row)
-    ) {
-      yield `lease ${leaseId} passes the execution window`
-    }
-    newer = leaseId
-    kept++
-    if (kept > attemptsKept) break
-  }
-  if (kept !== tasks.attempts.get(row))
-    yield `counts ${tasks.attempts.get(row)} attempts kept, has ${kept}`
-  const expected = Math.min(tasks.attempt.get(row), attemptsKept)
-  if (kept !== expected) yield `keeps ${kept} attempts of ${tasks.attempt.get(row)}`
-}
-
-function* timeFaults({ authoritative }: State, row: number): Generator<string> {
-  const { tasks, lastLsn, lastAt } = authoritative
+function* timeFaults(state: State, row: number): Generator<string> {
+  const { tasks, lastLsn, lastAt } = state.authoritative
   const due = tasks.due.get(row)
+  const stateSince = tasks.stateSince.get(row)
   const terminal = tasks.state.get(row) > states.LEASED
   if (tasks.taskId.get(row) > lastLsn) yield `is newer than LSN ${lastLsn}`
-  const newest = tasks.newestAttempt.get(row)
-  if (newest !== 0 && authoritative.attempts.leaseId.get(newest) > lastLsn)
-    yield `its lease is newer than LSN ${lastLsn}`
-  if (tasks.createdAt.get(row) > tasks.stateSince.get(row)) yield 'changed before it was created'
-  if (tasks.stateSince.get(row) > lastAt) yield `changed after the last record, at ${lastAt}`
+  if (tasks.createdAt.get(row) > stateSince) yield 'changed before it was created'
+  if (stateSince > lastAt) yield `changed after the last record, at ${lastAt}`
   if (terminal && (due <= tasks.taskId.get(row) || due > lastLsn)) yield `ended at LSN ${due}`
+  if (!terminal && due < stateSince) yield `is due at ${due}, before it was so`
+  const since = lastChangeOf(state, row)
+  if (stateSince !== since && !(tasks.state.get(row) === states.DEAD && stateSince > since))
+    yield `changed at ${stateSince}, and its last attempt did at ${since}`
+  const start = Math.max(tasks.createdAt.get(row), tasks.notBefore.get(row))
+  if (tasks.state.get(row) === states.WAITING && tasks.attempt.get(row) === 0 && due !== start)
+    yield `is due at ${due}, not at ${start}`
+}
+
+/** When its newest attempt was granted or ended; when there is none, its creation. */
+function lastChangeOf({ authoritative }: State, row: number): number {
+  const { tasks, attempts } = authoritative
+  const newest = tasks.newestAttempt.get(row)
+  if (newest === 0) return tasks.createdAt.get(row)
+  const runs = attempts.outcome.get(newest) === outcomes.RUNNING
+  return runs ? attempts.grantedAt.get(newest) : attempts.endedAt.get(newest)
+}
+
+function* contentFaults({ authoritative }: State, row: number): Generator<string> {
+  const { tasks, blobs } = authoritative
+  const state = tasks.state.get(row)
+  const idBytes = tasks.requestIdBytes.get(row)
+  const input = tasks.input.get(row)
+  // What is no blob at all is for `findBlobFaults` to tell.
+  const inputBytes = blobs.holds(input) ? blobs.length(input) : Number.NaN
+  const reduced = idBytes === 0 ? 0 : idBytes + digestBytes
+  if (inputBytes < idBytes) yield 'its request_id is longer than all its input'
+  if (state === states.COMPLETED && inputBytes !== reduced)
+    yield `is COMPLETED and keeps ${inputBytes} bytes of its input, not ${reduced}`
+  const hasReason = tasks.hasOutcome.get(row) !== 0
+  if (state <= states.LEASED && hasReason !== tasks.failures.get(row) > 0)
+    yield `failed ${tasks.failures.get(row)} times and has ${hasReason ? 'a' : 'no'} reason`
+  if ((state === states.FAILED || state === states.DEAD) && !hasReason)
+    yield `is ${taskStates[state]} without a reason`
 }

@@ -50,6 +50,17 @@ export class Heap {
     return rows.sort((a, b) => due.get(a) - due.get(b) || taskId.get(a) - taskId.get(b))
   }
 
+  /** Whether each one knows its place, and none stands above one that is before it. */
+  *faults(): Generator<string> {
+    for (let place = 1; place <= this.#size; place++) {
+      const row = this.#rows[place]!
+      const above = this.#rows[(place + 2) >>> 2]!
+      if (this.#tasks.place.get(row) !== place) yield `has row ${row} in another place of its heap`
+      if (place > 1 && comesBefore(this.#tasks, row, above))
+        yield `has row ${row} below row ${above} in its heap`
+    }
+  }
+
   #rise(row: number, from: number): void {
     let place = from
     while (place > 1) {

@@ -30,6 +30,11 @@ export class Line {
     return this.#inChain + this.#heap.size
   }
 
+  /** How many of them stand in the heap. */
+  get heaped(): number {
+    return this.#heap.size
+  }
+
   /** The first task's row, or 0. */
   get first(): number {
     const inHeap = this.#heap.first
@@ -86,5 +91,24 @@ export class Line {
       yield row
     }
     for (; chained !== 0; chained = this.#tasks.next.get(chained)) yield chained
+  }
+
+  /** Whether the links, places and counts fit each other and the order. */
+  *faults(): Generator<string> {
+    const { previous, next, place } = this.#tasks
+    let last = 0
+    let chained = 0
+    for (let row = this.#first; row !== 0; row = next.get(row)) {
+      chained++
+      if (place.get(row) !== inChain) yield `has row ${row} in its chain, which is not`
+      if (previous.get(row) !== last) yield `does not lead back from row ${row}`
+      if (last !== 0 && !comesBefore(this.#tasks, last, row)) yield `is out of order at row ${row}`
+      last = row
+      // More than there are: the links lead round and round.
+      if (chained > this.#inChain) break
+    }
+    if (chained !== this.#inChain) yield `counts ${this.#inChain} tasks and has ${chained} in chain`
+    else if (last !== this.#last) yield 'does not end with its last task'
+    yield* this.#heap.faults()
   }
 }
