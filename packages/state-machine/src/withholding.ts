@@ -21,6 +21,8 @@ export function withhold(state: State, taskId: number): void {
 export function release(state: State, taskId: number): void {
   const row = findTask(state, taskId)
   if (!state.derived.withheld.delete(row)) return
-  leaveLine(state, row)
-  joinLine(state, row, state.authoritative.lastAt)
+  // Who stands in its new line stays there: to join once more is to go where latecomers stand.
+  if (state.authoritative.tasks.place.get(row) === 0) {
+    joinLine(state, row, state.authoritative.lastAt)
+  }
 }

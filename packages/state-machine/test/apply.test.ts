@@ -657,3 +657,183 @@ t.test('what may be forgotten: by age, by number, a bounded number at once', (t)
   t.equal(forgettableThrough(new World().state, { endedUntil: 1, keep: 0, limit: 1 }), undefined)
   t.end()
 })
+
+t.test('apply takes LSNs only, up to the last one there is', (t) => {
+  const world = new World()
+  for (const lsn of [0, -1, 1.5, Number.NaN, 2 ** 53, '1' as never, undefined as never]) {
+    const code = 'STATE_BAD_ARGUMENT'
+    t.throws(() => world.applyAt(lsn, world.creation()), { code })
+  }
+  skipTo(world.state, Number.MAX_SAFE_INTEGER)
+  const taskId = world.create()
+  t.equal(taskId, Number.MAX_SAFE_INTEGER)
+  const record = { type: 'TaskDead', at: world.at, taskId, reason: '' } as const
+  t.throws(() => world.applyAt(2 ** 53, record), { code: 'STATE_BAD_ARGUMENT' })
+  t.throws(() => skipTo(world.state, 2 ** 53), { code: 'STATE_BAD_ARGUMENT' })
+  t.equal(world.task(taskId).state, 'WAITING')
+  t.end()
+})
+
+t.test('what is no LSN names no task and no lease', (t) => {
+  const world = new World()
+  // A block of the index that is full has no free place at which a search could stop.
+  for (let i = 0; i < 8200; i++) world.create()
+  for (const none of [5000.5, Number.NaN, Number.POSITIVE_INFINITY, -1, 0, 2 ** 53, '5' as never]) {
+    t.equal(getTask(world.state, none), undefined)
+    t.equal(getLease(world.state, none), undefined)
+  }
+  t.end()
+})
+
+t.test('whoever goes through a line may apply records meanwhile', (t) => {
+  const world = new World()
+  const tasks = [1, 2, 3, 4].map(() => world.leased().taskId)
+  for (const taskId of leasedTasks(world.state)) world.expire(taskId)
+  t.strictSame(leasedTasks(world.state), [])
+  t.strictSame(waitingTasks(world.state, 'default'), tasks)
+  for (const taskId of waitingTasks(world.state, 'default')) {
+    world.grant(taskId)
+    world.fail(taskId)
+  }
+  t.strictSame(waitingTasks(world.state, 'default'), tasks)
+  world.at += 500
+  for (const taskId of waitingTasks(world.state, 'default')) {
+    world.grant(taskId)
+    world.complete(taskId)
+  }
+  for (const taskId of endedTasks(world.state)) {
+    if (getTask(world.state, taskId) !== undefined) world.forget(world.nextLsn - 1)
+  }
+  t.strictSame([endedTasks(world.state), waitingTasks(world.state, 'none')], [[], []])
+  t.end()
+})
+
+t.test('a list of tasks goes on while tasks come and go', (t) => {
+  const world = new World()
+  const tasks = Array.from({ length: 10_000 }, () => world.create())
+  const seen: number[] = []
+  for (const { taskId } of listTasks(world.state)) {
+    seen.push(taskId)
+    if (taskId % 3 !== 1 || taskId > 9000) continue
+    // The next one goes; one comes in its row, and is no task of that number.
+    world.kill(taskId + 1)
+    world.forget(world.nextLsn - 1)
+    world.create()
+  }
+  const old = seen.filter((taskId) => taskId <= tasks.length)
+  t.strictSame(
+    old,
+    tasks.filter((taskId) => taskId % 3 !== 2 || taskId > 9001),
+  )
+  t.ok(seen.every((taskId, index) => index === 0 || taskId > (seen[index - 1] ?? 0)))
+  checkInvariants(world.state)
+  t.end()
+})
+
+t.test('what may be forgotten is found without walking along the line', (t) => {
+  const world = new World()
+  for (let i = 0; i < 1000; i++) world.kill(world.create())
+  const { tasks } = world.state.authoritative
+  let looks = 0
+  const get = tasks.due.get.bind(tasks.due)
+  tasks.due.get = (row) => {
+    looks++
+    return get(row)
+  }
+  const through = forgettableThrough(world.state, { endedUntil: world.at, keep: 0, limit: 10 })
+  t.equal(through, 20)
+  t.ok(looks <= 20, `${looks} looks at a task`)
+  t.end()
+})
+
+t.test('a record for whose bytes there is no room changes nothing', (t) => {
+  const records: [name: string, adds: number, prepare: (world: World) => () => void][] = [
+    ['TaskCreated', 1, (world) => () => world.create({ requestId: 'r' })],
+    [
+      'TaskCompleted',
+      3,
+      (world) => {
+        const { taskId } = world.leased({ requestId: 'r' })
+        return () => world.complete(taskId, { result: Buffer.from('done'), reportId: 'p' })
+      },
+    ],
+    [
+      'TaskFailed',
+      2,
+      (world) => {
+        const { taskId } = world.leased()
+        return () => world.fail(taskId, { reportId: 'p' })
+      },
+    ],
+    [
+      'TaskDead',
+      1,
+      (world) => {
+        const taskId = world.create()
+        return () => world.kill(taskId)
+      },
+    ],
+  ]
+  for (const [name, adds, prepare] of records) {
+    for (let room = 0; room < adds; room++) {
+      const world = new World()
+      const work = prepare(world)
+      const { blobs } = world.state.authoritative
+      const before = hashState(world.state)
+      const add = blobs.add.bind(blobs)
+      let left = room
+      blobs.add = (length) => {
+        if (left-- === 0) throw new Error('no room')
+        return add(length)
+      }
+      t.throws(work, { message: 'no room' }, `${name} with room for ${room}`)
+      blobs.add = add
+      t.equal(hashState(world.state), before)
+      checkInvariants(world.state)
+      work()
+      checkInvariants(world.state)
+    }
+  }
+  t.end()
+})
+
+t.test(
+  'a task that ended while it was withheld keeps its place in the line of ended tasks',
+  (t) => {
+    const world = new World()
+    const tasks = [1, 2, 3].map(() => world.leased().taskId)
+    for (const taskId of tasks) withhold(world.state, taskId)
+    for (const taskId of tasks) world.complete(taskId)
+    for (const taskId of tasks) release(world.state, taskId)
+    t.equal(world.state.derived.ended.heaped, 0)
+    t.strictSame(endedTasks(world.state), tasks)
+    checkInvariants(world.state)
+    t.end()
+  },
+)
+
+t.test('a queue costs nothing when its last task is forgotten', (t) => {
+  const world = new World()
+  const lines = () => world.state.derived.waiting.filter((line) => line !== undefined).length
+  for (let i = 0; i < 100; i++) world.create({ queue: `queue ${i}` })
+  t.equal(lines(), 100)
+  for (let i = 1; i <= 100; i++) world.kill(i)
+  t.equal(lines(), 100, 'their tasks still name them')
+  world.forget(world.nextLsn - 1)
+  t.equal(lines(), 0)
+  const taskId = world.create({ queue: 'queue 7' })
+  t.equal(nextEligible(world.state, ['queue 7'], world.at), taskId)
+  t.equal(lines(), 1)
+  t.equal(world.state.derived.waiting.length, 101, 'numbers of queues are used again')
+  checkInvariants(world.state)
+  t.end()
+})
+
+t.test('an option that is none is refused by name', (t) => {
+  for (const hashKey of [Number.NaN, -1, 0.5, 2 ** 53, 'x' as never, null as never]) {
+    const message = /^hashKey is .*; it must be a whole number from 0 to 2\^53 - 1$/
+    t.throws(() => createState({ hashKey }), { code: 'STATE_BAD_ARGUMENT', message })
+  }
+  for (const hashKey of [0, 1, 2 ** 53 - 1]) t.doesNotThrow(() => createState({ hashKey }))
+  t.end()
+})

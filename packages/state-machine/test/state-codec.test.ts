@@ -6,13 +6,17 @@ import {
   hashState,
   leasedTasks,
   position,
+  recordLimits,
   type State,
   StateDecoder,
+  StateMachineError,
   skipTo,
   waitingTasks,
 } from '@tenure/state-machine'
+import { Random } from '@tenure/testing'
 import { pack, unpackMultiple } from 'msgpackr'
 import t from 'tap'
+import { runWithoutAddon } from './without-addon.js'
 import { allTasks, World } from './world.js'
 
 /** Something of everything. */
@@ -136,6 +140,100 @@ t.test('the hash tells states apart that differ in anything', (t) => {
   t.end()
 })
 
+t.test('a text that begins with a byte order mark keeps it', (t) => {
+  const world = new World()
+  const plain = 'a'.repeat(70)
+  const marked = `\ufeff${plain}`
+  world.create({ requestId: plain })
+  world.create({ requestId: marked, queue: '\ufeffq' })
+  const { taskId } = world.leased()
+  world.expire(taskId)
+  world.grant(taskId, { workerId: marked })
+  world.fail(taskId, { failureReason: marked, reportId: marked })
+  const restored = decode(encodeState(world.state))
+  checkInvariants(restored)
+  t.strictSame(allTasks(restored), allTasks(world.state))
+  t.equal(hashState(restored), hashState(world.state))
+  const golden = readFileSync(
+    new URL('../../test/fixtures/state-bom-v1.hex', import.meta.url),
+    'utf8',
+  ).trim()
+  t.equal(Buffer.concat([...encodeState(world.state)]).toString('hex'), golden)
+  t.end()
+})
+
+t.test('a state that changes while it is encoded is no state', (t) => {
+  const world = history()
+  for (const change of [
+    () => world.create(),
+    () => world.forget(world.nextLsn - 1),
+    () => skipTo(world.state, world.nextLsn + 5),
+  ]) {
+    const chunks = encodeState(world.state, { chunkBytesMax: 100 })
+    chunks.next()
+    change()
+    t.throws(() => chunks.next(), { code: 'STATE_CHANGED', message: /LSN \d+ was applied while/ })
+    t.strictSame(chunks.next(), { done: true, value: undefined })
+  }
+  const chunks = encodeState(world.state, { chunkBytesMax: 100 })
+  world.create()
+  t.equal(hashState(decode(chunks)), hashState(world.state), 'what comes before the first is in it')
+  t.end()
+})
+
+t.test('a chunk has a size, or the default one', (t) => {
+  for (const chunkBytesMax of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '7' as never]) {
+    t.throws(() => encodeState(createState(), { chunkBytesMax }), {
+      code: 'STATE_BAD_ARGUMENT',
+      message: /^chunkBytesMax is .*; it must be a whole number of 1 or more$/,
+    })
+  }
+  t.end()
+})
+
+t.test('bytes mean one state or none: mutated states', (t) => {
+  const random = new Random(9)
+  const bytes = Buffer.concat([...encodeState(history().state)])
+  let states = 0
+  const tried = 5000
+  for (let run = 0; run < tried; run++) {
+    const mutated = Buffer.from(bytes)
+    for (let changes = 1 + random.integer(2); changes > 0; changes--)
+      mutated[random.integer(mutated.length)] = random.integer(256)
+    try {
+      const restored = decode([mutated])
+      states++
+      // Its order is of what it holds, so what is encoded again are the very same bytes.
+      const again = Buffer.concat([...encodeState(restored)])
+      if (!again.equals(mutated)) checkBroken(restored)
+    } catch (error) {
+      if (!(error instanceof StateMachineError)) throw error
+    }
+  }
+  t.ok(states > tried / 20 && states < tried, `${states} of ${tried} were states`)
+  t.end()
+})
+
+/** What is not written again as it was read contradicts itself, and is found out. */
+function checkBroken(state: State): void {
+  try {
+    checkInvariants(state)
+  } catch {
+    return
+  }
+  throw new Error('a whole state has two spellings')
+}
+
+t.test('a decoder is of no use after its first error', (t) => {
+  const decoder = new StateDecoder()
+  const [first = new Uint8Array()] = encodeState(history().state, { chunkBytesMax: 1 })
+  decoder.add(first)
+  t.throws(() => decoder.add(pack(7)), { code: 'STATE_MALFORMED_CHUNK' })
+  t.throws(() => decoder.add(first), { code: 'STATE_BAD_ARGUMENT' })
+  t.throws(() => decoder.finish(), { code: 'STATE_BAD_ARGUMENT' })
+  t.end()
+})
+
 const values = unpackMultiple(Buffer.concat([...encodeState(history().state)])) as unknown[][]
 
 t.test('what is no encoded state is refused', (t) => {
@@ -211,11 +309,86 @@ t.test('what contradicts itself is refused', (t) => {
   t.end()
 })
 
+t.test('what no record can bring and no row can hold is refused', (t) => {
+  const [head = [], ...tasks] = values
+  const refused = (index: number, field: number, wrong: unknown) => {
+    const bent = tasks.with(index, (tasks[index] ?? []).with(field, wrong))
+    t.throws(
+      () => decode([head, ...bent].map((value) => pack(value))),
+      { code: 'STATE_MALFORMED_CHUNK' },
+      `field ${field}: ${String(wrong).slice(0, 20)}`,
+    )
+  }
+  const { queueBytesMax, requestIdBytesMax, reasonBytesMax, timeMsMax, retriesMax } = recordLimits
+  const named = tasks.findIndex((task) => task[11] !== null)
+  const failed = tasks.findIndex((task) => (task[14] as number) > 0)
+  for (const index of [named, failed]) {
+    refused(index, 0, 0)
+    refused(index, 1, 5)
+    refused(index, 1, 257)
+    for (const text of ['', 'x'.repeat(queueBytesMax + 1)]) refused(index, 2, text)
+    for (const field of [3, 4, 6, 8, 9, 10]) refused(index, field, timeMsMax + 1)
+    refused(index, 5, 2 ** 53)
+    refused(index, 6, 0)
+    refused(index, 7, retriesMax + 1)
+    for (const text of ['', 'x'.repeat(requestIdBytesMax + 1)]) refused(index, 11, text)
+    for (const field of [13, 14, 15]) refused(index, field, 2 ** 32)
+    refused(index, 16, 'text')
+  }
+  refused(failed, 16, Buffer.alloc(reasonBytesMax + 1))
+  refused(failed, 16, Buffer.from([0xff]))
+
+  const [attempt = []] = (tasks[failed]?.at(-1) ?? []) as unknown[][]
+  const attemptRefused = (field: number, wrong: unknown) =>
+    refused(failed, 17, [attempt.with(field, wrong)])
+  t.doesNotThrow(() => decode([head, ...tasks].map((value) => pack(value))))
+  attemptRefused(0, 0)
+  for (const text of ['', 'x'.repeat(129)]) attemptRefused(1, text)
+  for (const field of [2, 3, 5]) attemptRefused(field, timeMsMax + 1)
+  attemptRefused(4, 0)
+  attemptRefused(4, 5)
+  attemptRefused(5, null)
+  for (const text of ['', 'x'.repeat(129)]) attemptRefused(6, text)
+  attemptRefused(7, 1)
+  t.throws(() => decode([pack(head.with(2, timeMsMax + 1)), ...tasks.map((v) => pack(v))]), {
+    code: 'STATE_MALFORMED_CHUNK',
+    message: /its time is too late/,
+  })
+  t.end()
+})
+
+t.test('tasks come in their order', (t) => {
+  const [head = [], ...tasks] = values
+  const living = tasks.filter((task) => (task[1] as number) < 2)
+  const ended = tasks.filter((task) => (task[1] as number) >= 2)
+  t.ok(living.length > 1 && ended.length > 1)
+  for (const [sequence, message] of [
+    [[...living.toReversed(), ...ended], /is out of order/],
+    [[...living, ...ended.toReversed()], /ended before the one in front of it/],
+    [[...ended, ...living], /is out of order/],
+  ] as const) {
+    t.throws(() => decode([head, ...sequence].map((value) => pack(value))), {
+      code: 'STATE_MALFORMED_CHUNK',
+      message,
+    })
+  }
+  t.end()
+})
+
 t.test('a decoder gives one state', (t) => {
   const decoder = new StateDecoder()
   for (const chunk of encodeState(createState())) decoder.add(chunk)
   decoder.finish()
-  t.throws(() => decoder.finish(), /make a new one/)
-  t.throws(() => decoder.add(new Uint8Array()), /make a new one/)
+  const refused = { code: 'STATE_BAD_ARGUMENT', message: /make a new one/ }
+  t.throws(() => decoder.finish(), refused)
+  t.throws(() => decoder.add(new Uint8Array()), refused)
   t.end()
 })
+
+const elsewhere = runWithoutAddon(import.meta.url)
+if (elsewhere !== undefined) {
+  t.test('states are the same where msgpackr has no native addon', (t) => {
+    t.equal(elsewhere.status, 0, elsewhere.output)
+    t.end()
+  })
+}

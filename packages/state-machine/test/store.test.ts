@@ -10,7 +10,7 @@ import {
 import { Random } from '@tenure/testing'
 import t from 'tap'
 import { AttemptRows } from '../src/store/attempt-rows.js'
-import { Blobs } from '../src/store/blobs.js'
+import { Blobs, blobLimits } from '../src/store/blobs.js'
 import { type HashKey, hashText } from '../src/store/hash-text.js'
 import { Line } from '../src/store/line.js'
 import { LsnIndex } from '../src/store/lsn-index.js'
@@ -138,6 +138,68 @@ t.test('what goes ahead while the index of LSNs is listed is not listed', (t) =>
     seen.push(lsn)
   }
   t.strictSame(seen, [1, 10_000])
+  t.end()
+})
+
+t.test('the index of LSNs gives back what those who have gone took', (t) => {
+  const index = new LsnIndex()
+  const blocks = 50
+  for (let lsn = 1; lsn < blocks * 4096; lsn++) index.add(lsn, lsn)
+  t.equal(index.slots, blocks * 4096)
+  for (let lsn = 1; lsn < blocks * 4096; lsn++) {
+    if (lsn % 4096 !== 2000) index.remove(lsn)
+  }
+  t.equal(index.size, blocks)
+  t.equal(index.slots, blocks * 8, 'the least table for one old task among thousands of LSNs')
+  for (let lsn = 2000; lsn < blocks * 4096; lsn += 4096) strictEqual(index.get(lsn), lsn)
+  t.end()
+})
+
+t.test('the index of LSNs answers 0 to what is no LSN', (t) => {
+  const index = new LsnIndex()
+  for (let lsn = 1; lsn <= 8191; lsn++) index.add(lsn, lsn)
+  for (const none of [4096.5, 5000.5, -1, -4096.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])
+    t.equal(index.get(none), 0)
+  for (const none of ['5', null, undefined, {}]) t.equal(index.get(none as never), 0)
+  t.end()
+})
+
+t.test('a blob is a small one or a large one by its number, up to the last page', (t) => {
+  const { firstLarge, cellsPerPage, pagesMax } = blobLimits
+  const last = (pagesMax - 1) * cellsPerPage + (cellsPerPage - 1) + 1
+  t.ok(last < firstLarge)
+  t.ok(last + cellsPerPage >= firstLarge, 'and there is no room for one page more')
+  t.end()
+})
+
+t.test('a state that is full of bytes says so, and takes more when some have gone', (t) => {
+  const blobs = new Blobs(2)
+  const made = Array.from({ length: 2 * 4096 }, (_, index) => blobs.addText(`n ${index}`))
+  for (let again = 0; again < 2; again++) {
+    t.throws(() => blobs.add(1), { code: 'STATE_FULL', message: /no more than 2 pages/ })
+    t.throws(() => blobs.add(100), { code: 'STATE_FULL' })
+  }
+  t.strictSame([blobs.count, blobs.pages], [made.length, 2])
+  t.equal(
+    blobs.bytes,
+    made.map((blob) => blobs.length(blob)).reduce((sum, bytes) => sum + bytes),
+  )
+  blobs.remove(made[5000] ?? 0)
+  t.equal(blobs.addText('new'), made[5000])
+  t.equal(blobs.add(20_000), 2 ** 31, 'large ones are counted for themselves')
+  t.end()
+})
+
+t.test('a line in which nobody had to wait for a time has no heap', (t) => {
+  const tasks = new TaskRows()
+  const { line, join } = lineOf(tasks)
+  for (let i = 1; i < 100; i++) join(i, i)
+  t.equal(line.heaped, 0)
+  const rows = [200, 150].map((due, index) => join(1000 + index, due, 10))
+  t.equal(line.heaped, 2)
+  t.strictSame([...line.faults()], [])
+  for (const row of rows) line.leave(row)
+  t.equal(line.heaped, 0)
   t.end()
 })
 
