@@ -1,0 +1,136 @@
+import {
+  apply,
+  decodeRecord,
+  encodeRecord,
+  type LogRecord,
+  release,
+  type State,
+  withhold,
+} from '@tenure/state-machine'
+import type { CommitLog, Room } from './commit-log.js'
+import { Locks } from './locks.js'
+
+/** What becomes of records on their way, for the core loop. */
+export interface CommitHooks<Waiter> {
+  /** The record is durable and will be applied now. */
+  before(record: LogRecord): void
+  /** It has been applied; it has not been answered yet. */
+  after(record: LogRecord): void
+  /** A batch has been applied and answered; these waited for one of its decisions. */
+  settled(freed: readonly Waiter[]): void
+  failed(error: unknown): void
+}
+
+/** What a record on its way locks. */
+export interface Holds {
+  readonly taskId?: number
+  readonly requestId?: string
+}
+
+export type Urgency = 'low' | 'normal' | 'high'
+
+/**
+ * Records from their decision to their effect: appended in the order of their LSNs, and applied in
+ * that order when the log says that they are durable. Until then what a record is about is locked.
+ */
+export class Commits<Waiter> {
+  readonly tasks = new Locks<number, Waiter>()
+  readonly requestIds = new Locks<string, Waiter>()
+  readonly #state: State
+  readonly #log: CommitLog
+  readonly #hooks: CommitHooks<Waiter>
+  #onTheirWay: OnItsWay[] = []
+  /** The promise of the batch that is filling: all its appends share it. */
+  #batch: Promise<number> | undefined
+
+  constructor(state: State, log: CommitLog, hooks: CommitHooks<Waiter>) {
+    this.#state = state
+    this.#log = log
+    this.#hooks = hooks
+  }
+
+  /** How many records are on their way. */
+  get size(): number {
+    return this.#onTheirWay.length
+  }
+
+  /** Sends a record on its way; false when the disk has no room for it. */
+  write(record: LogRecord, urgency: Urgency, holds: Holds, onApplied?: () => void): boolean {
+    const bytes = encodeRecord(record)
+    const room = this.#claim(bytes.length, urgency)
+    if (room === undefined) return false
+    const lsn = this.#log.nextLsn
+    this.#watch(this.#log.append(lsn, bytes, room))
+    const { taskId, requestId } = holds
+    if (taskId !== undefined) {
+      this.tasks.hold(taskId)
+      withhold(this.#state, taskId)
+    }
+    if (requestId !== undefined) this.requestIds.hold(requestId)
+    this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied })
+    return true
+  }
+
+  /** Settles when nothing is on its way; fails when the log does. */
+  async idle(): Promise<void> {
+    while (this.#onTheirWay.length > 0) await this.#batch
+  }
+
+  #claim(bytes: number, urgency: Urgency): Room | undefined {
+    try {
+      return this.#log.claim(bytes, urgency)
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'WAL_NO_SPACE')
+        return undefined
+      throw error
+    }
+  }
+
+  #watch(batch: Promise<number>): void {
+    if (batch === this.#batch) return
+    this.#batch = batch
+    batch.then(
+      (durableLsn) => this.#settle(durableLsn),
+      (error) => this.#hooks.failed(error),
+    )
+  }
+
+  #settle(durableLsn: number): void {
+    const freed: Waiter[] = []
+    try {
+      let arrived = 0
+      for (const entry of this.#onTheirWay) {
+        if (entry.lsn > durableLsn) break
+        arrived++
+        this.#apply(entry, freed)
+      }
+      this.#onTheirWay = this.#onTheirWay.slice(arrived)
+      this.#hooks.settled(freed)
+    } catch (error) {
+      // A record that was decided by the rules breaks them: nothing that follows could be trusted.
+      this.#hooks.failed(error)
+    }
+  }
+
+  #apply({ lsn, bytes, taskId, requestId, onApplied }: OnItsWay, freed: Waiter[]): void {
+    // What is applied is what was written, byte for byte, as a replay will find it.
+    const record = decodeRecord(bytes)
+    this.#hooks.before(record)
+    apply(this.#state, lsn, record)
+    this.#hooks.after(record)
+    if (taskId !== undefined) {
+      release(this.#state, taskId)
+      freed.push(...this.tasks.release(taskId))
+    }
+    if (requestId !== undefined) freed.push(...this.requestIds.release(requestId))
+    onApplied?.()
+  }
+}
+
+interface OnItsWay {
+  readonly lsn: number
+  readonly bytes: Uint8Array
+  readonly taskId: number | undefined
+  readonly requestId: string | undefined
+  readonly onApplied: (() => void) | undefined
+}

@@ -1,0 +1,40 @@
+/** The seam to time, which `@tenure/wal` and this package share by its shape. */
+export interface Clock {
+  /** Milliseconds since the epoch, as a whole number. */
+  now(): number
+  /** Milliseconds from an arbitrary start, never going back, with fractions. */
+  monotonicMs(): number
+  setTimer(delayMs: number, callback: () => void, ground?: 'background'): Timer
+  /** Calls back once, after the input that is ready now has been handled. */
+  soon(callback: () => void): void
+}
+
+export interface Timer {
+  cancel(): void
+}
+
+/**
+ * `semantics` §1: the time of decisions. Anchored once, at the later of the wall clock and the latest
+ * time found in the log, it runs on the monotonic clock from there: a wall clock that jumps moves
+ * nothing, and no restart takes time back.
+ */
+export class DecisionTime {
+  readonly #clock: Clock
+  readonly #anchorMs: number
+  readonly #anchoredAtMs: number
+
+  constructor(clock: Clock, latestKnownMs: number) {
+    this.#clock = clock
+    this.#anchorMs = Math.max(clock.now(), latestKnownMs)
+    this.#anchoredAtMs = clock.monotonicMs()
+  }
+
+  now(): number {
+    return this.#anchorMs + Math.floor(this.#clock.monotonicMs() - this.#anchoredAtMs)
+  }
+
+  /** How far ahead of the wall clock this time is. */
+  get offsetMs(): number {
+    return this.now() - this.#clock.now()
+  }
+}

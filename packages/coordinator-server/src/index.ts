@@ -1,0 +1,18 @@
+export type { CommitLog, Room } from './commit-log.js'
+export { Coordinator, type Session } from './coordinator.js'
+export { DecisionTime } from './decision-time.js'
+export { CoordinatorError, type CoordinatorErrorCode } from './errors.js'
+export type { Token } from './gate.js'
+export { defaultKnobs, type Knobs } from './knobs.js'
+export type { CoordinatorObserver } from './observer.js'
+export {
+  type CoordinatorOptions,
+  defaultLimits,
+  type ServerLimits,
+  type ServerObserver,
+  type Started,
+} from './options.js'
+export type { CoordinatorParts } from './parts.js'
+export { type RecoveryOptions, type ReplayedLog, recover } from './recovery.js'
+export { type CoordinatorServer, startCoordinator } from './server.js'
+export { WorkerRegistry } from './worker-registry.js'

@@ -1,0 +1,84 @@
+import type { Heartbeat, Lease, LeaseTerms } from '@tenure/protocol'
+import { getLease, getSummary, nextEligible, type State, viewPayload } from '@tenure/state-machine'
+import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
+import { judgeLease } from './lease-judgement.js'
+import { rejected } from './refusals.js'
+
+/** 001 §3.2: the first eligible task of these queues goes to the asker; `undefined` when there is none. */
+export function decideLease(
+  circumstances: Circumstances,
+  request: Lease,
+  asker: Asker,
+): Decision | undefined {
+  const { state, knobs, now, nextLsn } = circumstances
+  const taskId = nextEligible(state, request.queues, now)
+  if (taskId === undefined) return undefined
+  const { attempt, executionWindowMs } = getSummary(state, taskId)!
+  const leaseExpiry = now + Math.min(knobs.leaseDurationMs, executionWindowMs)
+  const record = {
+    ...({ type: 'LeaseGranted', at: now, taskId, leaseId: nextLsn } as const),
+    ...{ workerId: asker.name, attempt: attempt + 1, leaseExpiry },
+  }
+  return {
+    kind: 'record',
+    record,
+    answer: (state) => leased(state, request.id, nextLsn, now, asker),
+  }
+}
+
+/** 001 §3.3 and `semantics` §5: the lease lasts longer, if it is valid still and its window allows. */
+export function decideHeartbeat(
+  circumstances: Circumstances,
+  request: Heartbeat,
+  asker: Asker,
+): Decision {
+  const { knobs, now } = circumstances
+  const { id, leaseId } = request
+  const judgement = judgeLease(circumstances, request, asker)
+  switch (judgement.kind) {
+    case 'refused':
+      return answer(judgement.refusal)
+    case 'past expiry':
+      return { kind: 'expire first' }
+    case 'reported':
+      return answer(rejected(id, 'REPORTED'))
+    case 'lost':
+      return answer(rejected(id, judgement.reason))
+    case 'valid': {
+      const { leaseExpiry, windowEnd } = judgement.standing
+      const newLeaseExpiry = Math.min(now + knobs.leaseDurationMs, windowEnd)
+      const extended = (expiry: number) =>
+        ({ kind: 'extended', id, ...terms(expiry, windowEnd, now, asker) }) as const
+      // Sent twice in one millisecond, or the window is used up: nothing to write, and nothing wrong.
+      if (newLeaseExpiry <= leaseExpiry) return answer(extended(leaseExpiry))
+      const record = { type: 'LeaseExtended', at: now, leaseId, newLeaseExpiry } as const
+      return { kind: 'record', record, answer: () => extended(newLeaseExpiry) }
+    }
+  }
+}
+
+function leased(state: State, id: number, leaseId: number, now: number, asker: Asker) {
+  const { taskId, leaseExpiry, windowEnd } = getLease(state, leaseId)!
+  const { attempt, queue } = getSummary(state, taskId)!
+  const payload = viewPayload(state, taskId)!
+  return {
+    ...({ kind: 'leased', id, taskId, leaseId, attempt, queue, payload } as const),
+    ...terms(leaseExpiry, windowEnd, now, asker),
+  }
+}
+
+/** `semantics` §1: a worker counts from when it asked, so it needs durations beside the times. */
+function terms(
+  leaseExpiry: number,
+  windowEnd: number,
+  decidedAt: number,
+  asker: Asker,
+): LeaseTerms {
+  return {
+    leaseExpiry,
+    windowEnd,
+    heldMs: decidedAt - asker.arrivedAt,
+    leaseMs: leaseExpiry - decidedAt,
+    windowMs: windowEnd - decidedAt,
+  }
+}

@@ -1,0 +1,193 @@
+import {
+  type Counters,
+  countTasks,
+  getCounters,
+  nextEligibleAt,
+  queueNames,
+  type State,
+} from '@tenure/state-machine'
+import type { Commit, LogObserver } from '@tenure/wal'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { DecisionTime } from './decision-time.js'
+import type { CoordinatorObserver } from './observer.js'
+
+/** What the metrics look at when they are asked for. */
+export interface Measured {
+  readonly state: State
+  readonly time: DecisionTime
+  readonly epoch: number
+  readonly replayMs: number
+  readonly connections: () => number
+  readonly waitingPolls: () => number
+}
+
+/** The counters of the replayed state: a restart does not reset them. */
+const counterMetrics: { readonly [C in keyof Counters]: readonly [name: string, help: string] } = {
+  tasksCreated: ['tenure_tasks_created_total', 'Tasks submitted.'],
+  leasesGranted: ['tenure_leases_granted_total', 'Leases granted: executions begun.'],
+  leasesExtended: ['tenure_leases_extended_total', 'Leases extended by a heartbeat.'],
+  leasesExpired: ['tenure_lease_expirations_total', 'Leases revoked by time.'],
+  leasesExpiredAtStart: [
+    'tenure_lease_expirations_at_start_total',
+    'Of the expirations those seen when a coordinator started.',
+  ],
+  tasksCompleted: ['tenure_tasks_completed_total', 'Tasks completed.'],
+  retries: ['tenure_retries_total', 'Reports of failure that sent a task back to WAITING.'],
+  tasksFailed: ['tenure_tasks_failed_total', 'Tasks that failed with no retry left.'],
+  tasksDead: ['tenure_tasks_dead_total', 'Tasks stopped by an administrator or as poison.'],
+  tasksForgotten: ['tenure_tasks_forgotten_total', 'Ended tasks dropped after their retention.'],
+  possibleDuplicates: [
+    'tenure_duplicate_executions_possible_total',
+    'Attempts granted after the one before had ended by expiry.',
+  ],
+  confirmedDuplicates: [
+    'tenure_duplicate_executions_confirmed_total',
+    'Workers that reported after they had lost their lease.',
+  ],
+}
+
+/** 002 §8 and what an operator needs beside it, as Prometheus text. */
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #requests = this.#counter('tenure_requests_total', 'Requests by kind and answer.', [
+    'kind',
+    'answer',
+  ])
+  readonly #requestSeconds = this.#histogram(
+    'tenure_request_seconds',
+    'From the arrival of a request to its answer; a lease request that waits is in here, too.',
+    [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2, 10, 60],
+    ['kind'],
+  )
+  readonly #margin = this.#histogram(
+    'tenure_lease_margin_seconds',
+    'How long before the expiry of its lease a heartbeat arrived.',
+    [0, 0.1, 0.5, 1, 2, 5, 10, 15, 20, 25, 30, 60],
+  )
+  readonly #commitSeconds = this.#histogram(
+    'tenure_commit_seconds',
+    'From the start of the write of a batch until it was durable.',
+    [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.2, 1],
+  )
+  readonly #commitRecords = this.#histogram(
+    'tenure_commit_records',
+    'Records in a batch.',
+    [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096],
+  )
+  readonly #logBytes = this.#counter(
+    'tenure_log_written_bytes_total',
+    'Bytes written to the log since the start.',
+  )
+  readonly #diskFull = this.#gauge(
+    'tenure_disk_full',
+    '1 while the disk has no room for the next segment of the log.',
+  )
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
+  }
+
+  /** What the log tells. */
+  readonly ofLog: LogObserver = {
+    committed: ({ durationMs, records, bytes }: Commit) => {
+      this.#commitSeconds.observe(durationMs / 1000)
+      this.#commitRecords.observe(records)
+      this.#logBytes.inc(bytes)
+    },
+    spaceChanged: (isFull) => this.#diskFull.set(isFull ? 1 : 0),
+  }
+
+  /** What the core loop tells. */
+  readonly ofCoordinator: CoordinatorObserver = {
+    answered: (kind, answer, tookMs) => {
+      this.#requests.inc({ kind, answer: answer.kind === 'rejected' ? answer.reason : answer.kind })
+      this.#requestSeconds.observe({ kind }, tookMs / 1000)
+    },
+    leaseMargin: (marginMs) => this.#margin.observe(marginMs / 1000),
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  /** Called once, when there is a state. */
+  measure({ state, time, epoch, replayMs, connections, waitingPolls }: Measured): void {
+    for (const [name, [metric, help]] of Object.entries(counterMetrics)) {
+      this.#asked(metric, help, () => getCounters(state)[name as keyof Counters])
+    }
+    this.#asked(
+      'tenure_leased_tasks',
+      'Tasks that a worker owns now.',
+      () => countTasks(state).leased,
+    )
+    this.#asked(
+      'tenure_waiting_tasks',
+      'Tasks that wait, eligible or not.',
+      () => countTasks(state).waiting,
+    )
+    this.#asked(
+      'tenure_ended_tasks',
+      'Ended tasks that are remembered.',
+      () => countTasks(state).ended,
+    )
+    this.#asked(
+      'tenure_tasks_bytes',
+      'Bytes of payloads, results and ids in memory.',
+      () => countTasks(state).bytes,
+    )
+    this.#asked('tenure_coordinator_restarts', 'How often this log was opened.', () => epoch)
+    this.#asked(
+      'tenure_replay_seconds',
+      'How long the replay at the start took.',
+      () => replayMs / 1000,
+    )
+    this.#asked(
+      'tenure_clock_offset_seconds',
+      'How far decision time is ahead of the wall clock.',
+      () => time.offsetMs / 1000,
+    )
+    this.#asked('tenure_connections', 'Connections that are open.', connections)
+    this.#asked('tenure_waiting_polls', 'Lease requests that wait for a task.', waitingPolls)
+    const lag = this.#gauge(
+      'tenure_queue_lag_seconds',
+      'Age of the oldest eligible task of a queue.',
+      ['queue'],
+      () => {
+        lag.reset()
+        for (const queue of queueNames(state).slice(0, queuesShownMax)) {
+          const oldest = nextEligibleAt(state, queue)
+          if (oldest !== undefined) lag.set({ queue }, Math.max(0, time.now() - oldest) / 1000)
+        }
+      },
+    )
+  }
+
+  #asked(name: string, help: string, value: () => number): void {
+    const gauge: Gauge = this.#gauge(name, help, [], () => gauge.set(value()))
+  }
+
+  #gauge(name: string, help: string, labelNames: string[] = [], collect?: () => void): Gauge {
+    return new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      ...(collect && { collect }),
+    })
+  }
+
+  #counter(name: string, help: string, labelNames: string[] = []): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.#registry] })
+  }
+
+  #histogram(name: string, help: string, buckets: number[], labelNames: string[] = []): Histogram {
+    return new Histogram({ name, help, buckets, labelNames, registers: [this.#registry] })
+  }
+}
+
+/** More queues than this would make more lines than anybody collects. */
+const queuesShownMax = 1000

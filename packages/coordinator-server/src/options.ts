@@ -1,0 +1,181 @@
+import { BlockList, isIP } from 'node:net'
+import type { TlsOptions } from 'node:tls'
+import type { LogOptions } from '@tenure/wal'
+import { CoordinatorError } from './errors.js'
+import type { Token } from './gate.js'
+import { defaultKnobs, type Knobs } from './knobs.js'
+import type { CoordinatorObserver } from './observer.js'
+
+/** What the user gives; all of it has defaults. */
+export interface CoordinatorOptions {
+  /** Where the log is kept. Default `./tenure-data`. */
+  readonly dataDir?: string
+  /** Default 127.0.0.1 */
+  readonly host?: string
+  /** Default 7411; 0 takes a free one. */
+  readonly port?: number
+  /** Default 127.0.0.1 */
+  readonly httpHost?: string
+  /** For metrics and health. Default 7412; 0 takes a free one; `false` serves none. */
+  readonly httpPort?: number | false
+  readonly knobs?: Partial<Knobs>
+  readonly limits?: Partial<ServerLimits>
+  readonly tls?: TlsOptions
+  /** Without one everybody who can connect may do everything. */
+  readonly tokens?: readonly Token[]
+  /** Listens beyond this machine without TLS and a token. */
+  readonly insecure?: boolean
+  readonly log?: LogOptions
+  readonly observer?: ServerObserver
+}
+
+/** What peers may take of the server. */
+export interface ServerLimits {
+  readonly connectionsMax: number
+  readonly connectionsPerAddressMax: number
+  readonly requestsInFlightMax: number
+  readonly frameBytesMax: number
+  readonly handshakeMs: number
+  readonly frameMs: number
+  readonly unsentBytesMax: number
+}
+
+export const defaultLimits: ServerLimits = {
+  connectionsMax: 10_000,
+  connectionsPerAddressMax: 10_000,
+  requestsInFlightMax: 1024,
+  frameBytesMax: 1024 * 1024,
+  handshakeMs: 10_000,
+  frameMs: 30_000,
+  unsentBytesMax: 16 * 1024 * 1024,
+}
+
+/** What a server tells, for its operator's log. Every hook is optional; none may throw. */
+export interface ServerObserver extends CoordinatorObserver {
+  replaying?(progress: {
+    readonly applied: number
+    readonly total: number
+    readonly ms: number
+  }): void
+  started?(start: Started): void
+  refused?(refusal: {
+    readonly address: string
+    readonly reason: string
+    readonly message: string
+  }): void
+  failed?(error: unknown): void
+}
+
+export interface Started {
+  readonly port: number
+  readonly httpPort: number | undefined
+  readonly epoch: number
+  readonly records: number
+  readonly tasks: number
+  readonly replayMs: number
+}
+
+/** The options with their defaults, checked. */
+export interface Settings {
+  readonly dataDir: string
+  readonly host: string
+  readonly port: number
+  readonly httpHost: string
+  readonly httpPort: number | false
+  readonly knobs: Knobs
+  readonly limits: ServerLimits
+  readonly tls: TlsOptions | undefined
+  readonly tokens: readonly Token[]
+  readonly log: LogOptions
+  readonly observer: ServerObserver
+}
+
+/** What a task can be beside its payload: 32 attempts with their names, a reason, ids. */
+const besideBytes = 64 * 1024
+
+export function settle(options: CoordinatorOptions): Settings {
+  const knobs = checkKnobs({ ...defaultKnobs, ...options.knobs })
+  const limits = { ...defaultLimits, ...options.limits }
+  for (const [name, value] of Object.entries(limits)) whole(`limits.${name}`, value, 1, 2 ** 31 - 1)
+  const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax)
+  if (limits.frameBytesMax < largestBytes + besideBytes) {
+    throw bad(
+      'limits.frameBytesMax',
+      limits.frameBytesMax,
+      `at least ${besideBytes} more than the largest payload or result, ${largestBytes}`,
+    )
+  }
+  const { host = '127.0.0.1', httpHost = '127.0.0.1', port = 7411, httpPort = 7412 } = options
+  whole('port', port, 0, 65_535)
+  if (httpPort !== false) whole('httpPort', httpPort, 0, 65_535)
+  const tokens = options.tokens ?? []
+  const isOpen = options.tls === undefined || tokens.length === 0
+  if (!isLoopback(host) && isOpen && options.insecure !== true) {
+    throw new CoordinatorError(
+      'COORDINATOR_EXPOSED',
+      `host is ${host}, which others can reach: give tls and tokens, or set insecure to say that this network is trusted`,
+    )
+  }
+  const { dataDir = './tenure-data', log = {}, observer = {}, tls } = options
+  return { dataDir, host, port, httpHost, httpPort, knobs, limits, tls, tokens, log, observer }
+}
+
+/** The range of every knob that is a number. */
+const ranges: { readonly [K in keyof Knobs]?: readonly [min: number, max: number] } = {
+  leaseDurationMs: [10, 86_400_000],
+  heartbeatIntervalMs: [1, 43_200_000],
+  executionWindowMs: [10, 2 ** 45],
+  poisonThreshold: [0, 1_000_000],
+  payloadBytesMax: [0, 64 * 2 ** 20],
+  resultBytesMax: [0, 64 * 2 ** 20],
+  waitingTasksMax: [1, 2 ** 31 - 1],
+  tasksBytesMax: [1, 2 ** 45],
+  retentionMs: [0, 2 ** 45],
+  retentionTasks: [0, 2 ** 31 - 1],
+  waitMsMax: [0, 3_600_000],
+}
+
+function checkKnobs(knobs: Knobs): Knobs {
+  for (const name of Object.keys(knobs)) {
+    if (!(name in defaultKnobs))
+      throw bad(`knobs.${name}`, 'given', `one of ${Object.keys(defaultKnobs).join(', ')}`)
+  }
+  for (const [name, [min, max]] of Object.entries(ranges)) {
+    whole(`knobs.${name}`, knobs[name as keyof Knobs], min, max)
+  }
+  if (knobs.heartbeatIntervalMs * 2 > knobs.leaseDurationMs) {
+    const most = `at most half of knobs.leaseDurationMs, ${knobs.leaseDurationMs / 2}`
+    throw bad('knobs.heartbeatIntervalMs', knobs.heartbeatIntervalMs, most)
+  }
+  const { maxRetries, backoff } = knobs.retryPolicy
+  whole('knobs.retryPolicy.maxRetries', maxRetries, 0, 2 ** 31 - 1)
+  if (backoff.kind === 'fixed') {
+    whole('knobs.retryPolicy.backoff.delayMs', backoff.delayMs, 0, 2 ** 45)
+  } else {
+    whole('knobs.retryPolicy.backoff.initialMs', backoff.initialMs, 0, 2 ** 45)
+    whole('knobs.retryPolicy.backoff.maxMs', backoff.maxMs, 0, 2 ** 45)
+  }
+  return knobs
+}
+
+function whole(path: string, value: unknown, min: number, max: number): void {
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return
+  throw bad(path, value, `a whole number from ${min} to ${max}`)
+}
+
+function bad(path: string, got: unknown, expected: string): CoordinatorError {
+  return new CoordinatorError(
+    'COORDINATOR_BAD_OPTION',
+    `${path} is ${String(got)}; it must be ${expected}`,
+  )
+}
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true
+  const family = isIP(host)
+  return family !== 0 && loopback.check(host, family === 4 ? 'ipv4' : 'ipv6')
+}

@@ -1,0 +1,19 @@
+import type { State } from '@tenure/state-machine'
+import type { CommitLog } from './commit-log.js'
+import type { Clock, DecisionTime } from './decision-time.js'
+import type { Knobs } from './knobs.js'
+import type { CoordinatorObserver } from './observer.js'
+import type { WorkerRegistry } from './worker-registry.js'
+
+/** What a coordinator is made of. */
+export interface CoordinatorParts {
+  readonly state: State
+  readonly log: CommitLog
+  readonly clock: Clock
+  readonly time: DecisionTime
+  readonly registry: WorkerRegistry
+  readonly knobs: Knobs
+  readonly observer: CoordinatorObserver
+  /** The log has failed: nothing can be decided any more, and the process has to end. */
+  readonly onFailure: (error: unknown) => void
+}

@@ -1,0 +1,58 @@
+import { ServerConnection } from '@tenure/protocol'
+import type { ServerLimits } from './options.js'
+import { Peer, type PeerContext } from './peer.js'
+import type { Socket } from './transport.js'
+
+/** Everybody who is connected, as many as may be. */
+export class Peers {
+  readonly #context: PeerContext
+  readonly #limits: ServerLimits
+  readonly #peers = new Set<Peer>()
+  readonly #byAddress = new Map<string, number>()
+
+  constructor(context: PeerContext, limits: ServerLimits) {
+    this.#context = context
+    this.#limits = limits
+  }
+
+  get size(): number {
+    return this.#peers.size
+  }
+
+  accept(socket: Socket): void {
+    const { address } = socket
+    const ofAddress = this.#byAddress.get(address) ?? 0
+    const { connectionsMax, connectionsPerAddressMax } = this.#limits
+    if (this.#peers.size >= connectionsMax || ofAddress >= connectionsPerAddressMax) {
+      const message = 'there are too many connections'
+      this.#context.onViolation(address, 'TOO_MANY', message)
+      socket.write(ServerConnection.farewell('TOO_MANY', message))
+      socket.end()
+      return
+    }
+    this.#byAddress.set(address, ofAddress + 1)
+    const peer = new Peer(this.#context, socket, () => this.#forget(peer, address))
+    this.#peers.add(peer)
+  }
+
+  /** Ends connections on which something was begun and not ended in time. */
+  checkTime(): void {
+    for (const peer of this.#peers) peer.checkTime()
+  }
+
+  /** Lets everybody have their answers, then goes. */
+  end(): void {
+    for (const peer of this.#peers) peer.end()
+  }
+
+  destroy(): void {
+    for (const peer of this.#peers) peer.destroy()
+  }
+
+  #forget(peer: Peer, address: string): void {
+    if (!this.#peers.delete(peer)) return
+    const left = (this.#byAddress.get(address) ?? 1) - 1
+    if (left === 0) this.#byAddress.delete(address)
+    else this.#byAddress.set(address, left)
+  }
+}

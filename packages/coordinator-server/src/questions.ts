@@ -1,0 +1,78 @@
+import type { Answer, Facts, Get, List, Ping, Stats, Workers } from '@tenure/protocol'
+import {
+  countTasks,
+  getCounters,
+  getTask,
+  listTasks,
+  position,
+  queueNames,
+} from '@tenure/state-machine'
+import type { CoordinatorParts } from './parts.js'
+import { rejected } from './refusals.js'
+
+/** How large a page of a list may get: it has to fit in a frame. */
+const pageBytesMax = 256 * 1024
+
+/** What a summary takes without its reason, at most. */
+const summaryBytes = 1024
+
+/** How many tasks a page of a list looks at: a rare state must not make the loop wait. */
+const lookedAtMax = 10_000
+
+/** Questions need no record: they see applied state. */
+export function answerQuestion(
+  request: Get | List | Workers | Stats | Ping,
+  parts: CoordinatorParts,
+): Answer {
+  const { id } = request
+  switch (request.kind) {
+    case 'ping':
+      return { kind: 'pong', id }
+    case 'get': {
+      const task = getTask(parts.state, request.taskId)
+      return task === undefined
+        ? rejected(id, 'UNKNOWN_TASK')
+        : { kind: 'task', id, task: { ...task } }
+    }
+    case 'list':
+      return list(request, parts)
+    case 'workers':
+      return {
+        kind: 'workers',
+        id,
+        workers: parts.registry.list().map((worker) => ({ ...worker })),
+      }
+    case 'stats':
+      return { kind: 'stats', id, stats: stats(parts) }
+  }
+}
+
+function list({ id, state, queue, fromTaskId, limit }: List, parts: CoordinatorParts): Answer {
+  const tasks: Facts[] = []
+  let lookedAt = 0
+  let bytes = 0
+  for (const task of listTasks(parts.state, fromTaskId)) {
+    if (tasks.length === limit || lookedAt === lookedAtMax || bytes > pageBytesMax) {
+      return { kind: 'tasks', id, tasks, nextTaskId: task.taskId }
+    }
+    lookedAt++
+    if (state !== undefined && task.state !== state) continue
+    if (queue !== undefined && task.queue !== queue) continue
+    tasks.push({ ...task })
+    bytes += summaryBytes + Buffer.byteLength(task.reason ?? '')
+  }
+  return { kind: 'tasks', id, tasks }
+}
+
+function stats({ state, time, registry }: CoordinatorParts): Facts {
+  const { lastLsn, lastAt } = position(state)
+  return {
+    lastLsn,
+    lastAt,
+    now: time.now(),
+    tasks: countTasks(state),
+    counters: getCounters(state),
+    queues: queueNames(state).length,
+    workers: registry.list().length,
+  }
+}

@@ -1,0 +1,222 @@
+import { randomInt } from 'node:crypto'
+import { protocolVersion, type Welcome } from '@tenure/protocol'
+import { countTasks, position, type State } from '@tenure/state-machine'
+import { type Log, openLog, systemClock } from '@tenure/wal'
+import { Coordinator } from './coordinator.js'
+import { DecisionTime, type Timer } from './decision-time.js'
+import { CoordinatorError } from './errors.js'
+import { Gate } from './gate.js'
+import { type Health, type HttpServer, serveHttp } from './http-server.js'
+import { Metrics } from './metrics.js'
+import { netTransport } from './net-transport.js'
+import { observeBoth } from './observer.js'
+import { type CoordinatorOptions, type Settings, settle } from './options.js'
+import type { PeerContext } from './peer.js'
+import { Peers } from './peers.js'
+import { recover } from './recovery.js'
+import type { Listener } from './transport.js'
+import { WorkerRegistry } from './worker-registry.js'
+
+/** A coordinator that is running. */
+export interface CoordinatorServer {
+  readonly port: number
+  readonly httpPort: number | undefined
+  /** Settles when the server has ended: with `undefined` after `stop`, or with the error that ended it. */
+  readonly ended: Promise<unknown>
+  /** Accepts nobody any more, finishes what is on its way, and gives the log back. */
+  stop(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * Opens the log, replays it, expires what has expired, and listens. `/readyz` says meanwhile how far
+ * the replay is.
+ */
+export async function startCoordinator(
+  options: CoordinatorOptions = {},
+): Promise<CoordinatorServer> {
+  const server = new Server(settle(options))
+  try {
+    await server.start()
+  } catch (error) {
+    await server.abandon()
+    throw error
+  }
+  return server
+}
+
+const maintenanceMs = 1000
+
+class Server implements CoordinatorServer {
+  readonly ended: Promise<unknown>
+  readonly #settings: Settings
+  readonly #metrics = new Metrics()
+  #end: (error: unknown) => void = () => {}
+  #health: Health = { isReady: false }
+  #http: HttpServer | undefined
+  #log: Log | undefined
+  #coordinator: Coordinator | undefined
+  #peers: Peers | undefined
+  #listener: Listener | undefined
+  #maintenance: Timer | undefined
+  #stopping: Promise<void> | undefined
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+  }
+
+  get port(): number {
+    return this.#listener?.port ?? 0
+  }
+
+  get httpPort(): number | undefined {
+    return this.#http?.port
+  }
+
+  async start(): Promise<void> {
+    const { httpHost, httpPort, dataDir, log, observer } = this.#settings
+    if (httpPort !== false)
+      this.#http = await serveHttp(httpHost, httpPort, this.#metrics, () => this.#health)
+    this.#log = await openLog(dataDir, {
+      ...log,
+      observer: { ...log.observer, ...this.#metrics.ofLog },
+    })
+    const replayStart = systemClock.monotonicMs()
+    const state = await this.#replay(this.#log, replayStart)
+    const replayMs = systemClock.monotonicMs() - replayStart
+    await this.#serve(this.#log, state, replayMs)
+    observer.started?.({
+      ...{ port: this.port, httpPort: this.httpPort, epoch: this.#log.recovery.epoch },
+      ...{ records: position(state).lastLsn, tasks: this.#countTasks(state), replayMs },
+    })
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  /** The start has failed: gives back what was taken. */
+  async abandon(): Promise<void> {
+    this.#maintenance?.cancel()
+    await this.#listener?.close()
+    await this.#http?.close()
+    await this.#log?.close()
+  }
+
+  #replay(log: Log, startMs: number): Promise<State> {
+    const { observer } = this.#settings
+    return recover(log, {
+      hashKey: randomInt(2 ** 48 - 1),
+      onProgress: (applied, total) => {
+        this.#health = { isReady: false, replayed: { applied, total } }
+        observer.replaying?.({ applied, total, ms: systemClock.monotonicMs() - startMs })
+      },
+    })
+  }
+
+  async #serve(log: Log, state: State, replayMs: number): Promise<void> {
+    const { knobs, observer, limits, tokens, host, port, tls } = this.#settings
+    const time = new DecisionTime(
+      systemClock,
+      Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt),
+    )
+    const registry = new WorkerRegistry()
+    const coordinator = new Coordinator({
+      ...{ state, log, clock: systemClock, time, registry, knobs },
+      observer: observeBoth(this.#metrics.ofCoordinator, observer),
+      onFailure: (error) => this.#fail(error),
+    })
+    this.#coordinator = coordinator
+    await coordinator.start()
+    const context: PeerContext = {
+      ...{ coordinator, registry, limits, gate: new Gate(tokens), welcome: this.#welcome(log) },
+      unsentBytesMax: limits.unsentBytesMax,
+      now: () => systemClock.monotonicMs(),
+      onViolation: (address, reason, message) => observer.refused?.({ address, reason, message }),
+    }
+    const peers = new Peers(context, limits)
+    this.#peers = peers
+    this.#metrics.measure({
+      ...{ state, time, epoch: log.recovery.epoch, replayMs },
+      connections: () => peers.size,
+      waitingPolls: () => coordinator.waitingPolls,
+    })
+    const transport = netTransport({ host, port, ...(tls && { tls }) })
+    this.#listener = await transport
+      .listen((socket) => peers.accept(socket))
+      .catch((cause: unknown) => {
+        const why = cause instanceof Error ? cause.message : String(cause)
+        throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', why, { cause })
+      })
+    this.#health = { isReady: true }
+    this.#maintain()
+  }
+
+  #welcome(log: Log): Welcome {
+    const { knobs, limits } = this.#settings
+    return {
+      version: protocolVersion,
+      epoch: log.recovery.epoch,
+      leaseDurationMs: knobs.leaseDurationMs,
+      heartbeatIntervalMs: knobs.heartbeatIntervalMs,
+      syncMode: log.sync,
+      limits: {
+        frameBytesMax: limits.frameBytesMax,
+        payloadBytesMax: knobs.payloadBytesMax,
+        resultBytesMax: knobs.resultBytesMax,
+        requestsInFlightMax: limits.requestsInFlightMax,
+        waitMsMax: knobs.waitMsMax,
+      },
+    }
+  }
+
+  #maintain(): void {
+    this.#maintenance = systemClock.setTimer(
+      maintenanceMs,
+      () => {
+        this.#peers?.checkTime()
+        this.#coordinator?.tidy()
+        this.#maintain()
+      },
+      'background',
+    )
+  }
+
+  async #stop(): Promise<void> {
+    this.#health = { isReady: false }
+    this.#maintenance?.cancel()
+    const listening = this.#listener?.close()
+    await this.#coordinator?.stop()
+    this.#peers?.end()
+    // Whoever does not take their answers now does not keep the process alive.
+    const timer = systemClock.setTimer(maintenanceMs, () => this.#peers?.destroy())
+    await listening
+    timer.cancel()
+    await this.#log?.close()
+    await this.#http?.close()
+    this.#end(undefined)
+  }
+
+  /** Nothing can be decided any more: every request that waits is answered by the connection's end. */
+  #fail(error: unknown): void {
+    this.#health = { isReady: false }
+    this.#maintenance?.cancel()
+    this.#peers?.destroy()
+    this.#settings.observer.failed?.(error)
+    this.#stopping ??= Promise.all([this.#listener?.close(), this.#http?.close()]).then(() => {})
+    this.#stopping.then(() => this.#end(error), this.#end)
+  }
+
+  #countTasks(state: State): number {
+    const { waiting, leased, ended } = countTasks(state)
+    return waiting + leased + ended
+  }
+}

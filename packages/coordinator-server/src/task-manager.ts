@@ -1,0 +1,170 @@
+import type { Answer, Complete, Fail, Kill, Submit } from '@tenure/protocol'
+import {
+  countTasks,
+  findByRequestId,
+  getSummary,
+  isSameSubmission,
+  type LeaseStanding,
+  type LogRecord,
+  type State,
+} from '@tenure/state-machine'
+import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
+import { judgeLease } from './lease-judgement.js'
+import { notNow, rejected } from './refusals.js'
+
+/** How long to stay away from a coordinator that has too much waiting. */
+const overloadedRetryMs = 1000
+
+/** 001 §3.1 and `semantics` §9: a new task, or the one that this same submission made before. */
+export function decideSubmit(circumstances: Circumstances, request: Submit): Decision {
+  const { state, knobs, now, nextLsn } = circumstances
+  const { id, payload, requestId, queue, delayMs } = request
+  if (payload.length > knobs.payloadBytesMax) {
+    const message = `the payload has ${payload.length} bytes; at most ${knobs.payloadBytesMax} are taken`
+    return answer(rejected(id, 'TOO_LARGE', message))
+  }
+  const known = requestId === undefined ? undefined : findByRequestId(state, requestId)
+  if (known !== undefined) {
+    if (isSameSubmission(state, known, request)) {
+      return answer({ kind: 'submitted', id, taskId: known, known: true })
+    }
+    return answer(
+      rejected(id, 'CONFLICT', `task ${known} was submitted differently under this request_id`),
+    )
+  }
+  const { waiting, bytes } = countTasks(state)
+  if (waiting >= knobs.waitingTasksMax || bytes + payload.length > knobs.tasksBytesMax) {
+    return answer(notNow(id, 'OVERLOADED', overloadedRetryMs))
+  }
+  const notBefore = delayMs === undefined ? request.notBefore : now + delayMs
+  const record: LogRecord = {
+    type: 'TaskCreated',
+    at: now,
+    taskId: nextLsn,
+    payload,
+    executionWindowMs: request.executionWindowMs ?? knobs.executionWindowMs,
+    retryPolicy: request.retryPolicy ?? knobs.retryPolicy,
+    ...(queue !== undefined && { queue }),
+    ...(notBefore !== undefined && { notBefore }),
+    ...(requestId !== undefined && { requestId }),
+  }
+  return {
+    kind: 'record',
+    record,
+    answer: () => ({ kind: 'submitted', id, taskId: nextLsn, known: false }),
+  }
+}
+
+/** `semantics` §6: what a report comes to, checked in the order of its table. */
+export function decideReport(
+  circumstances: Circumstances,
+  request: Complete | Fail,
+  asker: Asker,
+): Decision {
+  const { state, knobs, now } = circumstances
+  const { id, taskId, leaseId, reportId } = request
+  if (request.kind === 'complete' && (request.result?.length ?? 0) > knobs.resultBytesMax) {
+    const message = `the result has ${request.result?.length} bytes; at most ${knobs.resultBytesMax} are taken`
+    return answer(rejected(id, 'TOO_LARGE', message))
+  }
+  const judgement = judgeLease(circumstances, request, asker)
+  switch (judgement.kind) {
+    case 'refused':
+      return answer(judgement.refusal)
+    case 'past expiry':
+      return { kind: 'expire first' }
+    case 'valid':
+      return {
+        kind: 'record',
+        record: reportRecord(request, now),
+        answer: (state) => committed(state, id, taskId),
+      }
+    case 'reported': {
+      const { standing } = judgement
+      if (
+        reportId !== undefined &&
+        reportId === standing.reportId &&
+        isSameKind(request, standing)
+      ) {
+        return answer(committedBefore(state, request, standing))
+      }
+      const message = `lease ${leaseId} was reported ${standing.outcome} before`
+      return answer(rejected(id, 'DUPLICATE_REPORT', message))
+    }
+    case 'lost': {
+      const { reason, supersededBy, standing } = judgement
+      const cancelled = {
+        kind: 'cancelled',
+        id,
+        reason,
+        ...(supersededBy && { supersededBy }),
+      } as const
+      // Once per lease: one confused worker cannot fill the log.
+      if (standing.cancelled) return answer(cancelled)
+      const record = { type: 'TaskCancelled', at: now, taskId, leaseId } as const
+      return { kind: 'record', record, answer: () => cancelled }
+    }
+  }
+}
+
+/** `semantics` §8: an administrator, or the guard against poison pills, stops a task for good. */
+export function decideKill({ state, now }: Circumstances, request: Kill): Decision {
+  const { id, taskId, reason } = request
+  const task = getSummary(state, taskId)
+  switch (task?.state) {
+    case undefined:
+      return answer(rejected(id, 'UNKNOWN_TASK'))
+    case 'DEAD':
+      return answer({ kind: 'killed', id, known: true })
+    case 'COMPLETED':
+    case 'FAILED':
+      return answer(rejected(id, 'TASK_TERMINAL', `task ${taskId} is ${task.state}`))
+    case 'WAITING':
+    case 'LEASED': {
+      const record = { type: 'TaskDead', at: now, taskId, reason } as const
+      return { kind: 'record', record, answer: () => ({ kind: 'killed', id, known: false }) }
+    }
+  }
+}
+
+function reportRecord(request: Complete | Fail, now: number): LogRecord {
+  const { taskId, leaseId, reportId } = request
+  const report = reportId === undefined ? {} : { reportId }
+  if (request.kind === 'fail') {
+    return {
+      type: 'TaskFailed',
+      at: now,
+      taskId,
+      leaseId,
+      failureReason: request.reason,
+      ...report,
+    }
+  }
+  const { result } = request
+  return { type: 'TaskCompleted', at: now, taskId, leaseId, ...report, ...(result && { result }) }
+}
+
+function isSameKind(request: Complete | Fail, { outcome }: LeaseStanding): boolean {
+  return request.kind === 'complete' ? outcome === 'COMPLETED' : outcome === 'FAILED'
+}
+
+/** The answer that the report had: what has become of the task since is not its affair. */
+function committedBefore(state: State, request: Complete | Fail, standing: LeaseStanding): Answer {
+  const { id, taskId, leaseId } = request
+  const { outcome, taskState, newestLeaseId } = standing
+  if (outcome === 'COMPLETED') return { kind: 'committed', id, state: 'COMPLETED' }
+  const isLast = newestLeaseId === leaseId
+  if (isLast && (taskState === 'FAILED' || taskState === 'WAITING'))
+    return committed(state, id, taskId)
+  return { kind: 'committed', id, state: 'WAITING' }
+}
+
+function committed(state: State, id: number, taskId: number): Answer {
+  const { state: taskState, eligibleAt } = getSummary(state, taskId)!
+  return {
+    kind: 'committed',
+    id,
+    state: taskState,
+    ...(eligibleAt !== undefined && { eligibleAt }),
+  }
+}

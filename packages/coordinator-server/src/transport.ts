@@ -1,0 +1,28 @@
+/** The seam to the network. Bytes arrive and leave; what they mean is not for it to know. */
+export interface Transport {
+  listen(onSocket: (socket: Socket) => void): Promise<Listener>
+}
+
+export interface Listener {
+  readonly port: number
+  /** Accepts nobody any more. Sockets that are open stay so. */
+  close(): Promise<void>
+}
+
+/** One connection. After `onClose` has been called nothing else is. */
+export interface Socket {
+  /** Where the peer is, without its port. */
+  readonly address: string
+  /** What was written and has not left yet. */
+  readonly unsentBytes: number
+  onData(callback: (bytes: Uint8Array) => void): void
+  onClose(callback: () => void): void
+  write(bytes: Uint8Array): void
+  /** No more data is given until `resume`; the peer will notice. */
+  pause(): void
+  resume(): void
+  /** Closes when everything written has left. */
+  end(): void
+  /** Closes at once. */
+  destroy(): void
+}

@@ -1,0 +1,496 @@
+import t from 'tap'
+import { client, otherWorker, World, worker } from './world.js'
+
+t.test('submit → lease → heartbeat → complete: the whole life of a task', async (t) => {
+  const world = await World.started()
+  const taskId = await world.submit({ payload: Buffer.from('the work'), queue: 'mail' })
+  world.registry.connected(worker.name, 2, 0)
+  const leased = await world.lease(worker, ['mail', 'other'])
+  t.match(leased, { taskId, attempt: 1, queue: 'mail', payload: Buffer.from('the work') })
+  t.match(leased, { heldMs: 0, leaseMs: 30_000, windowMs: 3_600_000 })
+  const { leaseId } = leased
+  await world.clock.advance(10_000)
+  const extended = await world.expect('extended', { kind: 'heartbeat', taskId, leaseId }, worker)
+  t.match(extended, {
+    leaseMs: 30_000,
+    windowMs: 3_590_000,
+    leaseExpiry: leased.leaseExpiry + 10_000,
+  })
+  const result = Buffer.from('done')
+  const committed = await world.ask({ kind: 'complete', taskId, leaseId, result }, worker)
+  t.match(committed, { kind: 'committed', state: 'COMPLETED' })
+  const found = await world.expect('task', { kind: 'get', taskId })
+  t.match(found.task, { state: 'COMPLETED', result: Uint8Array.from(result) })
+  await world.check()
+  await world.stop()
+})
+
+t.test('semantics §6: what a report comes to, row by row', async (t) => {
+  const report = (
+    world: World,
+    taskId: number,
+    leaseId: number,
+    more: object = {},
+    session = worker,
+  ) => world.ask({ kind: 'complete', taskId, leaseId, ...more }, session)
+
+  t.test('the task never existed: REJECTED UNKNOWN_TASK', async (t) => {
+    const world = await World.started()
+    t.match(await report(world, 7, 8), { kind: 'rejected', reason: 'UNKNOWN_TASK' })
+  })
+
+  t.test('the task was forgotten: REJECTED UNKNOWN_TASK', async (t) => {
+    const world = await World.started({ retentionMs: 1000 })
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    await report(world, taskId, leaseId, { reportId: 'p' })
+    await world.clock.advance(1000)
+    world.coordinator.tidy()
+    await world.clock.settle()
+    t.match(await report(world, taskId, leaseId, { reportId: 'p' }), { reason: 'UNKNOWN_TASK' })
+    await world.check()
+  })
+
+  t.test('that lease was never granted for that task: REJECTED UNKNOWN_LEASE', async (t) => {
+    const world = await World.started()
+    await world.submit()
+    await world.submit()
+    const [one, two] = [await world.lease(), await world.lease()]
+    t.match(await report(world, one.taskId, two.leaseId), { reason: 'UNKNOWN_LEASE' })
+    t.match(await report(world, one.taskId, 999), { reason: 'UNKNOWN_LEASE' })
+  })
+
+  t.test('the lease belongs to another worker: REJECTED WRONG_WORKER', async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    t.match(await report(world, taskId, leaseId, {}, otherWorker), { reason: 'WRONG_WORKER' })
+    t.match(await report(world, taskId, leaseId), { kind: 'committed' })
+  })
+
+  t.test('the lease is current and valid: COMMITTED, with the new state of the task', async (t) => {
+    const retryPolicy = { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 700 } } as const
+    const world = await World.started()
+    await world.submit({ retryPolicy })
+    const { taskId, leaseId } = await world.lease()
+    const failed = await world.ask({ kind: 'fail', taskId, leaseId, reason: 'no' }, worker)
+    t.match(failed, { kind: 'committed', state: 'WAITING', eligibleAt: 1_700_000_000_700 })
+    await world.clock.advance(700)
+    const again = await world.lease()
+    t.equal(again.attempt, 2)
+    const ended = await world.ask(
+      { kind: 'fail', taskId, leaseId: again.leaseId, reason: 'no' },
+      worker,
+    )
+    t.strictSame({ ...ended, id: 0 }, { kind: 'committed', id: 0, state: 'FAILED' })
+  })
+
+  t.test('the same report sent again: the same COMMITTED again, and no record', async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    const first = await report(world, taskId, leaseId, { reportId: 'p' })
+    const lsn = world.log.nextLsn
+    t.strictSame(
+      { ...(await report(world, taskId, leaseId, { reportId: 'p' })), id: 0 },
+      { ...first, id: 0 },
+    )
+    t.equal(world.log.nextLsn, lsn)
+  })
+
+  t.test(
+    'a report of failure sent again has its answer again, whatever became of the task since',
+    async (t) => {
+      const world = await World.started()
+      await world.submit({
+        retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 700 } },
+      })
+      const { taskId, leaseId } = await world.lease()
+      const fail = { kind: 'fail', taskId, leaseId, reason: 'no', reportId: 'p' } as const
+      const first = await world.ask(fail, worker)
+      t.strictSame({ ...(await world.ask(fail, worker)), id: 0 }, { ...first, id: 0 })
+      await world.clock.advance(700)
+      const second = await world.lease(otherWorker)
+      t.match(await world.ask(fail, worker), { kind: 'committed', state: 'WAITING' })
+      const last = { ...fail, leaseId: second.leaseId }
+      t.match(await world.ask(last, otherWorker), { kind: 'committed', state: 'FAILED' })
+      t.match(await world.ask(last, otherWorker), { kind: 'committed', state: 'FAILED' })
+      t.match(await world.ask(fail, worker), { kind: 'committed', state: 'WAITING' })
+    },
+  )
+
+  t.test('another report under the same lease: REJECTED DUPLICATE_REPORT', async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    await report(world, taskId, leaseId, { reportId: 'p' })
+    const duplicate = { kind: 'rejected', reason: 'DUPLICATE_REPORT', message: /COMPLETED before/ }
+    t.match(await report(world, taskId, leaseId, { reportId: 'q' }), duplicate)
+    t.match(await report(world, taskId, leaseId), duplicate)
+    const fail = { kind: 'fail', taskId, leaseId, reason: 'no', reportId: 'p' } as const
+    t.match(await world.ask(fail, worker), duplicate)
+  })
+
+  t.test('a report without a report_id is never recognised as sent again', async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    await report(world, taskId, leaseId)
+    t.match(await report(world, taskId, leaseId), { reason: 'DUPLICATE_REPORT' })
+  })
+
+  t.test('the lease has expired: CANCELLED, with one TaskCancelled per lease', async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    await world.clock.advance(30_000)
+    const before = world.log.nextLsn
+    const cancelled = await report(world, taskId, leaseId)
+    t.strictSame({ ...cancelled, id: 0 }, { kind: 'cancelled', id: 0, reason: 'EXPIRED' })
+    t.equal(world.log.nextLsn, before + 1)
+    t.match(await report(world, taskId, leaseId), { kind: 'cancelled', reason: 'EXPIRED' })
+    t.equal(world.log.nextLsn, before + 1, 'one confused worker cannot fill the log')
+    await world.check()
+  })
+
+  t.test('another attempt superseded the lease: CANCELLED, naming the other one', async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    await world.clock.advance(30_000)
+    const second = await world.lease(otherWorker)
+    t.equal(second.taskId, taskId)
+    const cancelled = await report(world, taskId, leaseId)
+    t.match(cancelled, { kind: 'cancelled', reason: 'SUPERSEDED', supersededBy: second.leaseId })
+    t.match(await report(world, taskId, second.leaseId, {}, otherWorker), { kind: 'committed' })
+  })
+
+  t.test('the task is DEAD: CANCELLED', async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    await world.ask({ kind: 'kill', taskId, reason: 'stop' })
+    t.match(await report(world, taskId, leaseId), { kind: 'cancelled', reason: 'TASK_TERMINAL' })
+  })
+
+  t.test('a malformed request: REJECTED MALFORMED', async (t) => {
+    const world = await World.started()
+    const answers: unknown[] = []
+    const malformed = { kind: 'malformed', id: 5, message: 'task_id is missing' } as const
+    world.coordinator.handle(malformed, worker, (answer) => answers.push(answer))
+    t.match(answers, [
+      { kind: 'rejected', id: 5, reason: 'MALFORMED', message: 'task_id is missing' },
+    ])
+  })
+})
+
+t.test(
+  'a heartbeat that finds its lease past expiry is answered when the LeaseExpired is applied',
+  async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    world.clock.jump(60_000)
+    t.match(
+      await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker),
+      { kind: 'extended' },
+      'a jump is no time',
+    )
+    await world.clock.advance(29_999)
+    t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), { kind: 'extended' })
+    await world.clock.advance(30_000)
+    t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), { reason: 'EXPIRED' })
+    const second = await world.lease(otherWorker)
+    t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), {
+      reason: 'SUPERSEDED',
+    })
+    await world.ask({ kind: 'complete', taskId, leaseId: second.leaseId }, otherWorker)
+    t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId: second.leaseId }, otherWorker), {
+      reason: 'REPORTED',
+    })
+  },
+)
+
+t.test('heartbeats are idempotent: one that moves nothing is OK and writes nothing', async (t) => {
+  const world = await World.started()
+  await world.submit({ executionWindowMs: 40_000 })
+  const { taskId, leaseId } = await world.lease()
+  const lsn = world.log.nextLsn
+  t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), {
+    kind: 'extended',
+    leaseMs: 30_000,
+  })
+  t.equal(world.log.nextLsn, lsn)
+  await world.clock.advance(20_000)
+  t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), {
+    leaseMs: 20_000,
+    windowMs: 20_000,
+  })
+  await world.clock.advance(10_000)
+  t.match(
+    await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker),
+    { leaseMs: 10_000 },
+    'the window is used up',
+  )
+  t.equal(world.log.nextLsn, lsn + 1)
+})
+
+t.test(
+  'the same request_id with the same payload and options is the same task, else a CONFLICT',
+  async (t) => {
+    const world = await World.started()
+    const submit = {
+      kind: 'submit',
+      payload: Buffer.from('p'),
+      requestId: 'r',
+      delayMs: 5,
+    } as const
+    const both = [world.send(submit), world.send(submit)]
+    await world.clock.settle()
+    t.match(both, [
+      [{ kind: 'submitted', taskId: 1, known: false }],
+      [{ kind: 'submitted', taskId: 1, known: true }],
+    ])
+    await world.clock.advance(100)
+    t.match(await world.ask(submit), { taskId: 1, known: true })
+    t.match(await world.ask({ ...submit, payload: Buffer.from('q') }), { reason: 'CONFLICT' })
+    t.match(await world.ask({ ...submit, queue: 'other' }), { reason: 'CONFLICT' })
+    await world.crash()
+    t.match(await world.ask(submit), { taskId: 1, known: true }, 'also after a restart')
+  },
+)
+
+t.test('limits of a submission', async (t) => {
+  const world = await World.started({ payloadBytesMax: 10, waitingTasksMax: 2 })
+  t.match(await world.ask({ kind: 'submit', payload: Buffer.alloc(11) }), {
+    reason: 'TOO_LARGE',
+    message: /11 bytes; at most 10/,
+  })
+  await world.submit()
+  await world.submit()
+  t.match(await world.ask({ kind: 'submit', payload: Buffer.alloc(1) }), {
+    reason: 'OVERLOADED',
+    retryAfterMs: 1000,
+  })
+  await world.lease()
+  await world.submit()
+  const bytes = await World.started({ tasksBytesMax: 10 })
+  t.match(await bytes.ask({ kind: 'submit', payload: Buffer.alloc(11) }), { reason: 'OVERLOADED' })
+})
+
+t.test(
+  'a task with a decision on its way is not decided about again until that is applied',
+  async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    const complete = { kind: 'complete', taskId, leaseId, reportId: 'p' } as const
+    const answers = [
+      world.send(complete, worker),
+      world.send(complete, worker),
+      world.send({ kind: 'fail', taskId, leaseId, reason: 'x' }, worker),
+      world.send({ kind: 'kill', taskId, reason: 'x' }),
+    ]
+    t.same(answers, [[], [], [], []], 'nothing is answered before it is durable')
+    await world.clock.settle()
+    t.match(answers, [
+      [{ kind: 'committed', state: 'COMPLETED' }],
+      [{ kind: 'committed', state: 'COMPLETED' }],
+      [{ kind: 'rejected', reason: 'DUPLICATE_REPORT' }],
+      [{ kind: 'rejected', reason: 'TASK_TERMINAL' }],
+    ])
+    await world.check()
+  },
+)
+
+t.test('many lease requests at once get each a task of their own, in order', async (t) => {
+  const world = await World.started()
+  const tasks = await Promise.all(Array.from({ length: 50 }, () => world.submit()))
+  const answers = Array.from({ length: 60 }, () =>
+    world.send({ kind: 'lease', queues: ['default'], waitMs: 0 }, worker),
+  )
+  await world.clock.settle()
+  t.strictSame(
+    answers.flat().flatMap((answer) => (answer.kind === 'leased' ? answer.taskId : [])),
+    tasks,
+  )
+  t.equal(answers.flat().filter(({ kind }) => kind === 'empty').length, 10)
+  await world.check()
+})
+
+t.test('a lease request waits for a task, until its time is over', async (t) => {
+  const world = await World.started()
+  const poll = world.send({ kind: 'lease', queues: ['q', 'default'], waitMs: 5000 }, worker)
+  await world.clock.advance(4000)
+  t.same(poll, [])
+  const taskId = await world.submit({ queue: 'q' })
+  t.match(poll, [{ kind: 'leased', taskId, heldMs: 4000, leaseMs: 30_000 }])
+  const empty = world.send({ kind: 'lease', queues: ['default'], waitMs: 5000 }, worker)
+  await world.clock.advance(4999)
+  t.same(empty, [])
+  await world.clock.advance(1)
+  t.match(empty, [{ kind: 'empty' }])
+  t.equal(world.coordinator.waitingPolls, 0)
+})
+
+t.test(
+  'a waiting poll gets a task when it becomes eligible: after a delay, a backoff, an expiry',
+  async (t) => {
+    const world = await World.started()
+    await world.submit({ delayMs: 300 })
+    const poll = () => world.send({ kind: 'lease', queues: ['default'], waitMs: 60_000 }, worker)
+    const delayed = poll()
+    await world.clock.advance(299)
+    t.same(delayed, [])
+    await world.clock.advance(1)
+    t.match(delayed, [{ kind: 'leased', attempt: 1 }])
+    const { taskId, leaseId } = delayed[0] as { taskId: number; leaseId: number }
+    const retried = poll()
+    await world.ask({ kind: 'fail', taskId, leaseId, reason: 'x' }, worker)
+    await world.clock.advance(4999)
+    t.same(retried, [])
+    await world.clock.advance(1)
+    t.match(retried, [{ kind: 'leased', attempt: 2 }])
+    const expired = poll()
+    await world.clock.advance(30_000)
+    t.match(expired, [{ kind: 'leased', attempt: 3 }])
+    await world.check()
+  },
+)
+
+t.test('waiting polls are served by free capacity, then by who waits longest', async (t) => {
+  const world = await World.started()
+  world.registry.connected('small', 1, 0)
+  world.registry.connected('large', 5, 0)
+  const poll = (name: string) =>
+    world.send({ kind: 'lease', queues: ['default'], waitMs: 9000 }, { name })
+  const [first, second, third] = [poll('small'), poll('large'), poll('large')]
+  await world.submit()
+  t.match([first, second.length, third], [[], 1, []])
+  await world.submit()
+  await world.submit()
+  t.match([first.length, third.length], [1, 1])
+})
+
+t.test('a poll ends with its connection, and when it is withdrawn', async (t) => {
+  const world = await World.started()
+  const session = { name: 'w1' }
+  const gone = world.send({ kind: 'lease', queues: ['default'], waitMs: 9000 }, session)
+  world.coordinator.leave(session)
+  const kept = world.send({ kind: 'lease', queues: ['default'], waitMs: 9000 }, worker)
+  t.match(await world.ask({ kind: 'withdraw', of: 2 }, { name: 'w1' }), { kind: 'withdrawn' })
+  t.same(kept, [], 'a request belongs to its connection')
+  t.match(await world.ask({ kind: 'withdraw', of: 2 }, worker), { kind: 'withdrawn' })
+  t.match(kept, [{ kind: 'empty' }])
+  await world.submit()
+  t.same(gone, [])
+  t.match(await world.lease(), { attempt: 1 })
+})
+
+t.test('poison: a task whose leases expire again and again is stopped, visibly', async (t) => {
+  const world = await World.started({ poisonThreshold: 3 })
+  const taskId = await world.submit()
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    t.equal((await world.lease()).attempt, attempt)
+    await world.clock.advance(30_000)
+  }
+  const found = await world.expect('task', { kind: 'get', taskId })
+  t.match(found.task, { state: 'DEAD', reason: 'poison: 3 leases in a row expired', attempt: 3 })
+  await world.check()
+})
+
+t.test(
+  'leases that ran out while nobody was there are expired before the first request, and do not poison',
+  async (t) => {
+    const world = await World.started({ poisonThreshold: 1 })
+    const [valid, over] = [await world.submit(), await world.submit({ executionWindowMs: 1000 })]
+    const lease = await world.lease()
+    await world.lease()
+    const counted: string[] = []
+    await world.stop()
+    await world.clock.advance(2000)
+    await world.start({ applied: (record) => counted.push(record.type) })
+    t.strictSame(counted, ['LeaseExpired'])
+    t.match((await world.expect('task', { kind: 'get', taskId: over })).task, {
+      state: 'WAITING',
+      expiriesInARow: 0,
+    })
+    const beat = { kind: 'heartbeat', taskId: valid, leaseId: lease.leaseId } as const
+    t.match(
+      await world.ask(beat, worker),
+      { kind: 'extended' },
+      'a lease that is still valid stays so',
+    )
+    await world.check()
+  },
+)
+
+t.test('the registry is advice: forgetting it changes no outcome', async (t) => {
+  const world = await World.started()
+  await world.submit()
+  await world.submit()
+  const { taskId, leaseId } = await world.lease()
+  world.registry.clear()
+  const other = await world.lease(otherWorker)
+  world.registry.clear()
+  t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), { kind: 'extended' })
+  t.match(await world.ask({ kind: 'complete', taskId, leaseId }, worker), { kind: 'committed' })
+  world.registry.clear()
+  t.match(
+    await world.ask(
+      { kind: 'complete', taskId: other.taskId, leaseId: other.leaseId },
+      otherWorker,
+    ),
+    {
+      kind: 'committed',
+    },
+  )
+})
+
+t.test(
+  'stopping answers those who wait, finishes what is on its way, and refuses what is new',
+  async (t) => {
+    const world = await World.started()
+    const poll = world.send({ kind: 'lease', queues: ['q'], waitMs: 9000 }, worker)
+    const submitted = world.send({ kind: 'submit', payload: Buffer.from('x') })
+    const stopped = world.coordinator.stop()
+    t.match(poll, [{ kind: 'empty' }])
+    t.match(world.send({ kind: 'ping' }), [{ kind: 'rejected', reason: 'STOPPING' }])
+    await stopped
+    t.match(submitted, [{ kind: 'submitted' }])
+    await world.log.close()
+  },
+)
+
+t.test('questions: list by state and queue, a page at a time; workers; stats', async (t) => {
+  const world = await World.started()
+  for (const queue of ['a', 'b', 'a', 'a']) await world.submit({ queue })
+  await world.lease(worker, ['a'])
+  const list = (more: object) =>
+    world.expect('tasks', { kind: 'list', fromTaskId: 1, limit: 2, ...more }, client)
+  const first = await list({ queue: 'a' })
+  t.match(first, { tasks: [{ taskId: 1, state: 'LEASED' }, { taskId: 3 }], nextTaskId: 4 })
+  t.match(await list({ queue: 'a', fromTaskId: 4 }), { tasks: [{ taskId: 4 }] })
+  t.equal((await list({ state: 'LEASED' })).tasks.length, 1)
+  t.notOk('payload' in (first.tasks[0] ?? {}))
+  t.match(await world.ask({ kind: 'workers' }), {
+    workers: [{ name: 'w1', leases: 1 }],
+  })
+  t.match(await world.ask({ kind: 'stats' }), {
+    stats: { tasks: { waiting: 3, leased: 1 }, counters: { tasksCreated: 4 } },
+  })
+  t.match(await world.ask({ kind: 'get', taskId: 99 }), { reason: 'UNKNOWN_TASK' })
+})
+
+t.test(
+  'a log that fails ends the coordinator, and answers nothing that is not durable',
+  async (t) => {
+    const world = await World.started()
+    world.disk.failWhen(() => true, { kind: 'error', code: 'EIO', times: 'forever' })
+    const answers = world.send({ kind: 'submit', payload: Buffer.from('x') })
+    await world.clock.settle()
+    t.same(answers, [])
+    t.equal(world.failures.length, 1)
+    t.match(await world.ask({ kind: 'ping' }), { reason: 'STOPPING' })
+  },
+)

@@ -1,0 +1,74 @@
+import { connect, type Socket } from 'node:net'
+import {
+  type Answer,
+  ClientConnection,
+  encodeRequest,
+  type Hello,
+  type Refusal,
+  type Request,
+  type Welcome,
+} from '@tenure/protocol'
+
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
+
+/** The least that can speak the protocol through a real socket. */
+export class PeerClient {
+  readonly socket: Socket
+  /** Settles when the connection has ended. */
+  readonly closed: Promise<void>
+  readonly #connection = new ClientConnection()
+  readonly #waiting = new Map<number, (answer: Answer) => void>()
+  #nextId = 1
+  #greeted: (greeting: Welcome | Refusal) => void = () => {}
+  /** What came under the id 0: why the connection ends. */
+  farewell: Answer | undefined
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1')
+    this.socket.on('error', () => {})
+    this.socket.on('data', (bytes) => this.#receive(bytes))
+    this.closed = new Promise((resolve) => this.socket.on('close', () => resolve()))
+  }
+
+  static async open(port: number, hello: Partial<Hello> = {}): Promise<PeerClient> {
+    const client = new PeerClient(port)
+    const greeting = await client.greet(hello)
+    if ('reason' in greeting) throw new Error(`refused: ${greeting.reason}`)
+    return client
+  }
+
+  greet(hello: Partial<Hello> = {}): Promise<Welcome | Refusal> {
+    this.socket.write(ClientConnection.hello({ role: 'admin', name: 'w1', capacity: 10, ...hello }))
+    return new Promise((resolve) => {
+      this.#greeted = resolve
+    })
+  }
+
+  ask(request: WithoutId<Request>): Promise<Answer> {
+    const id = this.#nextId++
+    this.socket.write(encodeRequest({ ...request, id } as Request))
+    return new Promise((resolve) => this.#waiting.set(id, resolve))
+  }
+
+  close(): Promise<void> {
+    this.socket.end()
+    return this.closed
+  }
+
+  #receive(bytes: Uint8Array): void {
+    this.#connection.push(bytes)
+    for (
+      let reply = this.#connection.next();
+      reply !== undefined;
+      reply = this.#connection.next()
+    ) {
+      if (reply.kind === 'welcome') this.#greeted(reply.welcome)
+      else if (reply.kind === 'refused') this.#greeted(reply.refusal)
+      else if (reply.answer.id === 0) this.farewell = reply.answer
+      else {
+        this.#waiting.get(reply.answer.id)?.(reply.answer)
+        this.#waiting.delete(reply.answer.id)
+      }
+    }
+  }
+}

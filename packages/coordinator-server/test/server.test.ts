@@ -1,0 +1,204 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { encodeRequest } from '@tenure/protocol'
+import t, { type Test } from 'tap'
+import { CoordinatorError, type CoordinatorOptions, startCoordinator } from '../src/index.js'
+import { PeerClient } from './peer-client.js'
+
+async function start(t: Test, options: CoordinatorOptions = {}) {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'tenure-')))
+  const server = await startCoordinator({ dataDir, port: 0, httpPort: 0, ...options })
+  t.teardown(async () => {
+    await server.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+  return { server, dataDir, port: server.port }
+}
+
+const submit = { kind: 'submit', payload: Buffer.from('work') } as const
+const lease = { kind: 'lease', queues: ['default'], waitMs: 0 } as const
+
+t.test('the whole life of a task, through a socket', async (t) => {
+  const { port } = await start(t)
+  const producer = await PeerClient.open(port, { role: 'produce', name: 'p' })
+  const worker = await PeerClient.open(port, { role: 'work' })
+  t.match(await producer.ask(submit), { kind: 'submitted', taskId: 1 })
+  const leased = await worker.ask(lease)
+  t.match(leased, { kind: 'leased', taskId: 1, payload: Buffer.from('work') })
+  const { taskId, leaseId } = leased as { taskId: number; leaseId: number }
+  t.match(await worker.ask({ kind: 'heartbeat', taskId, leaseId }), { kind: 'extended' })
+  const result = Buffer.from('done')
+  t.match(await worker.ask({ kind: 'complete', taskId, leaseId, result }), { kind: 'committed' })
+  t.match(await producer.ask({ kind: 'get', taskId }), { task: { state: 'COMPLETED', result } })
+  await Promise.all([producer.close(), worker.close()])
+})
+
+t.test('answers come in any order: a poll that waits holds up nobody', async (t) => {
+  const { port } = await start(t)
+  const client = await PeerClient.open(port)
+  const poll = client.ask({ ...lease, waitMs: 60_000 })
+  t.match(await client.ask({ kind: 'ping' }), { kind: 'pong' })
+  await client.ask(submit)
+  t.match(await poll, { kind: 'leased', taskId: 1 })
+  await client.close()
+})
+
+t.test('state survives a restart, and the restart is counted', async (t) => {
+  const { server, dataDir, port } = await start(t)
+  const client = await PeerClient.open(port)
+  await client.ask({ ...submit, requestId: 'r' })
+  const { leaseId } = (await client.ask(lease)) as { leaseId: number }
+  await server.stop()
+  await client.closed
+  const again = await start(t, { dataDir })
+  const other = await PeerClient.open(again.port)
+  t.match(await other.ask({ ...submit, requestId: 'r' }), { taskId: 1, known: true })
+  t.match(await other.ask({ kind: 'complete', taskId: 1, leaseId }), { kind: 'committed' })
+  const metrics = await (await fetch(`http://127.0.0.1:${again.server.httpPort}/metrics`)).text()
+  t.match(metrics, /^tenure_coordinator_restarts 2$/m)
+  await other.close()
+})
+
+t.test('002 §8: everything that must be observable is', async (t) => {
+  const { server, port } = await start(t)
+  const client = await PeerClient.open(port)
+  await client.ask({ ...submit, queue: 'mail' })
+  const text = async (path: string) =>
+    (await fetch(`http://127.0.0.1:${server.httpPort}${path}`)).text()
+  const metrics = await text('/metrics')
+  for (const name of [
+    'tenure_leased_tasks 0',
+    'tenure_waiting_tasks 1',
+    'tenure_lease_expirations_total 0',
+    'tenure_duplicate_executions_possible_total 0',
+    'tenure_duplicate_executions_confirmed_total 0',
+    'tenure_retries_total 0',
+    'tenure_coordinator_restarts 1',
+    'tenure_replay_seconds 0',
+    'tenure_queue_lag_seconds{queue="mail"} 0',
+    'tenure_connections 1',
+    'tenure_requests_total{kind="submit",answer="submitted"} 1',
+  ]) {
+    t.ok(metrics.includes(`\n${name}`), name)
+  }
+  t.equal(await text('/healthz'), 'alive\n')
+  t.equal(await text('/readyz'), '{"isReady":true}\n')
+  t.equal((await fetch(`http://127.0.0.1:${server.httpPort}/other`)).status, 404)
+  await client.close()
+})
+
+t.test('nothing but the handshake is reachable before it', async (t) => {
+  const { port } = await start(t)
+  const client = new PeerClient(port)
+  client.socket.write(encodeRequest({ kind: 'ping', id: 1 }))
+  await client.closed
+  t.pass('the connection was closed')
+})
+
+t.test('a token opens the roles it stands for', async (t) => {
+  const tokens = [
+    { token: 'secret', roles: ['produce', 'work', 'admin'] as const },
+    { token: 'for workers', roles: ['work'] as const },
+  ]
+  const { port } = await start(t, { tokens })
+  const greet = async (hello: object) => {
+    const client = new PeerClient(port)
+    const greeting = await client.greet(hello)
+    client.socket.destroy()
+    return greeting
+  }
+  t.match(await greet({}), { reason: 'UNAUTHORIZED' })
+  t.match(await greet({ token: 'wrong' }), { reason: 'UNAUTHORIZED' })
+  t.match(await greet({ token: 'secret' }), { version: 1 })
+  t.match(await greet({ token: 'for workers' }), { reason: 'FORBIDDEN' })
+  t.match(await greet({ token: 'for workers', role: 'work' }), {
+    version: 1,
+    leaseDurationMs: 30_000,
+  })
+})
+
+t.test('a role may ask what is its own', async (t) => {
+  const { port } = await start(t)
+  const producer = await PeerClient.open(port, { role: 'produce' })
+  t.match(await producer.ask(lease), { kind: 'rejected', reason: 'FORBIDDEN' })
+  t.match(await producer.ask(submit), { kind: 'submitted' })
+  const worker = await PeerClient.open(port, { role: 'work' })
+  t.match(await worker.ask(submit), { reason: 'FORBIDDEN' })
+  t.match(await worker.ask({ kind: 'kill', taskId: 1, reason: '' }), { reason: 'FORBIDDEN' })
+  await Promise.all([producer.close(), worker.close()])
+})
+
+t.test('another version of the protocol is refused by name', async (t) => {
+  const { port } = await start(t)
+  const client = new PeerClient(port)
+  // [0, 9]: a hello of version 9.
+  client.socket.write(Buffer.from([0, 0, 0, 3, 0x92, 0x00, 0x09]))
+  const greeting = client.greet()
+  t.match(await greeting, { reason: 'UNSUPPORTED_VERSION', message: /speaks version 1, not 9/ })
+  await client.closed
+})
+
+t.test('what cannot be understood ends the connection, with one clear word', async (t) => {
+  const { port } = await start(t)
+  const client = await PeerClient.open(port)
+  client.socket.write(Buffer.from([0, 0, 0, 1, 0xc1]))
+  await client.closed
+  t.match(client.farewell, { kind: 'rejected', reason: 'PROTOCOL' })
+  const large = await PeerClient.open(port)
+  large.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff]))
+  await large.closed
+  t.match(large.farewell, { reason: 'PROTOCOL', message: /4294967295 bytes/ })
+})
+
+t.test('more connections than may be are refused', async (t) => {
+  const { port } = await start(t, { limits: { connectionsMax: 2 } })
+  const clients = [await PeerClient.open(port), await PeerClient.open(port)]
+  const third = new PeerClient(port)
+  t.match(await third.greet(), { reason: 'TOO_MANY' })
+  await third.closed
+  await clients[0]?.close()
+  clients.push(await PeerClient.open(port))
+  await Promise.all(clients.map((client) => client.close()))
+})
+
+t.test('a burst larger than what may be in flight is answered, every request of it', async (t) => {
+  const { port } = await start(t, { limits: { requestsInFlightMax: 8 } })
+  const client = await PeerClient.open(port)
+  const answers = await Promise.all(Array.from({ length: 500 }, () => client.ask(submit)))
+  t.equal(new Set(answers.map((answer) => 'taskId' in answer && answer.taskId)).size, 500)
+  await client.close()
+})
+
+t.test('a bad option stops the start, with its path and its range', async (t) => {
+  const refused = (options: CoordinatorOptions, code: string, message: RegExp) =>
+    t.rejects(startCoordinator({ port: 0, httpPort: false, ...options }), { code, message })
+  await refused(
+    { knobs: { leaseDurationMs: 5 } },
+    'COORDINATOR_BAD_OPTION',
+    /knobs.leaseDurationMs is 5; .* 10 to/,
+  )
+  await refused(
+    { knobs: { heartbeatIntervalMs: 15_001 } },
+    'COORDINATOR_BAD_OPTION',
+    /at most half/,
+  )
+  await refused(
+    { knobs: { leaseDuration: 5 } as never },
+    'COORDINATOR_BAD_OPTION',
+    /knobs.leaseDuration/,
+  )
+  await refused({ port: 70_000 }, 'COORDINATOR_BAD_OPTION', /port is 70000/)
+  await refused({ host: '0.0.0.0' }, 'COORDINATOR_EXPOSED', /insecure/)
+  t.equal(new CoordinatorError('COORDINATOR_FAILED', 'x').name, 'CoordinatorError')
+})
+
+t.test('a port that is taken is an error that says so, and gives the log back', async (t) => {
+  const { port, dataDir } = await start(t)
+  const other = await mkdtemp(join(tmpdir(), 'tenure-'))
+  const taken = { dataDir: other, port, httpPort: false } as const
+  await t.rejects(startCoordinator(taken), { code: 'COORDINATOR_CANNOT_LISTEN' })
+  const { server } = await start(t, { dataDir: other })
+  t.ok(server.port > 0)
+  await t.rejects(startCoordinator({ dataDir, port: 0, httpPort: false }), { code: 'WAL_LOCKED' })
+})

@@ -1,0 +1,181 @@
+import type { Answer, AnswerKind, Request } from '@tenure/protocol'
+import { checkInvariants, hashState, position, type State } from '@tenure/state-machine'
+import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
+import { type Clock, type Log, openLog } from '@tenure/wal'
+import { Coordinator, type Session } from '../src/coordinator.js'
+import { DecisionTime } from '../src/decision-time.js'
+import { defaultKnobs, type Knobs } from '../src/knobs.js'
+import type { CoordinatorObserver } from '../src/observer.js'
+import { recover } from '../src/recovery.js'
+import { WorkerRegistry } from '../src/worker-registry.js'
+
+const directory = '/data'
+
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
+type Asking = WithoutId<Request>
+
+/** A machine on which a coordinator lives and dies: the real one, on a simulated disk and clock. */
+export class World {
+  disk: SimulatedDisk
+  readonly clock: SimulatedClock
+  readonly knobs: Knobs
+  readonly failures: unknown[] = []
+  #running: Running | undefined
+  #nextId = 1
+
+  constructor(knobs: Partial<Knobs> = {}, disk = new SimulatedDisk()) {
+    this.knobs = { ...defaultKnobs, ...knobs }
+    this.disk = disk
+    this.clock = new SimulatedClock({ startMs: 1_700_000_000_000 })
+  }
+
+  /** A world in which the coordinator has started. */
+  static async started(knobs: Partial<Knobs> = {}): Promise<World> {
+    const world = new World(knobs)
+    await world.start()
+    return world
+  }
+
+  get coordinator(): Coordinator {
+    return this.#part('coordinator')
+  }
+
+  get state(): State {
+    return this.#part('state')
+  }
+
+  get registry(): WorkerRegistry {
+    return this.#part('registry')
+  }
+
+  get log(): Log {
+    return this.#part('log')
+  }
+
+  async start(observer: CoordinatorObserver = {}): Promise<void> {
+    const life = { isOver: false }
+    const clock = mortalClock(this.clock, life)
+    const log = await openLog(directory, { ...this.#logOptions(), disk: this.disk, clock })
+    const state = await recover(log)
+    const latest = Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt)
+    const registry = new WorkerRegistry()
+    const coordinator = new Coordinator({
+      ...{ state, log, clock, registry, knobs: this.knobs, observer },
+      time: new DecisionTime(clock, latest),
+      onFailure: (error) => {
+        if (!life.isOver) this.failures.push(error)
+      },
+    })
+    this.#running = { log, state, registry, coordinator, life }
+    await coordinator.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.coordinator.stop()
+    await this.log.close()
+    this.#running = undefined
+  }
+
+  /** Power goes; what was not synced is lost. Then the machine starts again. */
+  async crash(): Promise<void> {
+    this.#part('life').isOver = true
+    this.disk = this.disk.powerLoss({ keep: () => false })
+    this.#running = undefined
+    await this.start()
+  }
+
+  /** Asks and waits for the answer, letting no time pass. */
+  async ask(asking: Asking, session: Session = client): Promise<Answer> {
+    const answers = this.send(asking, session)
+    await this.clock.settle()
+    const [answer] = answers
+    if (answer === undefined) throw new Error(`${asking.kind} was not answered`)
+    return answer
+  }
+
+  /** Asks; the answers stand in the list when they have come. */
+  send(asking: Asking, session: Session = client): Answer[] {
+    const answers: Answer[] = []
+    const request = { ...asking, id: this.#nextId++ } as Request
+    this.coordinator.handle(request, session, (answer) => answers.push(answer))
+    return answers
+  }
+
+  /** The answer, which has to be of this kind. */
+  async expect<K extends AnswerKind>(
+    kind: K,
+    asking: Asking,
+    session: Session = client,
+  ): Promise<Extract<Answer, { kind: K }>> {
+    const answer = await this.ask(asking, session)
+    if (answer.kind !== kind) throw new Error(`${asking.kind}: ${JSON.stringify(answer)}`)
+    return answer as Extract<Answer, { kind: K }>
+  }
+
+  async submit(options: Partial<Extract<Asking, { kind: 'submit' }>> = {}): Promise<number> {
+    const { taskId } = await this.expect('submitted', {
+      kind: 'submit',
+      payload: Buffer.from('work'),
+      ...options,
+    })
+    return taskId
+  }
+
+  lease(session: Session = worker, queues: readonly string[] = ['default']) {
+    return this.expect('leased', { kind: 'lease', queues, waitMs: 0 }, session)
+  }
+
+  /** Live state, and what a replay of the log gives, are the same and whole. */
+  async check(): Promise<void> {
+    checkInvariants(this.state)
+    const live = hashState(this.state)
+    const copy = new World(
+      this.knobs,
+      SimulatedDisk.from(this.disk.snapshot()).powerLoss({ keep: () => false }),
+    )
+    const log = await openLog(directory, {
+      disk: copy.disk,
+      clock: this.clock,
+      segmentBytes: 1 << 20,
+    })
+    const replayed = await recover(log)
+    checkInvariants(replayed)
+    if (hashState(replayed) !== live) throw new Error('a replay gives another state')
+    await log.close()
+  }
+
+  #logOptions() {
+    const randomBytes = (count: number) => new Uint8Array(count).fill(0xa5)
+    return { clock: this.clock, segmentBytes: 1 << 20, randomBytes }
+  }
+
+  #part<P extends keyof Running>(part: P): Running[P] {
+    if (this.#running === undefined) throw new Error('the coordinator is not running')
+    return this.#running[part]
+  }
+}
+
+interface Running {
+  readonly log: Log
+  readonly state: State
+  readonly registry: WorkerRegistry
+  readonly coordinator: Coordinator
+  readonly life: { isOver: boolean }
+}
+
+/** A clock of which a process that has died hears nothing any more. */
+function mortalClock(clock: SimulatedClock, life: { readonly isOver: boolean }): Clock {
+  const whileAlive = (callback: () => void) => () => {
+    if (!life.isOver) callback()
+  }
+  return {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    setTimer: (delayMs, callback) => clock.setTimer(delayMs, whileAlive(callback)),
+    soon: (callback) => clock.soon(whileAlive(callback)),
+  }
+}
+
+export const client: Session = { name: 'client' }
+export const worker: Session = { name: 'w1' }
+export const otherWorker: Session = { name: 'w2' }

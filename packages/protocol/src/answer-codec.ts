@@ -1,0 +1,187 @@
+import type { Answer, AnswerKind, LeaseTerms } from './answer.js'
+import { packFrame, unpackBody } from './codec.js'
+import { ProtocolError } from './errors.js'
+import { Fields, isMap } from './fields.js'
+import { messageLimits } from './limits.js'
+import { type Reason, reasons } from './reasons.js'
+
+/**
+ * Answers, each a list of fixed length with nil for what is absent. Their types begin at 65, so that
+ * no answer can be taken for a request:
+ *
+ *     [65 submitted, id, task_id, known]
+ *     [66 leased,    id, task_id, lease_id, attempt, queue, payload, terms]
+ *     [67 empty,     id]
+ *     [68 extended,  id, terms]
+ *     [69 committed, id, state, eligible_at]
+ *     [70 cancelled, id, reason, superseded_by]
+ *     [71 rejected,  id, reason, message, retry_after]
+ *     [72 killed,    id, known]
+ *     [73 task,      id, {task}]
+ *     [74 tasks,     id, [{task}, ...], next_task_id]
+ *     [75 workers,   id, [{worker}, ...]]
+ *     [76 stats,     id, {stats}]
+ *     [77 pong,      id]
+ *     [78 withdrawn, id]
+ *
+ * `terms` are [lease_expiry, window_end, held, lease, window].
+ */
+const answerTypes = {
+  submitted: { number: 65, length: 4 },
+  leased: { number: 66, length: 8 },
+  empty: { number: 67, length: 2 },
+  extended: { number: 68, length: 3 },
+  committed: { number: 69, length: 4 },
+  cancelled: { number: 70, length: 4 },
+  rejected: { number: 71, length: 5 },
+  killed: { number: 72, length: 3 },
+  task: { number: 73, length: 3 },
+  tasks: { number: 74, length: 4 },
+  workers: { number: 75, length: 3 },
+  stats: { number: 76, length: 3 },
+  pong: { number: 77, length: 2 },
+  withdrawn: { number: 78, length: 2 },
+} as const satisfies { [K in AnswerKind]: { number: number; length: number } }
+
+const kinds: (AnswerKind | undefined)[] = []
+for (const [kind, { number }] of Object.entries(answerTypes)) kinds[number] = kind as AnswerKind
+
+export function encodeAnswer(answer: Answer): Buffer {
+  const { number } = answerTypes[answer.kind]
+  return packFrame([number, answer.id, ...fieldsOf(answer)])
+}
+
+function fieldsOf(answer: Answer): readonly unknown[] {
+  switch (answer.kind) {
+    case 'submitted':
+      return [answer.taskId, answer.known]
+    case 'leased': {
+      const { taskId, leaseId, attempt, queue, payload } = answer
+      return [taskId, leaseId, attempt, queue, payload, terms(answer)]
+    }
+    case 'extended':
+      return [terms(answer)]
+    case 'committed':
+      return [answer.state, answer.eligibleAt ?? null]
+    case 'cancelled':
+      return [answer.reason, answer.supersededBy ?? null]
+    case 'rejected':
+      return [answer.reason, answer.message, answer.retryAfterMs ?? null]
+    case 'killed':
+      return [answer.known]
+    case 'task':
+      return [answer.task]
+    case 'tasks':
+      return [answer.tasks, answer.nextTaskId ?? null]
+    case 'workers':
+      return [answer.workers]
+    case 'stats':
+      return [answer.stats]
+    case 'empty':
+    case 'pong':
+    case 'withdrawn':
+      return []
+  }
+}
+
+function terms({
+  leaseExpiry,
+  windowEnd,
+  heldMs,
+  leaseMs,
+  windowMs,
+}: LeaseTerms): readonly number[] {
+  return [leaseExpiry, windowEnd, heldMs, leaseMs, windowMs]
+}
+
+export function decodeAnswer(body: Uint8Array): Answer {
+  const values = unpackBody(body)
+  const kind = kinds[values[0] as number]
+  if (kind === undefined) {
+    throw new ProtocolError('PROTOCOL_BAD_MESSAGE', `there is no answer of type ${values[0]}`)
+  }
+  const { length } = answerTypes[kind]
+  if (values.length !== length) {
+    throw new ProtocolError(
+      'PROTOCOL_BAD_MESSAGE',
+      `${kind} has ${values.length} fields; it must have ${length}`,
+    )
+  }
+  const fields = new Fields(values, 1)
+  const id = fields.whole('id', 0, 0xffff_ffff)
+  const { timeMsMax, queueBytesMax } = messageLimits
+  switch (kind) {
+    case 'submitted':
+      return { kind, id, taskId: fields.lsn('task_id'), known: fields.boolean('known') }
+    case 'leased':
+      return {
+        ...{ kind, id, taskId: fields.lsn('task_id'), leaseId: fields.lsn('lease_id') },
+        attempt: fields.lsn('attempt'),
+        queue: fields.text('queue', 1, queueBytesMax),
+        payload: fields.bytes('payload'),
+        ...readTerms(fields),
+      }
+    case 'extended':
+      return { kind, id, ...readTerms(fields) }
+    case 'committed': {
+      const state = fields.text('state', 1, 16)
+      const eligibleAt = fields.optional((own) => own.whole('eligible_at', 0, 2 * timeMsMax))
+      return { kind, id, state, ...(eligibleAt !== undefined && { eligibleAt }) }
+    }
+    case 'cancelled': {
+      const reason = readReason(fields)
+      const supersededBy = fields.optional((own) => own.lsn('superseded_by'))
+      return { kind, id, reason, ...(supersededBy !== undefined && { supersededBy }) }
+    }
+    case 'rejected': {
+      const reason = readReason(fields)
+      const message = fields.text('message', 0, messageLimits.reasonBytesMax)
+      const retryAfterMs = fields.optional((own) => own.whole('retry_after', 0, timeMsMax))
+      return { kind, id, reason, message, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+    }
+    case 'killed':
+      return { kind, id, known: fields.boolean('known') }
+    case 'task':
+      return { kind, id, task: fields.map('task') }
+    case 'tasks': {
+      const tasks = readMaps(fields, 'tasks')
+      const nextTaskId = fields.optional((own) => own.lsn('next_task_id'))
+      return { kind, id, tasks, ...(nextTaskId !== undefined && { nextTaskId }) }
+    }
+    case 'workers':
+      return { kind, id, workers: readMaps(fields, 'workers') }
+    case 'stats':
+      return { kind, id, stats: fields.map('stats') }
+    case 'empty':
+    case 'pong':
+    case 'withdrawn':
+      return { kind, id }
+  }
+}
+
+function readTerms(fields: Fields): LeaseTerms {
+  const own = new Fields(fields.list('terms', 5, 5), 0)
+  const time = (name: string) => own.whole(name, 0, Number.MAX_SAFE_INTEGER)
+  return {
+    leaseExpiry: time('lease_expiry'),
+    windowEnd: time('window_end'),
+    heldMs: time('held'),
+    leaseMs: time('lease'),
+    windowMs: time('window'),
+  }
+}
+
+/** A word that is not known here comes from a newer coordinator. */
+function readReason(fields: Fields): Reason {
+  const word = fields.text('reason', 1, 64)
+  return Object.hasOwn(reasons, word) ? (word as Reason) : 'INTERNAL'
+}
+
+function readMaps(fields: Fields, name: string): { readonly [key: string]: unknown }[] {
+  const values = fields.list(name, 0, messageLimits.valuesMax)
+  return values.map((value) => {
+    if (!isMap(value))
+      throw new ProtocolError('PROTOCOL_BAD_MESSAGE', `${name} must be a list of maps`)
+    return value
+  })
+}

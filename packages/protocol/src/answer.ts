@@ -1,0 +1,139 @@
+import type { Reason } from './reasons.js'
+
+/** What the coordinator answers; `id` is that of the request. */
+export type Answer =
+  | Submitted
+  | Leased
+  | Empty
+  | Extended
+  | Committed
+  | Cancelled
+  | Rejected
+  | Killed
+  | TaskFound
+  | TasksFound
+  | WorkersFound
+  | StatsFound
+  | Pong
+  | Withdrawn
+
+export type AnswerKind = Answer['kind']
+
+/** The task is on the disk. */
+export interface Submitted {
+  readonly kind: 'submitted'
+  readonly id: number
+  readonly taskId: number
+  /** The same submission had been made before under its `requestId`; this is its task. */
+  readonly known: boolean
+}
+
+/** How long a lease lasts: an absolute time for people, and two durations for the worker's own clock. */
+export interface LeaseTerms {
+  readonly leaseExpiry: number
+  /** No heartbeat extends the lease past this. */
+  readonly windowEnd: number
+  /** From the arrival of the request to the decision. */
+  readonly heldMs: number
+  /** From the decision to the expiry. */
+  readonly leaseMs: number
+  /** From the decision to the end of the window. */
+  readonly windowMs: number
+}
+
+export interface Leased extends LeaseTerms {
+  readonly kind: 'leased'
+  readonly id: number
+  readonly taskId: number
+  readonly leaseId: number
+  readonly attempt: number
+  readonly queue: string
+  readonly payload: Uint8Array
+}
+
+/** There was no task. */
+export interface Empty {
+  readonly kind: 'empty'
+  readonly id: number
+}
+
+export interface Extended extends LeaseTerms {
+  readonly kind: 'extended'
+  readonly id: number
+}
+
+/** The report was accepted. */
+export interface Committed {
+  readonly kind: 'committed'
+  readonly id: number
+  /** The state of the task now: COMPLETED, FAILED, or WAITING for another attempt. */
+  readonly state: string
+  /** When it is WAITING: from when on. */
+  readonly eligibleAt?: number
+}
+
+/** The report came without authority; its result was discarded. */
+export interface Cancelled {
+  readonly kind: 'cancelled'
+  readonly id: number
+  readonly reason: Reason
+  /** The lease that owns the task now, or owned it last, where it is another one. */
+  readonly supersededBy?: number
+}
+
+/** The request was refused; nothing has changed. */
+export interface Rejected {
+  readonly kind: 'rejected'
+  readonly id: number
+  readonly reason: Reason
+  /** For people. */
+  readonly message: string
+  /** When to come back, where coming back helps. */
+  readonly retryAfterMs?: number
+}
+
+export interface Killed {
+  readonly kind: 'killed'
+  readonly id: number
+  /** It was DEAD before. */
+  readonly known: boolean
+}
+
+/** Answers to questions are maps, with a key for each fact: they may get more keys. */
+export type Facts = { readonly [name: string]: unknown }
+
+export interface TaskFound {
+  readonly kind: 'task'
+  readonly id: number
+  readonly task: Facts
+}
+
+export interface TasksFound {
+  readonly kind: 'tasks'
+  readonly id: number
+  readonly tasks: readonly Facts[]
+  /** Where the next page begins; absent at the end. */
+  readonly nextTaskId?: number
+}
+
+export interface WorkersFound {
+  readonly kind: 'workers'
+  readonly id: number
+  readonly workers: readonly Facts[]
+}
+
+export interface StatsFound {
+  readonly kind: 'stats'
+  readonly id: number
+  readonly stats: Facts
+}
+
+export interface Pong {
+  readonly kind: 'pong'
+  readonly id: number
+}
+
+export interface Withdrawn {
+  readonly kind: 'withdrawn'
+  readonly id: number
+}

@@ -1,0 +1,40 @@
+import type { Answer } from './answer.js'
+import { decodeAnswer } from './answer-codec.js'
+import { FrameDecoder } from './frame.js'
+import { decodeWelcome, encodeHello, type Hello, type Refusal, type Welcome } from './handshake.js'
+import { messageLimits, protocolVersion } from './limits.js'
+
+export type Reply =
+  | { readonly kind: 'welcome'; readonly welcome: Welcome }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'answer'; readonly answer: Answer }
+
+/**
+ * The asker's side of one connection, without a socket. It begins by saying hello; the first reply
+ * is a welcome or a refusal, every other one an answer. An answer with the id 0 belongs to no
+ * request: it says why the coordinator ends the connection. So the ids of requests begin at 1.
+ */
+export class ClientConnection {
+  readonly #decoder = new FrameDecoder(messageLimits.helloBytesMax)
+  #mode: 'greeting' | 'open' = 'greeting'
+
+  /** The bytes to begin with. */
+  static hello(hello: Omit<Hello, 'version'>): Buffer {
+    return encodeHello({ ...hello, version: protocolVersion })
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#decoder.push(bytes)
+  }
+
+  next(): Reply | undefined {
+    const body = this.#decoder.next()
+    if (body === undefined) return undefined
+    if (this.#mode === 'open') return { kind: 'answer', answer: decodeAnswer(body) }
+    const reply = decodeWelcome(body)
+    if ('reason' in reply) return { kind: 'refused', refusal: reply }
+    this.#mode = 'open'
+    this.#decoder.allow(reply.limits.frameBytesMax)
+    return { kind: 'welcome', welcome: reply }
+  }
+}

@@ -1,0 +1,60 @@
+export type {
+  Answer,
+  AnswerKind,
+  Cancelled,
+  Committed,
+  Empty,
+  Extended,
+  Facts,
+  Killed,
+  Leased,
+  LeaseTerms,
+  Pong,
+  Rejected,
+  StatsFound,
+  Submitted,
+  TaskFound,
+  TasksFound,
+  Withdrawn,
+  WorkersFound,
+} from './answer.js'
+export { decodeAnswer, encodeAnswer } from './answer-codec.js'
+export { ClientConnection, type Reply } from './client-connection.js'
+export { ProtocolError, type ProtocolErrorCode } from './errors.js'
+export { FrameDecoder, frameHeadBytes } from './frame.js'
+export { checkStructure, type StructureLimits } from './guard.js'
+export {
+  decodeHello,
+  decodeWelcome,
+  encodeHello,
+  encodeWelcome,
+  type Hello,
+  type Limits,
+  type OtherVersion,
+  type Refusal,
+  type Role,
+  roles,
+  type Welcome,
+} from './handshake.js'
+export { messageLimits, protocolVersion } from './limits.js'
+export { type Reason, reasons } from './reasons.js'
+export type {
+  Complete,
+  Fail,
+  Get,
+  Heartbeat,
+  Kill,
+  Lease,
+  List,
+  Ping,
+  Request,
+  RequestKind,
+  RequestOf,
+  Stats,
+  Submit,
+  WireRetryPolicy,
+  Withdraw,
+  Workers,
+} from './request.js'
+export { decodeRequest, encodeRequest, type MalformedRequest } from './request-codec.js'
+export { type Arrival, type ConnectionLimits, ServerConnection } from './server-connection.js'

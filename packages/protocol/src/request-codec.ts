@@ -1,0 +1,235 @@
+import { packFrame, unpackBody } from './codec.js'
+import { ProtocolError } from './errors.js'
+import { Fields } from './fields.js'
+import { messageLimits } from './limits.js'
+import type { Request, RequestKind, Submit, WireRetryPolicy } from './request.js'
+
+/**
+ * Requests, each a list of fixed length with nil for what is absent:
+ *
+ *     [ 1 submit,    id, payload, queue, not_before, delay, request_id, execution_window,
+ *                        retries: nil or [max_retries, delay, delay_max]]
+ *     [ 2 lease,     id, [queue, ...], wait]
+ *     [ 3 heartbeat, id, task_id, lease_id]
+ *     [ 4 complete,  id, task_id, lease_id, report_id, result]
+ *     [ 5 fail,      id, task_id, lease_id, reason, report_id]
+ *     [ 6 kill,      id, task_id, reason]
+ *     [ 7 get,       id, task_id]
+ *     [ 8 list,      id, state, queue, from_task_id, limit]
+ *     [ 9 workers,   id]
+ *     [10 stats,     id]
+ *     [11 ping,      id]
+ *     [12 withdraw,  id, of]
+ */
+const requestTypes = {
+  submit: { number: 1, length: 9 },
+  lease: { number: 2, length: 4 },
+  heartbeat: { number: 3, length: 4 },
+  complete: { number: 4, length: 6 },
+  fail: { number: 5, length: 6 },
+  kill: { number: 6, length: 4 },
+  get: { number: 7, length: 3 },
+  list: { number: 8, length: 6 },
+  workers: { number: 9, length: 2 },
+  stats: { number: 10, length: 2 },
+  ping: { number: 11, length: 2 },
+  withdraw: { number: 12, length: 3 },
+} as const satisfies { [K in RequestKind]: { number: number; length: number } }
+
+const kinds: (RequestKind | undefined)[] = []
+for (const [kind, { number }] of Object.entries(requestTypes)) kinds[number] = kind as RequestKind
+
+export function encodeRequest(request: Request): Buffer {
+  const { number } = requestTypes[request.kind]
+  return packFrame([number, request.id, ...fieldsOf(request)])
+}
+
+/** A request whose id could be read and that is malformed all the same: it can be answered. */
+export interface MalformedRequest {
+  readonly kind: 'malformed'
+  readonly id: number
+  readonly message: string
+}
+
+export function decodeRequest(body: Uint8Array): Request | MalformedRequest {
+  const values = unpackBody(body)
+  const [number, id] = values
+  if (!Number.isInteger(id) || (id as number) < 1 || (id as number) > 0xffff_ffff) {
+    throw new ProtocolError('PROTOCOL_BAD_MESSAGE', 'a request without an id from 1 to 2^32 - 1')
+  }
+  try {
+    return fromValues(number as number, id as number, values)
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    return { kind: 'malformed', id: id as number, message: error.message }
+  }
+}
+
+function fieldsOf(request: Request): readonly unknown[] {
+  switch (request.kind) {
+    case 'submit': {
+      const { payload, queue = null, notBefore = null, delayMs = null } = request
+      const { requestId = null, executionWindowMs = null, retryPolicy } = request
+      return [
+        payload,
+        queue,
+        notBefore,
+        delayMs,
+        requestId,
+        executionWindowMs,
+        retries(retryPolicy),
+      ]
+    }
+    case 'lease':
+      return [request.queues, request.waitMs]
+    case 'heartbeat':
+      return [request.taskId, request.leaseId]
+    case 'complete':
+      return [request.taskId, request.leaseId, request.reportId ?? null, request.result ?? null]
+    case 'fail':
+      return [request.taskId, request.leaseId, request.reason, request.reportId ?? null]
+    case 'kill':
+      return [request.taskId, request.reason]
+    case 'get':
+      return [request.taskId]
+    case 'list':
+      return [request.state ?? null, request.queue ?? null, request.fromTaskId, request.limit]
+    case 'workers':
+    case 'stats':
+    case 'ping':
+      return []
+    case 'withdraw':
+      return [request.of]
+  }
+}
+
+function retries(policy: WireRetryPolicy | undefined): readonly unknown[] | null {
+  if (policy === undefined) return null
+  const { maxRetries, backoff } = policy
+  if (backoff.kind === 'fixed') return [maxRetries, backoff.delayMs, null]
+  return [maxRetries, backoff.initialMs, backoff.maxMs]
+}
+
+function fromValues(number: number, id: number, values: readonly unknown[]): Request {
+  const kind = kinds[number]
+  if (kind === undefined)
+    throw new ProtocolError('PROTOCOL_BAD_MESSAGE', `there is no request of type ${number}`)
+  const { length } = requestTypes[kind]
+  if (values.length !== length) {
+    throw new ProtocolError(
+      'PROTOCOL_BAD_MESSAGE',
+      `${kind} has ${values.length} fields; it must have ${length}`,
+    )
+  }
+  const fields = new Fields(values, 2)
+  const { listMax, reasonBytesMax, durationMsMax } = messageLimits
+  switch (kind) {
+    case 'submit':
+      return readSubmit(id, fields)
+    case 'lease':
+      return {
+        kind,
+        id,
+        queues: readQueues(fields),
+        waitMs: fields.whole('wait', 0, durationMsMax),
+      }
+    case 'heartbeat':
+      return { kind, id, taskId: fields.lsn('task_id'), leaseId: fields.lsn('lease_id') }
+    case 'complete': {
+      const request = { kind, id, taskId: fields.lsn('task_id'), leaseId: fields.lsn('lease_id') }
+      const reportId = fields.optional(readReportId)
+      const result = fields.optional((own) => own.bytes('result'))
+      return { ...request, ...(reportId !== undefined && { reportId }), ...(result && { result }) }
+    }
+    case 'fail': {
+      const request = {
+        ...{ kind, id, taskId: fields.lsn('task_id'), leaseId: fields.lsn('lease_id') },
+        reason: fields.text('reason', 0, reasonBytesMax),
+      }
+      const reportId = fields.optional(readReportId)
+      return reportId === undefined ? request : { ...request, reportId }
+    }
+    case 'kill':
+      return {
+        kind,
+        id,
+        taskId: fields.lsn('task_id'),
+        reason: fields.text('reason', 0, reasonBytesMax),
+      }
+    case 'get':
+      return { kind, id, taskId: fields.lsn('task_id') }
+    case 'list': {
+      const state = fields.optional((own) => own.text('state', 1, 16))
+      const queue = fields.optional(readQueue)
+      const from = {
+        fromTaskId: fields.lsn('from_task_id'),
+        limit: fields.whole('limit', 1, listMax),
+      }
+      return {
+        kind,
+        id,
+        ...(state !== undefined && { state }),
+        ...(queue !== undefined && { queue }),
+        ...from,
+      }
+    }
+    case 'workers':
+    case 'stats':
+    case 'ping':
+      return { kind, id }
+    case 'withdraw':
+      return { kind, id, of: fields.whole('of', 1, 0xffff_ffff) }
+  }
+}
+
+function readSubmit(id: number, fields: Fields): Submit {
+  const { requestIdBytesMax, durationMsMax, timeMsMax } = messageLimits
+  const payload = fields.bytes('payload')
+  const queue = fields.optional(readQueue)
+  const notBefore = fields.optional((own) => own.whole('not_before', 0, timeMsMax))
+  const delayMs = fields.optional((own) => own.whole('delay', 0, durationMsMax))
+  const requestId = fields.optional((own) => own.text('request_id', 1, requestIdBytesMax))
+  const executionWindowMs = fields.optional((own) =>
+    own.whole('execution_window', 1, durationMsMax),
+  )
+  const retryPolicy = fields.optional(readRetryPolicy)
+  if (notBefore !== undefined && delayMs !== undefined) {
+    throw new ProtocolError(
+      'PROTOCOL_BAD_MESSAGE',
+      'not_before and delay are both there; give one of them',
+    )
+  }
+  return {
+    ...{ kind: 'submit', id, payload },
+    ...(queue !== undefined && { queue }),
+    ...(notBefore !== undefined && { notBefore }),
+    ...(delayMs !== undefined && { delayMs }),
+    ...(requestId !== undefined && { requestId }),
+    ...(executionWindowMs !== undefined && { executionWindowMs }),
+    ...(retryPolicy !== undefined && { retryPolicy }),
+  }
+}
+
+function readRetryPolicy(fields: Fields): WireRetryPolicy {
+  const { durationMsMax } = messageLimits
+  const own = new Fields(fields.list('retries', 3, 3), 0)
+  const maxRetries = own.whole('retries.max_retries', 0, 2 ** 31 - 1)
+  const delayMs = own.whole('retries.delay', 0, durationMsMax)
+  const maxMs = own.optional((fields) => fields.whole('retries.delay_max', 0, durationMsMax))
+  if (maxMs === undefined) return { maxRetries, backoff: { kind: 'fixed', delayMs } }
+  return { maxRetries, backoff: { kind: 'exponential', initialMs: delayMs, maxMs } }
+}
+
+function readQueues(fields: Fields): string[] {
+  const queues = fields.list('queues', 1, messageLimits.queuesMax)
+  const own = new Fields(queues, 0)
+  return queues.map(() => readQueue(own))
+}
+
+function readQueue(fields: Fields): string {
+  return fields.text('queue', 1, messageLimits.queueBytesMax)
+}
+
+function readReportId(fields: Fields): string {
+  return fields.text('report_id', 1, messageLimits.reportIdBytesMax)
+}

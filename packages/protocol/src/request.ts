@@ -1,0 +1,126 @@
+/**
+ * What a client or worker asks. `id` is the asker's own number for the request, by which it knows
+ * the answer: answers come in any order.
+ */
+export type Request =
+  | Submit
+  | Lease
+  | Heartbeat
+  | Complete
+  | Fail
+  | Kill
+  | Get
+  | List
+  | Workers
+  | Stats
+  | Ping
+  | Withdraw
+
+export type RequestKind = Request['kind']
+
+export type RequestOf<K extends RequestKind> = Extract<Request, { kind: K }>
+
+/** A new task. What is absent is filled in by the coordinator's defaults. */
+export interface Submit {
+  readonly kind: 'submit'
+  readonly id: number
+  readonly payload: Uint8Array
+  readonly queue?: string
+  /** Eligible from then on, in milliseconds since the epoch. Not together with `delayMs`. */
+  readonly notBefore?: number
+  /** Eligible so long after the coordinator's decision. */
+  readonly delayMs?: number
+  readonly requestId?: string
+  readonly executionWindowMs?: number
+  readonly retryPolicy?: WireRetryPolicy
+}
+
+export interface WireRetryPolicy {
+  readonly maxRetries: number
+  readonly backoff:
+    | { readonly kind: 'fixed'; readonly delayMs: number }
+    | { readonly kind: 'exponential'; readonly initialMs: number; readonly maxMs: number }
+}
+
+/** A task of one of the queues, to own it for a while. */
+export interface Lease {
+  readonly kind: 'lease'
+  readonly id: number
+  readonly queues: readonly string[]
+  /** How long to wait for a task when there is none; 0 answers at once. */
+  readonly waitMs: number
+}
+
+/** The worker is still at it. */
+export interface Heartbeat {
+  readonly kind: 'heartbeat'
+  readonly id: number
+  readonly taskId: number
+  readonly leaseId: number
+}
+
+export interface Complete {
+  readonly kind: 'complete'
+  readonly id: number
+  readonly taskId: number
+  readonly leaseId: number
+  /** The worker's name for this report, the same when the report is sent again. */
+  readonly reportId?: string
+  readonly result?: Uint8Array
+}
+
+export interface Fail {
+  readonly kind: 'fail'
+  readonly id: number
+  readonly taskId: number
+  readonly leaseId: number
+  readonly reason: string
+  readonly reportId?: string
+}
+
+/** Stop the task for good. */
+export interface Kill {
+  readonly kind: 'kill'
+  readonly id: number
+  readonly taskId: number
+  readonly reason: string
+}
+
+export interface Get {
+  readonly kind: 'get'
+  readonly id: number
+  readonly taskId: number
+}
+
+/** Tasks in the order of their ids, a page at a time. */
+export interface List {
+  readonly kind: 'list'
+  readonly id: number
+  readonly state?: string
+  readonly queue?: string
+  readonly fromTaskId: number
+  readonly limit: number
+}
+
+export interface Workers {
+  readonly kind: 'workers'
+  readonly id: number
+}
+
+export interface Stats {
+  readonly kind: 'stats'
+  readonly id: number
+}
+
+export interface Ping {
+  readonly kind: 'ping'
+  readonly id: number
+}
+
+/** Ends the wait of a `lease` request: it is answered now, with a task or empty. */
+export interface Withdraw {
+  readonly kind: 'withdraw'
+  readonly id: number
+  /** The `id` of the request that waits. */
+  readonly of: number
+}

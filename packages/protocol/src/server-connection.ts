@@ -1,0 +1,113 @@
+import type { Answer } from './answer.js'
+import { encodeAnswer } from './answer-codec.js'
+import { FrameDecoder } from './frame.js'
+import {
+  decodeHello,
+  encodeWelcome,
+  type Hello,
+  type OtherVersion,
+  type Welcome,
+} from './handshake.js'
+import { messageLimits } from './limits.js'
+import type { Reason } from './reasons.js'
+import type { Request } from './request.js'
+import { decodeRequest, type MalformedRequest } from './request-codec.js'
+
+export interface ConnectionLimits {
+  readonly frameBytesMax: number
+  /** Beyond them the next request is not read before an answer has been given. */
+  readonly requestsInFlightMax: number
+  /** From the first byte possible to the end of the hello. */
+  readonly handshakeMs: number
+  /** From the first byte of a frame to its last. */
+  readonly frameMs: number
+}
+
+/** What has arrived. */
+export type Arrival =
+  | { readonly kind: 'hello'; readonly hello: Hello | OtherVersion }
+  | { readonly kind: 'request'; readonly request: Request | MalformedRequest }
+
+/**
+ * The coordinator's side of one connection, without a socket: it takes bytes and time, and gives
+ * what has arrived and the bytes to be sent.
+ *
+ *     greeting ──welcome──▶ open
+ *
+ * In `greeting` nothing but a hello, in a small frame, is understood. Whatever throws a
+ * ProtocolError ends the connection.
+ */
+export class ServerConnection {
+  readonly #limits: ConnectionLimits
+  readonly #decoder = new FrameDecoder(messageLimits.helloBytesMax)
+  #mode: 'greeting' | 'open' = 'greeting'
+  #inFlight = 0
+  /** When what is awaited must have come, in the caller's time. */
+  #deadline: number | undefined
+
+  constructor(limits: ConnectionLimits, now: number) {
+    this.#limits = limits
+    this.#deadline = now + limits.handshakeMs
+  }
+
+  get isOpen(): boolean {
+    return this.#mode === 'open'
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  /** Whether reading should pause: enough has been asked and not been answered. */
+  get isFull(): boolean {
+    return this.#inFlight >= this.#limits.requestsInFlightMax
+  }
+
+  isOverdue(now: number): boolean {
+    return this.#deadline !== undefined && now >= this.#deadline
+  }
+
+  push(bytes: Uint8Array, now: number): void {
+    this.#decoder.push(bytes)
+    if (this.#mode === 'open' && this.#decoder.isInside)
+      this.#deadline ??= now + this.#limits.frameMs
+  }
+
+  /** The next message, or `undefined` when there is none yet, or the connection is full. */
+  next(now: number): Arrival | undefined {
+    if (this.#mode === 'open' && this.isFull) {
+      // Whoever is made to wait is not late.
+      this.#deadline = undefined
+      return undefined
+    }
+    const body = this.#decoder.next()
+    if (body === undefined) {
+      if (this.#mode === 'open' && this.#decoder.isInside)
+        this.#deadline ??= now + this.#limits.frameMs
+      return undefined
+    }
+    if (this.#mode === 'greeting') return { kind: 'hello', hello: decodeHello(body) }
+    this.#deadline = undefined
+    this.#inFlight++
+    return { kind: 'request', request: decodeRequest(body) }
+  }
+
+  /** Bytes that let the peer in. From here on it may ask. */
+  welcome(welcome: Welcome): Buffer {
+    this.#mode = 'open'
+    this.#deadline = undefined
+    this.#decoder.allow(this.#limits.frameBytesMax)
+    return encodeWelcome(welcome)
+  }
+
+  /** Bytes that answer one of the requests in flight. */
+  answer(answer: Answer): Buffer {
+    this.#inFlight--
+    return encodeAnswer(answer)
+  }
+
+  /** Bytes that say why the connection ends now. */
+  static farewell(reason: Reason, message: string): Buffer {
+    return encodeAnswer({ kind: 'rejected', id: 0, reason, message })
+  }
+}

@@ -1,0 +1,171 @@
+import { deepStrictEqual } from 'node:assert'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import {
+  decodeRequest,
+  encodeHello,
+  encodeRequest,
+  FrameDecoder,
+  frameHeadBytes,
+} from '@tenure/protocol'
+import fc from 'fast-check'
+import t from 'tap'
+import { unframe } from './bytes.js'
+
+const frames = [
+  encodeHello({ version: 1, role: 'admin', name: 'w', capacity: 3 }),
+  encodeRequest({ kind: 'submit', id: 1, payload: Buffer.alloc(300, 7), requestId: 'r' }),
+  encodeRequest({ kind: 'ping', id: 2 }),
+  Buffer.from([0, 0, 0, 0]),
+  encodeRequest({ kind: 'lease', id: 3, queues: ['a', 'ü'], waitMs: 2 ** 40 }),
+  encodeRequest({ kind: 'complete', id: 4, taskId: 1, leaseId: 2, result: Buffer.alloc(40) }),
+]
+const session = Buffer.concat(frames)
+const bodies = frames.map((frame) => unframe(frame).toString('hex'))
+
+/** All that a decoder gives for these chunks, asked after each. */
+function decode(chunks: readonly Uint8Array[], bodyBytesMax = 4096): string[] {
+  const decoder = new FrameDecoder(bodyBytesMax)
+  const found: string[] = []
+  for (const chunk of chunks) {
+    decoder.push(chunk)
+    for (let body = decoder.next(); body; body = decoder.next()) {
+      found.push(Buffer.from(body).toString('hex'))
+    }
+  }
+  return found
+}
+
+function cut(bytes: Buffer, at: readonly number[]): Buffer[] {
+  const places = [0, ...[...at].sort((a, b) => a - b), bytes.length]
+  return places.slice(1).map((end, index) => bytes.subarray(places[index], end))
+}
+
+t.test('a session cut in two at any place is the same session', (t) => {
+  for (let at = 0; at <= session.length; at++) deepStrictEqual(decode(cut(session, [at])), bodies)
+  t.end()
+})
+
+t.test('a session cut in three at any places is the same session', (t) => {
+  const short = Buffer.concat(frames.slice(2, 5))
+  const expected = bodies.slice(2, 5)
+  for (let first = 0; first <= short.length; first++) {
+    for (let second = first; second <= short.length; second++) {
+      deepStrictEqual(decode(cut(short, [first, second])), expected)
+    }
+  }
+  t.end()
+})
+
+t.test('a session cut at random places is the same session', (t) => {
+  const places = fc.array(fc.nat(session.length), { maxLength: 20 })
+  fc.assert(fc.property(places, (at) => deepStrictEqual(decode(cut(session, at)), bodies)))
+  t.end()
+})
+
+t.test('a session that comes byte by byte is the same session', (t) => {
+  t.strictSame(decode([...session].map((byte) => Uint8Array.of(byte))), bodies)
+  t.end()
+})
+
+t.test('many frames in one chunk are given out one after the other', (t) => {
+  const many = new Array<Buffer>(1000).fill(session)
+  t.strictSame(decode([Buffer.concat(many)]), new Array(1000).fill(bodies).flat())
+  t.end()
+})
+
+t.test('what was pushed before it is asked for is given out in its order', (t) => {
+  const decoder = new FrameDecoder(4096)
+  for (const piece of cut(session, [1, 5, 6, 100, 330, 340])) decoder.push(piece)
+  for (const body of bodies) t.equal(Buffer.from(decoder.next()!).toString('hex'), body)
+  t.equal(decoder.next(), undefined)
+  t.equal(decoder.isInside, false)
+  t.end()
+})
+
+t.test('it is inside a frame from its first byte to its last', (t) => {
+  const decoder = new FrameDecoder(4096)
+  const frame = frames[2]!
+  t.equal(decoder.isInside, false)
+  for (const byte of frame.subarray(0, -1)) {
+    decoder.push(Uint8Array.of(byte))
+    t.equal(decoder.next(), undefined)
+    t.equal(decoder.isInside, true)
+  }
+  decoder.push(frame.subarray(-1))
+  t.strictSame(decodeRequest(decoder.next()!), { kind: 'ping', id: 2 })
+  t.equal(decoder.isInside, false)
+  decoder.push(new Uint8Array(0))
+  t.equal(decoder.isInside, false)
+  t.end()
+})
+
+const head = (length: number) => {
+  const bytes = Buffer.alloc(frameHeadBytes)
+  bytes.writeUInt32BE(length)
+  return bytes
+}
+
+t.test('a length over the limit is refused as soon as its four bytes are there', (t) => {
+  for (const length of [4097, 65_536, 2 ** 31, 2 ** 32 - 1]) {
+    const decoder = new FrameDecoder(4096)
+    for (const byte of head(length).subarray(0, 3)) {
+      decoder.push(Uint8Array.of(byte))
+      t.equal(decoder.next(), undefined)
+    }
+    decoder.push(head(length).subarray(3))
+    const refusal = {
+      code: 'PROTOCOL_FRAME_TOO_LARGE',
+      message: new RegExp(`^a frame of ${length}`),
+    }
+    t.throws(() => decoder.next(), refusal)
+    t.throws(() => decoder.next(), refusal, 'and stays refused')
+  }
+  t.end()
+})
+
+t.test('a frame of exactly the limit is accepted, before and after it was raised', (t) => {
+  const decoder = new FrameDecoder(8)
+  decoder.push(Buffer.concat([head(8), Buffer.alloc(8), head(9), Buffer.alloc(9)]))
+  t.equal(decoder.next()?.length, 8)
+  decoder.allow(9)
+  t.equal(decoder.next()?.length, 9)
+  t.end()
+})
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+function bytesInUse(): number {
+  // The first one finds the buffers that nobody holds, the second one frees them.
+  collectGarbage()
+  collectGarbage()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+t.test('a length that is announced reserves no memory', (t) => {
+  const before = bytesInUse()
+  const decoders = Array.from({ length: 1000 }, () => {
+    const decoder = new FrameDecoder(2 ** 32 - 1)
+    decoder.push(Buffer.concat([head(2 ** 32 - 1), Buffer.alloc(10)]))
+    t.equal(decoder.next(), undefined)
+    return decoder
+  })
+  t.ok(bytesInUse() - before < 4_000_000)
+  t.ok(decoders.every((decoder) => decoder.isInside))
+  t.end()
+})
+
+t.test('a frame that comes byte by byte costs about its own size', (t) => {
+  const bodyBytes = 500_000
+  const decoder = new FrameDecoder(bodyBytes)
+  decoder.push(head(bodyBytes))
+  const before = bytesInUse()
+  for (let sent = 1; sent < bodyBytes; sent++) decoder.push(Uint8Array.of(sent))
+  t.equal(decoder.next(), undefined)
+  t.ok(bytesInUse() - before < 10 * bodyBytes)
+  decoder.push(Uint8Array.of(0))
+  t.equal(decoder.next()?.length, bodyBytes)
+  t.end()
+})

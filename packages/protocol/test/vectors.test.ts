@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs'
+import {
+  decodeAnswer,
+  decodeHello,
+  decodeRequest,
+  decodeWelcome,
+  encodeAnswer,
+  encodeHello,
+  encodeRequest,
+  encodeWelcome,
+  messageLimits,
+  reasons,
+  ServerConnection,
+} from '@tenure/protocol'
+import t from 'tap'
+import { fromHex, plain, unframe } from './bytes.js'
+import { sessionText } from './session.js'
+
+/** Kept for ever: what version 1 wrote, every implementation of version 1 reads. */
+interface Vector {
+  readonly name: string
+  /** `payload` and `result` are bytes, here as hexadecimal text. */
+  readonly message: { readonly [field: string]: unknown }
+  /** The whole frame, as hexadecimal text. */
+  readonly frame: string
+}
+
+interface InvalidVector {
+  readonly name: string
+  /** Whether the coordinator has welcomed its sender. */
+  readonly when: 'greeting' | 'open'
+  readonly frame: string
+  readonly reaction: {
+    readonly connection: 'closes' | 'stays open'
+    readonly code?: string
+    readonly answer?: { readonly reason: string }
+  }
+}
+
+function read<T>(name: string): readonly T[] {
+  return JSON.parse(readFileSync(new URL(`../../test/vectors/${name}`, import.meta.url), 'utf8'))
+}
+
+/** The message with bytes where the file has text. */
+function unfold(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unfold)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, own]) => {
+    const isBytes = key === 'payload' || key === 'result'
+    return [key, isBytes ? fromHex(String(own)) : unfold(own)]
+  })
+  return Object.fromEntries(entries)
+}
+
+function checkGroup(
+  file: string,
+  encode: (message: never) => Buffer,
+  decode: (body: Uint8Array) => unknown,
+): void {
+  for (const { name, message, frame } of read<Vector>(file)) {
+    t.test(`${file}: ${name}`, (t) => {
+      const unfolded = unfold(message)
+      t.equal(encode(unfolded as never).toString('hex'), frame)
+      t.equal(fromHex(frame).readUInt32BE(0), frame.length / 2 - 4)
+      t.strictSame(plain(decode(unframe(fromHex(frame)))), plain(unfolded))
+      t.end()
+    })
+  }
+}
+
+checkGroup('requests.json', encodeRequest, decodeRequest)
+checkGroup('answers.json', encodeAnswer, decodeAnswer)
+
+const handshake = {
+  hello: {
+    encode: encodeHello,
+    decode: decodeHello,
+  },
+  welcome: {
+    encode: encodeWelcome,
+    decode: decodeWelcome,
+  },
+  refused: {
+    encode: ({ reason, message }: { reason: 'UNAUTHORIZED'; message: string }) =>
+      ServerConnection.farewell(reason, message),
+    decode: decodeWelcome,
+  },
+}
+
+for (const { name, message, frame } of read<Vector>('handshake.json')) {
+  t.test(`handshake.json: ${name}`, (t) => {
+    const { kind, ...fields } = message
+    const { encode, decode } = handshake[kind as keyof typeof handshake]
+    t.equal(encode(fields as never).toString('hex'), frame)
+    t.strictSame(decode(unframe(fromHex(frame))), fields)
+    t.end()
+  })
+}
+
+t.test('other-forms.json: what others may write in another form is the same request', (t) => {
+  for (const { name, message, frame } of read<Vector>('other-forms.json')) {
+    t.strictSame(plain(decodeRequest(unframe(fromHex(frame)))), plain(unfold(message)), name)
+  }
+  t.end()
+})
+
+t.test('there is a vector for each request, each answer, and each part of the handshake', (t) => {
+  const kinds = (file: string) => new Set(read<Vector>(file).map(({ message }) => message.kind))
+  t.equal(kinds('requests.json').size, 12)
+  t.equal(kinds('answers.json').size, 14)
+  t.equal(kinds('handshake.json').size, 3)
+  t.end()
+})
+
+function connection(when: 'greeting' | 'open'): ServerConnection {
+  const limits = { frameBytesMax: 2 ** 20, requestsInFlightMax: 9, handshakeMs: 1, frameMs: 1 }
+  const made = new ServerConnection(limits, 0)
+  if (when === 'greeting') return made
+  const [welcome] = read<Vector>('handshake.json').filter(({ name }) => name === 'welcome')
+  made.welcome(welcome?.message as never)
+  return made
+}
+
+for (const { name, when, frame, reaction } of read<InvalidVector>('invalid.json')) {
+  t.test(`invalid.json: ${name}`, (t) => {
+    const peer = connection(when)
+    peer.push(fromHex(frame), 0)
+    const { code, answer } = reaction
+    if (code !== undefined) t.throws(() => peer.next(0), { name: 'ProtocolError', code })
+    else if (answer?.reason === 'UNSUPPORTED_VERSION') {
+      t.match(peer.next(0), { kind: 'hello', hello: { otherVersion: Number } })
+    } else {
+      t.equal(reaction.connection, 'stays open')
+      t.equal(answer?.reason, 'MALFORMED')
+      t.match(peer.next(0), { kind: 'request', request: { kind: 'malformed', id: 1 } })
+    }
+    t.end()
+  })
+}
+
+const protocolText = readFileSync(new URL('../../../../docs/protocol.md', import.meta.url), 'utf8')
+
+t.test('docs/protocol.md shows the session byte by byte as the code produces it', (t) => {
+  const shown = protocolText.match(/<!-- session -->\n```text\n(.*?)```/s)?.[1]
+  t.equal(shown, sessionText)
+  t.end()
+})
+
+t.test('docs/protocol.md has every error word, with its meaning', (t) => {
+  for (const [word, meaning] of Object.entries(reasons)) {
+    t.ok(protocolText.includes(`| \`${word}\` | ${meaning} |`), `${word}: ${meaning}`)
+  }
+  t.end()
+})
+
+t.test('docs/protocol.md has every limit of a message', (t) => {
+  for (const [name, most] of Object.entries(messageLimits)) {
+    const power = Math.log2(most)
+    const written = most > 2 ** 31 ? `2^${power}` : String(most)
+    const row = protocolText.split('\n').find((line) => line.includes(`<!-- ${name} -->`))
+    t.ok(row?.includes(`| ${written} `), `${name} is ${written}`)
+  }
+  t.end()
+})
