@@ -7,6 +7,7 @@ import {
   type Task,
 } from '@tenure/state-machine'
 import fc from 'fast-check'
+import { cut } from './any-record.js'
 
 /**
  * Random histories. A step says what to try and on which of the tasks there are; `recordOf` makes
@@ -64,7 +65,8 @@ const step: fc.Arbitrary<Step> = fc.record({
   afterMs: fc.constantFrom(0, 0, 0, 1, 1, 7, 100, 2000),
   text: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom('a', 'b', 'c', 'é', '') },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
+    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 200 }) },
+    { weight: 1, arbitrary: fc.nat(199).map((length) => `\ufeff${'a'.repeat(length)}`) },
   ),
 })
 
@@ -72,6 +74,12 @@ export const histories: fc.Arbitrary<Step[]> = fc.array(step, {
   minLength: 1,
   maxLength: 90,
   size: 'max',
+})
+
+/** Where a history begins: also where numbers are so large that they take more bytes, or more bits. */
+export const starts: fc.Arbitrary<Position> = fc.record({
+  lsn: fc.constantFrom(0, 0, 0, 2 ** 32 - 20, 2 ** 40, 2 ** 53 - 1_000_000),
+  at: fc.constantFrom(1000, 1000, 1000, 2 ** 32 - 50, 2 ** 40 + 7, 1_800_000_000_123),
 })
 
 /** What a step tries to do to the state: a record with its LSN, or a gap before the next one. */
@@ -139,13 +147,13 @@ function legalRecord(step: Step, task: Task | undefined, lsn: number, now: numbe
         retryPolicy: retryPolicies[choice % retryPolicies.length]!,
         ...(choice % 3 === 0 && { queue: ['q', 'r', 'default'][choice % 7] ?? 'ünï' }),
         ...(choice % 5 === 0 && { notBefore: Math.max(0, now + (choice % 40) * 10 - 100) }),
-        ...(choice % 2 === 0 && { requestId: `${text}${choice % 20}` }),
+        ...(choice % 2 === 0 && { requestId: cut(text, 120) + (choice % 20) }),
       }
     case 'grant': {
       const at = Math.max(now, task?.eligibleAt ?? 0)
       const leaseExpiry =
         at + Math.min(task?.executionWindowMs ?? 1, [1, 200, 10_000, 3_000_000][choice % 4]!)
-      const workerId = `w${choice % 5}`
+      const workerId = `${choice % 7 === 0 ? cut(text, 100) : ''}w${choice % 5}`
       return {
         type: 'LeaseGranted',
         at,
@@ -174,13 +182,17 @@ function legalRecord(step: Step, task: Task | undefined, lsn: number, now: numbe
     case 'complete':
       return {
         ...{ type: 'TaskCompleted', at: inTime, taskId, leaseId },
-        ...(choice % 2 === 0 && { reportId: `r${choice}` }),
+        ...(choice % 2 === 0 && {
+          reportId: `${choice % 4 === 0 ? cut(text, 100) : ''}r${choice}`,
+        }),
         ...(choice % 3 === 0 && { result: Buffer.from(text) }),
       }
     case 'fail':
       return {
         ...{ type: 'TaskFailed', at: inTime, taskId, leaseId, failureReason: text },
-        ...(choice % 2 === 0 && { reportId: `r${choice}` }),
+        ...(choice % 2 === 0 && {
+          reportId: `${choice % 4 === 0 ? cut(text, 100) : ''}r${choice}`,
+        }),
       }
     case 'cancel': {
       const lost =

@@ -15,6 +15,9 @@ import {
   InvariantViolation,
   type LogRecord,
   leasedTasks,
+  nextEligible,
+  nextEligibleAt,
+  nextExpiry,
   position,
   queueNames,
   type State,
@@ -24,13 +27,14 @@ import {
   waitingTasks,
 } from '@tenure/state-machine'
 import { NaiveModel } from '@tenure/testing'
-import { attemptedBy, type Step } from './history.js'
+import { attemptedBy, type Position, type Step } from './history.js'
 import { allTasks } from './world.js'
 
 /** One history, told to the state, to the naive model, and to two more states in other ways. */
 export class Play {
   readonly #counts: Map<string, number>
   readonly #cut: number
+  readonly #start: Position
   readonly #model = new NaiveModel()
   /** Sees everything, refused records included. */
   readonly #state = createState()
@@ -39,21 +43,24 @@ export class Play {
   /** Is read from the chunks of the state at the cut, and goes on from there. */
   #restored = createState({ hashKey: 7 })
 
-  constructor(counts: Map<string, number>, cut: number) {
+  constructor(counts: Map<string, number>, cut: number, start: Position) {
     this.#counts = counts
     this.#cut = cut
+    this.#start = start
   }
 
   through(steps: readonly Step[]): void {
+    if (this.#start.lsn > 0) this.#skipTo(this.#start.lsn)
     for (const [index, step] of steps.entries()) {
       if (index === this.#cut) this.#restored = rebuild(this.#state, 1 + step.choice)
       const { lastLsn: lsn, lastAt: at } = position(this.#state)
       const attempted = attemptedBy(step, this.#state, allTasks(this.#state), {
         lsn,
-        at: at || 1000,
+        at: at || this.#start.at,
       })
       if ('skipTo' in attempted) this.#skipTo(attempted.skipTo)
       else this.#apply(attempted.lsn, attempted.record)
+      this.#compareNext(step)
     }
     this.#compareAll()
   }
@@ -78,6 +85,19 @@ export class Play {
     this.#compareTransition(record, before)
     apply(this.#replayed, lsn, decodeRecord(encodeRecord(record)))
     apply(this.#restored, lsn, record)
+  }
+
+  /** What is due next, for a choice of queues that some step makes. */
+  #compareNext({ choice, pick }: Step): void {
+    const queues = [['default'], ['q', 'r'], ['r', 'ünï', 'default'], ['none', 'q']][choice % 4]!
+    const now = position(this.#state).lastAt + (pick % 3) * 50
+    const [queue = ''] = queues
+    const model = this.#model
+    for (const state of [this.#state, this.#restored]) {
+      strictEqual(nextEligible(state, queues, now), model.nextEligible(queues, now))
+      strictEqual(nextEligibleAt(state, queue), model.nextEligibleAt(queue))
+      deepStrictEqual(nextExpiry(state), model.nextExpiry())
+    }
   }
 
   #compareTask(record: LogRecord): void {

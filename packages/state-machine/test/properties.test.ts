@@ -1,14 +1,16 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { histories, type Step } from './history.js'
+import { histories, type Position, type Step, starts } from './history.js'
 import { Play } from './play.js'
+import { runWithoutAddon } from './without-addon.js'
 
 const numRuns = Number(process.env.TENURE_PROPERTY_RUNS ?? 2000)
 
 t.test(`${numRuns} random histories of legal and illegal records`, (t) => {
   const counts = new Map<string, number>()
-  const play = (steps: Step[], cut: number) => new Play(counts, cut % steps.length).through(steps)
-  fc.assert(fc.property(histories, fc.nat(), play), { numRuns })
+  const play = (steps: Step[], cut: number, start: Position) =>
+    new Play(counts, cut % steps.length, start).through(steps)
+  fc.assert(fc.property(histories, fc.nat(), starts, play), { numRuns })
 
   const listed = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
   for (const [outcome, times] of listed) t.comment(`${String(times).padStart(8)} ${outcome}`)
@@ -16,3 +18,11 @@ t.test(`${numRuns} random histories of legal and illegal records`, (t) => {
   t.ok(rules >= 24, `${rules} pairs of a record and a rule that it broke`)
   t.end()
 })
+
+const elsewhere = runWithoutAddon(import.meta.url, { TENURE_PROPERTY_RUNS: '100' })
+if (elsewhere !== undefined) {
+  t.test('histories are the same where msgpackr has no native addon', (t) => {
+    t.equal(elsewhere.status, 0, elsewhere.output)
+    t.end()
+  })
+}

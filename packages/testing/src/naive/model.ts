@@ -54,6 +54,28 @@ export class NaiveModel {
       .map((task) => task.taskId)
   }
 
+  /** The first of these queues' tasks that is eligible at `now`. */
+  nextEligible(queues: readonly string[], now: number): number | undefined {
+    return this.#state.tasks
+      .filter((task) => task.state === 'WAITING' && queues.includes(task.queue))
+      .filter((task) => task.eligibleAt! <= now)
+      .sort((a, b) => a.eligibleAt! - b.eligibleAt! || a.taskId - b.taskId)[0]?.taskId
+  }
+
+  /** When the first of the queue's waiting tasks is eligible. */
+  nextEligibleAt(queue: string): number | undefined {
+    const first = this.waiting(queue)[0]
+    return first === undefined ? undefined : findTask(this.#state, first)!.eligibleAt
+  }
+
+  /** The lease that expires first. */
+  nextExpiry(): { leaseId: number; at: number } | undefined {
+    const first = this.leased()[0]
+    if (first === undefined) return undefined
+    const { leaseId, leaseExpiry } = runningAttempt(findTask(this.#state, first)!)
+    return { leaseId, at: leaseExpiry }
+  }
+
   /** A queue exists while a task names it, even one that has ended. */
   queues(): string[] {
     const names: string[] = []
