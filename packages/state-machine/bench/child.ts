@@ -1,7 +1,7 @@
 /**
  * One measurement in a process of its own, with the heap to itself. Answers with one line of JSON.
  *
- *     node --expose-gc child.js apply|scale|memory|memory-ids|gc full|quick
+ *     node --expose-gc child.js apply|scale|memory|memory-ids|survivors|gc full|quick
  */
 import { paceOf } from './options.js'
 import type { Result } from './result.js'
@@ -23,6 +23,8 @@ async function measure(): Promise<Result[]> {
       return (await import('./memory-case.js')).measureMemory(0)
     case 'memory-ids':
       return (await import('./memory-case.js')).measureMemory(1)
+    case 'survivors':
+      return (await import('./memory-case.js')).measureSurvivors()
     case 'gc':
       return (await import('./gc-case.js')).measureGc(pace)
     default:

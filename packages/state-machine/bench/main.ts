@@ -4,7 +4,7 @@ import { type BenchOptions, help, readOptions, UsageError } from './options.js'
 import type { Result } from './result.js'
 import { drawTable } from './table.js'
 
-const measurements = ['apply', 'scale', 'memory', 'memory-ids', 'gc']
+const measurements = ['apply', 'scale', 'memory', 'memory-ids', 'survivors', 'gc']
 
 // `exit` ends the child; without these, a signal would end this process without it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -1,7 +1,9 @@
+import { countTasks } from '../src/index.js'
 import { Recording } from './recording.js'
 import { atMost, type Result, round } from './result.js'
 import { WaitingStream } from './streams.js'
 import { decodeAll, Subject } from './subject.js'
+import { TaskMaker } from './task-maker.js'
 
 const liveTasks = 1_000_000
 
@@ -36,6 +38,47 @@ export function measureMemory(idShare: number): Result[] {
       },
     },
   ]
+}
+
+const survivors = 1000
+const passersBy = 2000
+
+/**
+ * What a task costs that has outlived all the others around it: two thousand come and go for each
+ * that stays. Rows and pages that the passers-by have used are used again, and are not the survivors'.
+ */
+export function measureSurvivors(): Result[] {
+  const subject = new Subject()
+  const maker = new TaskMaker(0, (record) => subject.apply(record), 1)
+  // The first ones are there for the compiler, as everywhere.
+  survive(maker, survivors / 10)
+  const before = look()
+  survive(maker, survivors)
+  const after = look()
+  const costs = (of: NodeJS.MemoryUsage) => of.heapUsed + of.arrayBuffers
+  const bytesPerTask = round((costs(after) - costs(before)) / survivors)
+  const waiting = countTasks(subject.state).waiting
+  if (waiting !== survivors * 1.1) throw new Error(`${waiting} tasks are left`)
+  return [
+    {
+      case: 'memory',
+      variant: 'survivors',
+      bytesPerTask,
+      rounds: 1,
+      details: { survivors, passersBy, payloadBytes: 100 },
+    },
+  ]
+}
+
+function survive(maker: TaskMaker, count: number): void {
+  for (let survivor = 0; survivor < count; survivor++) {
+    maker.create()
+    for (let passed = 0; passed < passersBy; passed++) {
+      const taskId = maker.create()
+      maker.write({ type: 'TaskDead', at: maker.at, taskId, reason: '' })
+    }
+    maker.forget(maker.lsn)
+  }
 }
 
 function warmUp(idShare: number): void {

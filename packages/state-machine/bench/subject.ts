@@ -1,4 +1,11 @@
-import { apply, createState, decodeRecord, encodeRecord, type State } from '../src/index.js'
+import {
+  apply,
+  createState,
+  decodeRecord,
+  encodeRecord,
+  type LogRecord,
+  type State,
+} from '../src/index.js'
 import type { Recording } from './recording.js'
 import type { Stream } from './streams.js'
 
@@ -16,10 +23,12 @@ export class Subject {
 
   /** Applies the records that the stream begins with; none of them stays behind. */
   fill(stream: Stream): void {
-    stream.maker.sink = (record) => {
-      apply(this.state, ++this.#lsn, decodeRecord(encodeRecord(record)))
-    }
+    stream.maker.sink = (record) => this.apply(record)
     stream.fill()
+  }
+
+  apply(record: LogRecord): void {
+    apply(this.state, ++this.#lsn, decodeRecord(encodeRecord(record)))
   }
 
   /** Decodes and applies one after the other. */

@@ -25,6 +25,11 @@ export abstract class Rows {
     return this.#unused - 1 - this.#removed.length
   }
 
+  /** How many rows were ever in use at once. */
+  get capacity(): number {
+    return this.#unused - 1
+  }
+
   /** Makes sure that the next `add` cannot fail. */
   makeRoom(): void {
     const isPaged = this.#unused >>> pageBits < this.#pages.length
