@@ -2,8 +2,13 @@ import type { RecordType } from './record.js'
 import type { TaskState } from './task.js'
 
 /**
- * What each record does to the state of its task: 000 §4, 003 §1–6 and the two rules of 000 §7 that
- * speak of states, line by line. `apply` refuses what is not in `from`; the tests hold it to `to`.
+ * What each record does to the state of its task, and the one rule that a task in another state
+ * breaks: 000 §4, 003 §1–6 and the two rules of 000 §7 that speak of states. The other preconditions
+ * are listed in the README.
+ *
+ * Seven records name a task and are refused when it is not in `from`. LeaseExtended names a lease,
+ * which only a LEASED task has. TaskCreated makes its task, and TasksForgotten names none: it drops
+ * the tasks that are in `from` and leaves the others alone.
  */
 export const transitions = {
   TaskCreated: {
@@ -58,6 +63,6 @@ interface Transition {
   readonly from: readonly TaskState[]
   /** The states in which it leaves it; none when it changes none, or removes the task. */
   readonly to: readonly TaskState[]
-  /** The precondition that fails when the task is in another state. */
+  /** What fails when the task is in another state; of TasksForgotten, what spares it. */
   readonly rule: string
 }
