@@ -13,7 +13,7 @@ function whole(min: number, max: number): fc.Arbitrary<number> {
 }
 
 /** Texts of every length that matters, some beginning with a byte order mark. */
-export function text(min: number, max: number): fc.Arbitrary<string> {
+function text(min: number, max: number): fc.Arbitrary<string> {
   const lengths = [min, 15, 16, 31, 32, 33, 61, 62, 63, 64, 65, 127, 128, 255, 256, 257, max]
   const length = fc.constantFrom(...lengths.filter((length) => length >= min && length <= max))
   const unit = fc.constantFrom('a', 'a', 'a', 'é', '☂', '💥', '\0')
