@@ -35,6 +35,7 @@ export function applyLeaseGranted(state: State, lsn: number, record: LeaseGrante
       'at most',
     )
   }
+  attempts.makeRoom()
 
   const previous = tasks.newestAttempt.get(row)
   counters.leasesGranted++

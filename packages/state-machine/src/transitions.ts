@@ -6,7 +6,7 @@ import type { TaskState } from './task.js'
  * breaks: 000 §4, 003 §1–6 and the two rules of 000 §7 that speak of states. The other preconditions
  * are listed in the README.
  *
- * Seven records name a task and are refused when it is not in `from`. LeaseExtended names a lease,
+ * Six records name a task and are refused when it is not in `from`. LeaseExtended names a lease,
  * which only a LEASED task has. TaskCreated makes its task, and TasksForgotten names none: it drops
  * the tasks that are in `from` and leaves the others alone.
  */

@@ -12,6 +12,7 @@ import t from 'tap'
 import { AttemptRows } from '../src/store/attempt-rows.js'
 import { Blobs, blobLimits } from '../src/store/blobs.js'
 import { type HashKey, hashText } from '../src/store/hash-text.js'
+import { Heap } from '../src/store/heap.js'
 import { Line } from '../src/store/line.js'
 import { LsnIndex } from '../src/store/lsn-index.js'
 import { Names } from '../src/store/names.js'
@@ -152,6 +153,8 @@ t.test('the index of LSNs gives back what those who have gone took', (t) => {
   t.equal(index.size, blocks)
   t.equal(index.slots, blocks * 8, 'the least table for one old task among thousands of LSNs')
   for (let lsn = 2000; lsn < blocks * 4096; lsn += 4096) strictEqual(index.get(lsn), lsn)
+  for (let lsn = 2000; lsn < blocks * 4096; lsn += 4096) index.remove(lsn)
+  t.equal(index.slots, 0)
   t.end()
 })
 
@@ -489,6 +492,24 @@ t.test('a line is in order of (due, task_id), through random joining and leaving
     }
     t.pass(`dues below ${dues}`)
   }
+  t.end()
+})
+
+t.test('a heap takes no room before the first one, and gives it back behind the last', (t) => {
+  const tasks = new TaskRows()
+  const heap = new Heap(tasks)
+  t.equal(heap.slots, 0)
+  t.equal(heap.first, 0)
+  const rows = Array.from({ length: 1000 }, (_, index) => {
+    const row = tasks.add()
+    tasks.taskId.set(row, index + 1)
+    heap.add(row)
+    return row
+  })
+  t.ok(heap.slots > 1000 && heap.slots <= 2048)
+  for (const row of rows.slice(0, -1)) heap.remove(row)
+  t.ok(heap.slots <= 8, `${heap.slots} for one`)
+  t.equal(heap.first, rows.at(-1))
   t.end()
 })
 

@@ -20,6 +20,11 @@ export class Heap {
     return this.#size
   }
 
+  /** How many places there are, free ones included. */
+  get slots(): number {
+    return this.#rows.length
+  }
+
   /** The smallest one's row, or 0. */
   get first(): number {
     return this.#size === 0 ? 0 : this.#rows[1]!
