@@ -1,13 +1,14 @@
 import type { Answer, AnswerKind, Request } from '@tenure/protocol'
 import { checkInvariants, hashState, position, type State } from '@tenure/state-machine'
 import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
-import { type Clock, type Log, openLog } from '@tenure/wal'
+import { type Log, openLog } from '@tenure/wal'
 import { Coordinator, type Session } from '../src/coordinator.js'
 import { DecisionTime } from '../src/decision-time.js'
 import { defaultKnobs, type Knobs } from '../src/knobs.js'
 import type { CoordinatorObserver } from '../src/observer.js'
 import { recover } from '../src/recovery.js'
 import { WorkerRegistry } from '../src/worker-registry.js'
+import { type Life, mortalClock } from './mortal-clock.js'
 
 const directory = '/data'
 
@@ -160,20 +161,7 @@ interface Running {
   readonly state: State
   readonly registry: WorkerRegistry
   readonly coordinator: Coordinator
-  readonly life: { isOver: boolean }
-}
-
-/** A clock of which a process that has died hears nothing any more. */
-function mortalClock(clock: SimulatedClock, life: { readonly isOver: boolean }): Clock {
-  const whileAlive = (callback: () => void) => () => {
-    if (!life.isOver) callback()
-  }
-  return {
-    now: () => clock.now(),
-    monotonicMs: () => clock.monotonicMs(),
-    setTimer: (delayMs, callback) => clock.setTimer(delayMs, whileAlive(callback)),
-    soon: (callback) => clock.soon(whileAlive(callback)),
-  }
+  readonly life: Life
 }
 
 export const client: Session = { name: 'client' }

@@ -11,5 +11,10 @@ export { NaiveModel } from './naive/model.js'
 export type { NaiveRecord } from './naive/record.js'
 export type { NaiveCounters } from './naive/state.js'
 export type { NaiveTask } from './naive/task.js'
+export {
+  SimulatedNetwork,
+  type SimulatedNetworkOptions,
+  type SimulatedSocket,
+} from './network/simulated-network.js'
 export { Random } from './random.js'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.js'

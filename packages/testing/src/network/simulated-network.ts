@@ -33,7 +33,9 @@ export class SimulatedNetwork {
     return this.#connections.size
   }
 
-  async listen(onSocket: (socket: SimulatedSocket) => void): Promise<{ port: number; close(): Promise<void> }> {
+  async listen(
+    onSocket: (socket: SimulatedSocket) => void,
+  ): Promise<{ port: number; close(): Promise<void> }> {
     if (this.#onSocket !== undefined) throw new Error('somebody listens already')
     this.#onSocket = onSocket
     return {
@@ -88,7 +90,12 @@ export class SimulatedSocket {
   #isClosed = false
   #hasEnded = false
 
-  constructor(address: string, clock: NetworkClock, delayMs: () => number, pieceBytesMax: () => number) {
+  constructor(
+    address: string,
+    clock: NetworkClock,
+    delayMs: () => number,
+    pieceBytesMax: () => number,
+  ) {
     this.address = address
     this.#clock = clock
     this.#delayMs = delayMs

@@ -1,0 +1,19 @@
+import type { SimulatedClock } from '@tenure/testing'
+import type { Clock } from '@tenure/wal'
+
+export interface Life {
+  isOver: boolean
+}
+
+/** A clock of which a process that has died hears nothing any more. */
+export function mortalClock(clock: SimulatedClock, life: Readonly<Life>): Clock {
+  const whileAlive = (callback: () => void) => () => {
+    if (!life.isOver) callback()
+  }
+  return {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    setTimer: (delayMs, callback) => clock.setTimer(delayMs, whileAlive(callback)),
+    soon: (callback) => clock.soon(whileAlive(callback)),
+  }
+}

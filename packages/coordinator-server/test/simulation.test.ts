@@ -1,0 +1,23 @@
+import t from 'tap'
+import { Simulation } from './simulation.js'
+
+t.test(
+  'whatever was answered stays true, with power lost at every disk call of a run',
+  async (t) => {
+    const calm = new Simulation(1)
+    await calm.run()
+    t.equal(calm.crashes, 0)
+    const { diskCalls } = calm
+    let crashes = 0
+    for (let call = 0; call < diskCalls; call++) {
+      for (const when of ['before', 'after'] as const) {
+        const simulation = new Simulation(1)
+        simulation.crashAt(call, when)
+        await simulation.run()
+        crashes += simulation.crashes
+      }
+    }
+    t.equal(crashes, 2 * diskCalls)
+    t.comment(`${diskCalls} disk calls, power lost before and after each: ${crashes} crashes`)
+  },
+)
