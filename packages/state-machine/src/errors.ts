@@ -77,5 +77,6 @@ export function badArgument(name: string, got: unknown, expected: string): State
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 64))
   if (typeof value === 'function') return 'a function'
+  if (Object.is(value, -0)) return '-0'
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

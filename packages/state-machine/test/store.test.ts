@@ -304,6 +304,10 @@ t.test('large blobs have numbers of 32 bits, which are used again', (t) => {
   const [first, second] = [blobs.add(20_000), blobs.add(20_000)]
   t.strictSame([first, second], [2 ** 31, 2 ** 31 + 1])
   blobs.remove(first)
+  t.strictSame(
+    [first, second].map((blob) => blobs.holds(blob)),
+    [false, true],
+  )
   t.equal(blobs.add(30_000), first)
   t.equal(blobs.length(first), 30_000)
   t.end()
@@ -439,6 +443,7 @@ t.test('names are kept for as long as something uses them, and numbers are used 
   t.equal(names.find('a'), a)
   names.drop(a)
   t.equal(names.find('a'), undefined)
+  t.equal(names.text(a), '', 'its text goes, too')
   t.equal(names.use('c'), a)
   t.strictSame(
     [...names],
