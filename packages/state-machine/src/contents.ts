@@ -18,7 +18,12 @@ export function makeInput(blobs: Blobs, payload: Uint8Array, requestId = ''): nu
   return input
 }
 
-export function keepInput({ authoritative }: State, row: number, input: number, requestId = '') {
+export function keepInput(
+  { authoritative }: State,
+  row: number,
+  input: number,
+  requestId = '',
+): void {
   const { tasks } = authoritative
   tasks.input.set(row, input)
   tasks.requestIdBytes.set(row, requestId === '' ? 0 : Buffer.byteLength(requestId))
