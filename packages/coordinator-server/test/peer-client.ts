@@ -39,9 +39,13 @@ export class PeerClient {
 
   greet(hello: Partial<Hello> = {}): Promise<Welcome | Refusal> {
     this.socket.write(ClientConnection.hello({ role: 'admin', name: 'w1', capacity: 10, ...hello }))
-    return new Promise((resolve) => {
+    const closed = this.closed.then(() => {
+      throw new Error('the connection closed before it was greeted')
+    })
+    const greeted = new Promise<Welcome | Refusal>((resolve) => {
       this.#greeted = resolve
     })
+    return Promise.race([greeted, closed])
   }
 
   ask(request: WithoutId<Request>): Promise<Answer> {

@@ -21,3 +21,22 @@ t.test(
     t.comment(`${diskCalls} disk calls, power lost before and after each: ${crashes} crashes`)
   },
 )
+
+for (const seed of [2, 3]) {
+  t.test(
+    `whatever was answered stays true, with power lost after every step, seed ${seed}`,
+    async (t) => {
+      const calm = new Simulation(seed, 'slow')
+      const steps = await calm.run()
+      t.equal(calm.crashes, 0)
+      let crashes = 0
+      for (let step = 0; step < steps; step++) {
+        const simulation = new Simulation(seed, 'slow')
+        await simulation.run(step)
+        crashes += simulation.crashes
+      }
+      t.equal(crashes, steps)
+      t.comment(`${steps} steps on a slow disk, power lost after each`)
+    },
+  )
+}

@@ -9,7 +9,7 @@ import {
   type State,
 } from '@tenure/state-machine'
 import { Random, SimulatedClock, SimulatedDisk, SimulatedNetwork } from '@tenure/testing'
-import { type Log, openLog } from '@tenure/wal'
+import { type Clock, type Log, openLog } from '@tenure/wal'
 import { Coordinator } from '../src/coordinator.js'
 import { DecisionTime } from '../src/decision-time.js'
 import { Gate } from '../src/gate.js'
@@ -42,14 +42,21 @@ export class Simulation {
   readonly #network: SimulatedNetwork
   readonly #producer: Producer
   readonly #workers: readonly ScriptedWorker[]
-  #disk = new SimulatedDisk()
+  readonly #slowDisk: boolean
+  readonly #failures: unknown[] = []
+  #disk: SimulatedDisk
   #life: Life = { isOver: true }
   #running: { readonly log: Log; readonly state: State } | undefined
   crashes = 0
 
-  constructor(seed: number) {
+  /** On a slow disk every write takes some milliseconds, in which anything can happen. */
+  constructor(seed: number, disk: 'instant' | 'slow' = 'instant') {
     const random = new Random(seed)
     this.#random = random
+    this.#slowDisk = disk === 'slow'
+    this.#disk = new SimulatedDisk(
+      this.#slowDisk ? { latency: () => this.#pass(random.integer(6)) } : {},
+    )
     this.#network = new SimulatedNetwork(this.clock, {
       delayMs: () => random.integer(4),
       pieceBytesMax: () => 1 + random.integer(60),
@@ -69,43 +76,68 @@ export class Simulation {
     this.#disk.failCall(diskCall, { kind: 'crash', when })
   }
 
-  /** Runs until every task has ended and everybody has their answer. */
-  async run(): Promise<void> {
+  /**
+   * Runs until every task has ended and everybody has their answer; gives the number of steps. Power
+   * is lost after `crashAfterStep` of them.
+   */
+  async run(crashAfterStep = Number.POSITIVE_INFINITY): Promise<number> {
     await this.#startAgain()
     for (const actor of [this.#producer, ...this.#workers]) actor.connect()
+    let steps = 0
     while (!this.#isDone()) {
-      if (this.#disk.crashed) await this.#crash()
+      if (this.#disk.crashed || steps === crashAfterStep) await this.#crash()
       await this.clock.advanceToNextTimer()
-      if (!this.#life.isOver) this.#check()
+      steps++
+      this.#check()
       ok(this.clock.monotonicMs() < virtualMsMax, 'the work does not come to an end')
     }
     await this.#checkReplay()
+    return steps
   }
 
   async #crash(): Promise<void> {
+    this.#losePower()
+    await this.clock.advance(this.#random.integer(2000))
+    await this.#startAgain()
+  }
+
+  #losePower(): void {
     this.crashes++
     this.#life.isOver = true
     this.#running = undefined
     this.#network.breakAll(true)
     this.#disk = this.#disk.powerLoss({ keep: () => this.#random.chance(0.5) })
-    await this.clock.advance(this.#random.integer(2000))
-    await this.#startAgain()
   }
 
   /** Starts, and starts again when the power fails while starting. */
   async #startAgain(): Promise<void> {
     for (;;) {
-      try {
-        await this.#start()
-        return
-      } catch (error) {
-        if (!this.#disk.crashed) throw error
-        this.crashes++
-        this.#life.isOver = true
-        this.#network.breakAll(true)
-        this.#disk = this.#disk.powerLoss({ keep: () => this.#random.chance(0.5) })
-      }
+      const start = this.#start().then(
+        () => 'started',
+        (error: unknown) => error,
+      )
+      const outcome = await this.#drive(start)
+      if (outcome === 'started') return
+      if (!this.#disk.crashed) throw outcome
+      this.#losePower()
     }
+  }
+
+  /** Lets time pass until the work is done. */
+  async #drive<T>(work: Promise<T>): Promise<T> {
+    let isDone = false
+    const done = work.finally(() => {
+      isDone = true
+    })
+    await this.clock.settle()
+    while (!isDone && (await this.clock.advanceToNextTimer()));
+    return done
+  }
+
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.clock.setTimer(ms, resolve)
+    })
   }
 
   async #start(): Promise<void> {
@@ -117,14 +149,13 @@ export class Simulation {
     checkInvariants(state)
     this.#checkWitnessed(state)
     const registry = new WorkerRegistry()
-    const failed: unknown[] = []
     const coordinator = new Coordinator({
       ...{ state, log, clock, registry, knobs, observer: {} },
       time: new DecisionTime(
         clock,
         Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt),
       ),
-      onFailure: (error) => failed.push(error),
+      onFailure: (error) => this.#noteFailure(life, error),
     })
     await coordinator.start()
     const { leaseDurationMs, heartbeatIntervalMs } = knobs
@@ -146,25 +177,35 @@ export class Simulation {
         },
         unsentBytesMax: 1 << 20,
         now: () => clock.monotonicMs(),
-        onViolation: (_address, _reason, message) => failed.push(new Error(message)),
+        onViolation: (_address, _reason, message) => this.#noteFailure(life, new Error(message)),
       },
       defaultLimits,
     )
     await this.#network.listen((socket) => peers.accept(socket))
     this.#running = { log, state }
-    if (failed.length > 0 && !this.#disk.crashed) throw failed[0]
+  }
+
+  #noteFailure(life: Life, error: unknown): void {
+    if (!life.isOver && !this.#disk.crashed) this.#failures.push(error)
   }
 
   #openLog(disk: SimulatedDisk, life: Life): Promise<Log> {
     return openLog(directory, {
-      ...{
-        disk,
-        clock: mortalClock(this.clock, life),
-        segmentBytes: 1 << 16,
-        appendBytesMax: 1 << 14,
-      },
+      ...{ disk, clock: this.#clockOfLog(life), segmentBytes: 1 << 16, appendBytesMax: 1 << 14 },
       randomBytes: (count) => new Uint8Array(count).fill(0xa5),
     })
+  }
+
+  /** By this clock every write takes long, so that the log writes without waiting for it in its turn. */
+  #clockOfLog(life: Life): Clock {
+    const clock = mortalClock(this.clock, life)
+    if (!this.#slowDisk) return clock
+    let slowMs = 0
+    const monotonicMs = () => {
+      slowMs += 2
+      return clock.monotonicMs() + slowMs
+    }
+    return { ...clock, monotonicMs }
   }
 
   #isDone(): boolean {
@@ -174,6 +215,7 @@ export class Simulation {
   }
 
   #check(): void {
+    if (this.#failures.length > 0) throw this.#failures[0]
     if (this.#running !== undefined) checkInvariants(this.#running.state)
   }
 
@@ -209,10 +251,10 @@ export class Simulation {
     const { state } = this.#running!
     this.#checkWitnessed(state)
     const copy = SimulatedDisk.from(this.#disk.snapshot()).powerLoss({ keep: () => false })
-    const log = await this.#openLog(copy, { isOver: false })
-    const replayed = await recover(log)
+    const log = await this.#drive(this.#openLog(copy, { isOver: false }))
+    const replayed = await this.#drive(recover(log))
     strictEqual(hashState(replayed), hashState(state))
     deepStrictEqual([...listTasks(replayed)], [...listTasks(state)])
-    await log.close()
+    await this.#drive(log.close())
   }
 }
