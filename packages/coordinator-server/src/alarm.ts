@@ -1,5 +1,8 @@
 import type { Clock, DecisionTime, Timer } from './decision-time.js'
 
+/** Timers of Node count in 31 bits. Ringing too early does no harm: who is rung looks at the time. */
+const longestMs = 24 * 3600 * 1000
+
 /** The one timer of the core loop: it goes off at the earliest of the times it was set for. */
 export class Alarm {
   readonly #clock: Clock
@@ -17,7 +20,8 @@ export class Alarm {
   setFor(at: number | undefined): void {
     if (at === undefined || (this.#set !== undefined && this.#set.at <= at)) return
     this.cancel()
-    const timer = this.#clock.setTimer(Math.max(0, at - this.#time.now()), () => {
+    const delayMs = Math.min(longestMs, Math.max(0, at - this.#time.now()))
+    const timer = this.#clock.setTimer(delayMs, () => {
       this.#set = undefined
       this.#onRing()
     })

@@ -494,3 +494,19 @@ t.test(
     t.match(await world.ask({ kind: 'ping' }), { reason: 'STOPPING' })
   },
 )
+
+t.test('a task that is due in a year sets no timer that Node cannot count', async (t) => {
+  const world = await World.started()
+  const delays: number[] = []
+  const { clock } = world
+  const setTimer = clock.setTimer.bind(clock)
+  clock.setTimer = (delayMs, callback) => {
+    delays.push(delayMs)
+    return setTimer(delayMs, callback)
+  }
+  await world.submit({ delayMs: 365 * 24 * 3600 * 1000 })
+  const poll = world.send({ kind: 'lease', queues: ['default'], waitMs: 60_000 }, worker)
+  await clock.advance(60_000)
+  t.match(poll, [{ kind: 'empty' }])
+  t.ok(delays.length >= 2 && delays.every((delayMs) => delayMs < 2 ** 31))
+})
