@@ -4,7 +4,12 @@ import { spawnSync } from 'node:child_process'
 import { main, read, root } from './workspace.mjs'
 
 await main(() => {
-  read('turbo', ['run', 'build', '--filter=@tenure/coordinator-server...', '--output-logs=errors-only'])
+  read('turbo', [
+    'run',
+    'build',
+    '--filter=@tenure/coordinator-server...',
+    '--output-logs=errors-only',
+  ])
   const command = ['packages/coordinator-server/dist/bench/main.js', ...process.argv.slice(2)]
   const { error, status } = spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' })
   if (error) throw error

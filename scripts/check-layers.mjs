@@ -14,7 +14,7 @@ const mayKnow = {
   '@tenure/protocol': [],
   '@tenure/testing': [],
   '@tenure/client': ['@tenure/protocol'],
-  '@tenure/worker-runtime': ['@tenure/protocol'],
+  '@tenure/worker-runtime': ['@tenure/protocol', '@tenure/client'],
   '@tenure/coordinator-server': ['@tenure/wal', '@tenure/state-machine', '@tenure/protocol'],
 }
 

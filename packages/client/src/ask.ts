@@ -1,0 +1,19 @@
+import type { Answer, AnswerKind } from '@tenure/protocol'
+import { RejectedError, TenureError } from './errors.js'
+import type { Link } from './link.js'
+import type { NewRequest, RequestOptions } from './new-request.js'
+
+/** Asks, and gives the answer that was hoped for; every other one is an error. */
+export async function ask<K extends AnswerKind>(
+  link: Link,
+  request: NewRequest,
+  kind: K,
+  options: RequestOptions,
+): Promise<Extract<Answer, { kind: K }>> {
+  const answer = await link.request(request, options)
+  if (answer.kind === kind) return answer as Extract<Answer, { kind: K }>
+  const requestId = request.kind === 'submit' ? request.requestId : undefined
+  if (answer.kind === 'rejected') throw new RejectedError(answer, { requestId })
+  const message = `${request.kind} was answered by ${answer.kind}; it must be ${kind}`
+  throw new TenureError('CLIENT_PROTOCOL', message, { outcomeUnknown: true, requestId })
+}

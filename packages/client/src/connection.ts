@@ -1,0 +1,185 @@
+import {
+  type Answer,
+  ClientConnection,
+  type Hello,
+  ProtocolError,
+  type Welcome,
+} from '@tenure/protocol'
+import type { Clock, Timer } from './clock.js'
+import { RejectedError, TenureError } from './errors.js'
+import type { Socket, Target, Transport } from './transport.js'
+
+export interface ConnectionSettings {
+  readonly transport: Transport
+  readonly clock: Clock
+  readonly hello: Omit<Hello, 'version'>
+  /** From the first packet to the welcome. */
+  readonly attemptTimeoutMs: number
+  /** After so long without a byte the peer is asked for a sign of life, and has as long to give it. */
+  readonly keepAliveMs: number
+}
+
+export interface ConnectionListener {
+  welcomed(welcome: Welcome): void
+  answered(answer: Answer): void
+  /** What was held back is written: go on. */
+  writable(): void
+  /** The bytes of a request whose answer nobody waits for, or nothing when there is no room for it. */
+  probe(): Uint8Array | undefined
+  /** Comes once, and is the last. */
+  ended(error: TenureError): void
+}
+
+/**
+ * One connection from its first packet to its end:
+ *
+ *     connecting ──opened──▶ greeting ──welcome──▶ open ──▶ ended
+ *          └──────────────────────┴──────────────────────────▲
+ *
+ * A peer that has vanished without a word (a cable, a frozen machine) closes nothing. So silence is
+ * noticed here: `keepAliveMs` without a byte, then a probe, then as long again.
+ */
+export class Connection {
+  readonly #listener: ConnectionListener
+  readonly #settings: ConnectionSettings
+  readonly #protocol = new ClientConnection()
+  readonly #socket: Socket
+  #mode: 'connecting' | 'greeting' | 'open' | 'ended' = 'connecting'
+  #isWritable = false
+  #heard = false
+  #isProbed = false
+  #timer: Timer
+  #onClosed: (() => void) | undefined
+  /** Settles when the socket is gone, too. */
+  readonly closed = new Promise<void>((resolve) => {
+    this.#onClosed = resolve
+  })
+
+  constructor(target: Target, settings: ConnectionSettings, listener: ConnectionListener) {
+    this.#listener = listener
+    this.#settings = settings
+    const { transport, clock, attemptTimeoutMs } = settings
+    this.#socket = transport.connect(target, {
+      opened: () => this.#onOpened(),
+      received: (bytes) => this.#onReceived(bytes),
+      drained: () => this.#onDrained(),
+      closed: (error) => {
+        this.end(new TenureError('CLIENT_DISCONNECTED', describeLoss(error), causedBy(error)))
+        this.#onClosed?.()
+      },
+    })
+    this.#timer = clock.setTimer(attemptTimeoutMs, () => {
+      const message = `no welcome within ${attemptTimeoutMs} ms (${this.#mode})`
+      this.end(new TenureError('CLIENT_DISCONNECTED', message))
+    })
+  }
+
+  /** Whether requests may be written now. */
+  get isWritable(): boolean {
+    return this.#mode === 'open' && this.#isWritable
+  }
+
+  write(frame: Uint8Array): void {
+    this.#isWritable = this.#socket.write(frame)
+  }
+
+  end(error: TenureError): void {
+    if (this.#mode === 'ended') return
+    this.#mode = 'ended'
+    this.#timer.cancel()
+    this.#socket.close()
+    this.#listener.ended(error)
+  }
+
+  #onOpened(): void {
+    if (this.#mode !== 'connecting') return
+    this.#mode = 'greeting'
+    this.#socket.write(ClientConnection.hello(this.#settings.hello))
+  }
+
+  #onReceived(bytes: Uint8Array): void {
+    if (this.#mode === 'ended') return
+    this.#heard = true
+    this.#protocol.push(bytes)
+    try {
+      while (this.#takeReply());
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      const message = `what the peer sent cannot be understood: ${error.message}`
+      this.end(new TenureError('CLIENT_PROTOCOL', message, { cause: error }))
+    }
+  }
+
+  /** Whether there may be another one. */
+  #takeReply(): boolean {
+    const reply = this.#protocol.next()
+    if (reply === undefined) return false
+    switch (reply.kind) {
+      case 'refused':
+        this.end(new RejectedError(reply.refusal))
+        break
+      case 'welcome':
+        this.#onWelcome(reply.welcome)
+        break
+      case 'answer':
+        this.#onAnswer(reply.answer)
+    }
+    // The listener may have ended it.
+    return (this.#mode as string) !== 'ended'
+  }
+
+  #onWelcome(welcome: Welcome): void {
+    this.#mode = 'open'
+    this.#isWritable = true
+    this.#timer.cancel()
+    this.#listenForLife()
+    this.#listener.welcomed(welcome)
+  }
+
+  #onAnswer(answer: Answer): void {
+    if (answer.id !== 0) {
+      this.#listener.answered(answer)
+    } else if (answer.kind === 'rejected') {
+      this.end(new RejectedError(answer))
+    } else {
+      this.end(new TenureError('CLIENT_PROTOCOL', `${answer.kind} with the id 0`))
+    }
+  }
+
+  #onDrained(): void {
+    if (this.#mode !== 'open') return
+    this.#isWritable = true
+    this.#listener.writable()
+  }
+
+  #listenForLife(): void {
+    const { clock, keepAliveMs } = this.#settings
+    this.#heard = false
+    this.#timer = clock.setTimer(keepAliveMs, () => {
+      if (this.#heard) this.#isProbed = false
+      else if (this.#isProbed) {
+        const message = `no sign of life from the peer for ${2 * keepAliveMs} ms`
+        this.end(new TenureError('CLIENT_DISCONNECTED', message))
+        return
+      } else this.#probe()
+      this.#listenForLife()
+    })
+  }
+
+  #probe(): void {
+    const frame = this.#listener.probe()
+    if (frame === undefined) return
+    this.#isProbed = true
+    this.write(frame)
+  }
+}
+
+function describeLoss(error: Error | undefined): string {
+  return error === undefined
+    ? 'the peer closed the connection'
+    : `connection lost: ${error.message}`
+}
+
+function causedBy(error: Error | undefined): ErrorOptions {
+  return error === undefined ? {} : { cause: error }
+}

@@ -1,0 +1,137 @@
+import type { Answer, Welcome } from '@tenure/protocol'
+import { type Backoff, backoffMs } from './backoff.js'
+import type { Timer } from './clock.js'
+import { Connection, type ConnectionSettings } from './connection.js'
+import { type Endpoint, formatEndpoint } from './endpoint.js'
+import { RejectedError, type TenureError } from './errors.js'
+import type { FailedAttempt } from './link-observer.js'
+import type { Random } from './random.js'
+import { finalReasons } from './refusals.js'
+import type { TlsOptions } from './transport.js'
+
+export interface DialerSettings extends ConnectionSettings {
+  readonly endpoints: readonly Endpoint[]
+  readonly tls: TlsOptions | undefined
+  readonly backoff: Backoff
+  readonly random: Random
+}
+
+export interface DialerListener {
+  connected(welcome: Welcome, endpoint: string): void
+  answered(answer: Answer): void
+  writable(): void
+  probe(): Uint8Array | undefined
+  /** A connection that was there is lost; another one will be made. */
+  disconnected(error: TenureError): void
+  attemptFailed(failure: FailedAttempt): void
+  /** The coordinator refused in a way that does not pass: nothing more is tried before `start`. */
+  refused(error: RejectedError): void
+}
+
+/**
+ * Keeps one connection to one of the endpoints:
+ *
+ *     idle ──start──▶ dialing ──welcome──▶ open ──loss──▶ resting ──▶ dialing
+ *      ▲                │ └─each endpoint failed─▶ resting ──▶ dialing
+ *      └──refused───────┘
+ *
+ * Endpoints are tried in turn without a pause; each round of them is followed by a longer one. A
+ * connection has proved itself with its first answer: before that the pauses do not start anew, so a
+ * coordinator that lets us in and falls over is not hammered.
+ */
+export class Dialer {
+  readonly #settings: DialerSettings
+  readonly #listener: DialerListener
+  #mode: 'idle' | 'dialing' | 'open' | 'resting' | 'stopped' = 'idle'
+  #connection: Connection | undefined
+  #timer: Timer | undefined
+  #at = 0
+  #failedInRow = 0
+  #round = 0
+  #lastError: TenureError | undefined
+
+  constructor(settings: DialerSettings, listener: DialerListener) {
+    this.#settings = settings
+    this.#listener = listener
+  }
+
+  /** The connection, when there is one that lets requests through. */
+  get open(): Connection | undefined {
+    return this.#mode === 'open' ? this.#connection : undefined
+  }
+
+  /** Why there is no connection. */
+  get lastError(): TenureError | undefined {
+    return this.#lastError
+  }
+
+  start(): void {
+    if (this.#mode === 'idle') this.#dial()
+  }
+
+  async stop(error: TenureError): Promise<void> {
+    this.#mode = 'stopped'
+    this.#timer?.cancel()
+    this.#connection?.end(error)
+    await this.#connection?.closed
+  }
+
+  #dial(): void {
+    const { endpoints, tls } = this.#settings
+    const endpoint = endpoints[this.#at % endpoints.length]!
+    this.#mode = 'dialing'
+    const target = { ...endpoint, ...(tls && { tls }) }
+    this.#connection = new Connection(target, this.#settings, {
+      welcomed: (welcome) => {
+        this.#mode = 'open'
+        this.#failedInRow = 0
+        this.#listener.connected(welcome, formatEndpoint(endpoint))
+      },
+      answered: (answer) => {
+        this.#round = 0
+        this.#listener.answered(answer)
+      },
+      writable: () => this.#listener.writable(),
+      probe: () => this.#listener.probe(),
+      ended: (error) => this.#onEnded(error, formatEndpoint(endpoint)),
+    })
+  }
+
+  #onEnded(error: TenureError, endpoint: string): void {
+    this.#lastError = error
+    if (this.#mode === 'open') {
+      // One that never proved itself is no better than one that cannot be reached.
+      if (this.#round > 0) this.#at++
+      this.#rest(this.#nextPause())
+      this.#listener.disconnected(error)
+    } else if (this.#mode === 'dialing') {
+      this.#onAttemptFailed(error, endpoint)
+    }
+  }
+
+  #onAttemptFailed(error: TenureError, endpoint: string): void {
+    if (error instanceof RejectedError && finalReasons.includes(error.reason)) {
+      this.#mode = 'idle'
+      this.#listener.attemptFailed({ endpoint, error })
+      this.#listener.refused(error)
+      return
+    }
+    this.#at++
+    this.#failedInRow++
+    const isRoundOver = this.#failedInRow % this.#settings.endpoints.length === 0
+    const retryInMs = isRoundOver ? this.#nextPause() : 0
+    this.#rest(retryInMs)
+    this.#listener.attemptFailed({ endpoint, error, retryInMs })
+  }
+
+  #nextPause(): number {
+    const { backoff, random } = this.#settings
+    return backoffMs(backoff, this.#round++, random.next())
+  }
+
+  /** Also for no time at all: whoever listens shall hear of one end before the next beginning. */
+  #rest(pauseMs: number): void {
+    this.#mode = 'resting'
+    this.#timer = this.#settings.clock.setTimer(pauseMs, () => this.#dial())
+  }
+}

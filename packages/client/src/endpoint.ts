@@ -1,0 +1,30 @@
+import { badArgument } from './errors.js'
+
+/** Where a coordinator listens. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+const defaultPort = 7411
+
+const shape = /^(?:\[(?<bracketed>[0-9a-fA-F:.%\w]+)\]|(?<host>[^\s:/[\]]+))(?::(?<port>\d{1,5}))?$/
+
+/** `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. */
+export function parseEndpoint(text: unknown, name: string): Endpoint {
+  const groups = typeof text === 'string' ? shape.exec(text)?.groups : undefined
+  const host = groups?.bracketed ?? groups?.host
+  const port = groups?.port === undefined ? defaultPort : Number(groups.port)
+  if (host === undefined || port < 1 || port > 65_535) {
+    throw badArgument(
+      name,
+      JSON.stringify(text) ?? 'missing',
+      'like "host:7411", "host" or "[::1]:7411"',
+    )
+  }
+  return { host, port }
+}
+
+export function formatEndpoint({ host, port }: Endpoint): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}

@@ -1,0 +1,118 @@
+import type { Facts } from '@tenure/protocol'
+import { TenureError } from './errors.js'
+
+/** WAITING and LEASED tasks are alive; the other three never change again. */
+export type TaskState = 'WAITING' | 'LEASED' | 'COMPLETED' | 'FAILED' | 'DEAD'
+
+export interface RetryPolicy {
+  readonly maxRetries: number
+  readonly backoff:
+    | { readonly kind: 'fixed'; readonly delayMs: number }
+    | { readonly kind: 'exponential'; readonly initialMs: number; readonly maxMs: number }
+}
+
+/** A task without what may be large. Times are milliseconds since the epoch. */
+export interface TaskSummary {
+  readonly taskId: number
+  readonly queue: string
+  readonly state: TaskState
+  /** How often the task was leased. */
+  readonly attempt: number
+  readonly currentLeaseId: number | null
+  readonly executionWindowMs: number
+  readonly retryPolicy: RetryPolicy
+  readonly requestId?: string
+  readonly createdAt: number
+  readonly notBefore?: number
+  /** When the present state began. */
+  readonly stateSince: number
+  /** While WAITING: from when on it may be leased. */
+  readonly eligibleAt?: number
+  /** Reports of failure so far. */
+  readonly failures: number
+  readonly expiriesInARow: number
+  /** Of a task that has ended: the LSN of the record that ended it. */
+  readonly endedLsn?: number
+  /** Why the last attempt failed, or why the task is DEAD. */
+  readonly reason?: string
+}
+
+export interface Task extends TaskSummary {
+  /** A COMPLETED task keeps none. */
+  readonly payload?: Uint8Array
+  /** Of a COMPLETED task, when the worker gave one. */
+  readonly result?: Uint8Array
+  /** The last 32 of them, oldest first. */
+  readonly attempts: readonly Attempt[]
+}
+
+export interface Attempt {
+  readonly attempt: number
+  /** Grows from attempt to attempt, over all tasks and restarts. */
+  readonly leaseId: number
+  readonly workerId: string
+  readonly grantedAt: number
+  readonly leaseExpiry: number
+  readonly outcome: 'RUNNING' | 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
+  readonly endedAt?: number
+  readonly reportId?: string
+  /** A report came after the lease had lost its authority, and was refused. */
+  readonly cancelled: boolean
+}
+
+/** A worker as the coordinator sees it: advice, nothing more. */
+export interface WorkerInfo {
+  readonly name: string
+  readonly connections: number
+  readonly capacity: number
+  readonly leases: number
+  readonly lastHeardAt: number
+}
+
+const taskFields: FieldKinds = { taskId: 'number', state: 'string', queue: 'string' }
+
+export function readSummary(facts: Facts): TaskSummary {
+  return checked(facts, taskFields) as unknown as TaskSummary
+}
+
+export function readTask(facts: Facts): Task {
+  const task = checked(facts, taskFields)
+  if (Array.isArray(task.attempts)) return task as unknown as Task
+  throw new TenureError('CLIENT_PROTOCOL', 'a task without a list of attempts')
+}
+
+export function readWorker(facts: Facts): WorkerInfo {
+  return checked(facts, { name: 'string' }) as unknown as WorkerInfo
+}
+
+/** Facts as they came, with bytes of their own. */
+export function readFacts(facts: Facts): Facts {
+  return checked(facts, {})
+}
+
+type FieldKinds = { readonly [name: string]: 'number' | 'string' }
+
+/**
+ * A copy of the facts that shares no memory with what was received, where nil is an absent field: a
+ * map may come from a coordinator in which a field is newer than we are.
+ */
+function checked(facts: Facts, kinds: FieldKinds): Facts {
+  for (const [name, kind] of Object.entries(kinds)) {
+    if (typeof facts[name] === kind) continue
+    throw new TenureError(
+      'CLIENT_PROTOCOL',
+      `${name} is a ${typeof facts[name]}; it must be a ${kind}`,
+    )
+  }
+  return copy(facts) as Facts
+}
+
+function copy(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Uint8Array.from(value)
+  if (Array.isArray(value)) return value.map(copy)
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(
+    ([name, field]) => field !== null || name === 'currentLeaseId',
+  )
+  return Object.fromEntries(kept.map(([name, field]) => [name, copy(field)]))
+}

@@ -1,0 +1,34 @@
+export type { Backoff } from './backoff.js'
+export type { Clock, Timer } from './clock.js'
+export { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
+export type {
+  Attempt,
+  RetryPolicy,
+  Task,
+  TaskState,
+  TaskSummary,
+  WorkerInfo,
+} from './facts.js'
+export type { CallOptions } from './limit.js'
+export type { Link } from './link.js'
+export type { FailedAttempt, LinkObserver } from './link-observer.js'
+export type { ListOptions } from './list.js'
+export type { NewRequest, RequestOptions } from './new-request.js'
+export { nodeTransport } from './node-transport.js'
+export { openLink } from './open-link.js'
+export type { LinkOptions } from './options.js'
+export type { Random } from './random.js'
+export {
+  decodeJson,
+  encodeJson,
+  type Submission,
+  type SubmitOptions,
+  type TaskOptions,
+} from './submission.js'
+export type { Submitted } from './submit.js'
+export type { SubmitManyOptions, SubmitOutcome } from './submit-many.js'
+export { systemClock } from './system-clock.js'
+export { systemRandom } from './system-random.js'
+export { connect, type Tenure } from './tenure.js'
+export type { Socket, SocketEvents, Target, TlsOptions, Transport } from './transport.js'
+export type { WaitOptions } from './wait-for.js'

@@ -1,0 +1,36 @@
+import type { Aborts } from './aborts.js'
+import type { Clock } from './clock.js'
+
+/** How long a call may take, and what ends it before. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+  /** `Infinity` sets no limit. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** Watches over one call: calls back once, when its time is over or its signal aborts. */
+export class Limit {
+  readonly #release: (() => void)[] = []
+
+  constructor(
+    clock: Clock,
+    aborts: Aborts,
+    { signal, timeoutMs = Number.POSITIVE_INFINITY }: CallOptions,
+    onEnd: (why: 'aborted' | 'timeout') => void,
+  ) {
+    const end = (why: 'aborted' | 'timeout') => {
+      this.release()
+      onEnd(why)
+    }
+    if (timeoutMs !== Number.POSITIVE_INFINITY) {
+      const timer = clock.setTimer(timeoutMs, () => end('timeout'))
+      this.#release.push(() => timer.cancel())
+    }
+    if (signal !== undefined) this.#release.push(aborts.on(signal, () => end('aborted')))
+  }
+
+  /** The call has ended by itself. */
+  release(): void {
+    for (const release of this.#release.splice(0)) release()
+  }
+}

@@ -1,0 +1,233 @@
+import {
+  type Answer,
+  encodeRequest,
+  frameHeadBytes,
+  type Limits,
+  type Request,
+  type Welcome,
+} from '@tenure/protocol'
+import { Aborts } from './aborts.js'
+import { aborted, closed, lost, timedOut, unreachable } from './call-errors.js'
+import type { Clock } from './clock.js'
+import { Dialer } from './dialer.js'
+import { badArgument, RejectedError, TenureError } from './errors.js'
+import { type CallOptions, Limit } from './limit.js'
+import type { NewRequest, RequestOptions } from './new-request.js'
+import type { LinkSettings } from './options.js'
+import type { Random } from './random.js'
+import { type PendingRequest, RequestTable } from './request-table.js'
+import { duration } from './values.js'
+import { Waiters } from './waiters.js'
+
+/**
+ * One logical connection to a coordinator, over as many real ones as it takes. It numbers requests,
+ * sends no more at once than the coordinator takes, and finds for each answer the one who asked.
+ */
+export class Link {
+  readonly #settings: LinkSettings
+  readonly #dialer: Dialer
+  readonly #table = new RequestTable()
+  readonly #aborts = new Aborts()
+  /** Who waits for a connection, and who for time to pass. */
+  readonly #awaitingConnection: Waiters<Welcome>
+  readonly #pauses: Waiters<void>
+  #welcome: Welcome | undefined
+  #isClosed = false
+
+  constructor(settings: LinkSettings) {
+    this.#settings = settings
+    const { observer, clock } = settings
+    this.#awaitingConnection = new Waiters(clock, this.#aborts)
+    this.#pauses = new Waiters(clock, this.#aborts)
+    this.#dialer = new Dialer(settings, {
+      connected: (welcome, endpoint) => this.#onConnected(welcome, endpoint),
+      answered: (answer) => this.#onAnswered(answer),
+      writable: () => this.#flush(),
+      probe: () => this.#makeProbe(),
+      disconnected: (error) => this.#onDisconnected(error),
+      attemptFailed: (failure) => observer.attemptFailed?.(failure),
+      refused: (error) => this.#onRefused(error),
+    })
+  }
+
+  get isConnected(): boolean {
+    return this.#dialer.open !== undefined
+  }
+
+  /** What the coordinator said when it let us in the last time. */
+  get welcome(): Welcome | undefined {
+    return this.#welcome
+  }
+
+  get limits(): Limits | undefined {
+    return this.#welcome?.limits
+  }
+
+  get epoch(): number | undefined {
+    return this.#welcome?.epoch
+  }
+
+  /** How long a request may take when its caller does not say. */
+  get requestTimeoutMs(): number {
+    return this.#settings.requestTimeoutMs
+  }
+
+  /** The seams, for what is built on a link. */
+  get clock(): Clock {
+    return this.#settings.clock
+  }
+
+  get random(): Random {
+    return this.#settings.random
+  }
+
+  /** Settles with the answer, whichever it is: a refusal is one, too. */
+  request(request: NewRequest, options: RequestOptions = {}): Promise<Answer> {
+    const { signal, timeoutMs = this.requestTimeoutMs, retry = false, onSent } = options
+    return new Promise((resolve, reject) => {
+      this.#assertUsable({ signal, timeoutMs })
+      const id = this.#table.takeId()
+      const pending: PendingRequest = {
+        ...{ id, kind: request.kind, frame: encode({ ...request, id }), retry, onSent },
+        requestId: request.kind === 'submit' ? request.requestId : undefined,
+        wasSent: false,
+        settle: (outcome) => {
+          limit.release()
+          if (outcome instanceof Error) reject(outcome)
+          else resolve(outcome)
+        },
+      }
+      const limit = new Limit(this.clock, this.#aborts, { signal, timeoutMs }, (why) => {
+        this.#table.abandon(pending)
+        if (why === 'aborted') reject(aborted(signal, pending))
+        else reject(this.#explainTimeout(timeoutMs, pending))
+      })
+      this.#table.add(pending)
+      this.#dialer.start()
+      this.#flush()
+    })
+  }
+
+  /** Settles when there is a connection. */
+  async ready(options: CallOptions = {}): Promise<Welcome> {
+    this.#assertUsable(options)
+    if (this.isConnected && this.#welcome !== undefined) return this.#welcome
+    const connected = this.#awaitingConnection.wait(options, () =>
+      unreachable(options.timeoutMs, this.#dialer.lastError),
+    )
+    this.#dialer.start()
+    return connected
+  }
+
+  /** Settles when the time is over; `close` and the signal reject it. */
+  async pause(pauseMs: number, { signal }: Pick<CallOptions, 'signal'> = {}): Promise<void> {
+    this.#assertUsable({ signal })
+    await this.#pauses.wait({ signal, timeoutMs: pauseMs }, () => undefined)
+  }
+
+  /** Everybody who waits is rejected. Settles when the socket is closed. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const stopped = this.#dialer.stop(closed())
+    for (const request of [...this.#table.connectionLost(), ...this.#table.clearQueue()]) {
+      request.settle(closed(request))
+    }
+    this.#awaitingConnection.failed(closed())
+    this.#pauses.failed(closed())
+    await stopped
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #assertUsable({ signal, timeoutMs }: CallOptions): void {
+    if (this.#isClosed) throw closed()
+    if (timeoutMs !== undefined) duration('timeoutMs', timeoutMs)
+    if (signal === undefined) return
+    // A controller in place of its signal, most often.
+    if (typeof signal.aborted !== 'boolean') {
+      throw badArgument('signal', 'something else', 'an AbortSignal')
+    }
+    if (signal.aborted) throw aborted(signal)
+  }
+
+  #explainTimeout(timeoutMs: number, request: PendingRequest): TenureError {
+    if (this.isConnected) return timedOut(timeoutMs, request)
+    const { lastError } = this.#dialer
+    if (request.wasSent) return lost(lastError, request)
+    return unreachable(timeoutMs, lastError, request)
+  }
+
+  #onConnected(welcome: Welcome, endpoint: string): void {
+    this.#welcome = welcome
+    this.#table.connected(welcome.limits.requestsInFlightMax)
+    this.#settings.observer.connected?.(welcome, endpoint)
+    this.#awaitingConnection.happened(welcome)
+    this.#flush()
+  }
+
+  #onAnswered(answer: Answer): void {
+    const { known, request } = this.#table.answered(answer.id)
+    if (!known) {
+      const message = `${answer.kind} answers request ${answer.id}, which is not open`
+      this.#dialer.open?.end(new TenureError('CLIENT_PROTOCOL', message))
+      return
+    }
+    request?.settle(answer)
+    this.#flush()
+  }
+
+  #onDisconnected(error: TenureError): void {
+    for (const request of this.#table.connectionLost()) request.settle(lost(error, request))
+    this.#settings.observer.disconnected?.(error)
+  }
+
+  #onRefused(error: RejectedError): void {
+    for (const request of this.#table.clearQueue()) {
+      request.settle(request.wasSent ? lost(error, request) : error)
+    }
+    this.#awaitingConnection.failed(error)
+  }
+
+  /** Sends what may be sent. */
+  #flush(): void {
+    for (;;) {
+      const connection = this.#dialer.open
+      const request = connection?.isWritable ? this.#table.next() : undefined
+      if (connection === undefined || request === undefined) return
+      const refusal = this.#refuse(request)
+      if (refusal === undefined) {
+        request.wasSent = true
+        request.onSent?.()
+        connection.write(request.frame)
+      } else {
+        this.#table.answered(request.id)
+        request.settle(refusal)
+      }
+    }
+  }
+
+  /** The coordinator would close the connection over such a frame, for all who wait on it. */
+  #refuse({ frame, requestId }: PendingRequest): RejectedError | undefined {
+    const bytes = frame.length - frameHeadBytes
+    const bytesMax = this.limits?.frameBytesMax ?? 0
+    if (bytes <= bytesMax) return undefined
+    const message = `the request has ${bytes} bytes; at most ${bytesMax} are taken`
+    return new RejectedError({ reason: 'TOO_LARGE', message }, { requestId })
+  }
+
+  #makeProbe(): Uint8Array | undefined {
+    const id = this.#table.probe()
+    return id === undefined ? undefined : encodeRequest({ kind: 'ping', id })
+  }
+}
+
+function encode(request: Request): Uint8Array {
+  try {
+    return encodeRequest(request)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw badArgument('a text of the request', 'not encodable', `valid Unicode (${error.message})`)
+  }
+}

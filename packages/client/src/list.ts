@@ -1,0 +1,54 @@
+import { messageLimits, type TasksFound } from '@tenure/protocol'
+import { ask } from './ask.js'
+import { readSummary, type TaskState, type TaskSummary } from './facts.js'
+import type { CallOptions } from './limit.js'
+import type { Link } from './link.js'
+import type { NewRequest } from './new-request.js'
+import { checkNames, text, whole } from './values.js'
+
+export interface ListOptions extends CallOptions {
+  readonly state?: TaskState
+  readonly queue?: string
+  /** Where to begin: this id or the next one there is. Default 1. */
+  readonly fromTaskId?: number
+  /** How many tasks at most. Default all. */
+  readonly limit?: number
+  /** How many are asked for at once, up to 1000. Default 100. */
+  readonly pageSize?: number
+}
+
+const pageSizeDefault = 100
+const names: readonly (keyof ListOptions)[] = [
+  ...(['state', 'queue', 'fromTaskId', 'limit', 'pageSize', 'signal', 'timeoutMs'] as const),
+]
+
+/** Tasks in the order of their ids; a page is asked for when the one before has been taken. */
+export async function* listTasks(
+  link: Link,
+  options: ListOptions,
+): AsyncGenerator<TaskSummary, void, undefined> {
+  checkNames('options', options, names)
+  const { state, queue, fromTaskId = 1, limit, pageSize = pageSizeDefault } = options
+  const { listMax, queueBytesMax } = messageLimits
+  const filter = {
+    ...(state !== undefined && { state: text('state', state, 1, 16) as TaskState }),
+    ...(queue !== undefined && { queue: text('queue', queue, 1, queueBytesMax) }),
+  }
+  const call = { signal: options.signal, timeoutMs: options.timeoutMs, retry: true }
+  const most = Number.MAX_SAFE_INTEGER
+  let left = limit === undefined ? most : whole('limit', limit, 0, most)
+  let from: number | undefined = whole('fromTaskId', fromTaskId, 1, most)
+  const page = whole('pageSize', pageSize, 1, listMax)
+  while (from !== undefined && left > 0) {
+    const request: NewRequest = {
+      kind: 'list',
+      ...filter,
+      fromTaskId: from,
+      limit: Math.min(page, left),
+    }
+    const answer: TasksFound = await ask(link, request, 'tasks', call)
+    yield* answer.tasks.map(readSummary)
+    left -= answer.tasks.length
+    from = answer.nextTaskId
+  }
+}

@@ -1,0 +1,57 @@
+import { connect as connectTcp, isIP } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Socket, SocketEvents, Target, Transport } from './transport.js'
+
+/** Beyond so much that the operating system has not taken, callers are asked to wait. */
+const heldBytesMax = 1024 * 1024
+
+/** The machine's own network: the only file here that knows a socket. */
+export const nodeTransport: Transport = {
+  connect(target: Target, events: SocketEvents): Socket {
+    const { tls } = target
+    const socket = tls === undefined ? connectTcp(addressOf(target)) : connectTls(optionsOf(target))
+    let failure: Error | undefined
+    let isCorked = false
+    socket.setNoDelay(true)
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => events.opened())
+    socket.on('data', (bytes) => events.received(bytes))
+    socket.on('drain', () => events.drained())
+    socket.on('error', (error) => {
+      failure = error
+    })
+    socket.once('close', () => events.closed(failure))
+    return {
+      write(bytes) {
+        if (!isCorked) {
+          // What is written in one turn of the event loop leaves in one system call.
+          isCorked = true
+          socket.cork()
+          process.nextTick(() => {
+            isCorked = false
+            socket.uncork()
+          })
+        }
+        socket.write(bytes)
+        return socket.writableLength < heldBytesMax
+      },
+      close: () => {
+        socket.destroy()
+      },
+    }
+  },
+}
+
+function addressOf({ host, port }: Target) {
+  return { host, port }
+}
+
+function optionsOf({ host, port, tls = {} }: Target) {
+  const { ca, servername, ...own } = tls
+  // By its specification SNI carries no address; the certificate is checked against `host` then.
+  const sni = servername ?? (isIP(host) === 0 ? host : undefined)
+  return {
+    ...{ host, port, ...own },
+    ...(ca !== undefined && { ca: typeof ca === 'string' ? ca : [...ca] }),
+    ...(sni !== undefined && { servername: sni }),
+  }
+}

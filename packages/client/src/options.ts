@@ -1,0 +1,106 @@
+import { messageLimits, type Role, roles } from '@tenure/protocol'
+import type { Backoff } from './backoff.js'
+import type { Clock } from './clock.js'
+import type { DialerSettings } from './dialer.js'
+import { parseEndpoint } from './endpoint.js'
+import { badArgument } from './errors.js'
+import type { LinkObserver } from './link-observer.js'
+import { nodeTransport } from './node-transport.js'
+import type { Random } from './random.js'
+import { systemClock } from './system-clock.js'
+import { systemRandom } from './system-random.js'
+import type { TlsOptions, Transport } from './transport.js'
+import { checkNames, duration, text, whole } from './values.js'
+
+export interface LinkOptions {
+  /** `host:port`, tried in turn. The port is 7411 where it is missing. */
+  readonly endpoints: readonly string[]
+  /** Who this is, for the coordinator's own lists; a worker's leases are its own under this name. Default: made up. */
+  readonly name?: string
+  /** `produce` submits and asks, `work` leases and reports, `admin` may do all. Default `produce`. */
+  readonly role?: Role
+  readonly token?: string
+  /** `true` takes the authorities Node knows. */
+  readonly tls?: boolean | TlsOptions
+  /** How many tasks a worker runs at once. Default 0. */
+  readonly capacity?: number
+  /** How long the first connection may take, over all endpoints and attempts. Default 10,000. */
+  readonly connectTimeoutMs?: number
+  /** How long one endpoint may take to let us in. Default 3,000. */
+  readonly attemptTimeoutMs?: number
+  /** How long a call may take that does not say itself. Default 30,000. */
+  readonly requestTimeoutMs?: number
+  /** After so much silence the coordinator is asked for a sign of life. Default 10,000. */
+  readonly keepAliveMs?: number
+  /** Between rounds of attempts. Default from 100 ms to 5,000 ms. */
+  readonly backoff?: Partial<Backoff>
+  readonly observer?: LinkObserver
+  /** The edges to the world, for tests and simulations. */
+  readonly transport?: Transport
+  readonly clock?: Clock
+  readonly random?: Random
+}
+
+/** The options with their defaults, checked. */
+export interface LinkSettings extends DialerSettings {
+  readonly connectTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly observer: LinkObserver
+}
+
+const optionNames: readonly (keyof LinkOptions)[] = [
+  ...(['endpoints', 'name', 'role', 'token', 'tls', 'capacity'] as const),
+  ...(['connectTimeoutMs', 'attemptTimeoutMs', 'requestTimeoutMs', 'keepAliveMs'] as const),
+  ...(['backoff', 'observer', 'transport', 'clock', 'random'] as const),
+]
+
+export function settleLinkOptions(options: LinkOptions): LinkSettings {
+  checkNames('options', options, optionNames)
+  const { endpoints, role = 'produce', token, random = systemRandom } = options
+  if (!Array.isArray(endpoints) || endpoints.length === 0) {
+    throw badArgument('options.endpoints', String(endpoints), 'a list of at least one "host:port"')
+  }
+  if (!roles.includes(role)) {
+    throw badArgument('options.role', String(role), `one of ${roles.join(', ')}`)
+  }
+  const { workerIdBytesMax, tokenBytesMax } = messageLimits
+  const { name = `client-${random.id()}`, capacity = 0 } = options
+  const hello = {
+    role,
+    name: text('options.name', name, 1, workerIdBytesMax),
+    ...(token !== undefined && { token: checkToken(token, tokenBytesMax) }),
+    capacity: whole('options.capacity', capacity, 0, 1_000_000),
+  }
+  return {
+    endpoints: endpoints.map((text, index) => parseEndpoint(text, `options.endpoints[${index}]`)),
+    ...{ hello, random, tls: settleTls(options.tls ?? false) },
+    connectTimeoutMs: duration('options.connectTimeoutMs', options.connectTimeoutMs ?? 10_000),
+    attemptTimeoutMs: duration('options.attemptTimeoutMs', options.attemptTimeoutMs ?? 3000),
+    requestTimeoutMs: duration('options.requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
+    keepAliveMs: duration('options.keepAliveMs', options.keepAliveMs ?? 10_000),
+    backoff: settleBackoff(options.backoff ?? {}),
+    observer: options.observer ?? {},
+    transport: options.transport ?? nodeTransport,
+    clock: options.clock ?? systemClock,
+  }
+}
+
+function settleTls(given: boolean | TlsOptions): TlsOptions | undefined {
+  if (typeof given === 'boolean') return given ? {} : undefined
+  checkNames('options.tls', given, ['ca', 'cert', 'key', 'passphrase', 'servername'])
+  return given
+}
+
+function settleBackoff(given: Partial<Backoff>): Backoff {
+  checkNames('options.backoff', given, ['initialMs', 'maxMs'])
+  const initialMs = duration('options.backoff.initialMs', given.initialMs ?? 100)
+  const maxMs = duration('options.backoff.maxMs', given.maxMs ?? Math.max(5000, initialMs))
+  return { initialMs, maxMs }
+}
+
+/** A token never shows in a message. */
+function checkToken(token: unknown, bytesMax: number): string {
+  if (typeof token === 'string' && token !== '' && Buffer.byteLength(token) <= bytesMax)
+    return token
+  throw badArgument('options.token', 'something else', `a text of 1 to ${bytesMax} bytes`)
+}

@@ -1,0 +1,77 @@
+import { aborted } from './call-errors.js'
+import { badArgument, RejectedError, TenureError } from './errors.js'
+import type { CallOptions } from './limit.js'
+import type { Link } from './link.js'
+import { Pipeline } from './pipeline.js'
+import { finalReasons } from './refusals.js'
+import { type Submission, toRequest } from './submission.js'
+import { type Submitted, submit } from './submit.js'
+import { whole } from './values.js'
+
+export interface SubmitManyOptions extends CallOptions {
+  /** How many are on their way, or answered and not taken yet. Default what the coordinator takes at once, up to 256. */
+  readonly window?: number
+  /** As in `SubmitOptions`. Default true. */
+  readonly retryLater?: boolean
+}
+
+/** What became of one of many; `index` counts them from 0, in the order they were given. */
+export type SubmitOutcome =
+  | (Submitted & { readonly ok: true; readonly index: number })
+  | { readonly ok: false; readonly index: number; readonly error: TenureError }
+
+const windowDefault = 256
+const windowMax = 65_536
+
+export async function* submitMany(
+  link: Link,
+  items: Iterable<Submission> | AsyncIterable<Submission>,
+  { signal, timeoutMs, window, retryLater = true }: SubmitManyOptions,
+): AsyncGenerator<SubmitOutcome, void, undefined> {
+  if (signal?.aborted) throw aborted(signal)
+  // Those on their way are given up when the caller's signal says so, or takes no more outcomes.
+  const ending = new AbortController()
+  const start = async (item: Submission, index: number): Promise<SubmitOutcome> => {
+    try {
+      const request = toRequest(item, () => link.random.id())
+      const options = { signal: ending.signal, timeoutMs, retryLater }
+      return { ok: true, index, ...(await submit(link, request, options)) }
+    } catch (error) {
+      if (!(error instanceof TenureError)) throw error
+      if (isEndOfAll(error)) pipeline.stop(error)
+      return { ok: false, index, error }
+    }
+  }
+  const pipeline = new Pipeline(checkItems(items), settleWindow(link, window), start)
+  const onAbort = () => {
+    pipeline.stop(aborted(signal))
+    ending.abort(signal?.reason)
+  }
+  signal?.addEventListener('abort', onAbort, { once: true })
+  try {
+    yield* pipeline.outcomes()
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
+    ending.abort()
+  }
+}
+
+/** What would be said of every further one, too. */
+function isEndOfAll(error: TenureError): boolean {
+  if (error instanceof RejectedError) return finalReasons.includes(error.reason)
+  return error.code === 'CLIENT_CLOSED'
+}
+
+function settleWindow(link: Link, given: number | undefined): number {
+  if (given !== undefined) return whole('window', given, 1, windowMax)
+  return Math.max(1, Math.min(link.limits?.requestsInFlightMax ?? 1, windowDefault))
+}
+
+function checkItems<T extends Iterable<Submission> | AsyncIterable<Submission>>(items: T): T {
+  const isIterable =
+    typeof items === 'object' &&
+    items !== null &&
+    (Symbol.asyncIterator in items || Symbol.iterator in items)
+  if (isIterable) return items
+  throw badArgument('items', `a ${typeof items}`, 'an iterable of { payload, ... }, async or not')
+}

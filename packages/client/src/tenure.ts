@@ -1,0 +1,117 @@
+import { type AnswerKind, type Facts, messageLimits } from '@tenure/protocol'
+import { ask } from './ask.js'
+import {
+  readFacts,
+  readTask,
+  readWorker,
+  type Task,
+  type TaskSummary,
+  type WorkerInfo,
+} from './facts.js'
+import type { CallOptions } from './limit.js'
+import type { Link } from './link.js'
+import { type ListOptions, listTasks } from './list.js'
+import type { NewRequest } from './new-request.js'
+import { openLink } from './open-link.js'
+import type { LinkOptions } from './options.js'
+import { type Submission, type SubmitOptions, toRequest } from './submission.js'
+import { type Submitted, submit } from './submit.js'
+import { type SubmitManyOptions, type SubmitOutcome, submitMany } from './submit-many.js'
+import { text, whole } from './values.js'
+import { type WaitOptions, waitFor } from './wait-for.js'
+
+/** A client, with the first connection made. What a lost connection does to a call is said in the README. */
+export async function connect(
+  options: LinkOptions,
+  call: Pick<CallOptions, 'signal'> = {},
+): Promise<Tenure> {
+  return new Tenure(await openLink(options, call))
+}
+
+/** What an application asks of a coordinator. */
+export class Tenure {
+  readonly #link: Link
+
+  constructor(link: Link) {
+    this.#link = link
+  }
+
+  /** Settles when the task is on the coordinator's disk. The payload is copied at once. */
+  async submit(payload: Uint8Array, options: SubmitOptions = {}): Promise<Submitted> {
+    const { signal, timeoutMs, retryLater = false, ...task } = options
+    const request = toRequest({ payload, ...task }, () => this.#link.random.id())
+    return submit(this.#link, request, { signal, timeoutMs, retryLater })
+  }
+
+  /** Submits one after the other without waiting for answers; outcomes come in the order of the items. */
+  submitMany(
+    items: Iterable<Submission> | AsyncIterable<Submission>,
+    options: SubmitManyOptions = {},
+  ): AsyncGenerator<SubmitOutcome, void, undefined> {
+    return submitMany(this.#link, items, options)
+  }
+
+  /** The task, with its attempts and its result. */
+  async get(taskId: number, options: CallOptions = {}): Promise<Task> {
+    const request = { kind: 'get', taskId: checkTaskId(taskId) } as const
+    return readTask((await this.#question(request, 'task', options)).task)
+  }
+
+  /** Tasks in the order of their ids, asked for page by page as they are taken. */
+  list(options: ListOptions = {}): AsyncGenerator<TaskSummary, void, undefined> {
+    return listTasks(this.#link, options)
+  }
+
+  /** Stops a task for good. `known`: it was DEAD before. Only an `admin` may. */
+  async kill(taskId: number, reason = '', options: CallOptions = {}): Promise<{ known: boolean }> {
+    const why = text('reason', reason, 0, messageLimits.reasonBytesMax)
+    const request = { kind: 'kill', taskId: checkTaskId(taskId), reason: why } as const
+    const { known } = await this.#question(request, 'killed', options)
+    return { known }
+  }
+
+  async workers(options: CallOptions = {}): Promise<WorkerInfo[]> {
+    const { workers } = await this.#question({ kind: 'workers' }, 'workers', options)
+    return workers.map(readWorker)
+  }
+
+  /** Counts and positions, by name; there may be more of them in a newer coordinator. */
+  async stats(options: CallOptions = {}): Promise<Facts> {
+    return readFacts((await this.#question({ kind: 'stats' }, 'stats', options)).stats)
+  }
+
+  /** Milliseconds there and back. */
+  async ping(options: CallOptions = {}): Promise<number> {
+    const { clock } = this.#link
+    const sentAt = clock.monotonicMs()
+    await this.#question({ kind: 'ping' }, 'pong', options)
+    return clock.monotonicMs() - sentAt
+  }
+
+  /**
+   * Settles with the task when it is COMPLETED, FAILED or DEAD. It polls with growing pauses. Without
+   * `timeoutMs` it waits for as long as it takes.
+   */
+  async waitFor(taskId: number, options: WaitOptions = {}): Promise<Task> {
+    return waitFor(this.#link, checkTaskId(taskId), options)
+  }
+
+  /** Everything that waits is rejected with `CLIENT_CLOSED`. Settles when the socket is closed. */
+  close(): Promise<void> {
+    return this.#link.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Asking twice does nothing twice: a kill, too, is the same however often it is asked for. */
+  #question<K extends AnswerKind>(request: NewRequest, kind: K, options: CallOptions) {
+    const { signal, timeoutMs } = options
+    return ask(this.#link, request, kind, { signal, timeoutMs, retry: true })
+  }
+}
+
+function checkTaskId(taskId: unknown): number {
+  return whole('taskId', taskId, 1, Number.MAX_SAFE_INTEGER)
+}

@@ -1,0 +1,34 @@
+import { badArgument } from './errors.js'
+
+/** Checks of what a caller gave; JavaScript has no types to do it. Each names the whole path. */
+
+export function checkNames(path: string, given: unknown, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null) {
+    throw badArgument(path, String(given), 'an object')
+  }
+  for (const name of Object.keys(given)) {
+    if (!known.includes(name)) {
+      throw badArgument(`${path}.${name}`, 'no option', `one of ${known.join(', ')}`)
+    }
+  }
+}
+
+export function whole(path: string, value: unknown, min: number, max: number): number {
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) {
+    return value as number
+  }
+  throw badArgument(path, String(value), `a whole number from ${min} to ${max}`)
+}
+
+/** Milliseconds, fractions allowed; `Infinity` is never. */
+export function duration(path: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0) return value
+  throw badArgument(path, String(value), 'a number of milliseconds above 0, or Infinity')
+}
+
+export function text(path: string, value: unknown, min: number, max: number): string {
+  if (typeof value !== 'string') throw badArgument(path, `a ${typeof value}`, 'a text')
+  const bytes = Buffer.byteLength(value)
+  if (bytes >= min && bytes <= max) return value
+  throw badArgument(path, `a text of ${bytes} bytes`, `one of ${min} to ${max}`)
+}

@@ -1,0 +1,426 @@
+import { SimulatedClock } from '@tenure/testing'
+import t from 'tap'
+import { decodeJson, encodeJson, RejectedError, type SubmitOptions } from '../src/index.js'
+import { limits } from './scripted-server.js'
+import { createLinkWorld, createWorld, Events, listening, rejection } from './world.js'
+
+const payload = Buffer.from('work')
+
+const taskFacts = {
+  ...{ taskId: 7, queue: 'mail', state: 'COMPLETED', attempt: 1, currentLeaseId: null },
+  ...{ executionWindowMs: 60_000, requestId: undefined, createdAt: 1000, stateSince: 1020 },
+  retryPolicy: { maxRetries: 3, backoff: { kind: 'fixed', delayMs: 5000 } },
+  ...{ failures: 0, expiriesInARow: 0, endedLsn: 9, result: Buffer.from('{"sent":true}') },
+  attempts: [{ attempt: 1, leaseId: 8, workerId: 'w', outcome: 'COMPLETED', cancelled: false }],
+}
+
+// ---- what is asked, and what is made of the answers
+
+t.test('submit sends payload and options, and settles with the task id', async (t) => {
+  await using world = await createWorld()
+  const notBefore = new Date(1_800_000_000_000)
+  const submitted = world.tenure.submit(payload, {
+    ...{ queue: 'mail', notBefore, requestId: 'r1', executionWindowMs: 5000 },
+    retryPolicy: { maxRetries: 1, backoff: { kind: 'exponential', initialMs: 10, maxMs: 100 } },
+  })
+  const asked = await world.server.request('submit')
+  t.match(asked.request, {
+    ...{ queue: 'mail', notBefore: notBefore.getTime(), requestId: 'r1', executionWindowMs: 5000 },
+    retryPolicy: { maxRetries: 1, backoff: { kind: 'exponential', initialMs: 10, maxMs: 100 } },
+  })
+  t.equal(Buffer.from(asked.request.payload).toString(), 'work')
+  asked.answer({ kind: 'submitted', taskId: 7, known: true })
+  t.strictSame(await submitted, { taskId: 7, known: true })
+})
+
+t.test('a submission without a requestId gets one of its own, unless none is wanted', async (t) => {
+  await using world = await createWorld({
+    answer: () => ({ kind: 'submitted', taskId: 1, known: false }),
+  })
+  const ids = new Set<string | undefined>()
+  world.server.arrived = ((arrived) => (asked) => {
+    if (asked.request.kind === 'submit') ids.add(asked.request.requestId)
+    arrived.call(world.server, asked)
+  })(world.server.arrived)
+  await world.tenure.submit(payload)
+  await world.tenure.submit(payload, { delayMs: 100 })
+  await world.tenure.submit(payload, { requestId: null })
+  t.equal(ids.size, 3)
+  t.ok(ids.has(undefined))
+})
+
+t.test("a payload is copied: its buffer is the caller's again at once", async (t) => {
+  await using world = await createWorld()
+  const own = Buffer.from('first')
+  const submitted = world.tenure.submit(own)
+  own.fill('x')
+  const asked = await world.server.request('submit')
+  t.equal(Buffer.from(asked.request.payload).toString(), 'first')
+  asked.answer({ kind: 'submitted', taskId: 1, known: false })
+  await submitted
+})
+
+t.test('get gives the task, with bytes of its own, and nil is an absent field', async (t) => {
+  await using world = await createWorld({ answer: () => ({ kind: 'task', task: taskFacts }) })
+  const task = await world.tenure.get(7)
+  t.equal(task.state, 'COMPLETED')
+  t.equal(task.currentLeaseId, null)
+  t.notOk('requestId' in task)
+  t.strictSame(decodeJson(task.result!), { sent: true })
+  t.equal(task.result?.buffer.byteLength, task.result?.length, 'the result shares no memory')
+  t.equal(task.attempts[0]?.leaseId, 8)
+})
+
+t.test('list asks for page after page, up to its limit and no further than is taken', async (t) => {
+  const total = 10
+  const pages: number[] = []
+  await using world = await createWorld({
+    answer: ({ request }) => {
+      if (request.kind !== 'list') return undefined
+      pages.push(request.limit)
+      const { fromTaskId, limit } = request
+      const ids = Array.from({ length: total }, (_, index) => index + 1)
+      const found = ids.filter((id) => id >= fromTaskId && id < fromTaskId + limit)
+      const tasks = found.map((taskId) => ({ ...taskFacts, taskId }))
+      const next = fromTaskId + limit
+      return { kind: 'tasks', tasks, ...(next <= total && { nextTaskId: next }) }
+    },
+  })
+  const take = async (options: Parameters<typeof world.tenure.list>[0], most = 100) => {
+    const ids: number[] = []
+    pages.length = 0
+    for await (const { taskId } of world.tenure.list(options)) {
+      ids.push(taskId)
+      if (ids.length === most) break
+    }
+    return ids
+  }
+  t.strictSame(await take({ pageSize: 4 }), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  t.strictSame(pages, [4, 4, 4])
+  t.strictSame(await take({ pageSize: 4, fromTaskId: 3, limit: 5 }), [3, 4, 5, 6, 7])
+  t.strictSame(pages, [4, 1])
+  t.strictSame(await take({ pageSize: 4, state: 'COMPLETED', queue: 'mail' }, 2), [1, 2])
+  t.strictSame(pages, [4], 'a page that nobody takes is not asked for')
+  t.strictSame(await take({ limit: 0 }), [])
+  t.strictSame(pages, [])
+})
+
+t.test('list goes on behind a page without a task of the kind', async (t) => {
+  await using world = await createWorld({
+    answer: ({ request }) => {
+      if (request.kind !== 'list') return undefined
+      if (request.fromTaskId === 1) return { kind: 'tasks', tasks: [], nextTaskId: 500 }
+      return { kind: 'tasks', tasks: [taskFacts] }
+    },
+  })
+  const ids: number[] = []
+  for await (const { taskId } of world.tenure.list({ state: 'DEAD' })) ids.push(taskId)
+  t.strictSame(ids, [7])
+})
+
+t.test('kill, workers, stats and ping give what the coordinator says', async (t) => {
+  await using world = await createWorld({
+    answer: ({ request }) => {
+      if (request.kind === 'kill') return { kind: 'killed', known: request.reason === 'again' }
+      if (request.kind === 'workers')
+        return { kind: 'workers', workers: [{ name: 'w1', leases: 2 }] }
+      if (request.kind === 'stats') return { kind: 'stats', stats: { tasks: { waiting: 3 } } }
+      return { kind: 'pong' }
+    },
+  })
+  t.strictSame(await world.tenure.kill(4, 'again'), { known: true })
+  t.strictSame(await world.tenure.kill(4), { known: false })
+  t.strictSame(await world.tenure.workers(), [{ name: 'w1', leases: 2 }])
+  t.strictSame(await world.tenure.stats(), { tasks: { waiting: 3 } })
+  t.ok((await world.tenure.ping()) >= 0)
+})
+
+t.test('waitFor asks with growing pauses until the task has ended', async (t) => {
+  const clock = new SimulatedClock()
+  await using world = await createWorld({}, { clock })
+  const waiting = world.tenure.waitFor(7, { pollMs: 100 })
+  const pauses: (number | undefined)[] = []
+  for (const state of ['WAITING', 'LEASED', 'LEASED']) {
+    const asked = await world.server.request('get')
+    const timers = clock.timers
+    asked.answer({ kind: 'task', task: { ...taskFacts, state } })
+    // The question's own limit goes, and the pause comes.
+    await turnUntil(
+      () => clock.timers === timers && clock.nextTimerMs !== undefined && clock.nextTimerMs < 1000,
+    )
+    pauses.push(Math.round(clock.nextTimerMs ?? 0))
+    await clock.advanceToNextTimer()
+  }
+  t.strictSame(pauses, [100, 150, 225])
+  ;(await world.server.request('get')).answer({ kind: 'task', task: taskFacts })
+  t.equal((await waiting).state, 'COMPLETED')
+})
+
+t.test('waitFor ends with its time limit', async (t) => {
+  const clock = new SimulatedClock()
+  let questions = 0
+  const received = new Events<Uint8Array>()
+  const transport = listening((bytes, events) => {
+    events.received(bytes)
+    received.add(bytes)
+  })
+  await using world = await createWorld(
+    {
+      answer: () => {
+        questions++
+        return { kind: 'task', task: { ...taskFacts, state: 'WAITING' } }
+      },
+    },
+    { clock, transport },
+  )
+  const limited = rejection(world.tenure.waitFor(7, { timeoutMs: 400 }))
+  for (let answers = 1; answers <= 4; answers++) {
+    // Behind the welcome.
+    await received.at(1 + answers)
+    await clock.advanceToNextTimer()
+  }
+  t.match(await limited, { code: 'CLIENT_TIMEOUT', message: /400 ms/ })
+  t.equal(questions, 4, 'after 0, 50, 125 and 237.5 ms')
+})
+
+t.test('waitFor ends with its signal, and with close', async (t) => {
+  const clock = new SimulatedClock()
+  await using world = await createWorld(
+    { answer: () => ({ kind: 'task', task: { ...taskFacts, state: 'WAITING' } }) },
+    { clock },
+  )
+  const controller = new AbortController()
+  const aborted = rejection(world.tenure.waitFor(7, { signal: controller.signal }))
+  const closed = rejection(world.tenure.waitFor(7))
+  await turnUntil(() => (clock.nextTimerMs ?? 1e9) < 200)
+  controller.abort()
+  t.equal((await aborted).code, 'CLIENT_ABORTED')
+  await world.tenure.close()
+  t.equal((await closed).code, 'CLIENT_CLOSED')
+})
+
+t.test('JSON goes to bytes and back', (t) => {
+  t.strictSame(decodeJson(encodeJson({ a: [1, 'ä'] })), { a: [1, 'ä'] })
+  t.throws(() => encodeJson(undefined), { code: 'CLIENT_BAD_ARGUMENT' })
+  t.throws(() => decodeJson(Buffer.from('{')), { code: 'CLIENT_BAD_ARGUMENT' })
+  t.throws(() => decodeJson(Buffer.of(0x22, 0xff, 0x22)), { code: 'CLIENT_BAD_ARGUMENT' })
+  t.end()
+})
+
+// ---- answers, limits, aborts
+
+t.test('answers in any order reach those who asked', async (t) => {
+  await using world = await createWorld()
+  const names = ['a', 'b', 'c']
+  const submitted = names.map((name) => world.tenure.submit(Buffer.from(name)))
+  const asked = [
+    await world.server.request('submit'),
+    await world.server.request('submit'),
+    await world.server.request('submit'),
+  ]
+  for (const one of asked.reverse()) {
+    const taskId = Buffer.from(one.request.payload)[0]!
+    one.answer({ kind: 'submitted', taskId, known: false })
+  }
+  const ids = (await Promise.all(submitted)).map(({ taskId }) => taskId)
+  t.strictSame(
+    ids,
+    names.map((name) => name.charCodeAt(0)),
+  )
+})
+
+t.test('a refusal is an error with its reason, and nothing has changed', async (t) => {
+  await using world = await createWorld({
+    answer: () => ({ kind: 'rejected', reason: 'OVERLOADED', message: 'later', retryAfterMs: 500 }),
+  })
+  const error = await rejection(world.tenure.submit(payload, { requestId: 'r9' }))
+  t.ok(error instanceof RejectedError)
+  t.match(error, {
+    ...{ code: 'CLIENT_REJECTED', reason: 'OVERLOADED', retryAfterMs: 500 },
+    ...{ message: 'OVERLOADED: later', outcomeUnknown: false, requestId: 'r9' },
+  })
+})
+
+t.test('an answer of another kind than the question allows is an error', async (t) => {
+  await using world = await createWorld({ answer: () => ({ kind: 'pong' }) })
+  const error = await rejection(world.tenure.submit(payload))
+  t.match(error, { code: 'CLIENT_PROTOCOL', outcomeUnknown: true })
+  await using strange = await createWorld({ answer: () => ({ kind: 'task', task: { state: 1 } }) })
+  t.equal((await rejection(strange.tenure.get(1))).code, 'CLIENT_PROTOCOL')
+})
+
+t.test('a call that takes too long is rejected, and its late answer is dropped', async (t) => {
+  const clock = new SimulatedClock()
+  await using world = await createWorld({}, { clock, requestTimeoutMs: 1000 })
+  const late = rejection(world.tenure.submit(payload, { requestId: 'r1' }))
+  const asked = await world.server.request('submit')
+  await clock.advance(999)
+  const second = world.tenure.get(7)
+  await clock.advance(1)
+  const error = await late
+  t.match(error, { code: 'CLIENT_TIMEOUT', outcomeUnknown: true, requestId: 'r1' })
+  asked.answer({ kind: 'submitted', taskId: 7, known: false })
+  ;(await world.server.request('get')).answer({ kind: 'task', task: taskFacts })
+  t.equal((await second).taskId, 7)
+  t.equal(world.server.peers.length, 1, 'over the same connection')
+})
+
+t.test('an abort rejects at once, before and after sending', async (t) => {
+  await using world = await createWorld()
+  const controller = new AbortController()
+  const { signal } = controller
+  const submitted = rejection(world.tenure.submit(payload, { signal }))
+  const asked = await world.server.request('submit')
+  controller.abort(new Error('changed my mind'))
+  t.match(await submitted, {
+    ...{ code: 'CLIENT_ABORTED', outcomeUnknown: true },
+    cause: { message: 'changed my mind' },
+  })
+  asked.answer({ kind: 'submitted', taskId: 1, known: false })
+  t.match(await rejection(world.tenure.get(1, { signal })), {
+    ...{ code: 'CLIENT_ABORTED', outcomeUnknown: false },
+  })
+  const ping = world.tenure.ping()
+  const pinged = await world.server.request('ping')
+  t.equal(world.server.unanswered.length, 0, 'nothing was sent for the second call')
+  pinged.answer({ kind: 'pong' })
+  await ping
+})
+
+t.test('many calls under one signal leave one listener, and none when they are over', async (t) => {
+  await using world = await createWorld({ answer: () => ({ kind: 'pong' }) })
+  const { signal } = new AbortController()
+  let listeners = 0
+  const add = signal.addEventListener.bind(signal)
+  const remove = signal.removeEventListener.bind(signal)
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners++
+    add(...args)
+  }
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners--
+    remove(...args)
+  }
+  const pings = Array.from({ length: 50 }, () => world.tenure.ping({ signal }))
+  t.equal(listeners, 1)
+  await Promise.all(pings)
+  t.equal(listeners, 0)
+})
+
+t.test(
+  'no more is in flight than the coordinator takes, and what was given up counts',
+  async (t) => {
+    const clock = new SimulatedClock()
+    await using world = await createLinkWorld({ limits: { requestsInFlightMax: 3 } }, { clock })
+    const given: Promise<unknown>[] = []
+    for (let taskId = 1; taskId <= 4; taskId++) {
+      const timeoutMs = taskId === 1 ? 50 : 5000
+      const request = world.link.request({ kind: 'get', taskId }, { timeoutMs })
+      given.push(taskId === 1 ? rejection(request) : request)
+    }
+    const first = await world.server.request('get')
+    const second = await world.server.request('get')
+    await clock.advance(50)
+    await given[0]
+    t.equal(world.server.latest.protocol.inFlight, 2, 'one place is kept for a sign of life')
+    first.answer({ kind: 'task', task: taskFacts })
+    const third = await world.server.request('get')
+    t.equal(third.request.taskId, 3)
+    const controller = new AbortController()
+    const { signal } = controller
+    const unsent = rejection(world.link.request({ kind: 'get', taskId: 99 }, { signal }))
+    controller.abort()
+    t.match(await unsent, { code: 'CLIENT_ABORTED', outcomeUnknown: false })
+    second.answer({ kind: 'task', task: taskFacts })
+    third.answer({ kind: 'task', task: taskFacts })
+    ;(await world.server.request('get')).answer({ kind: 'task', task: taskFacts })
+    await Promise.all(given)
+    const pinged = world.link.request({ kind: 'ping' })
+    ;(await world.server.request('ping')).answer({ kind: 'pong' })
+    await pinged
+    t.equal(world.server.unanswered.length, 0, 'what was given up unsent is never sent')
+  },
+)
+
+t.test('close rejects what waits, and everything after it', async (t) => {
+  await using world = await createWorld()
+  const waiting = rejection(world.tenure.submit(payload))
+  await world.server.request('submit')
+  await world.tenure.close()
+  t.match(await waiting, { code: 'CLIENT_CLOSED', outcomeUnknown: true })
+  t.match(await rejection(world.tenure.ping()), { code: 'CLIENT_CLOSED', outcomeUnknown: false })
+  await world.tenure.close()
+})
+
+t.test('OVERLOADED is waited out when that is wanted, within the time limit', async (t) => {
+  const clock = new SimulatedClock()
+  await using world = await createWorld({}, { clock })
+  const submitted = world.tenure.submit(payload, { retryLater: true, timeoutMs: 5000 })
+  for (const reason of ['OVERLOADED', 'NO_SPACE', 'STOPPING'] as const) {
+    const asked = await world.server.request('submit')
+    asked.answer({ kind: 'rejected', reason, message: '', retryAfterMs: 1200 })
+    await turnUntil(() => (clock.nextTimerMs ?? 0) < 1201)
+    await clock.advance(1200)
+  }
+  const last = await world.server.request('submit')
+  last.answer({ kind: 'submitted', taskId: 3, known: false })
+  t.equal((await submitted).taskId, 3)
+  const hopeless = rejection(world.tenure.submit(payload, { retryLater: true, timeoutMs: 1000 }))
+  const asked = await world.server.request('submit')
+  asked.answer({ kind: 'rejected', reason: 'OVERLOADED', message: '', retryAfterMs: 1200 })
+  t.match(await hopeless, { reason: 'OVERLOADED' }, 'nobody would wait any more')
+  const final = rejection(world.tenure.submit(payload, { retryLater: true }))
+  const conflicting = await world.server.request('submit')
+  conflicting.answer({ kind: 'rejected', reason: 'CONFLICT', message: '' })
+  t.match(await final, { reason: 'CONFLICT' })
+})
+
+// ---- what a caller may give
+
+t.test('a submission that cannot be one is refused before it is sent, by its path', async (t) => {
+  await using world = await createWorld()
+  const cases: [unknown, string][] = [
+    [{ queue: '' }, 'queue'],
+    [{ queue: 'x'.repeat(65) }, 'queue'],
+    [{ notBefore: 'soon' }, 'notBefore'],
+    [{ notBefore: new Date(Number.NaN) }, 'notBefore'],
+    [{ notBefore: 1, delayMs: 1 }, 'delayMs'],
+    [{ delayMs: -1 }, 'delayMs'],
+    [{ requestId: '' }, 'requestId'],
+    [{ requestId: 'ä'.repeat(65) }, 'requestId'],
+    [{ requestId: '\ud800' }, 'a text of the request'],
+    [{ executionWindowMs: 0 }, 'executionWindowMs'],
+    [{ retryPolicy: { maxRetries: -1 } }, 'retryPolicy.maxRetries'],
+    [{ retryPolicy: { maxRetries: 1 } }, 'retryPolicy.backoff.kind'],
+    [{ retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed' } } }, 'retryPolicy.backoff.delayMs'],
+    [{ priority: 1 }, 'submission.priority'],
+    [{ timeoutMs: 0 }, 'timeoutMs'],
+    [{ timeoutMs: '5' }, 'timeoutMs'],
+    [{ signal: new AbortController() }, 'signal'],
+  ]
+  for (const [options, path] of cases) {
+    const error = await rejection(world.tenure.submit(payload, options as SubmitOptions))
+    t.equal(error.code, 'CLIENT_BAD_ARGUMENT', error.message)
+    t.match(error.message, path)
+  }
+  t.match(await rejection(world.tenure.submit('text' as unknown as Uint8Array)), {
+    code: 'CLIENT_BAD_ARGUMENT',
+  })
+  t.match(await rejection(world.tenure.get(0)), { code: 'CLIENT_BAD_ARGUMENT' })
+  t.match(await rejection(world.tenure.kill(1, 'x'.repeat(5000))), { code: 'CLIENT_BAD_ARGUMENT' })
+  t.equal(world.server.unanswered.length, 0)
+})
+
+t.test('a request over the frame limit is refused here and ends no connection', async (t) => {
+  await using world = await createWorld({ answer: () => ({ kind: 'pong' }) })
+  const large = Buffer.alloc(limits.frameBytesMax)
+  const error = await rejection(world.tenure.submit(large, { requestId: 'r1' }))
+  t.match(error, { code: 'CLIENT_REJECTED', reason: 'TOO_LARGE', requestId: 'r1' })
+  await world.tenure.ping()
+  t.equal(world.server.peers.length, 1)
+})
+
+/** Turns the event loop until something is so; sockets take their turns. */
+async function turnUntil(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,528 @@
+import { Random, SimulatedClock } from '@tenure/testing'
+import t from 'tap'
+import { backoffMs } from '../src/backoff.js'
+import {
+  connect,
+  type FailedAttempt,
+  type LinkOptions,
+  nodeTransport,
+  openLink,
+  RejectedError,
+  type SocketEvents,
+  type TenureError,
+  type Transport,
+} from '../src/index.js'
+import { fixture, limits, ScriptedServer } from './scripted-server.js'
+import {
+  createLinkWorld,
+  createWorld,
+  Events,
+  freeEndpoint,
+  listening,
+  quick,
+  rejection,
+} from './world.js'
+
+const payload = Buffer.from('work')
+
+// ---- the first connection
+
+t.test('connect says hello with role, name and token, and takes the welcome', async (t) => {
+  const options = { name: 'me', role: 'admin', token: 'secret', capacity: 4 } as const
+  await using world = await createLinkWorld({ epoch: 17 }, options)
+  t.strictSame(world.server.hellos, [{ version: 1, ...options }])
+  t.equal(world.link.epoch, 17)
+  t.strictSame(world.link.limits, limits)
+  t.equal(world.link.isConnected, true)
+})
+
+t.test('a client that is given no name makes one up', async (t) => {
+  await using world = await createWorld()
+  t.match(world.server.hellos, [{ role: 'produce', name: /^client-[0-9a-f-]{36}$/, capacity: 0 }])
+})
+
+t.test('endpoints are tried in turn until one answers', async (t) => {
+  await using server = await ScriptedServer.start()
+  const failed = new Events<FailedAttempt>()
+  const down = await freeEndpoint()
+  const endpoints = [down, down, server.endpoint]
+  await using link = await openLink({
+    ...{ endpoints, observer: { attemptFailed: failed.add } },
+    backoff: { initialMs: 60_000 },
+  })
+  t.equal(link.isConnected, true)
+  t.strictSame(
+    failed.seen.map(({ endpoint, retryInMs }) => ({ endpoint, retryInMs })),
+    [
+      { endpoint: down, retryInMs: 0 },
+      { endpoint: down, retryInMs: 0 },
+    ],
+    'no pause within a round',
+  )
+})
+
+t.test('when no endpoint answers in time the error says why', async (t) => {
+  const clock = new SimulatedClock()
+  const failed = new Events<FailedAttempt>()
+  const connecting = rejection(
+    connect({
+      ...{ endpoints: [await freeEndpoint()], clock, connectTimeoutMs: 250 },
+      ...{ observer: { attemptFailed: failed.add }, random: { next: () => 0, id: () => 'x' } },
+    }),
+  )
+  t.equal((await failed.at(1)).retryInMs, 50)
+  await clock.advance(50)
+  t.equal((await failed.at(2)).retryInMs, 100, 'each round is followed by a longer pause')
+  await clock.advance(100)
+  await failed.at(3)
+  await clock.advance(100)
+  const error = await connecting
+  t.match(error, { code: 'CLIENT_UNREACHABLE', outcomeUnknown: false })
+  t.match(error.message, /ECONNREFUSED/)
+  t.equal(clock.timers, 0, 'nothing is left behind')
+})
+
+t.test('an endpoint that never lets us in is left for the next one', async (t) => {
+  const clock = new SimulatedClock()
+  await using silent = await ScriptedServer.start({ greet: () => undefined })
+  await using server = await ScriptedServer.start()
+  const endpoints = [silent.endpoint, server.endpoint]
+  const linking = openLink({ endpoints, clock, attemptTimeoutMs: 300, connectTimeoutMs: 1000 })
+  await silent.peer(1)
+  while (silent.hellos.length === 0) await clock.settle()
+  await clock.advance(300)
+  await using link = await linking
+  t.equal(link.isConnected, true)
+})
+
+for (const reason of ['UNAUTHORIZED', 'UNSUPPORTED_VERSION', 'FORBIDDEN'] as const) {
+  t.test(`a handshake refused with ${reason} is final`, async (t) => {
+    await using server = await ScriptedServer.start({ greet: (peer) => peer.refuse(reason) })
+    const error = await rejection(connect({ endpoints: [server.endpoint], backoff: quick }))
+    t.ok(error instanceof RejectedError)
+    t.match(error, { code: 'CLIENT_REJECTED', reason })
+    t.equal(server.peers.length, 1)
+  })
+}
+
+t.test('a handshake refused for what passes is tried again', async (t) => {
+  const reasons = ['TOO_MANY', 'STOPPING', 'INTERNAL'] as const
+  let greetings = 0
+  await using world = await createLinkWorld({
+    greet: (peer) => {
+      const reason = reasons[greetings++]
+      if (reason === undefined) peer.welcome()
+      else peer.refuse(reason)
+    },
+  })
+  t.equal(world.server.peers.length, 4)
+})
+
+t.test('connecting ends with its signal', async (t) => {
+  await using silent = await ScriptedServer.start({ greet: () => undefined })
+  const controller = new AbortController()
+  const options = { endpoints: [silent.endpoint] }
+  const connecting = rejection(connect(options, { signal: controller.signal }))
+  await silent.peer(1)
+  controller.abort()
+  t.equal((await connecting).code, 'CLIENT_ABORTED')
+})
+
+t.test('what is no welcome is an error of the protocol', async (t) => {
+  await using server = await ScriptedServer.start({
+    greet: (peer) => peer.socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
+  })
+  const failed = new Events<FailedAttempt>()
+  const connecting = rejection(
+    connect({
+      ...{ endpoints: [server.endpoint], backoff: quick, connectTimeoutMs: 50 },
+      observer: { attemptFailed: failed.add },
+    }),
+  )
+  t.equal((await failed.at(1)).error.code, 'CLIENT_PROTOCOL')
+  t.equal((await connecting).code, 'CLIENT_UNREACHABLE')
+})
+
+t.test('an option that cannot be one is refused by its path', async (t) => {
+  const endpoints = ['127.0.0.1:7411']
+  const cases: [object, string][] = [
+    [{}, 'options.endpoints'],
+    [{ endpoints: [] }, 'options.endpoints'],
+    [{ endpoints: 'localhost' }, 'options.endpoints'],
+    [{ endpoints: ['ok:1', 'no port:x'] }, 'options.endpoints[1]'],
+    [{ endpoints: ['::1'] }, 'options.endpoints[0]'],
+    [{ endpoints: ['a:70000'] }, 'options.endpoints[0]'],
+    [{ endpoints, role: 'root' }, 'options.role'],
+    [{ endpoints, name: '' }, 'options.name'],
+    [{ endpoints, token: 7 }, 'options.token'],
+    [{ endpoints, capacity: -1 }, 'options.capacity'],
+    [{ endpoints, tls: { rejectUnauthorized: false } }, 'options.tls.rejectUnauthorized'],
+    [{ endpoints, requestTimeoutMs: 0 }, 'options.requestTimeoutMs'],
+    [{ endpoints, backoff: { initial: 1 } }, 'options.backoff.initial'],
+    [{ endpoints, timeout: 1 }, 'options.timeout'],
+  ]
+  for (const [options, path] of cases) {
+    const error = await rejection(openLink(options as LinkOptions))
+    t.equal(error.code, 'CLIENT_BAD_ARGUMENT')
+    t.ok(error.message.startsWith(`${path} `), error.message)
+  }
+})
+
+t.test('a token never shows in an error', async (t) => {
+  const token = 'secret'.repeat(500)
+  const error = await rejection(connect({ endpoints: ['localhost'], token }))
+  t.notMatch(error.message, /secret/)
+})
+
+// ---- a connection that breaks
+
+t.test('what may be asked twice is asked again over the next connection, in order', async (t) => {
+  await using world = await createWorld()
+  const calls = [
+    world.tenure.submit(payload, { requestId: 'r1' }),
+    world.tenure.kill(5, 'because'),
+    world.tenure.get(5),
+    world.tenure.workers(),
+    world.tenure.stats(),
+    world.tenure.ping(),
+  ]
+  await world.server.request('ping')
+  world.server.latest.cut()
+  const second = await world.server.peer(2)
+  await world.server.request('ping')
+  const again = world.server.unanswered.filter(({ peer }) => peer === second)
+  t.strictSame(
+    again.map(({ request }) => request.kind),
+    ['submit', 'kill', 'get', 'workers', 'stats'],
+  )
+  t.match(again[0]?.request, { requestId: 'r1' }, 'under the same requestId')
+  again[0]?.answer({ kind: 'submitted', taskId: 4, known: true })
+  t.strictSame(await calls[0], { taskId: 4, known: true })
+  const settled = Promise.allSettled(calls)
+  await world.tenure.close()
+  await settled
+})
+
+t.test('what may not be asked twice is rejected, and its outcome is not known', async (t) => {
+  await using world = await createLinkWorld()
+  const lease = rejection(world.link.request({ kind: 'lease', queues: ['a'], waitMs: 1000 }))
+  await world.server.request('lease')
+  world.server.latest.cut()
+  t.match(await lease, { code: 'CLIENT_DISCONNECTED', outcomeUnknown: true })
+  const pinged = world.link.request({ kind: 'ping' })
+  ;(await world.server.request('ping')).answer({ kind: 'pong' })
+  await pinged
+  t.equal(world.server.unanswered.length, 0, 'it is not sent again')
+})
+
+t.test('a submission without a requestId is not sent twice', async (t) => {
+  await using world = await createWorld()
+  const submitted = rejection(world.tenure.submit(payload, { requestId: null }))
+  await world.server.request('submit')
+  world.server.latest.cut()
+  t.match(await submitted, { code: 'CLIENT_DISCONNECTED', outcomeUnknown: true })
+  await world.server.peer(2)
+})
+
+t.test('what was never sent waits for the next connection, whatever it is', async (t) => {
+  const disconnected = new Events<TenureError>()
+  await using world = await createLinkWorld({}, { observer: { disconnected: disconnected.add } })
+  world.server.latest.cut()
+  await disconnected.at(1)
+  const lease = world.link.request({ kind: 'lease', queues: ['a'], waitMs: 0 })
+  ;(await world.server.request('lease')).answer({ kind: 'empty' })
+  t.equal((await lease).kind, 'empty')
+})
+
+t.test('a connection that breaks in the handshake is made anew', async (t) => {
+  let greetings = 0
+  await using world = await createWorld({
+    greet: (peer) => {
+      greetings++
+      if (greetings === 1) peer.cut()
+      else if (greetings === 2) peer.socket.end(Buffer.of(0, 0))
+      else peer.welcome()
+    },
+    answer: () => ({ kind: 'pong' }),
+  })
+  await world.tenure.ping()
+  t.equal(greetings, 3)
+})
+
+t.test('half an answer is no answer', async (t) => {
+  await using world = await createWorld()
+  const pinged = world.tenure.ping()
+  const asked = await world.server.request('ping')
+  const { socket, protocol } = asked.peer
+  socket.end(protocol.answer({ kind: 'pong', id: asked.request.id }).subarray(0, -1))
+  ;(await world.server.request('ping')).answer({ kind: 'pong' })
+  await pinged
+  t.equal(world.server.peers.length, 2)
+})
+
+t.test(
+  'an answer that nobody asked for, or garbage, ends the connection and no call',
+  async (t) => {
+    const disconnected = new Events<TenureError>()
+    await using world = await createWorld({}, { observer: { disconnected: disconnected.add } })
+    const pinged = world.tenure.ping()
+    const first = await world.server.request('ping')
+    first.peer.socket.write(first.peer.protocol.answer({ kind: 'pong', id: 4000 }))
+    t.equal((await disconnected.at(1)).code, 'CLIENT_PROTOCOL')
+    const second = await world.server.request('ping')
+    second.peer.socket.write(Buffer.of(0, 0, 0, 1, 0xc1))
+    t.equal((await disconnected.at(2)).code, 'CLIENT_PROTOCOL')
+    const third = await world.server.request('ping')
+    third.answer({ kind: 'pong' })
+    await pinged
+  },
+)
+
+t.test('a farewell says why the coordinator ends the connection', async (t) => {
+  const disconnected = new Events<TenureError>()
+  await using world = await createWorld({}, { observer: { disconnected: disconnected.add } })
+  const submitted = rejection(world.tenure.submit(payload, { requestId: null }))
+  const asked = await world.server.request('submit')
+  asked.peer.refuse('STOPPING')
+  t.match(await disconnected.at(1), { code: 'CLIENT_REJECTED', reason: 'STOPPING' })
+  t.match(await submitted, { code: 'CLIENT_DISCONNECTED', cause: { reason: 'STOPPING' } })
+})
+
+t.test('a call whose coordinator stays away says whether it was sent', async (t) => {
+  const clock = new SimulatedClock()
+  const disconnected = new Events<TenureError>()
+  const options = { clock, observer: { disconnected: disconnected.add } }
+  const server = await ScriptedServer.start()
+  await using tenure = await connect({ endpoints: [server.endpoint], ...options })
+  const sent = rejection(tenure.submit(payload, { timeoutMs: 2000, requestId: 'r1' }))
+  await server.request('submit')
+  await server[Symbol.asyncDispose]()
+  await disconnected.at(1)
+  const unsent = rejection(tenure.submit(payload, { timeoutMs: 2000 }))
+  await clock.advance(2000)
+  t.match(await sent, { code: 'CLIENT_DISCONNECTED', outcomeUnknown: true, requestId: 'r1' })
+  t.match(await unsent, { code: 'CLIENT_UNREACHABLE', outcomeUnknown: false })
+})
+
+t.test('a client refused when it comes back tries no more before it is asked', async (t) => {
+  let isRefusing = false
+  const failed = new Events<FailedAttempt>()
+  await using world = await createWorld(
+    {
+      greet: (peer) => (isRefusing ? peer.refuse('UNAUTHORIZED') : peer.welcome()),
+      answer: ({ request }) => (request.kind === 'ping' ? { kind: 'pong' } : undefined),
+    },
+    { observer: { attemptFailed: failed.add } },
+  )
+  const sent = rejection(world.tenure.get(1))
+  await world.server.request('get')
+  isRefusing = true
+  world.server.latest.cut()
+  t.match(await sent, { code: 'CLIENT_DISCONNECTED', cause: { reason: 'UNAUTHORIZED' } })
+  t.equal((await failed.at(1)).retryInMs, undefined)
+  t.match(await rejection(world.tenure.ping()), { reason: 'UNAUTHORIZED' })
+  t.equal(world.server.peers.length, 3, 'a call asks once')
+  isRefusing = false
+  await world.tenure.ping()
+})
+
+t.test('a new epoch tells that the coordinator was restarted', async (t) => {
+  const epochs = new Events<number>()
+  let epoch = 1
+  await using world = await createLinkWorld(
+    { greet: (peer) => peer.welcome({ epoch: epoch++ }) },
+    { observer: { connected: (welcome) => epochs.add(welcome.epoch) } },
+  )
+  world.server.latest.cut()
+  await epochs.at(2)
+  t.strictSame(epochs.seen, [1, 2])
+  t.equal(world.link.epoch, 2)
+})
+
+t.test('pauses grow to their maximum and begin anew only after an answer', async (t) => {
+  const clock = new SimulatedClock()
+  const disconnected = new Events<TenureError>()
+  const connected = new Events<number>()
+  await using world = await createWorld(
+    { answer: () => ({ kind: 'pong' }) },
+    {
+      ...{ clock, backoff: { initialMs: 100, maxMs: 300 }, keepAliveMs: 1e9 },
+      random: { next: () => 0.5, id: () => 'x' },
+      observer: { connected: ({ epoch }) => connected.add(epoch), disconnected: disconnected.add },
+    },
+  )
+  const pauses: number[] = []
+  const breakUp = async () => {
+    world.server.latest.cut()
+    await disconnected.at(disconnected.seen.length + 1)
+    pauses.push(clock.nextTimerMs ?? 0)
+    await clock.advanceToNextTimer()
+    await connected.at(disconnected.seen.length + 1)
+  }
+  for (let times = 0; times < 4; times++) await breakUp()
+  t.strictSame(pauses, [75, 150, 225, 225])
+  await world.tenure.ping()
+  await breakUp()
+  t.equal(pauses.at(-1), 75)
+})
+
+t.test('a coordinator that lets us in and falls over is left for the next one', async (t) => {
+  await using falling = await ScriptedServer.start({
+    greet: (peer) => {
+      peer.welcome()
+      peer.socket.end()
+    },
+  })
+  await using server = await ScriptedServer.start({ answer: () => ({ kind: 'pong' }) })
+  const endpoints = [falling.endpoint, server.endpoint]
+  await using tenure = await connect({ endpoints, backoff: quick })
+  await tenure.ping()
+  t.equal(falling.peers.length, 2, 'it gets a second chance')
+  t.equal(server.peers.length, 1)
+})
+
+t.test('chance keeps a pause between half of it and all of it', (t) => {
+  const random = new Random(1)
+  for (let round = 0; round < 2000; round++) {
+    const full = Math.min(5000, 100 * 2 ** round)
+    const pause = backoffMs({ initialMs: 100, maxMs: 5000 }, round, random.next())
+    if (pause < full / 2 || pause > full) t.fail(`${pause} ms in round ${round}`)
+  }
+  t.end()
+})
+
+t.test('a peer that has vanished without a word is noticed, and left', async (t) => {
+  const clock = new SimulatedClock()
+  const disconnected = new Events<TenureError>()
+  const received = new Events<Uint8Array>()
+  const transport = listening((bytes, events) => {
+    events.received(bytes)
+    received.add(bytes)
+  })
+  await using world = await createLinkWorld(
+    { limits: { requestsInFlightMax: 2 } },
+    { clock, transport, keepAliveMs: 1000, observer: { disconnected: disconnected.add } },
+  )
+  const lease = rejection(
+    world.link.request({ kind: 'lease', queues: ['a'], waitMs: 60_000 }, { timeoutMs: 60_000 }),
+  )
+  await world.server.request('lease')
+  await clock.advance(1000)
+  const probe = await world.server.request('ping')
+  probe.answer({ kind: 'pong' })
+  await received.at(2)
+  await clock.advance(1000)
+  t.equal(disconnected.seen.length, 0, 'a sign of life is enough, a lease may wait')
+  await clock.advance(1000)
+  await world.server.request('ping')
+  t.equal(disconnected.seen.length, 0)
+  await clock.advance(1000)
+  t.match((await disconnected.at(1)).message, /no sign of life/)
+  t.equal((await lease).code, 'CLIENT_DISCONNECTED')
+})
+
+// ---- the transport
+
+t.test('bytes may arrive one by one', async (t) => {
+  const transport = listening((bytes, events) => {
+    for (const byte of bytes) events.received(Uint8Array.of(byte))
+  })
+  await using world = await createWorld(
+    { answer: () => ({ kind: 'submitted', taskId: 77, known: false }) },
+    { transport },
+  )
+  t.equal((await world.tenure.submit(payload)).taskId, 77)
+})
+
+t.test('a transport that asks to write no more is obeyed until it has drained', async (t) => {
+  let events: SocketEvents | undefined
+  let isHeld = false
+  let writes = 0
+  const transport: Transport = {
+    connect: (target, own) => {
+      events = own
+      const socket = nodeTransport.connect(target, own)
+      const write = (bytes: Uint8Array) => {
+        writes++
+        return socket.write(bytes) && !isHeld
+      }
+      return { write, close: () => socket.close() }
+    },
+  }
+  await using world = await createWorld({ answer: () => ({ kind: 'pong' }) }, { transport })
+  isHeld = true
+  await world.tenure.ping()
+  t.equal(writes, 2, 'the hello, and what was written when it was asked to stop')
+  const held = world.tenure.ping()
+  t.equal(writes, 2)
+  isHeld = false
+  events?.drained()
+  await held
+  t.equal(writes, 3)
+})
+
+t.test('large payloads go through a socket that takes them slowly', async (t) => {
+  let bytes = 0
+  await using world = await createWorld({
+    answer: ({ request }) => {
+      if (request.kind === 'submit') bytes += request.payload.length
+      return { kind: 'submitted', taskId: 1, known: false }
+    },
+  })
+  const large = Buffer.alloc(80_000)
+  await Promise.all(Array.from({ length: 60 }, () => world.tenure.submit(large)))
+  t.equal(bytes, 60 * 80_000)
+})
+
+t.test('over TLS the certificate is checked, by authority and by name', async (t) => {
+  const ca = fixture('certificate.pem')
+  await using world = await createWorld(
+    { tls: true, answer: () => ({ kind: 'pong' }) },
+    { tls: { ca } },
+  )
+  await world.tenure.ping()
+  const endpoints = [world.server.endpoint]
+  const named = { endpoints, tls: { ca: [ca], servername: 'localhost' } }
+  await using again = await connect(named)
+  await again.ping()
+  const wrong = [true, { ca, servername: 'elsewhere.example' }] as const
+  for (const tls of wrong) {
+    const failed = new Events<FailedAttempt>()
+    const observer = { attemptFailed: failed.add }
+    const connecting = connect(
+      { endpoints, tls, observer, connectTimeoutMs: 60_000 },
+      aborting(failed),
+    )
+    t.equal((await rejection(connecting)).code, 'CLIENT_ABORTED')
+    t.match(failed.seen[0]?.error.message, /self-signed|Hostname/)
+  }
+  t.equal(world.server.hellos.length, 2, 'no token was sent to a stranger')
+})
+
+t.test('close ends pauses and what waits for a connection', async (t) => {
+  const disconnected = new Events<TenureError>()
+  const observer = { disconnected: disconnected.add }
+  await using world = await createLinkWorld({}, { observer, backoff: { initialMs: 60_000 } })
+  world.server.latest.cut()
+  await disconnected.at(1)
+  const waiting = [world.link.pause(60_000), world.link.ready()].map(rejection)
+  await world.link.close()
+  for (const error of await Promise.all(waiting)) t.equal(error.code, 'CLIENT_CLOSED')
+})
+
+t.test('close settles when the socket is gone, and leaves no timer', async (t) => {
+  const clock = new SimulatedClock()
+  await using world = await createWorld({}, { clock })
+  const { socket } = world.server.latest
+  const gone = new Promise((resolve) => socket.once('close', resolve))
+  await world.tenure.close()
+  await gone
+  t.equal(clock.timers, 0)
+})
+
+/** A signal that aborts after the first failed attempt. */
+function aborting(failed: Events<FailedAttempt>): { signal: AbortSignal } {
+  const controller = new AbortController()
+  void failed.at(1).then(() => controller.abort())
+  return { signal: controller.signal }
+}

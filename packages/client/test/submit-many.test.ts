@@ -1,0 +1,240 @@
+import { SimulatedClock } from '@tenure/testing'
+import t from 'tap'
+import type { Submission, SubmitOutcome } from '../src/index.js'
+import type { Asked } from './scripted-server.js'
+import { createWorld, rejection } from './world.js'
+
+const item = (number: number): Submission => ({ payload: Buffer.from(String(number)) })
+const numberOf = ({ payload }: { readonly payload: Uint8Array }) => Number(Buffer.from(payload))
+
+/** Items without an end, which counts how many were taken. */
+function endless() {
+  const source = {
+    taken: 0,
+    isReturned: false,
+    async *[Symbol.asyncIterator]() {
+      try {
+        while (true) yield item(source.taken++)
+      } finally {
+        source.isReturned = true
+      }
+    },
+  }
+  return source
+}
+
+async function collect(outcomes: AsyncIterable<SubmitOutcome>): Promise<SubmitOutcome[]> {
+  const all: SubmitOutcome[] = []
+  for await (const outcome of outcomes) all.push(outcome)
+  return all
+}
+
+function answerAll({ request }: Asked) {
+  if (request.kind !== 'submit') return undefined
+  return { kind: 'submitted', taskId: numberOf(request) + 1, known: false } as const
+}
+
+t.test('10,000 items come out in order, with a bounded number in flight', async (t) => {
+  let inFlightMost = 0
+  const waiting: Asked[] = []
+  await using world = await createWorld({
+    limits: { requestsInFlightMax: 500 },
+    answer: (asked) => {
+      inFlightMost = Math.max(inFlightMost, asked.peer.protocol.inFlight)
+      waiting.push(asked)
+      // Answered some turns later, the last one first.
+      if (waiting.length === 1) {
+        setImmediate(() => {
+          for (const one of waiting.splice(0).reverse()) one.answer(answerAll(one)!)
+        })
+      }
+      return undefined
+    },
+  })
+  let taken = 0
+  function* items() {
+    for (; taken < 10_000; taken++) yield item(taken)
+  }
+  let index = 0
+  let aheadMost = 0
+  for await (const outcome of world.tenure.submitMany(items())) {
+    if (!outcome.ok || outcome.index !== index || outcome.taskId !== index + 1) t.fail(`${index}`)
+    index++
+    aheadMost = Math.max(aheadMost, taken - index)
+  }
+  t.equal(index, 10_000)
+  t.equal(inFlightMost, 256)
+  t.ok(aheadMost <= 256, `${aheadMost} read ahead`)
+})
+
+t.test('the window is no larger than what the coordinator takes', async (t) => {
+  await using world = await createWorld({ limits: { requestsInFlightMax: 4 } })
+  const source = endless()
+  const outcomes = world.tenure.submitMany(source)
+  const first = outcomes.next()
+  const asked = await world.server.request('submit')
+  await world.server.request('submit')
+  await world.server.request('submit')
+  await turns()
+  t.equal(source.taken, 4)
+  asked.answer({ kind: 'submitted', taskId: 1, known: false })
+  t.match(await first, { value: { ok: true, index: 0, taskId: 1 } })
+  await outcomes.return()
+})
+
+t.test('a consumer that takes no outcomes stops the reading', async (t) => {
+  await using world = await createWorld({ answer: (asked) => answerAll(asked) ?? { kind: 'pong' } })
+  const source = endless()
+  const outcomes = world.tenure.submitMany(source, { window: 10 })
+  t.match(await outcomes.next(), { value: { ok: true, index: 0 } })
+  await world.tenure.ping()
+  await world.tenure.ping()
+  t.equal(source.taken, 11, 'one has been taken, ten are ready or on their way')
+  t.match(await outcomes.next(), { value: { index: 1 } })
+  await outcomes.return()
+  t.equal(source.isReturned, true, 'the source is told that nobody reads on')
+})
+
+t.test('reading goes on while the consumer is busy with an outcome', async (t) => {
+  await using world = await createWorld({ limits: { requestsInFlightMax: 10 } })
+  const outcomes = world.tenure.submitMany(endless(), { window: 2 })
+  const first = outcomes.next()
+  ;(await world.server.request('submit')).answer({ kind: 'submitted', taskId: 1, known: false })
+  await first
+  await world.server.request('submit')
+  t.equal(numberOf((await world.server.request('submit')).request), 2)
+  await outcomes.return()
+})
+
+t.test('what cannot be submitted is an outcome in its place', async (t) => {
+  await using world = await createWorld({
+    answer: (asked) => {
+      const isRefused = asked.request.kind === 'submit' && asked.request.requestId === 'conflict'
+      if (isRefused) return { kind: 'rejected', reason: 'CONFLICT', message: 'another one' }
+      return answerAll(asked)
+    },
+  })
+  const items = [
+    item(0),
+    { ...item(1), requestId: 'conflict' },
+    { ...item(2), queue: '' },
+    { ...item(3), delayMs: 10 },
+  ]
+  const outcomes = await collect(world.tenure.submitMany(items))
+  t.match(outcomes, [
+    { ok: true, index: 0, taskId: 1, known: false },
+    { ok: false, index: 1, error: { reason: 'CONFLICT' } },
+    { ok: false, index: 2, error: { code: 'CLIENT_BAD_ARGUMENT' } },
+    { ok: true, index: 3, taskId: 4 },
+  ])
+})
+
+t.test('a source that throws is thrown after the outcomes of what it gave', async (t) => {
+  await using world = await createWorld({ answer: answerAll })
+  const seen: SubmitOutcome[] = []
+  async function* items() {
+    yield item(0)
+    yield item(1)
+    throw new Error('no more lines')
+  }
+  const reading = async () => {
+    for await (const outcome of world.tenure.submitMany(items())) seen.push(outcome)
+  }
+  await t.rejects(reading(), { message: 'no more lines' })
+  t.equal(seen.length, 2)
+})
+
+t.test('an abort gives up what is on its way, and ends with an error', async (t) => {
+  await using world = await createWorld()
+  const controller = new AbortController()
+  const { signal } = controller
+  let isWaiting = false
+  async function* items() {
+    yield item(0)
+    isWaiting = true
+    await new Promise(() => undefined)
+  }
+  const seen: SubmitOutcome[] = []
+  const reading = async () => {
+    for await (const outcome of world.tenure.submitMany(items(), { signal })) seen.push(outcome)
+  }
+  const ended = rejection(reading())
+  await world.server.request('submit')
+  t.equal(isWaiting, true, 'also while the source is being waited for')
+  controller.abort()
+  t.equal((await ended).code, 'CLIENT_ABORTED')
+  t.match(seen, [{ ok: false, error: { code: 'CLIENT_ABORTED', outcomeUnknown: true } }])
+})
+
+t.test('over lost connections every item is submitted once, under one requestId', async (t) => {
+  const tasks = new Map<string, number>()
+  let answered = 0
+  await using world = await createWorld({
+    answer: ({ request, peer }) => {
+      if (request.kind !== 'submit') return undefined
+      const requestId = request.requestId!
+      const known = tasks.has(requestId)
+      const taskId = tasks.get(requestId) ?? tasks.size + 1
+      tasks.set(requestId, taskId)
+      // Committed, and the answer lost with the connection.
+      if (++answered % 97 === 0) {
+        peer.cut()
+        return undefined
+      }
+      return { kind: 'submitted', taskId, known }
+    },
+  })
+  const items = Array.from({ length: 500 }, (_, number) => item(number))
+  const outcomes = await collect(world.tenure.submitMany(items, { window: 50 }))
+  t.equal(outcomes.filter(({ ok }) => ok).length, 500)
+  t.equal(tasks.size, 500)
+  t.ok(world.server.peers.length > 2)
+  t.ok(outcomes.some((outcome) => outcome.ok && outcome.known))
+})
+
+t.test('OVERLOADED is waited out, unless that is not wanted', async (t) => {
+  const clock = new SimulatedClock()
+  let refusals = 0
+  await using world = await createWorld(
+    {
+      answer: (asked) => {
+        if (refusals++ % 2 === 1) return answerAll(asked)
+        return { kind: 'rejected', reason: 'OVERLOADED', message: '', retryAfterMs: 100 }
+      },
+    },
+    { clock },
+  )
+  const waited = collect(world.tenure.submitMany([item(0)]))
+  let hasEnded = false
+  void waited.then(() => {
+    hasEnded = true
+  })
+  while (!hasEnded) {
+    await turns()
+    if ((clock.nextTimerMs ?? 1e9) <= 100) await clock.advanceToNextTimer()
+  }
+  t.match(await waited, [{ ok: true, taskId: 1 }])
+  const refused = await collect(world.tenure.submitMany([item(0)], { retryLater: false }))
+  t.match(refused, [{ ok: false, error: { reason: 'OVERLOADED' } }])
+})
+
+t.test('what would be said of every further item ends the whole', async (t) => {
+  await using world = await createWorld({
+    answer: () => ({ kind: 'rejected', reason: 'FORBIDDEN', message: 'a worker submits nothing' }),
+  })
+  const source = endless()
+  t.match(await rejection(collect(world.tenure.submitMany(source))), { reason: 'FORBIDDEN' })
+  await world.tenure.close()
+  t.match(await rejection(collect(world.tenure.submitMany(endless()))), { code: 'CLIENT_CLOSED' })
+  t.match(await rejection(collect(world.tenure.submitMany(7 as unknown as Submission[]))), {
+    code: 'CLIENT_BAD_ARGUMENT',
+  })
+  t.match(await rejection(collect(world.tenure.submitMany([], { window: 0 }))), {
+    code: 'CLIENT_BAD_ARGUMENT',
+  })
+})
+
+/** Lets everything happen that needs no time. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}

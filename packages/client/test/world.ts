@@ -1,0 +1,99 @@
+import {
+  type Backoff,
+  connect,
+  type Link,
+  type LinkOptions,
+  nodeTransport,
+  openLink,
+  type SocketEvents,
+  TenureError,
+  type Transport,
+} from '../src/index.js'
+import { ScriptedServer, type ServerOptions } from './scripted-server.js'
+
+/** Long enough to matter nowhere, short enough for nobody to wait for it. */
+export const quick: Backoff = { initialMs: 1, maxMs: 2 }
+
+/** A coordinator and a client that is connected with it. */
+export async function createWorld(
+  serverOptions: ServerOptions = {},
+  options: Partial<LinkOptions> = {},
+) {
+  const server = await ScriptedServer.start(serverOptions)
+  const tenure = await connect({ endpoints: [server.endpoint], backoff: quick, ...options })
+  return {
+    server,
+    tenure,
+    async [Symbol.asyncDispose]() {
+      await tenure.close()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The same with the lower layer. */
+export async function createLinkWorld(
+  serverOptions: ServerOptions = {},
+  options: Partial<LinkOptions> = {},
+): Promise<{ server: ScriptedServer; link: Link } & AsyncDisposable> {
+  const server = await ScriptedServer.start(serverOptions)
+  const link = await openLink({ endpoints: [server.endpoint], backoff: quick, ...options })
+  return {
+    server,
+    link,
+    async [Symbol.asyncDispose]() {
+      await link.close()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The error with which the promise is rejected. */
+export async function rejection(promise: Promise<unknown>): Promise<TenureError> {
+  let value: unknown
+  try {
+    value = await promise
+  } catch (error) {
+    if (error instanceof TenureError) return error
+    throw error
+  }
+  throw new Error(`it was not rejected, but gave ${JSON.stringify(value)}`)
+}
+
+/** A port on which nobody listens. */
+export async function freeEndpoint(): Promise<string> {
+  await using server = await ScriptedServer.start()
+  return server.endpoint
+}
+
+/** Collects what a hook is called with, for a test to wait for. */
+export class Events<T> {
+  readonly seen: T[] = []
+  readonly #waiting: (() => void)[] = []
+
+  readonly add = (event: T): void => {
+    this.seen.push(event)
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  /** The event with this number, counted from 1. */
+  async at(number: number): Promise<T> {
+    while (this.seen.length < number) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    return this.seen[number - 1]!
+  }
+}
+
+/** The real transport, with somebody between it and the one who receives. */
+export function listening(receive: (bytes: Uint8Array, events: SocketEvents) => void): Transport {
+  return {
+    connect: (target, events) =>
+      nodeTransport.connect(target, {
+        opened: () => events.opened(),
+        received: (bytes) => receive(bytes, events),
+        drained: () => events.drained(),
+        closed: (error) => events.closed(error),
+      }),
+  }
+}
