@@ -11,11 +11,11 @@ import type {
 } from '@tenure/protocol'
 import {
   defaultQueue,
+  expiredInARow,
   forgettableThrough,
   getLease,
   getSummary,
   type LogRecord,
-  listTasks,
   nextEligibleAt,
   nextExpiry,
 } from '@tenure/state-machine'
@@ -83,11 +83,11 @@ export class Coordinator {
    */
   async start(): Promise<void> {
     while (this.#expireDue(true) > 0) await this.#commits.idle()
-    if (this.#parts.knobs.poisonThreshold > 0) {
-      for (const { taskId } of listTasks(this.#parts.state)) this.#stopIfPoison(taskId)
-    }
+    const { state, knobs } = this.#parts
+    const times = Math.max(1, knobs.poisonThreshold)
+    for (const taskId of expiredInARow(state, times)) this.#stopIfPoison(taskId)
     await this.#commits.idle()
-    this.#alarm.setFor(nextExpiry(this.#parts.state)?.at)
+    this.#alarm.setFor(nextExpiry(state)?.at)
     this.tidy()
   }
 

@@ -7,6 +7,8 @@ export interface Health {
   readonly isReady: boolean
   /** While the log is replayed: how much of it. */
   readonly replayed?: { readonly applied: number; readonly total: number }
+  /** When it was replayed: how long that took. */
+  readonly replayMs?: number
 }
 
 export interface HttpServer {

@@ -156,7 +156,7 @@ class Server implements CoordinatorServer {
         const why = cause instanceof Error ? cause.message : String(cause)
         throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', why, { cause })
       })
-    this.#health = { isReady: true }
+    this.#health = { isReady: true, replayMs }
     this.#maintain()
   }
 

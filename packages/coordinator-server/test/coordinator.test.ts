@@ -510,3 +510,20 @@ t.test('a task that is due in a year sets no timer that Node cannot count', asyn
   t.match(poll, [{ kind: 'empty' }])
   t.ok(delays.length >= 2 && delays.every((delayMs) => delayMs < 2 ** 31))
 })
+
+t.test('poison is found again at start, if a crash came between', async (t) => {
+  const world = await World.started({ poisonThreshold: 0 })
+  const taskId = await world.submit()
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    await world.lease()
+    await world.clock.advance(30_000)
+  }
+  await world.stop()
+  const strict = new World({ poisonThreshold: 2 }, world.disk)
+  await strict.start()
+  t.match((await strict.expect('task', { kind: 'get', taskId })).task, {
+    state: 'DEAD',
+    reason: /poison: 2/,
+  })
+  await strict.check()
+})

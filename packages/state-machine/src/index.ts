@@ -5,6 +5,7 @@ export { checkInvariants } from './invariants.js'
 export {
   countTasks,
   endedTasks,
+  expiredInARow,
   forgettableThrough,
   leasedTasks,
   nextEligible,

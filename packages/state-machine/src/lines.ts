@@ -1,6 +1,7 @@
 import type { State } from './state.js'
 import type { Line } from './store/line.js'
 import { comesBefore } from './store/task-order.js'
+import { states } from './store/task-rows.js'
 
 /**
  * The task that a worker of these queues is to be offered next: the first by
@@ -71,6 +72,17 @@ export function leasedTasks(state: State): number[] {
 /** Ids of the terminal tasks, the one that ended first first. */
 export function endedTasks(state: State): number[] {
   return idsOf(state, state.derived.ended)
+}
+
+/** Ids of the WAITING tasks whose leases expired so often in a row, or more often. Looks at every task. */
+export function expiredInARow({ authoritative }: State, times: number): number[] {
+  const { tasks } = authoritative
+  const ids: number[] = []
+  for (const row of tasks.rows()) {
+    if (tasks.expiriesInARow.get(row) < times || tasks.state.get(row) !== states.WAITING) continue
+    ids.push(tasks.taskId.get(row))
+  }
+  return ids.sort((a, b) => a - b)
 }
 
 /** The queues that a task names, in the order of their names. */

@@ -5,6 +5,7 @@ import {
   countTasks,
   createState,
   endedTasks,
+  expiredInARow,
   findByRequestId,
   forgettableThrough,
   getCounters,
@@ -835,5 +836,23 @@ t.test('an option that is none is refused by name', (t) => {
     t.throws(() => createState({ hashKey }), { code: 'STATE_BAD_ARGUMENT', message })
   }
   for (const hashKey of [0, 1, 2 ** 53 - 1]) t.doesNotThrow(() => createState({ hashKey }))
+  t.end()
+})
+
+t.test('tasks whose leases expired again and again are found, those that wait', (t) => {
+  const world = new World()
+  const expire = (times: number) => {
+    const taskId = world.create()
+    for (let time = 0; time < times; time++) {
+      world.grant(taskId)
+      world.expire(taskId)
+    }
+    return taskId
+  }
+  const [three, once, two, leased] = [expire(3), expire(1), expire(2), expire(5)]
+  world.grant(leased)
+  t.strictSame(expiredInARow(world.state, 2), [three, two])
+  t.strictSame(expiredInARow(world.state, 1), [three, once, two])
+  t.strictSame(expiredInARow(world.state, 6), [])
   t.end()
 })
