@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inspect, packPublic } from './tarballs.mjs'
+import { inspect, isLibrary, packPublic } from './tarballs.mjs'
 import { attempt, listPackages, main, read, root, run } from './workspace.mjs'
 
 /** @typedef {import('./tarballs.mjs').Tarball} Tarball */
@@ -24,8 +24,8 @@ const consumerTsconfig = {
   include: ['*.mts'],
 }
 
-/** The one example that runs here: the js block that follows this comment. */
-const example = /<!-- example -->\s*```js\n(.*?)```/s
+/** The one example that runs here: the block that follows this comment, js, or sh for what is only run. */
+const example = /<!-- example -->\s*```(js|sh)\n(.*?)```/s
 
 await main(() => {
   if (!run('turbo', ['run', 'build', '--output-logs=errors-only'])) {
@@ -53,7 +53,10 @@ function check(scratch) {
     const found = [
       ...inspect(tarball),
       ...objections('publint', ['--strict', tarball.file]),
-      ...objections('attw', ['--no-color', '--profile', 'esm-only', tarball.file]),
+      // What exports nothing has no types that could be wrong.
+      ...(isLibrary(tarball.manifest)
+        ? objections('attw', ['--no-color', '--profile', 'esm-only', tarball.file])
+        : []),
     ]
     console.log(found.length === 0 ? 'contents, publint and attw: all good' : 'see below')
     return found.map((problem) => `${name}: ${problem}`)
@@ -95,25 +98,31 @@ function installInto(consumer, tarballs) {
 }
 
 /**
- * Runs the README's example where only the tarballs are installed, and leaves it there for tsc.
+ * Runs the README's example where only the tarballs are installed: a library's as JavaScript, which
+ * stays there for tsc, an app's in a shell.
  * @param {string} consumer
  * @param {Tarball} tarball
  * @returns {string[]}
  */
-function runExample(consumer, { unpacked, manifest: { name } }) {
+function runExample(consumer, { unpacked, manifest }) {
+  const { name } = manifest
   const readme = join(unpacked, 'README.md')
-  const code = existsSync(readme) ? readFileSync(readme, 'utf8').match(example)?.[1] : undefined
-  if (code === undefined) {
-    return [`${name}: README.md has no \`\`\`js block behind <!-- example -->`]
+  const language = isLibrary(manifest) ? 'js' : 'sh'
+  const [, found, code] = existsSync(readme)
+    ? (example.exec(readFileSync(readme, 'utf8')) ?? [])
+    : []
+  if (code === undefined || found !== language) {
+    return [`${name}: README.md has no \`\`\`${language} block behind <!-- example -->`]
   }
   console.log(`\n== the example of ${name}`)
   const base = name.replace('@tenure/', '')
-  const script = join(consumer, `${base}.mjs`)
+  const script = join(consumer, `${base}.${language === 'js' ? 'mjs' : 'sh'}`)
   writeFileSync(script, code)
-  writeFileSync(join(consumer, `${base}.mts`), code)
+  if (language === 'js') writeFileSync(join(consumer, `${base}.mts`), code)
   // What the example writes into its working directory goes away with the rest.
   const cwd = join(consumer, `${base}-files`)
   mkdirSync(cwd)
-  if (run('node', [script], { cwd, timeoutMs: 60_000 })) return []
+  const command = language === 'js' ? ['node', script] : ['sh', '-e', script]
+  if (run(command[0] ?? '', command.slice(1), { cwd, timeoutMs: 60_000 })) return []
   return [`${name}: the example does not run`]
 }

@@ -36,6 +36,14 @@ export function packPublic(packages, base, destination) {
 }
 
 /**
+ * Whether it is there to be imported; otherwise it is there to be run.
+ * @param {import('./workspace.mjs').Manifest} manifest
+ */
+export function isLibrary({ exports }) {
+  return exports !== undefined
+}
+
+/**
  * What is wrong with the contents of a tarball.
  * @param {Tarball} tarball
  * @returns {string[]}
@@ -45,7 +53,10 @@ export function inspect({ unpacked, manifest }) {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .map((path) => path.slice(unpacked.length + 1).replaceAll('\\', '/'))
-  const missing = ['LICENSE', 'README.md', 'dist/src/index.js', 'dist/src/index.d.ts']
+  const entries = isLibrary(manifest)
+    ? ['dist/src/index.js', 'dist/src/index.d.ts']
+    : Object.values(manifest.bin ?? { nothing: 'a bin or exports' })
+  const missing = ['LICENSE', 'README.md', ...entries]
     .filter((file) => !files.includes(file))
     .map((file) => `${file} is missing`)
   const unwanted = files

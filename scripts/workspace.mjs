@@ -8,6 +8,8 @@ import { join, resolve } from 'node:path'
  * @property {string} name
  * @property {string} version
  * @property {boolean} [private]
+ * @property {unknown} [exports]
+ * @property {Record<string, string>} [bin]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [devDependencies]
  * @property {Record<string, string>} [peerDependencies]

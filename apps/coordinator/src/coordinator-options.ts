@@ -1,0 +1,60 @@
+import type { CoordinatorOptions } from '@tenure/coordinator-server'
+import { readCertificates } from './certificates.js'
+import type { Configuration } from './configuration.js'
+import { readTokens } from './credentials.js'
+import type { Values } from './settings.js'
+
+/** What the coordinator is given. Reads the files with tokens and certificates. */
+export function toOptions(configuration: Configuration): CoordinatorOptions {
+  const { values } = configuration
+  const tls = readCertificates(configuration)
+  return {
+    dataDir: values.dataDir,
+    host: values.host,
+    port: values.port,
+    httpHost: values.httpHost,
+    httpPort: values.httpPort === 'off' ? false : values.httpPort,
+    insecure: values.insecure,
+    tokens: readTokens(configuration),
+    ...(tls && { tls }),
+    knobs: {
+      leaseDurationMs: values.leaseDuration,
+      heartbeatIntervalMs: values.heartbeatInterval,
+      executionWindowMs: values.executionWindow,
+      retryPolicy: { maxRetries: values.maxRetries, backoff: backoffOf(values) },
+      poisonThreshold: values.poisonThreshold,
+      payloadBytesMax: values.payloadBytesMax,
+      resultBytesMax: values.resultBytesMax,
+      waitingTasksMax: values.waitingTasksMax,
+      tasksBytesMax: values.tasksBytesMax,
+      retentionMs: values.retention,
+      retentionTasks: values.retentionTasks,
+      waitMsMax: values.waitMax,
+    },
+    limits: {
+      connectionsMax: values.connectionsMax,
+      connectionsPerAddressMax: values.connectionsPerAddressMax,
+      requestsInFlightMax: values.requestsInFlightMax,
+      frameBytesMax: values.frameBytesMax,
+      handshakeMs: values.handshakeTimeout,
+      frameMs: values.frameTimeout,
+      unsentBytesMax: values.unsentBytesMax,
+    },
+    log: logOf(values),
+  }
+}
+
+function backoffOf({ backoff, backoffDelay, backoffMax }: Values) {
+  if (backoff === 'fixed') return { kind: backoff, delayMs: backoffDelay }
+  return { kind: backoff, initialMs: backoffDelay, maxMs: backoffMax }
+}
+
+function logOf({ sync, syncInterval, segmentBytes, acceptLoss, restored }: Values) {
+  return {
+    sync,
+    syncIntervalMs: syncInterval,
+    segmentBytes,
+    ...(acceptLoss && { acceptLoss }),
+    ...(restored && { restored: restored === true ? restored : { nextLsn: restored } }),
+  }
+}

@@ -1,0 +1,75 @@
+import { CoordinatorError } from '@tenure/coordinator-server'
+import { StateMachineError } from '@tenure/state-machine'
+import { WalDamageError, WalError } from '@tenure/wal'
+import type { Configuration } from './configuration.js'
+import { flagOf, variableOf } from './setting.js'
+import { settingNames, settingOf } from './settings.js'
+
+/** What the process says when it ends. The README lists them for whoever supervises it. */
+export const exitCodes = { stopped: 0, failed: 1, misconfigured: 2, damaged: 3, locked: 4 } as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+const byCode: Readonly<Record<string, ExitCode>> = {
+  COORDINATOR_BAD_OPTION: exitCodes.misconfigured,
+  COORDINATOR_EXPOSED: exitCodes.misconfigured,
+  WAL_BAD_OPTION: exitCodes.misconfigured,
+  WAL_NOT_A_LOG: exitCodes.misconfigured,
+  WAL_READ_ONLY: exitCodes.misconfigured,
+  WAL_CORRUPT: exitCodes.damaged,
+  WAL_AMBIGUOUS: exitCodes.damaged,
+  WAL_BAD_CHECKPOINT: exitCodes.damaged,
+  WAL_NEWER_FORMAT: exitCodes.damaged,
+  WAL_LOCKED: exitCodes.locked,
+}
+
+/** How the process ends when it could not start. */
+export function exitCodeOfStart(error: unknown): ExitCode {
+  // The log is sound, but what it says breaks the rules: to start again does not help.
+  if (error instanceof StateMachineError) return exitCodes.damaged
+  if (error instanceof CoordinatorError || error instanceof WalError) {
+    return byCode[error.code] ?? exitCodes.failed
+  }
+  return exitCodes.failed
+}
+
+/** What is wrong and what to do, in the words of whoever runs this binary: where it is set, not which option it is. */
+export function explain(error: unknown, origins: Configuration['origins']): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof CoordinatorError && error.code === 'COORDINATOR_EXPOSED') {
+    return `${error.message} (${exposedHelp})`
+  }
+  const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
+  const message = error.message.replace(
+    `open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
+    `start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
+  )
+  return optionNames.reduce(
+    (text, [option, name]) => text.replaceAll(option, origins.get(name) ?? flagOf(name)),
+    message,
+  )
+}
+
+/** For a line beside the explanation: what can be searched for, and where it was when nobody expected it. */
+export function describe(error: unknown): { readonly code?: string; readonly stack?: string } {
+  if (!(error instanceof Error)) return {}
+  const isKnown = error instanceof CoordinatorError || error instanceof WalError
+  return {
+    ...('code' in error && { code: String(error.code) }),
+    ...(!isKnown && error.stack !== undefined && { stack: error.stack }),
+  }
+}
+
+const exposedHelp =
+  `TLS: ${flagOf('tlsCert')} and ${flagOf('tlsKey')}; ` +
+  `tokens: ${variableOf('token')}, ${flagOf('tokenFile')} or ${flagOf('tokensFile')}; ` +
+  `or ${flagOf('insecure')}`
+
+/** What the coordinator and its log call the settings. */
+const optionNames = settingNames
+  .flatMap((name) => {
+    const { option } = settingOf(name)
+    return option === undefined ? [] : [[option, name] as const]
+  })
+  // The longest first: none is replaced as a part of another.
+  .sort(([a], [b]) => b.length - a.length)

@@ -1,0 +1,55 @@
+import type { CoordinatorOptions, ServerObserver } from '@tenure/coordinator-server'
+import type { Logger } from 'pino'
+import { type Later, RationedLines } from './rationed-lines.js'
+
+type LogObserver = NonNullable<NonNullable<CoordinatorOptions['log']>['observer']>
+
+const refusalsPerSecondMax = 10
+const progressEveryMs = 1000
+
+/** A line for each event of the coordinator that an operator wants to know of. */
+export function observeServer(logger: Logger, later?: Later): ServerObserver {
+  const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more peers refused')
+  const refusals = new RationedLines(refusalsPerSecondMax, tellLeftOut, later)
+  let nextProgressMs = progressEveryMs
+  return {
+    replaying: (progress) => {
+      if (progress.ms < nextProgressMs) return
+      nextProgressMs = progress.ms + progressEveryMs
+      logger.info(describeProgress(progress), 'replaying')
+    },
+    started: ({ port, httpPort, epoch, records, tasks, replayMs }) => {
+      const rounded = Math.round(replayMs)
+      logger.info({ port, httpPort, epoch, records, tasks, replayMs: rounded }, 'started')
+    },
+    // What the peer sent stays in a field of its own, where it is quoted.
+    refused: ({ address, reason, message }) => {
+      refusals.write(() => logger.warn({ address, reason, detail: message }, 'peer refused'))
+    },
+  }
+}
+
+/** The same for its log on the disk. */
+export function observeLog(logger: Logger): LogObserver {
+  return {
+    spaceChanged: (isFull) => {
+      if (isFull) logger.error('disk full: what needs room is refused until there is some')
+      else logger.info('disk has room again')
+    },
+  }
+}
+
+interface Progress {
+  readonly applied: number
+  readonly total: number
+  readonly ms: number
+}
+
+function describeProgress({ applied, total, ms }: Progress) {
+  const perSecond = (applied * 1000) / ms
+  return {
+    recordsPerSecond: Math.round(perSecond),
+    percent: Math.floor((applied * 100) / total),
+    secondsLeft: Math.ceil((total - applied) / perSecond),
+  }
+}

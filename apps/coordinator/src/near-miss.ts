@@ -1,0 +1,27 @@
+/** ` Did you mean X?`, if one of the known names is close to what was given. */
+export function suggest(given: string, known: readonly string[]): string {
+  const ranked = known
+    .map((name) => ({ name, edits: distance(plain(given), plain(name)) }))
+    .sort((a, b) => a.edits - b.edits)
+  const best = ranked[0]
+  if (best === undefined || best.edits > Math.max(2, best.name.length / 4)) return ''
+  return ` Did you mean ${best.name}?`
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
+}
+
+/** Levenshtein's: how many letters have to be inserted, removed or exchanged. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...b].entries()) {
+      const exchanged = row[j]! + (letter === other ? 0 : 1)
+      next.push(Math.min(exchanged, row[j + 1]! + 1, next[j]! + 1))
+    }
+    row = next
+  }
+  return row[b.length]!
+}

@@ -1,0 +1,277 @@
+import { defaultKnobs, defaultLimits } from '@tenure/coordinator-server'
+import {
+  bytes,
+  choice,
+  duration,
+  type Kind,
+  place,
+  portOrOff,
+  secret,
+  text,
+  trueOrLsn,
+  whole,
+  yesOrNo,
+} from './kinds.js'
+import type { Setting } from './setting.js'
+
+// The one table: what can be set, what it means, what it may be, and what it is otherwise. Flags,
+// variables, the keys of the file, the help and the checks all follow from it.
+
+/** No duration is that long; the log has room for no more. */
+const longestMs = 2 ** 45
+const largestCount = 2 ** 31 - 1
+const { backoff } = defaultKnobs.retryPolicy
+
+const files = {
+  config: setting(text('file'), {
+    help: 'A JSON file with settings, by their names here in camelCase. Paths are relative to the working directory, in the file, too.',
+    sources: ['flag', 'environment'],
+  }),
+}
+
+const storage = {
+  dataDir: setting(text('directory'), {
+    fallback: './tenure-data',
+    help: 'Where the log is kept. Made when it does not exist.',
+  }),
+  sync: setting(choice('always', 'interval', 'none'), {
+    fallback: 'always',
+    help: 'When something is answered: "always", when it is on the disk. With "interval" and "none", when the operating system has it; a power loss takes what was not synced yet, though it was answered.',
+    option: 'options.sync',
+  }),
+  syncInterval: setting(duration(1, 60_000), {
+    fallback: 100,
+    help: 'How often to sync, with --sync interval.',
+    option: 'options.syncIntervalMs',
+  }),
+  segmentBytes: setting(bytes(2 ** 20, 2 ** 32), {
+    fallback: 64 * 2 ** 20,
+    help: 'The full size of a file of the log.',
+    option: 'options.segmentBytes',
+  }),
+  acceptLoss: setting(place(), {
+    help: 'Opens a damaged log without what lies behind this place. The refusal to open it names the place.',
+    option: 'options.acceptLoss',
+  }),
+  restored: setting(trueOrLsn(), {
+    help: 'For the first start on a copy from a backup: goes on behind every LSN that can have been given out since, or at this one.',
+    option: 'options.restored',
+  }),
+}
+
+const listening = {
+  host: setting(text('address'), {
+    fallback: '127.0.0.1',
+    help: 'Where clients and workers connect. Beyond this machine only with TLS and tokens, or with --insecure.',
+  }),
+  port: setting(whole(0, 65_535), {
+    fallback: 7411,
+    help: 'The port for them; 0 takes a free one.',
+  }),
+  httpHost: setting(text('address'), {
+    fallback: '127.0.0.1',
+    help: 'Where /metrics, /healthz and /readyz are served. They ask for no token.',
+  }),
+  httpPort: setting(portOrOff(), {
+    fallback: 7412,
+    help: 'The port for them; 0 takes a free one, "off" serves none.',
+  }),
+}
+
+const security = {
+  tlsCert: setting(text('file'), { help: 'The certificate, with its chain (PEM). Turns TLS on.' }),
+  tlsKey: setting(text('file'), { help: 'The key of the certificate (PEM).' }),
+  tlsClientCa: setting(text('file'), {
+    help: 'Who connects needs a certificate from this authority (PEM).',
+  }),
+  token: setting(secret(), {
+    help: 'Whoever knows it may take every role. Or put it into a file: --token-file.',
+    sources: ['environment'],
+  }),
+  tokenFile: setting(text('file'), { help: 'A file that holds this token.' }),
+  tokensFile: setting(text('file'), {
+    help: 'A JSON file with tokens for each role: { "produce": ["…"], "work": ["…"], "admin": ["…"] }. A token may stand under several.',
+  }),
+  insecure: setting(yesOrNo(), {
+    fallback: false,
+    help: 'Listens beyond this machine also without TLS or tokens: whoever can connect may do everything, or read along.',
+  }),
+}
+
+const leases = {
+  leaseDuration: setting(duration(10, 86_400_000), {
+    fallback: defaultKnobs.leaseDurationMs,
+    help: 'How long a worker owns a task without a heartbeat.',
+    option: 'knobs.leaseDurationMs',
+  }),
+  heartbeatInterval: setting(duration(1, 43_200_000), {
+    fallback: defaultKnobs.heartbeatIntervalMs,
+    help: 'How often a worker is asked to send one; at most half of --lease-duration.',
+    option: 'knobs.heartbeatIntervalMs',
+  }),
+  executionWindow: setting(duration(10, longestMs), {
+    fallback: defaultKnobs.executionWindowMs,
+    help: 'How long an attempt may take at most, for tasks that are submitted without their own.',
+    option: 'knobs.executionWindowMs',
+  }),
+  waitMax: setting(duration(0, 3_600_000), {
+    fallback: defaultKnobs.waitMsMax,
+    help: 'The longest that a worker may wait for a task in one request.',
+    option: 'knobs.waitMsMax',
+  }),
+}
+
+const retries = {
+  maxRetries: setting(whole(0, largestCount), {
+    fallback: defaultKnobs.retryPolicy.maxRetries,
+    help: 'How often a task that failed is tried again, unless it was submitted with its own policy.',
+    option: 'knobs.retryPolicy.maxRetries',
+  }),
+  backoff: setting(choice('fixed', 'exponential'), {
+    fallback: backoff.kind,
+    help: 'Whether the delay before a retry stays the same or doubles each time.',
+  }),
+  backoffDelay: setting(duration(0, longestMs), {
+    fallback: backoff.kind === 'fixed' ? backoff.delayMs : backoff.initialMs,
+    help: 'The delay before the first retry.',
+  }),
+  backoffMax: setting(duration(0, longestMs), {
+    fallback: backoff.kind === 'fixed' ? 3_600_000 : backoff.maxMs,
+    help: 'The longest delay, with --backoff exponential.',
+  }),
+  poisonThreshold: setting(whole(0, 1_000_000), {
+    fallback: defaultKnobs.poisonThreshold,
+    help: 'After so many leases in a row that expired a task is stopped; 0 is never.',
+    option: 'knobs.poisonThreshold',
+  }),
+}
+
+const room = {
+  payloadBytesMax: setting(bytes(0, 64 * 2 ** 20), {
+    fallback: defaultKnobs.payloadBytesMax,
+    help: 'The largest payload of a task.',
+    option: 'knobs.payloadBytesMax',
+  }),
+  resultBytesMax: setting(bytes(0, 64 * 2 ** 20), {
+    fallback: defaultKnobs.resultBytesMax,
+    help: 'The largest result of a task.',
+    option: 'knobs.resultBytesMax',
+  }),
+  waitingTasksMax: setting(whole(1, largestCount), {
+    fallback: defaultKnobs.waitingTasksMax,
+    help: 'With so many tasks waiting, submissions are refused as OVERLOADED.',
+    option: 'knobs.waitingTasksMax',
+  }),
+  tasksBytesMax: setting(bytes(1, longestMs), {
+    fallback: defaultKnobs.tasksBytesMax,
+    help: 'The same for the bytes of all tasks in memory.',
+    option: 'knobs.tasksBytesMax',
+  }),
+  retention: setting(duration(0, longestMs), {
+    fallback: defaultKnobs.retentionMs,
+    help: 'How long tasks that ended are remembered,',
+    option: 'knobs.retentionMs',
+  }),
+  retentionTasks: setting(whole(0, largestCount), {
+    fallback: defaultKnobs.retentionTasks,
+    help: 'and how many of them at most.',
+    option: 'knobs.retentionTasks',
+  }),
+}
+
+const limits = {
+  connectionsMax: setting(whole(1, largestCount), {
+    fallback: defaultLimits.connectionsMax,
+    help: 'How many connections there may be,',
+    option: 'limits.connectionsMax',
+  }),
+  connectionsPerAddressMax: setting(whole(1, largestCount), {
+    fallback: defaultLimits.connectionsPerAddressMax,
+    help: 'and how many from one address.',
+    option: 'limits.connectionsPerAddressMax',
+  }),
+  requestsInFlightMax: setting(whole(1, largestCount), {
+    fallback: defaultLimits.requestsInFlightMax,
+    help: 'Requests on a connection that are not answered yet; with more, its reading pauses.',
+    option: 'limits.requestsInFlightMax',
+  }),
+  frameBytesMax: setting(bytes(1, largestCount), {
+    fallback: defaultLimits.frameBytesMax,
+    help: 'The largest message; at least 4 KiB more than the largest payload and result.',
+    option: 'limits.frameBytesMax',
+  }),
+  handshakeTimeout: setting(duration(1, largestCount), {
+    fallback: defaultLimits.handshakeMs,
+    help: 'Who has not said hello by then is disconnected.',
+    option: 'limits.handshakeMs',
+  }),
+  frameTimeout: setting(duration(1, largestCount), {
+    fallback: defaultLimits.frameMs,
+    help: 'The same for a message that was begun.',
+    option: 'limits.frameMs',
+  }),
+  unsentBytesMax: setting(bytes(1, largestCount), {
+    fallback: defaultLimits.unsentBytesMax,
+    help: 'Who lets more answers than this wait to be read is disconnected.',
+    option: 'limits.unsentBytesMax',
+  }),
+}
+
+const logging = {
+  logLevel: setting(choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), {
+    fallback: 'info',
+    help: 'The least that is worth a line.',
+  }),
+  logPretty: setting(yesOrNo(), {
+    fallback: false,
+    help: 'Lines for people in place of JSON.',
+  }),
+}
+
+/** By group, as the help shows them. */
+export const groups = {
+  'Configuration file': files,
+  Storage: storage,
+  Listening: listening,
+  Security: security,
+  Leases: leases,
+  'Retries and poison': retries,
+  'Room for tasks': room,
+  'Limits for whoever connects': limits,
+  Logging: logging,
+} satisfies Record<string, Record<string, Setting<unknown>>>
+
+/** By name. */
+const settings = {
+  ...files,
+  ...storage,
+  ...listening,
+  ...security,
+  ...leases,
+  ...retries,
+  ...room,
+  ...limits,
+  ...logging,
+}
+
+type Settings = typeof settings
+export type SettingName = keyof Settings
+type ValueOf<S> = S extends { kind: Kind<infer T>; fallback: unknown }
+  ? T
+  : S extends { kind: Kind<infer T> }
+    ? T | undefined
+    : never
+
+/** What each is set to. */
+export type Values = { readonly [N in SettingName]: ValueOf<Settings[N]> }
+
+export const settingNames = Object.keys(settings) as SettingName[]
+
+/** The same setting, without what only its own value's type can say. */
+export function settingOf(name: SettingName): Setting<unknown> {
+  return settings[name]
+}
+
+function setting<T, const R extends Omit<Setting<T>, 'kind'>>(kind: Kind<T>, rest: R) {
+  return { kind, ...rest }
+}

@@ -1,0 +1,51 @@
+import { type Logger, pino } from 'pino'
+import t from 'tap'
+import { observeLog, observeServer } from '../src/events.js'
+
+function listen() {
+  const lines: Record<string, unknown>[] = []
+  const options = { base: null, timestamp: false }
+  const write = (line: string) => void lines.push(JSON.parse(line))
+  const logger: Logger = pino(options, { write })
+  const timers: (() => void)[] = []
+  const server = observeServer(logger, (_, action) => timers.push(action))
+  const pass = () => timers.splice(0).forEach((action) => void action())
+  return { lines, server, log: observeLog(logger), letASecondPass: pass }
+}
+
+const refusal = { address: '10.0.0.1', reason: 'PROTOCOL', message: 'a \u001b[31mword\nof theirs' }
+
+t.test('replay tells once a second how fast, how far and how long', async (t) => {
+  const { lines, server } = listen()
+  for (const ms of [10, 900, 1100, 1500, 2000, 2200]) {
+    server.replaying?.({ applied: ms * 100, total: 1_000_000, ms })
+  }
+  t.same(lines, [
+    ...[{ level: 30, recordsPerSecond: 100_000, percent: 11, secondsLeft: 9, msg: 'replaying' }],
+    ...[{ level: 30, recordsPerSecond: 100_000, percent: 22, secondsLeft: 8, msg: 'replaying' }],
+  ])
+})
+
+t.test('of peers that are refused ten a second get a line, the others are counted', async (t) => {
+  const { lines, server, letASecondPass } = listen()
+  for (let count = 0; count < 25; count++) server.refused?.(refusal)
+  t.equal(lines.length, 10)
+  const { address, reason, message: detail } = refusal
+  t.same(lines[0], { level: 40, address, reason, detail, msg: 'peer refused' })
+  letASecondPass()
+  t.same(lines.slice(10), [{ level: 40, leftOut: 15, msg: 'more peers refused' }])
+  server.refused?.(refusal)
+  t.equal(lines.length, 12)
+  letASecondPass()
+  t.equal(lines.length, 12, 'nothing was left out, so nothing is said')
+})
+
+t.test('a full disk is told, and that it has room again', async (t) => {
+  const { lines, log } = listen()
+  log.spaceChanged?.(true)
+  log.spaceChanged?.(false)
+  t.match(lines, [
+    { level: 50, msg: /^disk full/ },
+    { level: 30, msg: 'disk has room again' },
+  ])
+})

@@ -1,0 +1,305 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { defaultKnobs, defaultLimits, startCoordinator } from '@tenure/coordinator-server'
+import t, { type Test } from 'tap'
+import { ConfigError } from '../src/config-error.js'
+import { configure } from '../src/configuration.js'
+import { toOptions } from '../src/coordinator-options.js'
+import { showConfiguration } from '../src/effective-values.js'
+import { actions, readFlags } from '../src/flags.js'
+import { showHelp } from '../src/help.js'
+import { exposedSecrets } from '../src/secret-files.js'
+import { flagOf, mayStandIn, variableOf } from '../src/setting.js'
+import { type SettingName, settingNames, settingOf } from '../src/settings.js'
+import { formatBytes, formatDuration, formatLongestDuration } from '../src/units.js'
+import { fixture } from './coordinator-process.js'
+
+function configureWith(args: string[], env: Record<string, string> = {}) {
+  return configure(readFlags(args).given, env)
+}
+
+function file(t: Test, name: string, content: unknown): string {
+  const path = join(t.testdir(), name)
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+/** The one message that it is refused with. */
+function refusal(args: string[], env: Record<string, string> = {}): string {
+  try {
+    toOptions(configureWith(args, env))
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  }
+  return 'it was accepted'
+}
+
+t.test(
+  'a flag goes before the environment, that before the file, that before the default',
+  async (t) => {
+    const path = file(t, 'c.json', { port: 1, httpPort: 2, dataDir: 'from file' })
+    const env = { TENURE_CONFIG: path, TENURE_PORT: '3', TENURE_HTTP_PORT: '4' }
+    const { values, origins } = configureWith(['--port', '5'], env)
+    t.match(values, { port: 5, httpPort: 4, dataDir: 'from file', leaseDuration: 30_000 })
+    t.equal(origins.get('port'), '--port')
+    t.equal(origins.get('httpPort'), 'TENURE_HTTP_PORT')
+    t.equal(origins.get('dataDir'), `${path}: dataDir`)
+    t.equal(origins.get('leaseDuration'), undefined)
+  },
+)
+
+t.test('the flag --config goes before TENURE_CONFIG', async (t) => {
+  const path = file(t, 'c.json', { port: 1 })
+  t.equal(configureWith(['--config', path], { TENURE_CONFIG: '/nowhere' }).values.port, 1)
+})
+
+t.test('of a flag that is given twice the last one counts', async (t) => {
+  t.equal(configureWith(['--port', '1', '--port=2']).values.port, 2)
+})
+
+t.test('a flag takes away what the environment says yes to', async (t) => {
+  const env = { TENURE_INSECURE: 'true' }
+  t.equal(configureWith([], env).values.insecure, true)
+  t.equal(configureWith(['--insecure=false'], env).values.insecure, false)
+  t.equal(configureWith(['--insecure']).values.insecure, true)
+})
+
+t.test('without a word the coordinator gets its own defaults', async (t) => {
+  t.match(toOptions(configureWith([])), { knobs: defaultKnobs, limits: defaultLimits })
+})
+
+t.test('each setting reaches the option it stands for', async (t) => {
+  const other: Partial<Record<SettingName, string>> = {
+    sync: 'none',
+    acceptLoss: '3:512',
+    restored: '99',
+  }
+  for (const name of settingNames) {
+    const { option, kind, fallback } = settingOf(name)
+    if (option === undefined) continue
+    const text = other[name] ?? kind.format(Number(fallback) * 2)
+    const options = toOptions(configureWith([flagOf(name), text]))
+    const path = option.replace(/^options\b/, 'log').split('.')
+    const reached = path.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], options)
+    const expected = name === 'restored' ? { nextLsn: 99 } : kind.parse(text)
+    t.same(reached, expected, `${flagOf(name)} ${text} is ${option}`)
+  }
+})
+
+t.test('an exponential backoff takes its delay and its end', async (t) => {
+  const args = ['--backoff', 'exponential', '--backoff-delay', '1.5s', '--backoff-max', '2m']
+  t.same(toOptions(configureWith(args)).knobs?.retryPolicy, {
+    maxRetries: 3,
+    backoff: { kind: 'exponential', initialMs: 1500, maxMs: 120_000 },
+  })
+  t.match(toOptions(configureWith(['--backoff-delay', '0'])).knobs, {
+    retryPolicy: { backoff: { kind: 'fixed', delayMs: 0 } },
+  })
+})
+
+t.test('what is not a number of the coordinator reaches it, too', async (t) => {
+  const args = ['--data-dir', 'd', '--host', 'h', '--http-host', 'i', '--insecure']
+  const ports = ['--port', '0', '--http-port', 'off', '--restored', 'true']
+  t.match(toOptions(configureWith([...args, ...ports])), {
+    ...{ dataDir: 'd', host: 'h', httpHost: 'i', insecure: true, port: 0, httpPort: false },
+    log: { restored: true },
+  })
+})
+
+t.test('the ranges are those of the coordinator', async (t) => {
+  for (const name of settingNames) {
+    const { option = '', kind } = settingOf(name)
+    const [part = '', ...path] = option.split('.')
+    if (path.length !== 1 || part === 'options') continue
+    const options = { httpPort: false, [part]: { [path[0]!]: Number.NaN } } as const
+    const message: string = await startCoordinator(options).then(
+      () => 'accepted',
+      (error) => error.message,
+    )
+    const [, min, max] = /from (\d+) to (\d+)/.exec(message)?.map(Number) ?? []
+    const ranges = [
+      `from ${min} to ${max}`,
+      `from ${formatBytes(min!)} to ${formatBytes(max!)}`,
+      `from ${formatDuration(min!)} to ${formatLongestDuration(max!)}`,
+    ]
+    t.ok(
+      ranges.some((range) => kind.accepted.endsWith(range)),
+      `${flagOf(name)}: ${kind.accepted}; the coordinator: ${message}`,
+    )
+  }
+})
+
+t.test(
+  'every kind of bad value is refused, with where it stands, what it is, and what would do',
+  async (t) => {
+    const bad: [flag: string, given: string, accepted: RegExp][] = [
+      ['--port', '65536', /a whole number from 0 to 65535$/],
+      ['--port', '-1', /a whole number/],
+      ['--port', '1.5', /a whole number/],
+      ['--port', '', /a whole number/],
+      ['--http-port', 'on', /from 0 to 65535, or off$/],
+      ['--lease-duration', '30', /a duration with its unit \(500ms, 30s.*\) from 10ms to 1d$/],
+      ['--lease-duration', '30 sec', /a duration/],
+      ['--lease-duration', '25h', /to 1d$/],
+      ['--retention', '999999d', /from 0ms to 407226d$/],
+      ['--payload-bytes-max', '1KB', /bytes \(4096, 256KiB.*\) from 0B to 64MiB$/],
+      ['--payload-bytes-max', '65MiB', /bytes/],
+      ['--sync', 'sometimes', /one of always, interval, none$/],
+      ['--log-level', 'loud', /one of trace, /],
+      ['--accept-loss', '3', /segment:offset$/],
+      ['--restored', 'false', /true, or the next LSN: a whole number from 1/],
+      ['--data-dir', '', /a text that is not empty$/],
+      ['--insecure', 'perhaps', /true or false$/],
+    ]
+    for (const [flag, given, accepted] of bad) {
+      const message = refusal([`${flag}=${given}`])
+      t.ok(message.startsWith(`${flag} is ${JSON.stringify(given)}; it must be `), message)
+      t.match(message, accepted)
+    }
+    t.match(refusal([], { TENURE_PORT: 'x' }), /^TENURE_PORT is "x"; it must be a whole number/)
+    t.match(refusal(['--port']), /^--port needs a value; it must be a whole number/)
+    t.match(refusal(['--port', '--host', 'x']), /^--port needs a value/)
+  },
+)
+
+t.test('a bad value in the file is refused with its path', async (t) => {
+  const said = (content: unknown) => refusal(['--config', file(t, 'c.json', content)])
+  t.match(said({ port: '70000' }), /c\.json: port is "70000"; it must be a whole number/)
+  t.match(said({ port: true }), /c\.json: port is true; it must be/)
+  t.match(said({ leaseDuration: 30 }), /c\.json: leaseDuration is 30; it must be a duration/)
+  t.match(said({ dataDir: ['a'] }), /c\.json: dataDir is \["a"\]; it must be/)
+  t.match(said({ insecure: 'true' }), /c\.json: insecure is "true"; it must be true or false/)
+  t.match(said({ tlsCert: null }), /c\.json: tlsCert is null; it must be/)
+  t.match(said('{ "port": 1'), /--config names .*c\.json, which is not JSON/)
+  t.match(said([]), /which must hold a JSON object/)
+  t.match(
+    refusal(['--config', '/nowhere']),
+    /--config names \/nowhere, which cannot be read: ENOENT/,
+  )
+})
+
+t.test('what a file may say as JSON, it may', async (t) => {
+  const content = {
+    ...{ port: 1, httpPort: 'off', segmentBytes: 1_048_576, payloadBytesMax: '1MiB' },
+    ...{ restored: true, insecure: true, leaseDuration: '1m', acceptLoss: '1:2' },
+  }
+  t.match(configureWith(['--config', file(t, 'c.json', content)]).values, {
+    ...{ port: 1, httpPort: 'off', segmentBytes: 2 ** 20, payloadBytesMax: 2 ** 20 },
+    ...{ restored: true, insecure: true, leaseDuration: 60_000 },
+    acceptLoss: { segment: 1, offset: 2 },
+  })
+})
+
+t.test('what is not known is refused, and what was meant is named', async (t) => {
+  t.match(refusal(['--lease-durration', '1s']), /no flag. Did you mean --lease-duration\?/)
+  t.match(refusal(['--leaseDuration', '1s']), /Did you mean --lease-duration\?/)
+  t.match(refusal(['--zzzzzzzzzzzz']), /^--zzzzzzzzzzzz is no flag. See tenure-coordinator --help/)
+  t.match(refusal(['-p', '1']), /^-p is no flag/)
+  t.match(refusal(['start']), /"start" is not understood/)
+  t.match(refusal([], { TENURE_PROT: '1' }), /^TENURE_PROT .* Did you mean TENURE_PORT\?/)
+  t.match(
+    refusal(['--config', file(t, 'c.json', { 'lease-duration': '1s' })]),
+    /c\.json: lease-duration is no setting. Did you mean leaseDuration\?/,
+  )
+  t.match(
+    refusal(['--config', file(t, 'c.json', { config: 'x' })]),
+    /c\.json: config cannot be set in a file/,
+  )
+  t.equal(configureWith([], { PATH: '/bin', TENURED: '1' }).origins.size, 0)
+})
+
+t.test('the token comes from the environment or a file, never from a flag', async (t) => {
+  const roles = ['produce', 'work', 'admin']
+  t.match(refusal(['--token', 'hush']), /^--token would be seen by others: set TENURE_TOKEN/)
+  t.notMatch(refusal(['--token', 'hush']), /hush/)
+  t.match(refusal(['--config', file(t, 'c.json', { token: 'hush' })]), /cannot be set in a file/)
+  t.same(toOptions(configureWith([], { TENURE_TOKEN: 'hush' })).tokens, [{ token: 'hush', roles }])
+  const path = file(t, 'token', 'hush\n')
+  t.same(toOptions(configureWith(['--token-file', path])).tokens, [{ token: 'hush', roles }])
+  t.equal(
+    refusal(['--token-file', path], { TENURE_TOKEN: 'hush' }),
+    'TENURE_TOKEN and --token-file are both set; give one of them',
+  )
+  t.match(refusal(['--token-file', '/nowhere']), /--token-file names \/nowhere, .*ENOENT/)
+  t.match(refusal(['--token-file', file(t, 'e', '\n')]), /is no token; .* 1 to 1024 bytes/)
+  t.match(refusal([], { TENURE_TOKEN: 'x'.repeat(1025) }), /^TENURE_TOKEN is no token;/)
+})
+
+t.test('tokens for roles come from a file; one may stand under several', async (t) => {
+  const content = { produce: ['one', 'both'], work: ['both'] }
+  const args = ['--tokens-file', file(t, 'tokens.json', content)]
+  t.same(toOptions(configureWith(args, { TENURE_TOKEN: 'all' })).tokens, [
+    { token: 'one', roles: ['produce'] },
+    { token: 'both', roles: ['produce', 'work'] },
+    { token: 'all', roles: ['produce', 'work', 'admin'] },
+  ])
+  const said = (content: unknown) => refusal(['--tokens-file', file(t, 'tokens.json', content)])
+  t.match(said({ boss: ['hush'] }), /tokens\.json: boss is no role; there are produce, work, admin/)
+  t.match(said({ work: 'hush' }), /tokens\.json: work must be a list/)
+  t.match(said({ work: ['ok', 7] }), /tokens\.json: work\[1\] is no token/)
+  t.match(said({ work: [] }), /tokens\.json holds no token/)
+  t.match(said('["hush"'), /which is not JSON$/, 'and does not quote it')
+})
+
+t.test('a file with a secret that others can read is noticed', async (t) => {
+  const path = file(t, 'token', 'hush')
+  chmodSync(path, 0o640)
+  t.same(exposedSecrets(configureWith(['--token-file', path])), [path])
+  t.same(exposedSecrets(configureWith(['--tokens-file', path])), [path])
+  chmodSync(path, 0o600)
+  t.same(exposedSecrets(configureWith(['--token-file', path])), [])
+})
+
+t.test('certificates are looked at before anything starts', async (t) => {
+  const cert = ['--tls-cert', fixture('tls.crt')]
+  const key = ['--tls-key', fixture('tls.key')]
+  t.match(refusal(cert), /^--tls-cert: TLS needs both --tls-cert and --tls-key/)
+  t.match(refusal([], { TENURE_TLS_CLIENT_CA: 'x' }), /^TENURE_TLS_CLIENT_CA: TLS needs both/)
+  const swapped = ['--tls-cert', fixture('tls.key'), '--tls-key', fixture('tls.crt')]
+  t.match(refusal(swapped), /tls\.key and .*tls\.crt are no certificate with its key/)
+  const ca = (name: string) => ['--tls-client-ca', fixture(name)]
+  t.match(refusal([...cert, ...key, ...ca('tls.key')]), /tls\.key is no certificate/)
+  const limits = { handshakeTimeout: 10_000 }
+  t.match(toOptions(configureWith([...cert, ...key])).tls, { ...limits, ca: undefined })
+  t.match(toOptions(configureWith([...cert, ...key, ...ca('tls.crt')])).tls, {
+    ...{ ...limits, ca: /BEGIN/, requestCert: true, rejectUnauthorized: true },
+  })
+})
+
+t.test('the help names every setting with its variable and default, in 100 columns', async (t) => {
+  const help = showHelp()
+  for (const name of settingNames) {
+    const setting = settingOf(name)
+    const { kind, fallback } = setting
+    if (mayStandIn(setting, 'flag')) t.match(help, new RegExp(`^  ${flagOf(name)}\\b`, 'm'))
+    t.match(help, new RegExp(`\\b${variableOf(name)}\\b`))
+    const entry = help.split(/\n {2}(?=\S)/).find((text) => {
+      return text.startsWith(`${flagOf(name)} `) || text.startsWith(`${flagOf(name)}\n`)
+    })
+    if (fallback === undefined) continue
+    t.ok(entry?.replace(/\s+/g, ' ').includes(`default ${kind.format(fallback)},`), flagOf(name))
+  }
+  for (const action of Object.keys(actions)) t.ok(help.includes(`  ${flagOf(action)}\n`))
+  t.same(
+    help.split('\n').filter((line) => line.length > 100),
+    [],
+  )
+})
+
+t.test(
+  'the effective values are shown with where they come from, a secret only as set',
+  async (t) => {
+    const path = file(t, 'c.json', { retention: '90m', acceptLoss: '1:2' })
+    const env = { TENURE_TOKEN: 'hush', TENURE_CONFIG: path }
+    const shown = showConfiguration(configureWith(['--http-port', 'off'], env))
+    t.equal(shown.trimEnd().split('\n').length, settingNames.length)
+    t.match(shown, /^http-port +off +--http-port$/m)
+    t.match(shown, /^token +set +TENURE_TOKEN$/m)
+    t.match(shown, /^retention +90m +.*c\.json: retention$/m)
+    t.match(shown, /^accept-loss +1:2 /m)
+    t.match(shown, /^lease-duration +30s +default$/m)
+    t.match(shown, /^tls-cert +- +default$/m)
+    t.notMatch(shown, /hush/)
+  },
+)
