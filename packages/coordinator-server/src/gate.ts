@@ -35,12 +35,12 @@ export class Gate {
   }: Hello): { readonly reason: Reason; readonly message: string } | undefined {
     if (this.#tokens.length === 0) return undefined
     const given = digest(token ?? '')
-    let roles: readonly Role[] | undefined
+    const roles: Role[] = []
     // Every token is compared, each in the same time, so that the time says nothing.
     for (const known of this.#tokens) {
-      if (timingSafeEqual(known.digest, given)) roles = known.roles
+      if (timingSafeEqual(known.digest, given)) roles.push(...known.roles)
     }
-    if (roles === undefined)
+    if (roles.length === 0)
       return { reason: 'UNAUTHORIZED', message: 'the token is wrong or missing' }
     if (roles.includes(role)) return undefined
     return { reason: 'FORBIDDEN', message: `this token does not allow the role ${role}` }

@@ -8,6 +8,7 @@ export type { CoordinatorObserver } from './observer.js'
 export {
   type CoordinatorOptions,
   defaultLimits,
+  knobRanges,
   type ServerLimits,
   type ServerObserver,
   type Started,

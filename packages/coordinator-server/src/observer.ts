@@ -1,5 +1,6 @@
 import type { Answer, Request } from '@tenure/protocol'
 import type { LogRecord } from '@tenure/state-machine'
+import type { LogObserver } from '@tenure/wal'
 
 /** What the core loop tells about its work, for metrics and logs. Every hook is optional; none may throw. */
 export interface CoordinatorObserver {
@@ -28,6 +29,21 @@ export function observeBoth(
     leaseMargin: (marginMs) => {
       one.leaseMargin?.(marginMs)
       other.leaseMargin?.(marginMs)
+    },
+  }
+}
+
+/** Tells both what the log tells, the first one first. */
+export function observeLogTwice(one: LogObserver, other: LogObserver): LogObserver {
+  return {
+    ...other,
+    committed: (commit) => {
+      one.committed?.(commit)
+      other.committed?.(commit)
+    },
+    spaceChanged: (isFull) => {
+      one.spaceChanged?.(isFull)
+      other.spaceChanged?.(isFull)
     },
   }
 }

@@ -94,40 +94,66 @@ export interface Settings {
 const besideBytes = 64 * 1024
 
 export function settle(options: CoordinatorOptions): Settings {
+  refuseUnknown('options', options, optionNames)
+  refuseUnknown('limits', options.limits ?? {}, Object.keys(defaultLimits))
   const knobs = checkKnobs({ ...defaultKnobs, ...options.knobs })
   const limits = { ...defaultLimits, ...options.limits }
   for (const [name, value] of Object.entries(limits)) whole(`limits.${name}`, value, 1, 2 ** 31 - 1)
-  const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax)
-  if (limits.frameBytesMax < largestBytes + besideBytes) {
-    throw bad(
-      'limits.frameBytesMax',
-      limits.frameBytesMax,
-      `at least ${besideBytes} more than the largest payload or result, ${largestBytes}`,
-    )
+  const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax) + besideBytes
+  if (limits.frameBytesMax < largestBytes) {
+    throw bad('limits.frameBytesMax', limits.frameBytesMax, roomFor(largestBytes))
   }
   const { host = '127.0.0.1', httpHost = '127.0.0.1', port = 7411, httpPort = 7412 } = options
   whole('port', port, 0, 65_535)
   if (httpPort !== false) whole('httpPort', httpPort, 0, 65_535)
-  const tokens = options.tokens ?? []
-  const isOpen = options.tls === undefined || tokens.length === 0
-  if (!isLoopback(host) && isOpen && options.insecure !== true) {
-    throw new CoordinatorError(
-      'COORDINATOR_EXPOSED',
-      `host is ${host}, which others can reach: give tls and tokens, or set insecure to say that this network is trusted`,
-    )
+  const { tls, tokens = [], insecure = false } = options
+  refuseExposure('host', host, insecure || (tls !== undefined && tokens.length > 0))
+  refuseExposure('httpHost', httpHost, insecure || httpPort === false)
+  const { dataDir = './tenure-data', observer = {} } = options
+  const log = { appendBytesMax: Math.max(appendBytesMaxDefault, largestBytes), ...options.log }
+  if (log.appendBytesMax < largestBytes) {
+    throw bad('log.appendBytesMax', log.appendBytesMax, roomFor(largestBytes))
   }
-  const { dataDir = './tenure-data', log = {}, observer = {}, tls } = options
   return { dataDir, host, port, httpHost, httpPort, knobs, limits, tls, tokens, log, observer }
 }
 
+const optionNames: readonly (keyof CoordinatorOptions)[] = [
+  ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'knobs', 'limits'] as const),
+  ...(['tls', 'tokens', 'insecure', 'log', 'observer'] as const),
+]
+
+const appendBytesMaxDefault = 512 * 1024
+
+function roomFor(bytes: number): string {
+  return `at least ${bytes}, to hold the largest payload or result and what goes with it`
+}
+
+function refuseUnknown(path: string, given: object, known: readonly string[]): void {
+  for (const name of Object.keys(given)) {
+    if (!known.includes(name)) throw bad(`${path}.${name}`, 'given', `one of ${known.join(', ')}`)
+  }
+}
+
+function refuseExposure(path: string, host: string, isMeant: boolean): void {
+  if (isMeant || isLoopback(host)) return
+  const wayOut =
+    path === 'host'
+      ? 'give tls and tokens, or set insecure'
+      : 'it has neither TLS nor a token: set insecure'
+  throw new CoordinatorError(
+    'COORDINATOR_EXPOSED',
+    `${path} is ${host}, which others can reach; ${wayOut} to say that this network is trusted`,
+  )
+}
+
 /** The range of every knob that is a number. */
-const ranges: { readonly [K in keyof Knobs]?: readonly [min: number, max: number] } = {
+export const knobRanges: { readonly [K in keyof Knobs]?: readonly [min: number, max: number] } = {
   leaseDurationMs: [10, 86_400_000],
   heartbeatIntervalMs: [1, 43_200_000],
   executionWindowMs: [10, 2 ** 45],
   poisonThreshold: [0, 1_000_000],
-  payloadBytesMax: [0, 64 * 2 ** 20],
-  resultBytesMax: [0, 64 * 2 ** 20],
+  payloadBytesMax: [0, 15 * 2 ** 20],
+  resultBytesMax: [0, 15 * 2 ** 20],
   waitingTasksMax: [1, 2 ** 31 - 1],
   tasksBytesMax: [1, 2 ** 45],
   retentionMs: [0, 2 ** 45],
@@ -136,11 +162,8 @@ const ranges: { readonly [K in keyof Knobs]?: readonly [min: number, max: number
 }
 
 function checkKnobs(knobs: Knobs): Knobs {
-  for (const name of Object.keys(knobs)) {
-    if (!(name in defaultKnobs))
-      throw bad(`knobs.${name}`, 'given', `one of ${Object.keys(defaultKnobs).join(', ')}`)
-  }
-  for (const [name, [min, max]] of Object.entries(ranges)) {
+  refuseUnknown('knobs', knobs, Object.keys(defaultKnobs))
+  for (const [name, [min, max]] of Object.entries(knobRanges)) {
     whole(`knobs.${name}`, knobs[name as keyof Knobs], min, max)
   }
   if (knobs.heartbeatIntervalMs * 2 > knobs.leaseDurationMs) {

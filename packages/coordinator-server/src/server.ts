@@ -9,7 +9,7 @@ import { Gate } from './gate.js'
 import { type Health, type HttpServer, serveHttp } from './http-server.js'
 import { Metrics } from './metrics.js'
 import { netTransport } from './net-transport.js'
-import { observeBoth } from './observer.js'
+import { observeBoth, observeLogTwice } from './observer.js'
 import { type CoordinatorOptions, type Settings, settle } from './options.js'
 import type { PeerContext } from './peer.js'
 import { Peers } from './peers.js'
@@ -82,7 +82,7 @@ class Server implements CoordinatorServer {
       this.#http = await serveHttp(httpHost, httpPort, this.#metrics, () => this.#health)
     this.#log = await openLog(dataDir, {
       ...log,
-      observer: { ...log.observer, ...this.#metrics.ofLog },
+      observer: observeLogTwice(this.#metrics.ofLog, log.observer ?? {}),
     })
     const replayStart = systemClock.monotonicMs()
     const state = await this.#replay(this.#log, replayStart)

@@ -194,6 +194,23 @@ t.test('a bad option stops the start, with its path and its range', async (t) =>
     'COORDINATOR_BAD_OPTION',
     /knobs.leaseDuration/,
   )
+  await refused(
+    { knobs: { payloadBytesMax: 1 << 20 } },
+    'COORDINATOR_BAD_OPTION',
+    /limits.frameBytesMax is/,
+  )
+  await refused(
+    { limits: { connections: 1 } as never },
+    'COORDINATOR_BAD_OPTION',
+    /limits.connections is given/,
+  )
+  await refused({ dataDirectory: 'x' } as never, 'COORDINATOR_BAD_OPTION', /options.dataDirectory/)
+  await refused(
+    { log: { appendBytesMax: 300_000 } },
+    'COORDINATOR_BAD_OPTION',
+    /log.appendBytesMax/,
+  )
+  await refused({ httpHost: '0.0.0.0', httpPort: 0 }, 'COORDINATOR_EXPOSED', /httpHost/)
   await refused({ port: 70_000 }, 'COORDINATOR_BAD_OPTION', /port is 70000/)
   await refused({ host: '0.0.0.0' }, 'COORDINATOR_EXPOSED', /insecure/)
   t.equal(new CoordinatorError('COORDINATOR_FAILED', 'x').name, 'CoordinatorError')
@@ -207,4 +224,37 @@ t.test('a port that is taken is an error that says so, and gives the log back', 
   const { server } = await start(t, { dataDir: other })
   t.ok(server.port > 0)
   await t.rejects(startCoordinator({ dataDir, port: 0, httpPort: false }), { code: 'WAL_LOCKED' })
+})
+
+t.test('a payload as large as allowed goes all the way', async (t) => {
+  const payloadBytesMax = 4 << 20
+  const { port } = await start(t, {
+    knobs: { payloadBytesMax },
+    limits: { frameBytesMax: 5 << 20 },
+  })
+  const client = await PeerClient.open(port)
+  t.match(await client.ask({ ...submit, payload: Buffer.alloc(payloadBytesMax, 1) }), {
+    kind: 'submitted',
+  })
+  t.match(await client.ask({ ...submit, payload: Buffer.alloc(payloadBytesMax + 1) }), {
+    reason: 'TOO_LARGE',
+  })
+  const leased = await client.ask(lease)
+  t.equal('payload' in leased && leased.payload.length, payloadBytesMax)
+  await client.close()
+})
+
+t.test('the observer of the log is told, beside the metrics', async (t) => {
+  let commits = 0
+  const { port, server } = await start(t, {
+    log: { observer: { committed: () => void commits++ } },
+  })
+  const client = await PeerClient.open(port)
+  await client.ask(submit)
+  t.ok(commits > 0)
+  t.match(
+    await (await fetch(`http://127.0.0.1:${server.httpPort}/metrics`)).text(),
+    /tenure_commit_records_count [1-9]/,
+  )
+  await client.close()
 })
