@@ -1,4 +1,4 @@
-import { defaultKnobs, defaultLimits } from '@tenure/coordinator-server'
+import { defaultKnobs, defaultLimits, knobRanges } from '@tenure/coordinator-server'
 import {
   bytes,
   choice,
@@ -99,22 +99,22 @@ const security = {
 }
 
 const leases = {
-  leaseDuration: setting(duration(10, 86_400_000), {
+  leaseDuration: setting(duration(...knobRanges.leaseDurationMs), {
     fallback: defaultKnobs.leaseDurationMs,
     help: 'How long a worker owns a task without a heartbeat.',
     option: 'knobs.leaseDurationMs',
   }),
-  heartbeatInterval: setting(duration(1, 43_200_000), {
+  heartbeatInterval: setting(duration(...knobRanges.heartbeatIntervalMs), {
     fallback: defaultKnobs.heartbeatIntervalMs,
     help: 'How often a worker is asked to send one; at most half of --lease-duration.',
     option: 'knobs.heartbeatIntervalMs',
   }),
-  executionWindow: setting(duration(10, longestMs), {
+  executionWindow: setting(duration(...knobRanges.executionWindowMs), {
     fallback: defaultKnobs.executionWindowMs,
     help: 'How long an attempt may take at most, for tasks that are submitted without their own.',
     option: 'knobs.executionWindowMs',
   }),
-  waitMax: setting(duration(0, 3_600_000), {
+  waitMax: setting(duration(...knobRanges.waitMsMax), {
     fallback: defaultKnobs.waitMsMax,
     help: 'The longest that a worker may wait for a task in one request.',
     option: 'knobs.waitMsMax',
@@ -139,7 +139,7 @@ const retries = {
     fallback: backoff.kind === 'fixed' ? 3_600_000 : backoff.maxMs,
     help: 'The longest delay, with --backoff exponential.',
   }),
-  poisonThreshold: setting(whole(0, 1_000_000), {
+  poisonThreshold: setting(whole(...knobRanges.poisonThreshold), {
     fallback: defaultKnobs.poisonThreshold,
     help: 'After so many leases in a row that expired a task is stopped; 0 is never.',
     option: 'knobs.poisonThreshold',
@@ -147,32 +147,32 @@ const retries = {
 }
 
 const room = {
-  payloadBytesMax: setting(bytes(0, 64 * 2 ** 20), {
+  payloadBytesMax: setting(bytes(...knobRanges.payloadBytesMax), {
     fallback: defaultKnobs.payloadBytesMax,
     help: 'The largest payload of a task.',
     option: 'knobs.payloadBytesMax',
   }),
-  resultBytesMax: setting(bytes(0, 64 * 2 ** 20), {
+  resultBytesMax: setting(bytes(...knobRanges.resultBytesMax), {
     fallback: defaultKnobs.resultBytesMax,
     help: 'The largest result of a task.',
     option: 'knobs.resultBytesMax',
   }),
-  waitingTasksMax: setting(whole(1, largestCount), {
+  waitingTasksMax: setting(whole(...knobRanges.waitingTasksMax), {
     fallback: defaultKnobs.waitingTasksMax,
     help: 'With so many tasks waiting, submissions are refused as OVERLOADED.',
     option: 'knobs.waitingTasksMax',
   }),
-  tasksBytesMax: setting(bytes(1, longestMs), {
+  tasksBytesMax: setting(bytes(...knobRanges.tasksBytesMax), {
     fallback: defaultKnobs.tasksBytesMax,
     help: 'The same for the bytes of all tasks in memory.',
     option: 'knobs.tasksBytesMax',
   }),
-  retention: setting(duration(0, longestMs), {
+  retention: setting(duration(...knobRanges.retentionMs), {
     fallback: defaultKnobs.retentionMs,
     help: 'How long tasks that ended are remembered,',
     option: 'knobs.retentionMs',
   }),
-  retentionTasks: setting(whole(0, largestCount), {
+  retentionTasks: setting(whole(...knobRanges.retentionTasks), {
     fallback: defaultKnobs.retentionTasks,
     help: 'and how many of them at most.',
     option: 'knobs.retentionTasks',

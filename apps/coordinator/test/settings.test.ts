@@ -143,7 +143,7 @@ t.test(
       ['--lease-duration', '30 sec', /a duration/],
       ['--lease-duration', '25h', /to 1d$/],
       ['--retention', '999999d', /from 0ms to 407226d$/],
-      ['--payload-bytes-max', '1KB', /bytes \(4096, 256KiB.*\) from 0B to 64MiB$/],
+      ['--payload-bytes-max', '1KB', /bytes \(4096, 256KiB.*\) from 0B to 15MiB$/],
       ['--payload-bytes-max', '65MiB', /bytes/],
       ['--sync', 'sometimes', /one of always, interval, none$/],
       ['--log-level', 'loud', /one of trace, /],

@@ -147,7 +147,9 @@ function refuseExposure(path: string, host: string, isMeant: boolean): void {
 }
 
 /** The range of every knob that is a number. */
-export const knobRanges: { readonly [K in keyof Knobs]?: readonly [min: number, max: number] } = {
+export const knobRanges: {
+  readonly [K in Exclude<keyof Knobs, 'retryPolicy'>]: readonly [min: number, max: number]
+} = {
   leaseDurationMs: [10, 86_400_000],
   heartbeatIntervalMs: [1, 43_200_000],
   executionWindowMs: [10, 2 ** 45],
