@@ -7,7 +7,7 @@ import {
   type State,
   withhold,
 } from '@tenure/state-machine'
-import type { CommitLog, Room } from './commit-log.js'
+import type { CommitLog } from './commit-log.js'
 import { Locks } from './locks.js'
 
 /** What becomes of records on their way, for the core loop. */
@@ -39,7 +39,8 @@ export class Commits<Waiter> {
   readonly #state: State
   readonly #log: CommitLog
   readonly #hooks: CommitHooks<Waiter>
-  #onTheirWay: OnItsWay[] = []
+  readonly #onTheirWay: OnItsWay[] = []
+  #failure: Error | undefined
   /** The promise of the batch that is filling: all its appends share it. */
   #batch: Promise<number> | undefined
 
@@ -54,36 +55,34 @@ export class Commits<Waiter> {
     return this.#onTheirWay.length
   }
 
-  /** Sends a record on its way; false when the disk has no room for it. */
+  /**
+   * Sends a record on its way; false when the disk has no room for it. When the log has failed the
+   * record goes nowhere and is never answered: what was to come of it is unknown.
+   */
   write(record: LogRecord, urgency: Urgency, holds: Holds, onApplied?: () => void): boolean {
     const bytes = encodeRecord(record)
-    const room = this.#claim(bytes.length, urgency)
-    if (room === undefined) return false
-    const lsn = this.#log.nextLsn
-    this.#watch(this.#log.append(lsn, bytes, room))
+    try {
+      const room = this.#log.claim(bytes.length, urgency)
+      const lsn = this.#log.nextLsn
+      this.#watch(this.#log.append(lsn, bytes, room))
+      this.#onTheirWay.push({ lsn, bytes, ...holds, ...(onApplied && { onApplied }) })
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'WAL_NO_SPACE') return false
+      this.#fail(error)
+    }
     const { taskId, requestId } = holds
     if (taskId !== undefined) {
       this.tasks.hold(taskId)
       withhold(this.#state, taskId)
     }
     if (requestId !== undefined) this.requestIds.hold(requestId)
-    this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied })
     return true
   }
 
-  /** Settles when nothing is on its way; fails when the log does. */
+  /** Settles when nothing is on its way; fails when the log has failed. */
   async idle(): Promise<void> {
-    while (this.#onTheirWay.length > 0) await this.#batch
-  }
-
-  #claim(bytes: number, urgency: Urgency): Room | undefined {
-    try {
-      return this.#log.claim(bytes, urgency)
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'WAL_NO_SPACE')
-        return undefined
-      throw error
-    }
+    while (this.#onTheirWay.length > 0 && this.#failure === undefined) await this.#batch
+    if (this.#failure !== undefined) throw this.#failure
   }
 
   #watch(batch: Promise<number>): void {
@@ -91,24 +90,21 @@ export class Commits<Waiter> {
     this.#batch = batch
     batch.then(
       (durableLsn) => this.#settle(durableLsn),
-      (error) => this.#hooks.failed(error),
+      (error) => this.#fail(error),
     )
   }
 
   #settle(durableLsn: number): void {
+    if (this.#failure !== undefined) return
     const freed: Waiter[] = []
     try {
-      let arrived = 0
-      for (const entry of this.#onTheirWay) {
-        if (entry.lsn > durableLsn) break
-        arrived++
-        this.#apply(entry, freed)
-      }
-      this.#onTheirWay = this.#onTheirWay.slice(arrived)
+      const arrived = this.#onTheirWay.findIndex(({ lsn }) => lsn > durableLsn)
+      const count = arrived === -1 ? this.#onTheirWay.length : arrived
+      for (const entry of this.#onTheirWay.splice(0, count)) this.#apply(entry, freed)
       this.#hooks.settled(freed)
     } catch (error) {
       // A record that was decided by the rules breaks them: nothing that follows could be trusted.
-      this.#hooks.failed(error)
+      this.#fail(error)
     }
   }
 
@@ -120,17 +116,24 @@ export class Commits<Waiter> {
     this.#hooks.after(record)
     if (taskId !== undefined) {
       release(this.#state, taskId)
-      freed.push(...this.tasks.release(taskId))
+      for (const waiter of this.tasks.release(taskId)) freed.push(waiter)
     }
-    if (requestId !== undefined) freed.push(...this.requestIds.release(requestId))
+    if (requestId !== undefined) {
+      for (const waiter of this.requestIds.release(requestId)) freed.push(waiter)
+    }
     onApplied?.()
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failure !== undefined) return
+    this.#failure = error instanceof Error ? error : new Error(String(error))
+    this.#onTheirWay.length = 0
+    this.#hooks.failed(error)
   }
 }
 
-interface OnItsWay {
+interface OnItsWay extends Holds {
   readonly lsn: number
   readonly bytes: Uint8Array
-  readonly taskId: number | undefined
-  readonly requestId: string | undefined
-  readonly onApplied: (() => void) | undefined
+  readonly onApplied?: () => void
 }

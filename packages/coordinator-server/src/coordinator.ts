@@ -10,10 +10,14 @@ import type {
   Submit,
 } from '@tenure/protocol'
 import {
+  countTasks,
   defaultQueue,
   expiredInARow,
+  findByRequestId,
   forgettableThrough,
+  getCurrentLeaseId,
   getLease,
+  getQueue,
   getSummary,
   type LogRecord,
   nextEligibleAt,
@@ -23,6 +27,7 @@ import { Alarm } from './alarm.js'
 import { Commits, type Holds, type Urgency } from './commits.js'
 import type { Asker, Circumstances, Decision } from './decision.js'
 import type { Timer } from './decision-time.js'
+import { CoordinatorError } from './errors.js'
 import { decideHeartbeat, decideLease } from './lease-manager.js'
 import type { CoordinatorParts } from './parts.js'
 import { answerQuestion } from './questions.js'
@@ -55,7 +60,14 @@ export class Coordinator {
   /** Of the batch that is being applied: queues in which a task may be eligible, tasks that expired. */
   readonly #queuesToOffer = new Set<string>()
   readonly #expiredTasks: number[] = []
+  /** The polls of each connection: a connection that ends takes its own along, and looks at no other. */
+  readonly #pollsOf = new Map<Session, Map<number, WaitingPoll>>()
+  /** Submissions on their way to the disk. */
+  readonly #submissions = { count: 0, bytes: 0 }
+  /** The disk had no room for time's own decisions: they are tried again then. */
+  #expireAgainAt = 0
   #isStopping = false
+  #hasFailed = false
 
   constructor(parts: CoordinatorParts) {
     this.#parts = parts
@@ -82,12 +94,18 @@ export class Coordinator {
    * has been expired; before that no request may be handled.
    */
   async start(): Promise<void> {
-    while (this.#expireDue(true) > 0) await this.#commits.idle()
-    const { state, knobs } = this.#parts
-    const times = Math.max(1, knobs.poisonThreshold)
-    for (const taskId of expiredInARow(state, times)) this.#stopIfPoison(taskId)
+    const { state, knobs, time } = this.#parts
+    while (this.#expireDue(true).length > 0) await this.#commits.idle()
+    const next = nextExpiry(state)
+    if (next !== undefined && next.at <= time.now()) {
+      const message =
+        'the disk has no room to write down that leases have expired: make room and start again'
+      throw new CoordinatorError('COORDINATOR_FAILED', message)
+    }
+    for (const taskId of expiredInARow(state, Math.max(1, knobs.poisonThreshold)))
+      this.#stopIfPoison(taskId)
     await this.#commits.idle()
-    this.#alarm.setFor(nextExpiry(state)?.at)
+    this.#armForExpiry()
     this.tidy()
   }
 
@@ -96,16 +114,16 @@ export class Coordinator {
     session: Session,
     respond: (answer: Answer) => void,
   ): void {
-    const now = this.#parts.time.now()
-    this.#parts.registry.heard(session.name, now)
-    this.#consider({ request, session, asker: { name: session.name, arrivedAt: now }, respond })
+    const { time, clock, registry } = this.#parts
+    const arrivedAt = time.now()
+    registry.heard(session.name, arrivedAt)
+    const asker = { name: session.name, arrivedAt }
+    this.#consider({ request, session, asker, arrivedMs: clock.monotonicMs(), respond })
   }
 
   /** The connection has ended, and its waiting polls with it. What is on its way goes its way. */
   leave(session: Session): void {
-    for (const poll of this.#polls.all()) {
-      if (poll.asked.session === session) this.#endPoll(poll)
-    }
+    for (const poll of this.#pollsOf.get(session)?.values() ?? []) this.#endPoll(poll)
   }
 
   /** `semantics` §11: lets go of tasks that ended long ago, a bounded number at once. */
@@ -122,6 +140,12 @@ export class Coordinator {
     if (through === undefined) return
     const written = this.#commits.write({ type: 'TasksForgotten', at, through }, 'high', {})
     if (written) this.#forgettingThrough = through
+  }
+
+  /** Lets go of ended tasks as soon as there are many too many; the rest is done from time to time. */
+  #forgetSurplus(): void {
+    const { state, knobs } = this.#parts
+    if (countTasks(state).ended - knobs.retentionTasks >= tasksAtOnce) this.tidy()
   }
 
   /** Answers waiting polls, refuses what is new, and settles when nothing is on its way any more. */
@@ -168,6 +192,12 @@ export class Coordinator {
       this.#commits.requestIds.wait(requestId, asked)
       return
     }
+    const known =
+      requestId === undefined ? undefined : findByRequestId(this.#parts.state, requestId)
+    if (known !== undefined && this.#isBeingForgotten(known)) {
+      this.#askedAboutForgotten.push(asked)
+      return
+    }
     const decision = decideSubmit(this.#circumstances(), request)
     this.#carryOut(asked, decision, 'low', requestId === undefined ? {} : { requestId })
   }
@@ -208,9 +238,13 @@ export class Coordinator {
   }
 
   #considerLease(asked: Asked, request: Lease): void {
+    const [expiring] = this.#expireDue(false)
     const decision = decideLease(this.#circumstances(), request, asked.asker)
     if (decision?.kind === 'record' && decision.record.type === 'LeaseGranted') {
       this.#carryOut(asked, decision, 'normal', { taskId: decision.record.taskId })
+    } else if (expiring !== undefined) {
+      // What expires now may be what is asked for.
+      this.#commits.tasks.wait(expiring, asked)
     } else if (request.waitMs === 0) {
       this.#answer(asked, { kind: 'empty', id: request.id })
     } else {
@@ -220,12 +254,17 @@ export class Coordinator {
 
   #wait(asked: Asked, request: Lease): void {
     const { clock, knobs, state } = this.#parts
-    const waitMs = Math.min(request.waitMs, knobs.waitMsMax)
+    const { session, asker } = asked
+    const waitedMs = this.#parts.time.now() - asker.arrivedAt
+    const waitMs = Math.max(0, Math.min(request.waitMs, knobs.waitMsMax) - waitedMs)
     const timer = clock.setTimer(waitMs, () => this.#giveUp(poll))
-    const { name } = asked.session
-    const poll: WaitingPoll = { queues: [...new Set(request.queues)], name, asked, request, timer }
+    const queues = [...new Set(request.queues)]
+    const poll: WaitingPoll = { queues, name: session.name, asked, request, timer }
     this.#polls.add(poll)
-    for (const queue of poll.queues) this.#alarm.setFor(nextEligibleAt(state, queue))
+    const own = this.#pollsOf.get(session) ?? new Map<number, WaitingPoll>()
+    own.set(request.id, poll)
+    this.#pollsOf.set(session, own)
+    for (const queue of queues) this.#alarm.setFor(nextEligibleAt(state, queue))
   }
 
   #giveUp(poll: WaitingPoll): void {
@@ -234,16 +273,17 @@ export class Coordinator {
 
   #endPoll(poll: WaitingPoll): boolean {
     poll.timer.cancel()
+    const { session } = poll.asked
+    const own = this.#pollsOf.get(session)
+    own?.delete(poll.request.id)
+    if (own?.size === 0) this.#pollsOf.delete(session)
     return this.#polls.remove(poll)
   }
 
   #withdraw(asked: Asked, of: number): void {
-    const { session, request } = asked
-    const poll = this.#polls
-      .all()
-      .find((poll) => poll.asked.session === session && poll.request.id === of)
+    const poll = this.#pollsOf.get(asked.session)?.get(of)
     if (poll !== undefined) this.#giveUp(poll)
-    this.#answer(asked, { kind: 'withdrawn', id: request.id })
+    this.#answer(asked, { kind: 'withdrawn', id: asked.request.id })
   }
 
   /** Offers the queue's eligible tasks to those who wait for them. */
@@ -264,7 +304,7 @@ export class Coordinator {
 
   #circumstances(): Circumstances {
     const { state, knobs, time, log } = this.#parts
-    return { state, knobs, now: time.now(), nextLsn: log.nextLsn }
+    return { state, knobs, now: time.now(), nextLsn: log.nextLsn, submissions: this.#submissions }
   }
 
   #carryOut(asked: Asked, decision: Decision, urgency: Urgency, holds: Holds): void {
@@ -275,44 +315,68 @@ export class Coordinator {
     }
     const { record, answer } = decision
     const onApplied = () => this.#answer(asked, answer(this.#parts.state))
-    if (this.#commits.write(record, urgency, holds, onApplied)) return
+    if (this.#commits.write(record, urgency, holds, onApplied)) {
+      this.#countSubmission(record, 1)
+      return
+    }
     this.#answer(asked, notNow(asked.request.id, 'NO_SPACE', noSpaceRetryMs))
   }
 
-  /** A batch has been applied: those who waited for it, and what follows from it. */
+  #countSubmission(record: LogRecord, change: 1 | -1): void {
+    if (record.type !== 'TaskCreated') return
+    this.#submissions.count += change
+    this.#submissions.bytes += change * record.payload.length
+  }
+
+  /** A batch has been applied: what follows from it, and those who waited for it. */
   #onSettled(freed: readonly Asked[]): void {
-    const forgotten = this.#forgettingThrough === 0 ? this.#askedAboutForgotten.splice(0) : []
-    for (const asked of [...freed, ...forgotten]) this.#consider(asked)
     for (const taskId of this.#expiredTasks.splice(0)) this.#stopIfPoison(taskId)
-    for (const queue of this.#queuesToOffer) this.#offer(queue)
+    const forgotten = this.#forgettingThrough === 0 ? this.#askedAboutForgotten.splice(0) : []
+    for (const asked of freed) this.#consider(asked)
+    for (const asked of forgotten) this.#consider(asked)
+    const queues = [...this.#queuesToOffer]
     this.#queuesToOffer.clear()
-    if (this.#isStopping) return
-    this.#alarm.setFor(nextExpiry(this.#parts.state)?.at)
-    this.tidy()
+    for (const queue of queues) this.#offer(queue)
+    this.#armForExpiry()
+    this.#forgetSurplus()
   }
 
   #onAlarm(): void {
+    if (this.#isStopping) return
     this.#expireDue(false)
+    for (const taskId of this.#expiredTasks.splice(0)) this.#stopIfPoison(taskId)
     for (const queue of this.#polls.queues()) this.#offer(queue)
-    this.#alarm.setFor(nextExpiry(this.#parts.state)?.at)
+    this.#armForExpiry()
   }
 
-  /** Writes LeaseExpired for leases whose time is over, a bounded number at once; gives how many. */
-  #expireDue(atStart: boolean): number {
+  #armForExpiry(): void {
+    const next = nextExpiry(this.#parts.state)
+    if (next === undefined || this.#isStopping) return
+    this.#alarm.setFor(Math.max(next.at, this.#expireAgainAt))
+  }
+
+  /** Writes LeaseExpired for leases whose time is over, a bounded number at once; gives their tasks. */
+  #expireDue(atStart: boolean): number[] {
     const { state, time } = this.#parts
-    for (let count = 0; count < tasksAtOnce; count++) {
+    const tasks: number[] = []
+    while (tasks.length < tasksAtOnce) {
       const next = nextExpiry(state)
-      if (next === undefined || next.at > time.now()) return count
-      if (!this.#expire(getLease(state, next.leaseId)!.taskId, atStart)) return count
+      if (next === undefined || next.at > time.now()) break
+      const { taskId } = getLease(state, next.leaseId)!
+      if (!this.#expire(taskId, atStart)) break
+      tasks.push(taskId)
     }
-    return tasksAtOnce
+    return tasks
   }
 
   #expire(taskId: number, atStart: boolean): boolean {
     const { state, time } = this.#parts
-    const leaseId = getSummary(state, taskId)!.currentLeaseId!
-    const record = { type: 'LeaseExpired', at: time.now(), taskId, leaseId, atStart } as const
-    return this.#commits.write(record, 'high', { taskId })
+    const at = time.now()
+    const leaseId = getCurrentLeaseId(state, taskId)!
+    const record = { type: 'LeaseExpired', at, taskId, leaseId, atStart } as const
+    if (this.#commits.write(record, 'high', { taskId })) return true
+    this.#expireAgainAt = at + noSpaceRetryMs
+    return false
   }
 
   /** `semantics` §7: a task whose leases expire again and again is offered to nobody any more. */
@@ -323,7 +387,10 @@ export class Coordinator {
     if (poisonThreshold === 0 || this.#isStopping || this.#commits.tasks.isHeld(taskId)) return
     if (task?.state !== 'WAITING' || task.expiriesInARow < poisonThreshold) return
     const reason = `poison: ${task.expiriesInARow} leases in a row expired`
-    this.#commits.write({ type: 'TaskDead', at: time.now(), taskId, reason }, 'high', { taskId })
+    const at = time.now()
+    if (this.#commits.write({ type: 'TaskDead', at, taskId, reason }, 'high', { taskId })) return
+    this.#expiredTasks.push(taskId)
+    this.#alarm.setFor(at + noSpaceRetryMs)
   }
 
   #isBeingForgotten(taskId: number): boolean {
@@ -341,9 +408,20 @@ export class Coordinator {
   }
 
   #noteEndOfLease(record: LogRecord): void {
-    if (!('taskId' in record) || record.type === 'TaskCancelled') return
-    const leaseId = getSummary(this.#parts.state, record.taskId)?.currentLeaseId
-    if (leaseId) this.#parts.registry.ended(leaseId)
+    const { state, registry } = this.#parts
+    switch (record.type) {
+      case 'LeaseExpired':
+      case 'TaskCompleted':
+      case 'TaskFailed':
+        registry.ended(record.leaseId)
+        break
+      case 'TaskDead': {
+        const leaseId = getCurrentLeaseId(state, record.taskId)
+        if (leaseId !== undefined) registry.ended(leaseId)
+        break
+      }
+      default:
+    }
   }
 
   #noteApplied(record: LogRecord): void {
@@ -354,14 +432,17 @@ export class Coordinator {
         registry.holds(record.workerId, record.leaseId)
         break
       case 'TaskCreated':
+        this.#countSubmission(record, -1)
         this.#queuesToOffer.add(record.queue ?? defaultQueue)
         break
       case 'LeaseExpired':
         this.#expiredTasks.push(record.taskId)
-        this.#queuesToOffer.add(getSummary(state, record.taskId)!.queue)
+        this.#queuesToOffer.add(getQueue(state, record.taskId)!)
         break
+      // Nobody could be offered a WAITING task while its TaskCancelled was on its way.
+      case 'TaskCancelled':
       case 'TaskFailed':
-        this.#queuesToOffer.add(getSummary(state, record.taskId)!.queue)
+        this.#queuesToOffer.add(getQueue(state, record.taskId)!)
         break
       case 'TasksForgotten':
         this.#forgettingThrough = 0
@@ -371,12 +452,14 @@ export class Coordinator {
   }
 
   #answer(asked: Asked, answer: Answer): void {
-    const { observer, time } = this.#parts
-    observer.answered?.(asked.request.kind, answer, time.now() - asked.asker.arrivedAt)
+    const { observer, clock } = this.#parts
+    observer.answered?.(asked.request.kind, answer, clock.monotonicMs() - asked.arrivedMs)
     asked.respond(answer)
   }
 
   #fail(error: unknown): void {
+    if (this.#hasFailed) return
+    this.#hasFailed = true
     this.#isStopping = true
     this.#alarm.cancel()
     this.#parts.onFailure(error)
@@ -392,6 +475,8 @@ interface Asked {
   readonly request: Request | MalformedRequest
   readonly session: Session
   readonly asker: Asker
+  /** On the monotonic clock, for the time that it took. */
+  readonly arrivedMs: number
   readonly respond: (answer: Answer) => void
 }
 

@@ -8,6 +8,8 @@ export interface Circumstances {
   readonly knobs: Knobs
   readonly now: number
   readonly nextLsn: number
+  /** Submissions on their way to the disk: they count, too, where there is a limit. */
+  readonly submissions: { readonly count: number; readonly bytes: number }
 }
 
 /** Who asks, and when. */

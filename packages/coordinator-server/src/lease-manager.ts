@@ -1,5 +1,5 @@
-import type { Heartbeat, Lease, LeaseTerms } from '@tenure/protocol'
-import { getLease, getSummary, nextEligible, type State, viewPayload } from '@tenure/state-machine'
+import type { Heartbeat, Lease, Leased, LeaseTerms } from '@tenure/protocol'
+import { getLease, getOffer, nextEligible, type State, viewPayload } from '@tenure/state-machine'
 import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
 import { judgeLease } from './lease-judgement.js'
 import { rejected } from './refusals.js'
@@ -13,12 +13,17 @@ export function decideLease(
   const { state, knobs, now, nextLsn } = circumstances
   const taskId = nextEligible(state, request.queues, now)
   if (taskId === undefined) return undefined
-  const { attempt, executionWindowMs } = getSummary(state, taskId)!
+  const { attempt, executionWindowMs } = getOffer(state, taskId)!
   const leaseExpiry = now + Math.min(knobs.leaseDurationMs, executionWindowMs)
   const record = {
-    ...({ type: 'LeaseGranted', at: now, taskId, leaseId: nextLsn } as const),
-    ...{ workerId: asker.name, attempt: attempt + 1, leaseExpiry },
-  }
+    type: 'LeaseGranted',
+    at: now,
+    taskId,
+    leaseId: nextLsn,
+    workerId: asker.name,
+    attempt: attempt + 1,
+    leaseExpiry,
+  } as const
   return {
     kind: 'record',
     record,
@@ -57,13 +62,21 @@ export function decideHeartbeat(
   }
 }
 
-function leased(state: State, id: number, leaseId: number, now: number, asker: Asker) {
-  const { taskId, leaseExpiry, windowEnd } = getLease(state, leaseId)!
-  const { attempt, queue } = getSummary(state, taskId)!
-  const payload = viewPayload(state, taskId)!
+function leased(state: State, id: number, leaseId: number, now: number, asker: Asker): Leased {
+  const { taskId, queue, attempt, leaseExpiry, windowEnd } = getLease(state, leaseId)!
   return {
-    ...({ kind: 'leased', id, taskId, leaseId, attempt, queue, payload } as const),
-    ...terms(leaseExpiry, windowEnd, now, asker),
+    kind: 'leased',
+    id,
+    taskId,
+    leaseId,
+    attempt,
+    queue,
+    payload: viewPayload(state, taskId)!,
+    leaseExpiry,
+    windowEnd,
+    heldMs: now - asker.arrivedAt,
+    leaseMs: leaseExpiry - now,
+    windowMs: windowEnd - now,
   }
 }
 

@@ -64,6 +64,8 @@ export interface ServerObserver extends CoordinatorObserver {
     readonly message: string
   }): void
   failed?(error: unknown): void
+  /** At the start: the clock is this far ahead of the last time in the log, which is more than a day. */
+  clockAhead?(aheadMs: number): void
 }
 
 export interface Started {

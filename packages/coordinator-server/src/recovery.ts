@@ -7,6 +7,7 @@ import {
   StateDecoder,
   skipTo,
 } from '@tenure/state-machine'
+import { CoordinatorError } from './errors.js'
 
 /** The part of a log that a start reads. */
 export interface ReplayedLog {
@@ -52,9 +53,16 @@ async function readCheckpoint(log: ReplayedLog, hashKey: number | undefined): Pr
 
 /** LSNs are missing only where the log says that they were never issued, or are given up. */
 function skipGap(state: State, { gaps }: ReplayedLog, nextLsn: number): void {
-  const { lastLsn } = position(state)
-  if (nextLsn === lastLsn + 1) return
-  const declared = gaps.some((gap) => gap.firstLsn <= lastLsn + 1 && gap.lastLsn >= nextLsn - 1)
-  // Without a gap that covers it, `apply` refuses the record and says which LSN it expected.
-  if (declared) skipTo(state, nextLsn)
+  for (;;) {
+    const { lastLsn } = position(state)
+    if (nextLsn === lastLsn + 1) return
+    const gap = gaps.find(
+      ({ firstLsn, lastLsn: last }) => firstLsn <= lastLsn + 1 && last > lastLsn,
+    )
+    if (gap === undefined) {
+      const message = `the log goes on at LSN ${nextLsn} behind LSN ${lastLsn} and declares no gap there`
+      throw new CoordinatorError('COORDINATOR_FAILED', message)
+    }
+    skipTo(state, Math.min(gap.lastLsn + 1, nextLsn))
+  }
 }

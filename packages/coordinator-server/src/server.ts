@@ -46,6 +46,9 @@ export async function startCoordinator(
 }
 
 const maintenanceMs = 1000
+/** How long those who wait may take to get their last answers. */
+const stopMs = 5000
+const dayMs = 24 * 3600 * 1000
 
 class Server implements CoordinatorServer {
   readonly ended: Promise<unknown>
@@ -60,6 +63,7 @@ class Server implements CoordinatorServer {
   #listener: Listener | undefined
   #maintenance: Timer | undefined
   #stopping: Promise<void> | undefined
+  #failure: unknown
 
   constructor(settings: Settings) {
     this.#settings = settings
@@ -82,7 +86,13 @@ class Server implements CoordinatorServer {
       this.#http = await serveHttp(httpHost, httpPort, this.#metrics, () => this.#health)
     this.#log = await openLog(dataDir, {
       ...log,
-      observer: observeLogTwice(this.#metrics.ofLog, log.observer ?? {}),
+      observer: {
+        ...observeLogTwice(this.#metrics.ofLog, log.observer ?? {}),
+        failed: (error) => {
+          log.observer?.failed?.(error)
+          this.#fail(error)
+        },
+      },
     })
     const replayStart = systemClock.monotonicMs()
     const state = await this.#replay(this.#log, replayStart)
@@ -104,11 +114,8 @@ class Server implements CoordinatorServer {
   }
 
   /** The start has failed: gives back what was taken. */
-  async abandon(): Promise<void> {
-    this.#maintenance?.cancel()
-    await this.#listener?.close()
-    await this.#http?.close()
-    await this.#log?.close()
+  abandon(): Promise<void> {
+    return this.#shutDown()
   }
 
   #replay(log: Log, startMs: number): Promise<State> {
@@ -128,6 +135,7 @@ class Server implements CoordinatorServer {
       systemClock,
       Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt),
     )
+    this.#warnOfTime(log.recovery.latestClockMs ?? 0)
     const registry = new WorkerRegistry()
     const coordinator = new Coordinator({
       ...{ state, log, clock: systemClock, time, registry, knobs },
@@ -158,6 +166,12 @@ class Server implements CoordinatorServer {
       })
     this.#health = { isReady: true, replayMs }
     this.#maintain()
+  }
+
+  /** `semantics` §1: leases and delays end by this clock, so one that has leapt should be noticed. */
+  #warnOfTime(latestKnownMs: number): void {
+    const aheadMs = systemClock.now() - latestKnownMs
+    if (latestKnownMs > 0 && aheadMs > dayMs) this.#settings.observer.clockAhead?.(aheadMs)
   }
 
   #welcome(log: Log): Welcome {
@@ -191,28 +205,46 @@ class Server implements CoordinatorServer {
   }
 
   async #stop(): Promise<void> {
-    this.#health = { isReady: false }
-    this.#maintenance?.cancel()
-    const listening = this.#listener?.close()
-    await this.#coordinator?.stop()
-    this.#peers?.end()
-    // Whoever does not take their answers now does not keep the process alive.
-    const timer = systemClock.setTimer(maintenanceMs, () => this.#peers?.destroy())
-    await listening
-    timer.cancel()
-    await this.#log?.close()
-    await this.#http?.close()
-    this.#end(undefined)
+    await this.#shutDown()
+    this.#end(this.#failure)
   }
 
   /** Nothing can be decided any more: every request that waits is answered by the connection's end. */
   #fail(error: unknown): void {
-    this.#health = { isReady: false }
-    this.#maintenance?.cancel()
+    if (this.#failure !== undefined) return
+    this.#failure = error
     this.#peers?.destroy()
     this.#settings.observer.failed?.(error)
-    this.#stopping ??= Promise.all([this.#listener?.close(), this.#http?.close()]).then(() => {})
-    this.#stopping.then(() => this.#end(error), this.#end)
+    this.stop().catch(() => {})
+  }
+
+  /** Every step is tried, whatever became of the one before. */
+  async #shutDown(): Promise<void> {
+    this.#health = { isReady: false }
+    this.#maintenance?.cancel()
+    const listening = this.#listener?.close()
+    // A batch that waits for room on the disk would wait for ever; closing the log ends it.
+    await this.#within(
+      stopMs,
+      this.#coordinator?.stop().catch(() => {}),
+    )
+    this.#peers?.end()
+    await this.#within(stopMs, listening)
+    this.#peers?.destroy()
+    const closed = await Promise.allSettled([this.#log?.close(), this.#http?.close(), listening])
+    const failed = closed.find((outcome) => outcome.status === 'rejected')
+    this.#failure ??= failed?.reason
+  }
+
+  /** Waits for the work, but no longer than that. */
+  #within(ms: number, work: Promise<unknown> | undefined): Promise<unknown> {
+    return new Promise((resolve) => {
+      const timer = systemClock.setTimer(ms, () => resolve(undefined))
+      Promise.resolve(work).finally(() => {
+        timer.cancel()
+        resolve(undefined)
+      })
+    })
   }
 
   #countTasks(state: State): number {

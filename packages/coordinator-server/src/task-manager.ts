@@ -2,7 +2,9 @@ import type { Answer, Complete, Fail, Kill, Submit } from '@tenure/protocol'
 import {
   countTasks,
   findByRequestId,
+  getLease,
   getSummary,
+  getTaskState,
   isSameSubmission,
   type LeaseStanding,
   type LogRecord,
@@ -33,7 +35,11 @@ export function decideSubmit(circumstances: Circumstances, request: Submit): Dec
     )
   }
   const { waiting, bytes } = countTasks(state)
-  if (waiting >= knobs.waitingTasksMax || bytes + payload.length > knobs.tasksBytesMax) {
+  const { submissions } = circumstances
+  if (
+    waiting + submissions.count >= knobs.waitingTasksMax ||
+    bytes + submissions.bytes + payload.length > knobs.tasksBytesMax
+  ) {
     return answer(notNow(id, 'OVERLOADED', overloadedRetryMs))
   }
   const notBefore = delayMs === undefined ? request.notBefore : now + delayMs
@@ -121,6 +127,7 @@ export function decideKill({ state, now }: Circumstances, request: Kill): Decisi
       return answer(rejected(id, 'TASK_TERMINAL', `task ${taskId} is ${task.state}`))
     case 'WAITING':
     case 'LEASED': {
+      if (isPastExpiry(state, task.currentLeaseId, now)) return { kind: 'expire first' }
       const record = { type: 'TaskDead', at: now, taskId, reason } as const
       return { kind: 'record', record, answer: () => ({ kind: 'killed', id, known: false }) }
     }
@@ -160,11 +167,12 @@ function committedBefore(state: State, request: Complete | Fail, standing: Lease
 }
 
 function committed(state: State, id: number, taskId: number): Answer {
-  const { state: taskState, eligibleAt } = getSummary(state, taskId)!
-  return {
-    kind: 'committed',
-    id,
-    state: taskState,
-    ...(eligibleAt !== undefined && { eligibleAt }),
-  }
+  const { state: taskState, eligibleAt } = getTaskState(state, taskId)!
+  if (eligibleAt === undefined) return { kind: 'committed', id, state: taskState }
+  return { kind: 'committed', id, state: taskState, eligibleAt }
+}
+
+function isPastExpiry(state: State, leaseId: number | null, now: number): boolean {
+  const lease = leaseId === null ? undefined : getLease(state, leaseId)
+  return lease !== undefined && now >= lease.leaseExpiry
 }

@@ -45,11 +45,16 @@ export class WaitingPolls<P extends Poll> {
     return waited
   }
 
-  /** Who is to be served next from the queue: the most free capacity first, then the longest waiting. */
+  /**
+   * Who is to be served next from the queue: of those who wait longest the one with the most free
+   * capacity. It is advice, so a bounded number of them is asked.
+   */
   next(queue: string, freeCapacity: (name: string) => number): P | undefined {
     let best: P | undefined
     let most = Number.NEGATIVE_INFINITY
+    let asked = 0
     for (const poll of this.#byQueue.get(queue) ?? []) {
+      if (asked++ === askedMax) break
       const free = freeCapacity(poll.name)
       if (free <= most) continue
       best = poll
@@ -62,3 +67,5 @@ export class WaitingPolls<P extends Poll> {
     return [...new Set([...this.#byQueue.values()].flatMap((polls) => [...polls]))]
   }
 }
+
+const askedMax = 32

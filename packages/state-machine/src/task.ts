@@ -106,6 +106,8 @@ export interface LeaseStanding {
 export interface Lease {
   readonly leaseId: number
   readonly taskId: number
+  readonly queue: string
+  readonly attempt: number
   readonly workerId: string
   readonly grantedAt: number
   readonly leaseExpiry: number

@@ -12,6 +12,7 @@ import {
   type Lease,
   type LeaseStanding,
   type Task,
+  type TaskState,
   type TaskSummary,
   taskStates,
 } from './task.js'
@@ -66,6 +67,42 @@ export function getStanding(
     cancelled: attempts.cancelled.get(attempt) !== 0,
     newestLeaseId: attempts.leaseId.get(tasks.newestAttempt.get(row)),
   }
+}
+
+/** What a grant has to know of a task. */
+export function getOffer(
+  { authoritative, derived }: State,
+  taskId: number,
+): { readonly attempt: number; readonly executionWindowMs: number } | undefined {
+  const row = findTask({ authoritative, derived }, taskId)
+  if (row === 0) return undefined
+  const { tasks } = authoritative
+  return { attempt: tasks.attempt.get(row), executionWindowMs: tasks.executionWindowMs.get(row) }
+}
+
+/** The state of the task, and when it is eligible if it is WAITING. */
+export function getTaskState(
+  state: State,
+  taskId: number,
+): { readonly state: TaskState; readonly eligibleAt?: number } | undefined {
+  const row = findTask(state, taskId)
+  if (row === 0) return undefined
+  const { tasks } = state.authoritative
+  const number = tasks.state.get(row)
+  if (number !== states.WAITING) return { state: taskStates[number]! }
+  return { state: 'WAITING', eligibleAt: tasks.due.get(row) }
+}
+
+/** The lease that owns the task now, or `undefined`. */
+export function getCurrentLeaseId(state: State, taskId: number): number | undefined {
+  const row = findTask(state, taskId)
+  return row === 0 ? undefined : state.authoritative.tasks.currentLeaseId.get(row) || undefined
+}
+
+export function getQueue(state: State, taskId: number): string | undefined {
+  const { tasks, queues } = state.authoritative
+  const row = findTask(state, taskId)
+  return row === 0 ? undefined : queues.text(tasks.queue.get(row))
 }
 
 export function hasTask(state: State, taskId: number): boolean {
@@ -156,12 +193,14 @@ function viewAttempts({ authoritative }: State, row: number): Attempt[] {
 }
 
 function viewLease({ authoritative }: State, row: number): Lease {
-  const { tasks, attempts, workers } = authoritative
+  const { tasks, attempts, workers, queues } = authoritative
   const attempt = tasks.newestAttempt.get(row)
   const grantedAt = attempts.grantedAt.get(attempt)
   return {
     leaseId: tasks.currentLeaseId.get(row),
     taskId: tasks.taskId.get(row),
+    queue: queues.text(tasks.queue.get(row)),
+    attempt: tasks.attempt.get(row),
     workerId: workers.text(attempts.worker.get(attempt)),
     grantedAt,
     leaseExpiry: tasks.due.get(row),

@@ -9,10 +9,14 @@ import {
   findByRequestId,
   forgettableThrough,
   getCounters,
+  getCurrentLeaseId,
   getLease,
+  getOffer,
+  getQueue,
   getStanding,
   getSummary,
   getTask,
+  getTaskState,
   hashState,
   hasTask,
   isSameSubmission,
@@ -109,6 +113,8 @@ t.test('LeaseGranted: the task is LEASED, owned by the worker, its attempt count
   t.strictSame(getLease(world.state, leaseId), {
     leaseId,
     taskId,
+    queue: 'default',
+    attempt: 1,
     workerId: 'w-7',
     grantedAt: 1_000_005,
     leaseExpiry: 1_010_005,
@@ -854,5 +860,22 @@ t.test('tasks whose leases expired again and again are found, those that wait', 
   t.strictSame(expiredInARow(world.state, 2), [three, two])
   t.strictSame(expiredInARow(world.state, 1), [three, once, two])
   t.strictSame(expiredInARow(world.state, 6), [])
+  t.end()
+})
+
+t.test('narrow views of a task say what the whole one says', (t) => {
+  const world = new World()
+  const taskId = world.create({ queue: 'mail', executionWindowMs: 70_000, notBefore: world.at + 5 })
+  t.strictSame(getTaskState(world.state, taskId), { state: 'WAITING', eligibleAt: world.at + 5 })
+  t.strictSame(getOffer(world.state, taskId), { attempt: 0, executionWindowMs: 70_000 })
+  t.equal(getCurrentLeaseId(world.state, taskId), undefined)
+  t.equal(getQueue(world.state, taskId), 'mail')
+  world.at += 5
+  const leaseId = world.grant(taskId)
+  t.strictSame(getTaskState(world.state, taskId), { state: 'LEASED' })
+  t.strictSame(getOffer(world.state, taskId), { attempt: 1, executionWindowMs: 70_000 })
+  t.equal(getCurrentLeaseId(world.state, taskId), leaseId)
+  for (const view of [getTaskState, getOffer, getCurrentLeaseId, getQueue])
+    t.equal(view(world.state, 99), undefined)
   t.end()
 })
