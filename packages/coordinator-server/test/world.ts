@@ -21,6 +21,8 @@ export class World {
   readonly clock: SimulatedClock
   readonly knobs: Knobs
   readonly failures: unknown[] = []
+  /** The disk of the next start is full. */
+  refuseRoom = false
   #running: Running | undefined
   #nextId = 1
 
@@ -57,6 +59,11 @@ export class World {
     const life = { isOver: false }
     const clock = mortalClock(this.clock, life)
     const log = await openLog(directory, { ...this.#logOptions(), disk: this.disk, clock })
+    if (this.refuseRoom) {
+      log.claim = () => {
+        throw Object.assign(new Error('full'), { code: 'WAL_NO_SPACE' })
+      }
+    }
     const state = await recover(log)
     const latest = Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt)
     const registry = new WorkerRegistry()

@@ -1,0 +1,178 @@
+import { createState, position, skipTo } from '@tenure/state-machine'
+import { SimulatedDisk } from '@tenure/testing'
+import t from 'tap'
+import { recover } from '../src/recovery.js'
+import { otherWorker, World, worker } from './world.js'
+
+const poll = { kind: 'lease', queues: ['default'], waitMs: 60_000 } as const
+
+t.test(
+  'a poll that comes while a TaskCancelled is on its way gets the task behind it',
+  async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    await world.clock.advance(30_000)
+    world.send({ kind: 'complete', taskId, leaseId }, worker)
+    const answers = world.send(poll, otherWorker)
+    await world.clock.settle()
+    t.match(answers, [{ kind: 'leased', taskId, attempt: 2 }])
+  },
+)
+
+t.test('poison is stopped although its worker reports late, each time', async (t) => {
+  const world = await World.started({ poisonThreshold: 2 })
+  const taskId = await world.submit()
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    const { leaseId } = await world.lease()
+    await world.clock.advance(29_999)
+    // Its report comes in the very turn in which the lease is over.
+    const late = new Promise((resolve) => {
+      world.clock.setTimer(1, () =>
+        resolve(world.send({ kind: 'complete', taskId, leaseId }, worker)),
+      )
+    })
+    await world.clock.advance(1)
+    t.match(await late, [{ kind: 'cancelled' }])
+  }
+  t.match((await world.expect('task', { kind: 'get', taskId })).task, {
+    state: 'DEAD',
+    expiriesInARow: 2,
+  })
+  await world.check()
+})
+
+t.test('a kill that finds the lease past its expiry comes after the LeaseExpired', async (t) => {
+  const world = await World.started()
+  const taskId = await world.submit()
+  await world.lease()
+  await world.clock.advance(29_999)
+  const killed = new Promise((resolve) => {
+    world.clock.setTimer(1, () => resolve(world.send({ kind: 'kill', taskId, reason: 'x' })))
+  })
+  await world.clock.advance(1)
+  t.match(await killed, [{ kind: 'killed', known: false }])
+  const { task } = await world.expect('task', { kind: 'get', taskId })
+  t.match(task, { state: 'DEAD', attempts: [{ outcome: 'EXPIRED' }] })
+})
+
+t.test('submissions on their way count where there is a limit', async (t) => {
+  const world = await World.started({ waitingTasksMax: 3 })
+  const answers = Array.from({ length: 10 }, () =>
+    world.send({ kind: 'submit', payload: Buffer.from('x') }),
+  )
+  await world.clock.settle()
+  t.equal(answers.flat().filter(({ kind }) => kind === 'submitted').length, 3)
+  t.match(answers[3], [{ reason: 'OVERLOADED' }])
+  const bytes = await World.started({ tasksBytesMax: 10 })
+  const large = Array.from({ length: 5 }, () =>
+    bytes.send({ kind: 'submit', payload: Buffer.alloc(4) }),
+  )
+  await bytes.clock.settle()
+  t.equal(large.flat().filter(({ kind }) => kind === 'submitted').length, 2)
+})
+
+t.test('a submission whose task is being forgotten waits, and is a new one', async (t) => {
+  const world = await World.started({ retentionMs: 1000 })
+  const submit = { kind: 'submit', payload: Buffer.from('p'), requestId: 'r' } as const
+  const { taskId } = (await world.ask(submit)) as { taskId: number }
+  await world.ask({ kind: 'kill', taskId, reason: '' })
+  await world.clock.advance(1000)
+  world.coordinator.tidy()
+  const again = world.send(submit)
+  await world.clock.settle()
+  t.match(again, [{ kind: 'submitted', known: false }])
+  await world.check()
+})
+
+t.test(
+  'a full disk: submissions are refused first, time is tried again, and it passes by itself',
+  async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    const room = world.log.claim.bind(world.log)
+    let isFull = true
+    world.log.claim = (bytes, urgency) => {
+      if (!isFull) return room(bytes, urgency)
+      throw Object.assign(new Error('full'), { code: 'WAL_NO_SPACE' })
+    }
+    const noSpace = { kind: 'rejected', reason: 'NO_SPACE', retryAfterMs: 1000 }
+    t.match(await world.ask({ kind: 'submit', payload: Buffer.from('x') }), noSpace)
+    t.match(await world.ask({ kind: 'complete', taskId, leaseId }, worker), noSpace)
+    const rung: number[] = []
+    const setTimer = world.clock.setTimer.bind(world.clock)
+    world.clock.setTimer = (delayMs, callback) => {
+      rung.push(delayMs)
+      return setTimer(delayMs, callback)
+    }
+    await world.clock.advance(40_000)
+    t.match(
+      await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker),
+      noSpace,
+      'no EXPIRED without a record',
+    )
+    t.ok(rung.length < 40, `${rung.length} timers in forty seconds: it does not spin`)
+    isFull = false
+    await world.clock.advance(2000)
+    t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), { reason: 'EXPIRED' })
+    await world.check()
+  },
+)
+
+t.test('a start that has no room for what time decided does not serve', async (t) => {
+  const world = await World.started()
+  await world.submit()
+  await world.lease()
+  await world.stop()
+  await world.clock.advance(60_000)
+  world.disk = SimulatedDisk.from(world.disk.snapshot())
+  const full = new World({}, world.disk)
+  full.refuseRoom = true
+  await full.clock.advance(60_000)
+  await t.rejects(full.start(), { code: 'COORDINATOR_FAILED', message: /make room/ })
+})
+
+t.test('a log that fails while nobody asks is noticed, once, and nothing throws', async (t) => {
+  const world = await World.started()
+  await world.submit()
+  await world.lease()
+  world.log.claim = () => {
+    throw Object.assign(new Error('the log has failed'), { code: 'WAL_FAILED' })
+  }
+  const answers = world.send({ kind: 'submit', payload: Buffer.from('x') })
+  await world.clock.advance(60_000)
+  t.same(answers, [])
+  t.equal(world.failures.length, 1)
+  await t.rejects(world.coordinator.stop(), { code: 'WAL_FAILED' })
+})
+
+t.test('a replay walks over one declared gap after the other, and over nothing else', async (t) => {
+  const gaps = [
+    { firstLsn: 1, lastLsn: 99 },
+    { firstLsn: 100, lastLsn: 199 },
+  ]
+  const log = (nextLsn: number) => ({
+    ...{ nextLsn, checkpointLsn: 0, gaps },
+    async *readCheckpoint() {},
+    async *replay() {},
+  })
+  t.equal(position(await recover(log(200))).lastLsn, 199)
+  t.equal(position(await recover(log(1))).lastLsn, 0)
+  await t.rejects(recover(log(201)), { code: 'COORDINATOR_FAILED', message: /declares no gap/ })
+  const state = createState()
+  skipTo(state, 5)
+  t.equal(position(state).lastLsn, 4)
+})
+
+t.test('ended tasks are let go of from time to time, not with every batch', async (t) => {
+  const world = await World.started({ retentionTasks: 0 })
+  for (let count = 0; count < 5; count++)
+    await world.ask({ kind: 'kill', taskId: await world.submit(), reason: '' })
+  const ended = async () => (await world.expect('stats', { kind: 'stats' })).stats.tasks
+  t.match(await ended(), { ended: 5 })
+  world.coordinator.tidy()
+  await world.clock.settle()
+  t.match(await ended(), { ended: 0 })
+  t.equal(world.log.nextLsn, 12, 'one TasksForgotten for all')
+})
