@@ -22,6 +22,10 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
       const rounded = Math.round(replayMs)
       logger.info({ port, httpPort, epoch, records, tasks, replayMs: rounded }, 'started')
     },
+    clockAhead: (aheadMs) => {
+      const aheadHours = Math.round(aheadMs / 3_600_000)
+      logger.warn({ aheadHours }, 'the clock is more than a day ahead of the last time in the log')
+    },
     // What the peer sent stays in a field of its own, where it is quoted.
     refused: ({ address, reason, message }) => {
       refusals.write(() => logger.warn({ address, reason, detail: message }, 'peer refused'))

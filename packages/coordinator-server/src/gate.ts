@@ -40,7 +40,7 @@ export class Gate {
     for (const known of this.#tokens) {
       if (timingSafeEqual(known.digest, given)) roles.push(...known.roles)
     }
-    if (roles.length === 0)
+    if (token === undefined || roles.length === 0)
       return { reason: 'UNAUTHORIZED', message: 'the token is wrong or missing' }
     if (roles.includes(role)) return undefined
     return { reason: 'FORBIDDEN', message: `this token does not allow the role ${role}` }

@@ -55,6 +55,8 @@ export function serveHttp(
       reject(new CoordinatorError('COORDINATOR_CANNOT_LISTEN', `http: ${cause.message}`, { cause }))
     })
     server.listen(port, host, () => {
+      // The promise is settled. A connection that could not be accepted is no reason to stop.
+      server.on('error', () => {})
       const address = server.address()
       resolve({
         port: typeof address === 'object' && address !== null ? address.port : port,

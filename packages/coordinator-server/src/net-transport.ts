@@ -1,9 +1,16 @@
 import { createServer, type Socket as NetSocket, type Server } from 'node:net'
-import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+import { createServer as createTlsServer, type Server as TlsServer, type TlsOptions } from 'node:tls'
+import { systemClock } from '@tenure/wal'
 import type { Listener, Socket, Transport } from './transport.js'
 
 /** How long a peer may take to read its last answers. */
 const lingerMs = 5000
+
+/** When a peer says nothing for so long, its machine is asked whether it is still there. */
+const keepAliveMs = 30_000
+
+/** What is handed to Node at once: it counts what has left by whole handings. */
+const pieceBytes = 64 * 1024
 
 export interface NetTransportOptions {
   readonly host: string
@@ -14,9 +21,10 @@ export interface NetTransportOptions {
 /** TCP, with or without TLS. */
 export function netTransport({ host, port, tls }: NetTransportOptions): Transport {
   return {
-    listen(onSocket) {
-      const accept = (socket: NetSocket) => onSocket(adapt(socket))
-      const server = tls === undefined ? createServer(accept) : createTlsServer(tls, accept)
+    async listen(onSocket) {
+      const accept = tls === undefined ? acceptPlain : acceptTls(tls)
+      // Half open: what was answered before the peer's end has to leave first.
+      const server = createServer({ allowHalfOpen: true }, (raw) => onSocket(accept(raw)))
       return listen(server, host, port)
     },
   }
@@ -27,7 +35,7 @@ function listen(server: Server, host: string, port: number): Promise<Listener> {
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
-      // A handshake that fails is the peer's affair, and so is a connection that could not be accepted.
+      // A connection that could not be accepted is the peer's affair.
       server.on('error', () => {})
       const address = server.address()
       resolve({
@@ -38,27 +46,144 @@ function listen(server: Server, host: string, port: number): Promise<Listener> {
   })
 }
 
-function adapt(socket: NetSocket): Socket {
-  socket.setNoDelay(true)
-  // Whatever is wrong with a socket ends it, and `close` follows.
-  socket.on('error', () => socket.destroy())
-  return {
-    address: socket.remoteAddress ?? 'unknown',
-    get unsentBytes() {
-      return socket.writableLength
-    },
-    onData: (callback) => void socket.on('data', callback),
-    onClose: (callback) => void socket.on('close', callback),
-    write: (bytes) => void socket.write(bytes),
-    pause: () => void socket.pause(),
-    resume: () => void socket.resume(),
-    end() {
-      socket.end()
-      // What still arrives is thrown away, or the peer's own end would never be seen; and a peer that
-      // does not end is not waited for.
-      socket.resume()
-      socket.setTimeout(lingerMs, () => socket.destroy())
-    },
-    destroy: () => void socket.destroy(),
+function acceptPlain(raw: NetSocket): Socket {
+  const connection = new Connection(raw)
+  connection.begin(raw)
+  return connection
+}
+
+/**
+ * A connection is given on at once, its TLS handshake not yet done, so that it is counted and timed
+ * like any other. The handshake is left to a TLS server that listens nowhere: it, and no bare
+ * TLSSocket, refuses clients whose certificate is not trusted.
+ */
+function acceptTls(tls: TlsOptions): (raw: NetSocket) => Socket {
+  const server: TlsServer = createTlsServer(tls)
+  const shaking = new Map<string, Connection>()
+  server.on('secureConnection', (stream) => shaking.get(nameOf(stream))?.begin(stream))
+  server.on('tlsClientError', (error, stream) => {
+    shaking.get(nameOf(stream))?.fail(error)
+    stream.destroy()
+  })
+  return (raw) => {
+    const connection = new Connection(raw)
+    const name = nameOf(raw)
+    shaking.set(name, connection)
+    raw.on('close', () => {
+      if (shaking.get(name) === connection) shaking.delete(name)
+    })
+    server.emit('connection', raw)
+    return connection
+  }
+}
+
+/** No two connections to one port have the same. */
+function nameOf({ remoteAddress, remotePort }: NetSocket): string {
+  return `${remoteAddress} ${remotePort}`
+}
+
+/** A socket whose bytes go through a stream, which is there when the handshake of TLS is done. */
+class Connection implements Socket {
+  readonly address: string
+  readonly #raw: NetSocket
+  #stream: NetSocket | undefined
+  /** Not yet handed to the stream. */
+  readonly #queue: Uint8Array[] = []
+  #queuedBytes = 0
+  #onData: (bytes: Uint8Array) => void = () => {}
+  #onDrain: () => void = () => {}
+  #hasEnded = false
+  #failure: string | undefined
+
+  constructor(raw: NetSocket) {
+    this.#raw = raw
+    this.address = raw.remoteAddress ?? 'unknown'
+    raw.setNoDelay(true)
+    raw.setKeepAlive(true, keepAliveMs)
+    // Whatever is wrong with a socket ends it, and `close` follows.
+    raw.on('error', () => raw.destroy())
+  }
+
+  get unsentBytes(): number {
+    return this.#queuedBytes + (this.#stream?.writableLength ?? 0)
+  }
+
+  begin(stream: NetSocket): void {
+    this.#stream = stream
+    stream.on('error', () => this.#raw.destroy())
+    stream.on('data', (bytes) => this.#onData(bytes))
+    stream.on('end', () => this.end())
+    stream.on('drain', () => {
+      this.#handOver()
+      if (this.#queue.length === 0) this.#onDrain()
+    })
+    this.#handOver()
+  }
+
+  /** The handshake of TLS has failed. */
+  fail(error: Error): void {
+    this.#failure = `the handshake of TLS failed: ${error.message}`
+    this.#raw.destroy()
+  }
+
+  onData(callback: (bytes: Uint8Array) => void): void {
+    this.#onData = callback
+  }
+
+  onDrain(callback: () => void): void {
+    this.#onDrain = callback
+  }
+
+  onClose(callback: (failure?: string) => void): void {
+    this.#raw.on('close', () => callback(this.#failure))
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.#hasEnded) return
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      this.#queue.push(bytes.subarray(at, at + pieceBytes))
+    }
+    this.#queuedBytes += bytes.length
+    this.#handOver()
+  }
+
+  pause(): void {
+    this.#stream?.pause()
+  }
+
+  resume(): void {
+    this.#stream?.resume()
+  }
+
+  end(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    // Before the handshake of TLS there is nobody to say anything to.
+    if (this.#stream === undefined && this.#queue.length === 0) {
+      this.#raw.destroy()
+      return
+    }
+    this.#handOver()
+    // What still arrives is thrown away, or the peer's own end would never be seen.
+    this.#stream?.resume()
+    // By the clock, not by silence: a peer that goes on sending is not waited for either.
+    const linger = systemClock.setTimer(lingerMs, () => this.#raw.destroy())
+    this.#raw.on('close', () => linger.cancel())
+  }
+
+  destroy(): void {
+    this.#hasEnded = true
+    this.#raw.destroy()
+  }
+
+  #handOver(): void {
+    const stream = this.#stream
+    if (stream === undefined) return
+    while (this.#queue.length > 0 && !stream.writableNeedDrain) {
+      const piece = this.#queue.shift()!
+      this.#queuedBytes -= piece.length
+      stream.write(piece)
+    }
+    if (this.#hasEnded && this.#queue.length === 0) stream.end()
   }
 }

@@ -1,7 +1,6 @@
 import {
   type Answer,
   type Arrival,
-  type ConnectionLimits,
   type Hello,
   type OtherVersion,
   ProtocolError,
@@ -12,6 +11,7 @@ import {
 } from '@tenure/protocol'
 import type { Coordinator, Session } from './coordinator.js'
 import { Gate } from './gate.js'
+import type { ServerLimits } from './options.js'
 import { rejected } from './refusals.js'
 import type { Socket } from './transport.js'
 import type { WorkerRegistry } from './worker-registry.js'
@@ -22,12 +22,24 @@ export interface PeerContext {
   readonly registry: WorkerRegistry
   readonly gate: Gate
   readonly welcome: Welcome
-  readonly limits: ConnectionLimits
-  /** Who lets more than this wait to be read is disconnected. */
-  readonly unsentBytesMax: number
+  readonly limits: ServerLimits
+  /** Milliseconds that never go back, for durations. */
   readonly now: () => number
+  /** The time by which the coordinator decides. */
+  readonly time: () => number
+  /** Calls back in a later turn of the loop. */
+  readonly soon: (callback: () => void) => void
   readonly onViolation: (address: string, reason: Reason, message: string) => void
 }
+
+/** How many requests are answered in one turn, of those that nothing has to be waited for. */
+const answersPerTurn = 64
+
+/** With more than this waiting to leave, nothing more is taken. */
+const unsentBytesHigh = 1024 * 1024
+
+/** What may arrive beyond what is taken, so that the end behind it is still seen. */
+const heldBytesMax = 64 * 1024
 
 /**
  * One connection: the socket, what is understood on it, and the coordinator. Answers that are given
@@ -40,31 +52,51 @@ export class Peer {
   #hello: Hello | undefined
   #session: Session | undefined
   #outgoing: Buffer[] = []
+  #outgoingBytes = 0
+  #writtenBytes = 0
+  /** Enough was answered for this turn. */
+  #isTurnOver = false
+  /** What has arrived since there was room. */
+  #heldBytes = 0
   #isPaused = false
   #isClosed = false
+  /** How much had left when that was last seen to change, and when. */
+  #left: { readonly bytes: number; readonly at: number }
 
   constructor(context: PeerContext, socket: Socket, onClosed: () => void) {
     this.#context = context
     this.#socket = socket
-    this.#connection = new ServerConnection(context.limits, context.now())
+    const now = context.now()
+    this.#connection = new ServerConnection(context.limits, now)
+    this.#left = { bytes: 0, at: now }
     socket.onData((bytes) => this.#receive(bytes))
-    socket.onClose(() => {
+    socket.onDrain(() => this.#read())
+    socket.onClose((failure) => {
+      if (failure !== undefined) context.onViolation(socket.address, 'PROTOCOL', failure)
       this.#leave()
       onClosed()
     })
   }
 
-  /** Ends the connection if what is awaited has not come in time. */
+  /** Ends the connection if what is awaited has not come in time, or nothing is taken any more. */
   checkTime(): void {
-    if (this.#connection.isOverdue(this.#context.now())) {
+    if (this.#isClosed) return
+    const now = this.#context.now()
+    // Whoever is made to wait is not late.
+    if (this.#mayTake && this.#connection.isOverdue(now)) {
       this.#refuse('PROTOCOL', 'what was begun was not ended in time')
+    } else if (this.#isDeaf(now)) {
+      const message = 'it does not read what it is answered'
+      this.#context.onViolation(this.#socket.address, 'PROTOCOL', message)
+      this.destroy()
     }
   }
 
   /** Ends the connection when what was answered has left. */
   end(): void {
-    this.#flush()
+    if (this.#isClosed) return
     this.#isClosed = true
+    this.#writeOutgoing()
     this.#socket.end()
   }
 
@@ -75,22 +107,60 @@ export class Peer {
 
   #receive(bytes: Uint8Array): void {
     if (this.#isClosed) return
+    if (!this.#mayTake) this.#heldBytes += bytes.length
     this.#connection.push(bytes, this.#context.now())
     this.#read()
   }
 
+  get #mayTake(): boolean {
+    const { unsentBytesMax } = this.#context.limits
+    const unsentBytes = this.#outgoingBytes + this.#socket.unsentBytes
+    if (this.#isTurnOver || this.#connection.isFull) return false
+    return unsentBytes <= Math.min(unsentBytesHigh, unsentBytesMax)
+  }
+
+  /** Much is unsent, and for long nothing of it has left. How much it is says nothing alone. */
+  #isDeaf(now: number): boolean {
+    const { unsentBytesMax, deafMs } = this.#context.limits
+    const { unsentBytes } = this.#socket
+    const bytes = this.#writtenBytes - unsentBytes
+    if (unsentBytes <= unsentBytesMax || bytes !== this.#left.bytes) {
+      this.#left = { bytes, at: now }
+      return false
+    }
+    return now - this.#left.at >= deafMs
+  }
+
   #read(): void {
     try {
-      let arrival = this.#connection.next(this.#context.now())
-      while (arrival !== undefined && !this.#isClosed) {
-        this.#take(arrival)
-        arrival = this.#connection.next(this.#context.now())
-      }
+      this.#takeArrivals()
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
       this.#refuse('PROTOCOL', error.message)
     }
     this.#pauseOrResume()
+  }
+
+  #takeArrivals(): void {
+    for (let answered = 0; !this.#isClosed; ) {
+      const inFlight = this.#connection.inFlight
+      const arrival = this.#mayTake ? this.#connection.next(this.#context.now()) : undefined
+      if (arrival === undefined) return
+      this.#take(arrival)
+      if (this.#connection.inFlight > inFlight) continue
+      // It was answered at once: what is in flight bounds that no more than what it costs.
+      answered++
+      if (answered === answersPerTurn || !this.#mayTake) this.#endTurn()
+    }
+  }
+
+  /** Others get their turn, and what was answered can leave. */
+  #endTurn(): void {
+    this.#isTurnOver = true
+    this.#context.soon(() => {
+      this.#isTurnOver = false
+      if (!this.#isClosed) this.#read()
+    })
   }
 
   #take(arrival: Arrival): void {
@@ -110,7 +180,7 @@ export class Peer {
   }
 
   #greet(hello: Hello | OtherVersion): void {
-    const { gate, registry, welcome, now } = this.#context
+    const { gate, registry, welcome, time } = this.#context
     if ('otherVersion' in hello) {
       const message = `this coordinator speaks version ${protocolVersion}, not ${hello.otherVersion}`
       this.#refuse('UNSUPPORTED_VERSION', message)
@@ -123,7 +193,7 @@ export class Peer {
     }
     this.#hello = hello
     this.#session = { name: hello.name }
-    if (hello.role !== 'produce') registry.connected(hello.name, hello.capacity, now())
+    if (hello.role !== 'produce') registry.connected(hello.name, hello.capacity, time())
     this.#write(this.#connection.welcome(welcome))
   }
 
@@ -134,28 +204,33 @@ export class Peer {
 
   #write(bytes: Buffer): void {
     this.#outgoing.push(bytes)
+    this.#outgoingBytes += bytes.length
     if (this.#outgoing.length === 1) queueMicrotask(() => this.#flush())
   }
 
   #flush(): void {
+    if (this.#isClosed) return
+    this.#writeOutgoing()
+    // There may be room now for requests that have arrived and were not looked at yet.
+    this.#read()
+  }
+
+  #writeOutgoing(): void {
     const outgoing = this.#outgoing
-    if (outgoing.length === 0 || this.#isClosed) return
+    if (outgoing.length === 0) return
+    this.#writtenBytes += this.#outgoingBytes
     this.#outgoing = []
+    this.#outgoingBytes = 0
     this.#socket.write(outgoing.length === 1 ? outgoing[0]! : Buffer.concat(outgoing))
-    if (this.#socket.unsentBytes > this.#context.unsentBytesMax) {
-      const message = 'it does not read what it is answered'
-      this.#context.onViolation(this.#socket.address, 'PROTOCOL', message)
-      this.destroy()
-    } else if (this.#isPaused) {
-      // Room for requests that have arrived and were not looked at yet.
-      this.#read()
-    }
   }
 
   #pauseOrResume(): void {
-    if (this.#isClosed || this.#connection.isFull === this.#isPaused) return
-    this.#isPaused = this.#connection.isFull
-    if (this.#isPaused) this.#socket.pause()
+    if (this.#isClosed) return
+    if (this.#mayTake) this.#heldBytes = 0
+    const isPaused = this.#heldBytes >= heldBytesMax
+    if (isPaused === this.#isPaused) return
+    this.#isPaused = isPaused
+    if (isPaused) this.#socket.pause()
     else this.#socket.resume()
   }
 
@@ -164,7 +239,7 @@ export class Peer {
     if (this.#isClosed) return
     this.#context.onViolation(this.#socket.address, reason, message)
     const isStranger = reason === 'PROTOCOL' && this.#hello === undefined
-    if (!isStranger) this.#outgoing.push(ServerConnection.farewell(reason, message))
+    if (!isStranger) this.#write(ServerConnection.farewell(reason, message))
     this.end()
   }
 

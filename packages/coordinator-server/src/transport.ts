@@ -16,12 +16,15 @@ export interface Socket {
   /** What was written and has not left yet. */
   readonly unsentBytes: number
   onData(callback: (bytes: Uint8Array) => void): void
-  onClose(callback: () => void): void
+  /** Much was waiting to leave, and little or nothing is any more. */
+  onDrain(callback: () => void): void
+  /** With what the peer did wrong, if that was seen below the bytes. */
+  onClose(callback: (failure?: string) => void): void
   write(bytes: Uint8Array): void
   /** No more data is given until `resume`; the peer will notice. */
   pause(): void
   resume(): void
-  /** Closes when everything written has left. */
+  /** Closes when everything written has left, or when the peer does not take it in some seconds. */
   end(): void
   /** Closes at once. */
   destroy(): void
