@@ -40,6 +40,12 @@ t.test('of peers that are refused ten a second get a line, the others are counte
   t.equal(lines.length, 12, 'nothing was left out, so nothing is said')
 })
 
+t.test('a clock that has leapt since the last time in the log is told', async (t) => {
+  const { lines, server } = listen()
+  server.clockAhead?.(30 * 3_600_000)
+  t.match(lines, [{ level: 40, aheadHours: 30, msg: /more than a day ahead/ }])
+})
+
 t.test('a full disk is told, and that it has room again', async (t) => {
   const { lines, log } = listen()
   log.spaceChanged?.(true)
