@@ -1,10 +1,11 @@
 import { createServer, type Socket as NetSocket, type Server } from 'node:net'
-import { createServer as createTlsServer, type Server as TlsServer, type TlsOptions } from 'node:tls'
+import {
+  createServer as createTlsServer,
+  type TlsOptions,
+  type Server as TlsServer,
+} from 'node:tls'
 import { systemClock } from '@tenure/wal'
 import type { Listener, Socket, Transport } from './transport.js'
-
-/** How long a peer may take to read its last answers. */
-const lingerMs = 5000
 
 /** When a peer says nothing for so long, its machine is asked whether it is still there. */
 const keepAliveMs = 30_000
@@ -16,13 +17,16 @@ export interface NetTransportOptions {
   readonly host: string
   readonly port: number
   readonly tls?: TlsOptions
+  /** How long a peer may take to read its last answers. Default 5 s. */
+  readonly lingerMs?: number
 }
 
 /** TCP, with or without TLS. */
-export function netTransport({ host, port, tls }: NetTransportOptions): Transport {
+export function netTransport(options: NetTransportOptions): Transport {
+  const { host, port, tls, lingerMs = 5000 } = options
   return {
     async listen(onSocket) {
-      const accept = tls === undefined ? acceptPlain : acceptTls(tls)
+      const accept = tls === undefined ? acceptPlain(lingerMs) : acceptTls(tls, lingerMs)
       // Half open: what was answered before the peer's end has to leave first.
       const server = createServer({ allowHalfOpen: true }, (raw) => onSocket(accept(raw)))
       return listen(server, host, port)
@@ -46,10 +50,12 @@ function listen(server: Server, host: string, port: number): Promise<Listener> {
   })
 }
 
-function acceptPlain(raw: NetSocket): Socket {
-  const connection = new Connection(raw)
-  connection.begin(raw)
-  return connection
+function acceptPlain(lingerMs: number): (raw: NetSocket) => Socket {
+  return (raw) => {
+    const connection = new Connection(raw, lingerMs)
+    connection.begin(raw)
+    return connection
+  }
 }
 
 /**
@@ -57,7 +63,7 @@ function acceptPlain(raw: NetSocket): Socket {
  * like any other. The handshake is left to a TLS server that listens nowhere: it, and no bare
  * TLSSocket, refuses clients whose certificate is not trusted.
  */
-function acceptTls(tls: TlsOptions): (raw: NetSocket) => Socket {
+function acceptTls(tls: TlsOptions, lingerMs: number): (raw: NetSocket) => Socket {
   const server: TlsServer = createTlsServer(tls)
   const shaking = new Map<string, Connection>()
   server.on('secureConnection', (stream) => shaking.get(nameOf(stream))?.begin(stream))
@@ -66,7 +72,7 @@ function acceptTls(tls: TlsOptions): (raw: NetSocket) => Socket {
     stream.destroy()
   })
   return (raw) => {
-    const connection = new Connection(raw)
+    const connection = new Connection(raw, lingerMs)
     const name = nameOf(raw)
     shaking.set(name, connection)
     raw.on('close', () => {
@@ -86,6 +92,7 @@ function nameOf({ remoteAddress, remotePort }: NetSocket): string {
 class Connection implements Socket {
   readonly address: string
   readonly #raw: NetSocket
+  readonly #lingerMs: number
   #stream: NetSocket | undefined
   /** Not yet handed to the stream. */
   readonly #queue: Uint8Array[] = []
@@ -95,8 +102,9 @@ class Connection implements Socket {
   #hasEnded = false
   #failure: string | undefined
 
-  constructor(raw: NetSocket) {
+  constructor(raw: NetSocket, lingerMs: number) {
     this.#raw = raw
+    this.#lingerMs = lingerMs
     this.address = raw.remoteAddress ?? 'unknown'
     raw.setNoDelay(true)
     raw.setKeepAlive(true, keepAliveMs)
@@ -158,16 +166,16 @@ class Connection implements Socket {
   end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    // Before the handshake of TLS there is nobody to say anything to.
-    if (this.#stream === undefined && this.#queue.length === 0) {
+    if (this.#stream === undefined) {
+      // A last word is not worth the handshake of TLS that it would need.
       this.#raw.destroy()
       return
     }
     this.#handOver()
     // What still arrives is thrown away, or the peer's own end would never be seen.
-    this.#stream?.resume()
+    this.#stream.resume()
     // By the clock, not by silence: a peer that goes on sending is not waited for either.
-    const linger = systemClock.setTimer(lingerMs, () => this.#raw.destroy())
+    const linger = systemClock.setTimer(this.#lingerMs, () => this.#raw.destroy())
     this.#raw.on('close', () => linger.cancel())
   }
 

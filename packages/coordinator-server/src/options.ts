@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import type { TlsOptions } from 'node:tls'
+import { messageLimits, type Role, roles } from '@tenure/protocol'
 import type { LogOptions } from '@tenure/wal'
 import { CoordinatorError } from './errors.js'
 import type { Token } from './gate.js'
@@ -37,7 +38,10 @@ export interface ServerLimits {
   readonly frameBytesMax: number
   readonly handshakeMs: number
   readonly frameMs: number
+  /** Who has more than this to read, */
   readonly unsentBytesMax: number
+  /** and reads nothing of it for so long, is disconnected. */
+  readonly deafMs: number
 }
 
 export const defaultLimits: ServerLimits = {
@@ -48,6 +52,7 @@ export const defaultLimits: ServerLimits = {
   handshakeMs: 10_000,
   frameMs: 30_000,
   unsentBytesMax: 16 * 1024 * 1024,
+  deafMs: 10_000,
 }
 
 /** What a server tells, for its operator's log. Every hook is optional; none may throw. */
@@ -96,22 +101,34 @@ export interface Settings {
 const besideBytes = 64 * 1024
 
 export function settle(options: CoordinatorOptions): Settings {
+  object('options', options)
   refuseUnknown('options', options, optionNames)
+  for (const name of ['knobs', 'limits', 'tls', 'log', 'observer'] as const) {
+    if (options[name] !== undefined) object(name, options[name])
+  }
   refuseUnknown('limits', options.limits ?? {}, Object.keys(defaultLimits))
   const knobs = checkKnobs({ ...defaultKnobs, ...options.knobs })
   const limits = { ...defaultLimits, ...options.limits }
-  for (const [name, value] of Object.entries(limits)) whole(`limits.${name}`, value, 1, 2 ** 31 - 1)
+  for (const [name, value] of Object.entries(limits)) {
+    whole(`limits.${name}`, value, 1, 2 ** 31 - 1)
+  }
+  whole('limits.unsentBytesMax', limits.unsentBytesMax, unsentBytesMin, 2 ** 31 - 1)
   const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax) + besideBytes
   if (limits.frameBytesMax < largestBytes) {
     throw bad('limits.frameBytesMax', limits.frameBytesMax, roomFor(largestBytes))
   }
   const { host = '127.0.0.1', httpHost = '127.0.0.1', port = 7411, httpPort = 7412 } = options
+  text('host', host)
+  text('httpHost', httpHost)
   whole('port', port, 0, 65_535)
   if (httpPort !== false) whole('httpPort', httpPort, 0, 65_535)
   const { tls, tokens = [], insecure = false } = options
+  checkTokens(tokens)
+  if (typeof insecure !== 'boolean') throw bad('insecure', insecure, 'true or false')
   refuseExposure('host', host, insecure || (tls !== undefined && tokens.length > 0))
   refuseExposure('httpHost', httpHost, insecure || httpPort === false)
   const { dataDir = './tenure-data', observer = {} } = options
+  text('dataDir', dataDir)
   const log = { appendBytesMax: Math.max(appendBytesMaxDefault, largestBytes), ...options.log }
   if (log.appendBytesMax < largestBytes) {
     throw bad('log.appendBytesMax', log.appendBytesMax, roomFor(largestBytes))
@@ -123,6 +140,9 @@ const optionNames: readonly (keyof CoordinatorOptions)[] = [
   ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'knobs', 'limits'] as const),
   ...(['tls', 'tokens', 'insecure', 'log', 'observer'] as const),
 ]
+
+/** Less than a socket takes at once would say nothing about who reads. */
+const unsentBytesMin = 64 * 1024
 
 const appendBytesMaxDefault = 512 * 1024
 
@@ -174,15 +194,55 @@ function checkKnobs(knobs: Knobs): Knobs {
     const most = `at most half of knobs.leaseDurationMs, ${knobs.leaseDurationMs / 2}`
     throw bad('knobs.heartbeatIntervalMs', knobs.heartbeatIntervalMs, most)
   }
-  const { maxRetries, backoff } = knobs.retryPolicy
+  const { retryPolicy } = knobs
+  object('knobs.retryPolicy', retryPolicy)
+  const { maxRetries, backoff } = retryPolicy
+  object('knobs.retryPolicy.backoff', backoff)
   whole('knobs.retryPolicy.maxRetries', maxRetries, 0, 2 ** 31 - 1)
   if (backoff.kind === 'fixed') {
     whole('knobs.retryPolicy.backoff.delayMs', backoff.delayMs, 0, 2 ** 45)
-  } else {
+  } else if (backoff.kind === 'exponential') {
     whole('knobs.retryPolicy.backoff.initialMs', backoff.initialMs, 0, 2 ** 45)
     whole('knobs.retryPolicy.backoff.maxMs', backoff.maxMs, 0, 2 ** 45)
+  } else {
+    const { kind } = backoff as { kind: unknown }
+    throw bad('knobs.retryPolicy.backoff.kind', kind, 'fixed or exponential')
   }
   return knobs
+}
+
+/** A message never holds a token. */
+function checkTokens(tokens: readonly Token[]): void {
+  if (!Array.isArray(tokens)) throw bad('tokens', typeof tokens, 'a list')
+  for (const [index, entry] of tokens.entries()) {
+    const path = `tokens[${index}]`
+    object(path, entry)
+    const { token, roles: given } = entry as Token
+    if (typeof token !== 'string') throw bad(`${path}.token`, typeof token, 'a string')
+    const bytes = Buffer.byteLength(token)
+    if (bytes === 0 || bytes > messageLimits.tokenBytesMax) {
+      const range = `from 1 to ${messageLimits.tokenBytesMax} bytes long`
+      throw bad(`${path}.token`, `${bytes} bytes long`, range)
+    }
+    const areRoles = Array.isArray(given) && given.every((role: Role) => roles.includes(role))
+    if (!areRoles || given.length === 0) {
+      throw bad(
+        `${path}.roles`,
+        Array.isArray(given) ? given.join(', ') : given,
+        `a list of ${roles.join(', ')}`,
+      )
+    }
+  }
+}
+
+function object(path: string, value: unknown): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
+  // By its kind only: in the place of tls it might be a key.
+  throw bad(path, typeof value === 'object' ? value : `a ${typeof value}`, 'an object')
+}
+
+function text(path: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw bad(path, value, 'a text that is not empty')
 }
 
 function whole(path: string, value: unknown, min: number, max: number): void {
@@ -193,8 +253,13 @@ function whole(path: string, value: unknown, min: number, max: number): void {
 function bad(path: string, got: unknown, expected: string): CoordinatorError {
   return new CoordinatorError(
     'COORDINATOR_BAD_OPTION',
-    `${path} is ${String(got)}; it must be ${expected}`,
+    `${path} is ${describe(got)}; it must be ${expected}`,
   )
+}
+
+function describe(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Array.isArray(value) ? 'a list' : 'an object'
 }
 
 const loopback = new BlockList()

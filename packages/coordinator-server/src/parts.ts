@@ -13,6 +13,8 @@ export interface CoordinatorParts {
   readonly time: DecisionTime
   readonly registry: WorkerRegistry
   readonly knobs: Knobs
+  /** How large an answer that lists things may get, for it has to fit in a frame. */
+  readonly answerBytesMax?: number
   readonly observer: CoordinatorObserver
   /** The log has failed: nothing can be decided any more, and the process has to end. */
   readonly onFailure: (error: unknown) => void

@@ -3,12 +3,16 @@ import type { ServerLimits } from './options.js'
 import { Peer, type PeerContext } from './peer.js'
 import type { Socket } from './transport.js'
 
+/** How many who were refused are waited for at once, until they have read why. */
+const refusedMax = 1000
+
 /** Everybody who is connected, as many as may be. */
 export class Peers {
   readonly #context: PeerContext
   readonly #limits: ServerLimits
   readonly #peers = new Set<Peer>()
   readonly #byAddress = new Map<string, number>()
+  #refused = 0
 
   constructor(context: PeerContext, limits: ServerLimits) {
     this.#context = context
@@ -24,10 +28,7 @@ export class Peers {
     const ofAddress = this.#byAddress.get(address) ?? 0
     const { connectionsMax, connectionsPerAddressMax } = this.#limits
     if (this.#peers.size >= connectionsMax || ofAddress >= connectionsPerAddressMax) {
-      const message = 'there are too many connections'
-      this.#context.onViolation(address, 'TOO_MANY', message)
-      socket.write(ServerConnection.farewell('TOO_MANY', message))
-      socket.end()
+      this.#refuse(socket)
       return
     }
     this.#byAddress.set(address, ofAddress + 1)
@@ -47,6 +48,21 @@ export class Peers {
 
   destroy(): void {
     for (const peer of this.#peers) peer.destroy()
+  }
+
+  #refuse(socket: Socket): void {
+    const message = 'there are too many connections'
+    this.#context.onViolation(socket.address, 'TOO_MANY', message)
+    if (this.#refused >= refusedMax) {
+      socket.destroy()
+      return
+    }
+    this.#refused++
+    socket.onClose(() => {
+      this.#refused--
+    })
+    socket.write(ServerConnection.farewell('TOO_MANY', message))
+    socket.end()
   }
 
   #forget(peer: Peer, address: string): void {

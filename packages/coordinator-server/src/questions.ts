@@ -10,11 +10,14 @@ import {
 import type { CoordinatorParts } from './parts.js'
 import { rejected } from './refusals.js'
 
-/** How large a page of a list may get: it has to fit in a frame. */
+/** How large a page of a list gets, where frames are large enough. */
 const pageBytesMax = 256 * 1024
 
 /** What a summary takes without its reason, at most. */
 const summaryBytes = 1024
+
+/** What is known of a worker takes without its name, at most. */
+const workerBytes = 64
 
 /** How many tasks a page of a list looks at: a rare state must not make the loop wait. */
 const lookedAtMax = 10_000
@@ -37,14 +40,26 @@ export function answerQuestion(
     case 'list':
       return list(request, parts)
     case 'workers':
-      return {
-        kind: 'workers',
-        id,
-        workers: parts.registry.list().map((worker) => ({ ...worker })),
-      }
+      return workers(request, parts)
     case 'stats':
       return { kind: 'stats', id, stats: stats(parts) }
   }
+}
+
+function pageBytes({ answerBytesMax = pageBytesMax }: CoordinatorParts): number {
+  return Math.min(pageBytesMax, answerBytesMax)
+}
+
+/** As many as fit: whoever has thousands looks at the metrics. */
+function workers({ id }: Workers, parts: CoordinatorParts): Answer {
+  const workers: Facts[] = []
+  let bytes = 0
+  for (const worker of parts.registry.list()) {
+    bytes += workerBytes + Buffer.byteLength(worker.name)
+    if (bytes > pageBytes(parts)) break
+    workers.push({ ...worker })
+  }
+  return { kind: 'workers', id, workers }
 }
 
 function list({ id, state, queue, fromTaskId, limit }: List, parts: CoordinatorParts): Answer {
@@ -52,7 +67,7 @@ function list({ id, state, queue, fromTaskId, limit }: List, parts: CoordinatorP
   let lookedAt = 0
   let bytes = 0
   for (const task of listTasks(parts.state, fromTaskId)) {
-    if (tasks.length === limit || lookedAt === lookedAtMax || bytes > pageBytesMax) {
+    if (tasks.length === limit || lookedAt === lookedAtMax || bytes > pageBytes(parts)) {
       return { kind: 'tasks', id, tasks, nextTaskId: task.taskId }
     }
     lookedAt++

@@ -139,6 +139,7 @@ class Server implements CoordinatorServer {
     const registry = new WorkerRegistry()
     const coordinator = new Coordinator({
       ...{ state, log, clock: systemClock, time, registry, knobs },
+      answerBytesMax: Math.floor(limits.frameBytesMax / 2),
       observer: observeBoth(this.#metrics.ofCoordinator, observer),
       onFailure: (error) => this.#fail(error),
     })
@@ -146,8 +147,7 @@ class Server implements CoordinatorServer {
     await coordinator.start()
     const context: PeerContext = {
       ...{ coordinator, registry, limits, gate: new Gate(tokens), welcome: this.#welcome(log) },
-      unsentBytesMax: limits.unsentBytesMax,
-      now: () => systemClock.monotonicMs(),
+      ...{ now: () => systemClock.monotonicMs(), time: () => time.now(), soon: systemClock.soon },
       onViolation: (address, reason, message) => observer.refused?.({ address, reason, message }),
     }
     const peers = new Peers(context, limits)

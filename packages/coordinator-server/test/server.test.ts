@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { encodeRequest } from '@tenure/protocol'
+import { encodeAnswer, encodeRequest } from '@tenure/protocol'
 import t, { type Test } from 'tap'
+import { Gate } from '../src/gate.js'
 import { CoordinatorError, type CoordinatorOptions, startCoordinator } from '../src/index.js'
 import { PeerClient } from './peer-client.js'
 
@@ -214,6 +215,95 @@ t.test('a bad option stops the start, with its path and its range', async (t) =>
   await refused({ port: 70_000 }, 'COORDINATOR_BAD_OPTION', /port is 70000/)
   await refused({ host: '0.0.0.0' }, 'COORDINATOR_EXPOSED', /insecure/)
   t.equal(new CoordinatorError('COORDINATOR_FAILED', 'x').name, 'CoordinatorError')
+})
+
+t.test('a bad option of any type is refused with its path', async (t) => {
+  const roles = ['admin']
+  const bad: [options: object, path: RegExp][] = [
+    [{ knobs: { retryPolicy: null } }, /knobs\.retryPolicy is null/],
+    [{ knobs: { retryPolicy: { maxRetries: 1 } } }, /knobs\.retryPolicy\.backoff is/],
+    [
+      {
+        knobs: {
+          retryPolicy: { maxRetries: 1, backoff: { kind: 'linear', initialMs: 1, maxMs: 2 } },
+        },
+      },
+      /knobs\.retryPolicy\.backoff\.kind is linear/,
+    ],
+    [{ observer: null }, /observer is null/],
+    [{ tls: null }, /tls is null/],
+    [{ tls: 'a key' }, /tls is a string/],
+    [{ log: 7 }, /log is a number/],
+    [{ knobs: [] }, /knobs is a list/],
+    [{ limits: null }, /limits is null/],
+    [{ limits: { unsentBytesMax: 1 } }, /limits\.unsentBytesMax is 1; .* from 65536/],
+    [{ dataDir: 5 }, /dataDir is 5/],
+    [{ host: null }, /host is null/],
+    [{ insecure: 'no' }, /insecure is no/],
+    [{ tokens: 'secret' }, /tokens is string/],
+    [{ tokens: [null] }, /tokens\[0\] is null/],
+    [{ tokens: [{ roles }] }, /tokens\[0\]\.token is undefined/],
+    [{ tokens: [{ token: '', roles }] }, /tokens\[0\]\.token is 0 bytes/],
+    [{ tokens: [{ token: 'é'.repeat(513), roles }] }, /tokens\[0\]\.token is 1026 bytes/],
+    [{ tokens: [{ token: 'x', roles: ['boss'] }] }, /tokens\[0\]\.roles is boss/],
+    [{ tokens: [{ token: 'x' }] }, /tokens\[0\]\.roles is undefined/],
+  ]
+  for (const [options, message] of bad) {
+    await t.rejects(
+      startCoordinator({ port: 0, httpPort: false, ...options }),
+      { code: 'COORDINATOR_BAD_OPTION', message },
+      String(message),
+    )
+  }
+})
+
+t.test('no token is not the empty token', (t) => {
+  const gate = new Gate([{ token: '', roles: ['admin'] }])
+  t.match(gate.refusal({ version: 1, role: 'admin', name: 'x', capacity: 1 }), {
+    reason: 'UNAUTHORIZED',
+  })
+  t.end()
+})
+
+t.test('a worker that takes many large tasks at once gets them all', async (t) => {
+  const { port } = await start(t)
+  const [producer, worker] = [await PeerClient.open(port), await PeerClient.open(port)]
+  const payload = Buffer.alloc(256 * 1024)
+  const count = 100
+  await Promise.all(Array.from({ length: count }, () => producer.ask({ ...submit, payload })))
+  const closed = worker.closed.then(() => {
+    throw new Error('it was disconnected')
+  })
+  const all = Promise.all(Array.from({ length: count }, () => worker.ask(lease)))
+  t.equal((await Promise.race([all, closed])).length, count)
+  await Promise.all([producer.close(), worker.close().then(() => closed.catch(() => {}))])
+})
+
+t.test('lists of tasks and workers fit in a frame', async (t) => {
+  const frameBytesMax = 70_000
+  const { port } = await start(t, {
+    knobs: { payloadBytesMax: 100, resultBytesMax: 100 },
+    limits: { frameBytesMax },
+  })
+  const client = await PeerClient.open(port)
+  const queue = 'q'.repeat(64)
+  await Promise.all(Array.from({ length: 900 }, () => client.ask({ ...submit, queue })))
+  const seen = new Set<unknown>()
+  for (let next: number | undefined = 1; next !== undefined; ) {
+    const page = await client.ask({ kind: 'list', fromTaskId: next, limit: 1000 })
+    t.ok(encodeAnswer(page).length <= frameBytesMax)
+    if (page.kind !== 'tasks') throw new Error(page.kind)
+    for (const { taskId } of page.tasks) seen.add(taskId)
+    next = page.nextTaskId
+  }
+  t.equal(seen.size, 900, 'and everything is on one of the pages')
+  const names = Array.from({ length: 600 }, (_, index) => `${index}`.padStart(128, 'w'))
+  const others = await Promise.all(names.map((name) => PeerClient.open(port, { name })))
+  const workers = await client.ask({ kind: 'workers' })
+  t.ok(encodeAnswer(workers).length <= frameBytesMax)
+  t.ok('workers' in workers && workers.workers.length > 100, 'as many as fit')
+  for (const other of others) other.socket.destroy()
+  await client.close()
 })
 
 t.test('a port that is taken is an error that says so, and gives the log back', async (t) => {

@@ -80,6 +80,7 @@ export class SimulatedSocket {
   readonly #pieceBytesMax: () => number
   #peer: SimulatedSocket | undefined
   #onData: (bytes: Uint8Array) => void = () => {}
+  #onDrain: () => void = () => {}
   #onClose: () => void = () => {}
   #onGone: () => void = () => {}
   /** On their way to the peer, in their order; `null` is the end. */
@@ -108,6 +109,10 @@ export class SimulatedSocket {
 
   onData(callback: (bytes: Uint8Array) => void): void {
     this.#onData = callback
+  }
+
+  onDrain(callback: () => void): void {
+    this.#onDrain = callback
   }
 
   onClose(callback: () => void): void {
@@ -178,6 +183,7 @@ export class SimulatedSocket {
       const piece = this.#underway.shift()!
       this.#peer?.receive(piece)
       if (this.#underway.length > 0) this.#carryNext()
+      else if (!this.#isClosed) this.#onDrain()
     })
   }
 

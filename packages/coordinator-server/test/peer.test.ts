@@ -1,0 +1,208 @@
+import { ClientConnection, encodeRequest, type Hello, type Request } from '@tenure/protocol'
+import t from 'tap'
+import { Gate } from '../src/gate.js'
+import { defaultLimits, type ServerLimits } from '../src/options.js'
+import { Peers } from '../src/peers.js'
+import type { Socket } from '../src/transport.js'
+import { World } from './world.js'
+
+/** A socket of which nothing leaves before the test says so. */
+class StuckSocket implements Socket {
+  readonly address = 'here'
+  unsentBytes = 0
+  writtenBytes = 0
+  isPaused = false
+  hasEnded = false
+  isDestroyed = false
+  readonly client = new ClientConnection()
+  receive: (bytes: Uint8Array) => void = () => {}
+  #onDrain: () => void = () => {}
+  #onClose: () => void = () => {}
+
+  onData(callback: (bytes: Uint8Array) => void): void {
+    this.receive = callback
+  }
+
+  onDrain(callback: () => void): void {
+    this.#onDrain = callback
+  }
+
+  onClose(callback: () => void): void {
+    this.#onClose = callback
+  }
+
+  write(bytes: Uint8Array): void {
+    this.unsentBytes += bytes.length
+    this.writtenBytes += bytes.length
+    this.client.push(bytes)
+  }
+
+  pause(): void {
+    this.isPaused = true
+  }
+
+  resume(): void {
+    this.isPaused = false
+  }
+
+  end(): void {
+    this.hasEnded = true
+  }
+
+  destroy(): void {
+    this.isDestroyed = true
+    this.#onClose()
+  }
+
+  drain(): void {
+    this.unsentBytes = 0
+    this.#onDrain()
+  }
+
+  /** The kinds of what was written since the last call. */
+  kinds(): string[] {
+    const kinds: string[] = []
+    for (let reply = this.client.next(); reply !== undefined; reply = this.client.next()) {
+      kinds.push(reply.kind === 'answer' ? reply.answer.kind : reply.kind)
+    }
+    return kinds
+  }
+}
+
+async function serve(limits: Partial<ServerLimits> = {}, world = new World()) {
+  await world.start()
+  const refused: string[] = []
+  const welcomeLimits = { payloadBytesMax: 1 << 18, resultBytesMax: 1 << 16, waitMsMax: 1000 }
+  const peers = new Peers(
+    {
+      ...{ coordinator: world.coordinator, registry: world.registry, gate: new Gate([]) },
+      limits: { ...defaultLimits, ...limits },
+      welcome: {
+        ...{ version: 1, epoch: 1, leaseDurationMs: 1000, heartbeatIntervalMs: 100 },
+        ...{ syncMode: 'always', limits: { ...defaultLimits, ...limits, ...welcomeLimits } },
+      },
+      now: () => world.clock.monotonicMs(),
+      time: () => world.clock.now(),
+      soon: (callback) => world.clock.soon(callback),
+      onViolation: (_address, _reason, message) => void refused.push(message),
+    },
+    { ...defaultLimits, ...limits },
+  )
+  const greet = async (hello: Partial<Hello> = {}) => {
+    const socket = new StuckSocket()
+    peers.accept(socket)
+    socket.receive(ClientConnection.hello({ role: 'admin', name: 'w', capacity: 1, ...hello }))
+    await world.clock.settle()
+    socket.kinds()
+    return socket
+  }
+  return { world, peers, refused, greet }
+}
+
+const many = (count: number, request: Request) =>
+  Buffer.concat(Array.from({ length: count }, () => encodeRequest(request)))
+const ping = { kind: 'ping', id: 1 } as const
+const poll = { kind: 'lease', id: 1, queues: ['default'], waitMs: 60_000 } as const
+const get = { kind: 'get', id: 1, taskId: 1 } as const
+const largePayload = Buffer.alloc(256 * 1024)
+
+t.test('a frame that is too large ends a connection that is full, once', async (t) => {
+  const { world, greet, refused } = await serve({ requestsInFlightMax: 1 })
+  const socket = await greet()
+  const tooLarge = Buffer.from([0xff, 0xff, 0xff, 0xff])
+  socket.receive(Buffer.concat([encodeRequest(poll), tooLarge]))
+  await world.ask({ kind: 'submit', payload: Buffer.from('work') })
+  t.strictSame([refused.length, socket.hasEnded], [1, true])
+  t.strictSame(socket.kinds(), ['leased', 'rejected'])
+})
+
+t.test('what is answered at once takes turns', async (t) => {
+  const { world, greet } = await serve()
+  const socket = await greet()
+  socket.receive(many(1000, ping))
+  await Promise.resolve()
+  t.equal(socket.kinds().length, 64)
+  await world.clock.settle()
+  t.equal(socket.kinds().length, 1000 - 64, 'and all of it is answered')
+})
+
+t.test('nothing is read for a peer that does not read, and all of it when it does', async (t) => {
+  const { world, greet } = await serve()
+  await world.ask({ kind: 'submit', payload: largePayload })
+  const socket = await greet()
+  socket.receive(many(4000, get))
+  await world.clock.settle()
+  t.ok(socket.unsentBytes < 2 * 2 ** 20, 'one answer more than a mebibyte')
+  let answers = 0
+  for (let drained = 0; socket.unsentBytes > 0 && drained < 200; drained++) {
+    answers += socket.kinds().length
+    socket.drain()
+    await world.clock.settle()
+  }
+  t.ok(answers > 500, 'it goes on each time that there is room')
+})
+
+t.test('only who takes nothing for long is disconnected, however much there is', async (t) => {
+  const { world, peers, greet, refused } = await serve({ deafMs: 10_000, unsentBytesMax: 1 << 20 })
+  for (let count = 0; count < 20; count++) {
+    await world.ask({ kind: 'submit', payload: largePayload })
+  }
+  const worker = await greet()
+  worker.drain()
+  worker.receive(many(20, { ...poll, waitMs: 0 }))
+  await world.clock.settle()
+  t.ok(worker.unsentBytes > 5 * 2 ** 20, 'much more than may be unsent')
+  for (let count = 0; count < 10; count++) {
+    peers.checkTime()
+    await world.clock.advance(9000)
+    worker.unsentBytes -= 1
+  }
+  t.strictSame([worker.isDestroyed, refused], [false, []], 'one byte now and then is enough')
+  peers.checkTime()
+  await world.clock.advance(10_000)
+  peers.checkTime()
+  t.strictSame([worker.isDestroyed, refused], [true, ['it does not read what it is answered']])
+})
+
+t.test('a connection that is full goes on listening for its end, up to a bound', async (t) => {
+  const { world, greet } = await serve({ requestsInFlightMax: 2 })
+  const socket = await greet()
+  socket.receive(many(3, poll))
+  await world.clock.settle()
+  t.notOk(socket.isPaused, 'a socket that pauses does not see its end')
+  const piece = many(1000, ping)
+  while (!socket.isPaused && socket.writtenBytes < 2 ** 20) socket.receive(piece)
+  t.ok(socket.isPaused, 'but what arrives meanwhile is bounded')
+  socket.drain()
+  await world.ask({ kind: 'submit', payload: Buffer.from('1') })
+  await world.ask({ kind: 'submit', payload: Buffer.from('2') })
+  await world.ask({ kind: 'submit', payload: Buffer.from('3') })
+  await world.clock.settle()
+  t.notOk(socket.isPaused)
+  t.equal(socket.kinds().filter((kind) => kind === 'leased').length, 3)
+})
+
+t.test('who waits for the coordinator is not late with what it has begun', async (t) => {
+  const { world, peers, greet, refused } = await serve({ requestsInFlightMax: 1, frameMs: 1000 })
+  const socket = await greet()
+  socket.receive(Buffer.concat([encodeRequest(poll), encodeRequest(ping).subarray(0, 6)]))
+  await world.clock.advance(5000)
+  peers.checkTime()
+  t.strictSame([socket.hasEnded, refused], [false, []])
+})
+
+t.test('a worker was heard of by the time of decisions', async (t) => {
+  const { world, greet } = await serve()
+  await greet({ role: 'work', name: 'w1' })
+  t.match(await world.ask({ kind: 'workers' }), {
+    workers: [{ name: 'w1', lastHeardAt: world.clock.now() }],
+  })
+})
+
+t.test('of those who are refused only some are waited for', async (t) => {
+  const { peers } = await serve({ connectionsMax: 1 })
+  const sockets = Array.from({ length: 1003 }, () => new StuckSocket())
+  for (const socket of sockets) peers.accept(socket)
+  t.equal(sockets.filter((socket) => socket.hasEnded).length, 1000)
+  t.equal(sockets.filter((socket) => socket.isDestroyed).length, 2)
+})
