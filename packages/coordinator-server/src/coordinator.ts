@@ -10,18 +10,13 @@ import type {
   Submit,
 } from '@tenure/protocol'
 import {
-  countTasks,
   defaultQueue,
-  expiredInARow,
   findByRequestId,
-  forgettableThrough,
   getCurrentLeaseId,
   getLease,
   getQueue,
-  getSummary,
   type LogRecord,
   nextEligibleAt,
-  nextExpiry,
 } from '@tenure/state-machine'
 import { Alarm } from './alarm.js'
 import { Commits, type Holds, type Urgency } from './commits.js'
@@ -33,7 +28,8 @@ import type { CoordinatorParts } from './parts.js'
 import { answerQuestion } from './questions.js'
 import { notNow, rejected } from './refusals.js'
 import { decideKill, decideReport, decideSubmit } from './task-manager.js'
-import { WaitingPolls } from './waiting-polls.js'
+import { noSpaceRetryMs, Timekeeper } from './timekeeper.js'
+import { type Poll, WaitingPolls } from './waiting-polls.js'
 
 /** One who asks: a connection, by the name it gave. */
 export interface Session {
@@ -54,18 +50,13 @@ export class Coordinator {
   readonly #commits: Commits<Asked>
   readonly #polls = new WaitingPolls<WaitingPoll>()
   readonly #alarm: Alarm
-  /** Not 0 while a TasksForgotten is on its way: tasks that ended up to there are on their way out. */
-  #forgettingThrough = 0
-  #askedAboutForgotten: Asked[] = []
-  /** Of the batch that is being applied: queues in which a task may be eligible, tasks that expired. */
+  readonly #timekeeper: Timekeeper
+  /** Requests about tasks that are on their way out. */
+  readonly #askedAboutForgotten: Asked[] = []
+  /** Queues in which the batch that is being applied made a task eligible. */
   readonly #queuesToOffer = new Set<string>()
-  readonly #expiredTasks: number[] = []
-  /** The polls of each connection: a connection that ends takes its own along, and looks at no other. */
-  readonly #pollsOf = new Map<Session, Map<number, WaitingPoll>>()
   /** Submissions on their way to the disk. */
   readonly #submissions = { count: 0, bytes: 0 }
-  /** The disk had no room for time's own decisions: they are tried again then. */
-  #expireAgainAt = 0
   #isStopping = false
   #hasFailed = false
 
@@ -78,6 +69,7 @@ export class Coordinator {
       settled: (freed) => this.#onSettled(freed),
       failed: (error) => this.#fail(error),
     })
+    this.#timekeeper = new Timekeeper(parts, this.#commits, this.#alarm)
   }
 
   /** How many records are on their way to the disk. */
@@ -94,19 +86,17 @@ export class Coordinator {
    * has been expired; before that no request may be handled.
    */
   async start(): Promise<void> {
-    const { state, knobs, time } = this.#parts
-    while (this.#expireDue(true).length > 0) await this.#commits.idle()
-    const next = nextExpiry(state)
-    if (next !== undefined && next.at <= time.now()) {
+    const timekeeper = this.#timekeeper
+    while (timekeeper.expireDue(true).length > 0) await this.#commits.idle()
+    if (timekeeper.isExpiryDue()) {
       const message =
         'the disk has no room to write down that leases have expired: make room and start again'
       throw new CoordinatorError('COORDINATOR_FAILED', message)
     }
-    for (const taskId of expiredInARow(state, Math.max(1, knobs.poisonThreshold)))
-      this.#stopIfPoison(taskId)
+    timekeeper.stopPoisonAtStart()
     await this.#commits.idle()
-    this.#armForExpiry()
-    this.tidy()
+    timekeeper.arm()
+    timekeeper.forget()
   }
 
   handle(
@@ -123,29 +113,12 @@ export class Coordinator {
 
   /** The connection has ended, and its waiting polls with it. What is on its way goes its way. */
   leave(session: Session): void {
-    for (const poll of this.#pollsOf.get(session)?.values() ?? []) this.#endPoll(poll)
+    for (const poll of this.#polls.of(session)) this.#endPoll(poll)
   }
 
-  /** `semantics` §11: lets go of tasks that ended long ago, a bounded number at once. */
+  /** To be called from time to time: lets go of what has been kept long enough. */
   tidy(): void {
-    const { state, knobs, time } = this.#parts
-    if (this.#forgettingThrough > 0 || this.#isStopping) return
-    const at = time.now()
-    const endedUntil = at - knobs.retentionMs
-    const through = forgettableThrough(state, {
-      endedUntil,
-      keep: knobs.retentionTasks,
-      limit: tasksAtOnce,
-    })
-    if (through === undefined) return
-    const written = this.#commits.write({ type: 'TasksForgotten', at, through }, 'high', {})
-    if (written) this.#forgettingThrough = through
-  }
-
-  /** Lets go of ended tasks as soon as there are many too many; the rest is done from time to time. */
-  #forgetSurplus(): void {
-    const { state, knobs } = this.#parts
-    if (countTasks(state).ended - knobs.retentionTasks >= tasksAtOnce) this.tidy()
+    if (!this.#isStopping) this.#timekeeper.forget()
   }
 
   /** Answers waiting polls, refuses what is new, and settles when nothing is on its way any more. */
@@ -194,7 +167,7 @@ export class Coordinator {
     }
     const known =
       requestId === undefined ? undefined : findByRequestId(this.#parts.state, requestId)
-    if (known !== undefined && this.#isBeingForgotten(known)) {
+    if (known !== undefined && this.#timekeeper.isBeingForgotten(known)) {
       this.#askedAboutForgotten.push(asked)
       return
     }
@@ -209,14 +182,14 @@ export class Coordinator {
       tasks.wait(taskId, asked)
       return
     }
-    if (this.#isBeingForgotten(taskId)) {
+    if (this.#timekeeper.isBeingForgotten(taskId)) {
       this.#askedAboutForgotten.push(asked)
       return
     }
     const decision = this.#decideAboutTask(request, asked.asker)
     if (decision.kind !== 'expire first') {
       this.#carryOut(asked, decision, 'high', { taskId })
-    } else if (this.#expire(taskId, false)) {
+    } else if (this.#timekeeper.expire(taskId, false)) {
       tasks.wait(taskId, asked)
     } else {
       // Without room for the expiry no answer about the lease would have a record behind it.
@@ -238,7 +211,7 @@ export class Coordinator {
   }
 
   #considerLease(asked: Asked, request: Lease): void {
-    const [expiring] = this.#expireDue(false)
+    const [expiring] = this.#timekeeper.expireDue(false)
     const decision = decideLease(this.#circumstances(), request, asked.asker)
     if (decision?.kind === 'record' && decision.record.type === 'LeaseGranted') {
       this.#carryOut(asked, decision, 'normal', { taskId: decision.record.taskId })
@@ -259,11 +232,8 @@ export class Coordinator {
     const waitMs = Math.max(0, Math.min(request.waitMs, knobs.waitMsMax) - waitedMs)
     const timer = clock.setTimer(waitMs, () => this.#giveUp(poll))
     const queues = [...new Set(request.queues)]
-    const poll: WaitingPoll = { queues, name: session.name, asked, request, timer }
+    const poll: WaitingPoll = { queues, session, id: request.id, asked, request, timer }
     this.#polls.add(poll)
-    const own = this.#pollsOf.get(session) ?? new Map<number, WaitingPoll>()
-    own.set(request.id, poll)
-    this.#pollsOf.set(session, own)
     for (const queue of queues) this.#alarm.setFor(nextEligibleAt(state, queue))
   }
 
@@ -273,15 +243,11 @@ export class Coordinator {
 
   #endPoll(poll: WaitingPoll): boolean {
     poll.timer.cancel()
-    const { session } = poll.asked
-    const own = this.#pollsOf.get(session)
-    own?.delete(poll.request.id)
-    if (own?.size === 0) this.#pollsOf.delete(session)
     return this.#polls.remove(poll)
   }
 
   #withdraw(asked: Asked, of: number): void {
-    const poll = this.#pollsOf.get(asked.session)?.get(of)
+    const poll = this.#polls.find(asked.session, of)
     if (poll !== undefined) this.#giveUp(poll)
     this.#answer(asked, { kind: 'withdrawn', id: asked.request.id })
   }
@@ -330,73 +296,25 @@ export class Coordinator {
 
   /** A batch has been applied: what follows from it, and those who waited for it. */
   #onSettled(freed: readonly Asked[]): void {
-    for (const taskId of this.#expiredTasks.splice(0)) this.#stopIfPoison(taskId)
-    const forgotten = this.#forgettingThrough === 0 ? this.#askedAboutForgotten.splice(0) : []
+    const timekeeper = this.#timekeeper
+    if (!this.#isStopping) timekeeper.stopPoison()
+    const forgotten = timekeeper.isForgetting ? [] : this.#askedAboutForgotten.splice(0)
     for (const asked of freed) this.#consider(asked)
     for (const asked of forgotten) this.#consider(asked)
     const queues = [...this.#queuesToOffer]
     this.#queuesToOffer.clear()
     for (const queue of queues) this.#offer(queue)
-    this.#armForExpiry()
-    this.#forgetSurplus()
+    if (this.#isStopping) return
+    timekeeper.arm()
+    timekeeper.forgetSurplus()
   }
 
   #onAlarm(): void {
     if (this.#isStopping) return
-    this.#expireDue(false)
-    for (const taskId of this.#expiredTasks.splice(0)) this.#stopIfPoison(taskId)
+    this.#timekeeper.expireDue(false)
+    this.#timekeeper.stopPoison()
     for (const queue of this.#polls.queues()) this.#offer(queue)
-    this.#armForExpiry()
-  }
-
-  #armForExpiry(): void {
-    const next = nextExpiry(this.#parts.state)
-    if (next === undefined || this.#isStopping) return
-    this.#alarm.setFor(Math.max(next.at, this.#expireAgainAt))
-  }
-
-  /** Writes LeaseExpired for leases whose time is over, a bounded number at once; gives their tasks. */
-  #expireDue(atStart: boolean): number[] {
-    const { state, time } = this.#parts
-    const tasks: number[] = []
-    while (tasks.length < tasksAtOnce) {
-      const next = nextExpiry(state)
-      if (next === undefined || next.at > time.now()) break
-      const { taskId } = getLease(state, next.leaseId)!
-      if (!this.#expire(taskId, atStart)) break
-      tasks.push(taskId)
-    }
-    return tasks
-  }
-
-  #expire(taskId: number, atStart: boolean): boolean {
-    const { state, time } = this.#parts
-    const at = time.now()
-    const leaseId = getCurrentLeaseId(state, taskId)!
-    const record = { type: 'LeaseExpired', at, taskId, leaseId, atStart } as const
-    if (this.#commits.write(record, 'high', { taskId })) return true
-    this.#expireAgainAt = at + noSpaceRetryMs
-    return false
-  }
-
-  /** `semantics` §7: a task whose leases expire again and again is offered to nobody any more. */
-  #stopIfPoison(taskId: number): void {
-    const { state, knobs, time } = this.#parts
-    const { poisonThreshold } = knobs
-    const task = getSummary(state, taskId)
-    if (poisonThreshold === 0 || this.#isStopping || this.#commits.tasks.isHeld(taskId)) return
-    if (task?.state !== 'WAITING' || task.expiriesInARow < poisonThreshold) return
-    const reason = `poison: ${task.expiriesInARow} leases in a row expired`
-    const at = time.now()
-    if (this.#commits.write({ type: 'TaskDead', at, taskId, reason }, 'high', { taskId })) return
-    this.#expiredTasks.push(taskId)
-    this.#alarm.setFor(at + noSpaceRetryMs)
-  }
-
-  #isBeingForgotten(taskId: number): boolean {
-    if (this.#forgettingThrough === 0) return false
-    const endedLsn = getSummary(this.#parts.state, taskId)?.endedLsn
-    return endedLsn !== undefined && endedLsn <= this.#forgettingThrough
+    this.#timekeeper.arm()
   }
 
   #noteHeartbeat({ leaseId }: Heartbeat, { name }: Asker, now: number): void {
@@ -436,7 +354,7 @@ export class Coordinator {
         this.#queuesToOffer.add(record.queue ?? defaultQueue)
         break
       case 'LeaseExpired':
-        this.#expiredTasks.push(record.taskId)
+        this.#timekeeper.noteExpired(record.taskId)
         this.#queuesToOffer.add(getQueue(state, record.taskId)!)
         break
       // Nobody could be offered a WAITING task while its TaskCancelled was on its way.
@@ -445,7 +363,7 @@ export class Coordinator {
         this.#queuesToOffer.add(getQueue(state, record.taskId)!)
         break
       case 'TasksForgotten':
-        this.#forgettingThrough = 0
+        this.#timekeeper.noteForgotten()
         break
       default:
     }
@@ -466,10 +384,6 @@ export class Coordinator {
   }
 }
 
-/** How many leases are expired, or tasks forgotten, before other work gets its turn. */
-const tasksAtOnce = 1000
-const noSpaceRetryMs = 1000
-
 /** A request on its way through the loop. */
 interface Asked {
   readonly request: Request | MalformedRequest
@@ -480,9 +394,7 @@ interface Asked {
   readonly respond: (answer: Answer) => void
 }
 
-interface WaitingPoll {
-  readonly queues: readonly string[]
-  readonly name: string
+interface WaitingPoll extends Poll {
   readonly asked: Asked
   readonly request: Lease
   readonly timer: Timer

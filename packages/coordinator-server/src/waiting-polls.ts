@@ -1,14 +1,17 @@
 /** A lease request that waits for a task. */
 export interface Poll {
   readonly queues: readonly string[]
-  /** The name of the worker. */
-  readonly name: string
+  /** The connection that it came on, by the name it has. */
+  readonly session: { readonly name: string }
+  /** The request's number on that connection. */
+  readonly id: number
 }
 
-/** Lease requests that wait, found by the queues that they serve. */
+/** Lease requests that wait, found by the queues that they serve and by the connection they came on. */
 export class WaitingPolls<P extends Poll> {
   /** Each set in the order of arrival. */
   readonly #byQueue = new Map<string, Set<P>>()
+  readonly #bySession = new Map<object, Map<number, P>>()
   #size = 0
 
   get size(): number {
@@ -26,6 +29,9 @@ export class WaitingPolls<P extends Poll> {
 
   add(poll: P): void {
     this.#size++
+    const own = this.#bySession.get(poll.session)
+    if (own === undefined) this.#bySession.set(poll.session, new Map([[poll.id, poll]]))
+    else own.set(poll.id, poll)
     for (const queue of poll.queues) {
       const polls = this.#byQueue.get(queue)
       if (polls === undefined) this.#byQueue.set(queue, new Set([poll]))
@@ -41,8 +47,24 @@ export class WaitingPolls<P extends Poll> {
       if (polls?.delete(poll)) waited = true
       if (polls?.size === 0) this.#byQueue.delete(queue)
     }
-    if (waited) this.#size--
-    return waited
+    if (!waited) return false
+    this.#size--
+    const own = this.#bySession.get(poll.session)
+    if (own?.get(poll.id) === poll) own.delete(poll.id)
+    if (own?.size === 0) this.#bySession.delete(poll.session)
+    return true
+  }
+
+  find(session: object, id: number): P | undefined {
+    return this.#bySession.get(session)?.get(id)
+  }
+
+  of(session: object): P[] {
+    return [...(this.#bySession.get(session)?.values() ?? [])]
+  }
+
+  all(): P[] {
+    return [...this.#bySession.keys()].flatMap((session) => this.of(session))
   }
 
   /**
@@ -55,16 +77,12 @@ export class WaitingPolls<P extends Poll> {
     let asked = 0
     for (const poll of this.#byQueue.get(queue) ?? []) {
       if (asked++ === askedMax) break
-      const free = freeCapacity(poll.name)
+      const free = freeCapacity(poll.session.name)
       if (free <= most) continue
       best = poll
       most = free
     }
     return best
-  }
-
-  all(): P[] {
-    return [...new Set([...this.#byQueue.values()].flatMap((polls) => [...polls]))]
   }
 }
 

@@ -1,0 +1,136 @@
+import {
+  countTasks,
+  expiredInARow,
+  forgettableThrough,
+  getCurrentLeaseId,
+  getLease,
+  getSummary,
+  nextExpiry,
+} from '@tenure/state-machine'
+import type { Alarm } from './alarm.js'
+import type { Commits } from './commits.js'
+import type { CoordinatorParts } from './parts.js'
+
+/**
+ * The decisions that nobody asks for, because time makes them due: leases that expire, tasks whose
+ * leases expired too often, ended tasks whose retention is over. Each is a record like every other
+ * decision, and is tried again later when the disk has no room for it.
+ */
+export class Timekeeper {
+  readonly #parts: CoordinatorParts
+  readonly #commits: Commits<unknown>
+  readonly #alarm: Alarm
+  /** Tasks of which a lease has expired, to be looked at for poison. */
+  readonly #suspects: number[] = []
+  #expireAgainAt = 0
+  /** Not 0 while a TasksForgotten is on its way: tasks that ended up to there are on their way out. */
+  #forgettingThrough = 0
+
+  constructor(parts: CoordinatorParts, commits: Commits<unknown>, alarm: Alarm) {
+    this.#parts = parts
+    this.#commits = commits
+    this.#alarm = alarm
+  }
+
+  /** Sets the alarm for the lease that expires next. */
+  arm(): void {
+    const next = nextExpiry(this.#parts.state)
+    if (next !== undefined) this.#alarm.setFor(Math.max(next.at, this.#expireAgainAt))
+  }
+
+  /** Whether a lease is past its expiry, and nothing on its way says so. */
+  isExpiryDue(): boolean {
+    const next = nextExpiry(this.#parts.state)
+    return next !== undefined && next.at <= this.#parts.time.now()
+  }
+
+  /** Writes LeaseExpired for leases whose time is over, a bounded number at once; gives their tasks. */
+  expireDue(atStart: boolean): number[] {
+    const { state } = this.#parts
+    const tasks: number[] = []
+    while (tasks.length < tasksAtOnce && this.isExpiryDue()) {
+      const { taskId } = getLease(state, nextExpiry(state)!.leaseId)!
+      if (!this.expire(taskId, atStart)) break
+      tasks.push(taskId)
+    }
+    return tasks
+  }
+
+  /** False when the disk has no room for it. */
+  expire(taskId: number, atStart: boolean): boolean {
+    const { state, time } = this.#parts
+    const at = time.now()
+    const leaseId = getCurrentLeaseId(state, taskId)!
+    const record = { type: 'LeaseExpired', at, taskId, leaseId, atStart } as const
+    if (this.#commits.write(record, 'high', { taskId })) return true
+    this.#expireAgainAt = at + noSpaceRetryMs
+    return false
+  }
+
+  noteExpired(taskId: number): void {
+    this.#suspects.push(taskId)
+  }
+
+  /** `semantics` §7: a task whose leases expire again and again is offered to nobody any more. */
+  stopPoison(): void {
+    for (const taskId of this.#suspects.splice(0)) this.#stopIfPoison(taskId)
+  }
+
+  /** The same at the start, if a crash came between. */
+  stopPoisonAtStart(): void {
+    const { state, knobs } = this.#parts
+    if (knobs.poisonThreshold === 0) return
+    for (const taskId of expiredInARow(state, knobs.poisonThreshold)) this.#stopIfPoison(taskId)
+  }
+
+  /** `semantics` §11: lets go of tasks that ended long ago, a bounded number at once. */
+  forget(): void {
+    if (this.#forgettingThrough > 0) return
+    const { state, knobs, time } = this.#parts
+    const at = time.now()
+    const endedUntil = at - knobs.retentionMs
+    const limits = { endedUntil, keep: knobs.retentionTasks, limit: tasksAtOnce }
+    const through = forgettableThrough(state, limits)
+    if (through === undefined) return
+    const written = this.#commits.write({ type: 'TasksForgotten', at, through }, 'high', {})
+    if (written) this.#forgettingThrough = through
+  }
+
+  /** Does not wait for the time to tidy up when there are many too many. */
+  forgetSurplus(): void {
+    const { state, knobs } = this.#parts
+    if (countTasks(state).ended - knobs.retentionTasks >= tasksAtOnce) this.forget()
+  }
+
+  noteForgotten(): void {
+    this.#forgettingThrough = 0
+  }
+
+  get isForgetting(): boolean {
+    return this.#forgettingThrough > 0
+  }
+
+  isBeingForgotten(taskId: number): boolean {
+    if (this.#forgettingThrough === 0) return false
+    const endedLsn = getSummary(this.#parts.state, taskId)?.endedLsn
+    return endedLsn !== undefined && endedLsn <= this.#forgettingThrough
+  }
+
+  #stopIfPoison(taskId: number): void {
+    const { state, knobs, time } = this.#parts
+    const { poisonThreshold } = knobs
+    const task = getSummary(state, taskId)
+    if (poisonThreshold === 0 || this.#commits.tasks.isHeld(taskId)) return
+    if (task?.state !== 'WAITING' || task.expiriesInARow < poisonThreshold) return
+    const reason = `poison: ${task.expiriesInARow} leases in a row expired`
+    const at = time.now()
+    if (this.#commits.write({ type: 'TaskDead', at, taskId, reason }, 'high', { taskId })) return
+    this.#suspects.push(taskId)
+    this.#alarm.setFor(at + noSpaceRetryMs)
+  }
+}
+
+/** How many leases are expired, or tasks forgotten, before other work gets its turn. */
+const tasksAtOnce = 1000
+/** How long a decision waits that the disk had no room for. */
+export const noSpaceRetryMs = 1000
