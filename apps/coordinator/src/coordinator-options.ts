@@ -39,6 +39,7 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
       handshakeMs: values.handshakeTimeout,
       frameMs: values.frameTimeout,
       unsentBytesMax: values.unsentBytesMax,
+      deafMs: values.deafTimeout,
     },
     log: logOf(values),
   }

@@ -210,10 +210,15 @@ const limits = {
     help: 'The same for a message that was begun.',
     option: 'limits.frameMs',
   }),
-  unsentBytesMax: setting(bytes(1, largestCount), {
+  unsentBytesMax: setting(bytes(65_536, largestCount), {
     fallback: defaultLimits.unsentBytesMax,
-    help: 'Who lets more answers than this wait to be read is disconnected.',
+    help: 'With more answers than this to read, a peer is not asked for more;',
     option: 'limits.unsentBytesMax',
+  }),
+  deafTimeout: setting(duration(1, largestCount), {
+    fallback: defaultLimits.deafMs,
+    help: 'who takes nothing of them for so long is disconnected.',
+    option: 'limits.deafMs',
   }),
 }
 

@@ -51,7 +51,7 @@ export const defaultLimits: ServerLimits = {
   frameBytesMax: 1024 * 1024,
   handshakeMs: 10_000,
   frameMs: 30_000,
-  unsentBytesMax: 16 * 1024 * 1024,
+  unsentBytesMax: 1024 * 1024,
   deafMs: 10_000,
 }
 
@@ -110,9 +110,8 @@ export function settle(options: CoordinatorOptions): Settings {
   const knobs = checkKnobs({ ...defaultKnobs, ...options.knobs })
   const limits = { ...defaultLimits, ...options.limits }
   for (const [name, value] of Object.entries(limits)) {
-    whole(`limits.${name}`, value, 1, 2 ** 31 - 1)
+    whole(`limits.${name}`, value, name === 'unsentBytesMax' ? unsentBytesMin : 1, 2 ** 31 - 1)
   }
-  whole('limits.unsentBytesMax', limits.unsentBytesMax, unsentBytesMin, 2 ** 31 - 1)
   const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax) + besideBytes
   if (limits.frameBytesMax < largestBytes) {
     throw bad('limits.frameBytesMax', limits.frameBytesMax, roomFor(largestBytes))
