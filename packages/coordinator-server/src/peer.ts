@@ -32,8 +32,11 @@ export interface PeerContext {
   readonly onViolation: (address: string, reason: Reason, message: string) => void
 }
 
-/** How many requests are answered in one turn, of those that nothing has to be waited for. */
+/** How many requests are answered in one turn, of those that nothing has to be waited for, */
 const answersPerTurn = 64
+
+/** and for how long: some questions look at thousands of tasks. */
+const turnMs = 5
 
 /** With more than this waiting to leave, nothing more is taken. */
 const unsentBytesHigh = 1024 * 1024
@@ -142,15 +145,18 @@ export class Peer {
   }
 
   #takeArrivals(): void {
+    const { now } = this.#context
+    const startedAt = now()
     for (let answered = 0; !this.#isClosed; ) {
       const inFlight = this.#connection.inFlight
-      const arrival = this.#mayTake ? this.#connection.next(this.#context.now()) : undefined
+      const arrival = this.#mayTake ? this.#connection.next(now()) : undefined
       if (arrival === undefined) return
       this.#take(arrival)
       if (this.#connection.inFlight > inFlight) continue
       // It was answered at once: what is in flight bounds that no more than what it costs.
       answered++
-      if (answered === answersPerTurn || !this.#mayTake) this.#endTurn()
+      const isLong = answered === answersPerTurn || now() - startedAt >= turnMs
+      if (isLong || !this.#mayTake) this.#endTurn()
     }
   }
 

@@ -69,8 +69,10 @@ class StuckSocket implements Socket {
   }
 }
 
-async function serve(limits: Partial<ServerLimits> = {}, world = new World()) {
-  await world.start()
+/** With `msPerLook` the clock of the connection goes on each time that it is looked at. */
+async function serve(limits: Partial<ServerLimits> = {}, msPerLook = 0) {
+  const world = await World.started()
+  let slowMs = 0
   const refused: string[] = []
   const welcomeLimits = { payloadBytesMax: 1 << 18, resultBytesMax: 1 << 16, waitMsMax: 1000 }
   const peers = new Peers(
@@ -81,7 +83,10 @@ async function serve(limits: Partial<ServerLimits> = {}, world = new World()) {
         ...{ version: 1, epoch: 1, leaseDurationMs: 1000, heartbeatIntervalMs: 100 },
         ...{ syncMode: 'always', limits: { ...defaultLimits, ...limits, ...welcomeLimits } },
       },
-      now: () => world.clock.monotonicMs(),
+      now: () => {
+        slowMs += msPerLook
+        return world.clock.monotonicMs() + slowMs
+      },
       time: () => world.clock.now(),
       soon: (callback) => world.clock.soon(callback),
       onViolation: (_address, _reason, message) => void refused.push(message),
@@ -124,6 +129,17 @@ t.test('what is answered at once takes turns', async (t) => {
   t.equal(socket.kinds().length, 64)
   await world.clock.settle()
   t.equal(socket.kinds().length, 1000 - 64, 'and all of it is answered')
+})
+
+t.test('a turn is over when it has taken long', async (t) => {
+  const { world, greet } = await serve({}, 1)
+  const socket = await greet()
+  socket.receive(many(100, ping))
+  await Promise.resolve()
+  const { length } = socket.kinds()
+  t.ok(length > 0 && length <= 5)
+  await world.clock.settle()
+  t.equal(socket.kinds().length, 100 - length)
 })
 
 t.test('nothing is read for a peer that does not read, and all of it when it does', async (t) => {
