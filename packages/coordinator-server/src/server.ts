@@ -237,14 +237,13 @@ class Server implements CoordinatorServer {
   }
 
   /** Waits for the work, but no longer than that. */
-  #within(ms: number, work: Promise<unknown> | undefined): Promise<unknown> {
-    return new Promise((resolve) => {
-      const timer = systemClock.setTimer(ms, () => resolve(undefined))
-      Promise.resolve(work).finally(() => {
-        timer.cancel()
-        resolve(undefined)
-      })
+  async #within(ms: number, work: Promise<unknown> | undefined): Promise<void> {
+    let timer: Timer | undefined
+    const tooLong = new Promise<void>((resolve) => {
+      timer = systemClock.setTimer(ms, resolve)
     })
+    await Promise.race([work, tooLong])
+    timer?.cancel()
   }
 
   #countTasks(state: State): number {
