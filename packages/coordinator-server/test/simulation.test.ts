@@ -40,3 +40,17 @@ for (const seed of [2, 3]) {
     },
   )
 }
+
+t.test(
+  'the registry forgotten at random moments: no outcome is another one than may be',
+  async (t) => {
+    let steps = 0
+    for (let seed = 10; seed < 30; seed++) {
+      const simulation = new Simulation(seed, 'slow')
+      simulation.registryLoss = 0.3
+      steps += await simulation.run(seed % 2 === 0 ? 40 + seed : undefined)
+      t.equal(simulation.crashes, seed % 2 === 0 ? 1 : 0)
+    }
+    t.comment(`${steps} steps, the registry forgotten after about every third`)
+  },
+)

@@ -46,8 +46,13 @@ export class Simulation {
   readonly #failures: unknown[] = []
   #disk: SimulatedDisk
   #life: Life = { isOver: true }
-  #running: { readonly log: Log; readonly state: State } | undefined
+  #running:
+    | { readonly log: Log; readonly state: State; readonly registry: WorkerRegistry }
+    | undefined
   crashes = 0
+  /** How often the registry, which is advice, is forgotten: with this chance after every step. */
+  registryLoss = 0
+  readonly #losses = new Random(99)
 
   /** On a slow disk every write takes some milliseconds, in which anything can happen. */
   constructor(seed: number, disk: 'instant' | 'slow' = 'instant') {
@@ -88,6 +93,7 @@ export class Simulation {
       if (this.#disk.crashed || steps === crashAfterStep) await this.#crash()
       await this.clock.advanceToNextTimer()
       steps++
+      if (this.#losses.chance(this.registryLoss)) this.#running?.registry.clear()
       this.#check()
       ok(this.clock.monotonicMs() < virtualMsMax, 'the work does not come to an end')
     }
@@ -183,7 +189,7 @@ export class Simulation {
       defaultLimits,
     )
     await this.#network.listen((socket) => peers.accept(socket))
-    this.#running = { log, state }
+    this.#running = { log, state, registry }
   }
 
   #noteFailure(life: Life, error: unknown): void {
