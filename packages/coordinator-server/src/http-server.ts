@@ -52,7 +52,13 @@ export function serveHttp(
   server.headersTimeout = 5000
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => {
-      reject(new CoordinatorError('COORDINATOR_CANNOT_LISTEN', `http: ${cause.message}`, { cause }))
+      reject(
+        new CoordinatorError(
+          'COORDINATOR_CANNOT_LISTEN',
+          `http: ${cause.message}; is a coordinator running already? Else choose another httpPort`,
+          { cause },
+        ),
+      )
     })
     server.listen(port, host, () => {
       // The promise is settled. A connection that could not be accepted is no reason to stop.

@@ -199,7 +199,7 @@ export class Peer {
     }
     this.#hello = hello
     this.#session = { name: hello.name }
-    if (hello.role !== 'produce') registry.connected(hello.name, hello.capacity, time())
+    if (hello.role === 'work') registry.connected(hello.name, hello.capacity, time())
     this.#write(this.#connection.welcome(welcome))
   }
 
@@ -253,6 +253,6 @@ export class Peer {
     this.#isClosed = true
     if (this.#session === undefined) return
     this.#context.coordinator.leave(this.#session)
-    if (this.#hello?.role !== 'produce') this.#context.registry.disconnected(this.#session.name)
+    if (this.#hello?.role === 'work') this.#context.registry.disconnected(this.#session.name)
   }
 }

@@ -298,7 +298,9 @@ t.test('lists of tasks and workers fit in a frame', async (t) => {
   }
   t.equal(seen.size, 900, 'and everything is on one of the pages')
   const names = Array.from({ length: 600 }, (_, index) => `${index}`.padStart(128, 'w'))
-  const others = await Promise.all(names.map((name) => PeerClient.open(port, { name })))
+  const others = await Promise.all(
+    names.map((name) => PeerClient.open(port, { name, role: 'work' })),
+  )
   const workers = await client.ask({ kind: 'workers' })
   t.ok(encodeAnswer(workers).length <= frameBytesMax)
   t.ok('workers' in workers && workers.workers.length > 100, 'as many as fit')
