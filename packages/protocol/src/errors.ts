@@ -3,10 +3,8 @@ export type ProtocolErrorCode =
   | 'PROTOCOL_FRAME_TOO_LARGE'
   | 'PROTOCOL_BAD_STRUCTURE'
   | 'PROTOCOL_BAD_MESSAGE'
-  | 'PROTOCOL_UNSUPPORTED_VERSION'
-  | 'PROTOCOL_TIMEOUT'
 
-/** What a peer sent cannot be understood, or came too late: the connection is to be closed. */
+/** What a peer sent cannot be understood: the connection is to be closed. */
 export class ProtocolError extends Error {
   readonly code: ProtocolErrorCode
 

@@ -136,7 +136,7 @@ const scalar = fc.oneof(
   ].map(([head, width]) => random(width!).map((value) => piece(true, head!, value))),
 )
 
-/** What stands before so many bytes: any of the heads that can say the number. */
+/** The head of a text, of bytes or of a container: one of those that can say this length. */
 function headOf(forms: [least: number, head: number, width: number][], length: number) {
   const fits = forms.filter(
     ([least, , width]) => length <= (width === 0 ? least : 256 ** width - 1),

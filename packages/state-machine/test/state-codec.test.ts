@@ -392,3 +392,16 @@ if (elsewhere !== undefined) {
     t.end()
   })
 }
+
+t.test('a task with more attempts than it remembers is restored with their number', (t) => {
+  const world = new World()
+  const taskId = world.create()
+  for (let attempt = 1; attempt <= 100; attempt++) {
+    world.grant(taskId)
+    world.expire(taskId)
+  }
+  const restored = decode(encodeState(world.state))
+  t.match(allTasks(restored), [{ taskId, attempt: 100, expiriesInARow: 100 }])
+  checkInvariants(restored)
+  t.end()
+})
