@@ -26,6 +26,11 @@ export function lost(cause: TenureError | undefined, call: CallFacts): TenureErr
   return make('CLIENT_DISCONNECTED', `the connection was lost before the answer${why}`, call, cause)
 }
 
+/** Its caller did not want it to be sent any more. */
+export function withheld(call: CallFacts): TenureError {
+  return make('CLIENT_WITHHELD', 'it was too late to send it', call)
+}
+
 export function unreachable(
   timeoutMs: number | undefined,
   cause: TenureError | undefined,

@@ -7,7 +7,7 @@ import {
   type Welcome,
 } from '@tenure/protocol'
 import { Aborts } from './aborts.js'
-import { aborted, closed, lost, timedOut, unreachable } from './call-errors.js'
+import { aborted, closed, lost, timedOut, unreachable, withheld } from './call-errors.js'
 import type { Clock } from './clock.js'
 import { Dialer } from './dialer.js'
 import { badArgument, RejectedError, TenureError } from './errors.js'
@@ -83,12 +83,13 @@ export class Link {
 
   /** Settles with the answer, whichever it is: a refusal is one, too. */
   request(request: NewRequest, options: RequestOptions = {}): Promise<Answer> {
-    const { signal, timeoutMs = this.requestTimeoutMs, retry = false, onSent } = options
+    const { signal, timeoutMs = this.requestTimeoutMs, retry = false } = options
     return new Promise((resolve, reject) => {
       this.#assertUsable({ signal, timeoutMs })
       const id = this.#table.takeId()
       const pending: PendingRequest = {
-        ...{ id, kind: request.kind, frame: encode({ ...request, id }), retry, onSent },
+        ...{ id, kind: request.kind, frame: encode({ ...request, id }), retry },
+        ...{ maySend: options.maySend, onSent: options.onSent },
         requestId: request.kind === 'submit' ? request.requestId : undefined,
         wasSent: false,
         settle: (outcome) => {
@@ -199,7 +200,7 @@ export class Link {
       const refusal = this.#refuse(request)
       if (refusal === undefined) {
         request.wasSent = true
-        request.onSent?.()
+        request.onSent?.(request.id)
         connection.write(request.frame)
       } else {
         this.#table.answered(request.id)
@@ -208,8 +209,11 @@ export class Link {
     }
   }
 
-  /** The coordinator would close the connection over such a frame, for all who wait on it. */
-  #refuse({ frame, requestId }: PendingRequest): RejectedError | undefined {
+  /** Why the request is not to be sent, if it is not. */
+  #refuse(request: PendingRequest): TenureError | undefined {
+    if (request.maySend?.() === false) return withheld(request)
+    const { frame, requestId } = request
+    // The coordinator would close the connection over such a frame, for all who wait on it.
     const bytes = frame.length - frameHeadBytes
     const bytesMax = this.limits?.frameBytesMax ?? 0
     if (bytes <= bytesMax) return undefined

@@ -11,6 +11,11 @@ export interface RequestOptions extends CallOptions {
    * it is rejected with `CLIENT_DISCONNECTED`. Default false.
    */
   readonly retry?: boolean
-  /** Called whenever the request is sent: a lease that answers it was not granted before. */
-  readonly onSent?: () => void
+  /**
+   * Asked whenever the request is about to be sent; `false` gives it up instead. So what must not be
+   * sent after some moment is not, however long there was no connection.
+   */
+  readonly maySend?: () => boolean
+  /** Called whenever the request is sent, with its number: what answers it was not decided before. */
+  readonly onSent?: (id: number) => void
 }

@@ -9,8 +9,10 @@ export interface PendingRequest {
   readonly frame: Uint8Array
   /** Asking twice does nothing twice, so it may be sent again after a lost connection. */
   readonly retry: boolean
+  /** Asked whenever the request is about to be sent. */
+  readonly maySend: (() => boolean) | undefined
   /** Called whenever the request is sent. */
-  readonly onSent: (() => void) | undefined
+  readonly onSent: ((id: number) => void) | undefined
   settle(outcome: Answer | TenureError): void
   /** It may have arrived: without an answer its outcome is not known. */
   wasSent: boolean

@@ -304,6 +304,29 @@ t.test('a call whose coordinator stays away says whether it was sent', async (t)
   t.match(await unsent, { code: 'CLIENT_UNREACHABLE', outcomeUnknown: false })
 })
 
+t.test(
+  'what may be sent no more is given up instead, before and after a lost connection',
+  async (t) => {
+    await using world = await createLinkWorld()
+    const numbers: number[] = []
+    let isLate = false
+    const options = {
+      maySend: () => !isLate,
+      onSent: (id: number) => numbers.push(id),
+      retry: true,
+    }
+    const sent = rejection(world.link.request({ kind: 'ping' }, options))
+    const asked = await world.server.request('ping')
+    t.same(numbers, [asked.request.id])
+    isLate = true
+    asked.peer.cut()
+    t.match(await sent, { code: 'CLIENT_WITHHELD', outcomeUnknown: true })
+    const unsent = await rejection(world.link.request({ kind: 'ping' }, options))
+    t.match(unsent, { code: 'CLIENT_WITHHELD', outcomeUnknown: false })
+    t.equal(numbers.length, 1)
+  },
+)
+
 t.test('a client refused when it comes back tries no more before it is asked', async (t) => {
   let isRefusing = false
   const failed = new Events<FailedAttempt>()
