@@ -26,7 +26,7 @@ export interface TaskOptions {
 export interface SubmitOptions extends TaskOptions, CallOptions {
   /**
    * Whether to come back, within the time limit, when the coordinator refuses for a reason that
-   * passes: OVERLOADED, NO_SPACE, STOPPING. Default false.
+   * passes: OVERLOADED, NO_SPACE, STOPPING, TOO_MANY. Default false.
    */
   readonly retryLater?: boolean
 }

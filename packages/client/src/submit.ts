@@ -1,8 +1,8 @@
+import { passingReasons } from '@tenure/protocol'
 import { ask } from './ask.js'
 import { RejectedError } from './errors.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
-import { passingReasons } from './refusals.js'
 import type { NewSubmit } from './submission.js'
 import { duration } from './values.js'
 

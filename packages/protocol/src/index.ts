@@ -37,7 +37,7 @@ export {
   type Welcome,
 } from './handshake.js'
 export { messageLimits, protocolVersion } from './limits.js'
-export { type Reason, reasons } from './reasons.js'
+export { passingReasons, type Reason, reasons } from './reasons.js'
 export type {
   Complete,
   Fail,

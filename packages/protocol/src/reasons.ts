@@ -27,3 +27,6 @@ export const reasons = {
 } as const
 
 export type Reason = keyof typeof reasons
+
+/** What passes by itself: nothing was decided, and the same request may be sent again. */
+export const passingReasons: readonly Reason[] = ['OVERLOADED', 'NO_SPACE', 'STOPPING', 'TOO_MANY']

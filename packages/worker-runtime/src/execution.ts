@@ -1,0 +1,258 @@
+import { type Link, RejectedError, TenureError } from '@tenure/client'
+import { type Answer, type Leased, passingReasons } from '@tenure/protocol'
+import { ask } from './asking.js'
+import { Authority } from './authority.js'
+import { WorkerError } from './errors.js'
+import type { Outcome } from './handler.js'
+import type { Isolation, Run } from './isolation/isolation.js'
+import type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
+import { toReport } from './report.js'
+import { sendReport, type Verdict } from './reporting.js'
+import { own } from './result.js'
+import type { TaskFacts } from './task-facts.js'
+
+export interface ExecutionContext {
+  readonly link: Link
+  readonly isolation: Isolation
+  readonly observer: WorkerObserver
+  /** Milliseconds since the epoch, for handlers. */
+  readonly wallClock: () => number
+  /** By which part of a duration our clock and the coordinator's may come apart. */
+  readonly clockDrift: number
+  /** How long a handler that was told to end may take before it is terminated. */
+  readonly abortGraceMs: number
+}
+
+export interface ExecutionListener {
+  /** The handler is gone, and its slot is free. */
+  slotFreed(): void
+  /** Nothing will come of it any more: once, and the last. */
+  over(): void
+}
+
+/**
+ * One task under one lease, from the grant to the last answer.
+ *
+ *               ┌── the handler ended, in time ──▶ reporting ── answered, or given up ──┐
+ *     running ──┤                                                                       ├─▶ over
+ *               └── the lease was lost ──▶ revoked ── the handler is gone ──────────────┘
+ *
+ * While it is running, heartbeats go out, whatever the handler does. Two things end a handler before
+ * its time without taking the lease from it: the end of its execution window, and the worker's own
+ * end. Both leave it `running`; what the handler makes of the rest decides.
+ */
+export class Execution {
+  readonly facts: TaskFacts
+  readonly #context: ExecutionContext
+  readonly #listener: ExecutionListener
+  readonly #authority: Authority
+  readonly #startedAtMs: number
+  #mode: 'running' | 'reporting' | 'revoked' | 'over' = 'running'
+  #run: Run | undefined
+  /** Why the handler was told to end, if it was. */
+  #abortedFor: WorkerError | undefined
+  /** When what is due next: one timer serves them all. */
+  #heartbeatAtMs: number
+  #windowAbortAtMs: number
+  #terminateAtMs = Number.POSITIVE_INFINITY
+  #timer: { cancel(): void } | undefined
+
+  constructor(
+    lease: Leased,
+    sentAtMs: number,
+    context: ExecutionContext,
+    listener: ExecutionListener,
+  ) {
+    const { taskId, leaseId, attempt, queue } = lease
+    this.facts = { taskId, queue, attempt, leaseId }
+    this.#context = context
+    this.#listener = listener
+    this.#authority = new Authority(lease, sentAtMs, context.clockDrift)
+    this.#startedAtMs = context.link.clock.monotonicMs()
+    this.#heartbeatAtMs = this.#startedAtMs + this.#heartbeatIntervalMs
+    // Early enough for the handler to end, and for its report to arrive.
+    const reserveMs = Math.min(context.abortGraceMs, lease.windowMs / 10)
+    this.#windowAbortAtMs = this.#authority.windowEndMs - reserveMs
+  }
+
+  start(payload: Uint8Array): void {
+    const { isolation, observer, wallClock } = this.#context
+    const deadline = Math.floor(wallClock() + this.#windowAbortAtMs - this.#startedAtMs)
+    observer.leased?.(this.facts)
+    this.#run = isolation.run(
+      { ...this.facts, payload: own(payload), deadline },
+      {
+        ended: (outcome) => this.#onHandlerEnded(outcome),
+        logged: (...line) => observer.logged?.(this.facts, ...line),
+      },
+    )
+    this.#arm()
+  }
+
+  /** The worker stops: what does not end by itself now is left for the lease to expire. */
+  leave(): void {
+    if (this.#mode === 'running') this.#abort('STOPPING', 'the worker stops')
+  }
+
+  get #now(): number {
+    return this.#context.link.clock.monotonicMs()
+  }
+
+  get #heartbeatIntervalMs(): number {
+    // There was a welcome: without one there would be no lease.
+    return this.#context.link.welcome?.heartbeatIntervalMs ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Sets the timer for whatever is due first. */
+  #arm(): void {
+    this.#timer?.cancel()
+    const dueMs = Math.min(
+      this.#terminateAtMs,
+      ...(this.#mode === 'running'
+        ? [this.#authority.deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs]
+        : []),
+    )
+    if (dueMs === Number.POSITIVE_INFINITY) return
+    const { clock } = this.#context.link
+    this.#timer = clock.setTimer(Math.max(0, dueMs - this.#now), () => this.#onTimer())
+  }
+
+  #onTimer(): void {
+    const now = this.#now
+    if (this.#mode === 'running') {
+      if (now >= this.#authority.deadlineMs) this.#loseLease('DEADLINE')
+      else if (now >= this.#windowAbortAtMs)
+        this.#abort('WINDOW_OVER', 'the execution window is over')
+      else if (now >= this.#heartbeatAtMs) void this.#beat()
+    }
+    if (now >= this.#terminateAtMs) this.#terminate()
+    this.#arm()
+  }
+
+  /** Sent again after a lost connection; not sent once it could only come too late. */
+  async #beat(): Promise<void> {
+    this.#heartbeatAtMs = Number.POSITIVE_INFINITY
+    const { taskId, leaseId } = this.facts
+    let sentAtMs = 0
+    const answer = await ask(
+      this.#context.link,
+      { kind: 'heartbeat', taskId, leaseId },
+      {
+        retry: true,
+        timeoutMs: Math.max(1, this.#authority.deadlineMs - this.#now),
+        maySend: () => this.#mode === 'running' && this.#now < this.#authority.deadlineMs,
+        onSent: () => {
+          sentAtMs = this.#now
+        },
+      },
+    )
+    // While a report is on its way its answer decides; a heartbeat that it overtook is no news.
+    if (this.#mode === 'running') this.#onBeaten(answer, sentAtMs)
+  }
+
+  #onBeaten(answer: Answer | TenureError, sentAtMs: number): void {
+    const { observer } = this.#context
+    if (answer instanceof TenureError) {
+      observer.heartbeatFailed?.(this.facts, answer)
+    } else if (answer.kind === 'extended') {
+      this.#authority.extend(answer, sentAtMs)
+      observer.extended?.(this.facts, this.#authority.deadlineMs - this.#now)
+    } else if (answer.kind === 'rejected' && !passingReasons.includes(answer.reason)) {
+      this.#loseLease(answer.reason)
+      return
+    } else if (answer.kind === 'rejected') {
+      observer.heartbeatFailed?.(this.facts, new RejectedError(answer))
+    }
+    if (this.#abortedFor?.code !== 'WORKER_STOPPING') {
+      this.#heartbeatAtMs = Math.max(this.#now, sentAtMs + this.#heartbeatIntervalMs)
+    }
+    this.#arm()
+  }
+
+  #loseLease(why: LossReason): void {
+    this.#mode = 'revoked'
+    this.#context.observer.leaseLost?.(this.facts, why)
+    this.#abortHandler(new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`))
+    this.#arm()
+  }
+
+  #abort(why: 'WINDOW_OVER' | 'STOPPING', message: string): void {
+    this.#windowAbortAtMs = Number.POSITIVE_INFINITY
+    if (why === 'STOPPING') this.#heartbeatAtMs = Number.POSITIVE_INFINITY
+    this.#context.observer.aborted?.(this.facts, why)
+    this.#abortHandler(new WorkerError(`WORKER_${why}`, message))
+    this.#arm()
+  }
+
+  #abortHandler(error: WorkerError): void {
+    this.#abortedFor = error
+    this.#terminateAtMs = Math.min(this.#terminateAtMs, this.#now + this.#context.abortGraceMs)
+    this.#run?.abort(error)
+  }
+
+  #terminate(): void {
+    this.#terminateAtMs = Number.POSITIVE_INFINITY
+    if (this.#run?.terminate() === false) this.#context.observer.handlerStuck?.(this.facts)
+  }
+
+  #onHandlerEnded(outcome: Outcome): void {
+    this.#timer?.cancel()
+    const { observer } = this.#context
+    observer.handlerEnded?.(this.facts, outcome, this.#now - this.#startedAtMs)
+    this.#listener.slotFreed()
+    // Asked here and not only by the timer: the loop may have stood still.
+    if (this.#mode === 'running' && this.#now >= this.#authority.deadlineMs) {
+      this.#mode = 'revoked'
+      observer.leaseLost?.(this.facts, 'DEADLINE')
+    }
+    if (this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
+    else if (this.#isLeft(outcome)) this.#giveUp('STOPPING')
+    else void this.#report(outcome)
+  }
+
+  /** That a stopping worker broke a handler off says nothing against the task. */
+  #isLeft(outcome: Outcome): boolean {
+    return this.#abortedFor?.code === 'WORKER_STOPPING' && outcome.kind !== 'returned'
+  }
+
+  async #report(outcome: Outcome): Promise<void> {
+    this.#mode = 'reporting'
+    const { link } = this.#context
+    const timeout = this.#abortedFor?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
+    const resultBytesMax = link.limits?.resultBytesMax ?? 0
+    const report = toReport(this.facts, link.random.id(), outcome, resultBytesMax, timeout)
+    const mayReport = () => this.#now < this.#authority.deadlineMs
+    this.#conclude(await sendReport(link, report, mayReport))
+  }
+
+  #conclude(verdict: Verdict): void {
+    const { observer } = this.#context
+    switch (verdict.kind) {
+      case 'committed':
+        observer.committed?.(this.facts, verdict)
+        break
+      case 'cancelled':
+        observer.cancelled?.(this.facts, verdict)
+        break
+      case 'rejected':
+        observer.rejected?.(this.facts, verdict)
+        break
+      case 'unanswered':
+        observer.unreported?.(this.facts, verdict.wasSent ? 'UNKNOWN' : 'NOT_SENT')
+        break
+    }
+    this.#end()
+  }
+
+  #giveUp(why: UnreportedReason): void {
+    this.#context.observer.unreported?.(this.facts, why)
+    this.#end()
+  }
+
+  #end(): void {
+    this.#mode = 'over'
+    this.#listener.over()
+  }
+}
+
+const timeoutReason = 'timeout: the execution window was over'

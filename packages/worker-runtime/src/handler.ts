@@ -1,0 +1,66 @@
+import { encodeResult } from './result.js'
+import type { Work } from './task-facts.js'
+
+/** A task, as a handler gets it. */
+export interface HandlerTask extends Work {
+  /**
+   * Aborts when the lease is lost, when the execution window is over, or when the worker stops. What
+   * is done after that may be done a second time by somebody else at the same moment.
+   */
+  readonly signal: AbortSignal
+  readonly log: TaskLog
+}
+
+/** Each line carries the task's own facts beside what it is given. */
+export type TaskLog = { readonly [L in LogLevel]: (message: string, fields?: LogFields) => void }
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export type LogFields = Readonly<Record<string, unknown>>
+
+/**
+ * Runs one task. What it gives becomes the task's result: bytes as they are, `undefined` none, and
+ * anything else as JSON. What it throws becomes a failure, and the coordinator decides what follows.
+ */
+export type Handler = (task: HandlerTask) => unknown
+
+/** How a handler ended. */
+export type Outcome =
+  | { readonly kind: 'returned'; readonly result: Uint8Array | undefined }
+  | { readonly kind: 'threw'; readonly reason: string; readonly stack?: string }
+  /** What it ran in ended under it. */
+  | { readonly kind: 'crashed'; readonly reason: string }
+  | { readonly kind: 'terminated' }
+
+/** Never rejects: whatever a handler does is an outcome. */
+export async function callHandler(
+  handler: Handler,
+  work: Work,
+  signal: AbortSignal,
+  write: (level: LogLevel, message: string, fields?: LogFields) => void,
+): Promise<Outcome> {
+  const log: TaskLog = {
+    debug: (message, fields) => write('debug', message, fields),
+    info: (message, fields) => write('info', message, fields),
+    warn: (message, fields) => write('warn', message, fields),
+    error: (message, fields) => write('error', message, fields),
+  }
+  try {
+    return { kind: 'returned', result: encodeResult(await handler({ ...work, signal, log })) }
+  } catch (error) {
+    return { kind: 'threw', ...describeThrown(error) }
+  }
+}
+
+/** Anything can be thrown. */
+export function describeThrown(error: unknown): { reason: string; stack?: string } {
+  if (!(error instanceof Error)) return { reason: describeValue(error) }
+  const reason = `${error.name}: ${error.message}`
+  return { reason, ...(error.stack !== undefined && { stack: error.stack }) }
+}
+
+function describeValue(value: unknown): string {
+  try {
+    return `threw ${String(value)}`
+  } catch {
+    return 'threw something that has no text'
+  }
+}

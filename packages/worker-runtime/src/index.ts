@@ -1,0 +1,8 @@
+export { WorkerError, type WorkerErrorCode } from './errors.js'
+export type { Handler, HandlerTask, LogFields, LogLevel, Outcome, TaskLog } from './handler.js'
+export type { Isolation, Run, RunEvents } from './isolation/isolation.js'
+export type { WorkerMode } from './mode.js'
+export type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
+export { type IsolationKind, isolations, type WorkerOptions } from './options.js'
+export type { TaskFacts, Work } from './task-facts.js'
+export { startWorker, type Worker } from './worker.js'

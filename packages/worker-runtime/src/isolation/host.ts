@@ -1,0 +1,58 @@
+import { WorkerError } from '../errors.js'
+import { callHandler, describeThrown, type Handler, type LogFields } from '../handler.js'
+import type { Work } from '../task-facts.js'
+import type { FromHost, ToHost } from './host-messages.js'
+import { loadHandler } from './load-handler.js'
+
+/** How a host reaches the runtime. */
+export interface HostPort {
+  post(message: FromHost): void
+  listen(receive: (message: ToHost) => void): void
+}
+
+/** What runs in a thread or process of its own: the handler, and nothing that could wait for it. */
+export async function serveHandler(url: string, port: HostPort): Promise<void> {
+  const loading = loadHandler(url)
+  let controller = new AbortController()
+  let current = 0
+  port.listen((message) => {
+    if (message.kind === 'run') {
+      controller = new AbortController()
+      current = message.work.leaseId
+      void runHandler(loading, message.work, controller.signal, port)
+    } else if (message.leaseId === current) {
+      controller.abort(new WorkerError(message.code, message.message))
+    }
+  })
+  try {
+    await loading
+    port.post({ kind: 'ready' })
+  } catch (error) {
+    port.post({ kind: 'unusable', reason: describeThrown(error).reason })
+  }
+}
+
+async function runHandler(
+  loading: Promise<Handler>,
+  work: Work,
+  signal: AbortSignal,
+  port: HostPort,
+): Promise<void> {
+  const { leaseId } = work
+  // A module that cannot be loaded has been told of already.
+  const handler = await loading.catch(() => undefined)
+  if (handler === undefined) return
+  const outcome = await callHandler(handler, work, signal, (level, message, fields) => {
+    port.post({ kind: 'logged', leaseId, level, message, ...(fields && { fields: plain(fields) }) })
+  })
+  port.post({ kind: 'ended', outcome })
+}
+
+/** Fields as a line would show them: a log line is no reason for a handler to fail. */
+function plain(fields: LogFields): LogFields {
+  try {
+    return JSON.parse(JSON.stringify(fields)) as LogFields
+  } catch (error) {
+    return { unloggable: describeThrown(error).reason }
+  }
+}

@@ -1,0 +1,20 @@
+import { serveHandler } from './host.js'
+import type { FromHost } from './host-messages.js'
+
+/** The program of a process in which a handler runs; its one argument is the handler's module. */
+const [, , url] = process.argv
+if (url === undefined || process.send === undefined) {
+  throw new Error('this runs in a process that the worker starts')
+}
+// Ctrl-C in a terminal reaches every process there: whether to stop is the worker's decision.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
+// Without a worker there is nobody to report to.
+process.on('disconnect', () => process.exit())
+await serveHandler(url, {
+  post: (message: FromHost) => {
+    process.send?.(message)
+  },
+  listen: (receive) => {
+    process.on('message', receive)
+  },
+})

@@ -1,0 +1,118 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { WorkerObserver } from './observer.js'
+
+/** What the metrics look at when they are asked for. */
+export interface Measured {
+  readonly slots: number
+  readonly slotsTaken: () => number
+}
+
+/** What a worker did, as Prometheus text. */
+export class WorkerMetrics {
+  readonly #registry = new Registry()
+  readonly #leases = this.#counter(
+    'tenure_worker_leases_total',
+    'Tasks that were granted to this worker.',
+  )
+  readonly #heartbeats = this.#counter(
+    'tenure_worker_heartbeats_total',
+    'Heartbeats by what came of them: extended, lost (refused for good), failed (no answer, or one that passes).',
+    ['outcome'],
+  )
+  readonly #left = this.#histogram(
+    'tenure_worker_lease_left_seconds',
+    "How long a lease held, by this worker's clock, when a heartbeat had been answered.",
+    [0.1, 0.5, 1, 2, 5, 10, 15, 20, 25, 30, 60],
+  )
+  readonly #losses = this.#counter(
+    'tenure_worker_leases_lost_total',
+    "Leases lost while the handler ran, by reason. DEADLINE: by this worker's clock, before anybody said so.",
+    ['reason'],
+  )
+  readonly #handlers = this.#histogram(
+    'tenure_worker_handler_seconds',
+    'How long handlers ran, by how they ended.',
+    [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800, 3600],
+    ['outcome'],
+  )
+  readonly #reports = this.#counter(
+    'tenure_worker_reports_total',
+    'Reports by their answer: committed, cancelled, rejected; or unreported, by reason.',
+    ['answer', 'reason'],
+  )
+  readonly #stuck = this.#counter(
+    'tenure_worker_handlers_stuck_total',
+    'Handlers that did not end when told to and could not be terminated.',
+  )
+  readonly #pollFailures = this.#counter(
+    'tenure_worker_poll_failures_total',
+    'Times that no task could be asked for.',
+  )
+  readonly #connected = this.#gauge('tenure_worker_connected', '1 while there is a connection.')
+  readonly #connections = this.#counter('tenure_worker_connections_total', 'Connections made.')
+  readonly #hostCrashes = this.#counter(
+    'tenure_worker_host_crashes_total',
+    'Threads or processes that ended while no task ran in them.',
+  )
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
+  }
+
+  readonly observer: WorkerObserver = {
+    connected: () => {
+      this.#connected.set(1)
+      this.#connections.inc()
+    },
+    disconnected: () => this.#connected.set(0),
+    pollFailed: () => this.#pollFailures.inc(),
+    leased: () => this.#leases.inc(),
+    extended: (_task, leftMs) => {
+      this.#heartbeats.inc({ outcome: 'extended' })
+      this.#left.observe(leftMs / 1000)
+    },
+    heartbeatFailed: () => this.#heartbeats.inc({ outcome: 'failed' }),
+    leaseLost: (_task, reason) => {
+      this.#losses.inc({ reason })
+      if (reason !== 'DEADLINE') this.#heartbeats.inc({ outcome: 'lost' })
+    },
+    handlerStuck: () => this.#stuck.inc(),
+    handlerEnded: (_task, outcome, tookMs) => {
+      this.#handlers.observe({ outcome: outcome.kind }, tookMs / 1000)
+    },
+    committed: () => this.#reports.inc({ answer: 'committed', reason: '' }),
+    cancelled: (_task, { reason }) => this.#reports.inc({ answer: 'cancelled', reason }),
+    rejected: (_task, { reason }) => this.#reports.inc({ answer: 'rejected', reason }),
+    unreported: (_task, reason) => this.#reports.inc({ answer: 'unreported', reason }),
+    hostCrashed: () => this.#hostCrashes.inc(),
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  measure({ slots, slotsTaken }: Measured): void {
+    this.#gauge('tenure_worker_slots', 'How many tasks may run at once.').set(slots)
+    const taken: Gauge = this.#gauge(
+      'tenure_worker_slots_taken',
+      'Slots whose handler is not gone.',
+      () => taken.set(slotsTaken()),
+    )
+  }
+
+  #gauge(name: string, help: string, collect?: () => void): Gauge {
+    return new Gauge({ name, help, registers: [this.#registry], ...(collect && { collect }) })
+  }
+
+  #counter(name: string, help: string, labelNames: string[] = []): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.#registry] })
+  }
+
+  #histogram(name: string, help: string, buckets: number[], labelNames: string[] = []): Histogram {
+    return new Histogram({ name, help, buckets, labelNames, registers: [this.#registry] })
+  }
+}

@@ -1,0 +1,70 @@
+import type { LinkObserver, TenureError } from '@tenure/client'
+import type { Cancelled, Committed, Reason, Rejected } from '@tenure/protocol'
+import type { LogFields, LogLevel, Outcome } from './handler.js'
+import type { WorkerMode } from './mode.js'
+import type { TaskFacts } from './task-facts.js'
+
+/** What a worker tells, for metrics and logs. Every hook is optional, and none may throw. */
+export interface WorkerObserver extends LinkObserver {
+  modeChanged?(mode: WorkerMode): void
+  /** No task could be asked for; it is tried again after the pause. */
+  pollFailed?(error: TenureError, retryInMs: number): void
+  /** A task was granted, and its handler runs. */
+  leased?(task: TaskFacts): void
+  /** A heartbeat was answered: the lease holds for so long now, by our own clock. */
+  extended?(task: TaskFacts, leftMs: number): void
+  /** A heartbeat was not answered, or refused in a way that passes. The deadline decides what follows. */
+  heartbeatFailed?(task: TaskFacts, error: TenureError): void
+  /** The task is not ours any more; its handler is told to end, and nothing will be reported. */
+  leaseLost?(task: TaskFacts, why: LossReason): void
+  /** The handler was told to end, since its execution window is over, or since the worker stops. */
+  aborted?(task: TaskFacts, why: 'WINDOW_OVER' | 'STOPPING'): void
+  /** The handler did not end when it was told to, and cannot be terminated. Its slot stays taken. */
+  handlerStuck?(task: TaskFacts): void
+  handlerEnded?(task: TaskFacts, outcome: Outcome, tookMs: number): void
+  /** The handler's own log. */
+  logged?(task: TaskFacts, level: LogLevel, message: string, fields?: LogFields): void
+  /** A report was accepted. */
+  committed?(task: TaskFacts, answer: Committed): void
+  /** It came too late: the execution never had authority, and its result is dropped. */
+  cancelled?(task: TaskFacts, answer: Cancelled): void
+  /** It made no sense to the coordinator: an error in a worker, a coordinator or their set-up. */
+  rejected?(task: TaskFacts, answer: Rejected): void
+  /** There was no answer, or there was nothing to ask. The coordinator learns it by time. */
+  unreported?(task: TaskFacts, why: UnreportedReason): void
+  /** A thread or process ended while no task ran in it. */
+  hostCrashed?(reason: string): void
+}
+
+/** `DEADLINE`: by our own clock. Else the word with which a heartbeat was refused. */
+export type LossReason = Reason | 'DEADLINE'
+
+/** `UNKNOWN`: the report was sent, and whether it was accepted is not known. */
+export type UnreportedReason = 'LEASE_LOST' | 'STOPPING' | 'NOT_SENT' | 'UNKNOWN'
+
+/** Tells all of them, one after the other. */
+export function tellAll(observers: readonly WorkerObserver[]): WorkerObserver {
+  type Hooks = Record<keyof WorkerObserver, (...args: never[]) => void>
+  const entries = hookNames.map((name) => {
+    const hooks = observers.flatMap((observer) => {
+      const hook = observer[name] as ((...args: unknown[]) => void) | undefined
+      return hook === undefined ? [] : [hook.bind(observer)]
+    })
+    return [
+      name,
+      (...args: unknown[]) => {
+        for (const hook of hooks) hook(...args)
+      },
+    ] as const
+  })
+  return Object.fromEntries(entries) as unknown as Hooks
+}
+
+/** As a table, so that the compiler sees when one is missing. */
+const hookTable: { readonly [H in keyof Required<WorkerObserver>]: true } = {
+  ...{ connected: true, disconnected: true, attemptFailed: true },
+  ...{ modeChanged: true, pollFailed: true, leased: true, extended: true, heartbeatFailed: true },
+  ...{ leaseLost: true, aborted: true, handlerStuck: true, handlerEnded: true, logged: true },
+  ...{ committed: true, cancelled: true, rejected: true, unreported: true, hostCrashed: true },
+}
+const hookNames = Object.keys(hookTable) as (keyof WorkerObserver)[]

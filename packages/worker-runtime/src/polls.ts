@@ -1,0 +1,114 @@
+import { type Link, RejectedError, TenureError } from '@tenure/client'
+import type { Answer, Leased } from '@tenure/protocol'
+import { ask } from './asking.js'
+
+export interface PollsOptions {
+  readonly link: Link
+  readonly queues: readonly string[]
+  /** How long one poll waits for a task. */
+  readonly waitMs: number
+}
+
+export interface PollsListener {
+  /** How many tasks could be run beside those that are running. */
+  freeSlots(): number
+  granted(lease: Leased, sentAtMs: number): void
+  /** There was neither a task nor a wait; it is tried again after a pause. */
+  failed(error: TenureError, retryInMs: number): void
+  /** After `withdraw`: no poll can bring a task any more. */
+  withdrawn(): void
+}
+
+/** More at once would not bring tasks any sooner. */
+const pollsMax = 64
+const pauseMsDefault = 1000
+
+/**
+ * Asks for tasks, one poll for each slot that is free: a task that is granted is a task that runs.
+ * Polls wait at the coordinator; so a task that comes is here as soon as it can be.
+ */
+export class Polls {
+  readonly #options: PollsOptions
+  readonly #listener: PollsListener
+  /** Neither answered nor given up. */
+  #open = 0
+  /** The numbers of those that the coordinator may answer with a task. */
+  readonly #sent = new Set<number>()
+  #mode: 'asking' | 'resting' | 'withdrawn' = 'asking'
+
+  constructor(options: PollsOptions, listener: PollsListener) {
+    this.#options = options
+    this.#listener = listener
+  }
+
+  /** Whether a task may still come of them. */
+  get arePending(): boolean {
+    return this.#sent.size > 0
+  }
+
+  /** Asks for as many tasks as there are free slots. */
+  fill(): void {
+    if (this.#mode !== 'asking') return
+    const wanted = Math.min(pollsMax, this.#listener.freeSlots())
+    while (this.#open < wanted) void this.#poll()
+  }
+
+  /** Asks for no more, and ends the waiting of what was asked. A grant on its way still comes. */
+  withdraw(): void {
+    this.#mode = 'withdrawn'
+    for (const number of this.#sent) void this.#end(number)
+  }
+
+  async #poll(): Promise<void> {
+    this.#open++
+    const { link, queues, waitMs } = this.#options
+    let number = 0
+    let sentAtMs = 0
+    const onSent = (id: number) => {
+      number = id
+      sentAtMs = link.clock.monotonicMs()
+      this.#sent.add(id)
+    }
+    const options = { timeoutMs: Number.POSITIVE_INFINITY, maySend: this.#mayAsk, onSent }
+    const outcome = await ask(link, { kind: 'lease', queues, waitMs }, options)
+    this.#open--
+    this.#sent.delete(number)
+    this.#take(outcome, sentAtMs)
+    if (this.#mode === 'withdrawn' && !this.arePending) this.#listener.withdrawn()
+    this.fill()
+  }
+
+  readonly #mayAsk = () => this.#mode !== 'withdrawn'
+
+  #take(outcome: Answer | TenureError, sentAtMs: number): void {
+    if (outcome instanceof TenureError) this.#onError(outcome)
+    else if (outcome.kind === 'leased') this.#listener.granted(outcome, sentAtMs)
+    else if (outcome.kind === 'rejected') this.#rest(new RejectedError(outcome))
+    // Empty: there was no task in all that time. The next poll goes on waiting.
+  }
+
+  #onError(error: TenureError): void {
+    // The link connects again by itself, and sends the next poll when it has.
+    if (error.code === 'CLIENT_DISCONNECTED' || !this.#mayAsk()) return
+    if (error.code === 'CLIENT_CLOSED') this.#mode = 'withdrawn'
+    else this.#rest(error)
+  }
+
+  /** One pause for all of them: what meets one poll meets the others. */
+  #rest(error: TenureError): void {
+    if (this.#mode !== 'asking') return
+    this.#mode = 'resting'
+    const askedMs = error instanceof RejectedError ? error.retryAfterMs : undefined
+    const retryInMs = askedMs ?? pauseMsDefault
+    this.#listener.failed(error, retryInMs)
+    this.#options.link.clock.setTimer(retryInMs, () => {
+      if (this.#mode === 'resting') this.#mode = 'asking'
+      this.fill()
+    })
+  }
+
+  /** Whatever it is answered: what counts is the answer to the poll itself. */
+  async #end(number: number): Promise<void> {
+    await ask(this.#options.link, { kind: 'withdraw', of: number })
+  }
+}

@@ -1,0 +1,44 @@
+import type { Complete, Fail } from '@tenure/protocol'
+import { messageLimits } from '@tenure/protocol'
+import type { Outcome } from './handler.js'
+import type { TaskFacts } from './task-facts.js'
+
+/** A report as it is handed to the link. */
+export type Report = Omit<Complete, 'id'> | Omit<Fail, 'id'>
+
+/**
+ * What to tell the coordinator of a handler that has ended. `timeout` says that it was told to end
+ * because its execution window was over.
+ */
+export function toReport(
+  { taskId, leaseId }: TaskFacts,
+  reportId: string,
+  outcome: Outcome,
+  resultBytesMax: number,
+  timeout: string | undefined,
+): Report {
+  const ids = { taskId, leaseId, reportId }
+  const fail = (...parts: (string | undefined)[]): Report => {
+    const reason = parts.filter((part) => part !== undefined).join('; ')
+    return { kind: 'fail', ...ids, reason: cut(reason, messageLimits.reasonBytesMax) }
+  }
+  if (outcome.kind === 'terminated') return fail(timeout ?? 'terminated')
+  if (outcome.kind !== 'returned') return fail(timeout, outcome.reason)
+  const { result } = outcome
+  // The coordinator would refuse it for ever, and the task run for ever.
+  if (result !== undefined && result.length > resultBytesMax) {
+    return fail(`the result has ${result.length} bytes; at most ${resultBytesMax} are taken`)
+  }
+  return { kind: 'complete', ...ids, ...(result && { result }) }
+}
+
+/** The text, or as much of its beginning as fits, in whole characters. */
+function cut(text: string, bytesMax: number): string {
+  // Half a character becomes a whole one on the way: it could not be sent.
+  const bytes = Buffer.from(text)
+  if (bytes.length <= bytesMax) return bytes.toString()
+  let end = bytesMax - 3
+  // In the middle of a character: bytes that follow a first one begin with the bits 10.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return `${bytes.toString('utf8', 0, end)}…`
+}

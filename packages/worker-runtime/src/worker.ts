@@ -1,0 +1,171 @@
+import { type Link, openLink } from '@tenure/client'
+import type { Leased } from '@tenure/protocol'
+import { Execution, type ExecutionContext } from './execution.js'
+import { WorkerMetrics } from './metrics.js'
+import { transitions, type WorkerMode } from './mode.js'
+import { tellAll, type WorkerObserver } from './observer.js'
+import { settle, type WorkerOptions, type WorkerSettings } from './options.js'
+import { Polls } from './polls.js'
+
+/** Connects with a coordinator, waiting for one as long as it takes, and begins to ask for tasks. */
+export async function startWorker(
+  options: WorkerOptions,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<Worker> {
+  const worker = new Worker(settle(options))
+  try {
+    await worker.start(signal)
+    return worker
+  } catch (error) {
+    await worker.stop()
+    throw error
+  }
+}
+
+/**
+ * The worker's loop: lease, run, heartbeat, report, obey the answer. It decides nothing about a task.
+ *
+ *              ┌── a task is granted ──▶
+ *     idle ──▶ leasing            running        idle: the handler is loaded, a coordinator looked for
+ *              ◀─ the last one is over ─┘        leasing: asks for tasks, has none
+ *                 │                  │           running: has tasks, asks for more where slots are free
+ *                 └────── stop ──────┘           draining: asks for none, lets the handlers end
+ *                          ▼                     stopped: has none, and no connection
+ *                       draining ──▶ stopped
+ */
+export class Worker {
+  readonly metrics = new WorkerMetrics()
+  readonly #settings: WorkerSettings
+  readonly #observer: WorkerObserver
+  readonly #isolation: ReturnType<WorkerSettings['makeIsolation']>
+  #mode: WorkerMode = 'idle'
+  #link: Link | undefined
+  #polls: Polls | undefined
+  readonly #executions = new Set<Execution>()
+  /** Slots whose handler is not gone. A report on its way takes none. */
+  #slotsTaken = 0
+  #stopping: Promise<void> | undefined
+  #onQuiet: () => void = () => {}
+
+  constructor(settings: WorkerSettings) {
+    this.#settings = settings
+    this.#observer = tellAll([this.metrics.observer, ...settings.observers])
+    this.#isolation = settings.makeIsolation(this.#observer)
+    this.metrics.measure({ slots: settings.concurrency, slotsTaken: () => this.#slotsTaken })
+  }
+
+  get mode(): WorkerMode {
+    return this.#mode
+  }
+
+  /** Under this name the coordinator knows its leases. */
+  get name(): string {
+    return this.#settings.link.name ?? ''
+  }
+
+  get isConnected(): boolean {
+    return this.#link?.isConnected ?? false
+  }
+
+  async start(signal?: AbortSignal): Promise<void> {
+    const { link: linkOptions, queues, pollWaitMs } = this.#settings
+    await this.#isolation.start()
+    const link = await openLink(
+      { ...linkOptions, connectTimeoutMs: Number.POSITIVE_INFINITY, observer: this.#observer },
+      { ...(signal && { signal }) },
+    )
+    this.#link = link
+    const context: ExecutionContext = {
+      ...this.#settings,
+      ...{ link, isolation: this.#isolation, observer: this.#observer },
+    }
+    this.#polls = new Polls(
+      { link, queues, waitMs: pollWaitMs },
+      {
+        freeSlots: () => this.#settings.concurrency - this.#slotsTaken,
+        granted: (lease, sentAtMs) => this.#execute(lease, sentAtMs, context),
+        failed: (error, retryInMs) => this.#observer.pollFailed?.(error, retryInMs),
+        withdrawn: () => this.#checkQuiet(),
+      },
+    )
+    this.#setMode('leasing')
+    this.#polls.fill()
+  }
+
+  /**
+   * Asks for no more tasks, and lets those that run end within the grace. What does not is told to
+   * end, terminated where that is possible, and left for its lease to expire.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #stop(): Promise<void> {
+    const { drainGraceMs, abortGraceMs } = this.#settings
+    if (this.#link !== undefined) {
+      this.#setMode('draining')
+      this.#polls?.withdraw()
+      if (!(await this.#becomesQuiet(this.#link, drainGraceMs))) {
+        for (const execution of this.#executions) execution.leave()
+        await this.#becomesQuiet(this.#link, abortGraceMs + goodbyeMs)
+      }
+    }
+    await this.#isolation.close()
+    await this.#link?.close()
+    this.#setMode('stopped')
+  }
+
+  #execute(lease: Leased, sentAtMs: number, context: ExecutionContext): void {
+    this.#slotsTaken++
+    const execution = new Execution(lease, sentAtMs, context, {
+      slotFreed: () => {
+        this.#slotsTaken--
+        this.#polls?.fill()
+      },
+      over: () => {
+        this.#executions.delete(execution)
+        if (this.#executions.size === 0 && this.#mode === 'running') this.#setMode('leasing')
+        this.#checkQuiet()
+      },
+    })
+    this.#executions.add(execution)
+    if (this.#mode === 'leasing') this.#setMode('running')
+    execution.start(lease.payload)
+  }
+
+  get #isQuiet(): boolean {
+    return this.#executions.size === 0 && this.#polls?.arePending !== true
+  }
+
+  #checkQuiet(): void {
+    if (this.#mode === 'draining' && this.#isQuiet) this.#onQuiet()
+  }
+
+  /** Whether nothing runs any more, and nothing can come, before the time is over. */
+  #becomesQuiet(link: Link, timeMs: number): Promise<boolean> {
+    if (this.#isQuiet) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const timer = link.clock.setTimer(timeMs, () => resolve(false))
+      this.#onQuiet = () => {
+        timer.cancel()
+        resolve(true)
+      }
+    })
+  }
+
+  #setMode(mode: WorkerMode): void {
+    if (!transitions[this.#mode].includes(mode)) {
+      throw new Error(`a worker cannot go from ${this.#mode} to ${mode}`)
+    }
+    this.#mode = mode
+    this.#observer.modeChanged?.(mode)
+  }
+}
+
+/** For the last reports to be answered. */
+const goodbyeMs = 1000
