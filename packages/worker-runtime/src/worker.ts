@@ -12,14 +12,9 @@ export async function startWorker(
   options: WorkerOptions,
   { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<Worker> {
-  const worker = new Worker(settle(options))
-  try {
-    await worker.start(signal)
-    return worker
-  } catch (error) {
-    await worker.stop()
-    throw error
-  }
+  const worker = new Worker(options)
+  await worker.start({ ...(signal && { signal }) })
+  return worker
 }
 
 /**
@@ -44,10 +39,13 @@ export class Worker {
   readonly #executions = new Set<Execution>()
   /** Slots whose handler is not gone. A report on its way takes none. */
   #slotsTaken = 0
+  /** Aborted by `stop`: a coordinator is looked for no more. */
+  readonly #starting = new AbortController()
   #stopping: Promise<void> | undefined
   #onQuiet: () => void = () => {}
 
-  constructor(settings: WorkerSettings) {
+  constructor(options: WorkerOptions) {
+    const settings = settle(options)
     this.#settings = settings
     this.#observer = tellAll([this.metrics.observer, ...settings.observers])
     this.#isolation = settings.makeIsolation(this.#observer)
@@ -67,13 +65,28 @@ export class Worker {
     return this.#link?.isConnected ?? false
   }
 
-  async start(signal?: AbortSignal): Promise<void> {
-    const { link: linkOptions, queues, pollWaitMs } = this.#settings
-    await this.#isolation.start()
-    const link = await openLink(
-      { ...linkOptions, connectTimeoutMs: Number.POSITIVE_INFINITY, observer: this.#observer },
-      { ...(signal && { signal }) },
-    )
+  /** Once. When it rejects nothing is left behind, and the worker is `stopped`. */
+  async start({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    try {
+      await this.#isolation.start()
+      const link = await this.#connect(signal)
+      if (this.#stopping === undefined) this.#lease(link)
+      else await link.close()
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+  }
+
+  #connect(signal: AbortSignal | undefined): Promise<Link> {
+    const connectTimeoutMs = Number.POSITIVE_INFINITY
+    const options = { ...this.#settings.link, connectTimeoutMs, observer: this.#observer }
+    const signals = [this.#starting.signal, ...(signal ? [signal] : [])]
+    return openLink(options, { signal: AbortSignal.any(signals) })
+  }
+
+  #lease(link: Link): void {
+    const { queues, pollWaitMs } = this.#settings
     this.#link = link
     const context: ExecutionContext = {
       ...this.#settings,
@@ -107,6 +120,7 @@ export class Worker {
 
   async #stop(): Promise<void> {
     const { drainGraceMs, abortGraceMs } = this.#settings
+    this.#starting.abort()
     if (this.#link !== undefined) {
       this.#setMode('draining')
       this.#polls?.withdraw()
