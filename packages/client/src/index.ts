@@ -1,5 +1,6 @@
 export type { Backoff } from './backoff.js'
 export type { Clock, Timer } from './clock.js'
+export { parseEndpoint } from './endpoint.js'
 export { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
 export type {
   Attempt,
