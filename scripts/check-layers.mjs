@@ -15,6 +15,7 @@ const mayKnow = {
   '@tenure/testing': [],
   '@tenure/client': ['@tenure/protocol'],
   '@tenure/worker-runtime': ['@tenure/protocol', '@tenure/client'],
+  '@tenure/app-kit': ['@tenure/protocol', '@tenure/client'],
   '@tenure/coordinator-server': ['@tenure/wal', '@tenure/state-machine', '@tenure/protocol'],
 }
 

@@ -1,8 +1,6 @@
-import { X509Certificate } from 'node:crypto'
-import { createSecureContext, type TlsOptions } from 'node:tls'
-import { ConfigError } from './config-error.js'
-import type { Configuration } from './configuration.js'
-import { readText } from './text-file.js'
+import type { TlsOptions } from 'node:tls'
+import { ConfigError, readAuthority, readKeyPair } from '@tenure/app-kit'
+import type { Configuration } from './settings.js'
 
 /** TLS with the files named, or `undefined` when none is. */
 export function readCertificates({ values, origins }: Configuration): TlsOptions | undefined {
@@ -14,24 +12,11 @@ export function readCertificates({ values, origins }: Configuration): TlsOptions
       `${given.filter(Boolean).join(', ')}: TLS needs both --tls-cert and --tls-key`,
     )
   }
-  const cert = readText(tlsCert, origins.get('tlsCert')!)
-  const key = readText(tlsKey, origins.get('tlsKey')!)
-  check(
-    () => createSecureContext({ cert, key }),
-    `${tlsCert} and ${tlsKey} are no certificate with its key`,
+  const pair = readKeyPair(
+    { path: tlsCert, askedBy: origins.get('tlsCert')! },
+    { path: tlsKey, askedBy: origins.get('tlsKey')! },
   )
-  if (tlsClientCa === undefined) return { cert, key, handshakeTimeout }
-  const ca = readText(tlsClientCa, origins.get('tlsClientCa')!)
-  check(() => new X509Certificate(ca), `${tlsClientCa} is no certificate`)
-  return { cert, key, ca, handshakeTimeout, requestCert: true, rejectUnauthorized: true }
-}
-
-/** Now, and not when the first client connects. */
-function check(use: () => unknown, otherwise: string): void {
-  try {
-    use()
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new ConfigError(`${otherwise}: ${why}`, { cause })
-  }
+  if (tlsClientCa === undefined) return { ...pair, handshakeTimeout }
+  const ca = readAuthority({ path: tlsClientCa, askedBy: origins.get('tlsClientCa')! })
+  return { ...pair, ca, handshakeTimeout, requestCert: true, rejectUnauthorized: true }
 }

@@ -1,8 +1,7 @@
 import type { CoordinatorOptions } from '@tenure/coordinator-server'
 import { readCertificates } from './certificates.js'
-import type { Configuration } from './configuration.js'
 import { readTokens } from './credentials.js'
-import type { Values } from './settings.js'
+import type { Configuration, Values } from './settings.js'
 
 /** What the coordinator is given. Reads the files with tokens and certificates. */
 export function toOptions(configuration: Configuration): CoordinatorOptions {

@@ -1,37 +1,23 @@
+import { ConfigError, checkToken, readJsonObject, readToken } from '@tenure/app-kit'
 import type { Token } from '@tenure/coordinator-server'
-import { messageLimits, type Role, roles } from '@tenure/protocol'
-import { ConfigError } from './config-error.js'
-import type { Configuration } from './configuration.js'
-import { readJsonObject, readText } from './text-file.js'
+import { type Role, roles } from '@tenure/protocol'
+import type { Configuration } from './settings.js'
 
 /** Who may come in, from a token for everything and the tokens of each role. */
-export function readTokens({ values, origins }: Configuration): Token[] {
-  const { token, tokenFile, tokensFile } = values
-  if (token !== undefined && tokenFile !== undefined) {
-    throw new ConfigError(
-      `${origins.get('token')} and ${origins.get('tokenFile')} are both set; give one of them`,
-    )
-  }
+export function readTokens(configuration: Configuration): Token[] {
+  const { values, origins } = configuration
+  const forAll = readToken(configuration)
   const rolesOf = new Map<string, Set<Role>>()
   const allow = (text: string, role: Role) => {
     rolesOf.set(text, (rolesOf.get(text) ?? new Set()).add(role))
   }
-  if (tokensFile !== undefined) {
-    for (const [role, text] of readTokensFile(tokensFile, origins.get('tokensFile')!)) {
+  if (values.tokensFile !== undefined) {
+    for (const [role, text] of readTokensFile(values.tokensFile, origins.get('tokensFile')!)) {
       allow(text, role)
     }
   }
-  const forAll = token ?? readTokenFile(tokenFile, origins.get('tokenFile'))
-  if (forAll !== undefined) {
-    checkToken(forAll, tokenFile ?? origins.get('token')!)
-    for (const role of roles) allow(forAll, role)
-  }
+  if (forAll !== undefined) for (const role of roles) allow(forAll, role)
   return [...rolesOf].map(([text, roles]) => ({ token: text, roles: [...roles] }))
-}
-
-function readTokenFile(path: string | undefined, askedBy = ''): string | undefined {
-  // An editor ends the line; a token does not end with it.
-  return path === undefined ? undefined : readText(path, askedBy).trim()
 }
 
 function readTokensFile(path: string, askedBy: string): [Role, string][] {
@@ -49,13 +35,4 @@ function readTokensFile(path: string, askedBy: string): [Role, string][] {
   // A file that lets nobody in is a mistake; taken at its word it would let everybody in.
   if (found.length === 0) throw new ConfigError(`${path} holds no token`)
   return found
-}
-
-/** Says where it stands, never what it is. */
-function checkToken(token: unknown, where: string): string {
-  const { tokenBytesMax } = messageLimits
-  if (typeof token === 'string' && token !== '' && Buffer.byteLength(token) <= tokenBytesMax) {
-    return token
-  }
-  throw new ConfigError(`${where} is no token; it must be a text of 1 to ${tokenBytesMax} bytes`)
 }

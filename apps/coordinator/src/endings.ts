@@ -1,14 +1,13 @@
+import { exitCodes as common, flagOf, inOwnWords, variableOf } from '@tenure/app-kit'
 import { CoordinatorError } from '@tenure/coordinator-server'
 import { StateMachineError } from '@tenure/state-machine'
 import { WalDamageError, WalError } from '@tenure/wal'
-import type { Configuration } from './configuration.js'
-import { flagOf, variableOf } from './setting.js'
-import { settingNames, settingOf } from './settings.js'
+import type { Configuration } from './settings.js'
 
 /** What the process says when it ends. The README lists them for whoever supervises it. */
-export const exitCodes = { stopped: 0, failed: 1, misconfigured: 2, damaged: 3, locked: 4 } as const
+const exitCodes = { ...common, damaged: 3, locked: 4 } as const
 
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 const byCode: Readonly<Record<string, ExitCode>> = {
   COORDINATOR_BAD_OPTION: exitCodes.misconfigured,
@@ -34,7 +33,7 @@ export function exitCodeOfStart(error: unknown): ExitCode {
 }
 
 /** What is wrong and what to do, in the words of whoever runs this binary: where it is set, not which option it is. */
-export function explain(error: unknown, origins: Configuration['origins']): string {
+export function explain(error: unknown, configuration: Configuration): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof CoordinatorError && error.code === 'COORDINATOR_EXPOSED') {
     return `${error.message} (${exposedHelp})`
@@ -44,10 +43,7 @@ export function explain(error: unknown, origins: Configuration['origins']): stri
     `open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
     `start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
   )
-  return optionNames.reduce(
-    (text, [option, name]) => text.replaceAll(option, origins.get(name) ?? flagOf(name)),
-    message,
-  )
+  return inOwnWords(message, configuration)
 }
 
 /** For a line beside the explanation: what can be searched for, and where it was when nobody expected it. */
@@ -64,12 +60,3 @@ const exposedHelp =
   `TLS: ${flagOf('tlsCert')} and ${flagOf('tlsKey')}; ` +
   `tokens: ${variableOf('token')}, ${flagOf('tokenFile')} or ${flagOf('tokensFile')}; ` +
   `or ${flagOf('insecure')}`
-
-/** What the coordinator and its log call the settings. */
-const optionNames = settingNames
-  .flatMap((name) => {
-    const { option } = settingOf(name)
-    return option === undefined ? [] : [[option, name] as const]
-  })
-  // The longest first: none is replaced as a part of another.
-  .sort(([a], [b]) => b.length - a.length)

@@ -1,6 +1,5 @@
+import { type Later, type Logger, RationedLines } from '@tenure/app-kit'
 import type { CoordinatorOptions, ServerObserver } from '@tenure/coordinator-server'
-import type { Logger } from 'pino'
-import { type Later, RationedLines } from './rationed-lines.js'
 
 type LogObserver = NonNullable<NonNullable<CoordinatorOptions['log']>['observer']>
 

@@ -1,18 +1,20 @@
-import { defaultKnobs, defaultLimits, knobRanges } from '@tenure/coordinator-server'
 import {
   bytes,
+  type Configuration as ConfigurationOf,
   choice,
+  configFileSettings,
   duration,
-  type Kind,
-  place,
+  loggingSettings,
   portOrOff,
   secret,
+  setting,
   text,
-  trueOrLsn,
+  type ValuesOf,
   whole,
   yesOrNo,
-} from './kinds.js'
-import type { Setting } from './setting.js'
+} from '@tenure/app-kit'
+import { defaultKnobs, defaultLimits, knobRanges } from '@tenure/coordinator-server'
+import { place, trueOrLsn } from './log-kinds.js'
 
 // The one table: what can be set, what it means, what it may be, and what it is otherwise. Flags,
 // variables, the keys of the file, the help and the checks all follow from it.
@@ -21,13 +23,6 @@ import type { Setting } from './setting.js'
 const longestMs = 2 ** 45
 const largestCount = 2 ** 31 - 1
 const { backoff } = defaultKnobs.retryPolicy
-
-const files = {
-  config: setting(text('file'), {
-    help: 'A JSON file with settings, by their names here in camelCase. Paths are relative to the working directory, in the file, too.',
-    sources: ['flag', 'environment'],
-  }),
-}
 
 const storage = {
   dataDir: setting(text('directory'), {
@@ -80,17 +75,20 @@ const listening = {
 
 const security = {
   tlsCert: setting(text('file'), { help: 'The certificate, with its chain (PEM). Turns TLS on.' }),
-  tlsKey: setting(text('file'), { help: 'The key of the certificate (PEM).' }),
+  tlsKey: setting(text('file'), {
+    help: 'The key of the certificate (PEM).',
+    isSecretFile: true,
+  }),
   tlsClientCa: setting(text('file'), {
     help: 'Who connects needs a certificate from this authority (PEM).',
   }),
   token: setting(secret(), {
     help: 'Whoever knows it may take every role. Or put it into a file: --token-file.',
-    sources: ['environment'],
   }),
-  tokenFile: setting(text('file'), { help: 'A file that holds this token.' }),
+  tokenFile: setting(text('file'), { help: 'A file that holds this token.', isSecretFile: true }),
   tokensFile: setting(text('file'), {
     help: 'A JSON file with tokens for each role: { "produce": ["…"], "work": ["…"], "admin": ["…"] }. A token may stand under several.',
+    isSecretFile: true,
   }),
   insecure: setting(yesOrNo(), {
     fallback: false,
@@ -222,20 +220,9 @@ const limits = {
   }),
 }
 
-const logging = {
-  logLevel: setting(choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), {
-    fallback: 'info',
-    help: 'The least that is worth a line.',
-  }),
-  logPretty: setting(yesOrNo(), {
-    fallback: false,
-    help: 'Lines for people in place of JSON.',
-  }),
-}
-
 /** By group, as the help shows them. */
-export const groups = {
-  'Configuration file': files,
+export const settings = {
+  ...configFileSettings,
   Storage: storage,
   Listening: listening,
   Security: security,
@@ -243,40 +230,8 @@ export const groups = {
   'Retries and poison': retries,
   'Room for tasks': room,
   'Limits for whoever connects': limits,
-  Logging: logging,
-} satisfies Record<string, Record<string, Setting<unknown>>>
+  ...loggingSettings,
+} as const
 
-/** By name. */
-const settings = {
-  ...files,
-  ...storage,
-  ...listening,
-  ...security,
-  ...leases,
-  ...retries,
-  ...room,
-  ...limits,
-  ...logging,
-}
-
-type Settings = typeof settings
-export type SettingName = keyof Settings
-type ValueOf<S> = S extends { kind: Kind<infer T>; fallback: unknown }
-  ? T
-  : S extends { kind: Kind<infer T> }
-    ? T | undefined
-    : never
-
-/** What each is set to. */
-export type Values = { readonly [N in SettingName]: ValueOf<Settings[N]> }
-
-export const settingNames = Object.keys(settings) as SettingName[]
-
-/** The same setting, without what only its own value's type can say. */
-export function settingOf(name: SettingName): Setting<unknown> {
-  return settings[name]
-}
-
-function setting<T, const R extends Omit<Setting<T>, 'kind'>>(kind: Kind<T>, rest: R) {
-  return { kind, ...rest }
-}
+export type Configuration = ConfigurationOf<typeof settings>
+export type Values = ValuesOf<typeof settings>

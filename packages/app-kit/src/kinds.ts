@@ -1,3 +1,4 @@
+import type { Source } from './source.js'
 import {
   formatBytes,
   formatDuration,
@@ -15,6 +16,8 @@ export interface Kind<T> {
   readonly accepted: string
   /** As what it may stand in a JSON file. */
   readonly json: readonly ('string' | 'number' | 'boolean')[]
+  /** Where such a value may stand, if that is not the same for all kinds. */
+  readonly sources?: readonly Source[]
   /** `undefined` when the text is not acceptable. */
   parse(text: string): T | undefined
   format(value: T): string
@@ -92,43 +95,27 @@ export function portOrOff(): Kind<number | 'off'> {
   }
 }
 
-/** The place in a damaged log behind which everything is given up. */
-export interface Place {
-  readonly segment: number
-  readonly offset: number
-}
-
-export function place(): Kind<Place> {
+/** Several of a kind, with commas between them. */
+export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
   return {
-    placeholder: '<segment:offset>',
-    accepted: 'the place that the refusal named, as segment:offset',
-    json: ['string'],
+    placeholder: `${kind.placeholder}[,…]`,
+    accepted: `${kind.accepted}; or several with commas between them`,
+    json: kind.json,
     parse: (given) => {
-      const [, segment = '', offset = ''] = /^(\d+):(\d+)$/.exec(given) ?? []
-      const at = { segment: parseWhole(segment), offset: parseWhole(offset) }
-      return at.segment === undefined || at.offset === undefined ? undefined : (at as Place)
+      const values = given.split(',').map((part) => kind.parse(part.trim()))
+      return values.includes(undefined) ? undefined : (values as T[])
     },
-    format: ({ segment, offset }) => `${segment}:${offset}`,
+    format: (values) => values.map((value) => kind.format(value)).join(','),
   }
 }
 
-export function trueOrLsn(): Kind<true | number> {
-  const lsn = whole(1, Number.MAX_SAFE_INTEGER)
-  return {
-    placeholder: '<true|lsn>',
-    accepted: `true, or the next LSN: ${lsn.accepted}`,
-    json: ['boolean', 'number', 'string'],
-    parse: (given) => (given === 'true' ? true : lsn.parse(given)),
-    format: String,
-  }
-}
-
-/** Never shown, whatever it is. */
+/** Never shown, whatever it is; and no flag, which others can see, nor in a file that is not about it alone. */
 export function secret(): Kind<string> {
   return {
     placeholder: '<secret>',
     accepted: 'a text that is not empty',
     json: [],
+    sources: ['environment'],
     parse: (given) => (given === '' ? undefined : given),
     format: () => 'set',
   }

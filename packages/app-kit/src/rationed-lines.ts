@@ -1,5 +1,4 @@
-/** Runs the action once, later, without keeping the process alive for it. */
-export type Later = (delayMs: number, action: () => void) => void
+import { type Later, systemLater } from './later.js'
 
 const periodMs = 1000
 
@@ -11,7 +10,7 @@ export class RationedLines {
   #lines = 0
   #leftOut = 0
 
-  constructor(linesMax: number, onLeftOut: (count: number) => void, later: Later = unrefTimeout) {
+  constructor(linesMax: number, onLeftOut: (count: number) => void, later: Later = systemLater) {
     this.#linesMax = linesMax
     this.#later = later
     this.#onLeftOut = onLeftOut
@@ -29,8 +28,4 @@ export class RationedLines {
     this.#lines = 0
     this.#leftOut = 0
   }
-}
-
-function unrefTimeout(delayMs: number, action: () => void): void {
-  setTimeout(action, delayMs).unref()
 }

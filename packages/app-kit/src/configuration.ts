@@ -1,0 +1,57 @@
+import { ConfigError } from './config-error.js'
+import { readConfigFile } from './config-file.js'
+import { type Environment, readEnvironment } from './environment.js'
+import type { Given, Reader } from './given.js'
+import { argumentOf, flagOf, mayStandIn, variableOf } from './setting.js'
+import type { SettingName, Settings, SettingsByName, ValuesOf } from './settings.js'
+
+/** What everything is set to, and where that came from. */
+export interface Configuration<S extends Settings = Settings> {
+  readonly values: ValuesOf<S>
+  readonly origins: Origins<SettingName<S>>
+  /** What there was to set. */
+  readonly settings: SettingsByName
+}
+
+/** Where each value that is not the default stands. */
+export interface Origins<N extends string = string> {
+  readonly size: number
+  get(name: N): string | undefined
+}
+
+/** What is typed goes before the environment, that before the file, that before the defaults. */
+export function settle(
+  reader: Reader,
+  typed: readonly Given[],
+  env: Environment,
+  ignoresOthers?: boolean,
+): Configuration {
+  const aboveFile = [...readEnvironment(reader, env, ignoresOthers), ...typed]
+  const config = aboveFile.findLast(({ name }) => name === 'config')
+  const fromFile =
+    config === undefined ? [] : readConfigFile(reader, String(config.value), config.where)
+  const values = new Map<string, unknown>(
+    [...reader.settings].map(([name, { fallback }]) => [name, fallback]),
+  )
+  const origins = new Map<string, string>()
+  for (const { name, value, where } of [...fromFile, ...aboveFile]) {
+    values.set(name, value)
+    origins.set(name, where)
+  }
+  checkRequired(reader, values)
+  return { values: Object.fromEntries(values), origins, settings: reader.settings }
+}
+
+function checkRequired({ command, settings }: Reader, values: ReadonlyMap<string, unknown>): void {
+  for (const [name, setting] of settings) {
+    if (setting.required !== true || values.get(name) !== undefined) continue
+    const [where] = [
+      ...(mayStandIn(setting, 'argument') ? [argumentOf(name)] : []),
+      ...(mayStandIn(setting, 'flag') ? [flagOf(name)] : []),
+      variableOf(name),
+    ]
+    throw new ConfigError(
+      `${where} is missing; it must be ${setting.kind.accepted}. See ${command} --help.`,
+    )
+  }
+}

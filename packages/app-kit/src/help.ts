@@ -1,0 +1,66 @@
+import { type Action, actions } from './actions.js'
+import type { Command } from './command.js'
+import { indent, section, wrap } from './paragraphs.js'
+import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from './setting.js'
+import { byName } from './settings.js'
+
+/** Every setting with its default and its variable, by group. */
+export function showHelp({ name, summary, settings, examples = [] }: Command): string {
+  const parts = Object.entries(settings).map(([title, group]) => {
+    return section(
+      title,
+      Object.entries(group).map(([name, setting]) => describe(name, setting)),
+    )
+  })
+  const others = Object.entries(actions) as [Action, string][]
+  return [
+    usage(name, settings),
+    '',
+    ...wrap(`${summary} ${precedence(settings)}`, 0),
+    '',
+    ...section(
+      'Examples',
+      examples.map(({ line, help }) => [`  ${line}`, ...wrap(help, indent)]),
+    ),
+    ...parts.flat(),
+    ...section(
+      'Instead of a run',
+      others.map(([name, help]) => [`  ${flagOf(name)}`, ...wrap(help, indent)]),
+    ),
+  ].join('\n')
+}
+
+/** What is typed, in short. */
+export function usage(name: string, settings: Command['settings']): string {
+  const args = [...byName(settings)].flatMap(([name, setting]) => {
+    if (!mayStandIn(setting, 'argument')) return []
+    const isNeeded = setting.required === true && setting.fallback === undefined
+    return [isNeeded ? argumentOf(name) : `[${argumentOf(name)}]`]
+  })
+  return [name, ...args, '[flags]'].join(' ')
+}
+
+function precedence(settings: Command['settings']): string {
+  const goes = 'A flag goes before its variable, '
+  return byName(settings).has('config')
+    ? `${goes}that before the configuration file, and that before the default.`
+    : `${goes}and that before the default.`
+}
+
+function describe(name: string, setting: Setting<unknown>): string[] {
+  const { kind, help, fallback } = setting
+  const facts = [
+    ...(fallback !== undefined ? [`default ${kind.format(fallback)}`] : []),
+    ...(mayStandIn(setting, 'flag') && mayStandIn(setting, 'environment')
+      ? [variableOf(name)]
+      : []),
+  ]
+  const end = facts.length === 0 ? '' : ` [${facts.join(', ')}]`
+  return [`  ${headOf(name, setting)}`, ...wrap(`${help}${end}`, indent)]
+}
+
+function headOf(name: string, setting: Setting<unknown>): string {
+  if (mayStandIn(setting, 'argument')) return argumentOf(name)
+  const label = mayStandIn(setting, 'flag') ? flagOf(name) : variableOf(name)
+  return [label, setting.kind.placeholder].filter(Boolean).join(' ')
+}

@@ -1,0 +1,22 @@
+import type { Environment } from './environment.js'
+
+/** The process, as far as a command needs one: `process` itself will do. */
+export interface Host {
+  /** As Node has it: the first two say what runs. */
+  readonly argv: readonly string[]
+  readonly env: Environment
+  readonly stdout: Output
+  readonly stderr: Output
+  on(signal: StopSignal, listener: () => void): unknown
+  exit(code: number): never
+}
+
+export interface Output {
+  readonly isTTY?: boolean
+  readonly fd: number
+  write(text: string): unknown
+}
+
+export const stopSignals = ['SIGTERM', 'SIGINT'] as const
+
+export type StopSignal = (typeof stopSignals)[number]

@@ -1,0 +1,66 @@
+import type { LinkOptions, TlsOptions } from '@tenure/client'
+import { type NamedFile, readAuthority, readKeyPair } from './certificates.js'
+import { ConfigError } from './config-error.js'
+import type { Configuration } from './configuration.js'
+import type { connectionSettings } from './connection-settings.js'
+import { flagOf } from './setting.js'
+import { readToken } from './token.js'
+
+export type ConnectionConfiguration = Configuration<typeof connectionSettings>
+
+/** Where to connect and as whom, for a client or a worker. Reads the files with the token and the certificates. */
+export function toLinkOptions(
+  configuration: ConnectionConfiguration,
+): Pick<LinkOptions, 'endpoints' | 'token' | 'tls'> {
+  const token = readToken(configuration)
+  const tls = readTls(configuration)
+  return {
+    endpoints: configuration.values.coordinator,
+    ...(token !== undefined && { token }),
+    ...(tls !== undefined && { tls }),
+  }
+}
+
+function readTls(configuration: ConnectionConfiguration): true | TlsOptions | undefined {
+  const { values, origins } = configuration
+  const details = (['tlsCa', 'tlsCert', 'tlsKey', 'tlsKeyPassphrase', 'tlsServername'] as const)
+    .map((name) => origins.get(name))
+    .filter((where) => where !== undefined)
+  if (details.length === 0) return values.tls || undefined
+  const told = origins.get('tls')
+  // Taken at either word, the other one would be broken: what was to be hidden might be sent as it is.
+  if (told !== undefined && !values.tls) {
+    throw new ConfigError(`${told} is false, and ${details.join(', ')} needs TLS; leave one out`)
+  }
+  const ca = fileOf(configuration, 'tlsCa')
+  const { tlsServername: servername } = values
+  return {
+    ...(ca !== undefined && { ca: readAuthority(ca) }),
+    ...readOwnCertificate(configuration),
+    ...(servername !== undefined && { servername }),
+  }
+}
+
+function readOwnCertificate(configuration: ConnectionConfiguration) {
+  const { values, origins } = configuration
+  const cert = fileOf(configuration, 'tlsCert')
+  const key = fileOf(configuration, 'tlsKey')
+  const { tlsKeyPassphrase: passphrase } = values
+  if (cert === undefined && key === undefined && passphrase === undefined) return {}
+  if (cert === undefined || key === undefined) {
+    const given = [cert?.askedBy, key?.askedBy, origins.get('tlsKeyPassphrase')]
+    throw new ConfigError(
+      `${given.filter(Boolean).join(', ')}: a certificate needs both ${flagOf('tlsCert')} and ${flagOf('tlsKey')}`,
+    )
+  }
+  const pair = readKeyPair(cert, key, passphrase)
+  return { ...pair, ...(passphrase !== undefined && { passphrase }) }
+}
+
+function fileOf(
+  { values, origins }: ConnectionConfiguration,
+  name: 'tlsCa' | 'tlsCert' | 'tlsKey',
+): NamedFile | undefined {
+  const path = values[name]
+  return path === undefined ? undefined : { path, askedBy: origins.get(name)! }
+}

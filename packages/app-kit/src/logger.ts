@@ -1,0 +1,38 @@
+import { destination, type Logger, pino, stdTimeFunctions } from 'pino'
+import type { Configuration } from './configuration.js'
+import type { Host } from './host.js'
+import { choice, yesOrNo } from './kinds.js'
+import { setting } from './setting.js'
+
+export type { Logger }
+
+export const loggingSettings = {
+  Logging: {
+    logLevel: setting(choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), {
+      fallback: 'info',
+      help: 'The least that is worth a line.',
+    }),
+    logPretty: setting(yesOrNo(), {
+      fallback: false,
+      help: 'Lines for people in place of JSON.',
+    }),
+  },
+} as const
+
+export type LoggingConfiguration = Configuration<typeof loggingSettings>
+
+/** Writes to the standard output, each line before the call returns: nothing is lost when the process ends. */
+export async function openLogger(
+  { logLevel, logPretty }: LoggingConfiguration['values'],
+  { fd, isTTY = false }: Host['stdout'],
+): Promise<Logger> {
+  const output = destination({ dest: fd, sync: true })
+  const options = { level: logLevel, timestamp: stdTimeFunctions.isoTime }
+  if (logPretty) {
+    const { prettyFactory } = await import('pino-pretty')
+    const format = prettyFactory({ colorize: isTTY, ignore: 'pid,hostname' })
+    return pino(options, { write: (line) => output.write(format(line)) })
+  }
+  const formatters = { level: (label: string) => ({ level: label }) }
+  return pino({ ...options, formatters }, output)
+}

@@ -1,0 +1,62 @@
+import type { Command } from './command.js'
+import { readCommandLine } from './command-line.js'
+import { ConfigError } from './config-error.js'
+import { type Configuration, settle } from './configuration.js'
+import { showConfiguration } from './effective-values.js'
+import { exitCodes } from './endings.js'
+import type { Environment } from './environment.js'
+import type { Reader } from './given.js'
+import { showHelp } from './help.js'
+import type { Host } from './host.js'
+import { byName, type Settings } from './settings.js'
+
+/** Runs a command with what is typed behind it, and gives the exit code. */
+export function runCommand(command: Command, host: Host): Promise<number> {
+  return orRefuse(command.name, host, () => obey(command, host.argv.slice(2), host))
+}
+
+/** One line where something is configured wrongly; whatever else is thrown is a fault, and stays one. */
+export async function orRefuse(
+  name: string,
+  host: Host,
+  act: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await act()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    host.stderr.write(`${name}: ${error.message}\n`)
+    return exitCodes.misconfigured
+  }
+}
+
+export async function obey(command: Command, args: readonly string[], host: Host): Promise<number> {
+  const reader = readerOf(command)
+  const { action, given } = readCommandLine(reader, args)
+  if (action === 'help') return say(host, showHelp(command))
+  if (action === 'version') return say(host, `${command.version}\n`)
+  const configuration = settle(reader, given, host.env, command.ignoresOtherVariables)
+  // Reads every file that is named, also for those who only want to see whether it would run.
+  const run = command.prepare(configuration)
+  return action === 'printConfig' ? say(host, showConfiguration(configuration)) : run(host)
+}
+
+/** What the settings of a command come to, without running it: for its tests. */
+export function configure<S extends Settings>(
+  command: Command<S>,
+  args: readonly string[],
+  env: Environment,
+): Configuration<S> {
+  const reader = readerOf(command)
+  const { given } = readCommandLine(reader, args)
+  return settle(reader, given, env, command.ignoresOtherVariables) as Configuration<S>
+}
+
+function readerOf({ name, settings }: Command): Reader {
+  return { command: name, settings: byName(settings) }
+}
+
+export function say(host: Host, text: string): number {
+  host.stdout.write(text)
+  return exitCodes.done
+}

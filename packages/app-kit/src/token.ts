@@ -1,0 +1,32 @@
+import { messageLimits } from '@tenure/protocol'
+import { ConfigError } from './config-error.js'
+import type { Origins } from './configuration.js'
+import { readText } from './text-file.js'
+
+interface TokenConfiguration {
+  readonly values: { readonly token: string | undefined; readonly tokenFile: string | undefined }
+  readonly origins: Origins<'token' | 'tokenFile'>
+}
+
+/** The token that is set, or stands in the file that is set. */
+export function readToken({ values, origins }: TokenConfiguration): string | undefined {
+  const { token, tokenFile } = values
+  if (token !== undefined && tokenFile !== undefined) {
+    throw new ConfigError(
+      `${origins.get('token')} and ${origins.get('tokenFile')} are both set; give one of them`,
+    )
+  }
+  if (token !== undefined) return checkToken(token, origins.get('token')!)
+  if (tokenFile === undefined) return undefined
+  // An editor ends the line; a token does not end with it.
+  return checkToken(readText(tokenFile, origins.get('tokenFile')!).trim(), tokenFile)
+}
+
+/** Says where it stands, never what it is. */
+export function checkToken(token: unknown, where: string): string {
+  const { tokenBytesMax } = messageLimits
+  if (typeof token === 'string' && token !== '' && Buffer.byteLength(token) <= tokenBytesMax) {
+    return token
+  }
+  throw new ConfigError(`${where} is no token; it must be a text of 1 to ${tokenBytesMax} bytes`)
+}

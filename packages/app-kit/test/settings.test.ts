@@ -1,0 +1,292 @@
+import { chmodSync } from 'node:fs'
+import t from 'tap'
+import {
+  argument,
+  bytes,
+  choice,
+  configFileSettings,
+  configure,
+  defineCommand,
+  duration,
+  type Environment,
+  inOwnWords,
+  listOf,
+  portOrOff,
+  runCommand,
+  secret,
+  setting,
+  text,
+  whole,
+  yesOrNo,
+} from '../src/index.js'
+import { exposedSecrets } from '../src/secret-files.js'
+import { file, HostWorld, refusal } from './world.js'
+
+/** Builds houses: one setting of every kind. */
+const builder = defineCommand({
+  name: 'build-house',
+  version: '1.2.3',
+  summary: 'Builds a house.',
+  examples: [{ line: 'build-house Ada --floors 2', help: 'One for Ada, with two floors.' }],
+  settings: {
+    ...configFileSettings,
+    Whose: {
+      owner: argument(text('name'), { help: 'Whose it is.' }),
+      guests: argument(listOf(text('name')), { required: false, help: 'Who may come in.' }),
+    },
+    House: {
+      floors: setting(whole(1, 9), { fallback: 1, help: 'How many.', option: 'options.floors' }),
+      roomBytes: setting(bytes(0, 2 ** 20), { fallback: 4096, help: 'How large each.' }),
+      warmth: setting(duration(1, 1000), {
+        fallback: 20,
+        help: 'How long.',
+        option: 'options.warm',
+      }),
+      roof: setting(choice('flat', 'steep'), { required: true, help: 'Which.' }),
+      door: setting(portOrOff(), { help: 'Which one.' }),
+      cellar: setting(yesOrNo(), { fallback: false, help: 'Whether there is one.' }),
+      floorsOption: setting(text('x'), { help: 'Another.', option: 'options.floorsOption' }),
+    },
+    Lock: {
+      lockWord: setting(secret(), { help: 'Or a file: --lock-file.' }),
+      lockFile: setting(text('file'), { help: 'The same in a file.', isSecretFile: true }),
+    },
+  },
+  prepare: ({ values }) => {
+    return async (host) => {
+      // The types follow from the table: this would not compile otherwise.
+      const floors: number = values.floors
+      const roof: 'flat' | 'steep' = values.roof
+      const guests: readonly string[] | undefined = values.guests
+      host.stdout.write(`${values.owner} ${floors} ${roof} ${guests?.length ?? 0}\n`)
+      return 7
+    }
+  },
+})
+
+const least = ['Ada', '--roof', 'flat']
+const settle = (args: string[], env: Environment = {}) => configure(builder, args, env)
+const valuesOf = (args: string[], env?: Environment) => settle([...least, ...args], env).values
+const said = (args: string[], env?: Environment) => refusal(() => valuesOf(args, env))
+
+t.test(
+  'a flag goes before its variable, that before the file, that before the default',
+  async (t) => {
+    const path = file(t, 'c.json', { floors: 2, door: 2, lockFile: 'from file' })
+    const env = { TENURE_CONFIG: path, TENURE_FLOORS: '3', TENURE_DOOR: '4' }
+    const { values, origins } = settle([...least, '--floors', '5'], env)
+    t.match(values, { floors: 5, door: 4, lockFile: 'from file', warmth: 20 })
+    t.equal(origins.get('floors'), '--floors')
+    t.equal(origins.get('door'), 'TENURE_DOOR')
+    t.equal(origins.get('lockFile'), `${path}: lockFile`)
+    t.equal(origins.get('owner'), '<owner>')
+    t.equal(origins.get('warmth'), undefined)
+  },
+)
+
+t.test('the flag --config goes before TENURE_CONFIG', async (t) => {
+  const path = file(t, 'c.json', { floors: 2 })
+  t.equal(valuesOf(['--config', path], { TENURE_CONFIG: '/nowhere' }).floors, 2)
+})
+
+t.test('of a flag that is given twice the last one counts', async (t) => {
+  t.equal(valuesOf(['--floors', '1', '--floors=2']).floors, 2)
+})
+
+t.test('a flag takes away what the environment says yes to', async (t) => {
+  const env = { TENURE_CELLAR: 'true' }
+  t.equal(valuesOf([], env).cellar, true)
+  t.equal(valuesOf(['--cellar=false'], env).cellar, false)
+  t.equal(valuesOf(['--cellar']).cellar, true)
+})
+
+t.test('arguments are taken in the order of the table, wherever flags stand', async (t) => {
+  t.match(settle(['--cellar', 'Ada', '--roof', 'flat', 'Bob,Eve']).values, {
+    ...{ owner: 'Ada', guests: ['Bob', 'Eve'], cellar: true },
+  })
+  t.match(settle(['--roof', 'flat', '--', '--Ada']).values, { owner: '--Ada', guests: undefined })
+  t.equal(
+    said(['Bob', 'Eve']),
+    '"Eve" is not understood: nothing more is expected. See build-house --help.',
+  )
+  t.equal(said(['Bob,,Eve']).slice(0, 22), '<guests> is "Bob,,Eve"')
+  t.equal(said(['--owner', 'Bob']), '--owner is no flag: give <owner> without one.')
+  t.match(said([], { TENURE_OWNER: 'Bob' }), /^TENURE_OWNER is set in the environment, and means/)
+  t.match(said(['--config', file(t, 'c.json', { owner: 'Bob' })]), /owner cannot be set in a file/)
+})
+
+t.test('nothing runs without what is required', async (t) => {
+  const missing = (args: string[], env?: Environment) => refusal(() => settle(args, env))
+  t.match(
+    missing(['--roof', 'flat']),
+    /^<owner> is missing; it must be a text .* build-house --help/,
+  )
+  t.match(missing(['Ada']), /^--roof is missing; it must be one of flat, steep\. See build-house/)
+  t.equal(missing(['Ada'], { TENURE_ROOF: 'steep' }), 'it was accepted')
+})
+
+t.test('a bad value is refused with where it stands, what it is, and what would do', async (t) => {
+  const bad: [flag: string, given: string, accepted: RegExp][] = [
+    ['--floors', '10', /a whole number from 1 to 9$/],
+    ['--floors', '1.5', /a whole number/],
+    ['--floors', '', /a whole number/],
+    ['--door', 'on', /from 0 to 65535, or off$/],
+    ['--warmth', '30', /a duration with its unit \(500ms, 30s.*\) from 1ms to 1s$/],
+    ['--warmth', '2s', /a duration/],
+    ['--room-bytes', '1KB', /bytes \(4096, 256KiB.*\) from 0B to 1MiB$/],
+    ['--room-bytes', '2MiB', /bytes/],
+    ['--roof', 'round', /one of flat, steep$/],
+    ['--lock-file', '', /a text that is not empty$/],
+    ['--cellar', 'perhaps', /true or false$/],
+  ]
+  for (const [flag, given, accepted] of bad) {
+    const message = said([`${flag}=${given}`])
+    t.ok(message.startsWith(`${flag} is ${JSON.stringify(given)}; it must be `), message)
+    t.match(message, accepted)
+  }
+  t.match(said([], { TENURE_FLOORS: 'x' }), /^TENURE_FLOORS is "x"; it must be a whole number/)
+  t.match(said(['--floors']), /^--floors needs a value; it must be a whole number/)
+  t.match(said(['--floors', '--cellar']), /^--floors needs a value/)
+  t.match(
+    said([`--roof=${'x'.repeat(1000)}`]),
+    /^--roof is "x{199}…; it must/,
+    'cut, if it is long',
+  )
+})
+
+t.test('what a file may say as JSON, it may; what not is refused with its path', async (t) => {
+  const inFile = (content: unknown) => ['--config', file(t, 'c.json', content)]
+  const content = { floors: 2, roomBytes: '1KiB', door: 'off', cellar: true, warmth: '1s' }
+  t.match(valuesOf(inFile(content)), { ...content, roomBytes: 1024, warmth: 1000 })
+  t.match(said(inFile({ floors: '70' })), /c\.json: floors is "70"; it must be a whole number/)
+  t.match(said(inFile({ floors: true })), /c\.json: floors is true; it must be/)
+  t.match(said(inFile({ warmth: 30 })), /c\.json: warmth is 30; it must be a duration/)
+  t.match(said(inFile({ roof: ['a'] })), /c\.json: roof is \["a"\]; it must be/)
+  t.match(said(inFile({ cellar: 'true' })), /c\.json: cellar is "true"; it must be true or false/)
+  t.match(said(inFile({ door: null })), /c\.json: door is null; it must be/)
+  t.match(said(inFile({ config: 'x' })), /c\.json: config cannot be set in a file/)
+  t.match(said(inFile({ 'room-bytes': 1 })), /room-bytes is no setting. Did you mean roomBytes\?/)
+  t.match(said(inFile('{ "floors": 1')), /--config names .*c\.json, which is not JSON$/)
+  t.match(said(inFile([])), /which must hold a JSON object/)
+  t.match(said(['--config', '/nowhere']), /^--config names \/nowhere, which cannot be read: ENOENT/)
+})
+
+t.test('what is not known is refused, and what was meant is named', async (t) => {
+  t.match(said(['--flors', '1']), /^--flors is no flag. Did you mean --floors\?/)
+  t.match(said(['--roomBytes', '1']), /Did you mean --room-bytes\?/)
+  t.match(said(['--zzzzzzzzzzzz']), /^--zzzzzzzzzzzz is no flag. See build-house --help/)
+  t.match(said(['-f', '1']), /^-f is no flag/)
+  t.match(said([], { TENURE_FLORS: '1' }), /^TENURE_FLORS .* Did you mean TENURE_FLOORS\?/)
+  t.equal(settle(least, { PATH: '/bin', TENURED: '1' }).origins.size, 2)
+})
+
+t.test('what is run by hand may leave the variables of others alone', async (t) => {
+  const tool = { ...builder, ignoresOtherVariables: true }
+  const { values } = configure(tool, least, { TENURE_DATA_DIR: 'd', TENURE_FLOORS: '3' })
+  t.equal(values.floors, 3)
+})
+
+t.test('a secret comes from the environment, never from a flag or a file', async (t) => {
+  t.equal(valuesOf([], { TENURE_LOCK_WORD: 'hush' }).lockWord, 'hush')
+  const message = said(['--lock-word', 'hush'])
+  t.equal(
+    message,
+    '--lock-word would be seen by others: set TENURE_LOCK_WORD. Or a file: --lock-file.',
+  )
+  t.match(said(['--config', file(t, 'c.json', { lockWord: 'hush' })]), /cannot be set in a file/)
+})
+
+t.test('a file with a secret that others can read is noticed', async (t) => {
+  const path = file(t, 'lock', 'hush')
+  const exposed = () => exposedSecrets(settle([...least, '--lock-file', path]))
+  t.same(exposed(), [])
+  chmodSync(path, 0o640)
+  t.same(exposed(), [path])
+  chmodSync(path, 0o604)
+  t.same(exposed(), [path])
+})
+
+t.test('one name in two groups is a fault of the table', async (t) => {
+  const { settings } = builder
+  const twice = { ...builder, settings: { ...settings, More: { floors: settings.House.floors } } }
+  t.throws(() => configure(twice, least, {}), /^floors stands in two groups/)
+})
+
+t.test('a command runs with its values, and gives its exit code', async (t) => {
+  const host = new HostWorld(t, [...least, 'Bob,Eve', '--floors=3'])
+  t.equal(await runCommand(builder, host), 7)
+  t.equal(host.said, 'Ada 3 flat 2\n')
+})
+
+t.test('what is configured wrongly is one line on the standard error, and 2', async (t) => {
+  const host = new HostWorld(t, ['Ada', '--flors'])
+  t.equal(await runCommand(builder, host), 2)
+  t.equal(
+    host.complained,
+    'build-house: --flors is no flag. Did you mean --floors? See build-house --help.\n',
+  )
+  t.equal(host.said, '')
+})
+
+t.test('a fault is not taken for a wrong configuration', async (t) => {
+  const broken = { ...builder, prepare: () => async () => Promise.reject(new TypeError('oh')) }
+  await t.rejects(runCommand(broken, new HostWorld(t, least)), new TypeError('oh'))
+})
+
+t.test('the help says what is typed, gives examples, and names every setting', async (t) => {
+  const host = new HostWorld(t, ['--help'])
+  t.equal(await runCommand(builder, host), 0)
+  t.ok(
+    host.said.startsWith('build-house <owner> [<guests>] [flags]\n\nBuilds a house. A flag goes'),
+  )
+  t.match(host.said, /before the configuration file/)
+  t.match(
+    host.said,
+    'Examples:\n  build-house Ada --floors 2\n      One for Ada, with two floors.\n',
+  )
+  t.match(host.said, 'Whose:\n  <owner>\n      Whose it is.\n')
+  t.match(host.said, '  --floors <number>\n      How many. [default 1, TENURE_FLOORS]\n')
+  t.match(host.said, '  --cellar\n      Whether there is one. [default false, TENURE_CELLAR]\n')
+  t.match(host.said, '  TENURE_LOCK_WORD <secret>\n      Or a file: --lock-file.\n')
+  for (const action of ['help', 'version', 'print-config']) t.match(host.said, `  --${action}\n`)
+  t.same(
+    host.said.split('\n').filter((line) => line.length > 100),
+    [],
+  )
+})
+
+t.test('without a configuration file the help speaks of none', async (t) => {
+  const { 'Configuration file': _, ...settings } = builder.settings
+  const host = new HostWorld(t, ['--help'])
+  await runCommand({ ...builder, settings, prepare: () => async () => 0 }, host)
+  t.match(host.said, /goes before its variable, and that before the default\./)
+})
+
+t.test('the version is shown', async (t) => {
+  const host = new HostWorld(t, ['--version'])
+  t.equal(await runCommand(builder, host), 0)
+  t.equal(host.said, '1.2.3\n')
+})
+
+t.test('the values are shown with where they come from, a secret only as set', async (t) => {
+  const path = file(t, 'c.json', { warmth: '500ms', door: 'off' })
+  const env = { TENURE_LOCK_WORD: 'hush', TENURE_CONFIG: path }
+  const host = new HostWorld(t, [...least, 'Bob,Eve', '--floors=2', '--print-config'], env)
+  t.equal(await runCommand(builder, host), 0)
+  t.match(host.said, /^<guests> +Bob,Eve +<guests>$/m)
+  t.match(host.said, /^floors +2 +--floors$/m)
+  t.match(host.said, /^door +off +.*c\.json: door$/m)
+  t.match(host.said, /^lock-word +set +TENURE_LOCK_WORD$/m)
+  t.match(host.said, /^room-bytes +4KiB +default$/m)
+  t.match(host.said, /^lock-file +- +default$/m)
+  t.notMatch(host.said, /hush|Ada 2/)
+})
+
+t.test('the message of a library says where a thing is set, not which option it is', async (t) => {
+  const configuration = settle([...least], { TENURE_FLOORS: '3' })
+  const message = 'options.floors is 3, options.warm is 20, options.floorsOption is unset'
+  t.equal(
+    inOwnWords(message, configuration),
+    'TENURE_FLOORS is 3, --warmth is 20, --floors-option is unset',
+  )
+})
