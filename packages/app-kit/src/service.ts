@@ -9,8 +9,11 @@ import { awaitStopSignal } from './signals.js'
 
 /** What runs until it is told to stop. */
 export interface Running {
-  /** Settles with what ended it, as its value or its error; with `undefined` after `stop`. */
-  readonly ended: Promise<unknown>
+  /**
+   * Settles with what ended it, as its value or its error; with `undefined` after `stop`. What
+   * cannot end by itself has none.
+   */
+  readonly ended?: Promise<unknown>
   stop(): Promise<unknown>
 }
 
@@ -43,7 +46,6 @@ export async function runService(
 }
 
 async function runUntilItEnds(service: Service, logger: Logger, host: Host): Promise<number> {
-  const { explain, describe, failure } = service
   const told = awaitStopSignal(host).then((signal) => {
     logger.info({ signal }, 'stopping')
     return undefined
@@ -54,13 +56,15 @@ async function runUntilItEnds(service: Service, logger: Logger, host: Host): Pro
     running = await Promise.race([service.start(logger), told])
   } catch (error) {
     const code = service.exitCodeOfStart(error)
-    if (code === exitCodes.misconfigured) throw new ConfigError(explain(error), { cause: error })
-    logger.fatal(describe(error), `not started: ${explain(error)}`)
+    if (code === exitCodes.misconfigured) {
+      throw new ConfigError(service.explain(error), { cause: error })
+    }
+    logger.fatal(service.describe(error), `not started: ${service.explain(error)}`)
     return code
   }
   const cause = running === undefined ? undefined : await untilItEnds(running, told)
   if (cause !== undefined) {
-    logger.fatal(describe(cause), `${failure}: ${explain(cause)}`)
+    logger.fatal(service.describe(cause), `${service.failure}: ${service.explain(cause)}`)
     return exitCodes.failed
   }
   logger.info('stopped')
@@ -69,9 +73,12 @@ async function runUntilItEnds(service: Service, logger: Logger, host: Host): Pro
 
 /** Gives the error that ended it, if it was not the signal. */
 async function untilItEnds(running: Running, told: Promise<undefined>): Promise<unknown> {
-  const stopping = told.then(() => running.stop())
+  const stopped = told.then(async () => {
+    await running.stop()
+    return running.ended
+  })
   try {
-    return await Promise.race([running.ended, stopping.then(() => running.ended)])
+    return await Promise.race([running.ended ?? stopped, stopped])
   } catch (error) {
     return error
   }

@@ -102,6 +102,14 @@ t.test('what ends it by itself is one fatal line, and 1', async (t) => {
   }
 })
 
+t.test('what cannot end by itself ends when it has stopped', async (t) => {
+  const { host, ended } = serve(t, [], async () => ({ stop: async () => {} }))
+  await host.listening
+  host.signal('SIGTERM')
+  t.match(await ended, new Exit(0))
+  t.same(messages(host), ['starting', 'stopping', 'stopped'])
+})
+
 t.test('a stop that fails is what ended it', async (t) => {
   const { host, running, ended } = serve(t)
   running.stop = async () => Promise.reject(new Error('of rust'))
