@@ -61,6 +61,14 @@ export class Worker {
     return this.#settings.link.name ?? ''
   }
 
+  get queues(): readonly string[] {
+    return this.#settings.queues
+  }
+
+  get concurrency(): number {
+    return this.#settings.concurrency
+  }
+
   get isConnected(): boolean {
     return this.#link?.isConnected ?? false
   }

@@ -1,0 +1,23 @@
+import { setting, yesOrNo } from '@tenure/app-kit'
+
+/** Every verb takes it. */
+export const outputSettings = {
+  Output: {
+    json: setting(yesOrNo(), {
+      fallback: false,
+      sources: ['flag'],
+      help: 'JSON for programs, one object per line. Bytes are written as base64.',
+    }),
+  },
+} as const
+
+export function toJsonLine(facts: object): string {
+  return `${JSON.stringify(readable(facts))}\n`
+}
+
+function readable(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
+  if (Array.isArray(value)) return value.map(readable)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, readable(field)]))
+}

@@ -1,0 +1,12 @@
+/** A moment as log lines have it. */
+export function showTime(atMs: number): string {
+  return new Date(atMs).toISOString().replace('T', ' ')
+}
+
+/** How long something took, to three figures or so. */
+export function showSpan(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 120_000) return `${(ms / 1000).toFixed(1)} s`
+  if (ms < 7_200_000) return `${(ms / 60_000).toFixed(1)} min`
+  return `${(ms / 3_600_000).toFixed(1)} h`
+}

@@ -1,0 +1,42 @@
+import type { Isolation, Run, RunEvents, Work } from '@tenure/worker-runtime'
+import { CommandRun } from './command-run.js'
+import { requireProgram } from './program.js'
+
+/** Runs a command line for each task, in a process group of its own. */
+export class CommandIsolation implements Isolation {
+  readonly #commandLine: string
+  readonly #running = new Set<CommandRun>()
+
+  constructor(commandLine: string) {
+    this.#commandLine = commandLine
+  }
+
+  /** A program that is not there shows before a task is leased. */
+  async start(): Promise<void> {
+    await requireProgram(this.#commandLine)
+    // However this process ends by itself, no command goes on without it.
+    process.on('exit', this.#killAll)
+  }
+
+  run(work: Work, events: RunEvents): Run {
+    const run = new CommandRun(this.#commandLine, work, {
+      logged: events.logged,
+      ended: (outcome) => {
+        this.#running.delete(run)
+        events.ended(outcome)
+      },
+    })
+    this.#running.add(run)
+    return run
+  }
+
+  async close(): Promise<void> {
+    this.#killAll()
+    await Promise.all([...this.#running].map(({ gone }) => gone))
+    process.off('exit', this.#killAll)
+  }
+
+  readonly #killAll = () => {
+    for (const run of this.#running) run.terminate()
+  }
+}

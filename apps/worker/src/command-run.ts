@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Outcome, Run, RunEvents, Work } from '@tenure/worker-runtime'
+import { Lines } from './lines.js'
+import { Tail } from './tail.js'
+
+/** The coordinator takes less; this is what is held in memory until it can be asked. */
+const resultBytesMax = 16 * 2 ** 20
+const reasonBytesMax = 2048
+const lineCharactersMax = 4096
+/** For what was written before the end to arrive. */
+const lastBytesMs = 1000
+
+/**
+ * A command at work on one task. It leads a process group of its own: a signal reaches whatever it
+ * has started, Ctrl-C in the worker's terminal does not reach it, and what it leaves behind ends
+ * with it.
+ */
+export class CommandRun implements Run {
+  readonly gone: Promise<void>
+  readonly #child: ChildProcess
+  readonly #stdout: Buffer[] = []
+  readonly #stderr = new Tail(reasonBytesMax)
+  #stdoutBytes = 0
+  #isTerminated = false
+
+  constructor(commandLine: string, work: Work, { ended, logged }: RunEvents) {
+    this.#child = spawn(commandLine, {
+      ...{ shell: '/bin/sh', detached: true, stdio: 'pipe' },
+      env: { ...process.env, ...factsOf(work) },
+    })
+    const lines = new Lines(lineCharactersMax, (line) => logged('info', line))
+    this.#connect(work.payload, lines)
+    this.gone = new Promise((resolve) => {
+      const end = (outcome: Outcome) => {
+        lines.end()
+        ended(outcome)
+        resolve()
+      }
+      this.#child.once('error', ({ message }) => {
+        // Of a command that was started `close` tells the end.
+        if (this.#child.pid === undefined)
+          end({ kind: 'crashed', reason: `not started: ${message}` })
+      })
+      this.#child.once('exit', () => this.#clearUp())
+      this.#child.once('close', (code, signal) => {
+        if (this.#child.pid !== undefined) end(this.#toOutcome(code, signal))
+      })
+    })
+  }
+
+  abort(): void {
+    this.#signal('SIGTERM')
+  }
+
+  terminate(): true {
+    this.#isTerminated = true
+    this.#signal('SIGKILL')
+    return true
+  }
+
+  #connect(payload: Uint8Array, lines: Lines): void {
+    const { stdin, stdout, stderr } = this.#child
+    // Nobody is obliged to read all of its input.
+    stdin?.on('error', () => {})
+    stdin?.end(payload)
+    stdout?.on('data', (bytes: Buffer) => {
+      this.#stdoutBytes += bytes.length
+      if (this.#stdoutBytes <= resultBytesMax) this.#stdout.push(bytes)
+    })
+    stderr?.on('data', (bytes: Buffer) => {
+      this.#stderr.push(bytes)
+      lines.push(bytes)
+    })
+  }
+
+  #toOutcome(code: number | null, signal: NodeJS.Signals | null): Outcome {
+    if (this.#isTerminated) return { kind: 'terminated' }
+    if (code !== 0) {
+      const end = code === null ? `ended by ${signal}` : `exit code ${code}`
+      return { kind: 'threw', reason: [end, this.#stderr.toString()].filter(Boolean).join(': ') }
+    }
+    if (this.#stdoutBytes > resultBytesMax) {
+      return {
+        kind: 'threw',
+        reason: `${this.#stdoutBytes} bytes on its standard output are too many`,
+      }
+    }
+    return {
+      kind: 'returned',
+      result: this.#stdoutBytes === 0 ? undefined : Buffer.concat(this.#stdout),
+    }
+  }
+
+  /** Ends what it left behind. Who went into a group of their own may still hold the pipes: they are let go. */
+  #clearUp(): void {
+    this.#signal('SIGKILL')
+    const { stdout, stderr } = this.#child
+    const timer = setTimeout(() => {
+      stdout?.destroy()
+      stderr?.destroy()
+    }, lastBytesMs)
+    this.#child.once('close', () => clearTimeout(timer))
+  }
+
+  /** To the whole group. There may be nobody left in it, or nobody who is ours to end. */
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#child
+    if (pid === undefined) return
+    try {
+      process.kill(-pid, signal)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== 'ESRCH' && code !== 'EPERM') throw error
+    }
+  }
+}
+
+function factsOf({ taskId, queue, attempt, leaseId, deadline }: Work): NodeJS.ProcessEnv {
+  return {
+    TENURE_TASK_ID: String(taskId),
+    TENURE_TASK_QUEUE: queue,
+    TENURE_TASK_ATTEMPT: String(attempt),
+    TENURE_TASK_LEASE_ID: String(leaseId),
+    TENURE_TASK_DEADLINE: String(deadline),
+  }
+}

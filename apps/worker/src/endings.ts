@@ -1,0 +1,29 @@
+import { exitCodes, inOwnWords } from '@tenure/app-kit'
+import { RejectedError, TenureError } from '@tenure/client'
+import { WorkerError } from '@tenure/worker-runtime'
+import type { Configuration } from './settings.js'
+
+/** How the process ends when it could not start. A coordinator that is not there is waited for. */
+export function exitCodeOfStart(error: unknown): number {
+  if (error instanceof WorkerError || error instanceof RejectedError) return exitCodes.misconfigured
+  if (error instanceof TenureError && error.code === 'CLIENT_BAD_ARGUMENT') {
+    return exitCodes.misconfigured
+  }
+  return exitCodes.failed
+}
+
+/** What is wrong, in the words of whoever runs this binary: where it is set, not which option it is. */
+export function explain(error: unknown, configuration: Configuration): string {
+  if (!(error instanceof Error)) return String(error)
+  return inOwnWords(error.message, configuration)
+}
+
+/** For a line beside the explanation: what can be searched for, and where it was when nobody expected it. */
+export function describe(error: unknown): { readonly code?: string; readonly stack?: string } {
+  if (!(error instanceof Error)) return {}
+  const isKnown = error instanceof WorkerError || error instanceof TenureError
+  return {
+    ...('code' in error && { code: String(error.code) }),
+    ...(!isKnown && error.stack !== undefined && { stack: error.stack }),
+  }
+}

@@ -1,0 +1,60 @@
+import { type Later, type Logger, RationedLines } from '@tenure/app-kit'
+import type { WorkerObserver } from '@tenure/worker-runtime'
+
+const failuresPerSecondMax = 10
+
+/** A line for each event of the worker that somebody wants to know of. Never a payload or a result. */
+export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
+  const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more handlers failed')
+  const failures = new RationedLines(failuresPerSecondMax, tellLeftOut, later)
+  return {
+    connected: ({ epoch }, endpoint) => logger.info({ endpoint, epoch }, 'connected'),
+    disconnected: ({ message }) => logger.warn({ detail: message }, 'connection lost'),
+    attemptFailed: ({ endpoint, error, retryInMs }) => {
+      const fields = {
+        endpoint,
+        detail: error.message,
+        retryInMs: retryInMs && Math.round(retryInMs),
+      }
+      logger.warn(fields, 'no coordinator there')
+    },
+    modeChanged: (mode) => logger.debug({ mode }, 'mode changed'),
+    pollFailed: ({ message }, retryInMs) => {
+      logger.warn({ detail: message, retryInMs }, 'cannot ask for tasks')
+    },
+    leased: (task) => logger.debug(task, 'leased'),
+    extended: (task, leftMs) =>
+      logger.debug({ ...task, leftMs: Math.round(leftMs) }, 'lease extended'),
+    heartbeatFailed: (task, { message }) => {
+      logger.warn({ ...task, detail: message }, 'heartbeat not answered')
+    },
+    leaseLost: (task, reason) =>
+      logger.warn({ ...task, reason }, 'lease lost; the handler is aborted'),
+    aborted: (task, reason) => logger.warn({ ...task, reason }, 'the handler is aborted'),
+    handlerStuck: (task) =>
+      logger.error(task, 'the handler ignores its signal and cannot be terminated'),
+    handlerEnded: (task, outcome, tookMs) => {
+      const fields = { ...task, outcome: outcome.kind, tookMs: Math.round(tookMs) }
+      if (outcome.kind === 'returned') logger.debug(fields, 'handler ended')
+      else if (outcome.kind === 'terminated') logger.warn(fields, 'handler terminated')
+      else
+        failures.write(() => logger.warn({ ...fields, detail: outcome.reason }, 'handler failed'))
+    },
+    logged: (task, level, message, fields) => logger[level]({ ...fields, ...task }, message),
+    committed: (task, { state }) => logger.debug({ ...task, state }, 'committed'),
+    cancelled: (task, { reason, supersededBy }) => {
+      logger.warn(
+        { ...task, reason, supersededBy },
+        'cancelled: the report came too late, its result is dropped',
+      )
+    },
+    rejected: (task, { reason, message }) => {
+      logger.error(
+        { ...task, reason, detail: message },
+        'rejected: the report made no sense to the coordinator',
+      )
+    },
+    unreported: (task, reason) => logger.warn({ ...task, reason }, 'not reported'),
+    hostCrashed: (reason) => logger.warn({ detail: reason }, 'a host without a task ended'),
+  }
+}

@@ -1,0 +1,43 @@
+import type { Logger, Running, Service } from '@tenure/app-kit'
+import { Worker, type WorkerOptions } from '@tenure/worker-runtime'
+import { describe, exitCodeOfStart, explain } from './endings.js'
+import { observeWorker } from './events.js'
+import { serveHttp } from './http-server.js'
+import type { Configuration } from './settings.js'
+import { versions } from './versions.js'
+
+/** The worker, with a line for each event and its own words for each end. */
+export function toService(options: WorkerOptions, configuration: Configuration): Service {
+  return {
+    facts: { ...versions, name: options.name },
+    start: (logger) => start(options, configuration, logger),
+    exitCodeOfStart,
+    explain: (error) => explain(error, configuration),
+    describe,
+    failure: 'worker failed',
+  }
+}
+
+async function start(
+  options: WorkerOptions,
+  { values }: Configuration,
+  logger: Logger,
+): Promise<Running> {
+  const worker = new Worker({ ...options, observer: observeWorker(logger) })
+  const { httpHost, httpPort } = values
+  // Before there is a coordinator: whoever supervises it shall see that it looks for one.
+  const http = httpPort === 'off' ? undefined : await serveHttp(httpHost, httpPort, worker)
+  logger.info(
+    { httpPort: http?.port, coordinators: options.endpoints },
+    'looking for a coordinator',
+  )
+  await worker.start()
+  const { name, concurrency, queues } = worker
+  logger.info({ name, concurrency, queues, httpPort: http?.port }, 'started')
+  return {
+    stop: async () => {
+      await worker.stop()
+      await http?.close()
+    },
+  }
+}

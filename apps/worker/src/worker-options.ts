@@ -1,0 +1,31 @@
+import { ConfigError, flagOf, toLinkOptions } from '@tenure/app-kit'
+import type { WorkerOptions } from '@tenure/worker-runtime'
+import { CommandIsolation } from './command-isolation.js'
+import { type Configuration, ownName } from './settings.js'
+
+/** What the runtime is told. */
+export function toOptions(configuration: Configuration): WorkerOptions {
+  const { queues, concurrency, pollWait, abortGrace, drainGrace, name } = configuration.values
+  return {
+    ...toLinkOptions(configuration),
+    ...toIsolation(configuration.values),
+    ...{ queues, name: name ?? ownName() },
+    ...(concurrency !== undefined && { concurrency }),
+    ...{ pollWaitMs: pollWait, abortGraceMs: abortGrace, drainGraceMs: drainGrace },
+  }
+}
+
+function toIsolation({
+  handler,
+  exec,
+  isolation,
+}: Configuration['values']): Pick<WorkerOptions, 'handler' | 'isolation'> {
+  if ((handler === undefined) === (exec === undefined)) {
+    const which = handler === undefined ? 'neither is there' : 'both are there'
+    throw new ConfigError(
+      `either ${flagOf('handler')} or ${flagOf('exec')} says what runs; ${which}`,
+    )
+  }
+  if (exec === undefined) return { handler: handler!, isolation }
+  return { isolation: new CommandIsolation(exec) }
+}
