@@ -85,6 +85,12 @@ export class CoordinatorProcess {
     return this.exited
   }
 
+  /** No chance to do anything any more. */
+  async crash(): Promise<void> {
+    this.kill('SIGKILL')
+    await this.exited
+  }
+
   #hear(text: string): void {
     this.#stdout += `${text}\n`
     if (!text.startsWith('{')) return

@@ -1,14 +1,16 @@
 import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { connect as connectTls } from 'node:tls'
+import { type FailedAttempt, openLink } from '@tenure/client'
 import t, { type Test } from 'tap'
 import { CoordinatorProcess, fixture, makeDirectory, runToEnd } from './coordinator-process.js'
-import { Peer } from './peer.js'
+import { connectOnce, connectTo } from './links.js'
+import { RawPeer } from './raw-peer.js'
 
 const { start } = CoordinatorProcess
 const dataDirOf = (t: Test) => join(makeDirectory(t), 'data')
+const submit = { kind: 'submit', payload: Buffer.from('work') } as const
 
 // Each test waits for its own process, so they may run beside each other.
 t.jobs = 4
@@ -42,7 +44,7 @@ t.test('a second signal ends it at once', together, async (t) => {
   for (const [signal, code] of [['SIGTERM', 143] as const, ['SIGINT', 130] as const]) {
     const { coordinator, port } = await start(t, dataDirOf(t))
     // Somebody who keeps their half of a connection open holds the first one up for a while.
-    const peer = await Peer.open(port, { allowHalfOpen: true })
+    const peer = await RawPeer.open(port, 'slow', { allowHalfOpen: true })
     coordinator.kill('SIGTERM')
     await coordinator.line('stopping')
     coordinator.kill(signal)
@@ -55,13 +57,12 @@ t.test('a second signal ends it at once', together, async (t) => {
 t.test('after SIGKILL it goes on with what it had, in the next epoch', together, async (t) => {
   const dataDir = dataDirOf(t)
   const first = await start(t, dataDir)
-  const peer = await Peer.open(first.port)
-  t.match(await peer.submit(Buffer.from('work')), { kind: 'submitted', taskId: 1 })
+  const link = await connectTo(t, first.port, 'producer')
+  t.match(await link.request(submit), { kind: 'submitted', taskId: 1 })
   first.coordinator.kill('SIGKILL')
   await first.coordinator.exited
   const second = await start(t, dataDir)
   t.same(second.started, { epoch: 2, records: 1, tasks: 1 })
-  peer.close()
 })
 
 t.test('a data directory that is in use is refused with 4, and named', together, async (t) => {
@@ -104,21 +105,21 @@ t.test(
   'TLS serves, and asks for a certificate where there is an authority for it',
   together,
   async (t) => {
-    const [cert, key] = [readFileSync(fixture('tls.crt')), readFileSync(fixture('tls.key'))]
+    const [cert, key] = ['tls.crt', 'tls.key'].map((name) => readFileSync(fixture(name), 'utf8'))
+    const ca = cert!
     const args = ['--tls-cert', fixture('tls.crt'), '--tls-key', fixture('tls.key')]
-    const greet = async (port: number, own: object) => {
-      const socket = connectTls({ port, host: '127.0.0.1', ca: cert, ...own })
-      const peer = new Peer(socket)
-      const greeting = await Promise.race([peer.greet(), peer.closed])
-      t.equal(socket.authorized, true)
-      socket.destroy()
-      return greeting
-    }
     const one = await start(t, dataDirOf(t), args)
-    t.match(await greet(one.port, {}), { version: 1 })
+    t.match((await connectTo(t, one.port, 'any', { tls: { ca } })).welcome, { version: 1 })
     const both = await start(t, dataDirOf(t), [...args, ...['--tls-client-ca', fixture('tls.crt')]])
-    t.match(await greet(both.port, { cert, key }), { version: 1 })
-    t.equal(await greet(both.port, {}), undefined, 'without a certificate the connection ends')
+    const own = { ca, cert: ca, key: key! }
+    t.match((await connectTo(t, both.port, 'known', { tls: own })).welcome, { version: 1 })
+    const enough = new AbortController()
+    const attemptFailed = ({ error }: FailedAttempt) => enough.abort(error)
+    const stranger = openLink(
+      { endpoints: [`localhost:${both.port}`], tls: { ca }, observer: { attemptFailed } },
+      enough,
+    )
+    await t.rejects(stranger, { cause: { code: 'CLIENT_DISCONNECTED' } }, 'without a certificate')
   },
 )
 
@@ -131,13 +132,13 @@ t.test(
     writeFileSync(tokenFile, 'hush-hush\n', { mode: 0o600 })
     const args = ['--token-file', tokenFile]
     const { coordinator, port } = await start(t, join(directory, 'data'), args)
-    const knows = new Peer(connect(port))
-    t.match(await knows.greet('hush-hush'), { version: 1 })
-    const guesses = new Peer(connect(port))
-    t.match(await guesses.greet('hush-hash'), { reason: 'UNAUTHORIZED' })
+    const knows = await connectTo(t, port, 'knows', { token: 'hush-hush' })
+    t.match(knows.welcome, { version: 1 })
+    const guesses = connectTo(t, port, 'guesses', { token: 'hush-hash' })
+    await t.rejects(guesses, { message: /^UNAUTHORIZED/ })
     const refused = await coordinator.line('peer refused')
     t.match(refused, { level: 'warn', address: '127.0.0.1', reason: 'UNAUTHORIZED' })
-    knows.close()
+    await knows.close()
     await coordinator.stop()
     t.notMatch(coordinator.output, /hush|chmod/)
     chmodSync(tokenFile, 0o644)
@@ -150,9 +151,9 @@ t.test(
 t.test('a damaged log is refused with 3 and the way out, which works', together, async (t) => {
   const dataDir = dataDirOf(t)
   const { coordinator, port } = await start(t, dataDir)
-  const peer = await Peer.open(port)
-  for (let count = 0; count < 5; count++) await peer.submit(Buffer.from('work'))
-  peer.close()
+  const link = await connectTo(t, port, 'producer')
+  for (let count = 0; count < 5; count++) await link.request(submit)
+  await link.close()
   await coordinator.stop()
   flipByte(dataDir, 600)
   const { code, stdout } = await runToEnd(t, ['--data-dir', dataDir, '--http-port', 'off'])
@@ -166,16 +167,14 @@ t.test('a damaged log is refused with 3 and the way out, which works', together,
 t.test('a log that fails ends it with 1 and one fatal line', together, async (t) => {
   const dataDir = dataDirOf(t)
   const { coordinator, port } = await start(t, dataDir, ['--segment-bytes', '1MiB'])
-  const peer = await Peer.open(port)
+  const link = await connectOnce(t, port, 'producer')
   // Without HEAD the next segment cannot be named: another writer may have the log.
   rmSync(join(dataDir, 'HEAD'))
   const payload = Buffer.alloc(200 * 1024)
-  for (let isOpen = true; isOpen; ) {
-    isOpen = await Promise.race([
-      peer.submit(payload).then(() => true),
-      peer.closed.then(() => false),
-    ])
+  const untilItFails = async () => {
+    for (;;) await link.request({ ...submit, payload })
   }
+  await t.rejects(untilItFails(), { name: 'TenureError' })
   t.match(await coordinator.exited, { code: 1 })
   const fatal = coordinator.lines.filter(({ level }) => level === 'fatal')
   t.match(fatal, [{ msg: /^log failed: /, code: /^WAL_/ }])

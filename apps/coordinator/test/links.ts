@@ -1,0 +1,49 @@
+import { type Link, type LinkOptions, type NewRequest, openLink, TenureError } from '@tenure/client'
+import type { Answer, AnswerKind } from '@tenure/protocol'
+import type { Test } from 'tap'
+
+/** A connection to the coordinator on this port; it may do everything, and ends with the test. */
+export async function connectTo(
+  t: Test,
+  port: number,
+  name: string,
+  options: Partial<LinkOptions> = {},
+): Promise<Link> {
+  const own = { endpoints: [`127.0.0.1:${port}`], role: 'admin', name } as const
+  const link = await openLink({ ...own, backoff: { initialMs: 1, maxMs: 10 }, ...options })
+  t.teardown(() => link.close())
+  return link
+}
+
+/** One that does not come back: when its connection is lost, every request of it is rejected. */
+export async function connectOnce(t: Test, port: number, name: string): Promise<Link> {
+  const link: Link = await connectTo(t, port, name, {
+    observer: { disconnected: () => void link.close() },
+  })
+  return link
+}
+
+/** The answer, which has to be of this kind. */
+export async function expect<K extends AnswerKind>(
+  link: Link,
+  kind: K,
+  request: NewRequest,
+): Promise<Extract<Answer, { kind: K }>> {
+  const answer = await link.request(request)
+  if (answer.kind !== kind) throw new Error(`${request.kind}: ${JSON.stringify(answer)}`)
+  return answer as Extract<Answer, { kind: K }>
+}
+
+/** A task of one of the queues, however long that takes. */
+export function leaseFrom(link: Link, queue: string) {
+  return expect(link, 'leased', { kind: 'lease', queues: [queue], waitMs: 20_000 })
+}
+
+/** Goes on until the connection is lost, which is no mistake. */
+export async function untilLost(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof TenureError)) throw error
+  }
+}
