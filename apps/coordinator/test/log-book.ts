@@ -1,0 +1,53 @@
+import { decodeRecord, type LogRecord, type RecordType } from '@tenure/state-machine'
+import { type FollowOptions, openReadOnly } from '@tenure/wal'
+
+// What a coordinator has written, read from its directory: beside it while it runs, or when it has
+// gone. What was answered is on the disk, so nobody has to wait for it.
+
+export interface Entry {
+  readonly lsn: number
+  readonly record: LogRecord
+}
+
+export async function* readLog(
+  dataDir: string,
+  options: FollowOptions = {},
+): AsyncGenerator<Entry> {
+  const log = await openReadOnly(dataDir)
+  for await (const { firstLsn, records } of log.replay(options)) {
+    for (const [index, bytes] of records.entries()) {
+      yield { lsn: firstLsn + index, record: decodeRecord(bytes) }
+    }
+  }
+}
+
+/** The types of the records about a task, in their order. */
+export async function historyOf(dataDir: string, taskId: number): Promise<RecordType[]> {
+  const histories = await readHistories(dataDir)
+  return histories.get(taskId) ?? []
+}
+
+/** The same for every task that was ever created. */
+export async function readHistories(dataDir: string): Promise<Map<number, RecordType[]>> {
+  const histories = new Map<number, RecordType[]>()
+  const taskOf = new Map<number, number>()
+  for await (const { record } of readLog(dataDir)) {
+    if (record.type === 'TaskCreated') histories.set(record.taskId, [])
+    if (record.type === 'LeaseGranted') taskOf.set(record.leaseId, record.taskId)
+    if (record.type === 'TasksForgotten') continue
+    // A LeaseExtended names its lease only.
+    const taskId = record.type === 'LeaseExtended' ? taskOf.get(record.leaseId)! : record.taskId
+    histories.get(taskId)!.push(record.type)
+  }
+  return histories
+}
+
+/** Settles when the running coordinator has written such a record. */
+export async function untilWritten(
+  dataDir: string,
+  isAwaited: (record: LogRecord) => boolean,
+): Promise<void> {
+  for await (const { record } of readLog(dataDir, { follow: true })) {
+    if (isAwaited(record)) return
+  }
+}
