@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Knobs } from '../src/index.js'
 
 const program = fileURLToPath(new URL('./fixtures/coordinator-process.js', import.meta.url))
 
@@ -18,8 +17,8 @@ export class CoordinatorProcess {
     this.httpPort = ports.httpPort
   }
 
-  static async start(dataDir: string, knobs: Partial<Knobs> = {}): Promise<CoordinatorProcess> {
-    const child = spawn(process.execPath, [program, dataDir, JSON.stringify(knobs)], {
+  static async start(dataDir: string): Promise<CoordinatorProcess> {
+    const child = spawn(process.execPath, [program, dataDir], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     for await (const line of createInterface({ input: child.stdout! })) {
