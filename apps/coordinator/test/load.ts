@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { Random } from '@tenure/testing'
+import type { Test } from 'tap'
+import { CoordinatorProcess, makeDirectory } from './coordinator-process.js'
+import { connectOnce, untilLost } from './links.js'
+import { LoadWorker } from './load-worker.js'
+import { Transcript } from './transcript.js'
+
+const workers = 6
+/** How much happens in each life of the coordinator before it ends. */
+const answersPerLife = 1000
+const cancelledPerLife = 20
+
+const leases = ['--lease-duration', '100ms', '--heartbeat-interval', '50ms']
+const poison = ['--poison-threshold', '3']
+
+/**
+ * Several lives of a coordinator on one log, each but the last ended by SIGKILL, under workers that
+ * do by chance whatever workers may do.
+ */
+export async function runLoad(t: Test, seed: number, lives: number) {
+  const dataDir = join(makeDirectory(t), 'data')
+  const random = new Random(seed)
+  const transcript = new Transcript()
+  const crew = Array.from({ length: workers }, (_, index) => {
+    return new LoadWorker(`w${index + 1}`, random.fork(), transcript)
+  })
+  for (let life = 1; life <= lives; life++) {
+    const args = [...leases, ...poison]
+    const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, args)
+    let isOver = false
+    const work = crew.map(async (worker) => {
+      const link = await connectOnce(t, port, worker.name)
+      await untilLost(() => worker.work(link, () => isOver))
+    })
+    await enoughOf(transcript)
+    if (life < lives) await coordinator.crash()
+    isOver = true
+    await Promise.all(work)
+    if (life === lives) await lookAtAll(t, port, transcript)
+    await coordinator.stop()
+  }
+  return { dataDir, transcript }
+}
+
+/** Until so much more has been said, and so many leases more were found to be lost. */
+function enoughOf(transcript: Transcript): Promise<void> {
+  const size = transcript.size + answersPerLife
+  const cancelled = () => transcript.answeredBy('cancelled').length
+  const cancelledBefore = cancelled()
+  return transcript.until(() => {
+    return transcript.size >= size && cancelled() >= cancelledBefore + cancelledPerLife
+  })
+}
+
+async function lookAtAll(t: Test, port: number, transcript: Transcript): Promise<void> {
+  const link = await connectOnce(t, port, 'witness')
+  for (const { answer } of transcript.answeredBy('submitted')) {
+    await transcript.ask(link, 'witness', { kind: 'get', taskId: answer.taskId })
+  }
+  await link.close()
+}
