@@ -33,10 +33,12 @@ export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
     aborted: (task, reason) => logger.warn({ ...task, reason }, 'the handler is aborted'),
     handlerStuck: (task) =>
       logger.error(task, 'the handler ignores its signal and cannot be terminated'),
-    handlerEnded: (task, outcome, tookMs) => {
+    handlerEnded: (task, outcome, tookMs, wasAborted) => {
       const fields = { ...task, outcome: outcome.kind, tookMs: Math.round(tookMs) }
       if (outcome.kind === 'returned') logger.debug(fields, 'handler ended')
       else if (outcome.kind === 'terminated') logger.warn(fields, 'handler terminated')
+      else if (wasAborted)
+        logger.info({ ...fields, detail: outcome.reason }, 'handler ended as told')
       else
         failures.write(() => logger.warn({ ...fields, detail: outcome.reason }, 'handler failed'))
     },

@@ -198,7 +198,8 @@ export class Execution {
   #onHandlerEnded(outcome: Outcome): void {
     this.#timer?.cancel()
     const { observer } = this.#context
-    observer.handlerEnded?.(this.facts, outcome, this.#now - this.#startedAtMs)
+    const tookMs = this.#now - this.#startedAtMs
+    observer.handlerEnded?.(this.facts, outcome, tookMs, this.#abortedFor !== undefined)
     this.#listener.slotFreed()
     // Asked here and not only by the timer: the loop may have stood still.
     if (this.#mode === 'running' && this.#now >= this.#authority.deadlineMs) {

@@ -21,7 +21,8 @@ export interface WorkerObserver extends LinkObserver {
   aborted?(task: TaskFacts, why: 'WINDOW_OVER' | 'STOPPING'): void
   /** The handler did not end when it was told to, and cannot be terminated. Its slot stays taken. */
   handlerStuck?(task: TaskFacts): void
-  handlerEnded?(task: TaskFacts, outcome: Outcome, tookMs: number): void
+  /** `wasAborted`: it had been told to end. */
+  handlerEnded?(task: TaskFacts, outcome: Outcome, tookMs: number, wasAborted: boolean): void
   /** The handler's own log. */
   logged?(task: TaskFacts, level: LogLevel, message: string, fields?: LogFields): void
   /** A report was accepted. */

@@ -96,10 +96,12 @@ export function settle(options: WorkerOptions): WorkerSettings {
 }
 
 const concurrencyMax = 10_000
+/** Quicker than a client's: while it is away its leases run out. */
+const backoff = { initialMs: 50, maxMs: 1000 }
 
 function nameLink(link: Omit<LinkOptions, 'observer'>, capacity: number): WorkerSettings['link'] {
   const { name = `worker-${(link.random ?? systemRandom).id()}` } = link
-  return { ...link, name, capacity, role: 'work' }
+  return { backoff, ...link, name, capacity, role: 'work' }
 }
 
 function isolate(
