@@ -54,6 +54,8 @@ export class Execution {
   /** When what is due next: one timer serves them all. */
   #heartbeatAtMs: number
   #windowAbortAtMs: number
+  /** How long the handler may take to end when its execution window is over. */
+  readonly #windowGraceMs: number
   #terminateAtMs = Number.POSITIVE_INFINITY
   #timer: { cancel(): void } | undefined
 
@@ -70,9 +72,9 @@ export class Execution {
     this.#authority = new Authority(lease, sentAtMs, context.clockDrift)
     this.#startedAtMs = context.link.clock.monotonicMs()
     this.#heartbeatAtMs = this.#startedAtMs + this.#heartbeatIntervalMs
-    // Early enough for the handler to end, and for its report to arrive.
-    const reserveMs = Math.min(context.abortGraceMs, lease.windowMs / 10)
-    this.#windowAbortAtMs = this.#authority.windowEndMs - reserveMs
+    this.#windowGraceMs = Math.min(context.abortGraceMs, lease.windowMs / 20)
+    // Early enough for the handler to end or be terminated, and as long again for its report to arrive.
+    this.#windowAbortAtMs = this.#authority.windowEndMs - 2 * this.#windowGraceMs
   }
 
   start(payload: Uint8Array): void {
@@ -172,7 +174,8 @@ export class Execution {
   #loseLease(why: LossReason): void {
     this.#mode = 'revoked'
     this.#context.observer.leaseLost?.(this.facts, why)
-    this.#abortHandler(new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`))
+    const error = new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`)
+    this.#abortHandler(error, this.#context.abortGraceMs)
     this.#arm()
   }
 
@@ -180,13 +183,14 @@ export class Execution {
     this.#windowAbortAtMs = Number.POSITIVE_INFINITY
     if (why === 'STOPPING') this.#heartbeatAtMs = Number.POSITIVE_INFINITY
     this.#context.observer.aborted?.(this.facts, why)
-    this.#abortHandler(new WorkerError(`WORKER_${why}`, message))
+    const graceMs = why === 'WINDOW_OVER' ? this.#windowGraceMs : this.#context.abortGraceMs
+    this.#abortHandler(new WorkerError(`WORKER_${why}`, message), graceMs)
     this.#arm()
   }
 
-  #abortHandler(error: WorkerError): void {
+  #abortHandler(error: WorkerError, graceMs: number): void {
     this.#abortedFor = error
-    this.#terminateAtMs = Math.min(this.#terminateAtMs, this.#now + this.#context.abortGraceMs)
+    this.#terminateAtMs = Math.min(this.#terminateAtMs, this.#now + graceMs)
     this.#run?.abort(error)
   }
 
