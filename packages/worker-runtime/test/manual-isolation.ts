@@ -1,0 +1,84 @@
+import type { Isolation, Outcome, Run, RunEvents, Work, WorkerError } from '../src/index.js'
+
+/** One handler, which does what the test does in its place. */
+export class ManualRun implements Run {
+  readonly work: Work
+  /** What it was told, in order. */
+  readonly aborts: WorkerError[] = []
+  isTerminated = false
+  isGone = false
+  readonly #events: RunEvents
+  readonly #isolation: ManualIsolation
+
+  constructor(isolation: ManualIsolation, work: Work, events: RunEvents) {
+    this.#isolation = isolation
+    this.work = work
+    this.#events = events
+  }
+
+  get abortCodes(): readonly string[] {
+    return this.aborts.map(({ code }) => code)
+  }
+
+  abort(reason: WorkerError): void {
+    if (this.isGone) throw new Error('a handler that is gone was told to end')
+    this.aborts.push(reason)
+  }
+
+  terminate(): boolean {
+    if (this.isGone) throw new Error('a handler that is gone was terminated')
+    this.isTerminated = true
+    if (this.#isolation.terminates === 'at once') {
+      queueMicrotask(() => !this.isGone && this.end({ kind: 'terminated' }))
+    }
+    return this.#isolation.terminates !== 'never'
+  }
+
+  returns(text?: string): void {
+    this.end({ kind: 'returned', result: text === undefined ? undefined : Buffer.from(text) })
+  }
+
+  throws(reason = 'Error: it broke'): void {
+    this.end({ kind: 'threw', reason })
+  }
+
+  end(outcome: Outcome): void {
+    if (this.isGone) throw new Error('a handler ended twice')
+    this.isGone = true
+    this.#events.ended(outcome)
+  }
+
+  log(...line: Parameters<RunEvents['logged']>): void {
+    this.#events.logged(...line)
+  }
+}
+
+/** Handlers that run, end and ignore their signals as the test says. */
+export class ManualIsolation implements Isolation {
+  readonly runs: ManualRun[] = []
+  /** Whether the handler is gone when it is terminated, or when the test says so; or cannot be. */
+  terminates: 'at once' | 'when told' | 'never' = 'at once'
+  isStarted = false
+  isClosed = false
+
+  async start(): Promise<void> {
+    this.isStarted = true
+  }
+
+  run(work: Work, events: RunEvents): Run {
+    if (!this.isStarted || this.isClosed) throw new Error('nothing can be run now')
+    const run = new ManualRun(this, work, events)
+    this.runs.push(run)
+    return run
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    if (this.terminates === 'never') return
+    for (const run of this.running) run.end({ kind: 'terminated' })
+  }
+
+  get running(): readonly ManualRun[] {
+    return this.runs.filter(({ isGone }) => !isGone)
+  }
+}

@@ -1,0 +1,181 @@
+import {
+  type Answer,
+  type Hello,
+  type Limits,
+  type MalformedRequest,
+  type OtherVersion,
+  type Reason,
+  type Request,
+  type RequestKind,
+  type RequestOf,
+  ServerConnection,
+} from '@tenure/protocol'
+import type { SimulatedClock, SimulatedNetwork, SimulatedSocket } from '@tenure/testing'
+
+type WithoutId<A> = A extends Answer ? Omit<A, 'id'> : never
+/** An answer as a script writes it. */
+export type AnswerOf = WithoutId<Answer>
+
+/** A request that has arrived. */
+export class Asked<R extends Request = Request> {
+  readonly request: R
+  readonly arrivedAtMs: number
+  readonly peer: Peer
+
+  constructor(peer: Peer, request: R, arrivedAtMs: number) {
+    this.peer = peer
+    this.request = request
+    this.arrivedAtMs = arrivedAtMs
+  }
+
+  answer(answer: AnswerOf): void {
+    this.peer.answer({ ...answer, id: this.request.id } as Answer)
+  }
+
+  reject(reason: Reason, retryAfterMs?: number): void {
+    const hint = retryAfterMs === undefined ? {} : { retryAfterMs }
+    this.answer({ kind: 'rejected', reason, message: `because ${reason}`, ...hint })
+  }
+}
+
+/** One connection, seen from the coordinator. */
+class Peer {
+  readonly #coordinator: ScriptedCoordinator
+  readonly #socket: SimulatedSocket
+  readonly #protocol: ServerConnection
+
+  constructor(coordinator: ScriptedCoordinator, socket: SimulatedSocket) {
+    this.#coordinator = coordinator
+    this.#socket = socket
+    const { frameBytesMax, requestsInFlightMax } = coordinator.limits
+    const never = Number.POSITIVE_INFINITY
+    const times = { handshakeMs: never, frameMs: never }
+    this.#protocol = new ServerConnection({ frameBytesMax, requestsInFlightMax, ...times }, 0)
+    socket.onClose(() => coordinator.lost(this))
+    socket.onData((bytes) => {
+      if (coordinator.isSilent) return
+      this.#protocol.push(bytes, 0)
+      this.#pump()
+    })
+  }
+
+  /** Twice, where an answer is duplicated on its way. */
+  answer(answer: Answer): void {
+    this.#socket.write(this.#protocol.answer(answer))
+    this.#pump()
+  }
+
+  #pump(): void {
+    for (;;) {
+      const arrival = this.#protocol.next(0)
+      if (arrival === undefined) return
+      if (arrival.kind === 'hello') this.#greet(arrival.hello)
+      else this.#arrived(arrival.request)
+    }
+  }
+
+  #greet(hello: Hello | OtherVersion): void {
+    const { refusal, limits, heartbeatIntervalMs } = this.#coordinator
+    this.#coordinator.hellos.push(hello)
+    if (refusal !== undefined) {
+      this.#socket.write(ServerConnection.farewell(refusal, `because ${refusal}`))
+      this.#socket.end()
+      return
+    }
+    this.#socket.write(
+      this.#protocol.welcome({
+        ...{ version: 1, epoch: 1, syncMode: 'always', limits },
+        ...{ leaseDurationMs: 30_000, heartbeatIntervalMs },
+      }),
+    )
+  }
+
+  #arrived(request: Request | MalformedRequest): void {
+    if (request.kind === 'malformed') throw new Error(request.message)
+    this.#coordinator.arrived(new Asked(this, request, this.#coordinator.clock.monotonicMs()))
+  }
+}
+
+export interface CoordinatorOptions {
+  readonly limits?: Partial<Limits>
+  readonly heartbeatIntervalMs?: number
+}
+
+/** A coordinator that does what the test says. It answers nothing by itself but pings and withdrawals. */
+export class ScriptedCoordinator {
+  readonly clock: SimulatedClock
+  readonly limits: Limits
+  readonly heartbeatIntervalMs: number
+  readonly hellos: (Hello | OtherVersion)[] = []
+  /** Everything that has arrived, in order. */
+  readonly asked: Asked[] = []
+  /** Half-open: nothing that arrives is heard. */
+  isSilent = false
+  /** Nobody listens. */
+  isDown = false
+  /** With which word a hello is refused, if it is. */
+  refusal: Reason | undefined
+  /** Ends the wait of a withdrawn poll as the real one does; a script may want to do it itself. */
+  answersWithdrawals = true
+  #open: Asked[] = []
+
+  constructor(clock: SimulatedClock, network: SimulatedNetwork, options: CoordinatorOptions = {}) {
+    this.clock = clock
+    this.heartbeatIntervalMs = options.heartbeatIntervalMs ?? 10_000
+    this.limits = {
+      ...{ frameBytesMax: 100_000, payloadBytesMax: 90_000, resultBytesMax: 5000 },
+      ...{ requestsInFlightMax: 100, waitMsMax: 60_000, ...options.limits },
+    }
+    void network.listen((socket) => {
+      // A connection that is refused: the caller has to hear of it after it has called.
+      if (this.isDown) clock.setTimer(0, () => socket.destroy())
+      else new Peer(this, socket)
+    })
+  }
+
+  arrived(asked: Asked): void {
+    const { request } = asked
+    this.asked.push(asked)
+    if (request.kind === 'ping') asked.answer({ kind: 'pong' })
+    else if (request.kind === 'withdraw') this.#withdraw(asked, request.of)
+    else this.#open.push(asked)
+  }
+
+  /** What waits for an answer. */
+  waiting<K extends RequestKind>(kind: K): readonly Asked<RequestOf<K>>[] {
+    return this.#open.filter(({ request }) => request.kind === kind) as never
+  }
+
+  /** The oldest that waits. */
+  take<K extends RequestKind>(kind: K): Asked<RequestOf<K>> {
+    const at = this.#open.findIndex(({ request }) => request.kind === kind)
+    if (at === -1) throw new Error(`no ${kind} waits for an answer`)
+    return this.#open.splice(at, 1)[0] as never
+  }
+
+  /** Everything of this kind that has ever arrived. */
+  all<K extends RequestKind>(kind: K): readonly RequestOf<K>[] {
+    return this.asked
+      .map(({ request }) => request)
+      .filter((request): request is RequestOf<K> => request.kind === kind)
+  }
+
+  /** Reports of either kind. */
+  get reports(): readonly RequestOf<'complete' | 'fail'>[] {
+    return this.asked
+      .map(({ request }) => request)
+      .filter((request) => request.kind === 'complete' || request.kind === 'fail')
+  }
+
+  /** Whoever waited on a connection that is gone waits no more. */
+  lost(peer: Peer): void {
+    this.#open = this.#open.filter((asked) => asked.peer !== peer)
+  }
+
+  #withdraw(asked: Asked, of: number): void {
+    if (!this.answersWithdrawals) return
+    const at = this.#open.findIndex(({ request }) => request.kind === 'lease' && request.id === of)
+    if (at !== -1) this.#open.splice(at, 1)[0]!.answer({ kind: 'empty' })
+    asked.answer({ kind: 'withdrawn' })
+  }
+}
