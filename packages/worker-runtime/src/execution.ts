@@ -57,6 +57,8 @@ export class Execution {
   /** How long the handler may take to end when its execution window is over. */
   readonly #windowGraceMs: number
   #terminateAtMs = Number.POSITIVE_INFINITY
+  /** Or it would have been, were it possible. */
+  #isTerminated = false
   #timer: { cancel(): void } | undefined
 
   constructor(
@@ -81,6 +83,12 @@ export class Execution {
     const { isolation, observer, wallClock } = this.#context
     const deadline = Math.floor(wallClock() + this.#windowAbortAtMs - this.#startedAtMs)
     observer.leased?.(this.facts)
+    // The answer may have travelled for longer than its lease holds.
+    if (this.#isOverdue) {
+      this.#listener.slotFreed()
+      this.#giveUpOverdue()
+      return
+    }
     this.#run = isolation.run(
       { ...this.facts, payload: own(payload), deadline },
       {
@@ -98,6 +106,10 @@ export class Execution {
 
   get #now(): number {
     return this.#context.link.clock.monotonicMs()
+  }
+
+  get #isOverdue(): boolean {
+    return this.#now >= this.#authority.deadlineMs
   }
 
   get #heartbeatIntervalMs(): number {
@@ -122,7 +134,7 @@ export class Execution {
   #onTimer(): void {
     const now = this.#now
     if (this.#mode === 'running') {
-      if (now >= this.#authority.deadlineMs) this.#loseLease('DEADLINE')
+      if (this.#isOverdue) this.#loseLease('DEADLINE')
       else if (now >= this.#windowAbortAtMs)
         this.#abort('WINDOW_OVER', 'the execution window is over')
       else if (now >= this.#heartbeatAtMs) void this.#beat()
@@ -135,14 +147,15 @@ export class Execution {
   async #beat(): Promise<void> {
     this.#heartbeatAtMs = Number.POSITIVE_INFINITY
     const { taskId, leaseId } = this.facts
-    let sentAtMs = 0
+    // One that is given up before it is sent must not be followed by the next at once.
+    let sentAtMs = this.#now
     const answer = await ask(
       this.#context.link,
       { kind: 'heartbeat', taskId, leaseId },
       {
         retry: true,
         timeoutMs: Math.max(1, this.#authority.deadlineMs - this.#now),
-        maySend: () => this.#mode === 'running' && this.#now < this.#authority.deadlineMs,
+        maySend: () => this.#mode === 'running' && !this.#isOverdue,
         onSent: () => {
           sentAtMs = this.#now
         },
@@ -190,11 +203,14 @@ export class Execution {
 
   #abortHandler(error: WorkerError, graceMs: number): void {
     this.#abortedFor = error
-    this.#terminateAtMs = Math.min(this.#terminateAtMs, this.#now + graceMs)
+    if (!this.#isTerminated) {
+      this.#terminateAtMs = Math.min(this.#terminateAtMs, this.#now + graceMs)
+    }
     this.#run?.abort(error)
   }
 
   #terminate(): void {
+    this.#isTerminated = true
     this.#terminateAtMs = Number.POSITIVE_INFINITY
     if (this.#run?.terminate() === false) this.#context.observer.handlerStuck?.(this.facts)
   }
@@ -206,11 +222,8 @@ export class Execution {
     observer.handlerEnded?.(this.facts, outcome, tookMs, this.#abortedFor !== undefined)
     this.#listener.slotFreed()
     // Asked here and not only by the timer: the loop may have stood still.
-    if (this.#mode === 'running' && this.#now >= this.#authority.deadlineMs) {
-      this.#mode = 'revoked'
-      observer.leaseLost?.(this.facts, 'DEADLINE')
-    }
     if (this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
+    else if (this.#isOverdue) this.#giveUpOverdue()
     else if (this.#isLeft(outcome)) this.#giveUp('STOPPING')
     else void this.#report(outcome)
   }
@@ -226,7 +239,7 @@ export class Execution {
     const timeout = this.#abortedFor?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
     const resultBytesMax = link.limits?.resultBytesMax ?? 0
     const report = toReport(this.facts, link.random.id(), outcome, resultBytesMax, timeout)
-    const mayReport = () => this.#now < this.#authority.deadlineMs
+    const mayReport = () => !this.#isOverdue
     this.#conclude(await sendReport(link, report, mayReport))
   }
 
@@ -247,6 +260,11 @@ export class Execution {
         break
     }
     this.#end()
+  }
+
+  #giveUpOverdue(): void {
+    this.#context.observer.leaseLost?.(this.facts, 'DEADLINE')
+    this.#giveUp('LEASE_LOST')
   }
 
   #giveUp(why: UnreportedReason): void {
