@@ -1,0 +1,346 @@
+import t from 'tap'
+import { deadlineMs, heartbeatMs, leaseMs, World, windowMs } from './world.js'
+
+// ---- until when a worker may act (semantics §1)
+
+t.test('the deadline is counted from when the request was sent', async (t) => {
+  await using world = await World.create()
+  world.delayMs = 500
+  world.answerPoll()
+  await world.advance(500)
+  const [run] = world.isolation.runs
+  await world.advance(deadlineMs - 500 - 1)
+  t.strictSame(run?.abortCodes, [])
+  await world.advance(1)
+  t.strictSame(run?.abortCodes, ['WORKER_LEASE_LOST'], 'what the answer travelled is ours to lose')
+})
+
+t.test('a long poll does not eat the lease', async (t) => {
+  await using world = await World.create()
+  await world.advance(25_000)
+  const run = await world.grant()
+  await world.advance(deadlineMs - 1)
+  t.strictSame(run.abortCodes, [])
+  await world.advance(1)
+  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+})
+
+t.test('a poll that waited for a connection is counted from its sending, too', async (t) => {
+  await using world = await World.create()
+  world.coordinator.isDown = true
+  await world.cut()
+  await world.advance(20_000)
+  world.coordinator.isDown = false
+  await world.advance(5000)
+  const run = await world.grant()
+  world.coordinator.isSilent = true
+  await world.advance(20_000)
+  t.strictSame(run.abortCodes, [])
+})
+
+t.test('the deadline leaves a margin for clocks that drift apart', async (t) => {
+  await using world = await World.create({ clockDrift: 0.1 })
+  const run = await world.grant()
+  world.coordinator.isSilent = true
+  await world.advance(0.9 * leaseMs - 2 - 1)
+  t.strictSame(run.abortCodes, [])
+  await world.advance(1)
+  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+})
+
+t.test('a heartbeat moves the deadline, counted from when it was sent', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  world.delayMs = 1000
+  await world.advance(heartbeatMs + 1000)
+  await world.extend()
+  await world.advance(1000)
+  t.strictSame(world.words('extended'), [deadlineMs - 2000])
+  world.coordinator.isSilent = true
+  await world.advance(deadlineMs - 2000 - 1)
+  t.strictSame(run.abortCodes, [])
+  await world.advance(1)
+  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+})
+
+t.test('an answer to a heartbeat that promises less shortens nothing', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  await world.advance(heartbeatMs)
+  await world.extend(1000)
+  world.coordinator.isSilent = true
+  await world.advance(deadlineMs - heartbeatMs - 1)
+  t.strictSame(run.abortCodes, [])
+  await world.advance(1)
+  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+})
+
+t.test('a loop that stood still past the deadline reports nothing', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  world.stall(deadlineMs)
+  run.returns('done')
+  await world.rest()
+  t.strictSame(world.coordinator.reports, [])
+  t.strictSame(world.words('leaseLost'), ['DEADLINE'])
+  t.strictSame(world.words('unreported'), ['LEASE_LOST'])
+  await world.advance(leaseMs)
+  t.strictSame(world.coordinator.reports, [])
+})
+
+t.test('a loop that stood still until just before it reports', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  world.stall(deadlineMs - 1)
+  run.returns('done')
+  await world.rest()
+  t.equal(world.coordinator.reports.length, 1)
+})
+
+t.test('a task whose lease is over when it arrives is not run', async (t) => {
+  await using world = await World.create()
+  world.delayMs = 1000
+  world.answerPoll({ leaseMs: 1000 })
+  await world.advance(1000)
+  t.strictSame(world.isolation.runs, [])
+  t.strictSame(world.words('leaseLost'), ['DEADLINE'])
+  t.strictSame(world.words('unreported'), ['LEASE_LOST'])
+  t.equal(world.worker.mode, 'leasing')
+  world.delayMs = 0
+  await world.advance(leaseMs)
+  t.equal(world.coordinator.waiting('lease').length, 1, 'the slot is free for another one')
+})
+
+t.test('the wall clock decides nothing', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  world.clock.jump(24 * 3600_000)
+  await world.advance(deadlineMs - 1)
+  t.strictSame(run.abortCodes, [])
+})
+
+// ---- heartbeats
+
+t.test('heartbeats come as often as the coordinator asks', async (t) => {
+  await using world = await World.create({}, { heartbeatIntervalMs: 3000 })
+  await world.grant()
+  await world.advance(2999)
+  t.equal(world.coordinator.all('heartbeat').length, 0)
+  await world.advance(1)
+  t.equal(world.coordinator.all('heartbeat').length, 1)
+  await world.extend()
+  await world.advance(2999)
+  t.equal(world.coordinator.all('heartbeat').length, 1)
+  await world.advance(1)
+  t.equal(world.coordinator.all('heartbeat').length, 2)
+})
+
+t.test('one heartbeat is under way at a time', async (t) => {
+  await using world = await World.create()
+  await world.grant()
+  await world.advance(deadlineMs - 1)
+  t.equal(world.coordinator.all('heartbeat').length, 1)
+})
+
+t.test(
+  'a heartbeat refused for good aborts the handler and frees the slot when it ends',
+  async (t) => {
+    await using world = await World.create()
+    const run = await world.grant()
+    await world.advance(heartbeatMs)
+    world.coordinator.take('heartbeat').reject('TASK_TERMINAL')
+    await world.rest()
+    t.match(run.aborts, [{ code: 'WORKER_LEASE_LOST', message: /TASK_TERMINAL/ }])
+    t.strictSame(world.words('leaseLost'), ['TASK_TERMINAL'])
+    t.equal(world.coordinator.waiting('lease').length, 0)
+    run.returns('late')
+    await world.rest()
+    t.equal(world.coordinator.waiting('lease').length, 1)
+    t.strictSame(world.words('unreported'), ['LEASE_LOST'])
+  },
+)
+
+t.test('a heartbeat that is refused after its handler ended is no news', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  await world.advance(heartbeatMs)
+  run.returns('done')
+  await world.rest()
+  world.coordinator.take('heartbeat').reject('REPORTED')
+  await world.rest()
+  t.strictSame(world.calls('leaseLost'), [])
+  world.coordinator.take('complete').answer({ kind: 'committed', state: 'COMPLETED' })
+  await world.rest()
+  t.equal(world.calls('committed').length, 1)
+})
+
+for (const reason of ['OVERLOADED', 'NO_SPACE', 'STOPPING', 'TOO_MANY'] as const) {
+  t.test(
+    `a heartbeat refused with ${reason} is tried again, and the deadline decides`,
+    async (t) => {
+      await using world = await World.create()
+      const run = await world.grant()
+      await world.advance(heartbeatMs)
+      world.coordinator.take('heartbeat').reject(reason)
+      await world.advance(heartbeatMs)
+      t.equal(world.coordinator.all('heartbeat').length, 2)
+      await world.extend()
+      await world.advance(heartbeatMs)
+      t.strictSame(run.abortCodes, [])
+    },
+  )
+}
+
+t.test('a heartbeat is sent again after a reconnect', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  await world.advance(heartbeatMs)
+  await world.cut()
+  await world.advance(50)
+  t.equal(world.coordinator.all('heartbeat').length, 2)
+  await world.extend()
+  await world.advance(heartbeatMs)
+  t.equal(world.coordinator.all('heartbeat').length, 3)
+  t.strictSame(run.abortCodes, [])
+})
+
+t.test('the deadline is counted from the sending that was answered', async (t) => {
+  await using world = await World.create()
+  await world.grant()
+  await world.advance(heartbeatMs)
+  await world.cut()
+  await world.advance(50)
+  await world.extend()
+  t.strictSame(world.words('extended'), [deadlineMs])
+})
+
+t.test(
+  'a heartbeat is not sent after the deadline, however late the connection comes',
+  async (t) => {
+    await using world = await World.create()
+    await world.grant()
+    await world.advance(heartbeatMs)
+    world.coordinator.isDown = true
+    await world.cut()
+    await world.advance(deadlineMs - heartbeatMs)
+    world.coordinator.isDown = false
+    await world.advance(5000)
+    t.equal(world.worker.isConnected, true)
+    t.equal(world.coordinator.all('heartbeat').length, 1)
+  },
+)
+
+t.test('a heartbeat is not sent again when its handler has ended meanwhile', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  await world.advance(heartbeatMs)
+  await world.cut()
+  run.returns('done')
+  await world.advance(50)
+  t.equal(world.coordinator.all('heartbeat').length, 1)
+  t.equal(world.coordinator.reports.length, 1)
+})
+
+t.test('a coordinator that lets us in no more is not hammered with heartbeats', async (t) => {
+  await using world = await World.create()
+  await world.grant()
+  world.coordinator.refusal = 'UNAUTHORIZED'
+  await world.advance(heartbeatMs)
+  const before = world.coordinator.hellos.length
+  await world.cut()
+  await world.advance(leaseMs - heartbeatMs)
+  const attempts = world.coordinator.hellos.length - before
+  t.ok(attempts >= 1 && attempts <= 25, `${attempts} attempts in 20 seconds`)
+})
+
+// ---- the execution window
+
+t.test('at the end of the window the handler is told early enough to report', async (t) => {
+  await using world = await World.create({ abortGraceMs: 100 })
+  const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
+  await world.advance(20_000 - 2 - 200 - 1)
+  t.strictSame(run.abortCodes, [])
+  await world.advance(1)
+  t.strictSame(run.abortCodes, ['WORKER_WINDOW_OVER'])
+  t.strictSame(world.words('aborted'), ['WINDOW_OVER'])
+  await world.advance(99)
+  t.equal(run.isTerminated, false)
+  await world.advance(1)
+  t.equal(run.isTerminated, true)
+  t.match(world.coordinator.reports, [{ kind: 'fail', reason: /^timeout/ }])
+})
+
+t.test('of a short window no more than a tenth is kept back', async (t) => {
+  await using world = await World.create({ abortGraceMs: 5000 })
+  const run = await world.grant({ windowMs: 2000, leaseMs: 2000 })
+  await world.advance(1797)
+  t.strictSame(run.abortCodes, [])
+  await world.advance(1)
+  t.strictSame(run.abortCodes, ['WORKER_WINDOW_OVER'])
+})
+
+t.test('the deadline that a handler sees is when the window aborts it', async (t) => {
+  await using world = await World.create({ abortGraceMs: 100 })
+  const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
+  t.equal(run.work.deadline, world.clock.now() + 20_000 - 2 - 200)
+})
+
+t.test('a handler that returns after its window aborted it is complete', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
+  await world.advance(18_500)
+  run.returns('just in time')
+  await world.rest()
+  t.match(world.coordinator.reports, [{ kind: 'complete', result: Buffer.from('just in time') }])
+})
+
+t.test('a handler that throws after its window aborted it has failed with a timeout', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
+  await world.advance(18_500)
+  run.throws('AbortError: aborted')
+  await world.rest()
+  const reason = 'timeout: the execution window was over; AbortError: aborted'
+  t.match(world.coordinator.reports, [{ kind: 'fail', reason }])
+})
+
+t.test('a window longer than the lease is kept alive by heartbeats until it is over', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  const endsAtMs = world.now + windowMs
+  while (run.aborts.length === 0) {
+    await world.advance(heartbeatMs)
+    const left = endsAtMs - world.now
+    if (world.coordinator.waiting('heartbeat').length > 0)
+      await world.extend(Math.min(leaseMs, left))
+  }
+  t.strictSame(run.abortCodes, ['WORKER_WINDOW_OVER'])
+  run.throws()
+  await world.rest()
+  t.match(world.coordinator.reports, [{ kind: 'fail', reason: /^timeout/ }])
+})
+
+t.test(
+  'nothing is reported after the deadline, though the window aborted the handler',
+  async (t) => {
+    await using world = await World.create()
+    world.isolation.terminates = 'when told'
+    const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
+    await world.advance(20_000)
+    t.equal(run.isTerminated, true)
+    run.end({ kind: 'terminated' })
+    await world.advance(leaseMs)
+    t.strictSame(world.coordinator.reports, [])
+    t.strictSame(world.words('unreported'), ['LEASE_LOST'])
+  },
+)
+
+t.test('an abort of the window and the end of the lease terminate once', async (t) => {
+  await using world = await World.create()
+  world.isolation.terminates = 'never'
+  const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
+  await world.advance(100_000)
+  t.strictSame(run.abortCodes, ['WORKER_WINDOW_OVER', 'WORKER_LEASE_LOST'])
+  t.equal(world.calls('handlerStuck').length, 1)
+  run.returns()
+})
