@@ -72,6 +72,11 @@ export class World {
     )
   }
 
+  /** Nobody waits for the start any more. */
+  abort(): void {
+    this.#abort.abort()
+  }
+
   get worker(): Worker {
     if (this.#worker === undefined) throw new Error('the worker has not started')
     return this.#worker

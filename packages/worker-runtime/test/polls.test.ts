@@ -1,0 +1,247 @@
+import type { Reason } from '@tenure/protocol'
+import t from 'tap'
+import { deadlineMs, heartbeatMs, World } from './world.js'
+
+const committed = { kind: 'committed', state: 'COMPLETED' } as const
+
+// ---- as many as there are slots
+
+t.test('there is one poll for each free slot', async (t) => {
+  await using world = await World.create({ concurrency: 3 })
+  t.equal(world.coordinator.waiting('lease').length, 3)
+  await world.grant()
+  t.equal(world.coordinator.waiting('lease').length, 2)
+  await world.grant()
+  await world.grant()
+  t.equal(world.coordinator.waiting('lease').length, 0)
+  await world.advance(heartbeatMs)
+  t.equal(world.coordinator.all('lease').length, 3)
+})
+
+t.test('polls name the queues and how long to wait', async (t) => {
+  await using world = await World.create({ queues: ['mail', 'sms'], pollWaitMs: 1234 })
+  t.match(world.coordinator.all('lease'), [{ queues: ['mail', 'sms'], waitMs: 1234 }])
+})
+
+t.test('the coordinator is told the name and the capacity', async (t) => {
+  await using world = await World.create({ concurrency: 7, token: 'secret' })
+  t.match(world.coordinator.hellos, [{ role: 'work', name: 'me', capacity: 7, token: 'secret' }])
+  t.equal(world.worker.name, 'me')
+})
+
+t.test('a report on its way takes no slot', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  run.returns()
+  await world.rest()
+  t.equal(world.coordinator.waiting('complete').length, 1)
+  t.equal(world.coordinator.waiting('lease').length, 1)
+  await world.grant()
+  t.equal(world.coordinator.waiting('lease').length, 0)
+})
+
+t.test('a slot is not used again before its handler is gone', async (t) => {
+  await using world = await World.create()
+  world.isolation.terminates = 'when told'
+  const run = await world.grant()
+  world.coordinator.isSilent = true
+  await world.advance(deadlineMs)
+  await world.advance(5000)
+  t.equal(run.isTerminated, true)
+  world.coordinator.isSilent = false
+  await world.advance(30_000)
+  t.equal(world.worker.isConnected, true)
+  t.equal(world.coordinator.waiting('lease').length, 0)
+  run.end({ kind: 'terminated' })
+  await world.rest()
+  t.equal(world.coordinator.waiting('lease').length, 1)
+})
+
+t.test('a handler that cannot be terminated keeps its slot', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  world.isolation.terminates = 'never'
+  const run = await world.grant()
+  await world.advance(heartbeatMs)
+  world.coordinator.take('heartbeat').reject('EXPIRED')
+  await world.advance(60_000)
+  t.equal(world.calls('handlerStuck').length, 1)
+  t.equal(world.coordinator.waiting('lease').length, 1)
+  run.returns()
+  await world.rest()
+  t.equal(world.coordinator.waiting('lease').length, 2)
+})
+
+t.test('polls that are granted late are still one for each slot', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  world.delayMs = 700
+  world.answerPoll()
+  world.answerPoll()
+  await world.advance(1400)
+  t.equal(world.isolation.runs.length, 2)
+  await world.advance(5000)
+  t.equal(world.coordinator.all('lease').length, 2)
+})
+
+t.test('however tasks come and go, there are never more than slots', async (t) => {
+  await using world = await World.create({ concurrency: 3 })
+  for (let round = 0; round < 60; round++) {
+    const { coordinator, isolation } = world
+    if (round % 7 === 3) await world.cut()
+    if (coordinator.waiting('lease').length > 0) await world.grant()
+    if (round % 2 === 0) isolation.running[round % isolation.running.length]?.returns()
+    await world.advance(60)
+    if (round % 5 === 0 && coordinator.waiting('complete').length > 0) {
+      coordinator.take('complete').answer(committed)
+    }
+    const { length: running } = isolation.running
+    const { length: asking } = coordinator.waiting('lease')
+    t.ok(running + asking <= 3, `${running} run and ${asking} are asked for`)
+  }
+  t.ok(world.isolation.runs.length > 20)
+})
+
+t.test('polls leave room for what cannot wait: heartbeats, reports and withdrawals', async (t) => {
+  const limits = { requestsInFlightMax: 4 }
+  await using world = await World.create({ concurrency: 10 }, { limits })
+  const run = await world.grant()
+  await world.advance(heartbeatMs)
+  t.equal(world.coordinator.waiting('heartbeat').length, 1)
+  await world.extend()
+  run.returns()
+  await world.rest()
+  t.equal(world.coordinator.waiting('complete').length, 1)
+  world.coordinator.take('complete').answer(committed)
+  void world.worker.stop()
+  await world.rest()
+  t.equal(world.worker.mode, 'stopped', 'waiting polls are withdrawn')
+})
+
+t.test('a coordinator that takes one request at a time is polled all the same', async (t) => {
+  const limits = { requestsInFlightMax: 1 }
+  await using world = await World.create({ concurrency: 2 }, { limits })
+  t.equal(world.coordinator.waiting('lease').length, 1)
+})
+
+// ---- without a task
+
+t.test('a poll that is answered empty is followed by the next', async (t) => {
+  await using world = await World.create()
+  world.coordinator.take('lease').answer({ kind: 'empty' })
+  await world.rest()
+  t.equal(world.coordinator.waiting('lease').length, 1)
+  t.strictSame(world.calls('pollFailed'), [])
+})
+
+for (const reason of ['OVERLOADED', 'STOPPING', 'FORBIDDEN'] as const satisfies Reason[]) {
+  t.test(`a poll refused with ${reason} rests, and comes back`, async (t) => {
+    await using world = await World.create()
+    world.coordinator.take('lease').reject(reason)
+    await world.advance(999)
+    t.equal(world.coordinator.waiting('lease').length, 0)
+    await world.advance(1)
+    t.equal(world.coordinator.waiting('lease').length, 1)
+    t.match(world.calls('pollFailed'), [[{ reason }, 1000]])
+  })
+}
+
+t.test('the coordinator says how long to rest', async (t) => {
+  await using world = await World.create()
+  world.coordinator.take('lease').reject('OVERLOADED', 7000)
+  await world.advance(6999)
+  t.equal(world.coordinator.waiting('lease').length, 0)
+  await world.advance(1)
+  t.equal(world.coordinator.waiting('lease').length, 1)
+  t.match(world.calls('pollFailed'), [[{ reason: 'OVERLOADED' }, 7000]])
+})
+
+t.test('refused polls rest together', async (t) => {
+  await using world = await World.create({ concurrency: 3 })
+  for (let poll = 0; poll < 3; poll++) world.coordinator.take('lease').reject('OVERLOADED')
+  await world.advance(999)
+  t.equal(world.calls('pollFailed').length, 1)
+  t.equal(world.coordinator.waiting('lease').length, 0)
+  await world.advance(1)
+  t.equal(world.coordinator.waiting('lease').length, 3)
+})
+
+t.test('a task that is granted while others rest is run', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  world.coordinator.take('lease').reject('OVERLOADED')
+  await world.rest()
+  await world.grant()
+  t.equal(world.coordinator.waiting('lease').length, 0)
+  await world.advance(1000)
+  t.equal(world.coordinator.waiting('lease').length, 1)
+})
+
+// ---- without a connection
+
+t.test('polls that are lost with their connection are asked again after it', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  await world.cut()
+  await world.advance(50)
+  t.equal(world.coordinator.waiting('lease').length, 2)
+  t.equal(world.coordinator.all('lease').length, 4)
+  t.strictSame(world.calls('pollFailed'), [])
+})
+
+t.test('a coordinator that comes back after a while is polled by each slot once', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  world.coordinator.isDown = true
+  await world.cut()
+  await world.advance(120_000)
+  world.coordinator.isDown = false
+  await world.advance(5000)
+  t.equal(world.coordinator.waiting('lease').length, 2)
+  t.equal(world.coordinator.all('lease').length, 4)
+})
+
+t.test('a refusal at the handshake after a reconnect is told of, and tried again', async (t) => {
+  await using world = await World.create()
+  world.coordinator.refusal = 'UNAUTHORIZED'
+  await world.cut()
+  await world.advance(50)
+  t.match(world.calls('pollFailed'), [[{ reason: 'UNAUTHORIZED' }, 1000]])
+  await world.advance(5000)
+  const attempts = world.coordinator.hellos.length
+  t.ok(attempts >= 4 && attempts <= 8, `${attempts} attempts in five seconds`)
+  world.coordinator.refusal = undefined
+  await world.advance(1000)
+  await world.grant()
+})
+
+t.test('a refusal at the first handshake rejects the start', async (t) => {
+  await using world = new World()
+  world.coordinator.refusal = 'UNAUTHORIZED'
+  const rejected = t.rejects(world.start(), { code: 'CLIENT_REJECTED', reason: 'UNAUTHORIZED' })
+  await world.rest()
+  await rejected
+  t.equal(world.isolation.isClosed, true)
+  t.strictSame(world.calls('modeChanged'), [['stopped']])
+})
+
+t.test('without a coordinator the start waits, until its signal aborts', async (t) => {
+  await using world = new World()
+  world.coordinator.isDown = true
+  const rejected = t.rejects(world.start(), { code: 'CLIENT_ABORTED' })
+  await world.advance(3600_000)
+  t.ok(world.calls('attemptFailed').length > 100)
+  world.abort()
+  await world.rest()
+  await rejected
+  t.equal(world.isolation.isClosed, true)
+})
+
+t.test('a coordinator that comes late lets the start go on', async (t) => {
+  await using world = new World()
+  world.coordinator.isDown = true
+  const starting = world.start()
+  await world.advance(60_000)
+  world.coordinator.isDown = false
+  await world.advance(5000)
+  const worker = await starting
+  t.equal(worker.mode, 'leasing')
+  t.equal(worker.isConnected, true)
+  void worker.stop()
+  await world.rest()
+})
