@@ -104,6 +104,13 @@ export class Execution {
     if (this.#mode === 'running') this.#abort('STOPPING', 'the worker stops')
   }
 
+  /** The worker is gone: the handler, if it could not be terminated, runs on without it. */
+  abandon(): void {
+    if (this.#mode === 'running') this.#giveUp('STOPPING')
+    else if (this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
+    // A report is given up with its connection.
+  }
+
   get #now(): number {
     return this.#context.link.clock.monotonicMs()
   }
@@ -216,6 +223,7 @@ export class Execution {
   }
 
   #onHandlerEnded(outcome: Outcome): void {
+    if (this.#mode === 'over') return
     this.#timer?.cancel()
     const { observer } = this.#context
     const tookMs = this.#now - this.#startedAtMs
@@ -273,6 +281,7 @@ export class Execution {
   }
 
   #end(): void {
+    this.#timer?.cancel()
     this.#mode = 'over'
     this.#listener.over()
   }

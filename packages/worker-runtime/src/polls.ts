@@ -1,4 +1,4 @@
-import { type Link, RejectedError, TenureError } from '@tenure/client'
+import { type Link, RejectedError, TenureError, type Timer } from '@tenure/client'
 import type { Answer, Leased } from '@tenure/protocol'
 import { ask } from './asking.js'
 
@@ -35,6 +35,8 @@ export class Polls {
   /** The numbers of those that the coordinator may answer with a task. */
   readonly #sent = new Set<number>()
   #mode: 'asking' | 'resting' | 'withdrawn' = 'asking'
+  /** While resting. */
+  #timer: Timer | undefined
 
   constructor(options: PollsOptions, listener: PollsListener) {
     this.#options = options
@@ -62,6 +64,7 @@ export class Polls {
   /** Asks for no more, and ends the waiting of what was asked. A grant on its way still comes. */
   withdraw(): void {
     this.#mode = 'withdrawn'
+    this.#timer?.cancel()
     for (const number of this.#sent) void this.#end(number)
   }
 
@@ -95,9 +98,7 @@ export class Polls {
 
   #onError(error: TenureError): void {
     // The link connects again by itself, and sends the next poll when it has.
-    if (error.code === 'CLIENT_DISCONNECTED' || !this.#mayAsk()) return
-    if (error.code === 'CLIENT_CLOSED') this.#mode = 'withdrawn'
-    else this.#rest(error)
+    if (error.code !== 'CLIENT_DISCONNECTED') this.#rest(error)
   }
 
   /** One pause for all of them: what meets one poll meets the others. */
@@ -107,8 +108,8 @@ export class Polls {
     const askedMs = error instanceof RejectedError ? error.retryAfterMs : undefined
     const retryInMs = askedMs ?? pauseMsDefault
     this.#listener.failed(error, retryInMs)
-    this.#options.link.clock.setTimer(retryInMs, () => {
-      if (this.#mode === 'resting') this.#mode = 'asking'
+    this.#timer = this.#options.link.clock.setTimer(retryInMs, () => {
+      this.#mode = 'asking'
       this.fill()
     })
   }

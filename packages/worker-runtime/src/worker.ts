@@ -42,6 +42,8 @@ export class Worker {
   /** Aborted by `stop`: a coordinator is looked for no more. */
   readonly #starting = new AbortController()
   #stopping: Promise<void> | undefined
+  /** What is granted now comes too late. */
+  #isGraceOver = false
   #onQuiet: () => void = () => {}
 
   constructor(options: WorkerOptions) {
@@ -133,12 +135,18 @@ export class Worker {
       this.#setMode('draining')
       this.#polls?.withdraw()
       if (!(await this.#becomesQuiet(this.#link, drainGraceMs))) {
+        this.#isGraceOver = true
         for (const execution of this.#executions) execution.leave()
         await this.#becomesQuiet(this.#link, abortGraceMs + goodbyeMs)
       }
+      // First: what is granted after this could not be run, and not be ended.
+      await this.#link.close()
     }
     await this.#isolation.close()
-    await this.#link?.close()
+    for (const execution of this.#executions) execution.abandon()
+    if (this.#link !== undefined) {
+      await this.#becomesQuiet(this.#link, Number.POSITIVE_INFINITY)
+    }
     this.#setMode('stopped')
   }
 
@@ -158,6 +166,7 @@ export class Worker {
     this.#executions.add(execution)
     if (this.#mode === 'leasing') this.#setMode('running')
     execution.start(lease.payload)
+    if (this.#isGraceOver) execution.leave()
   }
 
   get #isQuiet(): boolean {
