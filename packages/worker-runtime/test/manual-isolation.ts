@@ -60,6 +60,7 @@ export class ManualIsolation implements Isolation {
   terminates: 'at once' | 'when told' | 'never' = 'at once'
   isStarted = false
   isClosed = false
+  onClose: () => void = () => {}
 
   async start(): Promise<void> {
     this.isStarted = true
@@ -74,6 +75,7 @@ export class ManualIsolation implements Isolation {
 
   async close(): Promise<void> {
     this.isClosed = true
+    this.onClose()
     if (this.terminates === 'never') return
     for (const run of this.running) run.end({ kind: 'terminated' })
   }

@@ -1,0 +1,278 @@
+import t from 'tap'
+import { deadlineMs, heartbeatMs, World } from './world.js'
+
+const committed = { kind: 'committed', state: 'COMPLETED' } as const
+const drainGraceMs = 30_000
+const abortGraceMs = 5000
+
+t.test('stop without a task ends at once', async (t) => {
+  await using world = await World.create({ concurrency: 3 })
+  const stopping = world.worker.stop()
+  t.equal(world.worker.mode, 'draining')
+  await world.rest()
+  await stopping
+  t.equal(world.worker.mode, 'stopped')
+  t.equal(world.worker.isConnected, false)
+  t.equal(world.isolation.isClosed, true)
+  t.equal(world.network.size, 0)
+  t.equal(world.clock.timers, 0)
+})
+
+t.test('waiting polls are withdrawn, and none is asked after stop', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  const run = await world.grant()
+  void world.worker.stop()
+  await world.rest()
+  const [poll] = world.coordinator.all('lease').slice(1)
+  t.match(world.coordinator.all('withdraw'), [{ of: poll?.id }])
+  run.returns()
+  await world.rest()
+  world.coordinator.take('complete').answer(committed)
+  await world.rest()
+  t.equal(world.worker.mode, 'stopped')
+  t.equal(world.coordinator.all('lease').length, 2)
+})
+
+t.test('a grant that arrives while draining is run', async (t) => {
+  await using world = await World.create()
+  world.coordinator.answersWithdrawals = false
+  void world.worker.stop()
+  await world.rest()
+  t.equal(world.worker.mode, 'draining')
+  const run = await world.grant()
+  t.equal(world.worker.mode, 'draining')
+  run.returns()
+  await world.rest()
+  world.coordinator.take('complete').answer(committed)
+  await world.rest()
+  t.equal(world.calls('committed').length, 1)
+  t.equal(world.worker.mode, 'stopped')
+})
+
+t.test('heartbeats go on while draining', async (t) => {
+  await using world = await World.create({ drainGraceMs: 60_000 })
+  const run = await world.grant()
+  void world.worker.stop()
+  for (let beats = 1; beats <= 5; beats++) {
+    await world.advance(heartbeatMs)
+    await world.extend()
+    t.equal(world.coordinator.all('heartbeat').length, beats)
+  }
+  t.strictSame(run.abortCodes, [])
+})
+
+t.test('a handler that ends within the grace is reported, and its answer awaited', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  void world.worker.stop()
+  await world.advance(5000)
+  run.returns('done')
+  await world.advance(1000)
+  t.equal(world.worker.mode, 'draining')
+  world.coordinator.take('complete').answer(committed)
+  await world.rest()
+  t.equal(world.worker.mode, 'stopped')
+  t.equal(world.calls('committed').length, 1)
+})
+
+/** A worker whose grace is over while a handler runs. */
+async function drained(options = {}) {
+  const world = await World.create({ drainGraceMs, abortGraceMs, ...options })
+  const run = await world.grant({ leaseMs: 100_000 })
+  void world.worker.stop()
+  return { world, run }
+}
+
+t.test('when the grace is over the handler is aborted, then terminated', async (t) => {
+  const { world, run } = await drained()
+  await using _ = world
+  await world.advance(drainGraceMs - 1)
+  t.strictSame(run.abortCodes, [])
+  await world.advance(1)
+  t.strictSame(run.abortCodes, ['WORKER_STOPPING'])
+  t.strictSame(world.words('aborted'), ['STOPPING'])
+  await world.advance(abortGraceMs - 1)
+  t.equal(run.isTerminated, false)
+  await world.advance(1)
+  t.equal(run.isTerminated, true)
+  t.equal(world.worker.mode, 'stopped')
+  t.strictSame(world.words('unreported'), ['STOPPING'])
+  t.strictSame(world.coordinator.reports, [])
+})
+
+t.test('a handler that returns in time after the abort is reported', async (t) => {
+  const { world, run } = await drained()
+  await using _ = world
+  await world.advance(drainGraceMs + 1000)
+  run.returns('just in time')
+  await world.rest()
+  world.coordinator.take('complete').answer(committed)
+  await world.rest()
+  t.equal(world.calls('committed').length, 1)
+  t.equal(world.worker.mode, 'stopped')
+})
+
+t.test('what a handler throws after the abort says nothing against the task', async (t) => {
+  const { world, run } = await drained()
+  await using _ = world
+  await world.advance(drainGraceMs + 1000)
+  run.throws('AbortError: aborted')
+  await world.rest()
+  t.strictSame(world.coordinator.reports, [])
+  t.strictSame(world.words('unreported'), ['STOPPING'])
+  t.equal(world.worker.mode, 'stopped')
+})
+
+t.test('after the abort no heartbeat prolongs the lease', async (t) => {
+  const { world } = await drained({ abortGraceMs: 30_000 })
+  await using _ = world
+  await world.advance(drainGraceMs)
+  const beats = world.coordinator.all('heartbeat').length
+  await world.advance(29_000)
+  t.equal(world.coordinator.all('heartbeat').length, beats)
+})
+
+t.test('a grant that arrives when the grace is over is left, and says nothing', async (t) => {
+  const { world } = await drained({ concurrency: 2, abortGraceMs: 20_000 })
+  await using _ = world
+  world.coordinator.answersWithdrawals = false
+  await world.advance(drainGraceMs)
+  const late = await world.grant()
+  t.strictSame(late.abortCodes, ['WORKER_STOPPING'])
+  await world.stop()
+  t.strictSame(world.coordinator.reports, [])
+  t.strictSame(world.words('unreported'), ['STOPPING', 'STOPPING'])
+})
+
+t.test('nothing is granted any more when handlers can no longer be run', async (t) => {
+  const { world } = await drained({ concurrency: 2 })
+  await using _ = world
+  world.coordinator.answersWithdrawals = false
+  let connectionsAtClose: number | undefined
+  world.isolation.onClose = () => {
+    connectionsAtClose = world.network.size
+  }
+  await world.stop()
+  t.equal(connectionsAtClose, 0)
+})
+
+t.test('a handler that cannot be terminated does not hold up the stop', async (t) => {
+  const { world, run } = await drained()
+  await using _ = world
+  world.isolation.terminates = 'never'
+  await world.advance(drainGraceMs + abortGraceMs + 1000)
+  t.equal(world.worker.mode, 'stopped')
+  t.equal(world.calls('handlerStuck').length, 1)
+  t.strictSame(world.words('unreported'), ['STOPPING'])
+  t.equal(world.clock.timers, 0)
+  const told = world.told.length
+  run.returns('much later')
+  await world.advance(100_000)
+  t.equal(world.told.length, told)
+})
+
+t.test('a report without an answer does not hold up the stop for ever', async (t) => {
+  const { world, run } = await drained()
+  await using _ = world
+  run.returns('done')
+  await world.advance(drainGraceMs + abortGraceMs + 1000)
+  t.equal(world.worker.mode, 'stopped')
+  t.strictSame(world.words('unreported'), ['UNKNOWN'])
+  t.equal(world.told.at(-1)?.hook, 'modeChanged', 'and it is told before the end')
+})
+
+t.test('a report that rests between two sendings is given up with the worker', async (t) => {
+  const { world, run } = await drained()
+  await using _ = world
+  run.returns('done')
+  await world.rest()
+  world.coordinator.take('complete').reject('NO_SPACE', 90_000)
+  await world.advance(drainGraceMs + abortGraceMs + 1000)
+  t.equal(world.worker.mode, 'stopped')
+  t.strictSame(world.words('unreported'), ['UNKNOWN'])
+})
+
+t.test('stop twice is stop once', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  const [first, second] = [world.worker.stop(), world.worker.stop()]
+  t.equal(first, second)
+  run.returns()
+  await world.rest()
+  world.coordinator.take('complete').answer(committed)
+  await world.rest()
+  await first
+  await world.worker.stop()
+  await world.worker[Symbol.asyncDispose]()
+  t.strictSame(world.calls('modeChanged').flat().slice(-2), ['draining', 'stopped'])
+})
+
+t.test('stop while disconnected, without a task, ends at once', async (t) => {
+  await using world = await World.create()
+  world.coordinator.isDown = true
+  await world.cut()
+  await world.advance(10_000)
+  void world.worker.stop()
+  await world.rest()
+  t.equal(world.worker.mode, 'stopped')
+  t.equal(world.clock.timers, 0)
+})
+
+t.test('stop while disconnected waits for the handler, and reports when it can', async (t) => {
+  const { world, run } = await drained()
+  await using _ = world
+  world.coordinator.isDown = true
+  await world.cut()
+  run.returns('done')
+  await world.advance(10_000)
+  t.equal(world.worker.mode, 'draining')
+  world.coordinator.isDown = false
+  await world.advance(5000)
+  world.coordinator.take('complete').answer(committed)
+  await world.rest()
+  t.equal(world.worker.mode, 'stopped')
+  t.equal(world.coordinator.all('lease').length, 1)
+})
+
+t.test('stop while the coordinator is half-open ends after the grace', async (t) => {
+  await using world = await World.create({ drainGraceMs })
+  world.coordinator.isSilent = true
+  void world.worker.stop()
+  await world.advance(15_000)
+  t.equal(world.worker.mode, 'draining', 'a task may still be on its way')
+  await world.advance(drainGraceMs + abortGraceMs + 1000 - 15_000)
+  t.equal(world.worker.mode, 'stopped')
+})
+
+t.test('a handler that loses its lease while draining is not reported', async (t) => {
+  await using world = await World.create({ drainGraceMs: 60_000 })
+  const run = await world.grant()
+  world.coordinator.isSilent = true
+  void world.worker.stop()
+  await world.advance(deadlineMs)
+  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+  await world.advance(abortGraceMs)
+  t.equal(run.isTerminated, true)
+  t.equal(world.worker.mode, 'stopped')
+  t.strictSame(world.words('unreported'), ['LEASE_LOST'])
+})
+
+t.test('stop while polls rest leaves no timer behind', async (t) => {
+  await using world = await World.create()
+  world.coordinator.take('lease').reject('OVERLOADED', 3600_000)
+  await world.rest()
+  void world.worker.stop()
+  await world.rest()
+  t.equal(world.worker.mode, 'stopped')
+  t.equal(world.clock.timers, 0)
+})
+
+t.test('stop without any grace aborts and terminates at once', async (t) => {
+  await using world = await World.create({ drainGraceMs: 0, abortGraceMs: 0 })
+  const run = await world.grant()
+  void world.worker.stop()
+  await world.rest()
+  t.strictSame(run.abortCodes, ['WORKER_STOPPING'])
+  t.equal(run.isTerminated, true)
+  t.equal(world.worker.mode, 'stopped')
+})
