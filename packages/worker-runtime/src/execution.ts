@@ -247,8 +247,7 @@ export class Execution {
     const timeout = this.#abortedFor?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
     const resultBytesMax = link.limits?.resultBytesMax ?? 0
     const report = toReport(this.facts, link.random.id(), outcome, resultBytesMax, timeout)
-    const mayReport = () => !this.#isOverdue
-    this.#conclude(await sendReport(link, report, mayReport))
+    this.#conclude(await sendReport(link, report, this.#authority.deadlineMs))
   }
 
   #conclude(verdict: Verdict): void {

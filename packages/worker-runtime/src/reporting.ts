@@ -24,25 +24,22 @@ const pauseMsMax = 5000
 
 /**
  * Sends a report until it is answered. Only what is no answer leads to another sending: a lost
- * connection, and a refusal that decided nothing. None is sent once `mayReport` says no, which bounds
+ * connection, and a refusal that decided nothing. None is sent after the deadline, which bounds
  * them; and all carry the same report id, so the coordinator knows the report again.
  */
-export async function sendReport(
-  link: Link,
-  report: Report,
-  mayReport: () => boolean,
-): Promise<Verdict> {
+export async function sendReport(link: Link, report: Report, deadlineMs: number): Promise<Verdict> {
+  const leftMs = () => deadlineMs - link.clock.monotonicMs()
   let wasSent = false
   const onSent = () => {
     wasSent = true
   }
-  const options = { retry: true, maySend: mayReport, onSent }
+  const options = { retry: true, maySend: () => leftMs() > 0, onSent }
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMsMax, pauseMs * 2)) {
     const verdict = toVerdict(await ask(link, report, options))
     if (!(verdict instanceof TenureError)) return verdict
-    if (!mayReport()) return { kind: 'unanswered', error: verdict, wasSent }
+    if (leftMs() <= 0) return { kind: 'unanswered', error: verdict, wasSent }
     const askedPauseMs = verdict instanceof RejectedError ? verdict.retryAfterMs : undefined
-    const closed = await pause(link, askedPauseMs ?? pauseMs)
+    const closed = await pause(link, Math.min(askedPauseMs ?? pauseMs, leftMs()))
     if (closed !== undefined) return { kind: 'unanswered', error: closed, wasSent }
   }
 }
