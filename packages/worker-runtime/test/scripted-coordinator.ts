@@ -104,7 +104,7 @@ export interface CoordinatorOptions {
 /** A coordinator that does what the test says. It answers nothing by itself but pings and withdrawals. */
 export class ScriptedCoordinator {
   readonly clock: SimulatedClock
-  readonly limits: Limits
+  limits: Limits
   readonly heartbeatIntervalMs: number
   readonly hellos: (Hello | OtherVersion)[] = []
   /** Everything that has arrived, in order. */
