@@ -5,6 +5,7 @@ import type { WorkerObserver } from './observer.js'
 export interface Measured {
   readonly slots: number
   readonly slotsTaken: () => number
+  readonly isConnected: () => boolean
 }
 
 /** What a worker did, as Prometheus text. */
@@ -48,7 +49,6 @@ export class WorkerMetrics {
     'tenure_worker_poll_failures_total',
     'Times that no task could be asked for.',
   )
-  readonly #connected = this.#gauge('tenure_worker_connected', '1 while there is a connection.')
   readonly #connections = this.#counter('tenure_worker_connections_total', 'Connections made.')
   readonly #hostCrashes = this.#counter(
     'tenure_worker_host_crashes_total',
@@ -60,11 +60,7 @@ export class WorkerMetrics {
   }
 
   readonly observer: WorkerObserver = {
-    connected: () => {
-      this.#connected.set(1)
-      this.#connections.inc()
-    },
-    disconnected: () => this.#connected.set(0),
+    connected: () => this.#connections.inc(),
     pollFailed: () => this.#pollFailures.inc(),
     leased: () => this.#leases.inc(),
     extended: (_task, leftMs) => {
@@ -95,17 +91,17 @@ export class WorkerMetrics {
     return this.#registry.contentType
   }
 
-  measure({ slots, slotsTaken }: Measured): void {
-    this.#gauge('tenure_worker_slots', 'How many tasks may run at once.').set(slots)
-    const taken: Gauge = this.#gauge(
-      'tenure_worker_slots_taken',
-      'Slots whose handler is not gone.',
-      () => taken.set(slotsTaken()),
+  measure({ slots, slotsTaken, isConnected }: Measured): void {
+    this.#gauge('tenure_worker_slots', 'How many tasks may run at once.', () => slots)
+    this.#gauge('tenure_worker_slots_taken', 'Slots whose handler is not gone.', slotsTaken)
+    this.#gauge('tenure_worker_connected', '1 while there is a connection.', () =>
+      isConnected() ? 1 : 0,
     )
   }
 
-  #gauge(name: string, help: string, collect?: () => void): Gauge {
-    return new Gauge({ name, help, registers: [this.#registry], ...(collect && { collect }) })
+  #gauge(name: string, help: string, measure: () => number): void {
+    const collect = () => gauge.set(measure())
+    const gauge: Gauge = new Gauge({ name, help, registers: [this.#registry], collect })
   }
 
   #counter(name: string, help: string, labelNames: string[] = []): Counter {

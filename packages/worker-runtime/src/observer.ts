@@ -68,4 +68,4 @@ const hookTable: { readonly [H in keyof Required<WorkerObserver>]: true } = {
   ...{ leaseLost: true, aborted: true, handlerStuck: true, handlerEnded: true, logged: true },
   ...{ committed: true, cancelled: true, rejected: true, unreported: true, hostCrashed: true },
 }
-const hookNames = Object.keys(hookTable) as (keyof WorkerObserver)[]
+export const hookNames = Object.keys(hookTable) as (keyof WorkerObserver)[]

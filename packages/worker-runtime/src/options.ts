@@ -12,7 +12,7 @@ import type { Isolation } from './isolation/isolation.js'
 import { loadHandler } from './isolation/load-handler.js'
 import { startProcess } from './isolation/process-host.js'
 import { startThread } from './isolation/thread-host.js'
-import type { WorkerObserver } from './observer.js'
+import { hookNames, type WorkerObserver } from './observer.js'
 import { systemWallClock } from './system-wall-clock.js'
 import type { TaskFacts } from './task-facts.js'
 
@@ -78,19 +78,21 @@ export function settle(options: WorkerOptions): WorkerSettings {
     ...link
   } = options
   const { durationMsMax } = messageLimits
+  checkObserver(observer)
+  refuseOwn(link)
   return {
     link: nameLink(link, whole('concurrency', concurrency, 1, concurrencyMax)),
-    makeIsolation: isolate(isolation, handler, execArgv),
+    makeIsolation: isolate(isolation, handler, checkTexts('execArgv', execArgv)),
     queues: checkQueues(queues),
     concurrency,
     pollWaitMs: whole('pollWaitMs', pollWaitMs, 1, durationMsMax),
     abortGraceMs: whole('abortGraceMs', abortGraceMs, 0, durationMsMax),
     drainGraceMs: whole('drainGraceMs', drainGraceMs, 0, durationMsMax),
     clockDrift: part('clockDrift', clockDrift),
-    wallClock,
+    wallClock: callable('wallClock', wallClock),
     observers: [
       ...(observer ? [observer] : []),
-      ...(onCancelled ? [{ cancelled: onCancelled }] : []),
+      ...(onCancelled ? [{ cancelled: callable('onCancelled', onCancelled) }] : []),
     ],
   }
 }
@@ -98,6 +100,22 @@ export function settle(options: WorkerOptions): WorkerSettings {
 const concurrencyMax = 10_000
 /** Quicker than a client's: while it is away its leases run out. */
 const backoff = { initialMs: 50, maxMs: 1000 }
+
+/** What the runtime sets itself; without types it could be given, and would be overwritten. */
+function refuseOwn(link: object): void {
+  for (const name of ['role', 'capacity', 'connectTimeoutMs']) {
+    if (name in link) throw badOption(name, 'no option of a worker', 'left out')
+  }
+}
+
+function checkObserver(observer: WorkerObserver = {}): void {
+  if (typeof observer !== 'object' || observer === null) {
+    throw badOption('observer', describe(observer), 'an object')
+  }
+  for (const hook of hookNames) {
+    if (observer[hook] !== undefined) callable(`observer.${hook}`, observer[hook])
+  }
+}
 
 function nameLink(link: Omit<LinkOptions, 'observer'>, capacity: number): WorkerSettings['link'] {
   const { name = `worker-${(link.random ?? systemRandom).id()}` } = link
@@ -109,7 +127,10 @@ function isolate(
   handler: WorkerOptions['handler'],
   execArgv: readonly string[],
 ): WorkerSettings['makeIsolation'] {
-  if (typeof isolation === 'object') return () => isolation
+  if (typeof isolation === 'object') {
+    const own = checkIsolation(isolation)
+    return () => own
+  }
   if (!isolations.includes(isolation)) {
     throw badOption('isolation', String(isolation), `one of ${isolations.join(', ')}`)
   }
@@ -122,6 +143,14 @@ function isolate(
   const url = toUrl(handler)
   const startHost: StartHost = (events) => start(url, { execArgv }, events)
   return (observer) => new HostPool(startHost, (reason) => observer.hostCrashed?.(reason))
+}
+
+function checkIsolation(isolation: Isolation | null): Isolation {
+  if (isolation === null) throw badOption('isolation', 'null', 'an object')
+  for (const verb of ['start', 'run', 'close'] as const) {
+    callable(`isolation.${verb}`, isolation[verb])
+  }
+  return isolation
 }
 
 function toUrl(handler: WorkerOptions['handler']): string {
@@ -141,11 +170,23 @@ function checkQueues(queues: readonly string[]): readonly string[] {
     throw badOption('queues', describe(queues), `a list of 1 to ${queuesMax} names`)
   }
   for (const [index, queue] of queues.entries()) {
-    const bytes = typeof queue === 'string' ? Buffer.byteLength(queue) : 0
-    if (bytes >= 1 && bytes <= queueBytesMax) continue
-    throw badOption(`queues[${index}]`, describe(queue), `a text of 1 to ${queueBytesMax} bytes`)
+    const bytes = typeof queue === 'string' ? Buffer.from(queue) : Buffer.alloc(0)
+    const isWhole = bytes.toString() === queue
+    if (isWhole && bytes.length >= 1 && bytes.length <= queueBytesMax) continue
+    const expected = `a text of 1 to ${queueBytesMax} bytes, in whole characters`
+    throw badOption(`queues[${index}]`, describe(queue), expected)
   }
   return queues
+}
+
+function checkTexts(name: string, texts: readonly string[]): readonly string[] {
+  if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts
+  throw badOption(name, describe(texts), 'a list of texts')
+}
+
+function callable<F>(name: string, value: F): F {
+  if (typeof value === 'function') return value
+  throw badOption(name, describe(value), 'a function')
 }
 
 function whole(name: string, value: unknown, min: number, max: number): number {

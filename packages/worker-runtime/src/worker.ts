@@ -6,6 +6,7 @@ import { transitions, type WorkerMode } from './mode.js'
 import { tellAll, type WorkerObserver } from './observer.js'
 import { settle, type WorkerOptions, type WorkerSettings } from './options.js'
 import { Polls } from './polls.js'
+import { unlessAborted } from './unless-aborted.js'
 
 /** Connects with a coordinator, waiting for one as long as it takes, and begins to ask for tasks. */
 export async function startWorker(
@@ -51,7 +52,11 @@ export class Worker {
     this.#settings = settings
     this.#observer = tellAll([this.metrics.observer, ...settings.observers])
     this.#isolation = settings.makeIsolation(this.#observer)
-    this.metrics.measure({ slots: settings.concurrency, slotsTaken: () => this.#slotsTaken })
+    this.metrics.measure({
+      slots: settings.concurrency,
+      slotsTaken: () => this.#slotsTaken,
+      isConnected: () => this.isConnected,
+    })
   }
 
   get mode(): WorkerMode {
@@ -77,9 +82,10 @@ export class Worker {
 
   /** Once. When it rejects nothing is left behind, and the worker is `stopped`. */
   async start({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const either = AbortSignal.any([this.#starting.signal, ...(signal ? [signal] : [])])
     try {
-      await this.#isolation.start()
-      const link = await this.#connect(signal)
+      await unlessAborted(either, () => this.#isolation.start())
+      const link = await this.#connect(either)
       if (this.#stopping === undefined) this.#lease(link)
       else await link.close()
     } catch (error) {
@@ -88,11 +94,10 @@ export class Worker {
     }
   }
 
-  #connect(signal: AbortSignal | undefined): Promise<Link> {
+  #connect(signal: AbortSignal): Promise<Link> {
     const connectTimeoutMs = Number.POSITIVE_INFINITY
     const options = { ...this.#settings.link, connectTimeoutMs, observer: this.#observer }
-    const signals = [this.#starting.signal, ...(signal ? [signal] : [])]
-    return openLink(options, { signal: AbortSignal.any(signals) })
+    return openLink(options, { signal })
   }
 
   #lease(link: Link): void {
