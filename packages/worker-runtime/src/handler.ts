@@ -37,11 +37,15 @@ export async function callHandler(
   signal: AbortSignal,
   write: (level: LogLevel, message: string, fields?: LogFields) => void,
 ): Promise<Outcome> {
+  const to =
+    (level: LogLevel): TaskLog[LogLevel] =>
+    (message, fields) =>
+      write(level, toText(message), fields)
   const log: TaskLog = {
-    debug: (message, fields) => write('debug', message, fields),
-    info: (message, fields) => write('info', message, fields),
-    warn: (message, fields) => write('warn', message, fields),
-    error: (message, fields) => write('error', message, fields),
+    debug: to('debug'),
+    info: to('info'),
+    warn: to('warn'),
+    error: to('error'),
   }
   try {
     return { kind: 'returned', result: encodeResult(await handler({ ...work, signal, log })) }
@@ -52,15 +56,16 @@ export async function callHandler(
 
 /** Anything can be thrown. */
 export function describeThrown(error: unknown): { reason: string; stack?: string } {
-  if (!(error instanceof Error)) return { reason: describeValue(error) }
+  if (!(error instanceof Error)) return { reason: `threw ${toText(error)}` }
   const reason = `${error.name}: ${error.message}`
   return { reason, ...(error.stack !== undefined && { stack: error.stack }) }
 }
 
-function describeValue(value: unknown): string {
+/** Of anything, also where there are no types: a line or a reason is none to fail for. */
+function toText(value: unknown): string {
   try {
-    return `threw ${String(value)}`
+    return String(value)
   } catch {
-    return 'threw something that has no text'
+    return 'something that has no text'
   }
 }

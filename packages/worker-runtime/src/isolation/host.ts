@@ -1,5 +1,6 @@
 import { WorkerError } from '../errors.js'
 import { callHandler, describeThrown, type Handler, type LogFields } from '../handler.js'
+import { own } from '../result.js'
 import type { Work } from '../task-facts.js'
 import type { FromHost, ToHost } from './host-messages.js'
 import { loadHandler } from './load-handler.js'
@@ -42,7 +43,9 @@ async function runHandler(
   // A module that cannot be loaded has been told of already.
   const handler = await loading.catch(() => undefined)
   if (handler === undefined) return
-  const outcome = await callHandler(handler, work, signal, (level, message, fields) => {
+  // What has come from another process is a part of the whole message.
+  const owned = { ...work, payload: own(work.payload) }
+  const outcome = await callHandler(handler, owned, signal, (level, message, fields) => {
     port.post({ kind: 'logged', leaseId, level, message, ...(fields && { fields: plain(fields) }) })
   })
   port.post({ kind: 'ended', outcome })
