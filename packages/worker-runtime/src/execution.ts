@@ -8,7 +8,6 @@ import type { Isolation, Run } from './isolation/isolation.js'
 import type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
 import { toReport } from './report.js'
 import { sendReport, type Verdict } from './reporting.js'
-import { own } from './result.js'
 import type { TaskFacts } from './task-facts.js'
 
 export interface ExecutionContext {
@@ -90,7 +89,7 @@ export class Execution {
       return
     }
     this.#run = isolation.run(
-      { ...this.facts, payload: own(payload), deadline },
+      { ...this.facts, payload, deadline },
       {
         ended: (outcome) => this.#onHandlerEnded(outcome),
         logged: (...line) => observer.logged?.(this.facts, ...line),

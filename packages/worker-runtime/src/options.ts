@@ -1,24 +1,14 @@
 import { availableParallelism } from 'node:os'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { type LinkOptions, systemRandom } from '@tenure/client'
 import { type Cancelled, messageLimits } from '@tenure/protocol'
 import { badOption } from './errors.js'
 import type { Handler } from './handler.js'
-import { HostPool } from './isolation/host-pool.js'
-import type { StartHost } from './isolation/host-seat.js'
-import { InlineIsolation } from './isolation/inline.js'
+import { chooseIsolation, type IsolationKind } from './isolation/choice.js'
 import type { Isolation } from './isolation/isolation.js'
-import { loadHandler } from './isolation/load-handler.js'
-import { startProcess } from './isolation/process-host.js'
-import { startThread } from './isolation/thread-host.js'
-import { hookNames, type WorkerObserver } from './observer.js'
+import type { WorkerObserver } from './observer.js'
 import { systemWallClock } from './system-wall-clock.js'
 import type { TaskFacts } from './task-facts.js'
-
-/** Where handlers run, in words. */
-export const isolations = ['thread', 'process', 'inline'] as const
-export type IsolationKind = (typeof isolations)[number]
+import { callable, checkObserver, part, queueNames, texts, whole } from './values.js'
 
 export interface WorkerOptions
   extends Omit<LinkOptions, 'role' | 'capacity' | 'connectTimeoutMs' | 'observer'> {
@@ -82,8 +72,8 @@ export function settle(options: WorkerOptions): WorkerSettings {
   refuseOwn(link)
   return {
     link: nameLink(link, whole('concurrency', concurrency, 1, concurrencyMax)),
-    makeIsolation: isolate(isolation, handler, checkTexts('execArgv', execArgv)),
-    queues: checkQueues(queues),
+    makeIsolation: chooseIsolation(isolation, handler, texts('execArgv', execArgv)),
+    queues: queueNames(queues),
     concurrency,
     pollWaitMs: whole('pollWaitMs', pollWaitMs, 1, durationMsMax),
     abortGraceMs: whole('abortGraceMs', abortGraceMs, 0, durationMsMax),
@@ -108,99 +98,7 @@ function refuseOwn(link: object): void {
   }
 }
 
-function checkObserver(observer: WorkerObserver = {}): void {
-  if (typeof observer !== 'object' || observer === null) {
-    throw badOption('observer', describe(observer), 'an object')
-  }
-  for (const hook of hookNames) {
-    if (observer[hook] !== undefined) callable(`observer.${hook}`, observer[hook])
-  }
-}
-
 function nameLink(link: Omit<LinkOptions, 'observer'>, capacity: number): WorkerSettings['link'] {
   const { name = `worker-${(link.random ?? systemRandom).id()}` } = link
   return { backoff, ...link, name, capacity, role: 'work' }
-}
-
-function isolate(
-  isolation: IsolationKind | Isolation,
-  handler: WorkerOptions['handler'],
-  execArgv: readonly string[],
-): WorkerSettings['makeIsolation'] {
-  if (typeof isolation === 'object') {
-    const own = checkIsolation(isolation)
-    return () => own
-  }
-  if (!isolations.includes(isolation)) {
-    throw badOption('isolation', String(isolation), `one of ${isolations.join(', ')}`)
-  }
-  if (isolation === 'inline') {
-    if (typeof handler === 'function') return () => new InlineIsolation(async () => handler)
-    const url = toUrl(handler)
-    return () => new InlineIsolation(() => loadHandler(url))
-  }
-  const start = isolation === 'thread' ? startThread : startProcess
-  const url = toUrl(handler)
-  const startHost: StartHost = (events) => start(url, { execArgv }, events)
-  return (observer) => new HostPool(startHost, (reason) => observer.hostCrashed?.(reason))
-}
-
-function checkIsolation(isolation: Isolation | null): Isolation {
-  if (isolation === null) throw badOption('isolation', 'null', 'an object')
-  for (const verb of ['start', 'run', 'close'] as const) {
-    callable(`isolation.${verb}`, isolation[verb])
-  }
-  return isolation
-}
-
-function toUrl(handler: WorkerOptions['handler']): string {
-  if (handler instanceof URL) return handler.href
-  if (typeof handler === 'string' && handler !== '') return toFileUrl(handler)
-  const got = typeof handler === 'function' ? 'a function, which can only run inline' : `${handler}`
-  throw badOption('handler', got, 'the path or URL of a module with a default export')
-}
-
-function toFileUrl(path: string): string {
-  return path.startsWith('file:') ? path : pathToFileURL(resolve(path)).href
-}
-
-function checkQueues(queues: readonly string[]): readonly string[] {
-  const { queuesMax, queueBytesMax } = messageLimits
-  if (!Array.isArray(queues) || queues.length === 0 || queues.length > queuesMax) {
-    throw badOption('queues', describe(queues), `a list of 1 to ${queuesMax} names`)
-  }
-  for (const [index, queue] of queues.entries()) {
-    const bytes = typeof queue === 'string' ? Buffer.from(queue) : Buffer.alloc(0)
-    const isWhole = bytes.toString() === queue
-    if (isWhole && bytes.length >= 1 && bytes.length <= queueBytesMax) continue
-    const expected = `a text of 1 to ${queueBytesMax} bytes, in whole characters`
-    throw badOption(`queues[${index}]`, describe(queue), expected)
-  }
-  return queues
-}
-
-function checkTexts(name: string, texts: readonly string[]): readonly string[] {
-  if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts
-  throw badOption(name, describe(texts), 'a list of texts')
-}
-
-function callable<F>(name: string, value: F): F {
-  if (typeof value === 'function') return value
-  throw badOption(name, describe(value), 'a function')
-}
-
-function whole(name: string, value: unknown, min: number, max: number): number {
-  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) {
-    return value as number
-  }
-  throw badOption(name, describe(value), `a whole number from ${min} to ${max}`)
-}
-
-function part(name: string, value: unknown): number {
-  if (typeof value === 'number' && value >= 0 && value < 1) return value
-  throw badOption(name, describe(value), 'a number from 0 to below 1')
-}
-
-function describe(value: unknown): string {
-  return Array.isArray(value) ? `a list of ${value.length}` : String(value)
 }

@@ -31,6 +31,12 @@ export class InlineIsolation implements Isolation {
   async close(): Promise<void> {}
 
   async #call(handler: Handler, work: Work, events: RunEvents, signal: AbortSignal): Promise<void> {
-    events.ended(await callHandler(handler, work, signal, events.logged))
+    let hasEnded = false
+    const outcome = await callHandler(handler, work, signal, (...line) => {
+      // What a handler leaves behind may still speak; its task is over.
+      if (!hasEnded) events.logged(...line)
+    })
+    hasEnded = true
+    events.ended(outcome)
   }
 }

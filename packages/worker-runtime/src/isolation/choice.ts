@@ -1,0 +1,60 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { badOption } from '../errors.js'
+import type { Handler } from '../handler.js'
+import type { WorkerObserver } from '../observer.js'
+import { callable } from '../values.js'
+import { HostPool } from './host-pool.js'
+import type { StartHost } from './host-seat.js'
+import { InlineIsolation } from './inline.js'
+import type { Isolation } from './isolation.js'
+import { loadHandler } from './load-handler.js'
+import { startProcess } from './process-host.js'
+import { startThread } from './thread-host.js'
+
+/** Where handlers run, in words. */
+export const isolations = ['thread', 'process', 'inline'] as const
+export type IsolationKind = (typeof isolations)[number]
+
+/** What is to run the handler, as the options say. */
+export function chooseIsolation(
+  isolation: IsolationKind | Isolation,
+  handler: string | URL | Handler | undefined,
+  execArgv: readonly string[],
+): (observer: WorkerObserver) => Isolation {
+  if (typeof isolation === 'object') {
+    const own = checkIsolation(isolation)
+    return () => own
+  }
+  if (!isolations.includes(isolation)) {
+    throw badOption('isolation', String(isolation), `one of ${isolations.join(', ')}`)
+  }
+  if (isolation === 'inline') {
+    if (typeof handler === 'function') return () => new InlineIsolation(async () => handler)
+    const url = toUrl(handler)
+    return () => new InlineIsolation(() => loadHandler(url))
+  }
+  const start = isolation === 'thread' ? startThread : startProcess
+  const url = toUrl(handler)
+  const startHost: StartHost = (events) => start(url, { execArgv }, events)
+  return (observer) => new HostPool(startHost, (reason) => observer.hostCrashed?.(reason))
+}
+
+function checkIsolation(isolation: Isolation | null): Isolation {
+  if (isolation === null) throw badOption('isolation', 'null', 'an object')
+  for (const verb of ['start', 'run', 'close'] as const) {
+    callable(`isolation.${verb}`, isolation[verb])
+  }
+  return isolation
+}
+
+function toUrl(handler: string | URL | Handler | undefined): string {
+  if (handler instanceof URL) return handler.href
+  if (typeof handler === 'string' && handler !== '') return toFileUrl(handler)
+  const got = typeof handler === 'function' ? 'a function, which can only run inline' : `${handler}`
+  throw badOption('handler', got, 'the path or URL of a module with a default export')
+}
+
+function toFileUrl(path: string): string {
+  return path.startsWith('file:') ? path : pathToFileURL(resolve(path)).href
+}
