@@ -123,13 +123,24 @@ t.test('what a handler throws after the abort says nothing against the task', as
   t.equal(world.worker.mode, 'stopped')
 })
 
-t.test('after the abort no heartbeat prolongs the lease', async (t) => {
-  const { world } = await drained({ abortGraceMs: 30_000 })
+t.test('after the abort no heartbeat that was due prolongs the lease', async (t) => {
+  const { world } = await drained({ drainGraceMs: 25_000, abortGraceMs: 60_000 })
   await using _ = world
-  await world.advance(drainGraceMs)
-  const beats = world.coordinator.all('heartbeat').length
-  await world.advance(29_000)
-  t.equal(world.coordinator.all('heartbeat').length, beats)
+  for (let beats = 1; beats <= 2; beats++) {
+    await world.advance(heartbeatMs + 1000)
+    await world.extend(100_000)
+  }
+  await world.advance(60_000)
+  t.equal(world.coordinator.all('heartbeat').length, 2)
+})
+
+t.test('after the abort no heartbeat follows the one that was under way', async (t) => {
+  const { world } = await drained({ abortGraceMs: 60_000 })
+  await using _ = world
+  await world.advance(drainGraceMs + 1000)
+  await world.extend(100_000)
+  await world.advance(50_000)
+  t.equal(world.coordinator.all('heartbeat').length, 1)
 })
 
 t.test('a grant that arrives when the grace is over is left, and says nothing', async (t) => {

@@ -178,6 +178,15 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
       ],
     )
   })
+
+  t.test(`${isolation}: what a handler leaves behind does not speak for it`, async (t) => {
+    await using stage = await Stage.open(isolation)
+    const play = stage.play('log when it is over')
+    await play.ended
+    const next = stage.play('let the rest run')
+    await next.ended
+    t.strictSame([...play.lines, ...next.lines], [])
+  })
 }
 
 const badModules = [
