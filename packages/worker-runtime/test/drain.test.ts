@@ -182,6 +182,17 @@ t.test('a handler that cannot be terminated does not hold up the stop', async (t
   t.equal(world.told.length, told)
 })
 
+t.test('nor does one that has lost its lease before', async (t) => {
+  await using world = await World.create({ drainGraceMs })
+  world.isolation.terminates = 'never'
+  const run = await world.grant({ leaseMs: 1000 })
+  void world.worker.stop()
+  await world.advance(drainGraceMs + abortGraceMs + 1000)
+  t.equal(world.worker.mode, 'stopped')
+  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+  t.strictSame(world.words('unreported'), ['LEASE_LOST'])
+})
+
 t.test('a report without an answer does not hold up the stop for ever', async (t) => {
   const { world, run } = await drained()
   await using _ = world
@@ -243,6 +254,27 @@ t.test('stop while disconnected waits for the handler, and reports when it can',
   await world.rest()
   t.equal(world.worker.mode, 'stopped')
   t.equal(world.coordinator.all('lease').length, 1)
+})
+
+t.test('polls that wait for a connection are not sent after stop', async (t) => {
+  const { world } = await drained({ concurrency: 3 })
+  await using _ = world
+  await world.rest()
+  t.equal(world.coordinator.all('lease').length, 3)
+  await world.cut()
+  await world.advance(5000)
+  t.equal(world.worker.isConnected, true)
+  t.equal(world.coordinator.all('lease').length, 3)
+})
+
+t.test('polls that wait for a connection when stop is called are not sent', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  await world.grant({ leaseMs: 100_000 })
+  await world.cut()
+  void world.worker.stop()
+  await world.advance(5000)
+  t.equal(world.worker.isConnected, true)
+  t.equal(world.coordinator.all('lease').length, 2)
 })
 
 t.test('stop while the coordinator is half-open ends after the grace', async (t) => {

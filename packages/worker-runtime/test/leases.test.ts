@@ -230,6 +230,19 @@ t.test(
   },
 )
 
+t.test('a loop that stood still past the deadline sends no heartbeat', async (t) => {
+  await using world = await World.create()
+  await world.grant()
+  await world.advance(heartbeatMs)
+  world.coordinator.isDown = true
+  await world.cut()
+  world.stall(deadlineMs)
+  world.coordinator.isDown = false
+  await world.advance(1000)
+  t.equal(world.worker.isConnected, true)
+  t.equal(world.coordinator.all('heartbeat').length, 1)
+})
+
 t.test('a heartbeat is not sent again when its handler has ended meanwhile', async (t) => {
   await using world = await World.create()
   const run = await world.grant()

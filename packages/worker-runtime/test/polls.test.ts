@@ -116,6 +116,14 @@ t.test('polls leave room for what cannot wait: heartbeats, reports and withdrawa
   t.equal(world.worker.mode, 'stopped', 'waiting polls are withdrawn')
 })
 
+t.test('of many free slots 64 are asked for at a time', async (t) => {
+  const limits = { requestsInFlightMax: 1000 }
+  await using world = await World.create({ concurrency: 100 }, { limits })
+  t.equal(world.coordinator.waiting('lease').length, 64)
+  for (let granted = 0; granted < 50; granted++) await world.grant()
+  t.equal(world.coordinator.waiting('lease').length, 50)
+})
+
 t.test('a coordinator that takes one request at a time is polled all the same', async (t) => {
   const limits = { requestsInFlightMax: 1 }
   await using world = await World.create({ concurrency: 2 }, { limits })
