@@ -135,6 +135,14 @@ t.test('heartbeats come as often as the coordinator asks', async (t) => {
   t.equal(world.coordinator.all('heartbeat').length, 2)
 })
 
+t.test('a heartbeat may take as long as the lease, whatever a request may', async (t) => {
+  await using world = await World.create({ requestTimeoutMs: 2000 })
+  await world.grant()
+  await world.advance(deadlineMs - 1)
+  t.equal(world.coordinator.all('heartbeat').length, 1)
+  t.strictSame(world.calls('heartbeatFailed'), [])
+})
+
 t.test('one heartbeat is under way at a time', async (t) => {
   await using world = await World.create()
   await world.grant()
