@@ -1,10 +1,7 @@
 import { TenureError } from '@tenure/client'
 
 /** Waits for what was begun, or no longer than the signal lets it. */
-export async function unlessAborted<T>(
-  signal: AbortSignal,
-  begin: () => Promise<T>,
-): Promise<T> {
+export async function unlessAborted<T>(signal: AbortSignal, begin: () => Promise<T>): Promise<T> {
   if (signal.aborted) throw abortedBy(signal)
   let onAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {

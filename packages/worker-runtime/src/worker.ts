@@ -40,6 +40,7 @@ export class Worker {
   readonly #executions = new Set<Execution>()
   /** Slots whose handler is not gone. A report on its way takes none. */
   #slotsTaken = 0
+  #isStarted = false
   /** Aborted by `stop`: a coordinator is looked for no more. */
   readonly #starting = new AbortController()
   #stopping: Promise<void> | undefined
@@ -82,6 +83,8 @@ export class Worker {
 
   /** Once. When it rejects nothing is left behind, and the worker is `stopped`. */
   async start({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    if (this.#isStarted) throw new Error('a worker starts once')
+    this.#isStarted = true
     const either = AbortSignal.any([this.#starting.signal, ...(signal ? [signal] : [])])
     try {
       await unlessAborted(either, () => this.#isolation.start())
