@@ -136,7 +136,7 @@ const scenes: readonly Scene[] = [
   },
   {
     hook: 'handlerEnded',
-    args: [task, { kind: 'threw', reason: 'Error: no' }, 1500],
+    args: [task, { kind: 'threw', reason: 'Error: no' }, 1500, false],
     async play(world) {
       const run = await world.grant()
       await world.advance(1500)
@@ -209,6 +209,13 @@ t.test('the answers lead to one hook each', async (t) => {
     ...(['connected', 'modeChanged', 'modeChanged', 'leased', 'handlerEnded'] as const),
     ...(['cancelled', 'modeChanged'] as const),
   ])
+})
+
+t.test('the end of a handler that was told to end says so', async (t) => {
+  await using world = await World.create()
+  await world.grant()
+  await world.advance(deadlineMs + 5000)
+  t.match(world.calls('handlerEnded'), [[task, { kind: 'terminated' }, deadlineMs + 5000, true]])
 })
 
 t.test('onCancelled is called once, beside the observer', async (t) => {

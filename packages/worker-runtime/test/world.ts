@@ -1,7 +1,7 @@
 import type { Clock } from '@tenure/client'
 import type { Leased } from '@tenure/protocol'
 import { SimulatedClock, SimulatedNetwork } from '@tenure/testing'
-import { startWorker, type Worker, type WorkerObserver, type WorkerOptions } from '../src/index.js'
+import { startWorker, Worker, type WorkerObserver, type WorkerOptions } from '../src/index.js'
 import { ManualIsolation, type ManualRun } from './manual-isolation.js'
 import { type CoordinatorOptions, ScriptedCoordinator } from './scripted-coordinator.js'
 import { simulatedTransport } from './simulated-transport.js'
@@ -54,22 +54,25 @@ export class World {
     return world
   }
 
-  start(): Promise<Worker> {
-    return startWorker(
-      {
-        ...{ endpoints: ['coordinator:7411'], name: 'me', concurrency: 1, clockDrift: 0 },
-        ...{
-          isolation: this.isolation,
-          clock: this.#workerClock(),
-          wallClock: () => this.clock.now(),
-        },
-        transport: simulatedTransport(this.network, this.clock),
-        random: { next: () => 0, id: () => `id-${++this.#ids}` },
-        observer: this.#observer(),
-        ...this.#options,
-      },
-      { signal: this.#abort.signal },
-    )
+  async start(): Promise<Worker> {
+    return await startWorker(this.#workerOptions(), { signal: this.#abort.signal })
+  }
+
+  /** A worker that has yet to start. */
+  make(): Worker {
+    return new Worker(this.#workerOptions())
+  }
+
+  #workerOptions(): WorkerOptions {
+    return {
+      ...{ endpoints: ['coordinator:7411'], name: 'me', concurrency: 1, clockDrift: 0 },
+      ...{ isolation: this.isolation, clock: this.#workerClock() },
+      wallClock: () => this.clock.now(),
+      transport: simulatedTransport(this.network, this.clock),
+      random: { next: () => 0, id: () => `id-${++this.#ids}` },
+      observer: this.#observer(),
+      ...this.#options,
+    }
   }
 
   /** Nobody waits for the start any more. */

@@ -1,0 +1,142 @@
+import t from 'tap'
+import type { Outcome } from '../src/index.js'
+import type { ToHost } from '../src/isolation/host-messages.js'
+import { HostPool } from '../src/isolation/host-pool.js'
+import type { Host, HostEvents } from '../src/isolation/host-seat.js'
+
+/** A host that says what the test says, when it says so. */
+class FakeHost implements Host {
+  readonly told: ToHost[] = []
+  readonly events: HostEvents
+  kills = 0
+
+  constructor(events: HostEvents) {
+    this.events = events
+  }
+
+  post(message: ToHost): void {
+    this.told.push(message)
+  }
+
+  kill(): void {
+    this.kills++
+  }
+
+  /** Its handler returns. */
+  returns(): void {
+    this.events.received({ kind: 'ended', outcome: { kind: 'returned', result: undefined } })
+  }
+}
+
+class FakePool {
+  readonly hosts: FakeHost[] = []
+  readonly crashes: string[] = []
+  readonly pool: HostPool
+  #leases = 0
+
+  constructor() {
+    const start = (events: HostEvents) => {
+      const host = new FakeHost(events)
+      this.hosts.push(host)
+      return host
+    }
+    this.pool = new HostPool(start, (reason) => this.crashes.push(reason))
+  }
+
+  /** A pool whose first host is loaded. */
+  static async create(): Promise<FakePool> {
+    const fake = new FakePool()
+    const starting = fake.pool.start()
+    fake.host(1).events.received({ kind: 'ready' })
+    await starting
+    return fake
+  }
+
+  host(number: number): FakeHost {
+    const host = this.hosts[number - 1]
+    if (host === undefined) throw new Error(`there is no host ${number}`)
+    return host
+  }
+
+  play() {
+    const outcomes: Outcome[] = []
+    const leaseId = ++this.#leases
+    const facts = { taskId: 1, leaseId, attempt: 1, queue: 'q', deadline: 0 }
+    const work = { ...facts, payload: Buffer.of() }
+    const ended = (outcome: Outcome) => outcomes.push(outcome)
+    return { outcomes, run: this.pool.run(work, { ended, logged: () => undefined }) }
+  }
+}
+
+t.test('the host that was started first runs the first task', async (t) => {
+  const fake = await FakePool.create()
+  fake.play()
+  t.equal(fake.hosts.length, 1)
+  t.match(fake.host(1).told, [{ kind: 'run', work: { leaseId: 1 } }])
+})
+
+t.test('the host that was busy last is used first', async (t) => {
+  const fake = await FakePool.create()
+  fake.play()
+  fake.play()
+  fake.host(1).returns()
+  fake.host(2).returns()
+  fake.play()
+  t.equal(fake.host(2).told.length, 2)
+  t.equal(fake.host(1).told.length, 1)
+})
+
+t.test('a handler that ends while it is terminated was terminated, once it is gone', async (t) => {
+  const fake = await FakePool.create()
+  const { run, outcomes } = fake.play()
+  t.equal(run.terminate(), true)
+  fake.host(1).returns()
+  t.strictSame(outcomes, [], 'its host may not be used, and its slot not yet')
+  fake.play()
+  t.equal(fake.hosts.length, 2)
+  fake.host(1).events.gone('killed')
+  t.strictSame(outcomes, [{ kind: 'terminated' }])
+  t.strictSame(fake.crashes, [])
+})
+
+t.test('a host that ends under its task is told of by the task', async (t) => {
+  const fake = await FakePool.create()
+  const { outcomes } = fake.play()
+  fake.host(1).events.gone('it ended')
+  t.match(outcomes, [{ kind: 'crashed', reason: /it ended/ }])
+  t.strictSame(fake.crashes, [])
+})
+
+t.test('a later host that cannot load the handler fails its task with the reason', async (t) => {
+  const fake = await FakePool.create()
+  fake.play()
+  const { outcomes } = fake.play()
+  fake.host(2).events.received({ kind: 'unusable', reason: 'it changed on the disk' })
+  t.equal(fake.host(2).kills, 1)
+  fake.host(2).events.gone('code 1')
+  t.match(outcomes, [{ kind: 'crashed', reason: 'it changed on the disk' }])
+})
+
+t.test('close kills each host that is there, and waits until all are gone', async (t) => {
+  const fake = await FakePool.create()
+  const { outcomes } = fake.play()
+  fake.play()
+  fake.play()
+  fake.host(2).returns()
+  fake.host(3).events.gone('by itself')
+  let isClosed = false
+  const closing = fake.pool.close().then(() => {
+    isClosed = true
+  })
+  t.strictSame(
+    fake.hosts.map(({ kills }) => kills),
+    [1, 1, 0],
+  )
+  fake.host(1).events.gone('killed')
+  await Promise.resolve()
+  t.equal(isClosed, false)
+  fake.host(2).events.gone('killed')
+  await closing
+  t.strictSame(outcomes, [{ kind: 'terminated' }])
+  t.strictSame(fake.crashes, [], 'what is ended on purpose has not crashed')
+})
