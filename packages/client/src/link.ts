@@ -2,6 +2,7 @@ import {
   type Answer,
   encodeRequest,
   frameHeadBytes,
+  isPoll,
   type Limits,
   type Request,
   type Welcome,
@@ -90,6 +91,7 @@ export class Link {
       const pending: PendingRequest = {
         ...{ id, kind: request.kind, frame: encode({ ...request, id }), retry },
         ...{ maySend: options.maySend, onSent: options.onSent },
+        isPoll: isPoll(request),
         requestId: request.kind === 'submit' ? request.requestId : undefined,
         wasSent: false,
         settle: (outcome) => {
@@ -162,7 +164,7 @@ export class Link {
 
   #onConnected(welcome: Welcome, endpoint: string): void {
     this.#welcome = welcome
-    this.#table.connected(welcome.limits.requestsInFlightMax)
+    this.#table.connected(welcome.limits)
     this.#settings.observer.connected?.(welcome, endpoint)
     this.#awaitingConnection.happened(welcome)
     this.#flush()

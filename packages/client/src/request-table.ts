@@ -1,10 +1,11 @@
-import type { Answer, RequestKind } from '@tenure/protocol'
+import type { Answer, Limits, RequestKind } from '@tenure/protocol'
 import type { TenureError } from './errors.js'
 
 /** A request that somebody waits for. */
 export interface PendingRequest {
   readonly id: number
   readonly kind: RequestKind
+  readonly isPoll: boolean
   readonly requestId: string | undefined
   readonly frame: Uint8Array
   /** Asking twice does nothing twice, so it may be sent again after a lost connection. */
@@ -18,6 +19,20 @@ export interface PendingRequest {
   wasSent: boolean
 }
 
+/** What was sent, and who waits for its answer, if anybody does. */
+interface Sent {
+  readonly lane: Lane
+  readonly request: PendingRequest | undefined
+}
+
+/** Requests that are counted together. */
+interface Lane {
+  readonly queue: Set<PendingRequest>
+  inFlight: number
+  /** How many may be in flight; 0 without a connection. */
+  window: number
+}
+
 const idMax = 0xffff_ffff
 
 /**
@@ -27,15 +42,18 @@ const idMax = 0xffff_ffff
  *       ▲                 │
  *       └──connectionLost─┘ where it may be sent again; where not, it is given up
  *
+ * Lease requests that may wait have a queue and a window of their own, as the coordinator counts
+ * them: a heartbeat never stands behind them.
+ *
  * Whoever gives up waiting leaves its id in flight, without an owner, until the answer comes: the
- * answer is dropped then, and the coordinator's window is counted as the coordinator counts it.
+ * answer is dropped then, and the coordinator's windows are counted as the coordinator counts them.
  */
 export class RequestTable {
-  #queue = new Set<PendingRequest>()
-  readonly #inFlight = new Map<number, PendingRequest | undefined>()
+  readonly #requests: Lane = { queue: new Set(), inFlight: 0, window: 0 }
+  readonly #polls: Lane = { queue: new Set(), inFlight: 0, window: 0 }
+  readonly #inFlight = new Map<number, Sent>()
   #lastId = 0
-  /** How many may be in flight; 0 without a connection. */
-  #window = 0
+  /** How many requests the coordinator takes at once; one more than the window, for a probe. */
   #inFlightMax = 0
 
   takeId(): number {
@@ -45,59 +63,88 @@ export class RequestTable {
   }
 
   add(request: PendingRequest): void {
-    this.#queue.add(request)
+    this.#laneOf(request).queue.add(request)
   }
 
-  /** A connection is there that takes so many requests at once. One place is kept for a probe. */
-  connected(requestsInFlightMax: number): void {
-    this.#inFlightMax = Math.max(1, requestsInFlightMax)
-    this.#window = Math.max(1, this.#inFlightMax - 1)
+  /** A connection is there that takes so much at once. One place is kept for a probe. */
+  connected(limits: Pick<Limits, 'requestsInFlightMax' | 'pollsPerConnectionMax'>): void {
+    this.#inFlightMax = Math.max(1, limits.requestsInFlightMax)
+    this.#requests.window = Math.max(1, this.#inFlightMax - 1)
+    this.#polls.window = Math.max(1, limits.pollsPerConnectionMax)
   }
 
   /** The next request to be sent now, if there is one and there is room for it. */
   next(): PendingRequest | undefined {
-    if (this.#inFlight.size >= this.#window) return undefined
-    const [request] = this.#queue
+    const request = firstOf(this.#requests) ?? firstOf(this.#polls)
     if (request === undefined) return undefined
-    this.#queue.delete(request)
-    this.#inFlight.set(request.id, request)
+    const lane = this.#laneOf(request)
+    lane.queue.delete(request)
+    this.#send(request.id, lane, request)
     return request
   }
 
   /** The id of a request that nobody waits for; its answer is a sign of life. */
   probe(): number | undefined {
-    if (this.#inFlight.size >= this.#inFlightMax) return undefined
+    if (this.#requests.inFlight >= this.#inFlightMax) return undefined
     const id = this.takeId()
-    this.#inFlight.set(id, undefined)
+    this.#send(id, this.#requests, undefined)
     return id
   }
 
   /** Takes the request out that was answered. `known` is false where nothing was asked. */
   answered(id: number): { readonly known: boolean; readonly request: PendingRequest | undefined } {
-    const request = this.#inFlight.get(id)
-    return { known: this.#inFlight.delete(id), request }
+    const sent = this.#inFlight.get(id)
+    if (sent === undefined) return { known: false, request: undefined }
+    this.#inFlight.delete(id)
+    sent.lane.inFlight--
+    return { known: true, request: sent.request }
   }
 
   /** Nobody waits for the request any more. */
   abandon(request: PendingRequest): void {
-    if (this.#queue.delete(request)) return
-    if (this.#inFlight.get(request.id) === request) this.#inFlight.set(request.id, undefined)
+    const lane = this.#laneOf(request)
+    if (lane.queue.delete(request)) return
+    const { id } = request
+    if (this.#inFlight.get(id)?.request === request)
+      this.#inFlight.set(id, { lane, request: undefined })
   }
 
   /** What may be sent again is to be sent first, in its old order; the rest is given out. */
   connectionLost(): PendingRequest[] {
-    this.#window = 0
-    this.#inFlightMax = 0
-    const lost = [...this.#inFlight.values()].filter((request) => request !== undefined)
+    const lost = [...this.#inFlight.values()].flatMap(({ request }) => request ?? [])
     this.#inFlight.clear()
-    this.#queue = new Set([...lost.filter(({ retry }) => retry), ...this.#queue])
+    this.#inFlightMax = 0
+    for (const lane of [this.#requests, this.#polls]) {
+      lane.window = 0
+      lane.inFlight = 0
+      const again = lost.filter((request) => request.retry && this.#laneOf(request) === lane)
+      const queued = [...lane.queue]
+      lane.queue.clear()
+      for (const request of [...again, ...queued]) lane.queue.add(request)
+    }
     return lost.filter(({ retry }) => !retry)
   }
 
   /** Takes out everything that somebody waits for and that is not in flight. */
   clearQueue(): PendingRequest[] {
-    const queued = [...this.#queue]
-    this.#queue.clear()
+    const queued = [...this.#requests.queue, ...this.#polls.queue]
+    this.#requests.queue.clear()
+    this.#polls.queue.clear()
     return queued
   }
+
+  #laneOf({ isPoll }: PendingRequest): Lane {
+    return isPoll ? this.#polls : this.#requests
+  }
+
+  #send(id: number, lane: Lane, request: PendingRequest | undefined): void {
+    lane.inFlight++
+    this.#inFlight.set(id, { lane, request })
+  }
+}
+
+function firstOf({ queue, inFlight, window }: Lane): PendingRequest | undefined {
+  if (inFlight >= window) return undefined
+  const [first] = queue
+  return first
 }

@@ -342,6 +342,31 @@ t.test(
   },
 )
 
+t.test(
+  'lease requests that wait hold back no heartbeat, and have a window of their own',
+  async (t) => {
+    const limits = { requestsInFlightMax: 2, pollsPerConnectionMax: 2 }
+    await using world = await createLinkWorld({ limits })
+    const lease = () => world.link.request({ kind: 'lease', queues: ['a'], waitMs: 60_000 })
+    const leases = [lease(), lease(), lease()]
+    const heartbeat = world.link.request({ kind: 'heartbeat', taskId: 1, leaseId: 2 })
+    const first = await world.server.request('lease')
+    const second = await world.server.request('lease')
+    ;(await world.server.request('heartbeat')).answer({ kind: 'rejected', ...expired })
+    await heartbeat
+    t.equal(world.server.latest.protocol.polls, 2, 'no more than the coordinator takes')
+    first.answer({ kind: 'empty' })
+    const third = await world.server.request('lease')
+    for (const asked of [second, third]) asked.answer({ kind: 'empty' })
+    t.strictSame(
+      (await Promise.all(leases)).map(({ kind }) => kind),
+      ['empty', 'empty', 'empty'],
+    )
+  },
+)
+
+const expired = { reason: 'EXPIRED', message: '' } as const
+
 t.test('close rejects what waits, and everything after it', async (t) => {
   await using world = await createWorld()
   const waiting = rejection(world.tenure.submit(payload))

@@ -8,13 +8,18 @@ import { type PendingRequest, RequestTable } from '../src/request-table.js'
 function pending(table: RequestTable, retry = true): PendingRequest {
   const request: PendingRequest = {
     ...{ id: table.takeId(), kind: 'ping', requestId: undefined, frame: Buffer.of(), retry },
-    ...{ maySend: undefined, onSent: undefined, wasSent: false },
+    ...{ isPoll: false, maySend: undefined, onSent: undefined, wasSent: false },
     settle: (_outcome: Answer | TenureError) => undefined,
   }
   table.add(request)
   return request
 }
 
+/** What a coordinator takes at once. */
+const taking = (requestsInFlightMax: number) => ({
+  requestsInFlightMax,
+  pollsPerConnectionMax: 1,
+})
 const idOf = (request: PendingRequest | undefined) => request?.id
 
 t.test('nothing is sent without a connection, and one place is kept for a probe', (t) => {
@@ -22,7 +27,7 @@ t.test('nothing is sent without a connection, and one place is kept for a probe'
   const requests = [pending(table), pending(table), pending(table)]
   t.equal(table.next(), undefined)
   t.equal(table.probe(), undefined)
-  table.connected(3)
+  table.connected(taking(3))
   t.equal(table.next(), requests[0])
   t.equal(table.next(), requests[1])
   t.equal(table.next(), undefined)
@@ -38,7 +43,7 @@ t.test('nothing is sent without a connection, and one place is kept for a probe'
 t.test('where one request at a time is taken, the probe waits for its turn', (t) => {
   const table = new RequestTable()
   const request = pending(table)
-  table.connected(1)
+  table.connected(taking(1))
   t.equal(table.next(), request)
   t.equal(table.probe(), undefined)
   table.answered(request.id)
@@ -51,7 +56,7 @@ t.test(
   (t) => {
     const table = new RequestTable()
     const [first, second, third] = [pending(table), pending(table), pending(table)]
-    table.connected(2)
+    table.connected(taking(2))
     t.equal(table.next(), first)
     table.abandon(first)
     table.abandon(second)
@@ -67,13 +72,13 @@ t.test('after a lost connection comes first what was sent before, in its order',
   const table = new RequestTable()
   const retries = [true, false, true, true, true]
   const requests = retries.map((retry) => pending(table, retry))
-  table.connected(5)
+  table.connected(taking(5))
   for (let sent = 0; sent < 4; sent++) table.next()
   table.abandon(requests[2]!)
   t.strictSame(table.connectionLost().map(idOf), [2])
   t.equal(table.next(), undefined, 'not before there is another one')
   t.strictSame(table.answered(1), { known: false, request: undefined })
-  table.connected(5)
+  table.connected(taking(5))
   t.strictSame([table.next(), table.next(), table.next(), table.next()].map(idOf), [
     1,
     4,

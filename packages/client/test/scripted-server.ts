@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import {
   type Answer,
   type Hello,
+  isPoll,
   type Limits,
   type MalformedRequest,
   type OtherVersion,
@@ -20,6 +21,7 @@ export const limits: Limits = {
   payloadBytesMax: 90_000,
   resultBytesMax: 5000,
   requestsInFlightMax: 100,
+  pollsPerConnectionMax: 50,
   waitMsMax: 60_000,
 }
 
@@ -99,7 +101,8 @@ export class Asked<R extends Request = Request> {
   }
 
   answer(answer: AnswerOf): void {
-    this.peer.socket.write(this.peer.protocol.answer({ ...answer, id: this.request.id } as Answer))
+    const whole = { ...answer, id: this.request.id } as Answer
+    this.peer.socket.write(this.peer.protocol.answer(whole, isPoll(this.request)))
     this.peer.pump()
   }
 }

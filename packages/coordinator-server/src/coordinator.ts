@@ -26,7 +26,7 @@ import { CoordinatorError } from './errors.js'
 import { decideHeartbeat, decideLease } from './lease-manager.js'
 import type { CoordinatorParts } from './parts.js'
 import { answerQuestion } from './questions.js'
-import { notNow, rejected } from './refusals.js'
+import { notNow, rejected, tooManyRetryMs } from './refusals.js'
 import { decideKill, decideReport, decideSubmit } from './task-manager.js'
 import { noSpaceRetryMs, Timekeeper } from './timekeeper.js'
 import { type Poll, WaitingPolls } from './waiting-polls.js'
@@ -220,6 +220,8 @@ export class Coordinator {
       this.#commits.tasks.wait(expiring, asked)
     } else if (request.waitMs === 0) {
       this.#answer(asked, { kind: 'empty', id: request.id })
+    } else if (this.#polls.size >= (this.#parts.waitingPollsMax ?? Number.POSITIVE_INFINITY)) {
+      this.#answer(asked, notNow(request.id, 'TOO_MANY', tooManyRetryMs))
     } else {
       this.#wait(asked, request)
     }

@@ -15,6 +15,8 @@ export interface CoordinatorParts {
   readonly knobs: Knobs
   /** How large an answer that lists things may get, for it has to fit in a frame. */
   readonly answerBytesMax?: number
+  /** How many lease requests may wait at once. Without it as many as ask. */
+  readonly waitingPollsMax?: number
   readonly observer: CoordinatorObserver
   /** The log has failed: nothing can be decided any more, and the process has to end. */
   readonly onFailure: (error: unknown) => void

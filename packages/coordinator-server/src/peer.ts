@@ -2,17 +2,20 @@ import {
   type Answer,
   type Arrival,
   type Hello,
+  isPoll,
+  type MalformedRequest,
   type OtherVersion,
   ProtocolError,
   protocolVersion,
   type Reason,
+  type Request,
   ServerConnection,
   type Welcome,
 } from '@tenure/protocol'
 import type { Coordinator, Session } from './coordinator.js'
 import { Gate } from './gate.js'
 import type { ServerLimits } from './options.js'
-import { rejected } from './refusals.js'
+import { notNow, rejected, tooManyRetryMs } from './refusals.js'
 import type { Socket } from './transport.js'
 import type { WorkerRegistry } from './worker-registry.js'
 
@@ -148,16 +151,20 @@ export class Peer {
     const { now } = this.#context
     const startedAt = now()
     for (let answered = 0; !this.#isClosed; ) {
-      const inFlight = this.#connection.inFlight
+      const unanswered = this.#unanswered
       const arrival = this.#mayTake ? this.#connection.next(now()) : undefined
       if (arrival === undefined) return
       this.#take(arrival)
-      if (this.#connection.inFlight > inFlight) continue
-      // It was answered at once: what is in flight bounds that no more than what it costs.
+      if (this.#unanswered > unanswered) continue
+      // It was answered at once: no limit on what is unanswered bounds that, or what it costs.
       answered++
       const isLong = answered === answersPerTurn || now() - startedAt >= turnMs
       if (isLong || !this.#mayTake) this.#endTurn()
     }
+  }
+
+  get #unanswered(): number {
+    return this.#connection.inFlight + this.#connection.polls
   }
 
   /** Others get their turn, and what was answered can leave. */
@@ -175,14 +182,24 @@ export class Peer {
       return
     }
     const { request } = arrival
-    const hello = this.#hello!
-    if (request.kind !== 'malformed' && !Gate.mayAsk(hello.role, request.kind)) {
-      this.#send(
-        rejected(request.id, 'FORBIDDEN', `the role ${hello.role} may not ask for ${request.kind}`),
-      )
-      return
+    const toPoll = isPoll(request)
+    const refusal = this.#refusal(request, toPoll)
+    if (refusal !== undefined) this.#send(refusal, toPoll)
+    else {
+      const respond = (answer: Answer) => this.#send(answer, toPoll)
+      this.#context.coordinator.handle(request, this.#session!, respond)
     }
-    this.#context.coordinator.handle(request, this.#session!, (answer) => this.#send(answer))
+  }
+
+  /** Why the request does not get as far as the coordinator. */
+  #refusal(request: Request | MalformedRequest, isPoll: boolean): Answer | undefined {
+    const { role } = this.#hello!
+    const { id, kind } = request
+    if (kind !== 'malformed' && !Gate.mayAsk(role, kind)) {
+      return rejected(id, 'FORBIDDEN', `the role ${role} may not ask for ${kind}`)
+    }
+    const isOneTooMany = this.#connection.polls > this.#context.limits.pollsPerConnectionMax
+    return isPoll && isOneTooMany ? notNow(id, 'TOO_MANY', tooManyRetryMs) : undefined
   }
 
   #greet(hello: Hello | OtherVersion): void {
@@ -203,9 +220,9 @@ export class Peer {
     this.#write(this.#connection.welcome(welcome))
   }
 
-  #send(answer: Answer): void {
+  #send(answer: Answer, toPoll: boolean): void {
     if (this.#isClosed) return
-    this.#write(this.#connection.answer(answer))
+    this.#write(this.#connection.answer(answer, toPoll))
   }
 
   #write(bytes: Buffer): void {

@@ -5,6 +5,9 @@ export function rejected(id: number, reason: Reason, message: string = reasons[r
   return { kind: 'rejected', id, reason, message }
 }
 
+/** How long to stay away with a lease request that may not wait beside so many others. */
+export const tooManyRetryMs = 1000
+
 /** A refusal that passes by itself. */
 export function notNow(id: number, reason: Reason, retryAfterMs: number): Rejected {
   return { ...rejected(id, reason), retryAfterMs }

@@ -139,6 +139,7 @@ class Server implements CoordinatorServer {
     const registry = new WorkerRegistry()
     const coordinator = new Coordinator({
       ...{ state, log, clock: systemClock, time, registry, knobs },
+      waitingPollsMax: limits.waitingPollsMax,
       answerBytesMax: Math.floor(limits.frameBytesMax / 2),
       observer: observeBoth(this.#metrics.ofCoordinator, observer),
       onFailure: (error) => this.#fail(error),
@@ -187,6 +188,7 @@ class Server implements CoordinatorServer {
         payloadBytesMax: knobs.payloadBytesMax,
         resultBytesMax: knobs.resultBytesMax,
         requestsInFlightMax: limits.requestsInFlightMax,
+        pollsPerConnectionMax: limits.pollsPerConnectionMax,
         waitMsMax: knobs.waitMsMax,
       },
     }

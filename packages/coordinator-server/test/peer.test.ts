@@ -4,7 +4,7 @@ import { Gate } from '../src/gate.js'
 import { defaultLimits, type ServerLimits } from '../src/options.js'
 import { Peers } from '../src/peers.js'
 import type { Socket } from '../src/transport.js'
-import { World } from './world.js'
+import { World, worker } from './world.js'
 
 /** A socket of which nothing leaves before the test says so. */
 class StuckSocket implements Socket {
@@ -108,6 +108,7 @@ const many = (count: number, request: Request) =>
   Buffer.concat(Array.from({ length: count }, () => encodeRequest(request)))
 const ping = { kind: 'ping', id: 1 } as const
 const poll = { kind: 'lease', id: 1, queues: ['default'], waitMs: 60_000 } as const
+const submit = { kind: 'submit', id: 1, payload: Buffer.from('work') } as const
 const get = { kind: 'get', id: 1, taskId: 1 } as const
 const largePayload = Buffer.alloc(256 * 1024)
 
@@ -115,10 +116,47 @@ t.test('a frame that is too large ends a connection that is full, once', async (
   const { world, greet, refused } = await serve({ requestsInFlightMax: 1 })
   const socket = await greet()
   const tooLarge = Buffer.from([0xff, 0xff, 0xff, 0xff])
-  socket.receive(Buffer.concat([encodeRequest(poll), tooLarge]))
-  await world.ask({ kind: 'submit', payload: Buffer.from('work') })
+  socket.receive(Buffer.concat([encodeRequest(submit), tooLarge]))
+  t.equal(refused.length, 0)
+  await world.clock.settle()
   t.strictSame([refused.length, socket.hasEnded], [1, true])
-  t.strictSame(socket.kinds(), ['leased', 'rejected'])
+  t.strictSame(socket.kinds(), ['submitted', 'rejected'])
+})
+
+t.test(
+  'lease requests that wait keep nobody from heartbeats, reports and withdrawals',
+  async (t) => {
+    const { world, greet } = await serve({ requestsInFlightMax: 1, pollsPerConnectionMax: 3 })
+    await world.submit()
+    const { taskId, leaseId } = await world.lease(worker)
+    const socket = await greet({ role: 'work', name: worker.name })
+    socket.receive(Buffer.concat([2, 3, 4].map((id) => encodeRequest({ ...poll, id }))))
+    await world.clock.settle()
+    t.strictSame(socket.kinds(), [])
+    socket.receive(
+      Buffer.concat([
+        encodeRequest({ kind: 'heartbeat', id: 5, taskId, leaseId }),
+        encodeRequest({ kind: 'complete', id: 6, taskId, leaseId }),
+        encodeRequest({ kind: 'withdraw', id: 7, of: 3 }),
+      ]),
+    )
+    await world.clock.settle()
+    t.strictSame(socket.kinds(), ['extended', 'committed', 'empty', 'withdrawn'])
+  },
+)
+
+t.test('one lease request too many that would wait is told so at once', async (t) => {
+  const { world, greet } = await serve({ pollsPerConnectionMax: 2 })
+  const [socket, other] = [await greet(), await greet({ name: 'other' })]
+  socket.receive(many(3, poll))
+  other.receive(many(2, poll))
+  await world.clock.settle()
+  t.strictSame([socket.kinds(), other.kinds()], [['rejected'], []])
+  await world.submit()
+  t.strictSame(socket.kinds(), ['leased'])
+  socket.receive(many(1, poll))
+  await world.clock.settle()
+  t.strictSame(socket.kinds(), [], 'there is room again')
 })
 
 t.test('what is answered at once takes turns', async (t) => {
@@ -183,25 +221,22 @@ t.test('only who takes nothing for long is disconnected, however much there is',
 t.test('a connection that is full goes on listening for its end, up to a bound', async (t) => {
   const { world, greet } = await serve({ requestsInFlightMax: 2 })
   const socket = await greet()
-  socket.receive(many(3, poll))
-  await world.clock.settle()
+  socket.receive(many(3, submit))
   t.notOk(socket.isPaused, 'a socket that pauses does not see its end')
   const piece = many(1000, ping)
   while (!socket.isPaused && socket.writtenBytes < 2 ** 20) socket.receive(piece)
   t.ok(socket.isPaused, 'but what arrives meanwhile is bounded')
   socket.drain()
-  await world.ask({ kind: 'submit', payload: Buffer.from('1') })
-  await world.ask({ kind: 'submit', payload: Buffer.from('2') })
-  await world.ask({ kind: 'submit', payload: Buffer.from('3') })
   await world.clock.settle()
   t.notOk(socket.isPaused)
-  t.equal(socket.kinds().filter((kind) => kind === 'leased').length, 3)
+  t.equal(socket.kinds().filter((kind) => kind === 'submitted').length, 3)
 })
 
 t.test('who waits for the coordinator is not late with what it has begun', async (t) => {
   const { world, peers, greet, refused } = await serve({ requestsInFlightMax: 1, frameMs: 1000 })
   const socket = await greet()
-  socket.receive(Buffer.concat([encodeRequest(poll), encodeRequest(ping).subarray(0, 6)]))
+  world.coordinator.handle = () => {}
+  socket.receive(Buffer.concat([encodeRequest(submit), encodeRequest(ping).subarray(0, 6)]))
   await world.clock.advance(5000)
   peers.checkTime()
   t.strictSame([socket.hasEnded, refused], [false, []])

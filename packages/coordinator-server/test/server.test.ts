@@ -169,6 +169,19 @@ t.test('more connections than may be are refused', async (t) => {
   await Promise.all(clients.map((client) => client.close()))
 })
 
+t.test('no more lease requests wait than may, on all connections together', async (t) => {
+  const { port } = await start(t, { limits: { waitingPollsMax: 2 } })
+  const clients = [await PeerClient.open(port), await PeerClient.open(port)]
+  const poll = { ...lease, waitMs: 60_000 }
+  const waiting = clients.map((client) => client.ask(poll))
+  for (const client of clients) await client.ask({ kind: 'ping' })
+  t.match(await clients[0]!.ask(poll), { reason: 'TOO_MANY', retryAfterMs: 1000 })
+  t.match(await clients[0]!.ask(lease), { kind: 'empty' }, 'who does not wait is served')
+  await clients[1]!.ask(submit)
+  t.match(await Promise.race(waiting), { kind: 'leased' })
+  await Promise.all(clients.map((client) => client.close()))
+})
+
 t.test('a burst larger than what may be in flight is answered, every request of it', async (t) => {
   const { port } = await start(t, { limits: { requestsInFlightMax: 8 } })
   const client = await PeerClient.open(port)

@@ -178,7 +178,12 @@ export class Simulation {
           },
           ...{
             syncMode: 'always',
-            limits: { ...limits, requestsInFlightMax: 100, waitMsMax: 1000 },
+            limits: {
+              ...limits,
+              requestsInFlightMax: 100,
+              pollsPerConnectionMax: 10,
+              waitMsMax: 1000,
+            },
           },
         },
         now: () => clock.monotonicMs(),

@@ -46,6 +46,8 @@ export interface Limits {
   readonly payloadBytesMax: number
   readonly resultBytesMax: number
   readonly requestsInFlightMax: number
+  /** Of lease requests that may wait, which are not counted among those. */
+  readonly pollsPerConnectionMax: number
   readonly waitMsMax: number
 }
 
@@ -135,6 +137,7 @@ function readLimits(map: { readonly [name: string]: unknown }): Limits {
     payloadBytesMax: read('payloadBytesMax'),
     resultBytesMax: read('resultBytesMax'),
     requestsInFlightMax: read('requestsInFlightMax'),
+    pollsPerConnectionMax: read('pollsPerConnectionMax'),
     waitMsMax: read('waitMsMax'),
   }
 }

@@ -38,23 +38,24 @@ export {
 } from './handshake.js'
 export { messageLimits, protocolVersion } from './limits.js'
 export { passingReasons, type Reason, reasons } from './reasons.js'
-export type {
-  Complete,
-  Fail,
-  Get,
-  Heartbeat,
-  Kill,
-  Lease,
-  List,
-  Ping,
-  Request,
-  RequestKind,
-  RequestOf,
-  Stats,
-  Submit,
-  WireRetryPolicy,
-  Withdraw,
-  Workers,
+export {
+  type Complete,
+  type Fail,
+  type Get,
+  type Heartbeat,
+  isPoll,
+  type Kill,
+  type Lease,
+  type List,
+  type Ping,
+  type Request,
+  type RequestKind,
+  type RequestOf,
+  type Stats,
+  type Submit,
+  type WireRetryPolicy,
+  type Withdraw,
+  type Workers,
 } from './request.js'
 export { decodeRequest, encodeRequest, type MalformedRequest } from './request-codec.js'
 export { type Arrival, type ConnectionLimits, ServerConnection } from './server-connection.js'

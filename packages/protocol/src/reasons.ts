@@ -22,7 +22,7 @@ export const reasons = {
   INTERNAL: 'The coordinator failed in a way that it does not explain.',
   UNAUTHORIZED: 'The token is wrong or missing, or the certificate is not accepted.',
   UNSUPPORTED_VERSION: 'The coordinator does not speak this version of the protocol.',
-  TOO_MANY: 'There are too many connections, or too many requests in flight on this one.',
+  TOO_MANY: 'There are too many connections, or too many lease requests that wait.',
   PROTOCOL: 'What was sent cannot be understood; the connection is closed.',
 } as const
 

@@ -51,6 +51,14 @@ export interface Lease {
   readonly waitMs: number
 }
 
+/**
+ * Whether it is a lease request that may wait for a task. Such are counted by themselves: however
+ * many of them wait, a heartbeat or a report gets through on the same connection.
+ */
+export function isPoll(request: { readonly kind: string; readonly waitMs?: number }): boolean {
+  return request.kind === 'lease' && request.waitMs !== 0
+}
+
 /** The worker is still at it. */
 export interface Heartbeat {
   readonly kind: 'heartbeat'

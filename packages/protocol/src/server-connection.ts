@@ -10,7 +10,7 @@ import {
 } from './handshake.js'
 import { messageLimits } from './limits.js'
 import type { Reason } from './reasons.js'
-import type { Request } from './request.js'
+import { isPoll, type Request } from './request.js'
 import { decodeRequest, type MalformedRequest } from './request-codec.js'
 
 export interface ConnectionLimits {
@@ -42,6 +42,7 @@ export class ServerConnection {
   readonly #decoder = new FrameDecoder(messageLimits.helloBytesMax)
   #mode: 'greeting' | 'open' = 'greeting'
   #inFlight = 0
+  #polls = 0
   /** When what is awaited must have come, in the caller's time. */
   #deadline: number | undefined
 
@@ -54,8 +55,14 @@ export class ServerConnection {
     return this.#mode === 'open'
   }
 
+  /** Requests that were given out and have no answer yet, without the polls. */
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  /** The same of polls, which are not what makes a connection full. */
+  get polls(): number {
+    return this.#polls
   }
 
   /** Whether reading should pause: enough has been asked and not been answered. */
@@ -88,8 +95,10 @@ export class ServerConnection {
     }
     if (this.#mode === 'greeting') return { kind: 'hello', hello: decodeHello(body) }
     this.#deadline = undefined
-    this.#inFlight++
-    return { kind: 'request', request: decodeRequest(body) }
+    const request = decodeRequest(body)
+    if (isPoll(request)) this.#polls++
+    else this.#inFlight++
+    return { kind: 'request', request }
   }
 
   /** Bytes that let the peer in. From here on it may ask. */
@@ -100,9 +109,10 @@ export class ServerConnection {
     return encodeWelcome(welcome)
   }
 
-  /** Bytes that answer one of the requests in flight. */
-  answer(answer: Answer): Buffer {
-    this.#inFlight--
+  /** Bytes that answer one of the requests in flight, or one of the polls. */
+  answer(answer: Answer, toPoll = false): Buffer {
+    if (toPoll) this.#polls--
+    else this.#inFlight--
     return encodeAnswer(answer)
   }
 

@@ -188,6 +188,7 @@ export const welcomes: Arbitrary<Welcome> = fc.record({
     payloadBytesMax: knob,
     resultBytesMax: knob,
     requestsInFlightMax: knob,
+    pollsPerConnectionMax: knob,
     waitMsMax: knob,
   }),
 })

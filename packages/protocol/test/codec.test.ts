@@ -409,6 +409,7 @@ const knobs = {
   payloadBytesMax: 1,
   resultBytesMax: 1,
   requestsInFlightMax: 1,
+  pollsPerConnectionMax: 1,
   waitMsMax: 1,
 }
 const welcomeFields: Field[] = [

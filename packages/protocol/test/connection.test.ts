@@ -34,6 +34,7 @@ const welcome: Welcome = {
     payloadBytesMax: 9000,
     resultBytesMax: 5000,
     requestsInFlightMax: 3,
+    pollsPerConnectionMax: 2,
     waitMsMax: 60_000,
   },
 }
@@ -200,6 +201,21 @@ t.test('a connection that is full gives out no request before an answer has gone
   for (const id of [1, 3, 4]) connection.answer(pong(id))
   t.strictSame(idsFrom(connection), [5, 6])
   t.equal(connection.isFull, false)
+  t.end()
+})
+
+t.test('lease requests that may wait make no connection full', (t) => {
+  const connection = open()
+  const lease = (id: number, waitMs: number) =>
+    encodeRequest({ kind: 'lease', id, queues: ['a'], waitMs })
+  const polls = [1, 2, 3, 4, 5].map((id) => lease(id, 1000))
+  connection.push(Buffer.concat([...polls, ping(6), ping(7), lease(8, 0), ping(9)]), 0)
+  t.strictSame(idsFrom(connection), [1, 2, 3, 4, 5, 6, 7, 8], 'one that does not wait counts')
+  t.strictSame([connection.inFlight, connection.polls, connection.isFull], [3, 5, true])
+  connection.answer({ kind: 'empty', id: 1 }, true)
+  t.strictSame([connection.inFlight, connection.polls], [3, 4])
+  connection.answer({ kind: 'empty', id: 8 })
+  t.strictSame(idsFrom(connection), [9])
   t.end()
 })
 

@@ -58,6 +58,7 @@ const session: readonly Message[] = [
         payloadBytesMax: 262_144,
         resultBytesMax: 65_536,
         requestsInFlightMax: 64,
+        pollsPerConnectionMax: 256,
         waitMsMax: 60_000,
       },
     }),
