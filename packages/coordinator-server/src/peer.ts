@@ -88,8 +88,7 @@ export class Peer {
   checkTime(): void {
     if (this.#isClosed) return
     const now = this.#context.now()
-    // Whoever is made to wait is not late.
-    if (this.#mayTake && this.#connection.isOverdue(now)) {
+    if (this.#connection.isOverdue(now)) {
       this.#refuse('PROTOCOL', 'what was begun was not ended in time')
     } else if (this.#isDeaf(now)) {
       const message = 'it does not read what it is answered'
@@ -152,7 +151,7 @@ export class Peer {
     const startedAt = now()
     for (let answered = 0; !this.#isClosed; ) {
       const unanswered = this.#unanswered
-      const arrival = this.#mayTake ? this.#connection.next(now()) : undefined
+      const arrival = this.#next()
       if (arrival === undefined) return
       this.#take(arrival)
       if (this.#unanswered > unanswered) continue
@@ -161,6 +160,12 @@ export class Peer {
       const isLong = answered === answersPerTurn || now() - startedAt >= turnMs
       if (isLong || !this.#mayTake) this.#endTurn()
     }
+  }
+
+  #next(): Arrival | undefined {
+    if (this.#mayTake) return this.#connection.next(this.#context.now())
+    this.#connection.hold()
+    return undefined
   }
 
   get #unanswered(): number {

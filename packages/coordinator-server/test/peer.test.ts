@@ -242,6 +242,26 @@ t.test('who waits for the coordinator is not late with what it has begun', async
   t.strictSame([socket.hasEnded, refused], [false, []])
 })
 
+t.test('who was not read in the middle of a frame has its whole time again', async (t) => {
+  const { world, peers, greet, refused } = await serve({ frameMs: 1000 })
+  for (let count = 0; count < 8; count++) await world.submit({ payload: largePayload })
+  const socket = await greet()
+  const half = encodeRequest(ping).subarray(0, 6)
+  socket.receive(Buffer.concat([many(8, { ...poll, waitMs: 0 }), half]))
+  await world.clock.settle()
+  t.ok(socket.unsentBytes > 2 ** 20, 'its answers have come, and wait for it')
+  await world.clock.advance(5000)
+  socket.drain()
+  peers.checkTime()
+  t.strictSame([socket.hasEnded, refused], [false, []])
+  await world.clock.advance(999)
+  peers.checkTime()
+  t.notOk(socket.hasEnded)
+  await world.clock.advance(1)
+  peers.checkTime()
+  t.ok(socket.hasEnded)
+})
+
 t.test('a worker was heard of by the time of decisions', async (t) => {
   const { world, greet } = await serve()
   await greet({ role: 'work', name: 'w1' })

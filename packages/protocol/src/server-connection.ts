@@ -83,8 +83,7 @@ export class ServerConnection {
   /** The next message, or `undefined` when there is none yet, or the connection is full. */
   next(now: number): Arrival | undefined {
     if (this.#mode === 'open' && this.isFull) {
-      // Whoever is made to wait is not late.
-      this.#deadline = undefined
+      this.hold()
       return undefined
     }
     const body = this.#decoder.next()
@@ -99,6 +98,14 @@ export class ServerConnection {
     if (isPoll(request)) this.#polls++
     else this.#inFlight++
     return { kind: 'request', request }
+  }
+
+  /**
+   * The peer is made to wait, and whoever is made to wait is not late: what it has begun has its
+   * whole time again when `next` is called again.
+   */
+  hold(): void {
+    if (this.#mode === 'open') this.#deadline = undefined
   }
 
   /** Bytes that let the peer in. From here on it may ask. */
