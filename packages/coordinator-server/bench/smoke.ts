@@ -1,15 +1,11 @@
 // A first look at how fast the coordinator serves: `pnpm bench:smoke`. The coordinator runs in a
 // process of its own, on a log in the system's temporary directory, every answer after its sync.
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { cpus } from 'node:os'
+import { Latencies } from './latencies.js'
 import { LoadConnection } from './load-connection.js'
+import { BenchCoordinator } from './other-process.js'
 
 const secondsOfWork = process.argv.includes('--quick') ? 1 : 5
-const program = fileURLToPath(new URL('./coordinator-process.js', import.meta.url))
 const payload = Buffer.alloc(100, 7)
 
 /** One operation: gives 1 when it did what it was to do. */
@@ -31,10 +27,9 @@ const leaseAndComplete: Work = async (connection) => {
   return answer.kind === 'committed' ? 1 : 0
 }
 
-const dataDir = mkdtempSync(join(tmpdir(), 'tenure-smoke-'))
-const child = spawn(process.execPath, [program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] })
-try {
-  const port = await portOf(child.stdout)
+{
+  await using coordinator = await BenchCoordinator.start()
+  const { port } = coordinator
   console.log(
     `${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}; each line ${secondsOfWork} s`,
   )
@@ -52,9 +47,6 @@ try {
       await measure(port, name, work, connections, inFlight)
     }
   }
-} finally {
-  child.kill('SIGKILL')
-  rmSync(dataDir, { recursive: true, force: true })
 }
 
 async function measure(
@@ -68,7 +60,7 @@ async function measure(
     LoadConnection.open(port, `w${index}`),
   )
   const all = await Promise.all(open)
-  const latencies: number[] = []
+  const latencies = new Latencies()
   let done = 0
   const start = performance.now()
   const end = start + secondsOfWork * 1000
@@ -77,23 +69,16 @@ async function measure(
       // Not `done += await …`, which would read `done` before the wait.
       const outcome = await work(connection)
       done += outcome
-      latencies.push(performance.now() - now)
+      latencies.add(performance.now() - now)
     }
   }
   await Promise.all(
     all.flatMap((connection) => Array.from({ length: inFlight }, () => loop(connection))),
   )
   const perSecond = Math.round((done / (performance.now() - start)) * 1000)
-  latencies.sort((a, b) => a - b)
-  const quantile = (share: number) =>
-    latencies[Math.floor(latencies.length * share)]?.toFixed(2).padStart(10)
+  const quantile = (share: number) => latencies.quantile(share).toFixed(2).padStart(10)
   console.log(
     `${name.padEnd(18)}${String(connections).padStart(12)}${String(inFlight).padStart(11)}${String(perSecond).padStart(15)}${quantile(0.5)}${quantile(0.99)}`,
   )
   for (const connection of all) connection.close()
-}
-
-async function portOf(output: NodeJS.ReadableStream): Promise<number> {
-  for await (const line of createInterface({ input: output })) return Number(line)
-  throw new Error('the coordinator did not start')
 }

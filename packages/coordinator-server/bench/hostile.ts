@@ -1,0 +1,127 @@
+// How long a healthy client waits beside peers that mean no good: `pnpm bench:hostile`. The
+// coordinator, the peers and the client each have a process of their own. Everything is measured
+// several times in alternation, for other work on the machine comes and goes; medians count.
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { Latencies } from './latencies.js'
+import { LoadConnection } from './load-connection.js'
+import { BenchCoordinator, OtherProcess } from './other-process.js'
+
+const { quick = false, json = false } = parseArgs({
+  options: { quick: { type: 'boolean' }, json: { type: 'boolean' } },
+}).values
+const pace = quick ? { rounds: 3, seconds: 1 } : { rounds: 7, seconds: 3 }
+const payload = Buffer.alloc(100, 7)
+/** So many that a list of them is as large as a list gets. */
+const tasksToList = 2000
+const heads = ['p50', 'p99', 'longest']
+
+interface Company {
+  readonly name: string
+  readonly manner?: string
+  readonly count?: number
+  /** Whether the client is measured from the moment in which they come, or when all are there. */
+  readonly isArriving?: boolean
+}
+
+const companies: readonly Company[] = [
+  { name: 'alone' },
+  { name: '1,000 silent', manner: 'silent', count: 1000 },
+  { name: '1,000 slow', manner: 'slow', count: 1000 },
+  { name: '1,000 slow arrive', manner: 'slow', count: 1000, isArriving: true },
+  { name: '100 never reading arrive', manner: 'deaf', count: 100, isArriving: true },
+  { name: '1,000 never reading arrive', manner: 'deaf', count: 1000, isArriving: true },
+]
+
+interface Round {
+  readonly p50: number
+  readonly p99: number
+  readonly max: number
+  readonly submissions: number
+}
+
+const rounds = new Map<Company, Round[]>(companies.map((company) => [company, []]))
+for (let round = 0; round < pace.rounds; round++) {
+  for (const [company, measured] of rounds) measured.push(await measure(company))
+}
+report()
+
+/** On a coordinator of its own: what the peers of one round leave behind is no part of the next. */
+async function measure({ manner, count, isArriving = false }: Company): Promise<Round> {
+  await using coordinator = await BenchCoordinator.start()
+  const { port } = coordinator
+  const client = await LoadConnection.open(port, 'healthy')
+  const queue = 'q'.repeat(64)
+  const fill = Array.from({ length: tasksToList }, () =>
+    client.ask({ kind: 'submit', payload, queue }),
+  )
+  await Promise.all(fill)
+  await submitFor(client, 0.3)
+  const args = [String(port), manner ?? '', String(count)]
+  const peers = manner === undefined ? undefined : new OtherProcess('hostile-peers', args)
+  await peers?.hear()
+  peers?.tell('begin')
+  if (!isArriving) await peers?.hear()
+  const latencies = await submitFor(client, pace.seconds)
+  client.close()
+  await peers?.kill()
+  const [p50, p99, max] = [0.5, 0.99, 1 - Number.EPSILON].map((share) => latencies.quantile(share))
+  return { p50: p50!, p99: p99!, max: max!, submissions: latencies.count }
+}
+
+/** One submission after the other, each answered after its sync. */
+async function submitFor(client: LoadConnection, seconds: number): Promise<Latencies> {
+  const latencies = new Latencies()
+  const end = performance.now() + seconds * 1000
+  for (let start = performance.now(); start < end; start = performance.now()) {
+    const { kind } = await client.ask({ kind: 'submit', payload })
+    if (kind !== 'submitted') throw new Error(`the submission was answered ${kind}`)
+    latencies.add(performance.now() - start)
+  }
+  return latencies
+}
+
+function report(): void {
+  const alone = summary(rounds.get(companies[0]!)!)
+  if (!json) {
+    console.log(
+      `${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}; ${pace.rounds} rounds of ${pace.seconds} s; medians (least to most), ms`,
+    )
+    console.log(
+      `${'company'.padEnd(28)}${heads.map((head) => head.padStart(24)).join('')}   p99 beside alone`,
+    )
+  }
+  for (const [{ name }, measured] of rounds) {
+    const { p50, p99, max } = summary(measured)
+    const ratio = p99.median / alone.p99.median
+    if (json) console.log(JSON.stringify({ name, p50, p99, max, ratio, rounds: measured }))
+    else {
+      const figures = [p50, p99, max].map((figure) => show(figure).padStart(24)).join('')
+      console.log(`${name.padEnd(28)}${figures}   × ${ratio.toFixed(1)}`)
+    }
+  }
+}
+
+interface Spread {
+  readonly median: number
+  readonly least: number
+  readonly most: number
+}
+
+function summary(measured: readonly Round[]) {
+  return {
+    p50: spread(measured.map(({ p50 }) => p50)),
+    p99: spread(measured.map(({ p99 }) => p99)),
+    max: spread(measured.map(({ max }) => max)),
+  }
+}
+
+function spread(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b)
+  const median = sorted[Math.floor(sorted.length / 2)]!
+  return { median, least: sorted[0]!, most: sorted.at(-1)! }
+}
+
+function show({ median, least, most }: Spread): string {
+  return `${median.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)})`
+}
