@@ -25,7 +25,8 @@ import type { Timer } from './decision-time.js'
 import { CoordinatorError } from './errors.js'
 import { decideHeartbeat, decideLease } from './lease-manager.js'
 import type { CoordinatorParts } from './parts.js'
-import { answerQuestion } from './questions.js'
+import { QuestionQueue } from './question-queue.js'
+import { answerQuestion, isQuestion, type Question } from './questions.js'
 import { notNow, rejected, tooManyRetryMs } from './refusals.js'
 import { decideKill, decideReport, decideSubmit } from './task-manager.js'
 import { noSpaceRetryMs, Timekeeper } from './timekeeper.js'
@@ -49,6 +50,7 @@ export class Coordinator {
   readonly #parts: CoordinatorParts
   readonly #commits: Commits<Asked>
   readonly #polls = new WaitingPolls<WaitingPoll>()
+  readonly #questions: QuestionQueue<Asked & { readonly request: Question }>
   readonly #alarm: Alarm
   readonly #timekeeper: Timekeeper
   /** Requests about tasks that are on their way out. */
@@ -57,6 +59,8 @@ export class Coordinator {
   readonly #queuesToOffer = new Set<string>()
   /** Submissions on their way to the disk. */
   readonly #submissions = { count: 0, bytes: 0 }
+  /** When a request came last that is no question, on the monotonic clock. */
+  #workedAtMs = Number.NEGATIVE_INFINITY
   #isStopping = false
   #hasFailed = false
 
@@ -70,6 +74,11 @@ export class Coordinator {
       failed: (error) => this.#fail(error),
     })
     this.#timekeeper = new Timekeeper(parts, this.#commits, this.#alarm)
+    this.#questions = new QuestionQueue(
+      parts.clock,
+      () => parts.clock.monotonicMs() - this.#workedAtMs < busyMs,
+      (asked) => this.#answerQuestion(asked),
+    )
   }
 
   /** How many records are on their way to the disk. */
@@ -108,12 +117,15 @@ export class Coordinator {
     const arrivedAt = time.now()
     registry.heard(session.name, arrivedAt)
     const asker = { name: session.name, arrivedAt }
-    this.#consider({ request, session, asker, arrivedMs: clock.monotonicMs(), respond })
+    const arrivedMs = clock.monotonicMs()
+    if (!isQuestion(request)) this.#workedAtMs = arrivedMs
+    this.#consider({ request, session, asker, arrivedMs, respond })
   }
 
-  /** The connection has ended, and its waiting polls with it. What is on its way goes its way. */
+  /** The connection has ended, and its waiting polls and questions with it. What is on its way goes its way. */
   leave(session: Session): void {
     for (const poll of this.#polls.of(session)) this.#endPoll(poll)
+    this.#questions.leave(session)
   }
 
   /** To be called from time to time: lets go of what has been kept long enough. */
@@ -126,6 +138,7 @@ export class Coordinator {
     this.#isStopping = true
     this.#alarm.cancel()
     for (const poll of this.#polls.all()) this.#giveUp(poll)
+    this.#questions.finish()
     await this.#commits.idle()
   }
 
@@ -154,9 +167,18 @@ export class Coordinator {
       case 'kill':
         this.#considerTask(asked, request)
         break
+      case 'ping':
+        this.#answer(asked, { kind: 'pong', id: request.id })
+        break
       default:
-        this.#answer(asked, answerQuestion(request, this.#parts))
+        this.#questions.add(asked.session, { ...asked, request })
     }
+  }
+
+  #answerQuestion(asked: Asked & { readonly request: Question }): void {
+    const { request } = asked
+    if (this.#isStopping) this.#answer(asked, rejected(request.id, 'STOPPING'))
+    else this.#answer(asked, answerQuestion(request, this.#parts))
   }
 
   #considerSubmit(asked: Asked, request: Submit): void {
@@ -385,6 +407,9 @@ export class Coordinator {
     this.#parts.onFailure(error)
   }
 }
+
+/** Where requests come one after the other, the next one comes sooner than this. */
+const busyMs = 10
 
 /** A request on its way through the loop. */
 interface Asked {

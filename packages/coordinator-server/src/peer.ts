@@ -15,6 +15,7 @@ import {
 import type { Coordinator, Session } from './coordinator.js'
 import { Gate } from './gate.js'
 import type { ServerLimits } from './options.js'
+import { isQuestion } from './questions.js'
 import { notNow, rejected, tooManyRetryMs } from './refusals.js'
 import type { Socket } from './transport.js'
 import type { WorkerRegistry } from './worker-registry.js'
@@ -41,6 +42,12 @@ const answersPerTurn = 64
 /** and for how long: some questions look at thousands of tasks. */
 const turnMs = 5
 
+/**
+ * How many questions of one connection wait for their turn; of one to which something still has to
+ * leave only one, so that nobody makes long lists who does not read them.
+ */
+const questionsMax = 4
+
 /** With more than this waiting to leave, nothing more is taken. */
 const unsentBytesHigh = 1024 * 1024
 
@@ -60,6 +67,8 @@ export class Peer {
   #outgoing: Buffer[] = []
   #outgoingBytes = 0
   #writtenBytes = 0
+  /** Of this connection, which the coordinator has not answered yet. */
+  #questions = 0
   /** Enough was answered for this turn. */
   #isTurnOver = false
   /** What has arrived since there was room. */
@@ -121,6 +130,7 @@ export class Peer {
     const { unsentBytesMax } = this.#context.limits
     const unsentBytes = this.#outgoingBytes + this.#socket.unsentBytes
     if (this.#isTurnOver || this.#connection.isFull) return false
+    if (this.#questions >= (unsentBytes === 0 ? questionsMax : 1)) return false
     return unsentBytes <= Math.min(unsentBytesHigh, unsentBytesMax)
   }
 
@@ -191,8 +201,12 @@ export class Peer {
     const refusal = this.#refusal(request, toPoll)
     if (refusal !== undefined) this.#send(refusal, toPoll)
     else {
-      const respond = (answer: Answer) => this.#send(answer, toPoll)
-      this.#context.coordinator.handle(request, this.#session!, respond)
+      const asks = isQuestion(request) ? 1 : 0
+      this.#questions += asks
+      this.#context.coordinator.handle(request, this.#session!, (answer) => {
+        this.#questions -= asks
+        this.#send(answer, toPoll)
+      })
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Answer, Facts, Get, List, Ping, Stats, Workers } from '@tenure/protocol'
+import type { Answer, Facts, Get, List, RequestKind, Stats, Workers } from '@tenure/protocol'
 import {
   countTasks,
   getCounters,
@@ -20,17 +20,22 @@ const summaryBytes = 1024
 const workerBytes = 64
 
 /** How many tasks a page of a list looks at: a rare state must not make the loop wait. */
-const lookedAtMax = 10_000
+const lookedAtMax = 2500
 
 /** Questions need no record: they see applied state. */
-export function answerQuestion(
-  request: Get | List | Workers | Stats | Ping,
-  parts: CoordinatorParts,
-): Answer {
+export type Question = Get | List | Workers | Stats
+
+const kinds: ReadonlySet<RequestKind | 'malformed'> = new Set<Question['kind']>([
+  ...(['get', 'list', 'workers', 'stats'] as const),
+])
+
+export function isQuestion({ kind }: { readonly kind: RequestKind | 'malformed' }): boolean {
+  return kinds.has(kind)
+}
+
+export function answerQuestion(request: Question, parts: CoordinatorParts): Answer {
   const { id } = request
   switch (request.kind) {
-    case 'ping':
-      return { kind: 'pong', id }
     case 'get': {
       const task = getTask(parts.state, request.taskId)
       return task === undefined

@@ -109,6 +109,7 @@ const many = (count: number, request: Request) =>
 const ping = { kind: 'ping', id: 1 } as const
 const poll = { kind: 'lease', id: 1, queues: ['default'], waitMs: 60_000 } as const
 const submit = { kind: 'submit', id: 1, payload: Buffer.from('work') } as const
+const list = { kind: 'list', id: 1, fromTaskId: 1, limit: 1000 } as const
 const get = { kind: 'get', id: 1, taskId: 1 } as const
 const largePayload = Buffer.alloc(256 * 1024)
 
@@ -168,6 +169,30 @@ t.test('what is answered at once takes turns', async (t) => {
   await world.clock.settle()
   t.equal(socket.kinds().length, 1000 - 64, 'and all of it is answered')
 })
+
+t.test(
+  'of the questions of one connection few wait at once, and all of them are answered',
+  async (t) => {
+    const { world, greet } = await serve()
+    const socket = await greet()
+    socket.drain()
+    let asked = 0
+    const handle = world.coordinator.handle.bind(world.coordinator)
+    world.coordinator.handle = (...args) => {
+      asked++
+      handle(...args)
+    }
+    socket.receive(many(100, list))
+    t.equal(asked, 4)
+    socket.receive(many(1, ping))
+    await world.clock.settle()
+    t.strictSame(socket.kinds(), [...Array.from({ length: 100 }, () => 'tasks'), 'pong'])
+    t.ok(socket.unsentBytes > 0)
+    asked = 0
+    socket.receive(many(100, list))
+    t.equal(asked, 1, 'only one of somebody to whom something has to leave')
+  },
+)
 
 t.test('a turn is over when it has taken long', async (t) => {
   const { world, greet } = await serve({}, 1)
