@@ -69,6 +69,12 @@ export interface WorkerInfo {
   readonly lastHeardAt: number
 }
 
+export interface WorkersInfo {
+  readonly workers: readonly WorkerInfo[]
+  /** How many more there are, for whom there was no room in the answer. */
+  readonly leftOut: number
+}
+
 const taskFields: FieldKinds = { taskId: 'number', state: 'string', queue: 'string' }
 
 export function readSummary(facts: Facts): TaskSummary {

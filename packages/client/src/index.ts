@@ -9,6 +9,7 @@ export type {
   TaskState,
   TaskSummary,
   WorkerInfo,
+  WorkersInfo,
 } from './facts.js'
 export type { CallOptions } from './limit.js'
 export type { Link } from './link.js'

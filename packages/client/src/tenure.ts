@@ -6,7 +6,7 @@ import {
   readWorker,
   type Task,
   type TaskSummary,
-  type WorkerInfo,
+  type WorkersInfo,
 } from './facts.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
@@ -70,9 +70,10 @@ export class Tenure {
     return { known }
   }
 
-  async workers(options: CallOptions = {}): Promise<WorkerInfo[]> {
-    const { workers } = await this.#question({ kind: 'workers' }, 'workers', options)
-    return workers.map(readWorker)
+  /** Who is there; of thousands not all fit in an answer, and `leftOut` says how many did not. */
+  async workers(options: CallOptions = {}): Promise<WorkersInfo> {
+    const { workers, leftOut } = await this.#question({ kind: 'workers' }, 'workers', options)
+    return { workers: workers.map(readWorker), leftOut }
   }
 
   /** Counts and positions, by name; there may be more of them in a newer coordinator. */

@@ -123,14 +123,17 @@ t.test('kill, workers, stats and ping give what the coordinator says', async (t)
     answer: ({ request }) => {
       if (request.kind === 'kill') return { kind: 'killed', known: request.reason === 'again' }
       if (request.kind === 'workers')
-        return { kind: 'workers', workers: [{ name: 'w1', leases: 2 }] }
+        return { kind: 'workers', workers: [{ name: 'w1', leases: 2 }], leftOut: 5 }
       if (request.kind === 'stats') return { kind: 'stats', stats: { tasks: { waiting: 3 } } }
       return { kind: 'pong' }
     },
   })
   t.strictSame(await world.tenure.kill(4, 'again'), { known: true })
   t.strictSame(await world.tenure.kill(4), { known: false })
-  t.strictSame(await world.tenure.workers(), [{ name: 'w1', leases: 2 }])
+  t.strictSame(await world.tenure.workers(), {
+    workers: [{ name: 'w1', leases: 2 }],
+    leftOut: 5,
+  })
   t.strictSame(await world.tenure.stats(), { tasks: { waiting: 3 } })
   t.ok((await world.tenure.ping()) >= 0)
 })

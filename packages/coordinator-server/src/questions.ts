@@ -57,14 +57,15 @@ function pageBytes({ answerBytesMax = pageBytesMax }: CoordinatorParts): number 
 
 /** As many as fit: whoever has thousands looks at the metrics. */
 function workers({ id }: Workers, parts: CoordinatorParts): Answer {
+  const { registry } = parts
   const workers: Facts[] = []
   let bytes = 0
-  for (const worker of parts.registry.list()) {
+  for (const worker of registry.list()) {
     bytes += workerBytes + Buffer.byteLength(worker.name)
     if (bytes > pageBytes(parts)) break
     workers.push({ ...worker })
   }
-  return { kind: 'workers', id, workers }
+  return { kind: 'workers', id, workers, leftOut: registry.size - workers.length }
 }
 
 function list({ id, state, queue, fromTaskId, limit }: List, parts: CoordinatorParts): Answer {
@@ -93,6 +94,6 @@ function stats({ state, time, registry }: CoordinatorParts): Facts {
     tasks: countTasks(state),
     counters: getCounters(state),
     queues: queueNames(state).length,
-    workers: registry.list().length,
+    workers: registry.size,
   }
 }

@@ -59,8 +59,12 @@ export class WorkerRegistry {
     return worker === undefined ? 0 : worker.capacity - worker.leases
   }
 
-  list(): KnownWorker[] {
-    return [...this.#workers.values()].map((worker) => ({ ...worker }))
+  get size(): number {
+    return this.#workers.size
+  }
+
+  list(): Iterable<KnownWorker> {
+    return this.#workers.values()
   }
 
   /** Forgets everything, as a restart does. */

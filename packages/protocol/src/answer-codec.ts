@@ -37,7 +37,7 @@ const answerTypes = {
   killed: { number: 72, length: 3 },
   task: { number: 73, length: 3 },
   tasks: { number: 74, length: 4 },
-  workers: { number: 75, length: 3 },
+  workers: { number: 75, length: 4 },
   stats: { number: 76, length: 3 },
   pong: { number: 77, length: 2 },
   withdrawn: { number: 78, length: 2 },
@@ -74,7 +74,7 @@ function fieldsOf(answer: Answer): readonly unknown[] {
     case 'tasks':
       return [answer.tasks, answer.nextTaskId ?? null]
     case 'workers':
-      return [answer.workers]
+      return [answer.workers, answer.leftOut]
     case 'stats':
       return [answer.stats]
     case 'empty':
@@ -148,8 +148,10 @@ export function decodeAnswer(body: Uint8Array): Answer {
       const nextTaskId = fields.optional((own) => own.lsn('next_task_id'))
       return { kind, id, tasks, ...(nextTaskId !== undefined && { nextTaskId }) }
     }
-    case 'workers':
-      return { kind, id, workers: readMaps(fields, 'workers') }
+    case 'workers': {
+      const workers = readMaps(fields, 'workers')
+      return { kind, id, workers, leftOut: fields.whole('left_out', 0, Number.MAX_SAFE_INTEGER) }
+    }
     case 'stats':
       return { kind, id, stats: fields.map('stats') }
     case 'empty':

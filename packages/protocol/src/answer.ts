@@ -120,6 +120,8 @@ export interface WorkersFound {
   readonly kind: 'workers'
   readonly id: number
   readonly workers: readonly Facts[]
+  /** How many more there are, for whom there was no room. */
+  readonly leftOut: number
 }
 
 export interface StatsFound {

@@ -156,7 +156,10 @@ export const answersByKind = {
   killed: message('killed', { known: fc.boolean() }),
   task: message('task', { task: facts }),
   tasks: message('tasks', { tasks: fc.array(facts, { maxLength: 4 }) }, { nextTaskId: lsn }),
-  workers: message('workers', { workers: fc.array(facts, { maxLength: 4 }) }),
+  workers: message('workers', {
+    workers: fc.array(facts, { maxLength: 4 }),
+    leftOut: whole(0, most),
+  }),
   stats: message('stats', { stats: facts }),
   pong: message('pong'),
   withdrawn: message('withdrawn'),

@@ -317,7 +317,7 @@ const answerFields: [kind: string, type: number, fields: Field[]][] = [
   ['killed', 72, [known]],
   ['task', 73, [map('task')]],
   ['tasks', 74, [maps('tasks'), optional(lsn('next_task_id'))]],
-  ['workers', 75, [maps('workers')]],
+  ['workers', 75, [maps('workers'), whole('left_out', 0, Number.MAX_SAFE_INTEGER)]],
   ['stats', 76, [map('stats')]],
   ['pong', 77, []],
   ['withdrawn', 78, []],
