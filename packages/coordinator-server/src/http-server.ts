@@ -16,7 +16,7 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** `GET /healthz`, `GET /readyz`, `GET /metrics`; nothing else. */
+/** `GET /healthz`, `GET /readyz`, `GET /metrics`, and HEAD of these; nothing else. */
 export function serveHttp(
   host: string,
   port: number,
@@ -28,12 +28,13 @@ export function serveHttp(
       response.writeHead(status, {
         'content-type': type,
         'content-length': Buffer.byteLength(body),
+        ...(status === 405 && { allow: 'GET, HEAD' }),
       })
       response.end(request.method === 'HEAD' ? '' : body)
     }
     const path = request.url?.split('?')[0]
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      reply(405, 'GET only\n')
+      reply(405, 'GET and HEAD only\n')
     } else if (path === '/healthz') {
       reply(200, 'alive\n')
     } else if (path === '/readyz') {
