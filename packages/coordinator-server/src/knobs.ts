@@ -13,6 +13,10 @@ export interface Knobs {
   readonly payloadBytesMax: number
   readonly resultBytesMax: number
   readonly waitingTasksMax: number
+  /**
+   * Payloads, results, reasons and ids of all tasks that are remembered, those that have ended
+   * included: it bounds the memory that they take.
+   */
   readonly tasksBytesMax: number
   /** How long ended tasks are remembered, */
   readonly retentionMs: number

@@ -9,6 +9,11 @@ export function rejected(id: number, reason: Reason, message: string = reasons[r
 export const tooManyRetryMs = 1000
 
 /** A refusal that passes by itself. */
-export function notNow(id: number, reason: Reason, retryAfterMs: number): Rejected {
-  return { ...rejected(id, reason), retryAfterMs }
+export function notNow(
+  id: number,
+  reason: Reason,
+  retryAfterMs: number,
+  message?: string,
+): Rejected {
+  return { ...rejected(id, reason, message), retryAfterMs }
 }

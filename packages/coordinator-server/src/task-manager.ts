@@ -34,13 +34,9 @@ export function decideSubmit(circumstances: Circumstances, request: Submit): Dec
       rejected(id, 'CONFLICT', `task ${known} was submitted differently under this request_id`),
     )
   }
-  const { waiting, bytes } = countTasks(state)
-  const { submissions } = circumstances
-  if (
-    waiting + submissions.count >= knobs.waitingTasksMax ||
-    bytes + submissions.bytes + payload.length > knobs.tasksBytesMax
-  ) {
-    return answer(notNow(id, 'OVERLOADED', overloadedRetryMs))
+  const overload = whyOverloaded(circumstances, payload.length)
+  if (overload !== undefined) {
+    return answer(notNow(id, 'OVERLOADED', overloadedRetryMs, overload))
   }
   const notBefore = delayMs === undefined ? request.notBefore : now + delayMs
   const record: LogRecord = {
@@ -59,6 +55,25 @@ export function decideSubmit(circumstances: Circumstances, request: Submit): Dec
     record,
     answer: () => ({ kind: 'submitted', id, taskId: nextLsn, known: false }),
   }
+}
+
+/**
+ * What ended tasks keep counts among the bytes: they are in memory like the others. Retention makes
+ * room, and nothing sooner: a `request_id` that was forgotten to make room would run its task twice.
+ */
+function whyOverloaded(
+  { state, knobs, submissions }: Circumstances,
+  payloadBytes: number,
+): string | undefined {
+  const counts = countTasks(state)
+  const waiting = counts.waiting + submissions.count
+  const bytes = counts.bytes + submissions.bytes
+  const { waitingTasksMax, tasksBytesMax } = knobs
+  if (waiting >= waitingTasksMax) {
+    return `${waiting} tasks are waiting; at most ${waitingTasksMax} may`
+  }
+  if (bytes + payloadBytes <= tasksBytesMax) return undefined
+  return `tasks take ${bytes} bytes, those that ended included; with this one at most ${tasksBytesMax} may be taken`
 }
 
 /** `semantics` §6: what a report comes to, checked in the order of its table. */

@@ -270,12 +270,30 @@ t.test('limits of a submission', async (t) => {
   await world.submit()
   t.match(await world.ask({ kind: 'submit', payload: Buffer.alloc(1) }), {
     reason: 'OVERLOADED',
+    message: /2 tasks are waiting; at most 2/,
     retryAfterMs: 1000,
   })
   await world.lease()
   await world.submit()
   const bytes = await World.started({ tasksBytesMax: 10 })
-  t.match(await bytes.ask({ kind: 'submit', payload: Buffer.alloc(11) }), { reason: 'OVERLOADED' })
+  t.match(await bytes.ask({ kind: 'submit', payload: Buffer.alloc(11) }), {
+    reason: 'OVERLOADED',
+    message: /tasks take 0 bytes, those that ended included; with this one at most 10/,
+  })
+})
+
+t.test('bytes of tasks that have ended count, too, until these are forgotten', async (t) => {
+  const world = await World.started({ tasksBytesMax: 100, retentionMs: 1000 })
+  await world.submit({ payload: Buffer.alloc(10) })
+  const { taskId, leaseId } = await world.lease()
+  const complete = { kind: 'complete', taskId, leaseId, result: Buffer.alloc(90) } as const
+  t.match(await world.ask(complete, worker), { kind: 'committed' })
+  const payload = Buffer.alloc(11)
+  t.match(await world.ask({ kind: 'submit', payload }), { reason: 'OVERLOADED' })
+  await world.clock.advance(1000)
+  world.coordinator.tidy()
+  await world.clock.settle()
+  t.match(await world.ask({ kind: 'submit', payload }), { kind: 'submitted' })
 })
 
 t.test(
