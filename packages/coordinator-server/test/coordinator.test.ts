@@ -500,6 +500,33 @@ t.test('questions: list by state and queue, a page at a time; workers; stats', a
   t.match(await world.ask({ kind: 'get', taskId: 99 }), { reason: 'UNKNOWN_TASK' })
 })
 
+t.test('questions come behind the work that arrives with them', async (t) => {
+  const world = await World.started()
+  const stats = world.send({ kind: 'stats' })
+  const list = world.send({ kind: 'list', fromTaskId: 1, limit: 10 })
+  t.match(world.send({ kind: 'ping' }), [{ kind: 'pong' }], 'a sign of life waits for nothing')
+  t.match(world.send({ kind: 'lease', queues: ['q'], waitMs: 0 }), [{ kind: 'empty' }])
+  t.strictSame([stats, list], [[], []])
+  await world.clock.settle()
+  t.match([stats, list], [[{ kind: 'stats' }], [{ kind: 'tasks' }]])
+})
+
+t.test(
+  'a question of somebody who has left is not answered; one at the stop is refused',
+  async (t) => {
+    const world = await World.started()
+    const left = world.send({ kind: 'stats' }, worker)
+    const waiting = world.send({ kind: 'stats' }, client)
+    world.coordinator.leave(worker)
+    const stopped = world.coordinator.stop()
+    t.strictSame(left, [])
+    t.match(waiting, [{ kind: 'rejected', reason: 'STOPPING' }])
+    await stopped
+    t.equal(waiting.length, 1)
+    await world.log.close()
+  },
+)
+
 t.test(
   'a log that fails ends the coordinator, and answers nothing that is not durable',
   async (t) => {
