@@ -7,7 +7,7 @@ import type { Clock } from './decision-time.js'
 const turnMs = 0.25
 
 /** How long those that are left then wait, while there is other work. */
-const restMs = 2
+const restMs = 5
 
 /**
  * Questions wait here until the requests that have arrived are decided, and are answered a few in

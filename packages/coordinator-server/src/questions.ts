@@ -11,7 +11,7 @@ import type { CoordinatorParts } from './parts.js'
 import { rejected } from './refusals.js'
 
 /** How large a page of a list gets, where frames are large enough. */
-const pageBytesMax = 256 * 1024
+const pageBytesMax = 128 * 1024
 
 /** What a summary takes without its reason, at most. */
 const summaryBytes = 1024
