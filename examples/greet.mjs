@@ -1,4 +1,4 @@
-// A handler: what it returns is the task's result. Try: npx pnpm tenure submit Ada --wait
+// What a handler returns is the task's result; what it throws is a failure, and is tried again.
 export default async function greet({ payload, taskId, attempt, log }) {
   const name = Buffer.from(payload).toString()
   log.info('greeting', { name })

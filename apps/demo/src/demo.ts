@@ -16,7 +16,7 @@ Read on in docs/tour.md, or try it yourself: npx pnpm start
 
 const stage = await Stage.set(leaseMs, (text) => console.log(text))
 let wasStopped = false
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     wasStopped = true
     void stage.clear()

@@ -37,8 +37,12 @@ export class Program {
     this.#child.stderr?.on('data', (bytes) => {
       this.#error += String(bytes)
     })
-    createInterface({ input: this.#child.stdout! }).on('line', (line) => this.#take(line))
-    this.#exited = once(this.#child, 'close').then(([code]) => code as number | null)
+    const lines = createInterface({ input: this.#child.stdout! })
+    lines.on('line', (line) => this.#take(line))
+    // The last line may still be on its way when the process has gone.
+    this.#exited = Promise.all([once(this.#child, 'close'), once(lines, 'close')]).then(
+      ([[code]]) => code as number | null,
+    )
   }
 
   get pid(): number {

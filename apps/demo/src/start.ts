@@ -10,7 +10,7 @@ const handler = join(import.meta.dirname, '../../../../examples/greet.mjs')
 const programs: Program[] = []
 let isStopping = false
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop())
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop())
 try {
   await start()
 } catch (error) {
