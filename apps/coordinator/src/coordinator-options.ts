@@ -34,6 +34,8 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
       connectionsMax: values.connectionsMax,
       connectionsPerAddressMax: values.connectionsPerAddressMax,
       requestsInFlightMax: values.requestsInFlightMax,
+      pollsPerConnectionMax: values.pollsPerConnectionMax,
+      waitingPollsMax: values.waitingPollsMax,
       frameBytesMax: values.frameBytesMax,
       handshakeMs: values.handshakeTimeout,
       frameMs: values.frameTimeout,

@@ -193,6 +193,16 @@ const limits = {
     help: 'Requests on a connection that are not answered yet; with more, its reading pauses.',
     option: 'limits.requestsInFlightMax',
   }),
+  pollsPerConnectionMax: setting(whole(1, largestCount), {
+    fallback: defaultLimits.pollsPerConnectionMax,
+    help: 'Lease requests on a connection that may wait, beside these; more are refused as TOO_MANY.',
+    option: 'limits.pollsPerConnectionMax',
+  }),
+  waitingPollsMax: setting(whole(1, largestCount), {
+    fallback: defaultLimits.waitingPollsMax,
+    help: 'How many of them may wait at once, on all connections together.',
+    option: 'limits.waitingPollsMax',
+  }),
   frameBytesMax: setting(bytes(1, largestCount), {
     fallback: defaultLimits.frameBytesMax,
     help: 'The largest message; at least 4 KiB more than the largest payload and result.',
