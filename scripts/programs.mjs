@@ -2,6 +2,9 @@
 import { spawn } from 'node:child_process'
 import { read, root } from './workspace.mjs'
 
+/** @type {NodeJS.Signals[]} */
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
 /**
  * @param {string} name the package to build, with what it depends on
  * @param {string} program relative to the root
@@ -11,7 +14,7 @@ export async function buildAndRun(name, program, args) {
   read('turbo', ['run', 'build', `--filter=${name}...`, '--output-logs=errors-only'])
   const child = spawn(process.execPath, [program, ...args], { cwd: root, stdio: 'inherit' })
   // Ctrl-C reaches the program, too: how it ends is its own decision, and this waits for it.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  for (const signal of stopSignals) process.on(signal, () => child.kill(signal))
   process.exitCode = await new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code) => resolve(code ?? 1))
