@@ -51,14 +51,8 @@ export class Polls {
   /** Asks for as many tasks as there are free slots. */
   fill(): void {
     if (this.#mode !== 'asking') return
-    const wanted = Math.min(this.#openMax, this.#listener.freeSlots())
+    const wanted = Math.min(pollsMax, this.#listener.freeSlots())
     while (this.#open < wanted) void this.#poll()
-  }
-
-  /** A poll that waits is a request in flight: heartbeats, reports and withdrawals need room, too. */
-  get #openMax(): number {
-    const { requestsInFlightMax = pollsMax } = this.#options.link.limits ?? {}
-    return Math.min(pollsMax, Math.max(1, Math.floor(requestsInFlightMax / 2)))
   }
 
   /** Asks for no more, and ends the waiting of what was asked. A grant on its way still comes. */

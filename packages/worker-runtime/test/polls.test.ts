@@ -116,6 +116,12 @@ t.test('polls leave room for what cannot wait: heartbeats, reports and withdrawa
   t.equal(world.worker.mode, 'stopped', 'waiting polls are withdrawn')
 })
 
+t.test('no more polls wait than the coordinator lets', async (t) => {
+  const limits = { pollsPerConnectionMax: 5 }
+  await using world = await World.create({ concurrency: 10 }, { limits })
+  t.equal(world.coordinator.waiting('lease').length, 5)
+})
+
 t.test('of many free slots 64 are asked for at a time', async (t) => {
   const limits = { requestsInFlightMax: 1000 }
   await using world = await World.create({ concurrency: 100 }, { limits })
@@ -125,7 +131,7 @@ t.test('of many free slots 64 are asked for at a time', async (t) => {
 })
 
 t.test('a coordinator that takes one request at a time is polled all the same', async (t) => {
-  const limits = { requestsInFlightMax: 1 }
+  const limits = { requestsInFlightMax: 1, pollsPerConnectionMax: 1 }
   await using world = await World.create({ concurrency: 2 }, { limits })
   t.equal(world.coordinator.waiting('lease').length, 1)
 })

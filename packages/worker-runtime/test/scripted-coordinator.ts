@@ -124,7 +124,12 @@ export class ScriptedCoordinator {
     this.heartbeatIntervalMs = options.heartbeatIntervalMs ?? 10_000
     this.limits = {
       ...{ frameBytesMax: 100_000, payloadBytesMax: 90_000, resultBytesMax: 5000 },
-      ...{ requestsInFlightMax: 100, waitMsMax: 60_000, ...options.limits },
+      ...{
+        requestsInFlightMax: 100,
+        pollsPerConnectionMax: 1000,
+        waitMsMax: 60_000,
+        ...options.limits,
+      },
     }
     void network.listen((socket) => {
       // A connection that is refused: the caller has to hear of it after it has called.
