@@ -1,5 +1,5 @@
 import type { Aborts } from './aborts.js'
-import type { Clock } from './clock.js'
+import type { Clock, Timer } from './clock.js'
 
 /** How long a call may take, and what ends it before. */
 export interface CallOptions {
@@ -10,7 +10,8 @@ export interface CallOptions {
 
 /** Watches over one call: calls back once, when its time is over or its signal aborts. */
 export class Limit {
-  readonly #release: (() => void)[] = []
+  readonly #timer: Timer | undefined
+  readonly #forgetSignal: (() => void) | undefined
 
   constructor(
     clock: Clock,
@@ -23,14 +24,14 @@ export class Limit {
       onEnd(why)
     }
     if (timeoutMs !== Number.POSITIVE_INFINITY) {
-      const timer = clock.setTimer(timeoutMs, () => end('timeout'))
-      this.#release.push(() => timer.cancel())
+      this.#timer = clock.setTimer(timeoutMs, () => end('timeout'))
     }
-    if (signal !== undefined) this.#release.push(aborts.on(signal, () => end('aborted')))
+    if (signal !== undefined) this.#forgetSignal = aborts.on(signal, () => end('aborted'))
   }
 
   /** The call has ended by itself. */
   release(): void {
-    for (const release of this.#release.splice(0)) release()
+    this.#timer?.cancel()
+    this.#forgetSignal?.()
   }
 }

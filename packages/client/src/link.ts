@@ -89,8 +89,12 @@ export class Link {
       this.#assertUsable({ signal, timeoutMs })
       const id = this.#table.takeId()
       const pending: PendingRequest = {
-        ...{ id, kind: request.kind, frame: encode({ ...request, id }), retry },
-        ...{ maySend: options.maySend, onSent: options.onSent },
+        id,
+        kind: request.kind,
+        frame: encode({ ...request, id }),
+        retry,
+        maySend: options.maySend,
+        onSent: options.onSent,
         isPoll: isPoll(request),
         requestId: request.kind === 'submit' ? request.requestId : undefined,
         wasSent: false,

@@ -1,3 +1,4 @@
+import type { LateAbort } from './late-abort.js'
 import { encodeResult } from './result.js'
 import type { Work } from './task-facts.js'
 
@@ -30,28 +31,37 @@ export type Outcome =
   | { readonly kind: 'crashed'; readonly reason: string }
   | { readonly kind: 'terminated' }
 
+export type WriteLine = (level: LogLevel, message: string, fields?: LogFields) => void
+
 /** Never rejects: whatever a handler does is an outcome. */
 export async function callHandler(
   handler: Handler,
   work: Work,
-  signal: AbortSignal,
-  write: (level: LogLevel, message: string, fields?: LogFields) => void,
+  abort: LateAbort,
+  write: WriteLine,
 ): Promise<Outcome> {
+  const task: HandlerTask = {
+    ...work,
+    get signal() {
+      return abort.signal
+    },
+    get log() {
+      return toLog(write)
+    },
+  }
+  try {
+    return { kind: 'returned', result: encodeResult(await handler(task)) }
+  } catch (error) {
+    return { kind: 'threw', ...describeThrown(error) }
+  }
+}
+
+function toLog(write: WriteLine): TaskLog {
   const to =
     (level: LogLevel): TaskLog[LogLevel] =>
     (message, fields) =>
       write(level, toText(message), fields)
-  const log: TaskLog = {
-    debug: to('debug'),
-    info: to('info'),
-    warn: to('warn'),
-    error: to('error'),
-  }
-  try {
-    return { kind: 'returned', result: encodeResult(await handler({ ...work, signal, log })) }
-  } catch (error) {
-    return { kind: 'threw', ...describeThrown(error) }
-  }
+  return { debug: to('debug'), info: to('info'), warn: to('warn'), error: to('error') }
 }
 
 /** Anything can be thrown. */

@@ -1,5 +1,6 @@
 import { WorkerError } from '../errors.js'
 import { callHandler, describeThrown, type Handler, type LogFields } from '../handler.js'
+import { LateAbort } from '../late-abort.js'
 import { own } from '../result.js'
 import type { Work } from '../task-facts.js'
 import type { FromHost, ToHost } from './host-messages.js'
@@ -14,15 +15,15 @@ export interface HostPort {
 /** What runs in a thread or process of its own: the handler, and nothing that could wait for it. */
 export async function serveHandler(url: string, port: HostPort): Promise<void> {
   const loading = loadHandler(url)
-  let controller = new AbortController()
+  let abort = new LateAbort()
   let current = 0
   port.listen((message) => {
     if (message.kind === 'run') {
-      controller = new AbortController()
+      abort = new LateAbort()
       current = message.work.leaseId
-      void runHandler(loading, message.work, controller.signal, port)
+      void runHandler(loading, message.work, abort, port)
     } else if (message.leaseId === current) {
-      controller.abort(new WorkerError(message.code, message.message))
+      abort.abort(new WorkerError(message.code, message.message))
     }
   })
   try {
@@ -36,7 +37,7 @@ export async function serveHandler(url: string, port: HostPort): Promise<void> {
 async function runHandler(
   loading: Promise<Handler>,
   work: Work,
-  signal: AbortSignal,
+  abort: LateAbort,
   port: HostPort,
 ): Promise<void> {
   const { leaseId } = work
@@ -45,7 +46,7 @@ async function runHandler(
   if (handler === undefined) return
   // What has come from another process is a part of the whole message.
   const owned = { ...work, payload: own(work.payload) }
-  const outcome = await callHandler(handler, owned, signal, (level, message, fields) => {
+  const outcome = await callHandler(handler, owned, abort, (level, message, fields) => {
     port.post({ kind: 'logged', leaseId, level, message, ...(fields && { fields: plain(fields) }) })
   })
   port.post({ kind: 'ended', outcome })

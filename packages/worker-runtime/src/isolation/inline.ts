@@ -1,4 +1,5 @@
 import { callHandler, type Handler } from '../handler.js'
+import { LateAbort } from '../late-abort.js'
 import type { Work } from '../task-facts.js'
 import type { Isolation, Run, RunEvents } from './isolation.js'
 
@@ -20,19 +21,19 @@ export class InlineIsolation implements Isolation {
 
   run(work: Work, events: RunEvents): Run {
     if (this.#handler === undefined) throw new Error('a task came before the handler was loaded')
-    const controller = new AbortController()
-    void this.#call(this.#handler, work, events, controller.signal)
+    const abort = new LateAbort()
+    void this.#call(this.#handler, work, events, abort)
     return {
-      abort: (reason) => controller.abort(reason),
+      abort: (reason) => abort.abort(reason),
       terminate: () => false,
     }
   }
 
   async close(): Promise<void> {}
 
-  async #call(handler: Handler, work: Work, events: RunEvents, signal: AbortSignal): Promise<void> {
+  async #call(handler: Handler, work: Work, events: RunEvents, abort: LateAbort): Promise<void> {
     let hasEnded = false
-    const outcome = await callHandler(handler, work, signal, (...line) => {
+    const outcome = await callHandler(handler, work, abort, (...line) => {
       // What a handler leaves behind may still speak; its task is over.
       if (!hasEnded) events.logged(...line)
     })
