@@ -72,7 +72,9 @@ export class Execution {
     this.#listener = listener
     this.#authority = new Authority(lease, sentAtMs, context.clockDrift)
     this.#startedAtMs = context.link.clock.monotonicMs()
-    this.#heartbeatAtMs = this.#startedAtMs + this.#heartbeatIntervalMs
+    // Sooner after a grant that was long on its way.
+    const leftMs = this.#authority.deadlineMs - this.#startedAtMs
+    this.#heartbeatAtMs = this.#startedAtMs + Math.min(this.#heartbeatIntervalMs, leftMs / 2)
     this.#windowGraceMs = Math.min(context.abortGraceMs, lease.windowMs / 20)
     // Early enough for the handler to end or be terminated, and as long again for its report to arrive.
     this.#windowAbortAtMs = this.#authority.windowEndMs - 2 * this.#windowGraceMs

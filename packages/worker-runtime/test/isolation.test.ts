@@ -125,6 +125,8 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
     const { result } = bytes as { result: Uint8Array }
     // Threads are sent all the memory that bytes are a part of; a process cuts its messages itself.
     if (isolation !== 'process') t.equal(result.buffer.byteLength, 5)
+    const view = await stage.play('return a view').ended
+    t.match(view, { kind: 'returned', result: Buffer.from([2, 1]) })
     const nothing = { kind: 'returned', result: undefined }
     t.strictSame(await stage.play('return nothing').ended, nothing)
     t.strictSame(await stage.play('return JSON').result(), { list: [1, 'two', null] })

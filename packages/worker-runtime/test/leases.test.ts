@@ -135,6 +135,18 @@ t.test('heartbeats come as often as the coordinator asks', async (t) => {
   t.equal(world.coordinator.all('heartbeat').length, 2)
 })
 
+t.test(
+  'the first heartbeat comes sooner when the lease does not hold for long any more',
+  async (t) => {
+    await using world = await World.create()
+    await world.grant({ leaseMs: 8000 })
+    await world.advance(3999 - 1)
+    t.equal(world.coordinator.all('heartbeat').length, 0)
+    await world.advance(1)
+    t.equal(world.coordinator.all('heartbeat').length, 1)
+  },
+)
+
 t.test('a heartbeat may take as long as the lease, whatever a request may', async (t) => {
   await using world = await World.create({ requestTimeoutMs: 2000 })
   await world.grant()
@@ -336,7 +348,7 @@ t.test('a window longer than the lease is kept alive by heartbeats until it is o
       await world.extend(Math.min(leaseMs, left))
   }
   t.strictSame(run.abortCodes, ['WORKER_WINDOW_OVER'])
-  run.throws()
+  await run.throws()
   await world.rest()
   t.match(world.coordinator.reports, [{ kind: 'fail', reason: /^timeout/ }])
 })
