@@ -17,7 +17,12 @@ const shipped = ['src', 'bin', 'package.json', 'README.md']
 await main(async () => {
   // Reads and validates every changeset: a malformed one, or an unknown package, is an error.
   const { releases } = await getReleasePlan(root)
-  const planned = new Map(releases.map(({ name, newVersion }) => [name, newVersion]))
+  // A private package that depends on a released one is in the plan as well, with nothing to do.
+  const planned = new Map(
+    releases
+      .filter(({ type }) => type !== 'none')
+      .map(({ name, newVersion }) => [name, newVersion]),
+  )
   const problems = listPackages()
     .filter(({ manifest }) => manifest.private !== true && !planned.has(manifest.name))
     .flatMap(({ dir, manifest: { name, version } }) => {

@@ -1,0 +1,59 @@
+import type { Case } from '../case.js'
+import type { Grant } from '../history.js'
+import type { WorkerLine } from '../worker-lines.js'
+
+/** 004 §3: what a worker was told about its report is what the log says about the lease. */
+export function* findWrongAnswers({ history, workerLines }: Case): Generator<string> {
+  for (const [leaseId, lines] of workerLines) {
+    const grant = history.leases.get(leaseId)
+    if (grant === undefined) {
+      yield `${lines[0]!.worker} writes of lease ${leaseId}, which was never granted`
+      continue
+    }
+    for (const line of lines) {
+      const fault = faultOf(line, grant)
+      if (fault !== undefined) yield `lease ${leaseId} of ${line.worker}: ${fault}`
+    }
+  }
+}
+
+function faultOf({ worker, what, state }: WorkerLine, grant: Grant): string | undefined {
+  const how = grant.end?.how ?? 'open'
+  if (worker !== grant.worker) return `it was granted to ${grant.worker}`
+  if (what === 'committed' && how !== 'COMPLETED' && how !== 'FAILED') {
+    return `the report was COMMITTED, and in the log the lease is ${how}`
+  }
+  if (what === 'committed' && (state === 'COMPLETED') !== (how === 'COMPLETED')) {
+    return `the report left the task ${state}, and in the log the lease is ${how}`
+  }
+  if (what === 'cancelled' && grant.cancelled === 0) {
+    return 'the report was CANCELLED, and the log knows nothing of it'
+  }
+  // Nothing here reports what makes no sense.
+  if (what === 'rejected') return 'the report was REJECTED'
+  return undefined
+}
+
+/** 004 §3.3, 004 §4: one final answer to a lease, and no word of it afterwards. */
+export function* findWordsAfterTheLast({ workerLines }: Case): Generator<string> {
+  for (const [leaseId, lines] of workerLines) {
+    const last = lines.findIndex(({ what }) => finalWords.includes(what))
+    const after = last === -1 ? [] : lines.slice(last + 1)
+    for (const { worker, what } of after) {
+      yield `lease ${leaseId} of ${worker}: "${what}" after "${lines[last]!.what}"`
+    }
+  }
+}
+
+const finalWords: readonly string[] = ['committed', 'cancelled', 'rejected', 'not reported']
+
+/** 002 §5.4: the result is what the handler returned under this lease, and under no other. */
+export function* findWrongResults({ history, returned }: Case): Generator<string> {
+  for (const [leaseId, { end, taskId }] of history.leases) {
+    if (end?.how !== 'COMPLETED') continue
+    const results = (returned.get(leaseId) ?? []).map(({ result }) => result)
+    if (results.length === 1 && results[0] === end.result) continue
+    const gave = results.length === 0 ? 'nothing' : results.map((it) => `"${it}"`).join(', ')
+    yield `task ${taskId}: its result is "${end.result}", and under lease ${leaseId} a handler returned ${gave}`
+  }
+}

@@ -1,0 +1,275 @@
+import type { LogRecord } from '@tenure/state-machine'
+import type { Evidence } from '../src/evidence.js'
+import type { Logged } from '../src/log-records.js'
+import type { Check } from '../src/verdict.js'
+import type { WorkerLine } from '../src/worker-lines.js'
+
+/** Something wrong, put into evidence in which all is right, and who has to find it. */
+export interface Plant {
+  readonly name: string
+  readonly check: Check
+  readonly says: RegExp
+  plant(evidence: Evidence): Partial<Evidence>
+}
+
+export const plants: readonly Plant[] = [
+  {
+    name: 'an acknowledged submission that is in no log',
+    check: 'nothing acknowledged is lost',
+    says: /^submission 12345: task 99999999 was acknowledged and is lost$/,
+    plant: ({ acknowledged }) => ({ acknowledged: new Map([...acknowledged, [12345, 99999999]]) }),
+  },
+  {
+    name: 'an acknowledgement that names the task of another',
+    check: 'nothing acknowledged is lost',
+    says: /was made by the request chaos-0$/,
+    plant: ({ acknowledged }) => ({
+      acknowledged: new Map([...acknowledged, [1, acknowledged.get(0)!]]),
+    }),
+  },
+  {
+    name: 'one request that became two tasks',
+    check: 'a request id is one task',
+    says: /^request chaos-\d+ is task \d+ and task \d+$/,
+    plant: (evidence) => append(evidence, (lsn) => ({ ...created(evidence), taskId: lsn })),
+  },
+  {
+    name: 'a task that ended and is waiting for the coordinator',
+    check: 'every task has its one end',
+    says: /is COMPLETED in the log; the coordinator says WAITING$/,
+    plant: (evidence) => {
+      const { taskId } = completion(evidence).record
+      return { live: new Map([...evidence.live, [taskId, 'WAITING']]) }
+    },
+  },
+  {
+    name: 'a task that never ended',
+    check: 'every task has its one end',
+    says: /has 0 ends/,
+    plant: (evidence) => append(evidence, (lsn) => ({ ...created(evidence), taskId: lsn })),
+  },
+  {
+    name: 'a second completion',
+    check: 'every task has its one end',
+    says: /has 2 ends: COMPLETED, COMPLETED$/,
+    plant: (evidence) => append(evidence, () => ({ ...completion(evidence).record })),
+  },
+  {
+    name: 'a completion under a lease that is over',
+    check: 'the log is possible',
+    says: /^LSN \d+: lease \d+ owns no task$/,
+    plant: (evidence) => append(evidence, () => ({ ...completion(evidence).record })),
+  },
+  {
+    name: 'a completion after the expiry of its lease',
+    check: 'the log is possible',
+    says: /^LSN \d+: lease \d+ had expired$/,
+    plant: (evidence) => {
+      const { lsn, record } = completion(evidence)
+      return replace(evidence, lsn, { ...record, at: grantOf(evidence).leaseExpiry + 3_600_000 })
+    },
+  },
+  {
+    name: 'a lease while another one is valid',
+    check: 'the log is possible',
+    says: /has the lease \d+ already$/,
+    plant: (evidence) => {
+      const first = evidence.logged.find(({ record }) => record.type === 'LeaseGranted')!
+      return insert(evidence, first.lsn, (lsn) => ({ ...first.record, leaseId: lsn }) as LogRecord)
+    },
+  },
+  {
+    name: 'a lease id that does not grow',
+    check: 'the log is possible',
+    says: /^LSN \d+: lease \d+ is not above the last one$/,
+    plant: (evidence) => append(evidence, () => grantOf(evidence)),
+  },
+  {
+    name: 'a second TaskCancelled for a lease',
+    check: 'the log is possible',
+    says: /is cancelled a second time$/,
+    plant: (evidence) => {
+      const { leaseId, taskId } = completion(evidence).record
+      const expired = { ...evidence, ...expire(evidence) }
+      const cancelled = () => ({ type: 'TaskCancelled', at: lastAt(evidence), leaseId, taskId })
+      const once = { ...expired, ...append(expired, cancelled as () => LogRecord) }
+      return append(once, cancelled as () => LogRecord)
+    },
+  },
+  {
+    name: 'a report that was COMMITTED under a lease that expired',
+    check: 'answers to reports are what the log says',
+    says: /the report was COMMITTED, and in the log the lease is EXPIRED$/,
+    plant: expire,
+  },
+  {
+    name: 'a report that was CANCELLED without a record',
+    check: 'answers to reports are what the log says',
+    says: /the report was CANCELLED, and the log knows nothing of it$/,
+    plant: (evidence) => say(evidence, 'cancelled'),
+  },
+  {
+    name: 'a report that was REJECTED',
+    check: 'answers to reports are what the log says',
+    says: /the report was REJECTED$/,
+    plant: (evidence) => say(evidence, 'rejected'),
+  },
+  {
+    name: 'a report after the last word',
+    check: 'nothing follows the last word on a lease',
+    says: /"committed" after "committed"$/,
+    plant: (evidence) => say(evidence, 'committed'),
+  },
+  {
+    name: 'a result that no handler returned',
+    check: 'results are what handlers returned',
+    says: /its result is "forged", and under lease \d+ a handler returned "/,
+    plant: (evidence) => {
+      const { lsn, record } = completion(evidence)
+      return replace(evidence, lsn, { ...record, result: Buffer.from('forged') })
+    },
+  },
+  {
+    name: 'an execution under a lease that was never granted',
+    check: 'every execution has a lease of its own',
+    says: /under lease 99999999, which was never granted$/,
+    plant: ({ executions }) => ({
+      executions: [
+        ...executions,
+        { what: 'started', taskId: 1, attempt: 2, leaseId: 99999999, worker: 'x' },
+      ],
+    }),
+  },
+  {
+    name: 'an execution by another worker',
+    check: 'every execution has a lease of its own',
+    says: /^somebody executed .*, which was granted to /,
+    plant: ({ executions }) => ({
+      executions: executions.map((line) =>
+        line === executions[0] ? { ...line, worker: 'somebody' } : line,
+      ),
+    }),
+  },
+  {
+    name: 'an execution that began twice under one lease',
+    check: 'every execution has a lease of its own',
+    says: / 2 times$/,
+    plant: ({ executions }) => ({ executions: [...executions, executions[0]!] }),
+  },
+  {
+    name: 'a grant that follows no end of the attempt before',
+    check: 'every second execution is explained',
+    says: /follows no end of the one before$/,
+    plant: (evidence) => append(evidence, (leaseId) => ({ ...grantOf(evidence), leaseId })),
+  },
+  {
+    name: 'a completion that nobody executed',
+    check: 'what is reported was executed',
+    says: /and nobody executed it$/,
+    plant: (evidence) => {
+      const { leaseId } = completion(evidence).record
+      return { executions: evidence.executions.filter((line) => line.leaseId !== leaseId) }
+    },
+  },
+  {
+    name: 'a failure that nobody reported',
+    check: 'what is reported was executed',
+    says: /FAILED under lease \d+, of which no worker knew$/,
+    plant: (evidence) => {
+      const { lsn, record } = completion(evidence)
+      const { at, taskId, leaseId } = record
+      const failed = { type: 'TaskFailed', at, taskId, leaseId, failureReason: 'forged' } as const
+      const isOther = (line: { readonly leaseId: number }) => line.leaseId !== leaseId
+      return {
+        ...replace(evidence, lsn, failed),
+        executions: evidence.executions.filter(isOther),
+        workerLines: evidence.workerLines.filter(isOther),
+      }
+    },
+  },
+  {
+    name: 'a counter that has forgotten one',
+    check: 'the metrics say what the log says',
+    says: /^tenure_duplicate_executions_possible_total is \d+; it should be \d+$/,
+    plant: ({ metrics }) => {
+      const name = 'tenure_duplicate_executions_possible_total'
+      return { metrics: { ...metrics, [name]: metrics[name]! + 1 } }
+    },
+  },
+  {
+    name: 'a restart that was not counted',
+    check: 'the metrics say what the log says',
+    says: /^tenure_coordinator_restarts is/,
+    plant: ({ coordinatorStarts }) => ({ coordinatorStarts: coordinatorStarts + 1 }),
+  },
+  {
+    name: 'a record that the state machine refuses',
+    check: 'the log replays to one sound state',
+    says: /^the log does not replay: /,
+    plant: (evidence) => append(evidence, () => ({ ...completion(evidence).record })),
+  },
+]
+
+type Records<T extends LogRecord['type']> = Extract<LogRecord, { type: T }>
+
+/** A completion of which its worker wrote that it was committed; not every one had the time. */
+function completion({ logged, workerLines }: Evidence) {
+  const told = new Set(
+    workerLines.filter(({ what }) => what === 'committed').map(({ leaseId }) => leaseId),
+  )
+  const found = logged.find(
+    ({ record }) => record.type === 'TaskCompleted' && told.has(record.leaseId),
+  )
+  return found as { readonly lsn: number; readonly record: Records<'TaskCompleted'> }
+}
+
+/** The grant under which the task of `completion` was completed. */
+function grantOf(evidence: Evidence): Records<'LeaseGranted'> {
+  const { leaseId } = completion(evidence).record
+  const { record } = evidence.logged[leaseId - 1]!
+  return { ...(record as Records<'LeaseGranted'>), at: lastAt(evidence) }
+}
+
+function created(evidence: Evidence): Records<'TaskCreated'> {
+  const { record } = evidence.logged.find(({ record }) => record.type === 'TaskCreated')!
+  return { ...(record as Records<'TaskCreated'>), at: lastAt(evidence) }
+}
+
+/** In the place of the completion the lease expires; its worker was told otherwise. */
+function expire(evidence: Evidence): Partial<Evidence> {
+  const { lsn, record } = completion(evidence)
+  const { at, taskId, leaseId } = record
+  return replace(evidence, lsn, { type: 'LeaseExpired', at, taskId, leaseId, atStart: false })
+}
+
+/** The worker of `completion` says one thing more. */
+function say(evidence: Evidence, what: WorkerLine['what']): Partial<Evidence> {
+  const { leaseId } = completion(evidence).record
+  const { workerId: worker } = grantOf(evidence)
+  const line: WorkerLine = { worker, leaseId, what, state: 'COMPLETED' }
+  return { workerLines: [...evidence.workerLines, line] }
+}
+
+function append(evidence: Evidence, make: (lsn: number) => LogRecord): Partial<Evidence> {
+  return insert(evidence, evidence.logged.length, make)
+}
+
+/** Behind an LSN; those that follow keep their numbers, which is one thing more to be found. */
+function insert(
+  { logged }: Evidence,
+  behind: number,
+  make: (lsn: number) => LogRecord,
+): Partial<Evidence> {
+  const lsn = behind + 1
+  return {
+    logged: [...logged.slice(0, behind), { lsn, record: make(lsn) }, ...logged.slice(behind)],
+  }
+}
+
+function replace({ logged }: Evidence, lsn: number, record: LogRecord): Partial<Evidence> {
+  return { logged: logged.map((it): Logged => (it.lsn === lsn ? { lsn, record } : it)) }
+}
+
+function lastAt({ logged }: Evidence): number {
+  return logged.at(-1)!.record.at
+}
