@@ -21,6 +21,8 @@ export class Child {
   readonly exited: Promise<Exit>
   readonly #pid: number | undefined
   #exit: Exit | undefined
+  /** Nothing is left of its group, and its number may be given to others. */
+  #isGone = false
 
   constructor({ program, args, env, outputPath, errorPath }: ChildOptions) {
     const output = openSync(outputPath, 'a')
@@ -39,6 +41,7 @@ export class Child {
       child.once('error', reject)
       child.once('exit', (code, signal) => {
         this.#exit = { code, signal }
+        this.#lookForRest()
         resolve(this.#exit)
       })
     })
@@ -65,8 +68,13 @@ export class Child {
     this.#signalGroup('SIGKILL')
   }
 
+  #lookForRest(): void {
+    this.#isGone = !this.isLeft
+    if (!this.#isGone) setTimeout(() => this.#lookForRest(), 200).unref()
+  }
+
   #signalGroup(signal: NodeJS.Signals | 0): boolean {
-    if (this.#pid === undefined) return false
+    if (this.#pid === undefined || this.#isGone) return false
     try {
       return process.kill(-this.#pid, signal)
     } catch (error) {

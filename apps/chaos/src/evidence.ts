@@ -1,6 +1,7 @@
 import type { TaskState } from '@tenure/client'
 import { type ExecutionLine, readExecutions } from './executions.js'
 import type { Places } from './fleet.js'
+import { readLines } from './lines.js'
 import { type Logged, readLog } from './log-records.js'
 import type { Metrics } from './metrics.js'
 import { readWorkerLines, type WorkerLine } from './worker-lines.js'
@@ -16,8 +17,9 @@ export interface Evidence {
   /** What the coordinator said at last about its tasks and about itself. */
   readonly live: ReadonlyMap<number, TaskState>
   readonly metrics: Metrics
-  /** How often it was started. */
-  readonly coordinatorStarts: number
+  /** How often it was launched; and, of those times that it said it had started, the epochs. */
+  readonly coordinatorLives: number
+  readonly epochs: readonly number[]
   /** What the log says. */
   readonly logged: readonly Logged[]
 }
@@ -25,12 +27,23 @@ export interface Evidence {
 /** To be called when nothing runs any more. */
 export async function gatherEvidence(
   places: Places,
-  seen: Pick<Evidence, 'acknowledged' | 'live' | 'metrics' | 'coordinatorStarts'>,
+  seen: Pick<Evidence, 'acknowledged' | 'live' | 'metrics' | 'coordinatorLives'>,
 ): Promise<Evidence> {
   return {
     ...seen,
     executions: readExecutions(places.executions),
     workerLines: readWorkerLines(places.workers),
+    epochs: readEpochs(places.coordinator),
     logged: await readLog(places.data),
   }
+}
+
+interface StartedLine {
+  readonly msg: string
+  readonly epoch: number
+}
+
+function readEpochs(directory: string): number[] {
+  const lines = readLines(directory).flatMap(({ lines }) => lines as StartedLine[])
+  return lines.filter(({ msg }) => msg === 'started').map(({ epoch }) => epoch)
 }

@@ -30,6 +30,8 @@ const crews: { readonly [I in IsolationKind]: { concurrency: number; queues: rea
     inline: { concurrency: 8, queues: ['short'] },
   }
 
+const ownEndsMax = 10
+
 /** The places of a run's files. */
 export class Places {
   readonly root: string
@@ -45,10 +47,10 @@ export class Places {
     this.data = join(root, 'data')
     this.executions = join(root, 'executions')
     this.workers = join(root, 'workers')
-    this.coordinator = join(root, 'coordinator.jsonl')
+    this.coordinator = join(root, 'coordinator')
     this.errors = join(root, 'errors.txt')
     this.acknowledged = join(root, 'acknowledged.jsonl')
-    for (const directory of [this.executions, this.workers]) mkdirSync(directory)
+    for (const directory of [this.executions, this.workers, this.coordinator]) mkdirSync(directory)
   }
 }
 
@@ -58,8 +60,9 @@ export class Fleet {
   readonly httpPort: number
   readonly coordinator: Seat
   readonly workers: readonly Seat[]
-  /** Processes that ended though nobody had told them to. */
+  /** Processes that ended though nobody had told them to. Others took their places. */
   readonly ownEnds: string[] = []
+  readonly #broken = new AbortController()
   readonly #places: Places
 
   private constructor(
@@ -70,10 +73,8 @@ export class Fleet {
     this.#places = places
     this.port = ports.port
     this.httpPort = ports.httpPort
-    const onOwnEnd = (seat: Seat, exit: Exit) => {
-      this.ownEnds.push(`${seat.name}.${seat.life} ended by itself, ${describeExit(exit)}`)
-    }
-    this.coordinator = new Seat('coordinator', () => this.#launchCoordinator(), onOwnEnd)
+    const onOwnEnd = (seat: Seat, exit: Exit) => this.#onOwnEnd(seat, exit)
+    this.coordinator = new Seat('coordinator', (life) => this.#launchCoordinator(life), onOwnEnd)
     this.workers = isolations.flatMap((isolation) =>
       Array.from({ length: workersOfEach }, (_, index) => {
         const name = `${isolation}-${index + 1}`
@@ -86,6 +87,11 @@ export class Fleet {
     const port = await findPort(random)
     const httpPort = await findPort(random)
     return new Fleet(places, workersOfEach, { port, httpPort })
+  }
+
+  /** Aborts when so many processes end by themselves that there is no point in going on. */
+  get broken(): AbortSignal {
+    return this.#broken.signal
   }
 
   get seats(): readonly Seat[] {
@@ -114,14 +120,20 @@ export class Fleet {
     await Promise.all(this.seats.map((seat) => seat.end()))
   }
 
-  #launchCoordinator(): Child {
+  #onOwnEnd(seat: Seat, exit: Exit): void {
+    this.ownEnds.push(`${seat.name}.${seat.life} ended by itself, ${describeExit(exit)}`)
+    if (this.ownEnds.length < ownEndsMax) seat.start()
+    else this.#broken.abort(new Error(`too many to go on:\n${this.ownEnds.join('\n')}`))
+  }
+
+  #launchCoordinator(life: number): Child {
     const { data, coordinator, errors } = this.#places
     const ports = ['--port', `${this.port}`, '--http-port', `${this.httpPort}`]
     return new Child({
       program: coordinatorProgram,
       args: ['--data-dir', data, ...ports, ...coordinatorArgs],
       env: {},
-      outputPath: coordinator,
+      outputPath: join(coordinator, `${life}.jsonl`),
       errorPath: errors,
     })
   }

@@ -11,7 +11,7 @@ export interface FileLines {
 export function readLines(directory: string): FileLines[] {
   if (!existsSync(directory)) return []
   return readdirSync(directory)
-    .sort()
+    .sort(new Intl.Collator('en', { numeric: true }).compare)
     .map((file) => ({
       name: file.replace(/\.\w+$/, ''),
       lines: parseLines(readFileSync(join(directory, file), 'utf8'), file),

@@ -37,14 +37,15 @@ export async function runChaos(
   process.on('exit', end)
   let isWorthKeeping = true
   try {
-    const run = new Run(options, places, fleet, output, signal)
+    const ending = AbortSignal.any([signal, fleet.broken])
+    const run = new Run(options, places, fleet, output, ending)
     const { evidence, summary } = await run.play(random)
     isWorthKeeping = summary.violations.length > 0
     return { evidence, summary: { ...summary, ...(isWorthKeeping && { directory: places.root }) } }
   } catch (error) {
     isWorthKeeping = !signal.aborted
     if (isWorthKeeping) output.write(`what was written is kept in ${places.root}\n`)
-    throw error
+    throw fleet.broken.aborted ? fleet.broken.reason : error
   } finally {
     await fleet.end()
     process.off('exit', end)
@@ -124,11 +125,10 @@ class Run {
       await Promise.allSettled(parts)
     }
     this.#begin('draining')
-    const isBroken = () => fleet.ownEnds.length > 0
     const onCount = (alive: number) => {
       this.#alive = alive
     }
-    this.#note('everything drains', await drain(tenure, isBroken, onCount, this.#signal))
+    this.#note('everything drains', await drain(tenure, onCount, this.#signal))
   }
 
   /** The workers first, so that what the coordinator says then is the last that it says. */
@@ -147,7 +147,7 @@ class Run {
     this.#note('nothing outlives its process', await fleet.leftovers())
     this.#note('nobody complains', readComplaints(this.#places.errors))
     const { tasks: acknowledged } = this.#acknowledged
-    return { acknowledged, live, metrics, coordinatorStarts: fleet.coordinator.life }
+    return { acknowledged, live, metrics, coordinatorLives: fleet.coordinator.life }
   }
 
   #begin(phase: string): void {

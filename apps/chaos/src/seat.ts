@@ -15,7 +15,7 @@ export class Seat {
   #mode: 'down' | 'running' | 'paused' = 'down'
   #isExpectedToEnd = false
 
-  /** `onOwnEnd` hears of a process that nobody told to end. */
+  /** `onOwnEnd` hears of a process that nobody told to end; the seat is down then. */
   constructor(
     name: string,
     launch: (life: number) => Child,
@@ -91,6 +91,8 @@ export class Seat {
 
   async #watch(child: Child): Promise<void> {
     const exit = await child.exited
-    if (this.#child === child && !this.#isExpectedToEnd) this.#onOwnEnd(this, exit)
+    if (this.#child !== child || this.#isExpectedToEnd) return
+    this.#mode = 'down'
+    this.#onOwnEnd(this, exit)
   }
 }

@@ -53,5 +53,5 @@ function howToLook(directory: string): string {
   acknowledged.jsonl  what the coordinator acknowledged to the client
   executions/         what handlers wrote when they began and when they returned
   workers/            the log of each worker, by name and life
-  coordinator.jsonl   the log lines of the coordinator; data/ is its log of records`
+  coordinator/        the log lines of each life of the coordinator; data/ is its log of records`
 }

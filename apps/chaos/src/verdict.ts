@@ -1,5 +1,5 @@
 import { type Case, openCase } from './case.js'
-import { findWrongCounters, possibleDuplicates } from './checks/counters.js'
+import { findWrongCounters, findWrongEpochs, possibleDuplicates } from './checks/counters.js'
 import {
   findReportsByNobody,
   findUnexplainedGrants,
@@ -23,6 +23,7 @@ const checks = {
   'every second execution is explained': findUnexplainedGrants,
   'what is reported was executed': findReportsByNobody,
   'the metrics say what the log says': findWrongCounters,
+  'every epoch has its number': findWrongEpochs,
   'the log replays to one sound state': findBrokenState,
 } as const satisfies Record<string, (it: Case) => Iterable<string>>
 

@@ -22,7 +22,7 @@ t.test('there were faults', async (t) => {
   t.ok(kills > 0)
   t.ok(stops > 0)
   t.equal(restarts, kills)
-  t.equal(evidence.coordinatorStarts, coordinatorKills + 1)
+  t.equal(evidence.coordinatorLives, coordinatorKills + 1)
 })
 
 t.test('it tells how far it is', async (t) => {

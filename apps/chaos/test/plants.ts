@@ -198,9 +198,21 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a restart that was not counted',
-    check: 'the metrics say what the log says',
-    says: /^tenure_coordinator_restarts is/,
-    plant: ({ coordinatorStarts }) => ({ coordinatorStarts: coordinatorStarts + 1 }),
+    check: 'every epoch has its number',
+    says: /^epoch (\d+) follows epoch \1$/,
+    plant: ({ epochs }) => ({ epochs: [...epochs, epochs.at(-1)!] }),
+  },
+  {
+    name: 'a restart that the metrics do not know',
+    check: 'every epoch has its number',
+    says: /^tenure_coordinator_restarts is \d+ in epoch \d+$/,
+    plant: ({ epochs }) => ({ epochs: [...epochs, epochs.at(-1)! + 1] }),
+  },
+  {
+    name: 'an epoch that nobody began',
+    check: 'every epoch has its number',
+    says: /^epoch \d+ of \d+ lives$/,
+    plant: () => ({ coordinatorLives: 0 }),
   },
   {
     name: 'a record that the state machine refuses',

@@ -3,13 +3,26 @@ import type { History } from '../history.js'
 
 /** 002 §8, semantics §12: the metrics say what the log says, over all restarts. */
 export function* findWrongCounters({ evidence, history }: Case): Generator<string> {
-  const expected = {
-    ...countersOf(history),
-    tenure_coordinator_restarts: evidence.coordinatorStarts,
-  }
-  for (const [name, count] of Object.entries(expected)) {
+  for (const [name, count] of Object.entries(countersOf(history))) {
     const said = evidence.metrics[name]
     if (said !== count) yield `${name} is ${said}; it should be ${count}`
+  }
+}
+
+/**
+ * 002 §8: each time the log was opened counts, and the epoch says which time it is. A life that was
+ * killed early may not have opened it, or may have had no time to say so.
+ */
+export function* findWrongEpochs({ evidence }: Case): Generator<string> {
+  const { epochs, coordinatorLives, metrics } = evidence
+  const restarts = metrics.tenure_coordinator_restarts
+  const last = epochs.at(-1)
+  if (restarts !== last) yield `tenure_coordinator_restarts is ${restarts} in epoch ${last}`
+  if (last !== undefined && last > coordinatorLives)
+    yield `epoch ${last} of ${coordinatorLives} lives`
+  for (const [index, epoch] of epochs.entries()) {
+    const before = epochs[index - 1] ?? 0
+    if (epoch <= before) yield `epoch ${epoch} follows epoch ${before}`
   }
 }
 
