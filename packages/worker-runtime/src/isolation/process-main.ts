@@ -10,9 +10,12 @@ if (url === undefined || process.send === undefined) {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
 // Without a worker there is nobody to report to.
 process.on('disconnect', () => process.exit())
+// It was gone before there was anybody to hear of it: nothing would ever end this process.
+if (!process.connected) process.exit()
 await serveHandler(url, {
   post: (message: FromHost) => {
-    process.send?.(message)
+    // That it could not be sent says that the worker is gone, which `disconnect` is about to say.
+    process.send?.(message, undefined, undefined, () => {})
   },
   listen: (receive) => {
     process.on('message', receive)
