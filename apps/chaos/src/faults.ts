@@ -1,17 +1,19 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Random } from '@tenure/testing'
 import { type Fleet, leaseMs } from './fleet.js'
+import type { Network } from './network.js'
 import type { Seat } from './seat.js'
 
 type Range = readonly [leastMs: number, mostMs: number]
 
-interface Fault {
+type Fault = {
   readonly share: number
-  readonly target: 'coordinator' | 'worker'
-  readonly kind: 'kill' | 'stop'
-  /** How long the process is away, or stands still. */
+  /** How long the process is away or stands still; how long answers are lost before lines break. */
   readonly forMs: Range
-}
+} & (
+  | { readonly target: 'coordinator' | 'worker'; readonly kind: 'kill' | 'stop' }
+  | { readonly target: 'network'; readonly kind: 'cut' | 'stall' }
+)
 
 /** What can happen. The coordinator is one of many processes, but all depend on it. */
 const faults: readonly Fault[] = [
@@ -21,6 +23,8 @@ const faults: readonly Fault[] = [
   { share: 13, target: 'coordinator', kind: 'kill', forMs: [0, 1500] },
   { share: 8, target: 'coordinator', kind: 'stop', forMs: [50, leaseMs * 0.8] },
   { share: 4, target: 'coordinator', kind: 'stop', forMs: [leaseMs, leaseMs * 2] },
+  { share: 12, target: 'network', kind: 'cut', forMs: [5, 50] },
+  { share: 4, target: 'network', kind: 'stall', forMs: [50, leaseMs * 1.5] },
 ]
 
 const betweenMs: Range = [100, 1300]
@@ -32,11 +36,18 @@ export interface FaultCounts {
   restarts: number
   /** Of the kills, those of the coordinator. */
   coordinatorKills: number
+  /** How often answers were lost and lines broken, and how often nothing came through for a while. */
+  cuts: number
+  stalls: number
+}
+
+export function noFaults(): FaultCounts {
+  return { kills: 0, stops: 0, restarts: 0, coordinatorKills: 0, cuts: 0, stalls: 0 }
 }
 
 /**
- * Kills and stops processes until the time is over, and returns when all of them run again. A seat
- * that has a fault is left alone until that is over; several may have one at once.
+ * Kills and stops processes, cuts and stalls the network, until the time is over; returns when all is
+ * well again. What has a fault is left alone until that is over; several may have one at once.
  */
 export async function injectFaults(
   fleet: Fleet,
@@ -45,42 +56,62 @@ export async function injectFaults(
   counts: FaultCounts,
   signal: AbortSignal,
 ): Promise<void> {
-  const struck = new Map<Seat, Promise<void>>()
+  const struck = new Map<Seat | Network, Promise<void>>()
   const end = performance.now() + timeMs
   while (performance.now() < end) {
     await setTimeout(within(random, betweenMs), undefined, { signal })
     const fault = pickFault(random)
-    const seat = fault.target === 'worker' ? random.pick(fleet.workers) : fleet.coordinator
-    const forMs = within(random, fault.forMs)
-    if (struck.has(seat)) continue
-    const over = strike(seat, fault, forMs, counts, signal).finally(() => struck.delete(seat))
+    const worker = random.pick(fleet.workers)
+    const wait = setTimeout.bind(undefined, within(random, fault.forMs), undefined, { signal })
+    const target = fault.target === 'worker' ? worker : fleet[fault.target]
+    if (struck.has(target)) continue
+    const over = strike(fleet, worker, fault, counts, random.fork(), wait)
     // The end of all shows with the next wait, or at the end.
-    over.catch(() => {})
-    struck.set(seat, over)
+    const forgotten = over.finally(() => struck.delete(target))
+    forgotten.catch(() => {})
+    struck.set(target, forgotten)
   }
   await Promise.all(struck.values())
 }
 
 async function strike(
-  seat: Seat,
+  fleet: Fleet,
+  worker: Seat,
   { kind, target }: Fault,
-  forMs: number,
   counts: FaultCounts,
-  signal: AbortSignal,
+  random: Random,
+  wait: () => Promise<unknown>,
 ): Promise<void> {
-  if (kind === 'stop') {
-    counts.stops++
-    seat.pause()
-    await setTimeout(forMs, undefined, { signal })
-    seat.resume()
-    return
+  const seat = target === 'worker' ? worker : fleet.coordinator
+  switch (kind) {
+    case 'stop':
+      counts.stops++
+      seat.pause()
+      await wait()
+      seat.resume()
+      break
+    case 'kill':
+      counts.kills++
+      if (target === 'coordinator') counts.coordinatorKills++
+      await seat.kill()
+      await wait()
+      counts.restarts++
+      seat.start()
+      break
+    case 'cut': {
+      counts.cuts++
+      const cut = fleet.network.lose(() => random.chance(0.5))
+      await wait()
+      cut()
+      break
+    }
+    case 'stall':
+      counts.stalls++
+      fleet.network.stall()
+      await wait()
+      fleet.network.flow()
+      break
   }
-  counts.kills++
-  if (target === 'coordinator') counts.coordinatorKills++
-  await seat.kill()
-  await setTimeout(forMs, undefined, { signal })
-  counts.restarts++
-  seat.start()
 }
 
 function pickFault(random: Random): Fault {

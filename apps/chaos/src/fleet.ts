@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Random } from '@tenure/testing'
 import { type IsolationKind, isolations } from '@tenure/worker-runtime'
 import { Child, type Exit } from './child.js'
+import { Network } from './network.js'
 import { findPort } from './ports.js'
 import { coordinatorProgram, handlerModule, workerProgram } from './program.js'
 import { Seat } from './seat.js'
@@ -54,25 +55,32 @@ export class Places {
   }
 }
 
+interface Ports {
+  readonly coordinator: number
+  readonly http: number
+  readonly network: number
+}
+
 /** The coordinator and the workers, each a process of the real binary in a seat of its own. */
 export class Fleet {
   readonly port: number
   readonly httpPort: number
+  /** All but the metrics go through it. */
+  readonly network: Network
   readonly coordinator: Seat
   readonly workers: readonly Seat[]
   /** Processes that ended though nobody had told them to. Others took their places. */
   readonly ownEnds: string[] = []
   readonly #broken = new AbortController()
   readonly #places: Places
+  readonly #coordinatorPort: number
 
-  private constructor(
-    places: Places,
-    workersOfEach: number,
-    ports: { readonly port: number; readonly httpPort: number },
-  ) {
+  private constructor(places: Places, workersOfEach: number, network: Network, ports: Ports) {
     this.#places = places
-    this.port = ports.port
-    this.httpPort = ports.httpPort
+    this.network = network
+    this.port = ports.network
+    this.httpPort = ports.http
+    this.#coordinatorPort = ports.coordinator
     const onOwnEnd = (seat: Seat, exit: Exit) => this.#onOwnEnd(seat, exit)
     this.coordinator = new Seat('coordinator', (life) => this.#launchCoordinator(life), onOwnEnd)
     this.workers = isolations.flatMap((isolation) =>
@@ -84,9 +92,13 @@ export class Fleet {
   }
 
   static async open(places: Places, workersOfEach: number, random: Random): Promise<Fleet> {
-    const port = await findPort(random)
-    const httpPort = await findPort(random)
-    return new Fleet(places, workersOfEach, { port, httpPort })
+    const ports = {
+      coordinator: await findPort(random),
+      http: await findPort(random),
+      network: await findPort(random),
+    }
+    const network = await Network.open(ports.network, ports.coordinator)
+    return new Fleet(places, workersOfEach, network, ports)
   }
 
   /** Aborts when so many processes end by themselves that there is no point in going on. */
@@ -117,6 +129,7 @@ export class Fleet {
 
   /** At once, whatever state it is in; settles when all are gone. */
   async end(): Promise<void> {
+    this.network.close()
     await Promise.all(this.seats.map((seat) => seat.end()))
   }
 
@@ -128,7 +141,7 @@ export class Fleet {
 
   #launchCoordinator(life: number): Child {
     const { data, coordinator, errors } = this.#places
-    const ports = ['--port', `${this.port}`, '--http-port', `${this.httpPort}`]
+    const ports = ['--port', `${this.#coordinatorPort}`, '--http-port', `${this.httpPort}`]
     return new Child({
       program: coordinatorProgram,
       args: ['--data-dir', data, ...ports, ...coordinatorArgs],

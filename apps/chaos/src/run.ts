@@ -6,7 +6,7 @@ import { Random } from '@tenure/testing'
 import { Acknowledged } from './acknowledged.js'
 import { drain } from './draining.js'
 import { type Evidence, gatherEvidence } from './evidence.js'
-import { type FaultCounts, injectFaults } from './faults.js'
+import { type FaultCounts, injectFaults, noFaults } from './faults.js'
 import { Fleet, Places } from './fleet.js'
 import { fetchMetrics } from './metrics.js'
 import type { Options } from './options.js'
@@ -60,7 +60,7 @@ class Run {
   readonly #output: ProgressOutput
   readonly #signal: AbortSignal
   readonly #acknowledged: Acknowledged
-  readonly #counts: FaultCounts = { kills: 0, stops: 0, restarts: 0, coordinatorKills: 0 }
+  readonly #counts: FaultCounts = noFaults()
   readonly #problems: Violation[] = []
   #progress: Progress | undefined
   #phase = 'starting'
@@ -160,11 +160,11 @@ class Run {
   }
 
   #describe(elapsedMs: number): string {
-    const { kills, stops } = this.#counts
+    const { kills, stops, cuts, stalls } = this.#counts
     const seconds = `${Math.round(elapsedMs / 1000)} s`.padStart(6)
     const acknowledged = `${this.#acknowledged.tasks.size}/${this.#options.tasks} acknowledged`
     const alive = this.#phase === 'draining' ? `, ${this.#alive} alive` : ''
-    return `${seconds}  ${this.#phase}: ${acknowledged}${alive}, ${kills} kills, ${stops} stops`
+    return `${seconds}  ${this.#phase}: ${acknowledged}${alive}, ${kills} kills, ${stops} stops, ${cuts} cuts, ${stalls} stalls`
   }
 }
 

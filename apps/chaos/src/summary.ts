@@ -31,6 +31,7 @@ export function describeSummary(summary: Summary): string {
   return `seed                  ${summary.seed}
 time                  ${seconds} s, ${tasksPerSecond} tasks/s
 faults                ${summary.kills} kills (${summary.coordinatorKills} of the coordinator), ${summary.stops} stops, ${summary.restarts} restarts
+network               ${summary.cuts} cuts, ${summary.stalls} stalls
 acknowledged          ${summary.acknowledged}, of which ${summary.lost} lost
 ended                 ${summary.completed} completed, ${summary.failed} failed, ${summary.dead} dead
 grants                ${summary.grants}, of which ${summary.expirations} expired

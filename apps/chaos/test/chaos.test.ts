@@ -28,7 +28,12 @@ t.test('there were faults', async (t) => {
 t.test('it tells how far it is', async (t) => {
   const phases = lines.map((line) => /s {2}(\w+):/.exec(line)?.[1])
   t.same([...new Set(phases)], ['faults', 'draining', 'stopping', 'judging'])
-  t.match(lines.at(-1), new RegExp(`${tasks}/${tasks} acknowledged, \\d+ kills, \\d+ stops\\n$`))
+  t.match(
+    lines.at(-1),
+    new RegExp(
+      `${tasks}/${tasks} acknowledged, \\d+ kills, \\d+ stops, \\d+ cuts, \\d+ stalls\\n$`,
+    ),
+  )
 })
 
 for (const { name, check, says, plant } of plants) {

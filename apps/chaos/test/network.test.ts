@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Random } from '@tenure/testing'
+import t, { type Test } from 'tap'
+import { Network } from '../src/network.js'
+import { findPort } from '../src/ports.js'
+
+/** A network before somebody who answers with what he hears, and a line through it. */
+async function openLine(t: Test): Promise<{ network: Network; line: Socket; heard: Buffer[] }> {
+  const heard: Buffer[] = []
+  const server = createServer((socket) => {
+    socket.on('data', (bytes) => {
+      heard.push(bytes)
+      socket.write(bytes)
+    })
+    socket.on('error', () => {})
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const port = await findPort(new Random(process.pid))
+  const network = await Network.open(port, (server.address() as AddressInfo).port)
+  const line = connect(port, '127.0.0.1')
+  line.on('error', () => {})
+  t.teardown(() => {
+    line.destroy()
+    network.close()
+    server.close()
+  })
+  await once(line, 'connect')
+  return { network, line, heard }
+}
+
+async function ask(line: Socket, question: string): Promise<string> {
+  line.write(question)
+  const [answer] = await once(line, 'data')
+  return String(answer)
+}
+
+t.test('what is cut was heard, and its answer is lost', async (t) => {
+  const { network, line, heard } = await openLine(t)
+  t.equal(await ask(line, 'one'), 'one')
+  const answers: unknown[] = []
+  line.on('data', (bytes) => answers.push(bytes))
+  const cut = network.lose(() => true)
+  line.write('two')
+  while (heard.length < 2) await new Promise(setImmediate)
+  cut()
+  await once(line, 'close')
+  t.same(heard.map(String), ['one', 'two'])
+  t.same(answers, [])
+})
+
+t.test('what is stalled comes when it flows again', async (t) => {
+  const { network, line, heard } = await openLine(t)
+  t.equal(await ask(line, 'one'), 'one')
+  network.stall()
+  const answered = ask(line, 'two')
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  t.equal(heard.length, 1)
+  network.flow()
+  t.equal(await answered, 'two')
+})
