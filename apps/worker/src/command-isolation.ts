@@ -18,7 +18,18 @@ export class CommandIsolation implements Isolation {
     process.on('exit', this.#killAll)
   }
 
+  /** What the system refuses to start is a failure of the task, and not the end of the worker. */
   run(work: Work, events: RunEvents): Run {
+    try {
+      return this.#start(work, events)
+    } catch (error) {
+      const reason = `not started: ${error instanceof Error ? error.message : error}`
+      setImmediate(() => events.ended({ kind: 'crashed', reason }))
+      return { abort: () => {}, terminate: () => true }
+    }
+  }
+
+  #start(work: Work, events: RunEvents): Run {
     const run = new CommandRun(this.#commandLine, work, {
       logged: events.logged,
       ended: (outcome) => {

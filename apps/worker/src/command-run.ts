@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Outcome, Run, RunEvents, Work } from '@tenure/worker-runtime'
 import { Lines } from './lines.js'
 import { Tail } from './tail.js'
+import { environmentOf } from './task-environment.js'
 
 /** The coordinator takes less; this is what is held in memory until it can be asked. */
 const resultBytesMax = 16 * 2 ** 20
@@ -21,12 +22,14 @@ export class CommandRun implements Run {
   readonly #stdout: Buffer[] = []
   readonly #stderr = new Tail(reasonBytesMax)
   #stdoutBytes = 0
+  #isAborted = false
   #isTerminated = false
+  #hasExited = false
 
   constructor(commandLine: string, work: Work, { ended, logged }: RunEvents) {
     this.#child = spawn(commandLine, {
       ...{ shell: '/bin/sh', detached: true, stdio: 'pipe' },
-      env: { ...process.env, ...factsOf(work) },
+      env: environmentOf(work, process.env),
     })
     const lines = new Lines(lineCharactersMax, (line) => logged('info', line))
     this.#connect(work.payload, lines)
@@ -41,20 +44,24 @@ export class CommandRun implements Run {
         if (this.#child.pid === undefined)
           end({ kind: 'crashed', reason: `not started: ${message}` })
       })
-      this.#child.once('exit', () => this.#clearUp())
+      this.#child.once('exit', () => this.#onExit())
       this.#child.once('close', (code, signal) => {
-        if (this.#child.pid !== undefined) end(this.#toOutcome(code, signal))
+        if (this.#child.pid === undefined) return
+        this.#signal('SIGKILL')
+        end(this.#toOutcome(code, signal))
       })
     })
   }
 
   abort(): void {
+    this.#isAborted = true
     this.#signal('SIGTERM')
   }
 
   terminate(): true {
     this.#isTerminated = true
-    this.#signal('SIGKILL')
+    if (this.#hasExited) this.#clearUp()
+    else this.#signal('SIGKILL')
     return true
   }
 
@@ -91,6 +98,15 @@ export class CommandRun implements Run {
     }
   }
 
+  /**
+   * A shell ends at once when it is told to; what it ran has the rest of its grace all the same, until
+   * it has closed its standard output and error, or is terminated.
+   */
+  #onExit(): void {
+    this.#hasExited = true
+    if (!this.#isAborted || this.#isTerminated) this.#clearUp()
+  }
+
   /** Ends what it left behind. Who went into a group of their own may still hold the pipes: they are let go. */
   #clearUp(): void {
     this.#signal('SIGKILL')
@@ -112,15 +128,5 @@ export class CommandRun implements Run {
       const { code } = error as NodeJS.ErrnoException
       if (code !== 'ESRCH' && code !== 'EPERM') throw error
     }
-  }
-}
-
-function factsOf({ taskId, queue, attempt, leaseId, deadline }: Work): NodeJS.ProcessEnv {
-  return {
-    TENURE_TASK_ID: String(taskId),
-    TENURE_TASK_QUEUE: queue,
-    TENURE_TASK_ATTEMPT: String(attempt),
-    TENURE_TASK_LEASE_ID: String(leaseId),
-    TENURE_TASK_DEADLINE: String(deadline),
   }
 }

@@ -42,7 +42,10 @@ export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
       else
         failures.write(() => logger.warn({ ...fields, detail: outcome.reason }, 'handler failed'))
     },
-    logged: (task, level, message, fields) => logger[level]({ ...fields, ...task }, message),
+    // Apart from ours: a handler's `level` or `msg` would stand for that of the line.
+    logged: (task, level, message, fields) => {
+      logger[level]({ ...task, ...(fields && { fields }) }, message)
+    },
     committed: (task, { state }) => logger.debug({ ...task, state }, 'committed'),
     cancelled: (task, { reason, supersededBy }) => {
       logger.warn(

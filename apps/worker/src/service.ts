@@ -31,7 +31,12 @@ async function start(
     { httpPort: http?.port, coordinators: options.endpoints },
     'looking for a coordinator',
   )
-  await worker.start()
+  try {
+    await worker.start()
+  } catch (error) {
+    await http?.close()
+    throw error
+  }
   const { name, concurrency, queues } = worker
   logger.info({ name, concurrency, queues, httpPort: http?.port }, 'started')
   return {

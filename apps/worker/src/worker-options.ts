@@ -8,7 +8,7 @@ export function toOptions(configuration: Configuration): WorkerOptions {
   const { queues, concurrency, pollWait, abortGrace, drainGrace, name } = configuration.values
   return {
     ...toLinkOptions(configuration),
-    ...toIsolation(configuration.values),
+    ...toIsolation(configuration),
     ...{ queues, name: name ?? ownName() },
     ...(concurrency !== undefined && { concurrency }),
     ...{ pollWaitMs: pollWait, abortGraceMs: abortGrace, drainGraceMs: drainGrace },
@@ -16,10 +16,10 @@ export function toOptions(configuration: Configuration): WorkerOptions {
 }
 
 function toIsolation({
-  handler,
-  exec,
-  isolation,
-}: Configuration['values']): Pick<WorkerOptions, 'handler' | 'isolation'> {
+  values,
+  origins,
+}: Configuration): Pick<WorkerOptions, 'handler' | 'isolation'> {
+  const { handler, exec, isolation } = values
   if ((handler === undefined) === (exec === undefined)) {
     const which = handler === undefined ? 'neither is there' : 'both are there'
     throw new ConfigError(
@@ -27,5 +27,10 @@ function toIsolation({
     )
   }
   if (exec === undefined) return { handler: handler!, isolation }
+  if (origins.get('isolation') !== undefined) {
+    throw new ConfigError(
+      `${origins.get('isolation')} says where a handler runs; a command always has a process of its own`,
+    )
+  }
   return { isolation: new CommandIsolation(exec) }
 }

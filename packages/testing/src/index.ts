@@ -1,4 +1,12 @@
 /** The one public face of the package. */
+export {
+  type AppExit,
+  type AppOptions,
+  AppProcess,
+  cleanEnvironment,
+  type LogLine,
+  type Owner,
+} from './app-process.js'
 export type { DiskCall, DiskCallKind } from './disk/call.js'
 export { sectorBytes } from './disk/content.js'
 export { Crashed, Killed, type SystemError } from './disk/errors.js'

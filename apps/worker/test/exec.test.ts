@@ -1,0 +1,114 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { makeDirectory, World } from './world.js'
+
+// What a command is given, and what becomes of what it gives.
+
+async function run(t: Test, command: string, payload?: string, env = {}) {
+  const world = await World.start(t)
+  const worker = world.worker(['--exec', command], env)
+  return { task: await world.run(payload), worker, world }
+}
+
+t.test('a Python script gets the payload and gives the result', async (t) => {
+  const script = 'import sys; sys.stdout.write(sys.stdin.read().upper())'
+  const { task, worker } = await run(t, `python3 -c '${script}'`, 'grüße')
+  t.match(task, { state: 'COMPLETED', attempt: 1, result: 'GRÜSSE' })
+  t.match(await worker.stop(), { code: 0, stderr: '' })
+})
+
+t.test('a shell script knows its task, and nothing of the secrets of the worker', async (t) => {
+  const path = join(makeDirectory(t), 'facts.sh')
+  writeFileSync(path, 'env | grep ^TENURE_ | sort\necho "at work" >&2\n')
+  const tokens = [{ token: 'hush-hush', roles: ['produce', 'work', 'admin'] as const }]
+  const world = await World.start(t, { tokens })
+  const worker = world.worker(['--exec', `sh ${path}`], { TENURE_TOKEN: 'hush-hush' })
+  const task = await world.run()
+  const [{ leaseId, grantedAt } = { leaseId: 0, grantedAt: 0 }] = task.attempts
+  const facts = Object.fromEntries(
+    task.result
+      ?.trim()
+      .split('\n')
+      .map((line) => line.split('=')) ?? [],
+  )
+  const { TENURE_TASK_DEADLINE: deadline, ...others } = facts
+  t.same(others, {
+    TENURE_TASK_ATTEMPT: '1',
+    TENURE_TASK_ID: '1',
+    TENURE_TASK_LEASE_ID: String(leaseId),
+    TENURE_TASK_QUEUE: 'default',
+  })
+  t.ok(Number(deadline) > grantedAt + 3_000_000, 'milliseconds since the epoch')
+  t.match(await worker.line('at work'), { level: 'info', taskId: 1, leaseId })
+})
+
+t.test(
+  'a code other than 0 is a failure, and the end of the standard error its reason',
+  async (t) => {
+    const command = `python3 -c 'import sys; sys.stderr.write("ä" * 3000 + "the end\\n"); sys.exit(3)'`
+    const { task } = await run(t, command)
+    t.match(task, { state: 'FAILED', reason: /^exit code 3: …ä+the end$/ })
+    t.ok(Buffer.byteLength(task.reason ?? '') < 2100)
+  },
+)
+
+t.test('what ends by a signal fails with its name', async (t) => {
+  const { task } = await run(t, 'kill -SEGV $$')
+  t.match(task, { state: 'FAILED', reason: 'ended by SIGSEGV' })
+})
+
+t.test('no standard output is no result', async (t) => {
+  const { task } = await run(t, 'true')
+  t.match(task, { state: 'COMPLETED', result: undefined })
+})
+
+t.test('more on the standard output than is taken is a failure', async (t) => {
+  const { task } = await run(t, 'head -c 70000 /dev/zero')
+  t.match(task, { state: 'FAILED', reason: 'the result has 70000 bytes; at most 65536 are taken' })
+  const more = await run(t, 'head -c 20000000 /dev/zero')
+  t.match(more.task, {
+    state: 'FAILED',
+    reason: '20000000 bytes on its standard output are too many',
+  })
+})
+
+t.test('a command need not read its input', async (t) => {
+  const { task } = await run(t, 'exec <&-; echo done', 'x'.repeat(200_000))
+  t.match(task, { state: 'COMPLETED', result: 'done\n' })
+})
+
+t.test('what a command leaves behind ends with it', async (t) => {
+  const { task } = await run(t, 'sleep 600 & echo $!')
+  t.match(task, { state: 'COMPLETED', result: /^\d+\n$/ })
+  t.notOk(isAlive(Number(task.result)))
+})
+
+t.test('what has left for a group of its own does not hold the task up', async (t) => {
+  const { task } = await run(t, 'setsid sleep 600 & echo $!')
+  const pid = Number(task.result)
+  t.teardown(() => process.kill(pid, 'SIGKILL'))
+  t.equal(task.state, 'COMPLETED')
+  t.ok(isAlive(pid), 'and goes on')
+})
+
+t.test('a command that is not there ends the worker with 2 before it leases', async (t) => {
+  const world = await World.start(t)
+  const worker = world.worker(['--exec', 'no-such-program --flag'])
+  const taskId = await world.submit()
+  const { code, stderr } = await worker.exited
+  t.equal(code, 2)
+  t.equal(stderr, 'tenure-worker: there is no program "no-such-program" to execute\n')
+  t.match(await world.tenure.get(taskId), { state: 'WAITING', attempt: 0 })
+})
+
+t.test('what only the shell can tell is told as a failure', async (t) => {
+  const { task } = await run(t, 'X=1 no-such-program')
+  t.match(task, { state: 'FAILED', reason: /^exit code 127: .*no-such-program.*not found/ })
+})
+
+/** Whether the process still does something: one that has ended may wait to be noticed. */
+function isAlive(pid: number): boolean {
+  const path = `/proc/${pid}/stat`
+  return existsSync(path) && !/\) [ZX] /.test(readFileSync(path, 'utf8'))
+}

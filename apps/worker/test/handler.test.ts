@@ -1,0 +1,65 @@
+import t from 'tap'
+import { handlerFile, World } from './world.js'
+
+t.test('a handler runs, and its result arrives', async (t) => {
+  const world = await World.start(t)
+  const body =
+    'task.log.info("at work", { queue: task.queue, level: "fatal" })\nreturn { bytes: task.payload.length }'
+  const worker = world.worker(['--handler', handlerFile(t, body), '--name', 'w-1'])
+  t.match(await worker.line('started'), { name: 'w-1', queues: ['default'] })
+  const task = await world.run('12345')
+  t.match(task, { state: 'COMPLETED', attempt: 1, result: '{"bytes":5}' })
+  t.match(task.attempts, [{ workerId: 'w-1', outcome: 'COMPLETED' }])
+  t.match(await worker.line('at work'), { level: 'info', taskId: 1, fields: { level: 'fatal' } })
+  t.match(await worker.stop(), { code: 0, stderr: '' })
+})
+
+t.test('what a handler throws is a failure, and the next attempt counts', async (t) => {
+  const world = await World.start(t)
+  const body = 'if (task.attempt === 1) throw new Error("not yet")\nreturn "done"'
+  const worker = world.worker(['--handler', handlerFile(t, body)])
+  const retryPolicy = { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 0 } } as const
+  const task = await world.end(await world.submit('work', { retryPolicy }))
+  t.match(task, { state: 'COMPLETED', attempt: 2, result: '"done"', failures: 1 })
+  t.match(
+    task.attempts.map(({ outcome }) => outcome),
+    ['FAILED', 'COMPLETED'],
+  )
+  t.match(await worker.line('handler failed'), { level: 'warn', detail: 'Error: not yet' })
+})
+
+t.test('every line is JSON, and none holds a payload, a result or a token', async (t) => {
+  const tokens = [{ token: 'hush-hush', roles: ['produce', 'work', 'admin'] as const }]
+  const world = await World.start(t, { tokens })
+  const body = 'if (task.attempt === 1) throw new Error("no")\nreturn "the secret result"'
+  const args = ['--log-level', 'trace', '--handler', handlerFile(t, body)]
+  const worker = world.worker(args, { TENURE_TOKEN: 'hush-hush' })
+  const retryPolicy = { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 0 } } as const
+  const task = await world.end(await world.submit('the secret payload', { retryPolicy }))
+  t.equal(task.result, '"the secret result"')
+  await worker.line('committed', { state: 'COMPLETED' })
+  const { stdout, stderr } = await worker.stop()
+  for (const line of stdout.trimEnd().split('\n')) t.ok(JSON.parse(line).msg)
+  t.notMatch(stdout + stderr, /secret|hush/)
+})
+
+t.test('what a worker did is told in its metrics', async (t) => {
+  const world = await World.start(t)
+  const worker = world.worker(['--handler', handlerFile(t, 'return "done"')])
+  const { httpPort } = await worker.line('started')
+  await world.run()
+  const look = (path: string, init = {}) => fetch(`http://127.0.0.1:${httpPort}${path}`, init)
+  const metrics = await look('/metrics')
+  t.match(metrics.headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
+  const text = await metrics.text()
+  t.match(text, /^tenure_worker_leases_total 1$/m)
+  t.match(text, /^tenure_worker_connected 1$/m)
+  t.match(text, /^tenure_worker_reports_total\{answer="committed",reason=""\} 1$/m)
+  t.match(text, /^tenure_process_cpu_seconds_total /m)
+  const ready = await look('/readyz')
+  t.equal(ready.status, 200)
+  t.match(await ready.json(), { isReady: true, isConnected: true })
+  t.equal((await look('/nowhere')).status, 404)
+  t.equal((await look('/metrics', { method: 'POST' })).status, 405)
+  t.equal(await (await look('/healthz', { method: 'HEAD' })).text(), '')
+})

@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { handlerFile, makeDirectory, World } from './world.js'
+
+// How a worker stops, and what becomes of the commands that it runs.
+
+/** Ignores SIGTERM, and so does what it has started; says where its group is, and that it runs. */
+const stubborn = `trap "" TERM; sleep 600 & sleep 600 & echo "group $$" >&2; wait; wait; sleep 600`
+
+/** Says that it runs, and ends within its grace when it is told to: as a child of the shell. */
+const graceful = (path: string) =>
+  `cd / && python3 -c '
+import signal, sys, time
+def end(*_):
+    time.sleep(0.3)
+    open("${path}", "w").write("cleared up")
+    sys.exit(1)
+signal.signal(signal.SIGTERM, end)
+sys.stderr.write("ready\\n"); sys.stderr.flush()
+time.sleep(600)
+'; true`
+
+t.test(
+  'a command whose task is killed is told, and then killed with its whole group',
+  async (t) => {
+    const world = await World.start(t)
+    const worker = world.worker(['--exec', stubborn, '--abort-grace', '200ms'])
+    const taskId = await world.submit()
+    const group = groupIn(await worker.line('group '))
+    t.equal(membersOf(group).length, 3)
+    await world.tenure.kill(taskId, 'not needed')
+    t.match(await worker.line('lease lost'), { taskId, reason: 'TASK_DEAD' })
+    t.match(await worker.line('handler terminated'), { taskId, outcome: 'terminated' })
+    t.same(membersOf(group), [])
+    t.match(await worker.line('not reported'), { reason: 'LEASE_LOST' })
+    t.match(await world.tenure.get(taskId), { state: 'DEAD', reason: 'not needed' })
+  },
+)
+
+t.test('a command that runs below a shell has its grace, too', async (t) => {
+  const world = await World.start(t)
+  const path = join(makeDirectory(t), 'cleared')
+  const worker = world.worker(['--exec', graceful(path)])
+  const taskId = await world.submit()
+  await worker.line('ready')
+  await world.tenure.kill(taskId)
+  t.match(await worker.line('handler failed', { taskId }), { outcome: 'threw' })
+  t.equal(readFileSync(path, 'utf8'), 'cleared up')
+})
+
+t.test('a signal: no more tasks, those at hand end and are reported, exit code 0', async (t) => {
+  const world = await World.start(t)
+  const path = join(makeDirectory(t), 'go')
+  const wait = `while [ ! -e ${path} ]; do sleep 0.05; done; echo done`
+  const worker = world.worker(['--exec', `echo ready >&2; ${wait}`, '--concurrency', '1'])
+  const [atHand, next] = [await world.submit(), await world.submit()]
+  await worker.line('ready')
+  const { httpPort } = await worker.line('started')
+  worker.kill('SIGTERM')
+  await worker.line('stopping')
+  const ready = await fetch(`http://127.0.0.1:${httpPort}/readyz`)
+  t.same([ready.status, (await ready.json()).mode], [503, 'draining'])
+  world.worker(['--exec', `touch ${path}; echo other`, '--name', 'other'])
+  t.match(await world.end(atHand), { state: 'COMPLETED', attempt: 1, result: 'done\n' })
+  t.match(await worker.exited, { code: 0, stderr: '' })
+  t.match(await world.end(next), { attempt: 1, attempts: [{ workerId: 'other' }] })
+})
+
+t.test('when the time to drain is over the task is left, and runs elsewhere', async (t) => {
+  const world = await World.start(t)
+  const times = ['--drain-grace', '100ms', '--abort-grace', '100ms']
+  const worker = world.worker(['--exec', stubborn, '--name', 'first', ...times])
+  const taskId = await world.submit()
+  const group = groupIn(await worker.line('group '))
+  t.match(await worker.stop(), { code: 0, stderr: '' })
+  t.same(membersOf(group), [])
+  t.match(await worker.line('not reported'), { taskId, reason: 'STOPPING' })
+  world.worker(['--exec', 'echo done', '--name', 'second'])
+  t.match(await world.end(taskId), {
+    ...{ state: 'COMPLETED', attempt: 2 },
+    attempts: [{ workerId: 'first', outcome: 'EXPIRED' }, { workerId: 'second' }],
+  })
+})
+
+for (const [signal, code] of [['SIGTERM', 143] as const, ['SIGINT', 130] as const]) {
+  t.test(`a second ${signal} ends it at once, and its commands with it`, async (t) => {
+    const world = await World.start(t)
+    const worker = world.worker(['--exec', stubborn])
+    await world.submit()
+    const group = groupIn(await worker.line('group '))
+    worker.kill('SIGTERM')
+    await worker.line('stopping')
+    worker.kill(signal)
+    t.match(await worker.exited, { code })
+    t.same(membersOf(group), [])
+  })
+}
+
+t.test('a handler that does not end is ended with the worker', async (t) => {
+  const world = await World.start(t)
+  const body = 'task.log.info("ready")\nfor (;;);'
+  const times = ['--drain-grace', '50ms', '--abort-grace', '50ms']
+  const worker = world.worker(['--handler', handlerFile(t, body), ...times])
+  await world.submit()
+  await worker.line('ready')
+  t.match(await worker.stop(), { code: 0 })
+})
+
+function groupIn({ msg }: { readonly msg: string }): number {
+  return Number(msg.split(' ')[1])
+}
+
+/** The processes of the group that still do something: one that has ended may wait to be noticed. */
+function membersOf(group: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => {
+      const [, state = 'X', , ownGroup] = /\) (\S) (\d+) (\d+) /.exec(readStat(name)) ?? []
+      return Number(ownGroup) === group && !'ZX'.includes(state)
+    })
+    .map(Number)
+}
+
+/** Empty when it has ended in the meantime. */
+function readStat(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
+}
