@@ -1,6 +1,7 @@
-import { exitCodes, inOwnWords } from '@tenure/app-kit'
+import { exitCodes, flagOf, inOwnWords, variableOf } from '@tenure/app-kit'
 import { RejectedError, TenureError } from '@tenure/client'
 import { WorkerError } from '@tenure/worker-runtime'
+import { CannotListen } from './http-server.js'
 import type { Configuration } from './settings.js'
 
 /** How the process ends when it could not start. A coordinator that is not there is waited for. */
@@ -15,13 +16,20 @@ export function exitCodeOfStart(error: unknown): number {
 /** What is wrong, in the words of whoever runs this binary: where it is set, not which option it is. */
 export function explain(error: unknown, configuration: Configuration): string {
   if (!(error instanceof Error)) return String(error)
-  return inOwnWords(error.message, configuration)
+  const message = inOwnWords(error.message, configuration)
+  return isUnauthorized(error) ? `${message} (${tokenHelp})` : message
 }
+
+function isUnauthorized(error: Error): boolean {
+  return error instanceof RejectedError && error.reason === 'UNAUTHORIZED'
+}
+
+const tokenHelp = `${variableOf('token')} or ${flagOf('tokenFile')}`
 
 /** For a line beside the explanation: what can be searched for, and where it was when nobody expected it. */
 export function describe(error: unknown): { readonly code?: string; readonly stack?: string } {
   if (!(error instanceof Error)) return {}
-  const isKnown = error instanceof WorkerError || error instanceof TenureError
+  const isKnown = [WorkerError, TenureError, CannotListen].some((kind) => error instanceof kind)
   return {
     ...('code' in error && { code: String(error.code) }),
     ...(!isKnown && error.stack !== undefined && { stack: error.stack }),

@@ -1,10 +1,14 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import { ConfigError } from '@tenure/app-kit'
 import type { Worker } from '@tenure/worker-runtime'
 
 export interface HttpServer {
   readonly port: number
   close(): Promise<void>
+}
+
+/** The port is taken, most likely: starting again may help once it is free. */
+export class CannotListen extends Error {
+  readonly code = 'WORKER_CANNOT_LISTEN'
 }
 
 type Page = (worker: Worker) => Promise<Reply> | Reply
@@ -75,7 +79,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => {
       const hint = 'is a worker running already? Else choose another --http-port, or off'
-      reject(new ConfigError(`http: ${cause.message}; ${hint}`, { cause }))
+      reject(new CannotListen(`http: ${cause.message}; ${hint}`, { cause }))
     })
     server.listen(port, host, () => {
       // The promise is settled. A connection that could not be accepted is no reason to stop.

@@ -15,16 +15,23 @@ export class Lines {
   push(bytes: Buffer): void {
     const lines = (this.#rest + this.#decoder.write(bytes)).split('\n')
     this.#rest = lines.pop() ?? ''
-    for (const line of lines) this.#take(line)
-    while (this.#rest.length > this.#charactersMax) {
-      this.#take(this.#rest.slice(0, this.#charactersMax))
-      this.#rest = this.#rest.slice(this.#charactersMax)
-    }
+    for (const line of lines) this.#take(this.#cut(line))
+    this.#rest = this.#cut(this.#rest)
   }
 
   end(): void {
     const last = this.#rest + this.#decoder.end()
     this.#rest = ''
-    if (last !== '') this.#take(last)
+    if (last !== '') this.#take(this.#cut(last))
+  }
+
+  /** Gives away what is too much, and back what is left of it. */
+  #cut(line: string): string {
+    let rest = line
+    while (rest.length > this.#charactersMax) {
+      this.#take(rest.slice(0, this.#charactersMax))
+      rest = rest.slice(this.#charactersMax)
+    }
+    return rest
   }
 }
