@@ -74,15 +74,18 @@ t.test('a token that is wrong or missing ends it with 2 and one line', async (t)
   }
 })
 
-t.test('two workers cannot have one HTTP port, and the second one says what to do', async (t) => {
+t.test('an HTTP port that is taken ends it with 1, and it says what to do', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => taken.close())
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
   const args = ['--exec', 'true', '--http-port', String(port), '--coordinator', '127.0.0.1:1']
-  const { code, stderr } = await startWorker(t, args).exited
-  t.equal(code, 2)
-  t.match(stderr, /^tenure-worker: http: .*EADDRINUSE.*--http-port, or off\n$/)
+  const worker = startWorker(t, args)
+  t.match(await worker.line('not started'), {
+    ...{ level: 'fatal', code: 'WORKER_CANNOT_LISTEN', stack: undefined },
+    msg: /EADDRINUSE.*--http-port, or off$/,
+  })
+  t.match(await worker.exited, { code: 1, stderr: '' })
 })
 
 async function freePort(): Promise<number> {

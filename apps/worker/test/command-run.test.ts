@@ -1,0 +1,55 @@
+import type { Outcome } from '@tenure/worker-runtime'
+import t from 'tap'
+import { CommandIsolation } from '../src/command-isolation.js'
+import { Lines } from '../src/lines.js'
+import { Tail } from '../src/tail.js'
+
+const work = {
+  ...{ taskId: 1, queue: 'default', attempt: 1, leaseId: 2, deadline: 0 },
+  payload: Buffer.from('work'),
+}
+
+t.test('what the system does not start is a failure, told after run has returned', async (t) => {
+  // Longer than a single argument may be.
+  const isolation = new CommandIsolation(`true ${'x'.repeat(200_000)}`)
+  let hasReturned = false
+  const outcome = await new Promise<Outcome>((resolve) => {
+    const ended = (outcome: Outcome) => {
+      t.ok(hasReturned)
+      resolve(outcome)
+    }
+    isolation.run(work, { ended, logged: () => {} }).abort(undefined as never)
+    hasReturned = true
+  })
+  t.match(outcome, { kind: 'crashed', reason: /^not started: .*E2BIG/ })
+  await isolation.close()
+})
+
+t.test(
+  'lines come whole wherever they are cut; one that is too long comes in several',
+  async (t) => {
+    const bytes = Buffer.from('grün\nblau\n\nlanger als neun\nlänger als neun')
+    for (let at = 0; at <= bytes.length; at++) {
+      const told: string[] = []
+      const lines = new Lines(9, (line) => told.push(line))
+      lines.push(bytes.subarray(0, at))
+      lines.push(bytes.subarray(at))
+      lines.end()
+      t.same(told.slice(0, 3), ['grün', 'blau', ''])
+      t.same(told.slice(3), ['langer al', 's neun', 'länger al', 's neun'])
+    }
+  },
+)
+
+t.test('the tail of what is long begins with a whole character', async (t) => {
+  const tailOf = (...pieces: string[]) => {
+    const tail = new Tail(6)
+    for (const piece of pieces) tail.push(Buffer.from(piece))
+    return tail.toString()
+  }
+  t.equal(tailOf(), '')
+  t.equal(tailOf('abc', 'def'), 'abcdef')
+  t.equal(tailOf('abcd', 'efg'), '…bcdefg')
+  t.equal(tailOf('xäääy'), '…ääy')
+  t.equal(tailOf('x'.repeat(100), 'the end\n'), '…e end')
+})

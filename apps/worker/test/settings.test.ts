@@ -1,0 +1,131 @@
+import { byName, ConfigError, configure, flagOf, runCommand, variableOf } from '@tenure/app-kit'
+import t from 'tap'
+import { command } from '../src/command.js'
+import { CommandIsolation } from '../src/command-isolation.js'
+import { settings } from '../src/settings.js'
+import { toOptions } from '../src/worker-options.js'
+
+// How values are read is app-kit's, and tested there; this is about the worker's own table.
+
+const all = [...byName(settings)]
+
+function optionsOf(args: string[], env: Record<string, string> = {}) {
+  return toOptions(configure(command, args, env))
+}
+
+/** The one message that it is refused with. */
+function refusal(args: string[], env: Record<string, string> = {}): string {
+  try {
+    optionsOf(args, env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  }
+  return 'it was accepted'
+}
+
+t.test('either a handler or a command', async (t) => {
+  const either = 'either --handler or --exec says what runs'
+  t.equal(refusal([]), `${either}; neither is there`)
+  t.equal(refusal(['--handler', 'h.mjs', '--exec', 'true']), `${either}; both are there`)
+  t.equal(refusal(['--handler', 'h.mjs'], { TENURE_EXEC: 'true' }), `${either}; both are there`)
+  t.match(optionsOf(['--handler', 'h.mjs']), { handler: 'h.mjs', isolation: 'thread' })
+  const { handler, isolation } = optionsOf(['--exec', 'true'])
+  t.equal(handler, undefined)
+  t.ok(isolation instanceof CommandIsolation)
+})
+
+t.test('where a command runs is no question', async (t) => {
+  const why = 'says where a handler runs; a command always has a process of its own'
+  t.equal(refusal(['--exec', 'true', '--isolation', 'thread']), `--isolation ${why}`)
+  t.equal(refusal(['--exec', 'true'], { TENURE_ISOLATION: 'inline' }), `TENURE_ISOLATION ${why}`)
+})
+
+t.test('without a word the worker has its own defaults', async (t) => {
+  const { name = '', ...options } = optionsOf(['--handler', 'h.mjs'])
+  t.match(name, new RegExp(`-${process.pid}$`))
+  t.same(options, {
+    ...{ endpoints: ['127.0.0.1:7411'], handler: 'h.mjs', isolation: 'thread' },
+    ...{ queues: ['default'], pollWaitMs: 30_000, abortGraceMs: 5000, drainGraceMs: 30_000 },
+  })
+})
+
+t.test('each setting reaches the option it stands for', async (t) => {
+  const given: [flag: string, text: string, options: object][] = [
+    ['--isolation', 'inline', { isolation: 'inline' }],
+    ['--queues', 'mail, images', { queues: ['mail', 'images'] }],
+    ['--concurrency', '7', { concurrency: 7 }],
+    ['--name', 'w-1', { name: 'w-1' }],
+    ['--poll-wait', '1s', { pollWaitMs: 1000 }],
+    ['--abort-grace', '0', { abortGraceMs: 0 }],
+    ['--drain-grace', '2m', { drainGraceMs: 120_000 }],
+    ['--coordinator', 'a,b:1', { endpoints: ['a', 'b:1'] }],
+    ['--tls', 'true', { tls: true }],
+  ]
+  for (const [flag, text, options] of given) {
+    t.match(optionsOf(['--handler', 'h.mjs', `${flag}=${text}`]), options, flag)
+  }
+  t.match(optionsOf(['--handler', 'h.mjs'], { TENURE_TOKEN: 'hush' }), { token: 'hush' })
+})
+
+t.test('bad values are refused', async (t) => {
+  const bad: [flag: string, given: string, accepted: RegExp][] = [
+    ['--isolation', 'fibre', /one of thread, process, inline$/],
+    ['--queues', 'mail,', /a text that is not empty; or several/],
+    ['--concurrency', '0', /a whole number from 1 to 10000$/],
+    ['--concurrency', '10001', /a whole number/],
+    ['--name', '', /a text that is not empty$/],
+    ['--poll-wait', '0', /a duration .* from 1ms /],
+    ['--abort-grace', '5', /a duration with its unit/],
+    ['--drain-grace', '-1s', /a duration/],
+    ['--http-port', 'on', /or off$/],
+    ['--http-host', '', /a text/],
+  ]
+  for (const [flag, given, accepted] of bad) {
+    const message = refusal(['--exec', 'true', `${flag}=${given}`])
+    t.ok(message.startsWith(`${flag} is ${JSON.stringify(given)}; it must be `), message)
+    t.match(message, accepted)
+  }
+})
+
+t.test('what is the coordinator’s own is refused, and named', async (t) => {
+  for (const name of ['TENURE_DATA_DIR', 'TENURE_LEASE_DURATION', 'TENURE_TASK_ID']) {
+    t.match(refusal(['--exec', 'true'], { [name]: '1' }), name)
+  }
+})
+
+/** What it says with these arguments, when it does not run. */
+async function said(args: string[], env: Record<string, string> = {}): Promise<string> {
+  const told: string[] = []
+  const output = { fd: 1, write: (text: string) => told.push(text) }
+  const host = { argv: ['node', 'main.js', ...args], env, stdout: output, stderr: output }
+  const unused = { on: () => {}, exit: (code: number) => t.bailout(`exit ${code}`) as never }
+  await runCommand(command, { ...host, ...unused })
+  return told.join('')
+}
+
+t.test('the help names every setting with its variable, in 100 columns', async (t) => {
+  const help = await said(['--help'])
+  for (const [name, { kind, help: text, sources = kind.sources }] of all) {
+    t.ok(text.length > 10, `${name} says what it is`)
+    const isFlag = sources?.includes('flag') ?? true
+    if (isFlag) t.match(help, new RegExp(`^  ${flagOf(name)}\\b`, 'm'))
+    t.match(help, new RegExp(`\\b${variableOf(name)}\\b`))
+  }
+  t.match(help, 'tenure-worker --handler ./mail.mjs')
+  t.same(
+    help.split('\n').filter((line) => line.length > 100),
+    [],
+  )
+})
+
+t.test('--print-config says what would run, and refuses what would not', async (t) => {
+  const env = { TENURE_TOKEN: 'hush', TENURE_CONCURRENCY: '3' }
+  const shown = await said(['--exec', 'true', '--print-config'], env)
+  t.equal(shown.trimEnd().split('\n').length, all.length)
+  t.match(shown, /^exec +true +--exec$/m)
+  t.match(shown, /^concurrency +3 +TENURE_CONCURRENCY$/m)
+  t.match(shown, /^token +set +TENURE_TOKEN$/m)
+  t.notMatch(shown, /hush/)
+  t.match(await said(['--print-config']), /^tenure-worker: either --handler or --exec/)
+})
