@@ -5,14 +5,16 @@ export function showBytes(bytes: Uint8Array): string {
   const text = asText(bytes)
   if (text === undefined) return `${bytes.length} bytes, no text`
   if (text.length <= charactersMax) return text
-  return `${text.slice(0, charactersMax)}… (${bytes.length} bytes; --json shows all)`
+  // A character that is cut in half would be none.
+  const start = text.slice(0, charactersMax).replace(/[\ud800-\udbff]$/, '')
+  return `${start}… (${bytes.length} bytes; --json shows all)`
 }
 
-/** `undefined` where they are something else, or would do something to a terminal. */
+/** `undefined` where they are something else. */
 function asText(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf8', { fatal: true }).decode(bytes).trimEnd()
-    return /^[^\p{Cc}]*$/u.test(text.replaceAll(/[\n\t]/g, '')) ? text : undefined
+    return /^[^\p{Cc}]*$/u.test(text.replaceAll(/[\r\n\t]/g, '')) ? text : undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 import { setting, yesOrNo } from '@tenure/app-kit'
+import { terminalCommands, toEscape } from './printable.js'
 
 /** Every verb takes it. */
 export const outputSettings = {
@@ -12,7 +13,8 @@ export const outputSettings = {
 } as const
 
 export function toJsonLine(facts: object): string {
-  return `${JSON.stringify(readable(facts))}\n`
+  // JSON escapes only some of what a terminal would obey.
+  return `${JSON.stringify(readable(facts)).replace(terminalCommands, toEscape)}\n`
 }
 
 function readable(value: unknown): unknown {

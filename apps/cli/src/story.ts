@@ -1,4 +1,5 @@
 import type { Attempt, Task } from '@tenure/client'
+import { printable } from './printable.js'
 import { showTable } from './table.js'
 import { showSpan, showTime } from './times.js'
 
@@ -16,13 +17,15 @@ interface Event {
   readonly at: number
   readonly attempt?: number
   readonly what: string
+  /** What is to be said beside it, line by line. */
+  readonly notes?: readonly string[]
 }
 
 export function tellStory(task: Task): Story {
   const { taskId, attempt, attempts } = task
   return {
     taskId,
-    summary: `Task ${taskId} ${summarize(task)}.`,
+    summary: summarize(task),
     events: [
       { at: task.createdAt, what: `submitted to queue ${task.queue}` },
       ...attempts.flatMap(tellAttempt),
@@ -33,11 +36,10 @@ export function tellStory(task: Task): Story {
 }
 
 function summarize(task: Task): string {
-  const { attempt, attempts } = task
-  if (attempt === 0) return `has not run yet: it ${tellState(task)}`
-  const before = attempts.slice(0, -1)
-  const why = attempt === 1 ? '' : ` because ${tellCauses(before, attempt - attempts.length)}`
-  return `ran ${times(attempt)}${why}; it ${tellState(task)}`
+  const { taskId, attempt } = task
+  if (attempt === 0) return `Task ${taskId} has not run: it ${tellState(task)}.`
+  const why = attempt === 1 ? '' : `: ${tellCauses(task)}`
+  return `Task ${taskId} ran ${times(attempt)}${why}. It ${tellState(task)}.`
 }
 
 function times(count: number): string {
@@ -45,17 +47,19 @@ function times(count: number): string {
 }
 
 /** Why each attempt but the last one was not the last one. */
-function tellCauses(attempts: readonly Attempt[], forgotten: number): string {
-  const [only] = attempts
-  if (attempts.length === 1 && forgotten === 0 && only !== undefined) return tellCause(only)
+function tellCauses({ attempt, attempts }: Task): string {
+  const before = attempts.slice(0, -1)
+  const forgotten = attempt - attempts.length
+  const [only] = before
+  if (attempt === 2 && only !== undefined) return tellCause(only)
   const count = (outcome: Attempt['outcome']) =>
-    attempts.filter((attempt) => attempt.outcome === outcome).length
+    before.filter((attempt) => attempt.outcome === outcome).length
   const parts = [
     ...some(count('EXPIRED'), 'lease expired', 'leases expired'),
     ...some(count('FAILED'), 'attempt failed', 'attempts failed'),
     ...some(forgotten, 'older attempt is not remembered', 'older attempts are not remembered'),
   ]
-  return parts.join(' and ')
+  return parts.join(', ')
 }
 
 function some(count: number, one: string, many: string): string[] {
@@ -68,14 +72,13 @@ function tellCause({ leaseId, workerId, outcome, cancelled }: Attempt): string {
   return `lease ${leaseId} of worker ${workerId} expired${late}`
 }
 
-function tellState({ state, reason, eligibleAt, attempts }: Task): string {
-  const why = reason === undefined ? '' : ` (${reason.split('\n', 1)[0]})`
+function tellState(task: Task): string {
+  const { state, reason, attempts } = task
+  const why = reason === undefined ? '' : `: ${firstLineOf(reason)}`
   const last = attempts.at(-1)
   switch (state) {
     case 'WAITING':
-      return eligibleAt === undefined
-        ? 'waits'
-        : `waits, and may be leased from ${showTime(eligibleAt)} on`
+      return tellWaiting(task)
     case 'LEASED':
       return `is leased to worker ${last?.workerId} until ${showTime(last?.leaseExpiry ?? 0)}`
     case 'COMPLETED':
@@ -83,27 +86,32 @@ function tellState({ state, reason, eligibleAt, attempts }: Task): string {
     case 'FAILED':
       return `failed for good${why}`
     case 'DEAD':
-      return `was stopped${why}`
+      return `was stopped for good${why}`
   }
 }
 
+function tellWaiting({ queue, stateSince, eligibleAt = 0, attempts }: Task): string {
+  const last = attempts.at(-1)
+  const again = last === undefined ? '' : ' again'
+  const since = last === undefined ? '' : `, since ${tellCause(last)}`
+  const from = eligibleAt > stateSince ? ` from ${showTime(eligibleAt)} on` : ''
+  return `waits${again} for a worker of queue ${queue}${from}${since}`
+}
+
+/** As much of it as a sentence bears; the last event has all of it. */
+function firstLineOf(text: string): string {
+  const [line = ''] = text.split('\n', 1)
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line
+}
+
 function tellAttempt(own: Attempt): Event[] {
-  const { attempt, leaseId, workerId, grantedAt, endedAt, leaseExpiry } = own
-  const granted = { at: grantedAt, attempt, what: `lease ${leaseId} granted to worker ${workerId}` }
+  const { attempt, leaseId, workerId, grantedAt, endedAt, leaseExpiry, outcome } = own
+  const granted = { at: grantedAt, attempt, what: `lease ${leaseId} to worker ${workerId}` }
   if (endedAt === undefined) {
-    return [
-      granted,
-      { at: grantedAt, attempt, what: `runs; its lease is good until ${showTime(leaseExpiry)}` },
-    ]
+    return [{ ...granted, notes: [`runs; lease good until ${showTime(leaseExpiry)}`] }]
   }
-  return [
-    granted,
-    {
-      at: endedAt,
-      attempt,
-      what: `${ends[own.outcome]} after ${showSpan(endedAt - grantedAt)}${tellLate(own)}`,
-    },
-  ]
+  const what = `${ends[outcome]} after ${showSpan(endedAt - grantedAt)}`
+  return [granted, { at: endedAt, attempt, what, notes: tellLate(own) }]
 }
 
 const ends: Readonly<Record<Attempt['outcome'], string>> = {
@@ -115,26 +123,34 @@ const ends: Readonly<Record<Attempt['outcome'], string>> = {
 }
 
 /** Whether the work of an attempt that lost its authority is known to have been done. */
-function tellLate({ outcome, cancelled }: Attempt): string {
-  if (cancelled)
-    return '; a report came after that and was CANCELLED: the work was done, its result dropped'
-  return outcome === 'EXPIRED' ? '; no report has come: how far the work got is not known' : ''
+function tellLate({ outcome, cancelled }: Attempt): string[] {
+  if (cancelled) {
+    return ['a report came later and was CANCELLED:', 'the work was done, its result dropped']
+  }
+  return outcome === 'EXPIRED' ? ['no report came: how far the work got is not known'] : []
 }
 
 function tellEnd({ state, stateSince, reason, failures }: Task): Event[] {
-  if (state === 'FAILED')
-    return [{ at: stateSince, what: `FAILED for good: no retry left after ${failures} failures` }]
-  if (state === 'DEAD') return [{ at: stateSince, what: `DEAD${reason ? `: ${reason}` : ''}` }]
-  return []
+  const why = reason ? `: ${reason}` : ''
+  const count = failures === 1 ? '1 failure' : `${failures} failures`
+  if (state === 'FAILED') {
+    return [{ at: stateSince, what: `FAILED for good after ${count}, no retry left${why}` }]
+  }
+  return state === 'DEAD' ? [{ at: stateSince, what: `DEAD${why}` }] : []
 }
 
 /** The sentence, and below it every event with its time and the time since the one before. */
 export function showStory({ summary, events, forgottenAttempts }: Story): string {
-  const rows = events.map(({ at, attempt, what }, index) => {
+  const rows = events.map(({ at, attempt, what, notes = [] }, index) => {
     const since = index === 0 ? '' : `+${showSpan(at - (events[index - 1]?.at ?? at))}`
-    return [showTime(at), since, attempt === undefined ? '' : `attempt ${attempt}`, what]
+    return [
+      showTime(at),
+      since,
+      attempt === undefined ? '' : `attempt ${attempt}`,
+      [what, ...notes].join('\n'),
+    ]
   })
   const gap =
-    forgottenAttempts > 0 ? `(${forgottenAttempts} older attempts are not remembered)\n` : ''
-  return `${summary}\n\n${gap}${showTable(rows)}`
+    forgottenAttempts > 0 ? `(The ${forgottenAttempts} oldest attempts are not remembered.)\n` : ''
+  return `${printable(summary)}\n\n${gap}${showTable(rows)}`
 }

@@ -1,17 +1,36 @@
-import { type ConnectionConfiguration, exitCodes, type Host, toLinkOptions } from '@tenure/app-kit'
-import { connect, type LinkOptions, RejectedError, type Tenure, TenureError } from '@tenure/client'
+import {
+  type Configuration,
+  connectionSettings,
+  duration,
+  type Host,
+  setting,
+  toLinkOptions,
+} from '@tenure/app-kit'
+import { connect, type LinkOptions, type Tenure, TenureError } from '@tenure/client'
+import { exitCodeOf, explain } from './refusals.js'
+
+/** Every verb takes them. */
+export const clientSettings = {
+  ...connectionSettings,
+  Connection: {
+    ...connectionSettings.Connection,
+    connectTimeout: setting(duration(1, 3_600_000), {
+      fallback: 5000,
+      help: 'How long a coordinator is looked for.',
+    }),
+  },
+} as const
 
 /** Something that is asked of a coordinator. It gives the exit code. */
 export type Action = (tenure: Tenure, host: Host) => Promise<number>
 
-const connectTimeoutMs = 5000
-
 /** Connects, acts, and says in one line what went wrong. */
 export function withClient(
-  configuration: ConnectionConfiguration,
+  configuration: Configuration<typeof clientSettings>,
   action: Action,
 ): (host: Host) => Promise<number> {
   // Read before anything runs: a file that is missing is a mistake in the call.
+  const { connectTimeout: connectTimeoutMs } = configuration.values
   const options: LinkOptions = { ...toLinkOptions(configuration), connectTimeoutMs }
   return async (host) => {
     try {
@@ -24,18 +43,7 @@ export function withClient(
     } catch (error) {
       if (!(error instanceof TenureError)) throw error
       host.stderr.write(`tenure: ${explain(error)}\n`)
-      return exitCodes.failed
+      return exitCodeOf(error)
     }
   }
-}
-
-function explain(error: TenureError): string {
-  if (error.code === 'CLIENT_UNREACHABLE') {
-    return `${error.message}. Is a coordinator running there? Else say where: --coordinator host:port.`
-  }
-  if (!(error instanceof RejectedError)) return error.message
-  const { reason, retryAfterMs } = error
-  if (reason === 'UNAUTHORIZED')
-    return `${error.message}. Give it a token: TENURE_TOKEN or --token-file.`
-  return retryAfterMs === undefined ? error.message : `${error.message} (in ${retryAfterMs} ms)`
 }

@@ -1,16 +1,16 @@
-import { connectionSettings, defineVerb, exitCodes } from '@tenure/app-kit'
+import { defineVerb, exitCodes } from '@tenure/app-kit'
 import type { Attempt, Task } from '@tenure/client'
 import { showBytes } from '../bytes.js'
 import { outputSettings, toJsonLine } from '../output.js'
 import { showTable } from '../table.js'
 import { taskIdSettings } from '../task-id.js'
-import { showTime } from '../times.js'
-import { withClient } from '../with-client.js'
+import { showSpan, showTime } from '../times.js'
+import { clientSettings, withClient } from '../with-client.js'
 
 export const get = defineVerb({
   summary: 'Shows a task, with its attempts and its result.',
   examples: [{ line: 'tenure get 17', help: 'Task 17.' }],
-  settings: { ...taskIdSettings, ...outputSettings, ...connectionSettings },
+  settings: { ...taskIdSettings, ...outputSettings, ...clientSettings },
   prepare(configuration) {
     const { taskId, json } = configuration.values
     return withClient(configuration, async (tenure, { stdout }) => {
@@ -38,7 +38,7 @@ function showTask(task: Task): string {
   return showTable(known) + (attempts.length > 0 ? `\n${showTable([heads, ...attempts])}` : '')
 }
 
-const heads = ['attempt', 'lease', 'worker', 'granted', 'ended', 'outcome']
+const heads = ['attempt', 'lease', 'worker', 'granted', 'took', 'outcome']
 
 function toRow({ attempt, leaseId, workerId, grantedAt, endedAt, outcome, cancelled }: Attempt) {
   return [
@@ -46,7 +46,7 @@ function toRow({ attempt, leaseId, workerId, grantedAt, endedAt, outcome, cancel
     String(leaseId),
     workerId,
     showTime(grantedAt),
-    endedAt === undefined ? '' : showTime(endedAt),
+    endedAt === undefined ? '' : showSpan(endedAt - grantedAt),
     cancelled ? `${outcome}, report CANCELLED` : outcome,
   ]
 }

@@ -1,17 +1,10 @@
-import {
-  choice,
-  connectionSettings,
-  defineVerb,
-  exitCodes,
-  setting,
-  text,
-  whole,
-} from '@tenure/app-kit'
+import { choice, defineVerb, exitCodes, setting, text, whole } from '@tenure/app-kit'
 import type { TaskSummary } from '@tenure/client'
 import { outputSettings, toJsonLine } from '../output.js'
+import { inPages } from '../pages.js'
 import { showTable } from '../table.js'
 import { showTime } from '../times.js'
-import { withClient } from '../with-client.js'
+import { clientSettings, withClient } from '../with-client.js'
 
 const most = Number.MAX_SAFE_INTEGER
 const states = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
@@ -39,25 +32,39 @@ export const list = defineVerb({
       }),
     },
     ...outputSettings,
-    ...connectionSettings,
+    ...clientSettings,
   },
   prepare(configuration) {
     const { state, queue, from, limit, json } = configuration.values
-    const which = { ...(state && { state }), ...(queue && { queue }), fromTaskId: from, limit }
-    return withClient(configuration, async (tenure, { stdout }) => {
-      let rows: string[][] = [heads]
-      for await (const task of tenure.list(which)) {
-        if (json) stdout.write(toJsonLine(task))
-        else rows.push(toRow(task))
-        if (rows.length < rowsAtOnce) continue
-        stdout.write(showTable(rows))
-        rows = []
+    const which = { ...(state && { state }), ...(queue && { queue }), fromTaskId: from }
+    // One more than is shown tells whether there are more.
+    const options = { ...which, limit: Math.min(limit + 1, most) }
+    return withClient(configuration, async (tenure, { stdout, stderr }) => {
+      let count = 0
+      for await (const page of inPages(tenure.list(options), rowsAtOnce)) {
+        const shown = page.slice(0, limit - count)
+        const isFirst = count === 0
+        if (shown.length > 0) stdout.write(json ? toJsonLines(shown) : toTable(shown, isFirst))
+        count += page.length
+        if (count > limit) stderr.write(tellMore(page[shown.length]!))
       }
-      if (!json) stdout.write(showTable(rows))
+      if (count === 0) stderr.write('tenure: there are no such tasks\n')
       return exitCodes.done
     })
   },
 })
+
+function tellMore({ taskId }: TaskSummary): string {
+  return `tenure: there are more: --from ${taskId}, or a larger --limit\n`
+}
+
+function toJsonLines(tasks: readonly TaskSummary[]): string {
+  return tasks.map(toJsonLine).join('')
+}
+
+function toTable(tasks: readonly TaskSummary[], isFirst: boolean): string {
+  return showTable([...(isFirst ? [heads] : []), ...tasks.map(toRow)])
+}
 
 const heads = ['task', 'state', 'queue', 'attempt', 'since', 'reason']
 

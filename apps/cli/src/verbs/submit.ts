@@ -1,17 +1,10 @@
-import {
-  argument,
-  connectionSettings,
-  defineVerb,
-  duration,
-  exitCodes,
-  setting,
-  text,
-  yesOrNo,
-} from '@tenure/app-kit'
+import { argument, defineVerb, duration, exitCodes, setting, text, yesOrNo } from '@tenure/app-kit'
 import type { Task } from '@tenure/client'
 import { showBytes } from '../bytes.js'
 import { outputSettings, toJsonLine } from '../output.js'
-import { withClient } from '../with-client.js'
+import { payloadOf } from '../payload.js'
+import { printable } from '../printable.js'
+import { clientSettings, withClient } from '../with-client.js'
 
 const longestMs = 2 ** 45
 
@@ -24,13 +17,24 @@ export const submit = defineVerb({
     },
     { line: 'tenure submit hello --delay 10m', help: 'Not before ten minutes have passed.' },
     {
+      line: 'tenure submit --payload-file cat.png --queue images',
+      help: 'Bytes of any kind.',
+    },
+    {
       line: 'tenure submit hello --wait',
       help: 'Waits for the end of the task and shows its result.',
     },
   ],
   settings: {
     What: {
-      payload: argument(text('payload'), { help: 'What the handler gets, as it is.' }),
+      payload: argument(text('payload'), {
+        required: false,
+        help: 'What the handler gets, as it is.',
+      }),
+      payloadFile: setting(text('file'), {
+        help: 'In its place: a file with these bytes; - is the standard input.',
+        sources: ['flag'],
+      }),
       queue: setting(text('queue'), {
         fallback: 'default',
         help: 'Whose workers run it.',
@@ -55,12 +59,13 @@ export const submit = defineVerb({
       }),
     },
     ...outputSettings,
-    ...connectionSettings,
+    ...clientSettings,
   },
   prepare(configuration) {
-    const { payload, queue, delay, requestId, executionWindow, wait, json } = configuration.values
+    const { queue, delay, requestId, executionWindow, wait, json } = configuration.values
+    const readPayload = payloadOf(configuration.values)
     return withClient(configuration, async (tenure, { stdout }) => {
-      const submitted = await tenure.submit(Buffer.from(payload), {
+      const submitted = await tenure.submit(readPayload(), {
         queue,
         ...(delay !== undefined && { delayMs: delay }),
         ...(requestId !== undefined && { requestId }),
@@ -82,7 +87,7 @@ function showSubmitted({ taskId, known }: { taskId: number; known: boolean }): s
 function showEnd({ taskId, state, result, reason }: Task): string {
   const what = [
     ...(result === undefined ? [] : [showBytes(result)]),
-    ...(reason === undefined ? [] : [reason]),
+    ...(reason === undefined || state === 'COMPLETED' ? [] : [reason]),
   ]
-  return `task ${taskId} ${state}${what.length > 0 ? `: ${what.join('; ')}` : ''}\n`
+  return `${printable(`task ${taskId} ${state}${what.length > 0 ? `: ${what.join('; ')}` : ''}`)}\n`
 }

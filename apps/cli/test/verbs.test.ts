@@ -1,0 +1,202 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { binary, run, World } from './world.js'
+
+const time = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z/.source
+const code = 0
+const stderr = ''
+
+t.test('submit gives the id of a task, which get shows', async (t) => {
+  const { tenure } = bind(await World.start(t))
+  t.same(await tenure('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1'), {
+    ...{ code, stderr },
+    stdout: 'task 1\n',
+  })
+  const again = await tenure('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1')
+  t.equal(again.stdout, 'task 1, submitted before\n')
+  const shown = await tenure('get', '1')
+  t.match(shown, { code, stderr })
+  t.match(shown.stdout, new RegExp(`^task +1\nstate +WAITING since ${time}\nqueue +mail\n`))
+  t.match(shown.stdout, /^payload {3}hello$/m)
+  const { stdout } = await tenure('get', '1', '--json')
+  t.match(JSON.parse(stdout), { taskId: 1, queue: 'mail', payload: 'aGVsbG8=', attempts: [] })
+  t.match(JSON.parse((await tenure('submit', 'x', '--json')).stdout), { taskId: 2, known: false })
+})
+
+t.test('a payload may come from a file, with bytes of any kind', async (t) => {
+  const { tenure } = bind(await World.start(t))
+  const path = join(t.testdir(), 'bytes')
+  writeFileSync(path, Buffer.from([0, 255, 27, 91]))
+  t.equal((await tenure('submit', '--payload-file', path)).stdout, 'task 1\n')
+  t.match((await tenure('get', '1')).stdout, /^payload +4 bytes, no text$/m)
+  t.match(JSON.parse((await tenure('get', '1', '--json')).stdout), { payload: 'AP8bWw==' })
+  const missing = await tenure('submit', '--payload-file', '/nowhere')
+  t.match(missing, { code: 2, stderr: /--payload-file names \/nowhere, .*ENOENT\n$/ })
+  const neither = await tenure('submit')
+  t.match(neither, { code: 2, stderr: /^tenure submit: either <payload> or --payload-file .*\n$/ })
+})
+
+t.test('submit can wait for the end, and says in its exit code whether it was good', async (t) => {
+  const world = await World.start(t, { knobs: { retryPolicy: never } })
+  const good = world.tenure('submit', 'hello', '--wait')
+  await (await world.lease()).complete('two\nlines')
+  t.match(await good, { code: 0, stdout: 'task 1\ntask 1 COMPLETED: two\\nlines\n', stderr })
+  const bad = world.tenure('submit', 'hello', '--wait')
+  await (await world.lease()).fail('no \u001b[2Jroom')
+  t.match(await bad, { code: 1, stdout: /\ntask \d+ FAILED: no \\u001b\[2Jroom\n$/, stderr })
+})
+
+const never = { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } } as const
+
+t.test('get shows attempts, the reason and the result', async (t) => {
+  const world = await World.start(t)
+  await world.tenure('submit', 'hello')
+  await (await world.lease()).complete('done')
+  const { stdout } = await world.tenure('get', '1')
+  t.match(stdout, new RegExp(`^state +COMPLETED since ${time}$`, 'm'))
+  t.match(stdout, /^result +done$/m)
+  const [, heads, row] = stdout.split('\n\n')[1]?.match(/(.*)\n(.*)\n/) ?? []
+  t.match(heads, /^attempt {2}lease {2}worker +granted +took +outcome$/)
+  t.match(row, /^1 +2 +w\\u001b\[31m1 .*Z {2}\d+ ms +COMPLETED$/)
+})
+
+t.test('list shows what there is, and says where it stops', async (t) => {
+  const world = await World.start(t)
+  for (const queue of ['one', 'two', 'one']) await world.tenure('submit', 'x', '--queue', queue)
+  await (await world.lease('two')).fail('first line\nsecond')
+  const all = await world.tenure('list')
+  t.match(all, { code, stderr })
+  t.match(all.stdout, /^task {2}state {4}queue {2}attempt {2}since +reason\n1 +WAITING/)
+  t.match(all.stdout, /\n2 +WAITING +two +1 .* first line\n/)
+  const some = await world.tenure('list', '--queue', 'one', '--json', '--limit', '1')
+  t.match(JSON.parse(some.stdout), { taskId: 1, queue: 'one' })
+  const [next] = /--from (\d+)/.exec(some.stderr)?.slice(1) ?? []
+  t.equal(some.stderr, `tenure: there are more: --from ${next}, or a larger --limit\n`)
+  const rest = await world.tenure('list', '--queue', 'one', '--json', '--from', String(next))
+  t.match(JSON.parse(rest.stdout), { queue: 'one', taskId: Number(next) })
+  t.equal(rest.stderr, '')
+  t.match(await world.tenure('list', '--state', 'DEAD'), {
+    ...{ code, stdout: '' },
+    stderr: 'tenure: there are no such tasks\n',
+  })
+})
+
+t.test('explain tells a story that has a late report in it', async (t) => {
+  const knobs = { leaseDurationMs: 20, heartbeatIntervalMs: 5 }
+  const world = await World.start(t, { knobs })
+  await world.tenure('submit', 'hello')
+  const late = await world.lease()
+  const second = await world.lease()
+  t.match(await late.complete('late'), { kind: 'cancelled' })
+  t.match(await second.complete('good'), { kind: /committed|cancelled/ })
+  const { stdout } = await world.tenure('explain', '1')
+  t.match(stdout, /^Task 1 ran twice: lease 2 of worker w\\u001b\[31m1 expired before its report/)
+  const story = JSON.parse((await world.tenure('explain', '1', '--json')).stdout)
+  t.match(story, { taskId: 1, forgottenAttempts: 0, events: [{ what: /^submitted/ }] })
+})
+
+t.test('explain tells of a task that has not run', async (t) => {
+  const { tenure } = bind(await World.start(t))
+  await tenure('submit', 'hello', '--delay', '1h')
+  const { stdout } = await tenure('explain', '1')
+  t.match(stdout, /^Task 1 has not run: it waits for a worker of queue default from .* on\.\n/)
+})
+
+t.test('what others have written does nothing to a terminal', async (t) => {
+  const { tenure } = bind(await World.start(t))
+  await tenure('submit', '\u009b2J', '--queue', 'q\u001b[2J\u202e')
+  const verbs = [
+    ['list'],
+    ['get', '1'],
+    ['explain', '1'],
+    ['list', '--json'],
+    ['get', '1', '--json'],
+  ]
+  const shown = await Promise.all(verbs.map((args) => tenure(...args)))
+  for (const { stdout } of shown) {
+    t.match(stdout, 'q\\u001b[2J\\u202e')
+    t.notMatch(stdout, /[^\P{Cc}\n]|\u202e/u)
+  }
+  t.match(JSON.parse(shown[3]!.stdout), { queue: 'q\u001b[2J\u202e' })
+})
+
+t.test('what is typed wrongly ends with 2 and one line', async (t) => {
+  const wrong: [args: string[], complaint: RegExp][] = [
+    [[], /^tenure: say which of submit, get, list, explain\. See tenure --help\.\n$/],
+    [['gte', '1'], /^tenure: "gte" is no verb\. Did you mean get\? .*\n$/],
+    [['get', 'x'], /^tenure get: <task-id> is "x"; it must be a whole number from 1 .*\n$/],
+    [['get', '0'], /^tenure get: <task-id> is "0"; .*\n$/],
+    [
+      ['list', '--state', 'GONE'],
+      /^tenure list: --state is "GONE"; it must be one of WAITING.*\n$/,
+    ],
+    [['submit', 'x', '--delay', '5'], /^tenure submit: --delay is "5"; .*\n$/],
+  ]
+  const ends = await Promise.all(wrong.map(([args]) => run(t, args)))
+  for (const [at, [, complaint]] of wrong.entries()) {
+    t.match(ends[at], { code: 2, stdout: '', stderr: complaint })
+  }
+  const { tenure } = bind(await World.start(t))
+  const long = await tenure('submit', 'x', '--queue', 'q'.repeat(65))
+  t.match(long, { code: 2, stdout: '', stderr: /^tenure: queue is .*\n$/ })
+})
+
+t.test('what a coordinator refuses ends with 1 and one line that says what to do', async (t) => {
+  const tokens = [{ token: 'hush-hush', roles: ['produce', 'work', 'admin'] as const }]
+  const world = await World.start(t, { tokens })
+  const refused = await world.tenure('list')
+  t.match(refused, {
+    code: 1,
+    stdout: '',
+    stderr: /^tenure: UNAUTHORIZED: .*TENURE_TOKEN or --token-file\.\n$/,
+  })
+  const env = { TENURE_COORDINATOR: world.endpoint, TENURE_TOKEN: 'hush-hush' }
+  const unknown = await run(t, ['get', '9'], env)
+  t.match(unknown, { code: 1, stdout: '', stderr: /^tenure: UNKNOWN_TASK: .*\n$/ })
+  const args = ['list', '--coordinator', '127.0.0.1:1', '--connect-timeout', '50ms']
+  const none = await run(t, args)
+  t.match(none, { code: 1, stdout: '' })
+  t.match(
+    none.stderr,
+    /^tenure: no connection within 50 ms.* Is a coordinator running there\? .*\n$/,
+  )
+})
+
+t.test('whoever reads no further ends it without a word', async (t) => {
+  const world = await World.start(t)
+  for (let count = 0; count < 3; count++) await world.tenure('submit', 'x')
+  const env = { ...process.env, TENURE_COORDINATOR: world.endpoint, NODE_OPTIONS: '' }
+  const child = spawn(process.execPath, [binary, 'list'], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.destroy()
+  let complaint = ''
+  child.stderr.on('data', (bytes) => {
+    complaint += bytes
+  })
+  t.same(await once(child, 'close'), [0, null])
+  t.equal(complaint, '')
+})
+
+t.test('it says what it can do, and which version it is', async (t) => {
+  const help = await run(t, ['--help'])
+  t.match(help, { code, stderr })
+  for (const verb of ['submit', 'get', 'list', 'explain']) {
+    t.match(help.stdout, `\n  ${verb} `)
+    const own = await run(t, [verb, '--help'])
+    t.match(own.stdout, 'Examples:\n')
+    t.same(
+      own.stdout.split('\n').filter((line) => line.length > 100),
+      [],
+    )
+  }
+  t.match(await run(t, ['--version']), { code, stdout: /^\d+\.\d+\.\d+\n$/ })
+})
+
+function bind(world: World) {
+  return { tenure: (...args: string[]) => world.tenure(...args) }
+}

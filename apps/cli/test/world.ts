@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Link, openLink } from '@tenure/client'
+import { type CoordinatorOptions, startCoordinator } from '@tenure/coordinator-server'
+import { type AppExit, AppProcess, cleanEnvironment } from '@tenure/testing'
+import type { Test } from 'tap'
+
+export const binary = fileURLToPath(new URL('../src/main.js', import.meta.url))
+
+/** The built binary, with what is typed behind it, to its end. */
+export function run(t: Test, args: readonly string[], env = {}): Promise<AppExit> {
+  const whole = { ...cleanEnvironment(process.env), ...env }
+  return new AppProcess(t, binary, { args, env: whole }).exited
+}
+
+/** A coordinator in this process, and a worker that does what it is told, one request at a time. */
+export class World {
+  readonly #t: Test
+  readonly #link: Link
+  readonly endpoint: string
+
+  constructor(t: Test, link: Link, endpoint: string) {
+    this.#t = t
+    this.#link = link
+    this.endpoint = endpoint
+  }
+
+  static async start(t: Test, options: CoordinatorOptions = {}): Promise<World> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tenure-'))
+    t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+    const coordinator = await startCoordinator({
+      ...{ dataDir, port: 0, httpPort: false, log: { sync: 'none' } },
+      ...options,
+    })
+    t.teardown(() => coordinator.stop())
+    const endpoint = `127.0.0.1:${coordinator.port}`
+    const token = options.tokens?.[0]?.token
+    const own = { name: 'w\u001b[31m1', role: 'work', ...(token && { token }) } as const
+    const link = await openLink({ endpoints: [endpoint], ...own })
+    t.teardown(() => link.close())
+    return new World(t, link, endpoint)
+  }
+
+  tenure(...args: string[]): Promise<AppExit> {
+    return run(this.#t, args, { TENURE_COORDINATOR: this.endpoint })
+  }
+
+  /** The worker takes a task, and may report afterwards. */
+  async lease(queue = 'default') {
+    const answer = await this.#link.request({ kind: 'lease', queues: [queue], waitMs: 10_000 })
+    if (answer.kind !== 'leased') throw new Error(`no lease but ${answer.kind}`)
+    const { taskId, leaseId } = answer
+    const ids = { taskId, leaseId, reportId: `report-${leaseId}` }
+    return {
+      complete: (result?: string) =>
+        this.#link.request({
+          ...{ kind: 'complete', ...ids },
+          ...(result !== undefined && { result: Buffer.from(result) }),
+        }),
+      fail: (reason: string) => this.#link.request({ kind: 'fail', ...ids, reason }),
+    }
+  }
+}
