@@ -197,6 +197,11 @@ t.test('it says what it can do, and which version it is', async (t) => {
   t.match(await run(t, ['--version']), { code, stdout: /^\d+\.\d+\.\d+\n$/ })
 })
 
+t.test('variables of a coordinator or a worker in the same shell are not looked at', async (t) => {
+  const env = { TENURE_DATA_DIR: 'data', TENURE_HANDLER: 'h.mjs', TENURE_LEASE_DURATION: '1m' }
+  t.match(await run(t, ['list', '--print-config'], env), { code, stderr })
+})
+
 function bind(world: World) {
   return { tenure: (...args: string[]) => world.tenure(...args) }
 }

@@ -85,7 +85,14 @@ t.test('what a command leaves behind ends with it', async (t) => {
 })
 
 t.test('what has left for a group of its own does not hold the task up', async (t) => {
-  const { task } = await run(t, 'setsid sleep 600 & echo $!')
+  const path = join(makeDirectory(t), 'leave.py')
+  const lines = [
+    'import subprocess',
+    // It has left when this returns; and it holds the standard output.
+    'print(subprocess.Popen(["sleep", "600"], start_new_session=True).pid)',
+  ]
+  writeFileSync(path, lines.join('\n'))
+  const { task } = await run(t, `python3 ${path}`)
   const pid = Number(task.result)
   t.teardown(() => process.kill(pid, 'SIGKILL'))
   t.equal(task.state, 'COMPLETED')
