@@ -1,11 +1,11 @@
 import type { Answer, Facts, Get, List, RequestKind, Stats, Workers } from '@tenure/protocol'
 import {
+  countQueues,
   countTasks,
   getCounters,
   getTask,
   listTasks,
   position,
-  queueNames,
 } from '@tenure/state-machine'
 import type { CoordinatorParts } from './parts.js'
 import { rejected } from './refusals.js'
@@ -93,7 +93,7 @@ function stats({ state, time, registry }: CoordinatorParts): Facts {
     now: time.now(),
     tasks: countTasks(state),
     counters: getCounters(state),
-    queues: queueNames(state).length,
+    queues: countQueues(state),
     workers: registry.size,
   }
 }

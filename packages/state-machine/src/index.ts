@@ -3,6 +3,7 @@ export { InvariantViolation, StateMachineError, type StateMachineErrorCode } fro
 export { hashState } from './hash.js'
 export { checkInvariants } from './invariants.js'
 export {
+  countQueues,
   countTasks,
   endedTasks,
   expiredInARow,

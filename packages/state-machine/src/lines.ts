@@ -90,6 +90,11 @@ export function queueNames({ authoritative }: State): string[] {
   return [...authoritative.queues].map(([name]) => name).sort()
 }
 
+/** How many queues a task names. */
+export function countQueues({ authoritative }: State): number {
+  return authoritative.queues.size
+}
+
 /** How many tasks there are, and the bytes of their payloads, results, reasons and ids together. */
 export interface TaskCounts {
   readonly waiting: number

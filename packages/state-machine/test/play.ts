@@ -2,6 +2,7 @@ import { deepStrictEqual, strictEqual } from 'node:assert'
 import {
   apply,
   checkInvariants,
+  countQueues,
   createState,
   decodeRecord,
   encodeRecord,
@@ -130,6 +131,7 @@ export class Play {
     deepStrictEqual([...leasedTasks(state)], this.#model.leased())
     deepStrictEqual([...endedTasks(state)], this.#model.ended())
     deepStrictEqual(queueNames(state), this.#model.queues())
+    strictEqual(countQueues(state), this.#model.queues().length)
     for (const other of [this.#replayed, this.#restored]) {
       checkInvariants(other)
       strictEqual(hashState(other), hashState(state))
