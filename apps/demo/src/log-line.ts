@@ -1,10 +1,10 @@
-import type { Line } from './program.js'
+import type { LogLine } from '@tenure/testing'
 
 /** What every line has, or what the reader of this terminal does not need. */
 const leftOut = new Set(['level', 'time', 'msg', 'pid', 'hostname', 'name'])
 
 /** A line of somebody's log, short enough for a terminal. */
-export function showLine(who: string, line: Line): string {
+export function showLine(who: string, line: LogLine): string {
   const { time, level, msg } = line
   const fields = Object.entries(line)
     .filter(([name]) => !leftOut.has(name))

@@ -31,7 +31,7 @@ takes the lease back, and then the task is anybody's again.`,
       const taskId = await stage.submit(stage.leaseMs * 1.5)
       const owner = await stage.whoLeases(['ada', 'ben'], taskId)
       const other = owner === 'ada' ? 'ben' : 'ada'
-      await stage.program(owner).end('SIGKILL')
+      await stage.program(owner).end()
       stage.say(
         `${owner} is dead. The lease holds for ${stage.leaseMs} ms; until then the task is its own.`,
       )
@@ -48,7 +48,7 @@ who holds what, until when. The worker comes back under its lease as if nothing 
     async play(stage) {
       const taskId = await stage.submit(stage.leaseMs * 1.2)
       await stage.whoLeases(['ada', 'ben'], taskId)
-      await stage.program('coordinator').end('SIGKILL')
+      await stage.program('coordinator').end()
       const { replayMs, records } = await stage.startCoordinator()
       stage.say(`The new coordinator has read ${records} records in ${replayMs} ms.`)
       expectAttempts(await stage.ended(taskId), 1)
@@ -63,10 +63,10 @@ to own the task still. Its own clock says that it does not: it drops the work, a
       const taskId = await stage.submit(stage.leaseMs * 1.5)
       const owner = await stage.whoLeases(['ada', 'ben'], taskId)
       const other = owner === 'ada' ? 'ben' : 'ada'
-      stage.program(owner).signal('SIGSTOP')
+      stage.program(owner).kill('SIGSTOP')
       stage.say(`${owner} is paused.`)
       await stage.hears(other, 'leased', taskId)
-      stage.program(owner).signal('SIGCONT')
+      stage.program(owner).kill('SIGCONT')
       stage.say(`${owner} wakes up.`)
       await stage.hears(owner, 'lease lost', taskId)
       expectAttempts(await stage.ended(taskId), 2)

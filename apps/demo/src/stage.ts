@@ -3,28 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect, type Task, type Tenure } from '@tenure/client'
+import type { AppProcess, LogLine } from '@tenure/testing'
 import { Cable } from './cable.js'
 import { showLine } from './log-line.js'
-import { type Line, Program, readProgram } from './program.js'
+import { type Flags, startProgram } from './program.js'
 
 /** What nobody needs to read to follow the story. */
 const unspoken = new Set([
-  ...[
-    'starting',
-    'looking for a coordinator',
-    'mode changed',
-    'handler ended',
-    'stopping',
-    'stopped',
-  ],
-  ...['lease extended'],
+  ...['starting', 'looking for a coordinator', 'mode changed', 'stopping', 'stopped'],
+  ...['lease extended', 'handler ended'],
 ])
 
 /** A coordinator, its workers and a client, as processes of their own, in a directory of their own. */
 export class Stage {
   readonly leaseMs: number
   readonly #dataDir: string
-  readonly #programs = new Map<string, Program>()
+  readonly #programs = new Map<string, AppProcess>()
   readonly #cables: Cable[] = []
   readonly #write: (text: string) => void
   #port = 0
@@ -49,25 +43,13 @@ export class Stage {
   }
 
   /** On the same port as before, so that those who lost it find it. */
-  async startCoordinator(): Promise<Line> {
+  async startCoordinator(): Promise<LogLine> {
     const { leaseMs } = this
-    const program = this.#run('coordinator', 'coordinator', [
-      ...[
-        '--data-dir',
-        join(this.#dataDir, 'log'),
-        '--port',
-        String(this.#port),
-        '--http-port',
-        'off',
-      ],
-      ...[
-        '--lease-duration',
-        `${leaseMs}ms`,
-        '--heartbeat-interval',
-        `${Math.round(leaseMs / 3)}ms`,
-      ],
-    ])
-    const started = await program.saying('started')
+    const program = this.#run('coordinator', 'coordinator', {
+      ...{ 'data-dir': join(this.#dataDir, 'log'), port: this.#port, 'http-port': 'off' },
+      ...{ 'lease-duration': `${leaseMs}ms`, 'heartbeat-interval': `${Math.round(leaseMs / 3)}ms` },
+    })
+    const started = await program.line('started')
     this.#port = Number(started.port)
     this.#tenure ??= await connect({ endpoints: [`127.0.0.1:${this.#port}`], role: 'admin' })
     return started
@@ -80,12 +62,11 @@ export class Stage {
   ): Promise<void> {
     const handler = fileURLToPath(new URL('./handler.js', import.meta.url))
     const port = behind?.port ?? this.#port
-    const program = this.#run(name, 'worker', [
-      ...['--name', name, '--handler', handler, '--concurrency', '1', '--log-level', 'debug'],
-      ...['--coordinator', `127.0.0.1:${port}`, '--http-port', 'off', '--abort-grace', '500ms'],
-      ...['--queues', queue],
-    ])
-    await program.saying('started')
+    const program = this.#run(name, 'worker', {
+      ...{ name, handler, queues: queue, concurrency: 1, 'abort-grace': '500ms' },
+      ...{ coordinator: `127.0.0.1:${port}`, 'http-port': 'off', 'log-level': 'debug' },
+    })
+    await program.line('started')
   }
 
   async layCable(): Promise<Cable> {
@@ -111,10 +92,8 @@ export class Stage {
   }
 
   /** When the worker says this about the task. */
-  hears(who: string, msg: string, taskId?: number): Promise<Line> {
-    return this.program(who).line(
-      (line) => line.msg.startsWith(msg) && (taskId === undefined || line.taskId === taskId),
-    )
+  hears(who: string, msg: string, taskId: number): Promise<LogLine> {
+    return this.program(who).line(msg, { taskId })
   }
 
   /** Whoever of them has the task first. */
@@ -134,32 +113,33 @@ export class Stage {
     return this.tenure.get(taskId)
   }
 
-  program(name: string): Program {
+  program(name: string): AppProcess {
     const program = this.#programs.get(name)
     if (program === undefined) throw new Error(`${name} is not on the stage`)
     return program
   }
 
-  explain(taskId: number): Promise<string> {
-    return readProgram('cli', [
-      'explain',
-      String(taskId),
-      '--coordinator',
-      `127.0.0.1:${this.#port}`,
-    ])
+  async explain(taskId: number): Promise<string> {
+    const where = { coordinator: `127.0.0.1:${this.#port}` }
+    const words = ['explain', String(taskId)]
+    const { stdout, stderr } = await startProgram(this, 'cli', where, undefined, words).exited
+    return stdout + stderr
   }
+
+  /** What it has started ends when it is cleared. */
+  teardown(): void {}
 
   /** Everybody goes, and nothing is left behind. */
   async clear(): Promise<void> {
     this.#isOver = true
     await this.#tenure?.close()
     for (const cable of this.#cables) cable.cut()
-    for (const program of [...this.#programs.values()].reverse()) await program.end('SIGKILL')
+    for (const program of [...this.#programs.values()].reverse()) await program.end()
     await rm(this.#dataDir, { recursive: true, force: true })
   }
 
-  #run(as: string, name: 'coordinator' | 'worker', args: readonly string[]): Program {
-    const program = new Program(name, args, (line) => {
+  #run(as: string, name: 'coordinator' | 'worker', flags: Flags): AppProcess {
+    const program = startProgram(this, name, flags, (line) => {
       if (!this.#isOver && !unspoken.has(line.msg)) this.#write(showLine(as, line))
     })
     this.#programs.set(as, program)

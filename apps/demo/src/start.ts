@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import type { AppProcess } from '@tenure/testing'
 import { showLine } from './log-line.js'
 import { Program } from './program.js'
 
@@ -7,7 +8,7 @@ import { Program } from './program.js'
  * until Ctrl-C. What is given on the command line goes to the coordinator.
  */
 const handler = join(import.meta.dirname, '../../../../examples/greet.mjs')
-const programs: Program[] = []
+const programs: AppProcess[] = []
 let isStopping = false
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop())
@@ -22,26 +23,28 @@ try {
 }
 
 async function start(): Promise<void> {
-  const coordinator = run('coordinator', [
-    '--data-dir',
-    resolve('tenure-data'),
-    ...process.argv.slice(2),
-  ])
-  const { port } = await coordinator.saying('started')
-  const address = `127.0.0.1:${port}`
-  const worker = run('worker', ['--handler', handler, '--coordinator', address])
-  await worker.saying('started')
+  const words = process.argv.slice(2)
+  const coordinator = run('coordinator', { 'data-dir': resolve('tenure-data') }, words)
+  const { port } = await coordinator.line('started')
+  const worker = run('worker', { handler, coordinator: `127.0.0.1:${port}` })
+  await worker.line('started')
   console.log(invite(Number(port)))
-  const [who] = await Promise.race(
-    programs.map((program) =>
-      program.exited.then(() => [program === worker ? 'worker' : 'coordinator']),
-    ),
-  )
-  throw new Error(`the ${who} has ended`)
+  const first = await Promise.race([
+    coordinator.exited.then(() => 'coordinator'),
+    worker.exited.then(() => 'worker'),
+  ])
+  throw new Error(`the ${first} has ended`)
 }
 
-function run(name: 'coordinator' | 'worker', args: readonly string[]): Program {
-  const program = new Program(name, args, (line) => console.log(showLine(name, line)))
+function run(name: 'coordinator' | 'worker', flags: Flags, words: readonly string[] = []) {
+  const owner = { teardown: () => {} }
+  const program = startProgram(
+    owner,
+    name,
+    flags,
+    (line) => console.log(showLine(name, line)),
+    words,
+  )
   programs.push(program)
   return program
 }
@@ -50,7 +53,10 @@ function run(name: 'coordinator' | 'worker', args: readonly string[]): Program {
 async function stop(): Promise<void> {
   const signal = isStopping ? 'SIGKILL' : 'SIGTERM'
   isStopping = true
-  for (const program of programs.toReversed()) await program.end(signal)
+  for (const program of programs.toReversed()) {
+    program.kill(signal)
+    await program.exited
+  }
 }
 
 function invite(port: number): string {

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
-/** A test, as far as it ends what it has started. */
+/** Whoever starts it, as far as it ends what it has started: a test, say. */
 export interface Owner {
   teardown(action: () => Promise<void>): void
 }
@@ -10,11 +11,16 @@ export interface AppOptions {
   /** All of its environment: nothing is inherited. */
   readonly env: NodeJS.ProcessEnv
   readonly args?: readonly string[]
+  /** In a process group of its own: Ctrl-C reaches only whoever has started it. */
+  readonly detached?: boolean
+  /** Told each line of its log. */
+  readonly hear?: (line: LogLine) => void
 }
 
 /** A line of its log. */
 export interface LogLine {
   readonly level: string
+  readonly time: string
   readonly msg: string
   readonly [field: string]: unknown
 }
@@ -25,33 +31,33 @@ export interface AppExit {
   readonly stderr: string
 }
 
-/** A program of Node as a process of its own, and what it says: tests wait for its words, not for time. */
+/** A program of Node as a process of its own, and what it says: whoever waits waits for its words, not for time. */
 export class AppProcess {
   readonly lines: LogLine[] = []
   readonly exited: Promise<AppExit>
   readonly #child: ChildProcess
+  readonly #tell: (line: LogLine) => void
   readonly #awaited = new Set<(line: LogLine) => void>()
   #stdout = ''
   #stderr = ''
 
-  constructor(owner: Owner, program: string, { args = [], env }: AppOptions) {
+  constructor(owner: Owner, program: string, options: AppOptions) {
+    const { args = [], env, detached = false, hear = () => {} } = options
+    this.#tell = hear
     this.#child = spawn(process.execPath, [program, ...args], {
-      env,
+      ...{ env, detached },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#child.stderr?.on('data', (chunk) => {
       this.#stderr += chunk
     })
-    createInterface({ input: this.#child.stdout! }).on('line', (line) => this.#hear(line))
-    this.exited = new Promise((resolve) => {
-      this.#child.on('close', (code) => {
-        resolve({ code, stdout: this.#stdout, stderr: this.#stderr })
-      })
-    })
-    owner.teardown(async () => {
-      this.kill('SIGKILL')
-      await this.exited
-    })
+    const lines = createInterface({ input: this.#child.stdout! })
+    lines.on('line', (line) => this.#take(line))
+    // The last line may still be on its way when the process has gone.
+    this.exited = Promise.all([once(this.#child, 'close'), once(lines, 'close')]).then(
+      ([[code]]) => ({ code, stdout: this.#stdout, stderr: this.#stderr }),
+    )
+    owner.teardown(() => this.end())
   }
 
   get pid(): number {
@@ -87,11 +93,18 @@ export class AppProcess {
     return this.exited
   }
 
-  #hear(text: string): void {
+  /** At once; settles when it has gone. */
+  async end(): Promise<void> {
+    this.kill('SIGKILL')
+    await this.exited
+  }
+
+  #take(text: string): void {
     this.#stdout += `${text}\n`
     if (!text.startsWith('{')) return
     const line = JSON.parse(text) as LogLine
     if (typeof line.msg !== 'string') return
+    this.#tell(line)
     this.lines.push(line)
     for (const tell of this.#awaited) tell(line)
   }
