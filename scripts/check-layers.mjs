@@ -32,8 +32,8 @@ const mayStart = {
 /** Helpers for tests. What ships must not need them, and a benchmark must not measure them. */
 const testing = '@tenure/testing'
 
-/** Applications that are tools for tests. They may need the same helpers, and none is published. */
-const testTools = new Set(['@tenure/chaos'])
+/** Apps that are tools of ours. They may need the same helpers, and none is published. */
+const ownTools = new Set(['@tenure/chaos', '@tenure/demo'])
 
 const sourceFile = /\.[cm]?[jt]s$/
 const notOurs = new Set(['node_modules', 'dist', '.turbo', '.tap'])
@@ -58,8 +58,8 @@ function checkManifest({ dir, manifest }) {
   if (dir.startsWith('packages/') && mayKnow[manifest.name] === undefined) {
     return [`${where}: ${manifest.name} has no line in the table of scripts/check-layers.mjs`]
   }
-  if (testTools.has(manifest.name) && manifest.private !== true) {
-    return [`${where}: ${manifest.name} is a tool for tests and has to be private`]
+  if (ownTools.has(manifest.name) && manifest.private !== true) {
+    return [`${where}: ${manifest.name} is a tool of ours and has to be private`]
   }
   const started = mayStart[manifest.name] ?? []
   const isKnown = (/** @type {string} */ other) => !started.includes(other)
@@ -107,7 +107,7 @@ function objection(dir, name, specifier, forTests) {
   const target = `${scope}/${base}`
   if (deep.length > 0) return `${specifier} reaches into ${target}; import ${target} itself`
   if (target === testing) {
-    if (name === testing || testTools.has(name)) return undefined
+    if (name === testing || ownTools.has(name)) return undefined
     return forTests ? undefined : `${testing} is for tests only`
   }
   // A package may name itself in its own tests, as its users do.

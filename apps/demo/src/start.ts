@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { AppProcess } from '@tenure/testing'
 import { showLine } from './log-line.js'
-import { Program } from './program.js'
+import { type Flags, startProgram } from './program.js'
 
 /**
  * `pnpm start`: a coordinator with its data in ./tenure-data and a worker with an example handler,
