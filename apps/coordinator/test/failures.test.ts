@@ -86,7 +86,7 @@ t.test(
     const transcript = new Transcript()
     const lanes = await startLoad(t, port, transcript)
     await transcript.until(() => transcript.size >= 1000)
-    await coordinator.crash()
+    await coordinator.end()
     await Promise.all(lanes)
     t.equal(transcript.lost.length, lanes.length, 'everybody was in the middle of something')
 

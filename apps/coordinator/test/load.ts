@@ -34,7 +34,7 @@ export async function runLoad(t: Test, seed: number, lives: number) {
       await untilLost(() => worker.work(link, () => isOver))
     })
     await enoughOf(transcript)
-    if (life < lives) await coordinator.crash()
+    if (life < lives) await coordinator.end()
     isOver = true
     await Promise.all(work)
     if (life === lives) await lookAtAll(t, port, transcript)

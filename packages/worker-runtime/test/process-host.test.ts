@@ -1,13 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
+import { cleanEnvironment } from '@tenure/testing'
 import t, { type Test } from 'tap'
 
 const program = new URL('../src/isolation/process-main.js', import.meta.url)
 
 function startHost(t: Test, fixture: string): ChildProcess {
   const handler = new URL(`./fixtures/${fixture}.js`, import.meta.url)
-  const host = fork(program, [handler.href], { stdio: ['pipe', 'pipe', 'pipe', 'ipc'] })
+  // Without the loader of tap, which would have its own word.
+  const environment = { env: cleanEnvironment(process.env), execArgv: [] }
+  const stdio = ['pipe', 'pipe', 'pipe', 'ipc'] as const
+  const host = fork(program, [handler.href], { ...environment, stdio: [...stdio] })
   t.teardown(() => host.kill('SIGKILL'))
   return host
 }

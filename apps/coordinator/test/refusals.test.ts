@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { CoordinatorProcess, fixture, makeDataDir, runToEnd } from './coordinator-process.js'
+import { connectOnce, connectTo } from './links.js'
+
+const { start } = CoordinatorProcess
+const submit = { kind: 'submit', payload: Buffer.from('work') } as const
+
+t.test('a data directory that is in use is refused with 4, and named', async (t) => {
+  const dataDir = makeDataDir(t)
+  await start(t, dataDir)
+  const args = ['--data-dir', dataDir, '--http-port', 'off']
+  const [plain, pretty] = await Promise.all([
+    runToEnd(t, args),
+    runToEnd(t, [...args, '--log-pretty']),
+  ])
+  t.equal(plain.code, 4)
+  t.match(plain.stdout, /"level":"fatal".*"code":"WAL_LOCKED".*not started: .*data is in use by/)
+  t.equal(pretty.code, 4, 'lines for people are not lost when it ends, either')
+  t.match(pretty.stdout, /^\[[\d:.]+\] INFO: starting\n/)
+  t.match(pretty.stdout, /FATAL: not started: .*is in use by process/)
+  t.notOk(pretty.stdout.includes('\u001b'), 'no colours in a file')
+})
+
+t.test('a damaged log is refused with 3 and the way out, which works', async (t) => {
+  const dataDir = makeDataDir(t)
+  const { coordinator, port } = await start(t, dataDir)
+  const link = await connectTo(t, port, 'producer')
+  for (let count = 0; count < 5; count++) await link.request(submit)
+  await link.close()
+  await coordinator.stop()
+  flipByte(dataDir, 600)
+  const { code, stdout } = await runToEnd(t, ['--data-dir', dataDir, '--http-port', 'off'])
+  t.equal(code, 3)
+  const [, place = ''] = /start with --accept-loss (\d+:\d+) to go on/.exec(stdout) ?? []
+  t.match(stdout, /"level":"fatal".*"code":"WAL_CORRUPT"/)
+  const accepted = await start(t, dataDir, ['--accept-loss', place])
+  t.match(accepted.started, { epoch: 2, tasks: 0 })
+})
+
+t.test('a log that fails ends it with 1 and one fatal line', async (t) => {
+  const dataDir = makeDataDir(t)
+  const { coordinator, port } = await start(t, dataDir, ['--segment-bytes', '1MiB'])
+  const link = await connectOnce(t, port, 'producer')
+  // Without HEAD the next segment cannot be named: another writer may have the log.
+  rmSync(join(dataDir, 'HEAD'))
+  const payload = Buffer.alloc(200 * 1024)
+  const untilItFails = async () => {
+    for (;;) await link.request({ ...submit, payload })
+  }
+  await t.rejects(untilItFails(), { name: 'TenureError' })
+  t.match(await coordinator.exited, { code: 1 })
+  const fatal = coordinator.lines.filter(({ level }) => level === 'fatal')
+  t.match(fatal, [{ msg: /^log failed: /, code: /^WAL_/ }])
+  t.equal(fatal.length, 1)
+})
+
+t.test('a port that is taken ends it with 1', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as { port: number }
+  const args = ['--data-dir', makeDataDir(t), '--port', String(port), '--http-port', 'off']
+  const { code, stdout } = await runToEnd(t, args)
+  taken.close()
+  t.equal(code, 1)
+  t.match(stdout, /"code":"COORDINATOR_CANNOT_LISTEN".*EADDRINUSE/)
+})
+
+t.test('what is configured wrongly ends it with 2 and one line', async (t) => {
+  const said = async (args: string[], env = {}) => {
+    const { code, stderr } = await runToEnd(t, args, env)
+    t.equal(code, 2)
+    t.equal(stderr.trimEnd().split('\n').length, 1)
+    return stderr
+  }
+  t.match(await said(['--prot', '1']), /^tenure-coordinator: --prot is no flag/)
+  const dataDir = makeDataDir(t)
+  t.match(
+    await said(['--data-dir', dataDir], { TENURE_HEARTBEAT_INTERVAL: '20s' }),
+    /^tenure-coordinator: TENURE_HEARTBEAT_INTERVAL is 20000; it must be at most half of --lease-duration/,
+  )
+  t.match(
+    await said(['--data-dir', fixture('tls.crt'), '--http-port', 'off']),
+    /tls\.crt is no directory/,
+  )
+  t.notOk(existsSync(dataDir), 'and nothing was made')
+})
+
+function flipByte(dataDir: string, offset: number): void {
+  const [segment = ''] = readdirSync(join(dataDir, 'wal')).filter((name) => name.endsWith('.wal'))
+  const path = join(dataDir, 'wal', segment)
+  const bytes = readFileSync(path)
+  bytes[offset]! ^= 1
+  writeFileSync(path, bytes)
+}
