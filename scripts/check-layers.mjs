@@ -25,6 +25,7 @@ const mayKnow = {
  * @type {Record<string, string[]>}
  */
 const mayStart = {
+  '@tenure/bench': ['@tenure/coordinator', '@tenure/worker'],
   '@tenure/chaos': ['@tenure/coordinator', '@tenure/worker'],
   '@tenure/demo': ['@tenure/coordinator', '@tenure/worker', '@tenure/cli'],
 }
@@ -33,7 +34,7 @@ const mayStart = {
 const testing = '@tenure/testing'
 
 /** Apps that are tools of ours. They may need the same helpers, and none is published. */
-const ownTools = new Set(['@tenure/chaos', '@tenure/demo'])
+const ownTools = new Set(['@tenure/bench', '@tenure/chaos', '@tenure/demo'])
 
 const sourceFile = /\.[cm]?[jt]s$/
 const notOurs = new Set(['node_modules', 'dist', '.turbo', '.tap'])
