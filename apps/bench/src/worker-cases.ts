@@ -9,7 +9,7 @@ export interface Case {
   measure(pace: Pace): Promise<Figures>
 }
 
-export interface Pace {
+interface Pace {
   readonly tasks: number
   readonly idleSeconds: number
 }
