@@ -1,5 +1,6 @@
 import { connect } from '@tenure/client'
 
+// Is `npx pnpm start` running?
 const tenure = await connect({ endpoints: ['127.0.0.1:7411'] })
 // When this settles the task is on the coordinator's disk.
 const { taskId } = await tenure.submit(Buffer.from('Ada'), { queue: 'default' })

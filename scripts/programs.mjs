@@ -2,9 +2,6 @@
 import { spawn } from 'node:child_process'
 import { read, root } from './workspace.mjs'
 
-/** @type {NodeJS.Signals[]} */
-const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
-
 /**
  * @param {string} name the package to build, with what it depends on
  * @param {string} program relative to the root
@@ -13,8 +10,10 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 export async function buildAndRun(name, program, args) {
   read('turbo', ['run', 'build', `--filter=${name}...`, '--output-logs=errors-only'])
   const child = spawn(process.execPath, [program, ...args], { cwd: root, stdio: 'inherit' })
-  // Ctrl-C reaches the program, too: how it ends is its own decision, and this waits for it.
-  for (const signal of stopSignals) process.on(signal, () => child.kill(signal))
+  // Ctrl-C in a terminal, and its closing, reach the program by themselves; a second time would mean
+  // something else. How it ends is its own decision, and this waits for it.
+  for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {})
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
   process.exitCode = await new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code) => resolve(code ?? 1))

@@ -58,7 +58,7 @@ who holds what, until when. The worker comes back under its lease as if nothing 
   {
     title: 'A worker is paused beyond its lease',
     intro: `SIGSTOP: like a virtual machine that is moved, or a laptop that sleeps. When it wakes up it believes
-to own the task still. Its own clock says that it does not: it drops the work, and reports nothing.`,
+that the task is still its own. Its clock says no: it drops the work, and reports nothing.`,
     async play(stage) {
       const taskId = await stage.submit(stage.leaseMs * 1.5)
       const owner = await stage.whoLeases(['ada', 'ben'], taskId)
@@ -70,7 +70,7 @@ to own the task still. Its own clock says that it does not: it drops the work, a
       stage.say(`${owner} wakes up.`)
       await stage.hears(owner, 'lease lost', taskId)
       expectAttempts(await stage.ended(taskId), 2)
-      return 'The second execution was reported. The first one fenced itself.'
+      return 'Only the second execution was reported: the first one had seen by itself that it was too late.'
     },
   },
   {

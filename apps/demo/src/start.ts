@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import type { AppProcess } from '@tenure/testing'
+import type { AppProcess, LogLine } from '@tenure/testing'
 import { showLine } from './log-line.js'
 import { type Flags, startProgram } from './program.js'
 
@@ -9,31 +9,42 @@ import { type Flags, startProgram } from './program.js'
  */
 const handler = join(import.meta.dirname, '../../../../examples/greet.mjs')
 const programs: AppProcess[] = []
-let isStopping = false
+let stopping: Promise<void> | undefined
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop())
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
 try {
   await start()
 } catch (error) {
-  if (!isStopping) {
+  // What was told to stop may end wherever it was.
+  if (stopping === undefined) {
     console.error(`tenure: ${(error as Error).message}`)
     process.exitCode = 1
   }
-  await stop()
 }
+stopping ??= stop()
+await stopping
+console.log('Stopped. The data is in ./tenure-data.')
 
 async function start(): Promise<void> {
   const words = process.argv.slice(2)
   const coordinator = run('coordinator', { 'data-dir': resolve('tenure-data') }, words)
-  const { port } = await coordinator.line('started')
-  const worker = run('worker', { handler, coordinator: `127.0.0.1:${port}` })
-  await worker.line('started')
+  const { port } = await begin('coordinator', coordinator)
+  // A port of its own: other workers on this machine may have the usual one.
+  const where = { coordinator: `127.0.0.1:${port}`, 'http-port': 0 }
+  const worker = run('worker', { handler, ...where })
+  await begin('worker', worker)
   console.log(invite(Number(port)))
-  const first = await Promise.race([
-    coordinator.exited.then(() => 'coordinator'),
-    worker.exited.then(() => 'worker'),
-  ])
-  throw new Error(`the ${first} has ended`)
+  await Promise.race([explainEnd('coordinator', coordinator), explainEnd('worker', worker)])
+}
+
+async function begin(name: string, program: AppProcess): Promise<LogLine> {
+  return Promise.race([program.line('started'), explainEnd(name, program)])
+}
+
+async function explainEnd(name: string, { exited }: AppProcess): Promise<never> {
+  const { code, stderr } = await exited
+  const why = stderr === '' ? 'see above' : stderr.trim()
+  throw new Error(`the ${name} has ended with code ${code}: ${why}`)
 }
 
 function run(name: 'coordinator' | 'worker', flags: Flags, words: readonly string[] = []) {
@@ -49,14 +60,15 @@ function run(name: 'coordinator' | 'worker', flags: Flags, words: readonly strin
   return program
 }
 
-/** The worker first, so that it can report what it has done. The second call asks nobody. */
+/** The second one asks nobody. */
+function onSignal(): void {
+  if (stopping === undefined) stopping = stop()
+  else for (const program of programs) program.kill('SIGKILL')
+}
+
+/** The worker first, so that it can report what it has done. */
 async function stop(): Promise<void> {
-  const signal = isStopping ? 'SIGKILL' : 'SIGTERM'
-  isStopping = true
-  for (const program of programs.toReversed()) {
-    program.kill(signal)
-    await program.exited
-  }
+  for (const program of programs.toReversed()) await program.stop()
 }
 
 function invite(port: number): string {

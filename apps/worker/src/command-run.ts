@@ -31,7 +31,7 @@ export class CommandRun implements Run {
       ...{ shell: '/bin/sh', detached: true, stdio: 'pipe' },
       env: environmentOf(work, process.env),
     })
-    const lines = new Lines(lineCharactersMax, (line) => logged('info', line))
+    const lines = new Lines(lineCharactersMax, (line) => logged('info', line, { stream: 'stderr' }))
     this.#connect(work.payload, lines)
     this.gone = new Promise((resolve) => {
       const end = (outcome: Outcome) => {
@@ -84,11 +84,11 @@ export class CommandRun implements Run {
     if (this.#isTerminated) return { kind: 'terminated' }
     if (code !== 0) {
       const end = code === null ? `ended by ${signal}` : `exit code ${code}`
-      return { kind: 'threw', reason: [end, this.#stderr.toString()].filter(Boolean).join(': ') }
+      return { kind: 'failed', reason: [end, this.#stderr.toString()].filter(Boolean).join(': ') }
     }
     if (this.#stdoutBytes > resultBytesMax) {
       return {
-        kind: 'threw',
+        kind: 'failed',
         reason: `${this.#stdoutBytes} bytes on its standard output are too many`,
       }
     }

@@ -6,17 +6,20 @@ const failuresPerSecondMax = 10
 /** A line for each event of the worker that somebody wants to know of. Never a payload or a result. */
 export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
   const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more handlers failed')
+  let failedAttempts = 0
   const failures = new RationedLines(failuresPerSecondMax, tellLeftOut, later)
   return {
-    connected: ({ epoch }, endpoint) => logger.info({ endpoint, epoch }, 'connected'),
+    connected: ({ epoch }, endpoint) => {
+      failedAttempts = 0
+      logger.info({ endpoint, epoch }, 'connected')
+    },
     disconnected: ({ message }) => logger.warn({ detail: message }, 'connection lost'),
-    attemptFailed: ({ endpoint, error, retryInMs }) => {
-      const fields = {
-        endpoint,
-        detail: error.message,
-        retryInMs: retryInMs && Math.round(retryInMs),
-      }
-      logger.warn(fields, 'no coordinator there')
+    attemptFailed: ({ endpoint, error }) => {
+      failedAttempts++
+      // The first, the second, the fourth, the eighth …: a coordinator may be away for hours.
+      if (!Number.isInteger(Math.log2(failedAttempts))) return
+      const fields = { endpoint, attempt: failedAttempts, detail: error.message }
+      logger.warn(fields, 'no coordinator there; trying on')
     },
     modeChanged: (mode) => logger.debug({ mode }, 'mode changed'),
     pollFailed: ({ message }, retryInMs) => {

@@ -30,7 +30,7 @@ export async function openLogger(
   const options = { level: logLevel, timestamp: stdTimeFunctions.isoTime }
   if (logPretty) {
     const { prettyFactory } = await import('pino-pretty')
-    const format = prettyFactory({ colorize: isTTY, ignore: 'pid,hostname' })
+    const format = prettyFactory({ colorize: isTTY, ignore: 'pid,hostname', singleLine: true })
     return pino(options, { write: (line) => output.write(format(line)) })
   }
   const formatters = { level: (label: string) => ({ level: label }) }

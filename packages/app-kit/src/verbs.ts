@@ -39,7 +39,7 @@ export function runVerbs(program: Verbs, host: Host): Promise<number> {
 }
 
 export function parseCommand(program: Verbs, [first, ...args]: readonly string[]): Parsed {
-  if (first === '--help') return { kind: 'help' }
+  if (first === '--help' || first === 'help') return { kind: 'help' }
   if (first === '--version') return { kind: 'version' }
   const { name, version, verbs, ignoresOtherVariables = false } = program
   const known = Object.keys(verbs)
@@ -68,7 +68,10 @@ function showVerbs({ name, summary, verbs }: Verbs): string {
   return [
     `${name} <verb> [flags]`,
     '',
-    ...wrap(`${summary} ${name} <verb> --help shows what a verb takes.`, 0),
+    ...wrap(
+      `${summary} ${name} <verb> --help shows what a verb takes. ${name} --version shows the version.`,
+      0,
+    ),
     '',
     ...section('Verbs', entries),
   ].join('\n')

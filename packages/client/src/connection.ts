@@ -64,7 +64,7 @@ export class Connection {
       received: (bytes) => this.#onReceived(bytes),
       drained: () => this.#onDrained(),
       closed: (error) => {
-        this.end(new TenureError('CLIENT_DISCONNECTED', describeLoss(error), causedBy(error)))
+        this.end(new TenureError('CLIENT_DISCONNECTED', this.#describeLoss(error), causedBy(error)))
         this.#onClosed?.()
       },
     })
@@ -152,6 +152,12 @@ export class Connection {
     this.#listener.writable()
   }
 
+  #describeLoss(error: Error | undefined): string {
+    if (error === undefined) return 'the peer closed the connection'
+    const what = this.#mode === 'connecting' ? 'cannot connect' : 'connection lost'
+    return `${what}: ${error.message}`
+  }
+
   #listenForLife(): void {
     const { clock, keepAliveMs } = this.#settings
     this.#heard = false
@@ -172,12 +178,6 @@ export class Connection {
     this.#isProbed = true
     this.write(frame)
   }
-}
-
-function describeLoss(error: Error | undefined): string {
-  return error === undefined
-    ? 'the peer closed the connection'
-    : `connection lost: ${error.message}`
 }
 
 function causedBy(error: Error | undefined): ErrorOptions {

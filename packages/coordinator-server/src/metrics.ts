@@ -117,7 +117,7 @@ export class Metrics {
   /** Called once, when there is a state. */
   measure({ state, time, epoch, replayMs, connections, waitingPolls }: Measured): void {
     for (const [name, [metric, help]] of Object.entries(counterMetrics)) {
-      this.#asked(metric, help, () => getCounters(state)[name as keyof Counters])
+      this.#counted(metric, help, () => getCounters(state)[name as keyof Counters])
     }
     this.#asked(
       'tenure_leased_tasks',
@@ -164,6 +164,17 @@ export class Metrics {
         }
       },
     )
+  }
+
+  /** Kept elsewhere, and never smaller than before. */
+  #counted(name: string, help: string, value: () => number): void {
+    const counter: Counter = new Counter({
+      ...{ name, help, registers: [this.#registry] },
+      collect: () => {
+        counter.reset()
+        counter.inc(value())
+      },
+    })
   }
 
   #asked(name: string, help: string, value: () => number): void {

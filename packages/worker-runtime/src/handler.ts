@@ -26,7 +26,7 @@ export type Handler = (task: HandlerTask) => unknown
 /** How a handler ended. */
 export type Outcome =
   | { readonly kind: 'returned'; readonly result: Uint8Array | undefined }
-  | { readonly kind: 'threw'; readonly reason: string; readonly stack?: string }
+  | { readonly kind: 'failed'; readonly reason: string; readonly stack?: string }
   /** What it ran in ended under it. */
   | { readonly kind: 'crashed'; readonly reason: string }
   | { readonly kind: 'terminated' }
@@ -52,7 +52,7 @@ export async function callHandler(
   try {
     return { kind: 'returned', result: encodeResult(await handler(task)) }
   } catch (error) {
-    return { kind: 'threw', ...describeThrown(error) }
+    return { kind: 'failed', ...describeThrown(error) }
   }
 }
 

@@ -400,7 +400,7 @@ t.test('§6.1 these retries must be idempotent: each carries the same report_id'
 
 for (const [what, outcome, reason] of [
   ['panic', { kind: 'crashed', reason: 'its thread exited' }, 'its thread exited'],
-  ['error', { kind: 'threw', reason: 'Error: it broke' }, 'Error: it broke'],
+  ['error', { kind: 'failed', reason: 'Error: it broke' }, 'Error: it broke'],
 ] as const) {
   t.test(`§6.3 ${what}: the worker reports fail(task_id, lease_id, reason)`, async (t) => {
     await using world = await World.create()

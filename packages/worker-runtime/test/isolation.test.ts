@@ -137,7 +137,7 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
       ['throw a text', /^threw just a text$/],
       ['throw what has no text', /^threw something that has no text$/],
     ] as const) {
-      t.match(await stage.play(word).ended, { kind: 'threw', reason }, word)
+      t.match(await stage.play(word).ended, { kind: 'failed', reason }, word)
     }
     t.match(await stage.play('throw an error').ended, { stack: /obedient/ })
   })

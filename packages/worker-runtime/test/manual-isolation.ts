@@ -39,7 +39,7 @@ export class ManualRun implements Run {
   }
 
   throws(reason = 'Error: it broke'): void {
-    this.end({ kind: 'threw', reason })
+    this.end({ kind: 'failed', reason })
   }
 
   end(outcome: Outcome): void {

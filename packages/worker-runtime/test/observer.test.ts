@@ -136,7 +136,7 @@ const scenes: readonly Scene[] = [
   },
   {
     hook: 'handlerEnded',
-    args: [task, { kind: 'threw', reason: 'Error: no' }, 1500, false],
+    args: [task, { kind: 'failed', reason: 'Error: no' }, 1500, false],
     async play(world) {
       const run = await world.grant()
       await world.advance(1500)
@@ -285,7 +285,7 @@ t.test('each series counts what it says', async (t) => {
     'tenure_worker_leases_lost_total{reason="EXPIRED"}': 1,
     'tenure_worker_handler_seconds_count{outcome="returned"}': 3,
     'tenure_worker_handler_seconds_sum{outcome="returned"}': 45,
-    'tenure_worker_handler_seconds_count{outcome="threw"}': 1,
+    'tenure_worker_handler_seconds_count{outcome="failed"}': 1,
     'tenure_worker_reports_total{answer="committed",reason=""}': 1,
     'tenure_worker_reports_total{answer="cancelled",reason="EXPIRED"}': 1,
     'tenure_worker_reports_total{answer="rejected",reason="UNKNOWN_TASK"}': 1,

@@ -69,7 +69,7 @@ t.test('a reason of any length is cut in whole characters, and only where it mus
   fc.assert(
     fc.property(characters, lengths, characters, (start, length, end) => {
       const text = `${start.join('')}${'b'.repeat(length - 8)}${end.join('')}`
-      const reason = reasonOf({ kind: 'threw', reason: text })
+      const reason = reasonOf({ kind: 'failed', reason: text })
       const bytes = Buffer.byteLength(reason)
       if (bytes > reasonBytesMax) return false
       // Half a character cannot be sent.
@@ -85,11 +85,11 @@ t.test('a reason of any length is cut in whole characters, and only where it mus
 })
 
 t.test('a reason says what happened', (t) => {
-  t.equal(reasonOf({ kind: 'threw', reason: 'Error: no' }), 'Error: no')
+  t.equal(reasonOf({ kind: 'failed', reason: 'Error: no' }), 'Error: no')
   t.equal(reasonOf({ kind: 'crashed', reason: 'exit 3' }), 'exit 3')
   t.equal(reasonOf({ kind: 'terminated' }), 'terminated')
   t.equal(reasonOf({ kind: 'terminated' }, 'timeout'), 'timeout')
-  t.equal(reasonOf({ kind: 'threw', reason: 'Error: no' }, 'timeout'), 'timeout; Error: no')
+  t.equal(reasonOf({ kind: 'failed', reason: 'Error: no' }, 'timeout'), 'timeout; Error: no')
   t.end()
 })
 

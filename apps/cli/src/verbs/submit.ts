@@ -21,7 +21,7 @@ export const submit = defineVerb({
       help: 'Bytes of any kind.',
     },
     {
-      line: 'tenure submit hello --wait',
+      line: 'tenure submit hello --wait-timeout 1m',
       help: 'Waits for the end of the task and shows its result.',
     },
   ],
@@ -57,12 +57,17 @@ export const submit = defineVerb({
         help: 'Waits until the task has ended. Exit code 1 if it did not complete.',
         sources: ['flag'],
       }),
+      waitTimeout: setting(duration(1, longestMs), {
+        help: 'Waits, but no longer than that.',
+        sources: ['flag'],
+      }),
     },
     ...outputSettings,
     ...clientSettings,
   },
   prepare(configuration) {
-    const { queue, delay, requestId, executionWindow, wait, json } = configuration.values
+    const { queue, delay, requestId, executionWindow, wait, waitTimeout, json } =
+      configuration.values
     const readPayload = payloadOf(configuration.values)
     return withClient(configuration, async (tenure, { stdout }) => {
       const submitted = await tenure.submit(readPayload(), {
@@ -72,8 +77,8 @@ export const submit = defineVerb({
         ...(executionWindow !== undefined && { executionWindowMs: executionWindow }),
       })
       stdout.write(json ? toJsonLine(submitted) : showSubmitted(submitted))
-      if (!wait) return exitCodes.done
-      const task = await tenure.waitFor(submitted.taskId)
+      if (!wait && waitTimeout === undefined) return exitCodes.done
+      const task = await tenure.waitFor(submitted.taskId, { timeoutMs: waitTimeout })
       stdout.write(json ? toJsonLine(task) : showEnd(task))
       return task.state === 'COMPLETED' ? exitCodes.done : exitCodes.failed
     })
