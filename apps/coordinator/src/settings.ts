@@ -70,7 +70,7 @@ const listening = {
   httpPort: setting(portOrOff(), {
     fallback: 7412,
     help: 'The port for them; 0 takes a free one, "off" serves none.',
-    option: 'options.httpPort',
+    option: 'httpPort',
   }),
 }
 

@@ -156,7 +156,7 @@ t.test('lines for people are there on request, without colours in a file', async
   await host.listening
   host.signal('SIGTERM')
   await ended
-  t.match(host.output, /^\[[\d:.]+\] INFO: starting\n/)
+  t.match(host.output, /^\[[\d:.]+\] INFO: starting \{.*\}\n/)
   t.match(host.output, /INFO: stopped\n$/)
   t.notOk(host.output.includes('\u001b'))
 })

@@ -56,7 +56,7 @@ export function serveHttp(
       reject(
         new CoordinatorError(
           'COORDINATOR_CANNOT_LISTEN',
-          `http: ${cause.message}; is a coordinator running already? Else choose another options.httpPort`,
+          `http: ${cause.message}; is a coordinator running already? Else choose another httpPort`,
           { cause },
         ),
       )
