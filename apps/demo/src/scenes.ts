@@ -57,8 +57,8 @@ who holds what, until when. The worker comes back under its lease as if nothing 
   },
   {
     title: 'A worker is paused beyond its lease',
-    intro: `SIGSTOP: like a virtual machine that is moved, or a laptop that sleeps. When it wakes up it believes
-that the task is still its own. Its clock says no: it drops the work, and reports nothing.`,
+    intro: `SIGSTOP: like a machine so busy that nothing moves. Nobody has told it meanwhile that the
+task is gone. Its own clock says that it is too late: it drops the work, and reports nothing.`,
     async play(stage) {
       const taskId = await stage.submit(stage.leaseMs * 1.5)
       const owner = await stage.whoLeases(['ada', 'ben'], taskId)
@@ -67,7 +67,7 @@ that the task is still its own. Its clock says no: it drops the work, and report
       stage.say(`${owner} is paused.`)
       await stage.hears(other, 'leased', taskId)
       stage.program(owner).kill('SIGCONT')
-      stage.say(`${owner} wakes up.`)
+      stage.say(`${owner} goes on.`)
       await stage.hears(owner, 'lease lost', taskId)
       expectAttempts(await stage.ended(taskId), 2)
       return 'Only the second execution was reported: the first one had seen by itself that it was too late.'

@@ -56,10 +56,10 @@ export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
         'cancelled: the report came too late, its result is dropped',
       )
     },
-    rejected: (task, { reason, message }) => {
+    rejected: (task, { reason, message }, what) => {
       logger.error(
         { ...task, reason, detail: message },
-        'rejected: the report made no sense to the coordinator',
+        `rejected: the ${what} made no sense to the coordinator`,
       )
     },
     unreported: (task, reason) => logger.warn({ ...task, reason }, 'not reported'),

@@ -9,7 +9,7 @@ export function toOptions(configuration: Configuration): WorkerOptions {
   return {
     ...toLinkOptions(configuration),
     ...toIsolation(configuration),
-    ...{ queues, name: name ?? ownName() },
+    ...{ queues, name: name ?? ownName(), processMetrics: true },
     ...(concurrency !== undefined && { concurrency }),
     ...{ pollWaitMs: pollWait, abortGraceMs: abortGrace, drainGraceMs: drainGrace },
   }

@@ -40,7 +40,8 @@ export class Authority {
   }
 
   #less(sentAtMs: number, heldMs: number, durationMs: number): number {
-    return sentAtMs + heldMs + durationMs - roundingMs - durationMs * this.#drift
+    const totalMs = heldMs + durationMs
+    return sentAtMs + totalMs - roundingMs - totalMs * this.#drift
   }
 }
 

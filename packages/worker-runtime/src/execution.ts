@@ -1,9 +1,9 @@
 import { type Link, RejectedError, TenureError } from '@tenure/client'
-import { type Answer, type Leased, passingReasons } from '@tenure/protocol'
+import { type Answer, type Leased, passingReasons, type Reason } from '@tenure/protocol'
 import { ask } from './asking.js'
 import { Authority } from './authority.js'
 import { WorkerError } from './errors.js'
-import type { Outcome } from './handler.js'
+import { describeThrown, type Outcome } from './handler.js'
 import type { Isolation, Run } from './isolation/isolation.js'
 import type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
 import { toReport } from './report.js'
@@ -56,8 +56,11 @@ export class Execution {
   /** How long the handler may take to end when its execution window is over. */
   readonly #windowGraceMs: number
   #terminateAtMs = Number.POSITIVE_INFINITY
+  #stuckAtMs = Number.POSITIVE_INFINITY
   /** Or it would have been, were it possible. */
   #isTerminated = false
+  /** The worker stops; heartbeats have ended. */
+  #isLeft = false
   #timer: { cancel(): void } | undefined
 
   constructor(
@@ -90,19 +93,27 @@ export class Execution {
       this.#giveUpOverdue()
       return
     }
-    this.#run = isolation.run(
-      { ...this.facts, payload, deadline },
-      {
+    const work = { ...this.facts, payload, deadline }
+    try {
+      this.#run = isolation.run(work, {
         ended: (outcome) => this.#onHandlerEnded(outcome),
         logged: (...line) => observer.logged?.(this.facts, ...line),
-      },
-    )
+      })
+    } catch (error) {
+      // The system has no thread or process left to give, say.
+      const { reason } = describeThrown(error)
+      this.#onHandlerEnded({ kind: 'crashed', reason: `the handler was not started: ${reason}` })
+      return
+    }
     this.#arm()
   }
 
   /** The worker stops: what does not end by itself now is left for the lease to expire. */
   leave(): void {
-    if (this.#mode === 'running') this.#abort('STOPPING', 'the worker stops')
+    if (this.#mode !== 'running') return
+    this.#isLeft = true
+    this.#heartbeatAtMs = Number.POSITIVE_INFINITY
+    this.#abort('STOPPING', 'the worker stops')
   }
 
   /** The worker is gone: the handler, if it could not be terminated, runs on without it. */
@@ -130,6 +141,7 @@ export class Execution {
     this.#timer?.cancel()
     const dueMs = Math.min(
       this.#terminateAtMs,
+      this.#stuckAtMs,
       ...(this.#mode === 'running'
         ? [this.#authority.deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs]
         : []),
@@ -148,6 +160,7 @@ export class Execution {
       else if (now >= this.#heartbeatAtMs) void this.#beat()
     }
     if (now >= this.#terminateAtMs) this.#terminate()
+    if (now >= this.#stuckAtMs) this.#tellStuck()
     this.#arm()
   }
 
@@ -180,13 +193,14 @@ export class Execution {
     } else if (answer.kind === 'extended') {
       this.#authority.extend(answer, sentAtMs)
       observer.extended?.(this.facts, this.#authority.deadlineMs - this.#now)
-    } else if (answer.kind === 'rejected' && !passingReasons.includes(answer.reason)) {
+    } else if (answer.kind === 'rejected' && passingReasons.includes(answer.reason)) {
+      observer.heartbeatFailed?.(this.facts, new RejectedError(answer))
+    } else if (answer.kind === 'rejected') {
+      if (!lossReasons.includes(answer.reason)) observer.rejected?.(this.facts, answer, 'heartbeat')
       this.#loseLease(answer.reason)
       return
-    } else if (answer.kind === 'rejected') {
-      observer.heartbeatFailed?.(this.facts, new RejectedError(answer))
     }
-    if (this.#abortedFor?.code !== 'WORKER_STOPPING') {
+    if (!this.#isLeft) {
       this.#heartbeatAtMs = Math.max(this.#now, sentAtMs + this.#heartbeatIntervalMs)
     }
     this.#arm()
@@ -202,7 +216,6 @@ export class Execution {
 
   #abort(why: 'WINDOW_OVER' | 'STOPPING', message: string): void {
     this.#windowAbortAtMs = Number.POSITIVE_INFINITY
-    if (why === 'STOPPING') this.#heartbeatAtMs = Number.POSITIVE_INFINITY
     this.#context.observer.aborted?.(this.facts, why)
     const graceMs = why === 'WINDOW_OVER' ? this.#windowGraceMs : this.#context.abortGraceMs
     this.#abortHandler(new WorkerError(`WORKER_${why}`, message), graceMs)
@@ -210,7 +223,8 @@ export class Execution {
   }
 
   #abortHandler(error: WorkerError, graceMs: number): void {
-    this.#abortedFor = error
+    // The first reason is the one that the handler's signal has.
+    this.#abortedFor ??= error
     if (!this.#isTerminated) {
       this.#terminateAtMs = Math.min(this.#terminateAtMs, this.#now + graceMs)
     }
@@ -220,7 +234,13 @@ export class Execution {
   #terminate(): void {
     this.#isTerminated = true
     this.#terminateAtMs = Number.POSITIVE_INFINITY
-    if (this.#run?.terminate() === false) this.#context.observer.handlerStuck?.(this.facts)
+    if (this.#run?.terminate() === false) this.#tellStuck()
+    else this.#stuckAtMs = this.#now + stuckAfterMs
+  }
+
+  #tellStuck(): void {
+    this.#stuckAtMs = Number.POSITIVE_INFINITY
+    this.#context.observer.handlerStuck?.(this.facts)
   }
 
   #onHandlerEnded(outcome: Outcome): void {
@@ -233,12 +253,12 @@ export class Execution {
     // Asked here and not only by the timer: the loop may have stood still.
     if (this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
     else if (this.#isOverdue) this.#giveUpOverdue()
-    else if (this.#isLeft(outcome)) this.#giveUp('STOPPING')
+    else if (this.#isBrokenOff(outcome)) this.#giveUp('STOPPING')
     else void this.#report(outcome)
   }
 
   /** That a stopping worker broke a handler off says nothing against the task. */
-  #isLeft(outcome: Outcome): boolean {
+  #isBrokenOff(outcome: Outcome): boolean {
     return this.#abortedFor?.code === 'WORKER_STOPPING' && outcome.kind !== 'returned'
   }
 
@@ -261,7 +281,7 @@ export class Execution {
         observer.cancelled?.(this.facts, verdict)
         break
       case 'rejected':
-        observer.rejected?.(this.facts, verdict)
+        observer.rejected?.(this.facts, verdict, 'report')
         break
       case 'unanswered':
         observer.unreported?.(this.facts, verdict.wasSent ? 'UNKNOWN' : 'NOT_SENT')
@@ -287,4 +307,8 @@ export class Execution {
   }
 }
 
+/** What it means to have lost a lease. A heartbeat that is refused otherwise made no sense. */
+const lossReasons: readonly Reason[] = ['EXPIRED', 'SUPERSEDED', 'REPORTED', 'TASK_TERMINAL']
+/** For what was terminated to be gone. */
+const stuckAfterMs = 1000
 const timeoutReason = 'timeout: the execution window was over'

@@ -60,21 +60,25 @@ function toLog(write: WriteLine): TaskLog {
   const to =
     (level: LogLevel): TaskLog[LogLevel] =>
     (message, fields) =>
-      write(level, toText(message), fields)
+      write(
+        level,
+        toText(() => message),
+        fields,
+      )
   return { debug: to('debug'), info: to('info'), warn: to('warn'), error: to('error') }
 }
 
 /** Anything can be thrown. */
 export function describeThrown(error: unknown): { reason: string; stack?: string } {
-  if (!(error instanceof Error)) return { reason: `threw ${toText(error)}` }
-  const reason = `${error.name}: ${error.message}`
-  return { reason, ...(error.stack !== undefined && { stack: error.stack }) }
+  if (!(error instanceof Error)) return { reason: `threw ${toText(() => error)}` }
+  const reason = `${toText(() => error.name)}: ${toText(() => error.message)}`
+  return { reason, stack: toText(() => error.stack ?? '') }
 }
 
-/** Of anything, also where there are no types: a line or a reason is none to fail for. */
-function toText(value: unknown): string {
+/** Of anything, also where there are no types, or a getter that throws: no text is worth failing for. */
+function toText(get: () => unknown): string {
   try {
-    return String(value)
+    return String(get())
   } catch {
     return 'something that has no text'
   }

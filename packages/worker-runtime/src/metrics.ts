@@ -55,8 +55,9 @@ export class WorkerMetrics {
     'Threads or processes that ended while no task ran in them.',
   )
 
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
+  /** With those of the whole process: they are collected from then on, and for ever. */
+  constructor(ofProcess: boolean) {
+    if (ofProcess) collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
   }
 
   readonly observer: WorkerObserver = {
@@ -78,7 +79,9 @@ export class WorkerMetrics {
     },
     committed: () => this.#reports.inc({ answer: 'committed', reason: '' }),
     cancelled: (_task, { reason }) => this.#reports.inc({ answer: 'cancelled', reason }),
-    rejected: (_task, { reason }) => this.#reports.inc({ answer: 'rejected', reason }),
+    rejected: (_task, { reason }, what) => {
+      if (what === 'report') this.#reports.inc({ answer: 'rejected', reason })
+    },
     unreported: (_task, reason) => this.#reports.inc({ answer: 'unreported', reason }),
     hostCrashed: () => this.#hostCrashes.inc(),
   }

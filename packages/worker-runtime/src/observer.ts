@@ -30,7 +30,7 @@ export interface WorkerObserver extends LinkObserver {
   /** It came too late: the execution never had authority, and its result is dropped. */
   cancelled?(task: TaskFacts, answer: Cancelled): void
   /** It made no sense to the coordinator: an error in a worker, a coordinator or their set-up. */
-  rejected?(task: TaskFacts, answer: Rejected): void
+  rejected?(task: TaskFacts, answer: Rejected, what: 'report' | 'heartbeat'): void
   /** There was no answer, or there was nothing to ask. The coordinator learns it by time. */
   unreported?(task: TaskFacts, why: UnreportedReason): void
   /** A thread or process ended while no task ran in it. */

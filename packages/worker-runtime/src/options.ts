@@ -8,7 +8,7 @@ import type { Isolation } from './isolation/isolation.js'
 import type { WorkerObserver } from './observer.js'
 import { systemWallClock } from './system-wall-clock.js'
 import type { TaskFacts } from './task-facts.js'
-import { callable, checkObserver, part, queueNames, texts, whole } from './values.js'
+import { callable, checkObserver, part, queueNames, texts, whole, yesOrNo } from './values.js'
 
 export interface WorkerOptions
   extends Omit<LinkOptions, 'role' | 'capacity' | 'connectTimeoutMs' | 'observer'> {
@@ -33,6 +33,8 @@ export interface WorkerOptions
   /** A report came too late: whatever the execution did never had authority. */
   readonly onCancelled?: (task: TaskFacts, answer: Cancelled) => void
   readonly observer?: WorkerObserver
+  /** Whether the metrics have those of the whole process, too. Default false. */
+  readonly processMetrics?: boolean
   /** Milliseconds since the epoch, for the deadline that handlers see. */
   readonly wallClock?: () => number
 }
@@ -48,6 +50,7 @@ export interface WorkerSettings {
   readonly drainGraceMs: number
   readonly clockDrift: number
   readonly wallClock: () => number
+  readonly processMetrics: boolean
   readonly observers: readonly WorkerObserver[]
 }
 
@@ -65,6 +68,7 @@ export function settle(options: WorkerOptions): WorkerSettings {
     onCancelled,
     observer,
     wallClock = systemWallClock,
+    processMetrics = false,
     ...link
   } = options
   const { durationMsMax } = messageLimits
@@ -80,6 +84,7 @@ export function settle(options: WorkerOptions): WorkerSettings {
     drainGraceMs: whole('drainGraceMs', drainGraceMs, 0, durationMsMax),
     clockDrift: part('clockDrift', clockDrift),
     wallClock: callable('wallClock', wallClock),
+    processMetrics: yesOrNo('processMetrics', processMetrics),
     observers: [
       ...(observer ? [observer] : []),
       ...(onCancelled ? [{ cancelled: callable('onCancelled', onCancelled) }] : []),

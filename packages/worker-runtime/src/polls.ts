@@ -21,7 +21,8 @@ export interface PollsListener {
 
 /** More at once would not bring tasks any sooner. */
 const pollsMax = 64
-const pauseMsDefault = 1000
+const firstPauseMs = 1000
+const pauseMsMax = 30_000
 
 /**
  * Asks for tasks, one poll for each slot that is free: a task that is granted is a task that runs.
@@ -35,6 +36,8 @@ export class Polls {
   /** The numbers of those that the coordinator may answer with a task. */
   readonly #sent = new Set<number>()
   #mode: 'asking' | 'resting' | 'withdrawn' = 'asking'
+  /** How long to rest when that is not said: longer each time. */
+  #pauseMs = firstPauseMs
   /** While resting. */
   #timer: Timer | undefined
 
@@ -85,9 +88,12 @@ export class Polls {
 
   #take(outcome: Answer | TenureError, sentAtMs: number): void {
     if (outcome instanceof TenureError) this.#onError(outcome)
-    else if (outcome.kind === 'leased') this.#listener.granted(outcome, sentAtMs)
     else if (outcome.kind === 'rejected') this.#rest(new RejectedError(outcome))
-    // Empty: there was no task in all that time. The next poll goes on waiting.
+    else {
+      this.#pauseMs = firstPauseMs
+      // Or empty: there was no task in all that time. The next poll goes on waiting.
+      if (outcome.kind === 'leased') this.#listener.granted(outcome, sentAtMs)
+    }
   }
 
   #onError(error: TenureError): void {
@@ -100,7 +106,8 @@ export class Polls {
     if (this.#mode !== 'asking') return
     this.#mode = 'resting'
     const askedMs = error instanceof RejectedError ? error.retryAfterMs : undefined
-    const retryInMs = askedMs ?? pauseMsDefault
+    const retryInMs = askedMs ?? this.#pauseMs
+    this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
     this.#listener.failed(error, retryInMs)
     this.#timer = this.#options.link.clock.setTimer(retryInMs, () => {
       this.#mode = 'asking'

@@ -28,6 +28,11 @@ export function queueNames(queues: readonly string[]): readonly string[] {
   return queues
 }
 
+export function yesOrNo(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw badOption(name, describe(value), 'true or false')
+}
+
 export function texts(name: string, value: readonly string[]): readonly string[] {
   if (Array.isArray(value) && value.every((text) => typeof text === 'string')) return value
   throw badOption(name, describe(value), 'a list of texts')

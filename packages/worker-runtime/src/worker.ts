@@ -1,4 +1,4 @@
-import { type Link, openLink } from '@tenure/client'
+import { type Link, openLink, systemClock } from '@tenure/client'
 import type { Leased } from '@tenure/protocol'
 import { Execution, type ExecutionContext } from './execution.js'
 import { WorkerMetrics } from './metrics.js'
@@ -30,7 +30,7 @@ export async function startWorker(
  *                       draining ──▶ stopped
  */
 export class Worker {
-  readonly metrics = new WorkerMetrics()
+  readonly metrics: WorkerMetrics
   readonly #settings: WorkerSettings
   readonly #observer: WorkerObserver
   readonly #isolation: ReturnType<WorkerSettings['makeIsolation']>
@@ -51,6 +51,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     const settings = settle(options)
     this.#settings = settings
+    this.metrics = new WorkerMetrics(settings.processMetrics)
     this.#observer = tellAll([this.metrics.observer, ...settings.observers])
     this.#isolation = settings.makeIsolation(this.#observer)
     this.metrics.measure({
@@ -150,7 +151,7 @@ export class Worker {
       // First: what is granted after this could not be run, and not be ended.
       await this.#link.close()
     }
-    await this.#isolation.close()
+    await this.#closeIsolation()
     for (const execution of this.#executions) execution.abandon()
     if (this.#link !== undefined) {
       await this.#becomesQuiet(this.#link, Number.POSITIVE_INFINITY)
@@ -158,7 +159,23 @@ export class Worker {
     this.#setMode('stopped')
   }
 
+  /** What is held by a call into the system is gone when that lets it go: nobody waits for it. */
+  async #closeIsolation(): Promise<void> {
+    const { clock = systemClock } = this.#settings.link
+    let giveUp = (): void => {}
+    const tooLong = new Promise<void>((resolve) => {
+      giveUp = resolve
+    })
+    const timer = clock.setTimer(goodbyeMs, giveUp)
+    await Promise.race([this.#isolation.close(), tooLong])
+    timer.cancel()
+  }
+
   #execute(lease: Leased, sentAtMs: number, context: ExecutionContext): void {
+    if (this.#isGraceOver) {
+      this.#leaveUnstarted(lease)
+      return
+    }
     this.#slotsTaken++
     const execution = new Execution(lease, sentAtMs, context, {
       slotFreed: () => {
@@ -174,7 +191,12 @@ export class Worker {
     this.#executions.add(execution)
     if (this.#mode === 'leasing') this.#setMode('running')
     execution.start(lease.payload)
-    if (this.#isGraceOver) execution.leave()
+  }
+
+  #leaveUnstarted({ taskId, queue, attempt, leaseId }: Leased): void {
+    const facts = { taskId, queue, attempt, leaseId }
+    this.#observer.leased?.(facts)
+    this.#observer.unreported?.(facts, 'STOPPING')
   }
 
   get #isQuiet(): boolean {

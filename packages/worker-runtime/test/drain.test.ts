@@ -143,13 +143,14 @@ t.test('after the abort no heartbeat follows the one that was under way', async 
   t.equal(world.coordinator.all('heartbeat').length, 1)
 })
 
-t.test('a grant that arrives when the grace is over is left, and says nothing', async (t) => {
+t.test('a grant that arrives when the grace is over is not begun', async (t) => {
   const { world } = await drained({ concurrency: 2, abortGraceMs: 20_000 })
   await using _ = world
   world.coordinator.answersWithdrawals = false
   await world.advance(drainGraceMs)
-  const late = await world.grant()
-  t.strictSame(late.abortCodes, ['WORKER_STOPPING'])
+  world.answerPoll()
+  await world.rest()
+  t.equal(world.isolation.runs.length, 1)
   await world.stop()
   t.strictSame(world.coordinator.reports, [])
   t.strictSame(world.words('unreported'), ['STOPPING', 'STOPPING'])
@@ -180,6 +181,30 @@ t.test('a handler that cannot be terminated does not hold up the stop', async (t
   run.returns('much later')
   await world.advance(100_000)
   t.equal(world.told.length, told)
+})
+
+t.test('nor does one that does not go when it is terminated', async (t) => {
+  const { world } = await drained()
+  await using _ = world
+  world.isolation.terminates = 'when told'
+  world.isolation.closes = 'never'
+  await world.advance(drainGraceMs + abortGraceMs + 1000)
+  t.equal(world.calls('handlerStuck').length, 1)
+  await world.advance(1000)
+  t.equal(world.worker.mode, 'stopped')
+})
+
+t.test('a handler whose window was over before the worker stopped has timed out', async (t) => {
+  await using world = await World.create({ drainGraceMs: 100 })
+  world.isolation.terminates = 'when told'
+  const run = await world.grant({ windowMs: 10_000, leaseMs: 10_000 })
+  await world.advance(9000)
+  t.strictSame(run.abortCodes, ['WORKER_WINDOW_OVER'])
+  void world.worker.stop()
+  await world.advance(100)
+  run.throws()
+  await world.rest()
+  t.match(world.coordinator.reports, [{ kind: 'fail', reason: /^timeout/ }])
 })
 
 t.test('nor does one that has lost its lease before', async (t) => {

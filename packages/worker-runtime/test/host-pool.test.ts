@@ -24,7 +24,10 @@ class FakeHost implements Host {
 
   /** Its handler returns. */
   returns(): void {
-    this.events.received({ kind: 'ended', outcome: { kind: 'returned', result: undefined } })
+    const last = this.told.findLast((message) => message.kind === 'run')
+    const leaseId = last?.kind === 'run' ? last.work.leaseId : 0
+    const outcome = { kind: 'returned', result: undefined } as const
+    this.events.received({ kind: 'ended', leaseId, outcome })
   }
 }
 

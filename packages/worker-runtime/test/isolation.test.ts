@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { WorkerError } from '../src/errors.js'
 import type { IsolationKind, Outcome, Run, WorkerOptions } from '../src/index.js'
+import { linesUnheardMax } from '../src/isolation/valve.js'
 import { settle } from '../src/options.js'
 
 const obedient = new URL('./fixtures/obedient.js', import.meta.url)
@@ -136,6 +137,7 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
       ['throw an error', /^TypeError: it broke$/],
       ['throw a text', /^threw just a text$/],
       ['throw what has no text', /^threw something that has no text$/],
+      ['throw what throws', /^Error: something that has no text$/],
     ] as const) {
       t.match(await stage.play(word).ended, { kind: 'failed', reason }, word)
     }
@@ -325,14 +327,56 @@ t.test('process: SIGINT and SIGTERM are the worker’s to decide about', async (
   t.strictSame(stage.crashes, [])
 })
 
-t.test('process: it ends when the worker is gone', async (t) => {
-  const program = fileURLToPath(new URL('./fixtures/parent.js', import.meta.url))
-  const parent = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })
-  // Both write there, so it is closed when both are gone.
-  const closed = once(parent.stdout, 'close')
-  await once(parent.stdout, 'data')
-  parent.stdout.resume()
-  parent.kill('SIGKILL')
-  await closed
-  t.equal(parent.signalCode, 'SIGKILL')
+for (const isolation of ['thread', 'process'] as const) {
+  t.test(`${isolation}: what a handler says to others is not taken for an answer`, async (t) => {
+    await using stage = await Stage.open(isolation)
+    const other = stage.play('wait')
+    await other.speaks()
+    t.equal(await stage.play('speak to somebody else').result(), 'done')
+    t.equal(await stage.play('speak to somebody else').result(), 'done')
+    t.strictSame(stage.crashes, [])
+    other.terminate()
+    t.strictSame(await other.ended, { kind: 'terminated' })
+  })
+
+  t.test(`${isolation}: of a flood of lines some are taken, and the rest counted`, async (t) => {
+    await using stage = await Stage.open(isolation)
+    const play = stage.play('flood the log')
+    t.equal(await play.result(), 'done')
+    const leftOut = play.lines.flatMap(([, , fields]) => Object(fields).leftOut ?? [])
+    const taken = play.lines.length - leftOut.length
+    t.ok(taken <= 3 * 2 * linesUnheardMax, `${taken} lines were taken`)
+    t.equal(taken + leftOut.reduce((sum, count) => sum + count, 0), 30_000)
+  })
+}
+
+t.test('process: a handler that cuts the channel is ended, and its task told of it', async (t) => {
+  await using stage = await Stage.open('process')
+  t.match(await stage.play('cut the channel').ended, { kind: 'crashed' })
 })
+
+t.test('thread: in the middle of a call into the system it ends when that returns', async (t) => {
+  await using stage = await Stage.open('thread')
+  const play = stage.play('be in the system')
+  await play.speaks()
+  t.equal(play.terminate(), true)
+  t.strictSame(await play.ended, { kind: 'terminated' })
+})
+
+for (const word of ['wait', 'spin']) {
+  t.test(
+    `process: a handler that would ${word} for ever ends when the worker is gone`,
+    async (t) => {
+      const program = fileURLToPath(new URL('./fixtures/parent.js', import.meta.url))
+      const stdio = ['ignore', 'pipe', 'inherit'] as const
+      const parent = spawn(process.execPath, [program, word], { stdio: [...stdio] })
+      // Both write there, so it is closed when both are gone.
+      const closed = once(parent.stdout, 'close')
+      await once(parent.stdout, 'data')
+      parent.stdout.resume()
+      parent.kill('SIGKILL')
+      await closed
+      t.equal(parent.signalCode, 'SIGKILL')
+    },
+  )
+}

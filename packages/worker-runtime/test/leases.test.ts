@@ -48,6 +48,41 @@ t.test('the deadline leaves a margin for clocks that drift apart', async (t) => 
   t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
 })
 
+t.test('the margin is of the whole time, also of that for which a poll waited', async (t) => {
+  await using world = await World.create({ clockDrift: 0.1, pollWaitMs: 100_000 })
+  await world.advance(50_000)
+  const run = await world.grant()
+  world.coordinator.isSilent = true
+  await world.advance(leaseMs - 0.1 * (50_000 + leaseMs) - 2 - 1)
+  t.strictSame(run.abortCodes, [])
+  await world.advance(1)
+  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+})
+
+t.test('a heartbeat refused for what it says is an error, and the lease is lost', async (t) => {
+  for (const reason of ['MALFORMED', 'FORBIDDEN', 'UNKNOWN_TASK', 'WRONG_WORKER'] as const) {
+    await using world = await World.create()
+    await world.grant()
+    await world.advance(heartbeatMs)
+    world.coordinator.take('heartbeat').reject(reason)
+    await world.rest()
+    t.match(world.calls('rejected'), [[{}, { reason }, 'heartbeat']])
+    t.strictSame(world.words('leaseLost'), [reason])
+  }
+})
+
+t.test('a handler that cannot be started has crashed', async (t) => {
+  await using world = await World.create()
+  world.isolation.onRun = () => {
+    throw new Error('no more threads')
+  }
+  world.answerPoll()
+  await world.rest()
+  t.match(world.coordinator.reports, [{ kind: 'fail', reason: /not started: .*no more threads/ }])
+  world.isolation.onRun = () => undefined
+  await world.grant()
+})
+
 t.test('a heartbeat moves the deadline, counted from when it was sent', async (t) => {
   await using world = await World.create()
   const run = await world.grant()

@@ -61,6 +61,9 @@ export class ManualIsolation implements Isolation {
   isStarted = false
   isClosed = false
   onClose: () => void = () => {}
+  onRun: () => void = () => {}
+  /** Or its handlers are held by a call into the system. */
+  closes: 'at once' | 'never' = 'at once'
 
   async start(): Promise<void> {
     this.isStarted = true
@@ -68,6 +71,7 @@ export class ManualIsolation implements Isolation {
 
   run(work: Work, events: RunEvents): Run {
     if (!this.isStarted || this.isClosed) throw new Error('nothing can be run now')
+    this.onRun()
     const run = new ManualRun(this, work, events)
     this.runs.push(run)
     return run
@@ -76,6 +80,7 @@ export class ManualIsolation implements Isolation {
   async close(): Promise<void> {
     this.isClosed = true
     this.onClose()
+    if (this.closes === 'never') await new Promise(() => undefined)
     if (this.terminates === 'never') return
     for (const run of this.running) run.end({ kind: 'terminated' })
   }

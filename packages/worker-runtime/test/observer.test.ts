@@ -171,7 +171,7 @@ const scenes: readonly Scene[] = [
   },
   {
     hook: 'rejected',
-    args: [task, { reason: 'WRONG_WORKER' }],
+    args: [task, { reason: 'WRONG_WORKER' }, 'report'],
     async play(world) {
       const asked = await report(world)
       asked.reject('WRONG_WORKER')
@@ -316,8 +316,13 @@ t.test('a worker that is not connected says so', async (t) => {
   t.equal((await series(world)).get('tenure_worker_connected'), 0)
 })
 
-t.test('metrics are Prometheus text, with those of the process', async (t) => {
-  await using world = await World.create()
-  t.match(world.worker.metrics.contentType, /^text\/plain; version=0\.0\.4/)
-  t.match(await world.worker.metrics.text(), 'tenure_process_cpu_seconds_total')
-})
+t.test(
+  'metrics are Prometheus text, with those of the process where that is asked for',
+  async (t) => {
+    await using plain = await World.create()
+    t.notMatch(await plain.worker.metrics.text(), 'tenure_process_cpu_seconds_total')
+    await using world = await World.create({ processMetrics: true })
+    t.match(world.worker.metrics.contentType, /^text\/plain; version=0\.0\.4/)
+    t.match(await world.worker.metrics.text(), 'tenure_process_cpu_seconds_total')
+  },
+)

@@ -4,7 +4,7 @@ import type { Work } from '../task-facts.js'
 
 /**
  * What the runtime and a host, the thread or process in which a handler runs, say to each other. A
- * host runs one task at a time, so only what may come late names the lease that it is about.
+ * host runs one task at a time; but what it says may come late, so it names the lease it is about.
  */
 export type ToHost =
   | { readonly kind: 'run'; readonly work: Work }
@@ -14,13 +14,15 @@ export type ToHost =
       readonly code: WorkerErrorCode
       readonly message: string
     }
+  /** So many lines of its log have been taken: as many more may come. */
+  | { readonly kind: 'heard'; readonly lines: number }
 
 export type FromHost =
   /** The handler's module is loaded. */
   | { readonly kind: 'ready' }
   /** It cannot be loaded, and never will be. */
   | { readonly kind: 'unusable'; readonly reason: string }
-  | { readonly kind: 'ended'; readonly outcome: Outcome }
+  | { readonly kind: 'ended'; readonly leaseId: number; readonly outcome: Outcome }
   | {
       readonly kind: 'logged'
       readonly leaseId: number

@@ -2,6 +2,7 @@ import { describeThrown, type Outcome } from '../handler.js'
 import type { Work } from '../task-facts.js'
 import type { FromHost, ToHost } from './host-messages.js'
 import type { Run, RunEvents } from './isolation.js'
+import { linesUnheardMax } from './valve.js'
 
 /** A thread or a process in which a handler can run. */
 export interface Host {
@@ -39,6 +40,7 @@ export class HostSeat {
   #run: { readonly leaseId: number; readonly events: RunEvents } | undefined
   #unusable: string | undefined
   #isKilled = false
+  #linesHeard = 0
   #onLoaded: (failure: string | undefined) => void = () => {}
   #onGone: () => void = () => {}
 
@@ -82,14 +84,22 @@ export class HostSeat {
     } else if (message.kind === 'logged') {
       const { leaseId, level, message: text, fields } = message
       if (this.#run?.leaseId === leaseId) this.#run.events.logged(level, text, fields)
-    } else {
+      this.#tellHeard()
+    } else if (this.#run?.leaseId === message.leaseId && !this.#isKilled) {
       // What was terminated is told of when it is gone: it may have ended by itself in between.
-      if (this.#isKilled) return
-      const run = this.#run
+      const { events } = this.#run
       this.#run = undefined
       this.#listener.freed(this)
-      run?.events.ended(message.outcome)
+      events.ended(message.outcome)
     }
+  }
+
+  /** Not of each line: of as many as are worth a message. */
+  #tellHeard(): void {
+    this.#linesHeard++
+    if (this.#linesHeard < linesUnheardMax / 4) return
+    this.#host.post({ kind: 'heard', lines: this.#linesHeard })
+    this.#linesHeard = 0
   }
 
   #end(why: string): void {

@@ -1,5 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { seal, unseal } from './envelope.js'
+import type { FromHost } from './host-messages.js'
 import type { Host, HostEvents, HostOptions } from './host-seat.js'
 
 const program = fileURLToPath(new URL('./process-main.js', import.meta.url))
@@ -16,7 +18,12 @@ export function startProcess(url: string, options: HostOptions, events: HostEven
     if (!isGone) events.gone(why)
     isGone = true
   }
-  child.on('message', (message) => events.received(message as never))
+  child.on('message', (given) => {
+    const message = unseal<FromHost>(given)
+    if (message !== undefined) events.received(message)
+  })
+  // A handler that cuts the channel cannot be told anything any more.
+  child.on('disconnect', () => child.kill('SIGKILL'))
   child.on('error', (error) => {
     // It could not be started; of a process that runs, `exit` tells the end.
     if (child.pid === undefined) gone(error)
@@ -24,7 +31,7 @@ export function startProcess(url: string, options: HostOptions, events: HostEven
   child.on('exit', (code, signal) => gone(`its process ended with ${signal ?? `code ${code}`}`))
   return {
     // Whether it arrived shows in what follows: a process that cannot be reached is about to exit.
-    post: (message) => child.connected && child.send(message, () => {}),
+    post: (message) => child.connected && child.send(seal(message), () => {}),
     kill: () => {
       child.kill('SIGKILL')
     },

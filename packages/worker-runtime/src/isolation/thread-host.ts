@@ -1,19 +1,34 @@
-import { Worker as Thread } from 'node:worker_threads'
+import { MessageChannel, receiveMessageOnPort, Worker as Thread } from 'node:worker_threads'
 import type { Host, HostEvents, HostOptions } from './host-seat.js'
+import type { ThreadData } from './thread-main.js'
 
 const program = new URL('./thread-main.js', import.meta.url)
 
-/** A thread of this process. It has a loop of its own, and can be ended in the middle of anything. */
+/**
+ * A thread of this process. It has a loop of its own, and can be ended in the middle of any code of
+ * its own; in the middle of a call into the system it ends when that returns.
+ */
 export function startThread(url: string, options: HostOptions, events: HostEvents): Host {
-  const thread = new Thread(program, { workerData: url, execArgv: [...options.execArgv] })
+  // Of our own: on the thread's `parentPort` anybody may speak.
+  const { port1: port, port2: far } = new MessageChannel()
+  const workerData: ThreadData = { url, port: far }
+  const execArgv = [...options.execArgv]
+  const thread = new Thread(program, { workerData, execArgv, transferList: [far] })
   let failure: unknown
-  thread.on('message', (message) => events.received(message))
+  port.on('message', (message) => events.received(message))
   thread.on('error', (error) => {
     failure = error
   })
-  thread.on('exit', (code) => events.gone(failure ?? `its thread exited with code ${code}`))
+  thread.on('exit', (code) => {
+    // What it said before it ended may still be on its way.
+    for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) {
+      events.received(left.message)
+    }
+    port.close()
+    events.gone(failure ?? `its thread exited with code ${code}`)
+  })
   return {
-    post: (message) => thread.postMessage(message),
+    post: (message) => port.postMessage(message),
     kill: () => {
       void thread.terminate()
     },
