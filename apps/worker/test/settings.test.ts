@@ -47,6 +47,7 @@ t.test('without a word the worker has its own defaults', async (t) => {
   t.same(options, {
     ...{ endpoints: ['127.0.0.1:7411'], handler: 'h.mjs', isolation: 'thread' },
     ...{ queues: ['default'], pollWaitMs: 30_000, abortGraceMs: 5000, drainGraceMs: 30_000 },
+    processMetrics: true,
   })
 })
 
