@@ -172,11 +172,11 @@ export class Connection {
     })
   }
 
+  /** Where there is no room for a probe, requests wait for their answers: these are the probe then. */
   #probe(): void {
-    const frame = this.#listener.probe()
-    if (frame === undefined) return
     this.#isProbed = true
-    this.write(frame)
+    const frame = this.#listener.probe()
+    if (frame !== undefined) this.write(frame)
   }
 }
 

@@ -444,6 +444,38 @@ t.test('a peer that has vanished without a word is noticed, and left', async (t)
   t.equal((await lease).code, 'CLIENT_DISCONNECTED')
 })
 
+t.test('a peer that has vanished is left where there is no room for a probe, too', async (t) => {
+  for (const requestsInFlightMax of [1, 2]) {
+    const clock = new SimulatedClock()
+    const disconnected = new Events<TenureError>()
+    const received = new Events<Uint8Array>()
+    const transport = listening((bytes, events) => {
+      events.received(bytes)
+      received.add(bytes)
+    })
+    await using world = await createLinkWorld(
+      { limits: { requestsInFlightMax } },
+      { clock, transport, keepAliveMs: 1000, observer: { disconnected: disconnected.add } },
+    )
+    const lease = world.link.request({ kind: 'lease', queues: ['a'], waitMs: 60_000 })
+    const asked = await world.server.request('lease')
+    const asking = rejection(world.link.request({ kind: 'stats' }))
+    await world.server.request('stats')
+    // Where there is room for a probe it is not answered; other answers come, for a while.
+    await clock.advance(1000)
+    asked.answer({ kind: 'empty' })
+    await lease
+    await received.at(2)
+    await clock.advance(1000)
+    t.equal(disconnected.seen.length, 0, 'a sign of life is enough')
+    await clock.advance(1000)
+    t.equal(disconnected.seen.length, 0)
+    await clock.advance(1000)
+    t.match((await disconnected.at(1)).message, /no sign of life/)
+    t.equal((await asking).code, 'CLIENT_DISCONNECTED')
+  }
+})
+
 // ---- the transport
 
 t.test('bytes may arrive one by one', async (t) => {
