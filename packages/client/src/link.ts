@@ -177,7 +177,7 @@ export class Link {
   #onAnswered(answer: Answer): void {
     const { known, request } = this.#table.answered(answer.id)
     if (!known) {
-      const message = `${answer.kind} answers request ${answer.id}, which is not open`
+      const message = `${answer.kind} answers request ${answer.id}, which was never sent`
       this.#dialer.open?.end(new TenureError('CLIENT_PROTOCOL', message))
       return
     }

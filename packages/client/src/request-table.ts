@@ -55,6 +55,8 @@ export class RequestTable {
   #lastId = 0
   /** How many requests the coordinator takes at once; one more than the window, for a probe. */
   #inFlightMax = 0
+  /** Of those sent over this connection. An answer to one beyond it was never asked for. */
+  #highestSentId = 0
 
   takeId(): number {
     do this.#lastId = this.#lastId === idMax ? 1 : this.#lastId + 1
@@ -91,10 +93,13 @@ export class RequestTable {
     return id
   }
 
-  /** Takes the request out that was answered. `known` is false where nothing was asked. */
+  /**
+   * Takes the request out that was answered. `known` is false where nothing was asked. An answer may be
+   * duplicated on its way: the second one to a request is known, and nobody's.
+   */
   answered(id: number): { readonly known: boolean; readonly request: PendingRequest | undefined } {
     const sent = this.#inFlight.get(id)
-    if (sent === undefined) return { known: false, request: undefined }
+    if (sent === undefined) return { known: id <= this.#highestSentId, request: undefined }
     this.#inFlight.delete(id)
     sent.lane.inFlight--
     return { known: true, request: sent.request }
@@ -114,6 +119,7 @@ export class RequestTable {
     const lost = [...this.#inFlight.values()].flatMap(({ request }) => request ?? [])
     this.#inFlight.clear()
     this.#inFlightMax = 0
+    this.#highestSentId = 0
     for (const lane of [this.#requests, this.#polls]) {
       lane.window = 0
       lane.inFlight = 0
@@ -139,6 +145,7 @@ export class RequestTable {
 
   #send(id: number, lane: Lane, request: PendingRequest | undefined): void {
     lane.inFlight++
+    this.#highestSentId = Math.max(this.#highestSentId, id)
     this.#inFlight.set(id, { lane, request })
   }
 }

@@ -278,6 +278,23 @@ t.test(
   },
 )
 
+t.test('an answer that arrives twice is dropped the second time', async (t) => {
+  const disconnected = new Events<TenureError>()
+  await using world = await createWorld({}, { observer: { disconnected: disconnected.add } })
+  const pinged = world.tenure.ping()
+  const first = await world.server.request('ping')
+  const stats = world.tenure.stats()
+  const { peer, request } = await world.server.request('stats')
+  const pong = first.peer.protocol.answer({ kind: 'pong', id: first.request.id })
+  peer.socket.write(Buffer.concat([pong, pong]))
+  await pinged
+  const refused = { kind: 'rejected', reason: 'INTERNAL', message: 'because' } as const
+  const answer = peer.protocol.answer({ ...refused, id: request.id })
+  peer.socket.write(Buffer.concat([pong, answer]))
+  t.match(await rejection(stats), { reason: 'INTERNAL' }, 'the next one finds its own')
+  t.equal(disconnected.seen.length, 0)
+})
+
 t.test('a farewell says why the coordinator ends the connection', async (t) => {
   const disconnected = new Events<TenureError>()
   await using world = await createWorld({}, { observer: { disconnected: disconnected.add } })
