@@ -43,6 +43,19 @@ t.test('every line is JSON, and none holds a payload, a result or a token', asyn
   t.notMatch(stdout + stderr, /secret|hush/)
 })
 
+t.test('a handler finds no secret of the worker in its environment', async (t) => {
+  const tokens = [{ token: 'hush-hush', roles: ['produce', 'work', 'admin'] as const }]
+  const handler = handlerFile(t, 'return Object.values(process.env).join()')
+  for (const isolation of ['thread', 'process', 'inline']) {
+    const world = await World.start(t, { tokens })
+    const env = { TENURE_TOKEN: 'hush-hush', GREETING: 'hello' }
+    world.worker(['--handler', handler, '--isolation', isolation], env)
+    const { result } = await world.run()
+    t.match(result, /hello/, isolation)
+    t.notMatch(result, /hush/, isolation)
+  }
+})
+
 t.test('what a worker did is told in its metrics', async (t) => {
   const world = await World.start(t)
   const worker = world.worker(['--handler', handlerFile(t, 'return "done"')])

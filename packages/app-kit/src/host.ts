@@ -1,10 +1,9 @@
-import type { Environment } from './environment.js'
-
 /** The process, as far as a command needs one: `process` itself will do. */
 export interface Host {
   /** As Node has it: the first two say what runs. */
   readonly argv: readonly string[]
-  readonly env: Environment
+  /** A service takes its secrets out of it. */
+  readonly env: Record<string, string | undefined>
   readonly stdout: Output
   readonly stderr: Output
   on(signal: StopSignal, listener: () => void): unknown

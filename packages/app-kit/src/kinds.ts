@@ -18,6 +18,8 @@ export interface Kind<T> {
   readonly json: readonly ('string' | 'number' | 'boolean')[]
   /** Where such a value may stand, if that is not the same for all kinds. */
   readonly sources?: readonly Source[]
+  /** Nobody but the command itself is to know it. */
+  readonly isSecret?: boolean
   /** `undefined` when the text is not acceptable. */
   parse(text: string): T | undefined
   format(value: T): string
@@ -116,6 +118,7 @@ export function secret(): Kind<string> {
     accepted: 'a text that is not empty',
     json: [],
     sources: ['environment'],
+    isSecret: true,
     parse: (given) => (given === '' ? undefined : given),
     format: () => 'set',
   }

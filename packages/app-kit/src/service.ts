@@ -5,6 +5,7 @@ import { exitCodes } from './endings.js'
 import type { Host } from './host.js'
 import { type LoggingConfiguration, openLogger } from './logger.js'
 import { exposedSecrets } from './secret-files.js'
+import { takeSecretsOut } from './secret-variables.js'
 import { awaitStopSignal } from './signals.js'
 
 /** What runs until it is told to stop. */
@@ -38,6 +39,7 @@ export async function runService(
   configuration: Configuration & LoggingConfiguration,
   host: Host,
 ): Promise<never> {
+  takeSecretsOut(configuration, host)
   const logger = await openLogger(configuration.values, host.stdout)
   for (const file of exposedSecrets(configuration)) {
     logger.warn({ file }, 'a file with a secret can be read by others than its owner: chmod 600')

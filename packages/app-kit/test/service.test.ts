@@ -9,6 +9,7 @@ import {
   type Running,
   runService,
   type Service,
+  secret,
   setting,
   text,
 } from '../src/index.js'
@@ -20,7 +21,10 @@ const command = defineCommand({
   summary: 'Serves.',
   settings: {
     ...loggingSettings,
-    Lock: { lockFile: setting(text('file'), { help: 'A secret.', isSecretFile: true }) },
+    Lock: {
+      lockFile: setting(text('file'), { help: 'A secret.', isSecretFile: true }),
+      lockWord: setting(secret(), { help: 'Another one.' }),
+    },
   },
   prepare: () => async () => 0,
 })
@@ -43,8 +47,8 @@ class RunningWorld implements Running {
   }
 }
 
-function serve(t: Test, args: string[] = [], start?: Service['start']) {
-  const host = new HostWorld(t, args)
+function serve(t: Test, args: string[] = [], start?: Service['start'], env = {}) {
+  const host = new HostWorld(t, args, env)
   const running = new RunningWorld()
   const service: Service = {
     facts: { version: '1.2.3' },
@@ -54,7 +58,7 @@ function serve(t: Test, args: string[] = [], start?: Service['start']) {
     describe: () => ({ code: 'WHY' }),
     failure: 'disk failed',
   }
-  const run = runService(service, configure(command, args, {}), host)
+  const run = runService(service, configure(command, args, env), host)
   // It never returns: it ends the process, or says why not.
   const ended = run.then(
     () => undefined,
@@ -141,6 +145,15 @@ t.test('a file with a secret that others can read is warned of', async (t) => {
   host.signal('SIGTERM')
   await ended
   t.match(host.lines[0], { level: 'warn', file: path, msg: /chmod 600/ })
+})
+
+t.test('a secret is not in the environment of what it starts', async (t) => {
+  const env = { TENURE_LOCK_WORD: 'hush', TENURE_LOG_LEVEL: 'info', PATH: '/bin' }
+  const { host, ended } = serve(t, [], undefined, env)
+  await host.listening
+  t.same(host.env, { TENURE_LOG_LEVEL: 'info', PATH: '/bin' })
+  host.signal('SIGTERM')
+  await ended
 })
 
 t.test('the level says what is worth a line', async (t) => {

@@ -18,7 +18,7 @@ export class Exit extends Error {
 /** A process that is none: what is typed, what it says, the signals it gets. */
 export class HostWorld implements Host {
   readonly argv: readonly string[]
-  readonly env: Environment
+  readonly env: Record<string, string | undefined>
   readonly stdout: Host['stdout']
   readonly stderr: Host['stderr']
   readonly #path: string
@@ -34,7 +34,7 @@ export class HostWorld implements Host {
       this.#heed = resolve
     })
     this.argv = ['node', 'main.js', ...args]
-    this.env = env
+    this.env = { ...env }
     this.#path = join(makeDirectory(t), 'stdout')
     const fd = openSync(this.#path, 'w')
     t.teardown(() => closeSync(fd))
