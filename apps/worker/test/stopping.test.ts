@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { cleanEnvironment } from '@tenure/testing'
 import t from 'tap'
-import { handlerFile, makeDirectory, World } from './world.js'
+import { binary, handlerFile, makeDirectory, World } from './world.js'
 
 // How a worker stops, and what becomes of the commands that it runs.
 
@@ -21,6 +24,17 @@ signal.signal(signal.SIGTERM, end)
 sys.stderr.write("ready\\n"); sys.stderr.flush()
 time.sleep(600)
 '; true`
+
+/** Runs its arguments on a terminal, which it closes when it has read that the command is ready. */
+const onTerminal = `
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
+said = b''
+while b'"msg":"ready"' not in said: said += os.read(terminal, 4096)
+os.close(terminal)
+os.waitpid(pid, 0)
+`
 
 t.test(
   'a command whose task is killed is told, and then killed with its whole group',
@@ -85,7 +99,8 @@ t.test('when the time to drain is over the task is left, and runs elsewhere', as
   })
 })
 
-for (const [signal, code] of [['SIGTERM', 143] as const, ['SIGINT', 130] as const]) {
+const codes = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const
+for (const [signal, code] of Object.entries(codes) as [keyof typeof codes, number][]) {
   t.test(`a second ${signal} ends it at once, and its commands with it`, async (t) => {
     const world = await World.start(t)
     const worker = world.worker(['--exec', stubborn])
@@ -98,6 +113,24 @@ for (const [signal, code] of [['SIGTERM', 143] as const, ['SIGINT', 130] as cons
     await gone(group)
   })
 }
+
+t.test(
+  'when its terminal is closed it stops in order, though nobody reads its lines',
+  async (t) => {
+    const world = await World.start(t)
+    const path = join(makeDirectory(t), 'cleared-up')
+    const args = ['--exec', graceful(path), '--coordinator', world.endpoint]
+    const allArgs = [...args, '--drain-grace', '0', '--http-port', 'off']
+    const terminal = spawn('python3', ['-c', onTerminal, process.execPath, binary, ...allArgs], {
+      ...{ env: cleanEnvironment(process.env), stdio: ['ignore', 'inherit', 'inherit'] },
+    })
+    t.teardown(() => terminal.kill('SIGKILL'))
+    await world.submit()
+    // How Node itself ends without the terminal that it wants to reset is not ours to say.
+    await once(terminal, 'exit')
+    t.equal(readFileSync(path, 'utf8'), 'cleared up')
+  },
+)
 
 t.test('a handler that does not end is ended with the worker', async (t) => {
   const world = await World.start(t)

@@ -7,7 +7,7 @@ import { type CoordinatorOptions, startCoordinator } from '@tenure/coordinator-s
 import { AppProcess, cleanEnvironment } from '@tenure/testing'
 import type { Test } from 'tap'
 
-const binary = fileURLToPath(new URL('../src/main.js', import.meta.url))
+export const binary = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
 /** The built binary as a process of its own. Its HTTP port is a free one. */
 export function startWorker(

@@ -16,6 +16,7 @@ export interface Output {
   write(text: string): unknown
 }
 
-export const stopSignals = ['SIGTERM', 'SIGINT'] as const
+/** The last one says that the terminal is gone: what was started in it is not to go on unseen. */
+export const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 export type StopSignal = (typeof stopSignals)[number]

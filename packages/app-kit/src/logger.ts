@@ -27,6 +27,11 @@ export async function openLogger(
   { fd, isTTY = false }: Host['stdout'],
 ): Promise<Logger> {
   const output = destination({ dest: fd, sync: true })
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    // The terminal was closed. Nobody reads on, and what is being done is to be ended in order.
+    if (error.code !== 'EIO') throw error
+    output.write = () => true
+  })
   const options = { level: logLevel, timestamp: stdTimeFunctions.isoTime }
   if (logPretty) {
     const { prettyFactory } = await import('pino-pretty')

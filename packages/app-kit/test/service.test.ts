@@ -9,6 +9,7 @@ import {
   type Running,
   runService,
   type Service,
+  type StopSignal,
   secret,
   setting,
   text,
@@ -87,7 +88,8 @@ t.test('a signal stops what has not started yet', async (t) => {
 })
 
 t.test('the second signal ends the process where it is', async (t) => {
-  for (const [signal, code] of [['SIGTERM', 143] as const, ['SIGINT', 130] as const]) {
+  const codes = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const
+  for (const [signal, code] of Object.entries(codes) as [StopSignal, number][]) {
     const { host, running } = serve(t)
     running.stop = () => new Promise(() => {})
     await host.listening
@@ -145,6 +147,14 @@ t.test('a file with a secret that others can read is warned of', async (t) => {
   host.signal('SIGTERM')
   await ended
   t.match(host.lines[0], { level: 'warn', file: path, msg: /chmod 600/ })
+})
+
+t.test('a closed terminal stops it, as a signal does', async (t) => {
+  const { host, ended } = serve(t)
+  await host.listening
+  host.signal('SIGHUP')
+  t.match(await ended, new Exit(0))
+  t.match(host.lines[1], { msg: 'stopping', signal: 'SIGHUP' })
 })
 
 t.test('a secret is not in the environment of what it starts', async (t) => {
