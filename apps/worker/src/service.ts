@@ -4,6 +4,7 @@ import { describe, exitCodeOfStart, explain } from './endings.js'
 import { observeWorker } from './events.js'
 import { serveHttp } from './http-server.js'
 import type { Configuration } from './settings.js'
+import { endForSure } from './sure-end.js'
 import { versions } from './versions.js'
 
 /** The worker, with a line for each event and its own words for each end. */
@@ -23,6 +24,7 @@ async function start(
   { values }: Configuration,
   logger: Logger,
 ): Promise<Running> {
+  if (options.isolation === 'thread') endForSure()
   const worker = new Worker({ ...options, observer: observeWorker(logger) })
   const { httpHost, httpPort } = values
   // Before there is a coordinator: whoever supervises it shall see that it looks for one.

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { cleanEnvironment } from '@tenure/testing'
@@ -131,6 +131,22 @@ t.test(
     t.equal(readFileSync(path, 'utf8'), 'cleared up')
   },
 )
+
+t.test('a second signal ends it though a handler is in the middle of native code', async (t) => {
+  const world = await World.start(t)
+  const path = join(makeDirectory(t), 'go')
+  const wait = `while [ ! -e ${path} ]; do sleep 0.05; done`
+  const body = `task.log.info('ready')\nprocess.getBuiltinModule('child_process').execSync('${wait}')`
+  const worker = world.worker(['--handler', handlerFile(t, body)])
+  await world.submit()
+  await worker.line('ready')
+  worker.kill('SIGTERM')
+  await worker.line('stopping')
+  worker.kill('SIGTERM')
+  // By the signal, and not with a code.
+  t.match(await worker.exited, { code: null })
+  writeFileSync(path, '')
+})
 
 t.test('a handler that does not end is ended with the worker', async (t) => {
   const world = await World.start(t)
