@@ -58,12 +58,16 @@ async function answer(
   worker: Worker,
 ): Promise<void> {
   const { status, body, type = 'text/plain; charset=utf-8' } = await look(method, url, worker)
-  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) })
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    ...(status === 405 && { allow: 'GET, HEAD' }),
+  })
   response.end(method === 'HEAD' ? '' : body)
 }
 
 async function look(method: string, url: string, worker: Worker): Promise<Reply> {
-  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'GET only\n' }
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'GET and HEAD only\n' }
   const [path = ''] = url.split('?')
   if (!Object.hasOwn(pages, path)) {
     return { status: 404, body: `there are ${Object.keys(pages).join(', ')}\n` }
