@@ -1,4 +1,5 @@
 import { type Later, type Logger, RationedLines } from '@tenure/app-kit'
+import { type FailedAttempt, RejectedError } from '@tenure/client'
 import type { WorkerObserver } from '@tenure/worker-runtime'
 
 const failuresPerSecondMax = 10
@@ -7,6 +8,7 @@ const failuresPerSecondMax = 10
 export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
   const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more handlers failed')
   let failedAttempts = 0
+  let lastFailure = ''
   const failures = new RationedLines(failuresPerSecondMax, tellLeftOut, later)
   return {
     connected: ({ epoch }, endpoint) => {
@@ -14,12 +16,15 @@ export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
       logger.info({ endpoint, epoch }, 'connected')
     },
     disconnected: ({ message }) => logger.warn({ detail: message }, 'connection lost'),
-    attemptFailed: ({ endpoint, error }) => {
-      failedAttempts++
+    attemptFailed: (attempt) => {
+      const { endpoint, error } = attempt
+      const [level, message] = describeFailure(attempt)
+      failedAttempts = message === lastFailure ? failedAttempts + 1 : 1
+      lastFailure = message
       // The first, the second, the fourth, the eighth …: a coordinator may be away for hours.
       if (!Number.isInteger(Math.log2(failedAttempts))) return
       const fields = { endpoint, attempt: failedAttempts, detail: error.message }
-      logger.warn(fields, 'no coordinator there; trying on')
+      logger[level](fields, message)
     },
     modeChanged: (mode) => logger.debug({ mode }, 'mode changed'),
     pollFailed: ({ message }, retryInMs) => {
@@ -65,4 +70,11 @@ export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
     unreported: (task, reason) => logger.warn({ ...task, reason }, 'not reported'),
     hostCrashed: (reason) => logger.warn({ detail: reason }, 'a host without a task ended'),
   }
+}
+
+/** Whether it is there at all, and whether it will ever let us in, are different things to look into. */
+function describeFailure({ error, retryInMs }: FailedAttempt): ['warn' | 'error', string] {
+  if (!(error instanceof RejectedError)) return ['warn', 'no coordinator there; trying on']
+  if (retryInMs === undefined) return ['error', 'the coordinator refuses this worker']
+  return ['warn', 'the coordinator lets nobody in now; trying on']
 }
