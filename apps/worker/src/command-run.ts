@@ -25,6 +25,8 @@ export class CommandRun implements Run {
   #isAborted = false
   #isTerminated = false
   #hasExited = false
+  /** Its number may be that of others by now. */
+  #isGroupGone = false
 
   constructor(commandLine: string, work: Work, { ended, logged }: RunEvents) {
     this.#child = spawn(commandLine, {
@@ -47,6 +49,7 @@ export class CommandRun implements Run {
       this.#child.once('exit', () => this.#onExit())
       this.#child.once('close', (code, signal) => {
         if (this.#child.pid === undefined) return
+        // Who has closed the pipes may live on.
         this.#signal('SIGKILL')
         end(this.#toOutcome(code, signal))
       })
@@ -105,6 +108,7 @@ export class CommandRun implements Run {
   #onExit(): void {
     this.#hasExited = true
     if (!this.#isAborted || this.#isTerminated) this.#clearUp()
+    else this.#signal(0)
   }
 
   /** Ends what it left behind. Who went into a group of their own may still hold the pipes: they are let go. */
@@ -118,14 +122,19 @@ export class CommandRun implements Run {
     this.#child.once('close', () => clearTimeout(timer))
   }
 
-  /** To the whole group. There may be nobody left in it, or nobody who is ours to end. */
-  #signal(signal: NodeJS.Signals): void {
+  /**
+   * To the whole group; 0 only looks whether somebody is left. There may be nobody left in it, or
+   * nobody who is ours to end.
+   */
+  #signal(signal: NodeJS.Signals | 0): void {
     const { pid } = this.#child
-    if (pid === undefined) return
+    if (pid === undefined || this.#isGroupGone) return
     try {
       process.kill(-pid, signal)
+      this.#isGroupGone = this.#hasExited && signal === 'SIGKILL'
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
+      this.#isGroupGone = code === 'ESRCH'
       if (code !== 'ESRCH' && code !== 'EPERM') throw error
     }
   }

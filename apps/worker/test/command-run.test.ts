@@ -1,9 +1,11 @@
 import type { Outcome } from '@tenure/worker-runtime'
 import t from 'tap'
 import { CommandIsolation } from '../src/command-isolation.js'
+import { CommandRun } from '../src/command-run.js'
 import { Lines } from '../src/lines.js'
 import { Tail } from '../src/tail.js'
 
+const { kill } = process
 const work = {
   ...{ taskId: 1, queue: 'default', attempt: 1, leaseId: 2, deadline: 0 },
   payload: Buffer.from('work'),
@@ -24,6 +26,32 @@ t.test('what the system does not start is a failure, told after run has returned
   t.match(outcome, { kind: 'crashed', reason: /^not started: .*E2BIG/ })
   await isolation.close()
 })
+
+t.test('a group is signalled no more when nobody is left in it', async (t) => {
+  const signals: (string | number | undefined)[] = []
+  t.intercept(process, 'kill', {
+    value: (pid: number, signal?: string | number) => {
+      signals.push(signal)
+      return kill.call(process, pid, signal)
+    },
+  })
+  await outcomeOf('true', () => {})
+  t.same(signals.splice(0), ['SIGKILL'], 'once, for what it may have left behind')
+  const command = 'trap "exit 0" TERM; echo ready >&2; while :; do sleep 0.01; done'
+  await outcomeOf(command, (run) => run.abort())
+  t.same(signals.splice(0), ['SIGTERM', 0])
+})
+
+/** Runs the command; `act` is called when it has written its first line: the shell may write more. */
+function outcomeOf(command: string, act: (run: CommandRun) => void): Promise<Outcome> {
+  return new Promise((ended) => {
+    let lines = 0
+    const logged = () => {
+      if (lines++ === 0) act(run)
+    }
+    const run = new CommandRun(command, work, { ended, logged })
+  })
+}
 
 t.test(
   'lines come whole wherever they are cut; one that is too long comes in several',
