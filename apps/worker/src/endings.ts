@@ -16,7 +16,7 @@ export function exitCodeOfStart(error: unknown): number {
 /** What is wrong, in the words of whoever runs this binary: where it is set, not which option it is. */
 export function explain(error: unknown, configuration: Configuration): string {
   if (!(error instanceof Error)) return String(error)
-  const message = inOwnWords(error.message, configuration)
+  const message = inOwnWords(error.message.replace(/^WorkerError: /, ''), configuration)
   return isUnauthorized(error) ? `${message} (${tokenHelp})` : message
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { ConfigError, flagOf, toLinkOptions } from '@tenure/app-kit'
 import type { WorkerOptions } from '@tenure/worker-runtime'
 import { CommandIsolation } from './command-isolation.js'
@@ -26,11 +27,20 @@ function toIsolation({
       `either ${flagOf('handler')} or ${flagOf('exec')} says what runs; ${which}`,
     )
   }
-  if (exec === undefined) return { handler: handler!, isolation }
+  if (exec === undefined) {
+    requireFile(handler!, origins.get('handler')!)
+    return { handler: handler!, isolation }
+  }
   if (origins.get('isolation') !== undefined) {
     throw new ConfigError(
       `${origins.get('isolation')} says where a handler runs; a command always has a process of its own`,
     )
   }
   return { isolation: new CommandIsolation(exec) }
+}
+
+/** The runtime takes a path or the URL of a file. */
+function requireFile(handler: string, askedBy: string): void {
+  if (existsSync(handler.startsWith('file:') ? new URL(handler) : handler)) return
+  throw new ConfigError(`${askedBy} ${handler}: there is no such file`)
 }

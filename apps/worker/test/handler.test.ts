@@ -1,5 +1,5 @@
 import t from 'tap'
-import { handlerFile, World } from './world.js'
+import { handlerFile, startWorker, World } from './world.js'
 
 t.test('a handler runs, and its result arrives', async (t) => {
   const world = await World.start(t)
@@ -77,4 +77,11 @@ t.test('what a worker did is told in its metrics', async (t) => {
   t.equal(posted.status, 405)
   t.equal(posted.headers.get('allow'), 'GET, HEAD')
   t.equal(await (await look('/healthz', { method: 'HEAD' })).text(), '')
+})
+
+t.test('a handler that cannot be loaded ends it with 2, and one line for people', async (t) => {
+  const handler = handlerFile(t, '}\nimport "./nowhere.mjs"\n{')
+  const { code, stderr } = await startWorker(t, ['--handler', handler]).exited
+  t.equal(code, 2)
+  t.match(stderr, /^tenure-worker: file:.*cannot be loaded: .*nowhere\.mjs/)
 })

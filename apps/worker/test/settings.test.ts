@@ -7,6 +7,9 @@ import { toOptions } from '../src/worker-options.js'
 
 // How values are read is app-kit's, and tested there; this is about the worker's own table.
 
+/** Any file that is there. */
+const handler = import.meta.filename
+
 const all = [...byName(settings)]
 
 function optionsOf(args: string[], env: Record<string, string> = {}) {
@@ -27,12 +30,20 @@ function refusal(args: string[], env: Record<string, string> = {}): string {
 t.test('either a handler or a command', async (t) => {
   const either = 'either --handler or --exec says what runs'
   t.equal(refusal([]), `${either}; neither is there`)
-  t.equal(refusal(['--handler', 'h.mjs', '--exec', 'true']), `${either}; both are there`)
-  t.equal(refusal(['--handler', 'h.mjs'], { TENURE_EXEC: 'true' }), `${either}; both are there`)
-  t.match(optionsOf(['--handler', 'h.mjs']), { handler: 'h.mjs', isolation: 'thread' })
-  const { handler, isolation } = optionsOf(['--exec', 'true'])
-  t.equal(handler, undefined)
+  t.equal(refusal(['--handler', handler, '--exec', 'true']), `${either}; both are there`)
+  t.equal(refusal(['--handler', handler], { TENURE_EXEC: 'true' }), `${either}; both are there`)
+  t.match(optionsOf(['--handler', handler]), { handler, isolation: 'thread' })
+  const { handler: none, isolation } = optionsOf(['--exec', 'true'])
+  t.equal(none, undefined)
   t.ok(isolation instanceof CommandIsolation)
+})
+
+t.test('a handler that is not there is refused, by --print-config, too', async (t) => {
+  t.equal(refusal(['--handler', 'nope.mjs']), '--handler nope.mjs: there is no such file')
+  const env = { TENURE_HANDLER: 'file:///nope.mjs' }
+  t.equal(refusal([], env), 'TENURE_HANDLER file:///nope.mjs: there is no such file')
+  t.match(await said(['--handler', 'nope.mjs', '--print-config']), /: there is no such file\n$/)
+  t.match(optionsOf(['--handler', import.meta.url]), { handler: import.meta.url })
 })
 
 t.test('where a command runs is no question', async (t) => {
@@ -42,10 +53,10 @@ t.test('where a command runs is no question', async (t) => {
 })
 
 t.test('without a word the worker has its own defaults', async (t) => {
-  const { name = '', ...options } = optionsOf(['--handler', 'h.mjs'])
+  const { name = '', ...options } = optionsOf(['--handler', handler])
   t.match(name, new RegExp(`-${process.pid}$`))
   t.same(options, {
-    ...{ endpoints: ['127.0.0.1:7411'], handler: 'h.mjs', isolation: 'thread' },
+    ...{ endpoints: ['127.0.0.1:7411'], handler, isolation: 'thread' },
     ...{ queues: ['default'], pollWaitMs: 30_000, abortGraceMs: 5000, drainGraceMs: 30_000 },
     processMetrics: true,
   })
@@ -64,9 +75,9 @@ t.test('each setting reaches the option it stands for', async (t) => {
     ['--tls', 'true', { tls: true }],
   ]
   for (const [flag, text, options] of given) {
-    t.match(optionsOf(['--handler', 'h.mjs', `${flag}=${text}`]), options, flag)
+    t.match(optionsOf(['--handler', handler, `${flag}=${text}`]), options, flag)
   }
-  t.match(optionsOf(['--handler', 'h.mjs'], { TENURE_TOKEN: 'hush' }), { token: 'hush' })
+  t.match(optionsOf(['--handler', handler], { TENURE_TOKEN: 'hush' }), { token: 'hush' })
 })
 
 t.test('bad values are refused', async (t) => {
