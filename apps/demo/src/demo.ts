@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { scenes } from './scenes.js'
@@ -14,26 +15,29 @@ ${bold}Execution is at least once, and every second execution can be explained.$
 Read on in docs/tour.md, or try it yourself: npx pnpm start
 `
 
-const stage = await Stage.set(leaseMs, (text) => console.log(text))
-let wasStopped = false
+const told = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    wasStopped = true
-    void stage.clear()
+    process.exitCode ??= 128 + constants.signals[signal]
+    told.abort()
   })
 }
+const stage = await Stage.set(leaseMs, (text) => console.log(text), told.signal)
 try {
+  await stage.unlessOver(stage.startCoordinator())
   for (const [index, { title, intro, play }] of scenes.entries()) {
     console.log(`\n${bold}${index + 1} of ${scenes.length}: ${title}${plain}\n${intro}\n`)
     // To read what comes.
-    await wait(pauseMs)
-    console.log(`\n${bold}→ ${await play(stage)}${plain}`)
+    await wait(pauseMs, undefined, { signal: told.signal })
+    console.log(`\n${bold}→ ${await stage.unlessOver(play(stage))}${plain}`)
   }
   console.log(ending)
 } catch (error) {
-  if (!wasStopped)
+  // What was told to stop may end wherever it was.
+  if (!told.signal.aborted) {
     console.error(`\nThe demonstration went another way: ${(error as Error).message}`)
-  process.exitCode = 1
+    process.exitCode = 1
+  }
 } finally {
   await stage.clear()
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,19 +23,29 @@ export class Stage {
   readonly #cables: Cable[] = []
   readonly #write: (text: string) => void
   #port = 0
-  #isOver = false
+  readonly #told: AbortSignal
+  #clearing: Promise<void> | undefined
   #tenure: Tenure | undefined
 
-  private constructor(dataDir: string, leaseMs: number, write: (text: string) => void) {
+  private constructor(
+    dataDir: string,
+    leaseMs: number,
+    write: (text: string) => void,
+    told: AbortSignal,
+  ) {
     this.#dataDir = dataDir
+    this.#told = told
     this.leaseMs = leaseMs
     this.#write = write
   }
 
-  static async set(leaseMs: number, write: (text: string) => void): Promise<Stage> {
-    const stage = new Stage(await mkdtemp(join(tmpdir(), 'tenure-demo-')), leaseMs, write)
-    await stage.startCoordinator()
-    return stage
+  /** An empty one. When `told` aborts nobody comes on it any more. */
+  static async set(
+    leaseMs: number,
+    write: (text: string) => void,
+    told: AbortSignal,
+  ): Promise<Stage> {
+    return new Stage(await mkdtemp(join(tmpdir(), 'tenure-demo-')), leaseMs, write, told)
   }
 
   get tenure(): Tenure {
@@ -129,9 +140,23 @@ export class Stage {
   /** What it has started ends when it is cleared. */
   teardown(): void {}
 
+  /** What is going on, or the end when that comes first: who waits for a line may wait for long. */
+  async unlessOver<T>(scene: Promise<T>): Promise<T> {
+    const over = once(this.#told, 'abort').then(() => Promise.reject(new Error('it is over')))
+    return Promise.race([scene, over])
+  }
+
   /** Everybody goes, and nothing is left behind. */
-  async clear(): Promise<void> {
-    this.#isOver = true
+  clear(): Promise<void> {
+    this.#clearing ??= this.#clear()
+    return this.#clearing
+  }
+
+  get #isOver(): boolean {
+    return this.#told.aborted || this.#clearing !== undefined
+  }
+
+  async #clear(): Promise<void> {
     await this.#tenure?.close()
     for (const cable of this.#cables) cable.cut()
     for (const program of [...this.#programs.values()].reverse()) await program.end()
@@ -139,6 +164,8 @@ export class Stage {
   }
 
   #run(as: string, name: 'coordinator' | 'worker', flags: Flags): AppProcess {
+    // What is started now would not be cleared away.
+    if (this.#isOver) throw new Error('it is over')
     const program = startProgram(this, name, flags, (line) => {
       if (!this.#isOver && !unspoken.has(line.msg)) this.#write(showLine(as, line))
     })

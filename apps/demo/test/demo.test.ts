@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
@@ -22,3 +23,43 @@ t.test('the demonstration goes the way it says, and ends with why a task ran twi
   t.match(output, /ran twice: lease \d+ of worker cora expired before its report arrived/)
   t.match(output, /→ It ran once\. A lease that was granted before the crash is good after it\./)
 })
+
+for (const [when, pauseMs] of [
+  ['1 of 5', '60000'],
+  ['is submitted', '0'],
+] as const) {
+  t.test(`Ctrl-C ends it where it is (${when}), and leaves nobody behind`, async (t) => {
+    const { NODE_OPTIONS: _, ...env } = process.env
+    const child = spawn(process.execPath, [demo, '--lease', '60000', '--pause', pauseMs], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env,
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    for await (const text of child.stdout) if (String(text).includes(when)) break
+    const ended = once(child, 'exit', { signal: AbortSignal.timeout(2000) })
+    const started = childrenOf(child.pid)
+    t.ok(started.length > 0)
+    child.kill('SIGINT')
+    t.same(await ended, [130, null])
+    t.same(started.filter(isAlive), [])
+  })
+}
+
+function childrenOf(parent = 0): number[] {
+  return readdirSync('/proc')
+    .filter((name) => Number(/\) \S (\d+) /.exec(readStat(name))?.[1]) === parent)
+    .map(Number)
+}
+
+function isAlive(pid: number): boolean {
+  return /\) [^ZX] /.test(readStat(String(pid)))
+}
+
+/** Empty when it has ended in the meantime. */
+function readStat(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
+}
