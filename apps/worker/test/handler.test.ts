@@ -39,7 +39,8 @@ t.test('every line is JSON, and none holds a payload, a result or a token', asyn
   t.equal(task.result, '"the secret result"')
   await worker.line('committed', { state: 'COMPLETED' })
   const { stdout, stderr } = await worker.stop()
-  for (const line of stdout.trimEnd().split('\n')) t.ok(JSON.parse(line).msg)
+  const lines = stdout.trimEnd().split('\n')
+  t.ok(lines.every((line) => JSON.parse(line).msg))
   t.notMatch(stdout + stderr, /secret|hush/)
 })
 
