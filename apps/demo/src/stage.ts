@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect, type Task, type Tenure } from '@tenure/client'
-import type { AppProcess, LogLine } from '@tenure/testing'
-import { Cable } from './cable.js'
+import { type AppProcess, Cable, type LogLine } from '@tenure/testing'
 import { showLine } from './log-line.js'
 import { type Flags, startProgram } from './program.js'
 
@@ -20,7 +19,8 @@ export class Stage {
   readonly leaseMs: number
   readonly #dataDir: string
   readonly #programs = new Map<string, AppProcess>()
-  readonly #cables: Cable[] = []
+  /** What is to be done before the stage is empty again, the last thing first. */
+  readonly #endings: (() => Promise<void>)[] = []
   readonly #write: (text: string) => void
   #port = 0
   readonly #told: AbortSignal
@@ -80,10 +80,8 @@ export class Stage {
     await program.line('started')
   }
 
-  async layCable(): Promise<Cable> {
-    const cable = await Cable.lay(this.#port)
-    this.#cables.push(cable)
-    return cable
+  layCable(): Promise<Cable> {
+    return Cable.lay(this, this.#port)
   }
 
   /** A task that takes so long. */
@@ -137,8 +135,9 @@ export class Stage {
     return stdout + stderr
   }
 
-  /** What it has started ends when it is cleared. */
-  teardown(): void {}
+  teardown(end: () => Promise<void>): void {
+    this.#endings.push(end)
+  }
 
   /** What is going on, or the end when that comes first: who waits for a line may wait for long. */
   async unlessOver<T>(scene: Promise<T>): Promise<T> {
@@ -158,8 +157,7 @@ export class Stage {
 
   async #clear(): Promise<void> {
     await this.#tenure?.close()
-    for (const cable of this.#cables) cable.cut()
-    for (const program of [...this.#programs.values()].reverse()) await program.end()
+    for (const end of this.#endings.toReversed()) await end()
     await rm(this.#dataDir, { recursive: true, force: true })
   }
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import type { Test } from 'tap'
+import type { Owner } from './app-process.js'
 
-/** What lies between a client and the coordinator, and fails as networks do. */
+/** What lies between two programs, and fails as networks do. */
 export class Cable {
   readonly port: number
   readonly #pairs: (readonly [near: Socket, far: Socket])[] = []
@@ -13,13 +13,13 @@ export class Cable {
     this.port = port
   }
 
-  /** To the coordinator on this port; clients connect to the cable's own. */
-  static async lay(t: Test, coordinatorPort: number): Promise<Cable> {
-    const server = createServer((near) => cable.#join(near, connect(coordinatorPort, '127.0.0.1')))
+  /** To the server on this port; clients connect to the cable's own. */
+  static async lay(owner: Owner, serverPort: number): Promise<Cable> {
+    const server = createServer((near) => cable.#join(near, connect(serverPort, '127.0.0.1')))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const cable = new Cable((server.address() as AddressInfo).port)
-    t.teardown(() => {
+    owner.teardown(async () => {
       cable.break()
       server.close()
     })
@@ -38,7 +38,7 @@ export class Cable {
     for (const socket of this.#pairs.flat()) socket.resume()
   }
 
-  /** The next bytes from the coordinator are lost, and the connection with them. */
+  /** The next bytes from the server are lost, and the connection with them. */
   loseNextAnswer(): Promise<void> {
     return new Promise((resolve) => {
       this.#onLoss = resolve
