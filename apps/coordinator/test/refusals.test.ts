@@ -80,7 +80,7 @@ t.test('what is configured wrongly ends it with 2 and one line', async (t) => {
   const dataDir = makeDataDir(t)
   t.match(
     await said(['--data-dir', dataDir], { TENURE_HEARTBEAT_INTERVAL: '20s' }),
-    /^tenure-coordinator: TENURE_HEARTBEAT_INTERVAL is 20000; it must be at most half of --lease-duration/,
+    /^tenure-coordinator: TENURE_HEARTBEAT_INTERVAL is 20000 ms; it must be at most half of --lease-duration: 15000 ms/,
   )
   t.match(
     await said(['--data-dir', fixture('tls.crt'), '--http-port', 'off']),

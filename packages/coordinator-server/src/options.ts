@@ -196,8 +196,8 @@ function checkKnobs(knobs: Knobs): Knobs {
     whole(`knobs.${name}`, knobs[name as keyof Knobs], min, max)
   }
   if (knobs.heartbeatIntervalMs * 2 > knobs.leaseDurationMs) {
-    const most = `at most half of knobs.leaseDurationMs, ${knobs.leaseDurationMs / 2}`
-    throw bad('knobs.heartbeatIntervalMs', knobs.heartbeatIntervalMs, most)
+    const most = `at most half of knobs.leaseDurationMs: ${knobs.leaseDurationMs / 2} ms`
+    throw bad('knobs.heartbeatIntervalMs', `${knobs.heartbeatIntervalMs} ms`, most)
   }
   const { retryPolicy } = knobs
   object('knobs.retryPolicy', retryPolicy)
