@@ -2,9 +2,10 @@ import { type Link, RejectedError, TenureError } from '@tenure/client'
 import { type Answer, type Leased, passingReasons, type Reason } from '@tenure/protocol'
 import { ask } from './asking.js'
 import { Authority } from './authority.js'
+import { Ending } from './ending.js'
 import { WorkerError } from './errors.js'
 import { describeThrown, type Outcome } from './handler.js'
-import type { Isolation, Run } from './isolation/isolation.js'
+import type { Isolation } from './isolation/isolation.js'
 import type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
 import { toReport } from './report.js'
 import { sendReport, type Verdict } from './reporting.js'
@@ -47,18 +48,12 @@ export class Execution {
   readonly #authority: Authority
   readonly #startedAtMs: number
   #mode: 'running' | 'reporting' | 'revoked' | 'over' = 'running'
-  #run: Run | undefined
-  /** Why the handler was told to end, if it was. */
-  #abortedFor: WorkerError | undefined
+  #ending: Ending | undefined
   /** When what is due next: one timer serves them all. */
   #heartbeatAtMs: number
   #windowAbortAtMs: number
   /** How long the handler may take to end when its execution window is over. */
   readonly #windowGraceMs: number
-  #terminateAtMs = Number.POSITIVE_INFINITY
-  #stuckAtMs = Number.POSITIVE_INFINITY
-  /** Or it would have been, were it possible. */
-  #isTerminated = false
   /** The worker stops; heartbeats have ended. */
   #isLeft = false
   #timer: { cancel(): void } | undefined
@@ -95,10 +90,12 @@ export class Execution {
     }
     const work = { ...this.facts, payload, deadline }
     try {
-      this.#run = isolation.run(work, {
+      const run = isolation.run(work, {
         ended: (outcome) => this.#onHandlerEnded(outcome),
         logged: (...line) => observer.logged?.(this.facts, ...line),
       })
+      const { clock } = this.#context.link
+      this.#ending = new Ending(run, clock, () => observer.handlerStuck?.(this.facts))
     } catch (error) {
       // The system has no thread or process left to give, say.
       const { reason } = describeThrown(error)
@@ -139,28 +136,19 @@ export class Execution {
   /** Sets the timer for whatever is due first. */
   #arm(): void {
     this.#timer?.cancel()
-    const dueMs = Math.min(
-      this.#terminateAtMs,
-      this.#stuckAtMs,
-      ...(this.#mode === 'running'
-        ? [this.#authority.deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs]
-        : []),
-    )
-    if (dueMs === Number.POSITIVE_INFINITY) return
+    if (this.#mode !== 'running') return
+    const { deadlineMs } = this.#authority
+    const dueMs = Math.min(deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs)
     const { clock } = this.#context.link
     this.#timer = clock.setTimer(Math.max(0, dueMs - this.#now), () => this.#onTimer())
   }
 
   #onTimer(): void {
     const now = this.#now
-    if (this.#mode === 'running') {
-      if (this.#isOverdue) this.#loseLease('DEADLINE')
-      else if (now >= this.#windowAbortAtMs)
-        this.#abort('WINDOW_OVER', 'the execution window is over')
-      else if (now >= this.#heartbeatAtMs) void this.#beat()
-    }
-    if (now >= this.#terminateAtMs) this.#terminate()
-    if (now >= this.#stuckAtMs) this.#tellStuck()
+    if (this.#isOverdue) this.#loseLease('DEADLINE')
+    else if (now >= this.#windowAbortAtMs)
+      this.#abort('WINDOW_OVER', 'the execution window is over')
+    else if (now >= this.#heartbeatAtMs) void this.#beat()
     this.#arm()
   }
 
@@ -208,47 +196,27 @@ export class Execution {
 
   #loseLease(why: LossReason): void {
     this.#mode = 'revoked'
+    this.#timer?.cancel()
     this.#context.observer.leaseLost?.(this.facts, why)
     const error = new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`)
-    this.#abortHandler(error, this.#context.abortGraceMs)
-    this.#arm()
+    this.#ending?.tell(error, this.#context.abortGraceMs)
   }
 
   #abort(why: 'WINDOW_OVER' | 'STOPPING', message: string): void {
     this.#windowAbortAtMs = Number.POSITIVE_INFINITY
     this.#context.observer.aborted?.(this.facts, why)
     const graceMs = why === 'WINDOW_OVER' ? this.#windowGraceMs : this.#context.abortGraceMs
-    this.#abortHandler(new WorkerError(`WORKER_${why}`, message), graceMs)
+    this.#ending?.tell(new WorkerError(`WORKER_${why}`, message), graceMs)
     this.#arm()
-  }
-
-  #abortHandler(error: WorkerError, graceMs: number): void {
-    // The first reason is the one that the handler's signal has.
-    this.#abortedFor ??= error
-    if (!this.#isTerminated) {
-      this.#terminateAtMs = Math.min(this.#terminateAtMs, this.#now + graceMs)
-    }
-    this.#run?.abort(error)
-  }
-
-  #terminate(): void {
-    this.#isTerminated = true
-    this.#terminateAtMs = Number.POSITIVE_INFINITY
-    if (this.#run?.terminate() === false) this.#tellStuck()
-    else this.#stuckAtMs = this.#now + stuckAfterMs
-  }
-
-  #tellStuck(): void {
-    this.#stuckAtMs = Number.POSITIVE_INFINITY
-    this.#context.observer.handlerStuck?.(this.facts)
   }
 
   #onHandlerEnded(outcome: Outcome): void {
     if (this.#mode === 'over') return
     this.#timer?.cancel()
+    this.#ending?.over()
     const { observer } = this.#context
     const tookMs = this.#now - this.#startedAtMs
-    observer.handlerEnded?.(this.facts, outcome, tookMs, this.#abortedFor !== undefined)
+    observer.handlerEnded?.(this.facts, outcome, tookMs, this.#ending?.reason !== undefined)
     this.#listener.slotFreed()
     // Asked here and not only by the timer: the loop may have stood still.
     if (this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
@@ -259,13 +227,13 @@ export class Execution {
 
   /** That a stopping worker broke a handler off says nothing against the task. */
   #isBrokenOff(outcome: Outcome): boolean {
-    return this.#abortedFor?.code === 'WORKER_STOPPING' && outcome.kind !== 'returned'
+    return this.#ending?.reason?.code === 'WORKER_STOPPING' && outcome.kind !== 'returned'
   }
 
   async #report(outcome: Outcome): Promise<void> {
     this.#mode = 'reporting'
     const { link } = this.#context
-    const timeout = this.#abortedFor?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
+    const timeout = this.#ending?.reason?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
     const resultBytesMax = link.limits?.resultBytesMax ?? 0
     const report = toReport(this.facts, link.random.id(), outcome, resultBytesMax, timeout)
     this.#conclude(await sendReport(link, report, this.#authority.deadlineMs))
@@ -302,6 +270,7 @@ export class Execution {
 
   #end(): void {
     this.#timer?.cancel()
+    this.#ending?.over()
     this.#mode = 'over'
     this.#listener.over()
   }
@@ -309,6 +278,4 @@ export class Execution {
 
 /** What it means to have lost a lease. A heartbeat that is refused otherwise made no sense. */
 const lossReasons: readonly Reason[] = ['EXPIRED', 'SUPERSEDED', 'REPORTED', 'TASK_TERMINAL']
-/** For what was terminated to be gone. */
-const stuckAfterMs = 1000
 const timeoutReason = 'timeout: the execution window was over'
