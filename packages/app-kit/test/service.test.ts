@@ -131,7 +131,7 @@ t.test('what keeps it from starting is a fatal line, and the code for it', async
   t.match(host.lines.at(-1), { level: 'fatal', msg: 'not started: because of rust' })
 })
 
-t.test('a wrong configuration that shows at the start is refused as any other', async (t) => {
+t.test('a wrong configuration that shows at the start is refused like every other', async (t) => {
   const { host, ended } = serve(t, [], async () => Promise.reject(new RangeError('of rust')))
   const error = await ended
   t.ok(error instanceof ConfigError)

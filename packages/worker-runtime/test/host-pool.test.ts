@@ -1,8 +1,10 @@
 import t from 'tap'
 import type { Outcome } from '../src/index.js'
+import { seal, unseal } from '../src/isolation/envelope.js'
 import type { ToHost } from '../src/isolation/host-messages.js'
 import { HostPool } from '../src/isolation/host-pool.js'
 import type { Host, HostEvents } from '../src/isolation/host-seat.js'
+import { linesUnheardMax } from '../src/isolation/valve.js'
 
 /** A host that says what the test says, when it says so. */
 class FakeHost implements Host {
@@ -87,6 +89,44 @@ t.test('the host that was busy last is used first', async (t) => {
   fake.play()
   t.equal(fake.host(2).told.length, 2)
   t.equal(fake.host(1).told.length, 1)
+})
+
+t.test('what is said of another lease ends nothing', async (t) => {
+  const fake = await FakePool.create()
+  const { outcomes } = fake.play()
+  const outcome: Outcome = { kind: 'returned', result: undefined }
+  fake.host(1).events.received({ kind: 'ended', leaseId: 99, outcome })
+  t.strictSame(outcomes, [])
+  fake.host(1).returns()
+  t.strictSame(outcomes, [outcome])
+  fake.host(1).returns()
+  fake.play()
+  fake.play()
+  t.equal(fake.hosts.length, 2, 'one that is free is free once')
+})
+
+t.test('a host hears of every quarter of the lines that may be under way', async (t) => {
+  const fake = await FakePool.create()
+  fake.play()
+  const line = { kind: 'logged', leaseId: 1, level: 'info', message: 'again' } as const
+  for (let lines = 0; lines < linesUnheardMax / 2; lines++) fake.host(1).events.received(line)
+  const heard = { kind: 'heard', lines: linesUnheardMax / 4 }
+  t.match(fake.host(1).told, [{ kind: 'run' }, heard, heard])
+  t.equal(fake.host(1).told.length, 3)
+})
+
+t.test('only what is in an envelope of ours is for us', async (t) => {
+  for (const foreign of [
+    null,
+    1,
+    'ready',
+    {},
+    { to: 'pm2', message: 'ready' },
+    { kind: 'ended' },
+  ]) {
+    t.equal(unseal(foreign), undefined)
+  }
+  t.equal(unseal(seal('ours')), 'ours')
 })
 
 t.test('a handler that ends while it is terminated was terminated, once it is gone', async (t) => {
