@@ -1,0 +1,20 @@
+import { SimulatedClock } from '@tenure/testing'
+import t from 'tap'
+import { Ending } from '../src/ending.js'
+import { WorkerError } from '../src/errors.js'
+
+t.test('a handler that is told a second time has no more grace than before', async (t) => {
+  const clock = new SimulatedClock()
+  let terminations = 0
+  const terminate = () => ++terminations > 0
+  const ending = new Ending({ abort: () => undefined, terminate }, clock, () => undefined)
+  ending.tell(new WorkerError('WORKER_WINDOW_OVER', 'over'), 1000)
+  ending.tell(new WorkerError('WORKER_LEASE_LOST', 'lost'), 5000)
+  await clock.advance(999)
+  t.equal(terminations, 0)
+  await clock.advance(1)
+  t.equal(terminations, 1)
+  t.equal(ending.reason?.code, 'WORKER_WINDOW_OVER')
+  ending.over()
+  t.equal(clock.timers, 0)
+})
