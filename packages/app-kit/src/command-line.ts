@@ -24,14 +24,25 @@ export function readCommandLine(reader: Reader, args: readonly string[]): Comman
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue
     if (token.kind === 'positional') {
-      given.push(readArgument(reader, awaited.shift(), token.value))
+      const named = awaited[0]?.[1].takesSeveral ? awaited[0] : awaited.shift()
+      given.push(readArgument(reader, named, token.value))
       continue
     }
     const asked = actionNames.find((name) => flagOf(name) === token.rawName)
     if (asked !== undefined) action ??= asked
     else given.push(readFlag(reader, flags, token.rawName, textOf(token)))
   }
-  return { action, given }
+  return { action, given: gather(reader, given) }
+}
+
+/** The words of the argument that takes several are one value. */
+function gather({ settings }: Reader, given: readonly Given[]): Given[] {
+  const isPart = ({ name }: Given) => settings.get(name)?.takesSeveral ?? false
+  const parts = given.filter(isPart)
+  const [first] = parts
+  if (first === undefined) return [...given]
+  const whole = { ...first, value: parts.flatMap(({ value }) => value) }
+  return [...given.filter((one) => !isPart(one)), whole]
 }
 
 function namedIn({ settings }: Reader, source: 'argument' | 'flag'): Named[] {

@@ -1,5 +1,5 @@
 import { type Action, actions } from './actions.js'
-import type { Command } from './command.js'
+import type { Command, Example } from './command.js'
 import { indent, section, wrap } from './paragraphs.js'
 import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from './setting.js'
 import { byName } from './settings.js'
@@ -18,10 +18,7 @@ export function showHelp({ name, summary, settings, examples = [] }: Command): s
     '',
     ...wrap(`${summary} ${precedence(settings)}`, 0),
     '',
-    ...section(
-      'Examples',
-      examples.map(({ line, help }) => [`  ${line}`, ...wrap(help, indent)]),
-    ),
+    ...examplesSection(examples),
     ...parts.flat(),
     ...section(
       'Instead of a run',
@@ -30,12 +27,20 @@ export function showHelp({ name, summary, settings, examples = [] }: Command): s
   ].join('\n')
 }
 
+export function examplesSection(examples: readonly Example[]): string[] {
+  return section(
+    'Examples',
+    examples.map(({ line, help }) => [`  ${line}`, ...wrap(help, indent)]),
+  )
+}
+
 /** What is typed, in short. */
-export function usage(name: string, settings: Command['settings']): string {
+function usage(name: string, settings: Command['settings']): string {
   const args = [...byName(settings)].flatMap(([name, setting]) => {
     if (!mayStandIn(setting, 'argument')) return []
     const isNeeded = setting.required === true && setting.fallback === undefined
-    return [isNeeded ? argumentOf(name) : `[${argumentOf(name)}]`]
+    const label = `${argumentOf(name)}${setting.takesSeveral ? '…' : ''}`
+    return [isNeeded ? label : `[${label}]`]
   })
   return [name, ...args, '[flags]'].join(' ')
 }
@@ -60,7 +65,9 @@ function describe(name: string, setting: Setting<unknown>): string[] {
 }
 
 function headOf(name: string, setting: Setting<unknown>): string {
-  if (mayStandIn(setting, 'argument')) return argumentOf(name)
+  if (mayStandIn(setting, 'argument')) {
+    return `${argumentOf(name)}${setting.takesSeveral ? '…' : ''}`
+  }
   const label = mayStandIn(setting, 'flag') ? flagOf(name) : variableOf(name)
   return [label, setting.kind.placeholder].filter(Boolean).join(' ')
 }

@@ -25,7 +25,14 @@ export { type Logger, type LoggingConfiguration, loggingSettings, openLogger } f
 export { RationedLines } from './rationed-lines.js'
 export { configure, runCommand } from './run-command.js'
 export { type Running, runService, type Service } from './service.js'
-export { argument, flagOf, type Setting, setting, variableOf } from './setting.js'
+export {
+  argument,
+  flagOf,
+  type Setting,
+  setting,
+  severalArguments,
+  variableOf,
+} from './setting.js'
 export {
   byName,
   type SettingName,
@@ -38,4 +45,6 @@ export type { Source } from './source.js'
 export { readJsonObject, readText } from './text-file.js'
 export { checkToken, readToken } from './token.js'
 export { formatBytes, formatDuration, parseWhole } from './units.js'
-export { defineVerb, type Parsed, parseCommand, runVerbs, type Verb, type Verbs } from './verbs.js'
+export { defineVerb, type Noun, type Verb, type Verbs, type VerbTable } from './verb.js'
+export { type Parsed, parseCommand, runVerbs } from './verbs.js'
+export { readVersions, type Versions } from './versions.js'

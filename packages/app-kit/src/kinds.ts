@@ -111,6 +111,18 @@ export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
   }
 }
 
+/** Several of a kind, each a word of its own. */
+export function several<T>(kind: Kind<T>): Kind<readonly T[]> {
+  return {
+    ...kind,
+    parse: (given) => {
+      const value = kind.parse(given)
+      return value === undefined ? undefined : [value]
+    },
+    format: (values) => values.map((value) => kind.format(value)).join(' '),
+  }
+}
+
 /** Never shown, whatever it is; and no flag, which others can see, nor in a file that is not about it alone. */
 export function secret(): Kind<string> {
   return {

@@ -20,3 +20,9 @@ export function wrap(text: string, margin: number): string[] {
   }
   return [...lines, line].map((text) => ' '.repeat(margin) + text)
 }
+
+/** A text beside what it is about, and below itself where it is long. */
+export function hang(head: string, text: string, margin: number): string[] {
+  const [first = '', ...rest] = wrap(text, margin)
+  return [head.padEnd(margin) + first.slice(margin), ...rest]
+}

@@ -1,4 +1,4 @@
-import type { Kind } from './kinds.js'
+import { type Kind, several } from './kinds.js'
 import type { Source } from './source.js'
 
 /** One thing that can be set, under one name: `leaseDuration` is --lease-duration and TENURE_LEASE_DURATION. */
@@ -11,6 +11,8 @@ export interface Setting<T> {
   readonly required?: boolean
   /** Where it can be set. If this is left out its kind says where, or else everywhere but as an argument. */
   readonly sources?: readonly Source[]
+  /** An argument, the last one, of which there may be many: its value is the list of them. */
+  readonly takesSeveral?: boolean
   /** The file it names holds a secret: none but its owner should be able to read it. */
   readonly isSecretFile?: boolean
   /** What the library behind the command calls it in its messages. */
@@ -28,6 +30,17 @@ export function argument<T, const R extends Omit<Setting<T>, 'kind' | 'sources' 
   rest: R,
 ): Argument<T, R> {
   return { kind, required: true, sources: ['argument'], ...rest } as unknown as Argument<T, R>
+}
+
+/** All words that are left: the last argument of a table. There has to be one, unless it is `required: false`. */
+export function severalArguments<
+  T,
+  const R extends Omit<
+    Setting<readonly T[]>,
+    'kind' | 'sources' | 'option' | 'fallback' | 'takesSeveral'
+  >,
+>(kind: Kind<T>, rest: R): Argument<readonly T[], R> {
+  return argument(several(kind), { takesSeveral: true, ...rest })
 }
 
 type Argument<T, R> = { readonly kind: Kind<T>; readonly sources: readonly ['argument'] } & R &

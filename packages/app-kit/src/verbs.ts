@@ -1,37 +1,22 @@
 import type { Command } from './command.js'
 import { ConfigError } from './config-error.js'
-import { usage } from './help.js'
+import { showVerbs } from './help-of-verbs.js'
 import type { Host } from './host.js'
 import { suggest } from './near-miss.js'
-import { indent, section, wrap } from './paragraphs.js'
 import { obey, orRefuse, say } from './run-command.js'
-import type { Settings } from './settings.js'
+import type { Noun, Verb, Verbs } from './verb.js'
 
-/** A command under the name of another: `get` of `tenure get`. */
-export type Verb<S extends Settings = Settings> = Omit<Command<S>, 'name' | 'version'>
-
-/** A command that is several: what is typed first says which. */
-export interface Verbs
-  extends Pick<Command, 'name' | 'version' | 'summary' | 'ignoresOtherVariables'> {
-  readonly verbs: Readonly<Record<string, Verb>>
-}
-
-/** Which one is meant, and what is left for it; or what is asked of all of them. */
+/** Which one is meant, and what is left for it; or what is asked of all of them, or of those of a noun. */
 export type Parsed =
   | { readonly kind: 'command'; readonly command: Command; readonly args: readonly string[] }
-  | { readonly kind: 'help' }
+  | { readonly kind: 'help'; readonly of: Verbs }
   | { readonly kind: 'version' }
-
-/** Lets the types of the values follow from the table. */
-export function defineVerb<const S extends Settings>(verb: Verb<S>): Verb<S> {
-  return verb
-}
 
 /** Runs the verb that is typed first, and gives the exit code. */
 export function runVerbs(program: Verbs, host: Host): Promise<number> {
   return orRefuse(program.name, host, async () => {
     const parsed = parseCommand(program, host.argv.slice(2))
-    if (parsed.kind === 'help') return say(host, showVerbs(program))
+    if (parsed.kind === 'help') return say(host, showVerbs(parsed.of))
     if (parsed.kind === 'version') return say(host, `${program.version}\n`)
     const { command, args } = parsed
     return orRefuse(command.name, host, () => obey(command, args, host))
@@ -39,40 +24,31 @@ export function runVerbs(program: Verbs, host: Host): Promise<number> {
 }
 
 export function parseCommand(program: Verbs, [first, ...args]: readonly string[]): Parsed {
-  if (first === '--help' || first === 'help') return { kind: 'help' }
+  if (first === '--help') return { kind: 'help', of: program }
   if (first === '--version') return { kind: 'version' }
   const { name, version, verbs, ignoresOtherVariables = false } = program
-  const known = Object.keys(verbs)
-  if (first === undefined) {
-    throw new ConfigError(`say which of ${known.join(', ')}. See ${name} --help.`)
+  // `tenure help log verify` is what some type for `tenure log verify --help`.
+  if (first === 'help' && !Object.hasOwn(verbs, first)) {
+    return args.length === 0
+      ? { kind: 'help', of: program }
+      : parseCommand(program, [...args, '--help'])
   }
-  if (first.startsWith('-')) {
-    throw new ConfigError(
-      `${first} comes too early: first the verb, then its flags. See ${name} --help.`,
-    )
-  }
-  const verb = Object.hasOwn(verbs, first) ? verbs[first] : undefined
-  if (verb === undefined) {
-    throw new ConfigError(`"${first}" is no verb.${suggest(first, known)} See ${name} --help.`)
-  }
-  const command = { ignoresOtherVariables, ...verb, name: `${name} ${first}`, version }
-  return { kind: 'command', command, args }
+  const verb = choose(program, first)
+  const chosen = { ignoresOtherVariables, ...verb, name: `${name} ${first}`, version }
+  return 'verbs' in chosen ? parseCommand(chosen, args) : { kind: 'command', command: chosen, args }
 }
 
-/** Every verb with what it does. */
-function showVerbs({ name, summary, verbs }: Verbs): string {
-  const entries = Object.entries(verbs).map(([verb, { summary, settings }]) => [
-    `  ${usage(verb, settings)}`,
-    ...wrap(summary, indent),
-  ])
-  return [
-    `${name} <verb> [flags]`,
-    '',
-    ...wrap(
-      `${summary} ${name} <verb> --help shows what a verb takes. ${name} --version shows the version.`,
-      0,
-    ),
-    '',
-    ...section('Verbs', entries),
-  ].join('\n')
+function choose({ name, verbs }: Verbs, word: string | undefined): Verb | Noun {
+  const known = Object.keys(verbs)
+  if (word === undefined) {
+    throw new ConfigError(`say which of ${known.join(', ')}. See ${name} --help.`)
+  }
+  if (word.startsWith('-')) {
+    throw new ConfigError(
+      `${word} comes too early: first the verb, then its flags. See ${name} --help.`,
+    )
+  }
+  const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
+  if (verb !== undefined) return verb
+  throw new ConfigError(`"${word}" is no verb.${suggest(word, known)} See ${name} --help.`)
 }

@@ -3,12 +3,15 @@ import {
   argument,
   ConfigError,
   defineVerb,
+  type Noun,
   parseCommand,
   runVerbs,
   setting,
+  severalArguments,
   text,
   type Verbs,
   whole,
+  yesOrNo,
 } from '../src/index.js'
 import { HostWorld, refusal } from './world.js'
 
@@ -34,11 +37,39 @@ const count = defineVerb({
   prepare: () => async () => 5,
 })
 
+const paint = defineVerb({
+  summary: 'Paints things. All of them.',
+  settings: {
+    Which: {
+      colour: argument(text('colour'), { help: 'With what.' }),
+      thingIds: severalArguments(whole(1, 99), { help: 'Which.' }),
+    },
+    Looks: { twice: setting(yesOrNo(), { fallback: false, help: 'Two coats.' }) },
+  },
+  prepare: ({ values: { colour, thingIds } }) => {
+    return async (host) => {
+      // The types follow from the table: this would not compile otherwise.
+      const sum: number = thingIds.reduce((one, other) => one + other, 0)
+      host.stdout.write(`${colour} ${thingIds.join('+')}=${sum}\n`)
+      return 0
+    }
+  },
+})
+
+const shelf: Noun = {
+  summary: 'Looks at the shelf. It is of wood.',
+  examples: [{ line: 'things shelf top dust', help: 'Dusts the top one.' }],
+  verbs: {
+    paint,
+    top: { summary: 'The top one.', verbs: { dust: count } },
+  },
+}
+
 const things: Verbs = {
   name: 'things',
   version: '1.2.3',
   summary: 'Looks at things.',
-  verbs: { get, count },
+  verbs: { get, count, paint, shelf },
 }
 
 async function run(t: Test, ...args: string[]) {
@@ -76,7 +107,7 @@ t.test('a verb that there is not is refused, and what was meant is named', async
   const said = (...args: string[]) => refusal(() => parseCommand(things, args))
   t.equal(said('cuont'), '"cuont" is no verb. Did you mean count? See things --help.')
   t.equal(said('constructor'), '"constructor" is no verb. See things --help.')
-  t.equal(said(), 'say which of get, count. See things --help.')
+  t.equal(said(), 'say which of get, count, paint, shelf. See things --help.')
   t.match(
     said('--colour', 'red', 'get'),
     /^--colour comes too early: first the verb, then its flags/,
@@ -88,10 +119,52 @@ t.test('the help of all names every verb; that of a verb is its own', async (t) 
   const all = await run(t, '--help')
   t.equal(all.code, 0)
   t.ok(all.said.startsWith('things <verb> [flags]\n\nLooks at things. things <verb> --help shows'))
-  t.match(all.said, 'Verbs:\n  get <thing-id> [flags]\n      Shows a thing.\n')
+  t.match(all.said, 'Verbs:\n  get      Shows a thing.\n  count    Counts things.\n')
+  t.match(all.said, '  paint    Paints things.\n  shelf …  Looks at the shelf.\n')
+  t.equal((await run(t, 'help')).said, all.said)
   const own = await run(t, 'get', '--help')
   t.ok(own.said.startsWith('things get <thing-id> [flags]\n\nShows a thing.'))
   t.match(own.said, 'Examples:\n  things get 17 --colour red\n      The seventeenth, in red.\n')
+})
+
+t.test('a noun has verbs of its own, at any depth, and a help at each', async (t) => {
+  t.match(await run(t, 'shelf', 'paint', 'red', '7'), { code: 0, said: 'red 7=7\n' })
+  t.match(await run(t, 'shelf', 'top', 'dust'), { code: 5, said: '' })
+  const own = await run(t, 'shelf', '--help')
+  t.ok(own.said.startsWith('things shelf <verb> [flags]\n\nLooks at the shelf. It is of wood. '))
+  t.match(own.said, 'Verbs:\n  paint  Paints things.\n  top …  The top one.\n')
+  t.match(own.said, 'Examples:\n  things shelf top dust\n      Dusts the top one.\n')
+  t.equal((await run(t, 'help', 'shelf')).said, own.said)
+  t.match((await run(t, 'help', 'shelf', 'top', 'dust')).said, /^things shelf top dust \[flags\]\n/)
+  t.match(await run(t, 'shelf', 'top', '--version'), { code: 0, said: '1.2.3\n' })
+  const said = (...args: string[]) => refusal(() => parseCommand(things, args))
+  t.equal(said('shelf'), 'say which of paint, top. See things shelf --help.')
+  t.equal(said('shelf', 'tpo'), '"tpo" is no verb. Did you mean top? See things shelf --help.')
+  t.equal(said('help', 'cuont'), '"cuont" is no verb. Did you mean count? See things --help.')
+  t.match(await run(t, 'shelf', 'paint'), {
+    code: 2,
+    complained: /^things shelf paint: <colour> is missing; /,
+  })
+})
+
+t.test('the last argument may take all words that are left', async (t) => {
+  t.match(await run(t, 'paint', 'red', '17', '--twice', '18', '19'), {
+    ...{ code: 0, said: 'red 17+18+19=54\n' },
+  })
+  t.match(await run(t, 'paint', 'red'), {
+    code: 2,
+    complained: /^things paint: <thing-ids> is missing; it must be a whole number/,
+  })
+  t.match(await run(t, 'paint', 'red', '17', 'x'), {
+    code: 2,
+    complained: /^things paint: <thing-ids> is "x"; it must be a whole number/,
+  })
+  const help = await run(t, 'paint', '--help')
+  t.ok(help.said.startsWith('things paint <colour> <thing-ids>… [flags]\n'))
+  t.match(help.said, '\n  <thing-ids>…\n      Which.\n')
+  t.match(await run(t, 'paint', 'red', '1', '2', '--print-config'), {
+    said: /^<thing-ids> +1 2 +<thing-ids>$/m,
+  })
 })
 
 t.test('each verb has the version of all', async (t) => {
@@ -100,7 +173,9 @@ t.test('each verb has the version of all', async (t) => {
 })
 
 t.test('what all verbs ignore, each does', async (t) => {
-  const host = new HostWorld(t, ['count'], { TENURE_DATA_DIR: 'd' })
-  t.equal(await runVerbs(things, host), 2)
-  t.equal(await runVerbs({ ...things, ignoresOtherVariables: true }, host), 5)
+  for (const args of [['count'], ['shelf', 'top', 'dust']]) {
+    const host = new HostWorld(t, args, { TENURE_DATA_DIR: 'd' })
+    t.equal(await runVerbs(things, host), 2)
+    t.equal(await runVerbs({ ...things, ignoresOtherVariables: true }, host), 5)
+  }
 })

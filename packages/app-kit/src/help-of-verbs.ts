@@ -1,0 +1,28 @@
+import { examplesSection } from './help.js'
+import { hang, section, wrap } from './paragraphs.js'
+import type { Verbs } from './verb.js'
+
+/** Every verb with what it does, in a line or two; what it takes is in the help of its own. */
+export function showVerbs({ name, summary, verbs, examples = [] }: Verbs): string {
+  const words = Object.entries(verbs).map(
+    ([word, verb]) =>
+      ['verbs' in verb ? `${word} …` : word, firstSentenceOf(verb.summary)] as const,
+  )
+  const margin = Math.max(...words.map(([word]) => word.length)) + 4
+  const more = `${name} <verb> --help shows what a verb takes, with examples.`
+  return [
+    `${name} <verb> [flags]`,
+    '',
+    ...wrap(`${summary} ${more} ${name.split(' ')[0]} --version shows the version.`, 0),
+    '',
+    ...section(
+      'Verbs',
+      words.map(([word, what]) => hang(`  ${word}`, what, margin)),
+    ),
+    ...examplesSection(examples),
+  ].join('\n')
+}
+
+function firstSentenceOf(summary: string): string {
+  return /^.*?[.](?= |$)/s.exec(summary)?.[0] ?? summary
+}
