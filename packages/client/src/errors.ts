@@ -10,6 +10,7 @@ export type TenureErrorCode =
   | 'CLIENT_CLOSED'
   | 'CLIENT_BAD_ARGUMENT'
   | 'CLIENT_PROTOCOL'
+  | 'CLIENT_TOO_LARGE'
   | 'CLIENT_REJECTED'
 
 export interface TenureErrorOptions extends ErrorOptions {

@@ -19,6 +19,8 @@ export interface TaskSummary {
   /** How often the task was leased. */
   readonly attempt: number
   readonly currentLeaseId: number | null
+  /** While LEASED: who owns it. */
+  readonly workerId?: string
   readonly executionWindowMs: number
   readonly retryPolicy: RetryPolicy
   readonly requestId?: string
@@ -67,12 +69,106 @@ export interface WorkerInfo {
   readonly capacity: number
   readonly leases: number
   readonly lastHeardAt: number
+  /** Ids of tasks that it holds, 10 at most: those leased last, the newest first. */
+  readonly tasks: readonly number[]
+  /** The queues that it asked for last. */
+  readonly queues: readonly string[]
 }
 
 export interface WorkersInfo {
   readonly workers: readonly WorkerInfo[]
   /** How many more there are, for whom there was no room in the answer. */
   readonly leftOut: number
+}
+
+/** Why a task is not running now, or who runs it. Times are the coordinator's. */
+export interface Why {
+  readonly now: number
+  /** When this coordinator started: before that it has heard of nobody. */
+  readonly startedAt: number
+  readonly state: TaskState
+  readonly queue: string
+  /** When its state began. */
+  readonly stateSince: number
+  /** While WAITING: from when on it may be leased. */
+  readonly eligibleAt?: number
+  /** While it may be leased: how many tasks of its queue are leased before it. */
+  readonly ahead?: number
+  /** They were not counted further: there are more. */
+  readonly aheadIsMore?: boolean
+  /** While LEASED. */
+  readonly lease?: {
+    readonly leaseId: number
+    readonly workerId: string
+    readonly attempt: number
+    readonly grantedAt: number
+    readonly leaseExpiry: number
+    readonly windowEnd: number
+  }
+  /** When the worker that owns it last asked for anything, where that is known. */
+  readonly workerLastHeardAt?: number
+  /** Lease requests that wait for a task of this queue. */
+  readonly pollsWaiting: number
+  /** When a lease request last named the queue; absent when none is known of since the start. */
+  readonly queueLastAskedAt?: number
+}
+
+/** Counts and positions. There may be more of them in a newer coordinator. */
+export interface Stats extends Facts {
+  readonly lastLsn: number
+  readonly lastAt: number
+  readonly now: number
+  /** When this coordinator started. */
+  readonly startedAt: number
+  /** How often the log was opened. */
+  readonly epoch: number
+  readonly tasks: {
+    readonly waiting: number
+    readonly leased: number
+    readonly ended: number
+    readonly bytes: number
+  }
+  readonly counters: Counters
+  readonly queues: number
+  readonly workers: number
+  readonly connections: number
+  /** Lease requests that wait for a task. */
+  readonly waitingPolls: number
+  /** Up to 100 queues, those with the most waiting tasks first. */
+  readonly lines: readonly QueueLine[]
+  /** How many queues are not among them. */
+  readonly linesLeftOut: number
+}
+
+/** Over the whole history, restarts included. */
+export interface Counters {
+  readonly tasksCreated: number
+  readonly leasesGranted: number
+  readonly leasesExtended: number
+  readonly leasesExpired: number
+  /** Of these, when a coordinator started. */
+  readonly leasesExpiredAtStart: number
+  readonly tasksCompleted: number
+  /** Failures that sent a task back to WAITING. */
+  readonly retries: number
+  readonly tasksFailed: number
+  readonly tasksDead: number
+  readonly tasksForgotten: number
+  /** Attempts granted after the one before had expired. */
+  readonly possibleDuplicates: number
+  /** Workers that reported after they had lost their lease. */
+  readonly confirmedDuplicates: number
+}
+
+export interface QueueLine {
+  readonly queue: string
+  /** Tasks that are WAITING, eligible or not. */
+  readonly waiting: number
+  /** When the first of them is eligible, which may be in the past. */
+  readonly firstEligibleAt?: number
+  /** Lease requests that wait for a task of this queue. */
+  readonly pollsWaiting: number
+  readonly lastAskedAt?: number
 }
 
 const taskFields: FieldKinds = { taskId: 'number', state: 'string', queue: 'string' }
@@ -91,9 +187,12 @@ export function readWorker(facts: Facts): WorkerInfo {
   return checked(facts, { name: 'string' }) as unknown as WorkerInfo
 }
 
-/** Facts as they came, with bytes of their own. */
-export function readFacts(facts: Facts): Facts {
-  return checked(facts, {})
+export function readStats(facts: Facts): Stats {
+  return checked(facts, { lastLsn: 'number', now: 'number' }) as unknown as Stats
+}
+
+export function readWhy(facts: Facts): Why {
+  return checked(facts, { now: 'number', state: 'string', queue: 'string' }) as unknown as Why
 }
 
 type FieldKinds = { readonly [name: string]: 'number' | 'string' }

@@ -4,13 +4,24 @@ export { parseEndpoint } from './endpoint.js'
 export { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
 export type {
   Attempt,
+  Counters,
+  QueueLine,
   RetryPolicy,
+  Stats,
   Task,
   TaskState,
   TaskSummary,
+  Why,
   WorkerInfo,
   WorkersInfo,
 } from './facts.js'
+export type {
+  HistoryOptions,
+  HistoryProgress,
+  HistoryRecord,
+  Opening,
+  TaskHistory,
+} from './history.js'
 export type { CallOptions } from './limit.js'
 export type { Link } from './link.js'
 export type { FailedAttempt, LinkObserver } from './link-observer.js'

@@ -1,13 +1,17 @@
-import { type AnswerKind, type Facts, messageLimits } from '@tenure/protocol'
+import { type AnswerKind, messageLimits } from '@tenure/protocol'
 import { ask } from './ask.js'
 import {
-  readFacts,
+  readStats,
   readTask,
+  readWhy,
   readWorker,
+  type Stats,
   type Task,
   type TaskSummary,
+  type Why,
   type WorkersInfo,
 } from './facts.js'
+import { type HistoryOptions, readHistory, type TaskHistory } from './history.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
 import { type ListOptions, listTasks } from './list.js'
@@ -57,6 +61,20 @@ export class Tenure {
     return readTask((await this.#question(request, 'task', options)).task)
   }
 
+  /** Why the task is not running now, or who runs it. */
+  async why(taskId: number, options: CallOptions = {}): Promise<Why> {
+    const request = { kind: 'why', taskId: checkTaskId(taskId) } as const
+    return readWhy((await this.#question(request, 'why', options)).why)
+  }
+
+  /**
+   * What the log holds about the task, read from the coordinator's disk page by page: of a task that
+   * is forgotten, too, while its records are there. None when it never existed.
+   */
+  async history(taskId: number, options: HistoryOptions = {}): Promise<TaskHistory> {
+    return readHistory(this.#link, checkTaskId(taskId), options)
+  }
+
   /** Tasks in the order of their ids, asked for page by page as they are taken. */
   list(options: ListOptions = {}): AsyncGenerator<TaskSummary, void, undefined> {
     return listTasks(this.#link, options)
@@ -77,8 +95,8 @@ export class Tenure {
   }
 
   /** Counts and positions, by name; there may be more of them in a newer coordinator. */
-  async stats(options: CallOptions = {}): Promise<Facts> {
-    return readFacts((await this.#question({ kind: 'stats' }, 'stats', options)).stats)
+  async stats(options: CallOptions = {}): Promise<Stats> {
+    return readStats((await this.#question({ kind: 'stats' }, 'stats', options)).stats)
   }
 
   /** Milliseconds there and back. */

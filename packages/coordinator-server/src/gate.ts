@@ -11,12 +11,12 @@ const everybody = ['get', 'ping'] as const
 
 /** What each role may ask. */
 const allowed: { readonly [R in Role]: ReadonlySet<RequestKind> } = {
-  produce: new Set([...everybody, 'submit', 'list', 'stats']),
+  produce: new Set([...everybody, 'submit', 'list', 'stats', 'why', 'history']),
   work: new Set([...everybody, 'lease', 'heartbeat', 'complete', 'fail', 'withdraw']),
   admin: new Set([
     ...everybody,
     ...(['submit', 'list', 'stats', 'lease', 'heartbeat', 'complete'] as const),
-    ...(['fail', 'withdraw', 'kill', 'workers'] as const),
+    ...(['fail', 'withdraw', 'kill', 'workers', 'why', 'history'] as const),
   ]),
 }
 

@@ -1,4 +1,14 @@
-import type { Answer, Facts, Get, List, RequestKind, Stats, Workers } from '@tenure/protocol'
+import type {
+  Answer,
+  Facts,
+  Get,
+  History,
+  List,
+  RequestKind,
+  Stats,
+  Why,
+  Workers,
+} from '@tenure/protocol'
 import {
   countQueues,
   countTasks,
@@ -23,10 +33,10 @@ const workerBytes = 64
 const lookedAtMax = 2500
 
 /** Questions need no record: they see applied state. */
-export type Question = Get | List | Workers | Stats
+export type Question = Get | List | Workers | Stats | Why | History
 
 const kinds: ReadonlySet<RequestKind | 'malformed'> = new Set<Question['kind']>([
-  ...(['get', 'list', 'workers', 'stats'] as const),
+  ...(['get', 'list', 'workers', 'stats', 'why', 'history'] as const),
 ])
 
 export function isQuestion({ kind }: { readonly kind: RequestKind | 'malformed' }): boolean {
@@ -48,6 +58,9 @@ export function answerQuestion(request: Question, parts: CoordinatorParts): Answ
       return workers(request, parts)
     case 'stats':
       return { kind: 'stats', id, stats: stats(parts) }
+    case 'why':
+    case 'history':
+      return rejected(id, 'INTERNAL', 'it cannot be asked yet')
   }
 }
 

@@ -1,7 +1,8 @@
-import type { Answer, AnswerKind, LeaseTerms } from './answer.js'
+import type { Answer, AnswerKind, HistoryRecord, LeaseTerms, Opening } from './answer.js'
 import { packFrame, unpackBody } from './codec.js'
 import { ProtocolError } from './errors.js'
 import { Fields, isMap } from './fields.js'
+import { placeFields, readPlace } from './history-place.js'
 import { messageLimits } from './limits.js'
 import { type Reason, reasons } from './reasons.js'
 
@@ -19,12 +20,15 @@ import { type Reason, reasons } from './reasons.js'
  *     [72 killed,    id, known]
  *     [73 task,      id, {task}]
  *     [74 tasks,     id, [{task}, ...], next_task_id]
- *     [75 workers,   id, [{worker}, ...]]
+ *     [75 workers,   id, [{worker}, ...], left_out]
  *     [76 stats,     id, {stats}]
  *     [77 pong,      id]
  *     [78 withdrawn, id]
+ *     [79 why,       id, {why}]
+ *     [80 history,   id, first_lsn, [[lsn, record], ...], [[epoch, first_lsn, at], ...], next]
  *
- * `terms` are [lease_expiry, window_end, held, lease, window].
+ * `terms` are [lease_expiry, window_end, held, lease, window], and `next` is nil or
+ * [from_lsn, lease_id, retries_left, ended_lsn].
  */
 const answerTypes = {
   submitted: { number: 65, length: 4 },
@@ -41,6 +45,8 @@ const answerTypes = {
   stats: { number: 76, length: 3 },
   pong: { number: 77, length: 2 },
   withdrawn: { number: 78, length: 2 },
+  why: { number: 79, length: 3 },
+  history: { number: 80, length: 6 },
 } as const satisfies { [K in AnswerKind]: { number: number; length: number } }
 
 const kinds: (AnswerKind | undefined)[] = []
@@ -77,6 +83,17 @@ function fieldsOf(answer: Answer): readonly unknown[] {
       return [answer.workers, answer.leftOut]
     case 'stats':
       return [answer.stats]
+    case 'why':
+      return [answer.why]
+    case 'history': {
+      const { firstLsn, records, openings, next } = answer
+      return [
+        firstLsn,
+        records.map(({ lsn, bytes }) => [lsn, bytes]),
+        openings.map(({ epoch, firstLsn, at }) => [epoch, firstLsn, at]),
+        next === undefined ? null : placeFields(next),
+      ]
+    }
     case 'empty':
     case 'pong':
     case 'withdrawn':
@@ -154,6 +171,15 @@ export function decodeAnswer(body: Uint8Array): Answer {
     }
     case 'stats':
       return { kind, id, stats: fields.map('stats') }
+    case 'why':
+      return { kind, id, why: fields.map('why') }
+    case 'history': {
+      const firstLsn = fields.lsn('first_lsn')
+      const records = readLists(fields, 'records', 2, readRecord)
+      const openings = readLists(fields, 'openings', 3, readOpening)
+      const next = fields.optional((own) => readPlace(new Fields(own.list('next', 4, 4), 0)))
+      return { kind, id, firstLsn, records, openings, ...(next !== undefined && { next }) }
+    }
     case 'empty':
     case 'pong':
     case 'withdrawn':
@@ -186,4 +212,28 @@ function readMaps(fields: Fields, name: string): { readonly [key: string]: unkno
       throw new ProtocolError('PROTOCOL_BAD_MESSAGE', `${name} must be a list of maps`)
     return value
   })
+}
+
+/** A list of lists, each of that length. */
+function readLists<T>(
+  fields: Fields,
+  name: string,
+  length: number,
+  read: (fields: Fields) => T,
+): T[] {
+  const values = fields.list(name, 0, messageLimits.valuesMax)
+  const lists = new Fields(values, 0)
+  return values.map(() => read(new Fields(lists.list(name, length, length), 0)))
+}
+
+function readRecord(fields: Fields): HistoryRecord {
+  return { lsn: fields.lsn('lsn'), bytes: fields.bytes('record') }
+}
+
+function readOpening(fields: Fields): Opening {
+  return {
+    epoch: fields.lsn('epoch'),
+    firstLsn: fields.lsn('first_lsn'),
+    at: fields.whole('at', 0, Number.MAX_SAFE_INTEGER),
+  }
 }

@@ -1,4 +1,5 @@
 import type { Reason } from './reasons.js'
+import type { HistoryPlace } from './request.js'
 
 /** What the coordinator answers; `id` is that of the request. */
 export type Answer =
@@ -16,6 +17,8 @@ export type Answer =
   | StatsFound
   | Pong
   | Withdrawn
+  | WhyFound
+  | HistoryFound
 
 export type AnswerKind = Answer['kind']
 
@@ -138,4 +141,35 @@ export interface Pong {
 export interface Withdrawn {
   readonly kind: 'withdrawn'
   readonly id: number
+}
+
+export interface WhyFound {
+  readonly kind: 'why'
+  readonly id: number
+  readonly why: Facts
+}
+
+/** A record of the log as it stands there, in the encoding of the state machine. */
+export interface HistoryRecord {
+  readonly lsn: number
+  readonly bytes: Uint8Array
+}
+
+/** A coordinator opened the log. The first record it could write was this one. */
+export interface Opening {
+  readonly epoch: number
+  readonly firstLsn: number
+  readonly at: number
+}
+
+export interface HistoryFound {
+  readonly kind: 'history'
+  readonly id: number
+  /** The first one that the log still holds. */
+  readonly firstLsn: number
+  readonly records: readonly HistoryRecord[]
+  /** In the range of the log that this page has looked at. */
+  readonly openings: readonly Opening[]
+  /** Where to go on; absent at the end of what was on the disk when the page was asked for. */
+  readonly next?: HistoryPlace
 }

@@ -1,6 +1,7 @@
 import { packFrame, unpackBody } from './codec.js'
 import { ProtocolError } from './errors.js'
 import { Fields } from './fields.js'
+import { placeFields, readPlace } from './history-place.js'
 import { messageLimits } from './limits.js'
 import type { Request, RequestKind, Submit, WireRetryPolicy } from './request.js'
 
@@ -20,6 +21,8 @@ import type { Request, RequestKind, Submit, WireRetryPolicy } from './request.js
  *     [10 stats,     id]
  *     [11 ping,      id]
  *     [12 withdraw,  id, of]
+ *     [13 why,       id, task_id]
+ *     [14 history,   id, task_id, from_lsn, lease_id, retries_left, ended_lsn]
  */
 const requestTypes = {
   submit: { number: 1, length: 9 },
@@ -34,6 +37,8 @@ const requestTypes = {
   stats: { number: 10, length: 2 },
   ping: { number: 11, length: 2 },
   withdraw: { number: 12, length: 3 },
+  why: { number: 13, length: 3 },
+  history: { number: 14, length: 7 },
 } as const satisfies { [K in RequestKind]: { number: number; length: number } }
 
 const kinds: (RequestKind | undefined)[] = []
@@ -91,6 +96,7 @@ function fieldsOf(request: Request): readonly unknown[] {
     case 'kill':
       return [request.taskId, request.reason]
     case 'get':
+    case 'why':
       return [request.taskId]
     case 'list':
       return [request.state ?? null, request.queue ?? null, request.fromTaskId, request.limit]
@@ -100,6 +106,8 @@ function fieldsOf(request: Request): readonly unknown[] {
       return []
     case 'withdraw':
       return [request.of]
+    case 'history':
+      return [request.taskId, ...placeFields(request)]
   }
 }
 
@@ -157,6 +165,7 @@ function fromValues(number: number, id: number, values: readonly unknown[]): Req
         reason: fields.text('reason', 0, reasonBytesMax),
       }
     case 'get':
+    case 'why':
       return { kind, id, taskId: fields.lsn('task_id') }
     case 'list': {
       const state = fields.optional((own) => own.text('state', 1, 16))
@@ -179,6 +188,8 @@ function fromValues(number: number, id: number, values: readonly unknown[]): Req
       return { kind, id }
     case 'withdraw':
       return { kind, id, of: fields.whole('of', 1, 0xffff_ffff) }
+    case 'history':
+      return { kind, id, taskId: fields.lsn('task_id'), ...readPlace(fields) }
   }
 }
 

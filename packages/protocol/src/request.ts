@@ -15,6 +15,8 @@ export type Request =
   | Stats
   | Ping
   | Withdraw
+  | Why
+  | History
 
 export type RequestKind = Request['kind']
 
@@ -131,4 +133,32 @@ export interface Withdraw {
   readonly id: number
   /** The `id` of the request that waits. */
   readonly of: number
+}
+
+/** Why a task is not running now, or where it is. */
+export interface Why {
+  readonly kind: 'why'
+  readonly id: number
+  readonly taskId: number
+}
+
+/**
+ * Where a page of a history begins. All but the LSN says what the pages before have found out, for a
+ * record need not name its task: a page that goes on is asked for with what the one before gave.
+ */
+export interface HistoryPlace {
+  readonly fromLsn: number
+  /** The lease that owned the task there. */
+  readonly leaseId?: number
+  /** How many more failures would have sent it back to WAITING. */
+  readonly retriesLeft?: number
+  /** Of a task that had ended: the LSN of the record that ended it. */
+  readonly endedLsn?: number
+}
+
+/** The records of the log that concern one task, a page at a time. */
+export interface History extends HistoryPlace {
+  readonly kind: 'history'
+  readonly id: number
+  readonly taskId: number
 }

@@ -90,6 +90,9 @@ function message<K extends string>(
   return fc.oneof(...combinations) as Arbitrary<{ kind: K; id: number }>
 }
 
+/** What a page of a history tells the next one. */
+const placeOptions = { leaseId: lsn, retriesLeft: whole(0, 2 ** 31 - 1), endedLsn: lsn }
+
 export const requestsByKind = {
   submit: fc
     .tuple(message('submit', { payload: bytes }, submitOptions), eligible)
@@ -112,6 +115,8 @@ export const requestsByKind = {
   stats: message('stats'),
   ping: message('ping'),
   withdraw: message('withdraw', { of: id }),
+  why: message('why', { taskId: lsn }),
+  history: message('history', { taskId: lsn, fromLsn: lsn }, placeOptions),
 } satisfies { [K in RequestKind]: Arbitrary<unknown> }
 
 export const requests = fc.oneof(...Object.values(requestsByKind)) as Arbitrary<Request>
@@ -172,6 +177,23 @@ export const answersByKind = {
   stats: message('stats', { stats: facts }),
   pong: message('pong'),
   withdrawn: message('withdrawn'),
+  why: message('why', { why: facts }),
+  history: message(
+    'history',
+    {
+      firstLsn: lsn,
+      records: fc.array(fc.record({ lsn, bytes }), { maxLength: 4 }),
+      openings: fc.array(fc.record({ epoch: lsn, firstLsn: lsn, at: whole(0, most) }), {
+        maxLength: 4,
+      }),
+    },
+    {
+      next: fc.record(
+        { fromLsn: lsn, ...placeOptions },
+        { requiredKeys: ['fromLsn'], noNullPrototype: true },
+      ),
+    },
+  ),
 } satisfies { [K in AnswerKind]: Arbitrary<unknown> }
 
 export const answers = fc.oneof(...Object.values(answersByKind)) as Arbitrary<Answer>

@@ -12,6 +12,8 @@ export interface TaskSummary {
   /** How often the task was leased. */
   readonly attempt: number
   readonly currentLeaseId: number | null
+  /** While LEASED: who owns it. */
+  readonly workerId?: string
   readonly executionWindowMs: number
   readonly retryPolicy: RetryPolicy
   readonly requestId?: string

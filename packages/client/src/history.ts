@@ -1,0 +1,92 @@
+import type { HistoryFound, HistoryPlace, HistoryRecord, Opening } from '@tenure/protocol'
+import { ask } from './ask.js'
+import { TenureError } from './errors.js'
+import type { CallOptions } from './limit.js'
+import type { Link } from './link.js'
+import type { NewRequest } from './new-request.js'
+import { checkNames, whole } from './values.js'
+
+export type { HistoryRecord, Opening } from '@tenure/protocol'
+
+export interface HistoryOptions extends CallOptions {
+  /** For each page: the coordinator reads a large part of its log for one. Default 60 s. */
+  readonly timeoutMs?: number | undefined
+  /** Told after each page. */
+  readonly onProgress?: (progress: HistoryProgress) => void
+  /** More than this is not kept in memory: `CLIENT_TOO_LARGE`. Default 64 MiB. */
+  readonly bytesMax?: number
+}
+
+export interface HistoryProgress {
+  /** Every record of the log before this LSN has been looked at; absent when all have been. */
+  readonly nextLsn?: number
+  /** How many have been found. */
+  readonly records: number
+}
+
+/** What the log holds about one task. */
+export interface TaskHistory {
+  /** The first LSN that the log still holds: a task with a lower id has lost its beginning. */
+  readonly firstLsn: number
+  /** In the order of the log. The bytes are those of the log: `@tenure/state-machine` decodes them. */
+  readonly records: readonly HistoryRecord[]
+  /** Where coordinators opened the log, from the task's creation on. */
+  readonly openings: readonly Opening[]
+}
+
+const names: readonly (keyof HistoryOptions)[] = ['signal', 'timeoutMs', 'onProgress', 'bytesMax']
+const timeoutMsDefault = 60_000
+const bytesMaxDefault = 64 * 1024 * 1024
+/** What a record or an opening takes in memory beside its bytes, roughly. */
+const entryBytes = 128
+
+/** Page by page, until the end of what was on the coordinator's disk. */
+export async function readHistory(
+  link: Link,
+  taskId: number,
+  options: HistoryOptions,
+): Promise<TaskHistory> {
+  checkNames('options', options, names)
+  const { signal, timeoutMs = timeoutMsDefault, onProgress } = options
+  const bytesMax = whole('bytesMax', options.bytesMax ?? bytesMaxDefault, 1, 2 ** 31 - 1)
+  const records: HistoryRecord[] = []
+  const openings: Opening[] = []
+  let firstLsn = 1
+  let bytes = 0
+  let place: HistoryPlace | undefined = { fromLsn: 1 }
+  while (place !== undefined) {
+    const request: NewRequest = { kind: 'history', taskId, ...place }
+    const call = { signal, timeoutMs, retry: true }
+    const page: HistoryFound = await ask(link, request, 'history', call)
+    bytes += bytesOf(page)
+    if (bytes > bytesMax) throw tooLarge(taskId, bytesMax)
+    records.push(...page.records)
+    openings.push(...page.openings)
+    firstLsn = page.firstLsn
+    place = checkedNext(page, place)
+    onProgress?.({
+      ...(place !== undefined && { nextLsn: place.fromLsn }),
+      records: records.length,
+    })
+  }
+  return { firstLsn, records, openings }
+}
+
+/** A page that led back would be asked for without end. */
+function checkedNext({ next }: HistoryFound, { fromLsn }: HistoryPlace): HistoryPlace | undefined {
+  if (next === undefined || next.fromLsn > fromLsn) return next
+  const message = `a page of history from LSN ${fromLsn} leads on to ${next.fromLsn}`
+  throw new TenureError('CLIENT_PROTOCOL', message)
+}
+
+function bytesOf({ records, openings }: HistoryFound): number {
+  const entries = (records.length + openings.length) * entryBytes
+  return records.reduce((sum, { bytes }) => sum + bytes.length, entries)
+}
+
+function tooLarge(taskId: number, bytesMax: number): TenureError {
+  const message =
+    `the history of task ${taskId} takes more than ${bytesMax} bytes; ` +
+    'give a larger bytesMax to keep all of it in memory'
+  return new TenureError('CLIENT_TOO_LARGE', message)
+}
