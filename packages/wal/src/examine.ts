@@ -259,7 +259,10 @@ class Examiner {
     }
   }
 
-  /** Newest first, until one is good: the others are only needed to know what may be deleted. */
+  /**
+   * Newest first. To recover, one that is good is enough; those who only look want to know of all of
+   * them, and whoever deletes has to.
+   */
   async #readCheckpoints(found: readonly Found[]): Promise<void> {
     const entries = await listIfPresent(this.#disk, this.#layout.checkpoints)
     for (const name of entries) {
@@ -275,7 +278,7 @@ class Examiner {
         const checkpoint = await look(this.#disk, path, lsn)
         refuseForeignCheckpoint(checkpoint, found)
         this.#goodCheckpoints.push(checkpoint)
-        if (this.#depth !== 'everything') return
+        if (this.#depth === 'recovery') return
       } catch (error) {
         if (!(error instanceof WalError) || error.code !== 'WAL_BAD_CHECKPOINT') throw error
         this.#badCheckpoints.push({ lsn, why: error.message })

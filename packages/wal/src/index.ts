@@ -6,6 +6,7 @@ export type { BadCheckpoint, Gap } from './examine.js'
 export { type Log, openLog, type Recovery, type TruncateOptions, type Truncation } from './log.js'
 export {
   type FollowOptions,
+  type LogOpening,
   type LogReader,
   openReadOnly,
   type ReadOnlyOptions,

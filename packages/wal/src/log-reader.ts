@@ -29,6 +29,15 @@ export interface FollowOptions {
   readonly signal?: AbortSignal
 }
 
+/** A writer opened the log: what it wrote begins at `firstLsn`. */
+export interface LogOpening {
+  /** How many times the log had been opened, this time included. */
+  readonly epoch: number
+  readonly firstLsn: Lsn
+  /** By the writer's own clock. */
+  readonly at: number
+}
+
 /** Opens the log for reading, beside a running writer or without one. Takes no lock and changes nothing. */
 export async function openReadOnly(
   directory: string,
@@ -48,6 +57,8 @@ export class LogReader {
   /** The first record that could be read when the log was opened. */
   readonly firstLsn: Lsn
   readonly checkpointLsn: Lsn
+  /** Every checkpoint whose header is good, newest first. */
+  readonly checkpoints: readonly Lsn[]
   readonly gaps: readonly Gap[]
 
   readonly #disk: Disk
@@ -64,8 +75,21 @@ export class LogReader {
     this.#layout = layout
     this.#segments = examination.segments
     this.gaps = examination.gaps
-    this.checkpointLsn = examination.checkpoint?.previous.lastLsn ?? 0
+    this.checkpoints = examination.goodCheckpoints
+    this.checkpointLsn = this.checkpoints[0] ?? 0
     this.firstLsn = examination.segments[0]?.header.firstLsn ?? this.checkpointLsn + 1
+  }
+
+  /**
+   * When the log was opened for writing, as far as its segments tell: of the oldest one that is left
+   * it is not known whether its writer began with it.
+   */
+  get openings(): LogOpening[] {
+    const isOpening = ({ header }: Segment, before: Segment | undefined) =>
+      before === undefined ? header.previous.sequence === 0 : header.epoch !== before.header.epoch
+    return this.#segments
+      .filter((segment, index) => isOpening(segment, this.#segments[index - 1]))
+      .map(({ header: { epoch, firstLsn, clockMs: at } }) => ({ epoch, firstLsn, at }))
   }
 
   /** The records from an LSN on, checked on the way. */
@@ -81,14 +105,10 @@ export class LogReader {
     }
   }
 
-  /** The chunks of the newest checkpoint, views that the next step ends. */
-  async *readCheckpoint(): AsyncGenerator<Uint8Array> {
-    if (this.checkpointLsn === 0) return
-    yield* readCheckpoint(
-      this.#disk,
-      this.#layout.checkpoint(this.checkpointLsn),
-      this.checkpointLsn,
-    )
+  /** The chunks of a checkpoint, by default the newest, views that the next step ends. */
+  async *readCheckpoint(lsn = this.checkpointLsn): AsyncGenerator<Uint8Array> {
+    if (lsn === 0) return
+    yield* readCheckpoint(this.#disk, this.#layout.checkpoint(lsn), lsn)
   }
 
   /**

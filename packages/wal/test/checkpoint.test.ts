@@ -252,6 +252,16 @@ t.test('a reader beside the writer sees the checkpoint, too', async (t) => {
   t.same(await replayedLsns(t, reader), range(31, 35))
 })
 
+t.test('a reader reads any checkpoint that is left', async (t) => {
+  const { world } = await withCheckpoints()
+  const reader = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
+  t.same(reader.checkpoints, [30, 20, 10])
+  const older: string[] = []
+  for await (const chunk of reader.readCheckpoint(20)) older.push(Buffer.from(chunk).toString())
+  t.equal(older[0], 'state after 20')
+  t.equal((await stateOf(reader))[0], 'state after 30')
+})
+
 t.test(
   'a hole among segments that a checkpoint covers is reported, and nothing is removed because of it',
   async (t) => {

@@ -31,6 +31,47 @@ t.test('a reader takes no lock, changes nothing, and ends at the last whole batc
   await log.close()
 })
 
+t.test('a reader knows when the log was opened, and what was written first then', async (t) => {
+  const world = new World()
+  const openedAt: number[] = []
+  for (const round of [1, 2, 3]) {
+    await world.clock.advance(1000)
+    openedAt.push(world.clock.now())
+    const log = await world.open()
+    await appendOneByOne(log, 10)
+    if (round === 2) await log.roll()
+    await appendOneByOne(log, 10)
+    await log.close()
+  }
+  const { openings } = await readerOf(world)
+  t.same(
+    openings,
+    openedAt.map((at, index) => ({ epoch: index + 1, firstLsn: index * 20 + 1, at })),
+  )
+})
+
+t.test(
+  'of the oldest segment that is left nobody knows whether its writer began with it',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    for (const _ of [1, 2]) {
+      await appendOneByOne(log, 10)
+      await log.roll()
+      await log.writeCheckpoint(log.sealedLsn, [])
+    }
+    await log.truncate()
+    await log.close()
+    await (await world.open()).close()
+    const reader = await readerOf(world)
+    t.equal(reader.firstLsn, 11)
+    t.same(
+      reader.openings.map(({ epoch }) => epoch),
+      [2],
+    )
+  },
+)
+
 t.test(
   'a reader that follows sees every record, over rolls and restarts of the writer',
   async (t) => {
