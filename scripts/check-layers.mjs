@@ -13,10 +13,17 @@ const mayKnow = {
   '@tenure/state-machine': [],
   '@tenure/protocol': [],
   '@tenure/testing': [],
+  '@tenure/testing-histories': ['@tenure/testing', '@tenure/wal', '@tenure/state-machine'],
   '@tenure/client': ['@tenure/protocol'],
   '@tenure/worker-runtime': ['@tenure/protocol', '@tenure/client'],
   '@tenure/app-kit': ['@tenure/protocol', '@tenure/client'],
-  '@tenure/coordinator-server': ['@tenure/wal', '@tenure/state-machine', '@tenure/protocol'],
+  '@tenure/history': ['@tenure/wal', '@tenure/state-machine'],
+  '@tenure/coordinator-server': [
+    '@tenure/history',
+    '@tenure/wal',
+    '@tenure/state-machine',
+    '@tenure/protocol',
+  ],
 }
 
 /**
@@ -31,7 +38,7 @@ const mayStart = {
 }
 
 /** Helpers for tests. What ships must not need them, and a benchmark must not measure them. */
-const testing = '@tenure/testing'
+const testing = new Set(['@tenure/testing', '@tenure/testing-histories'])
 
 /** Apps that are tools of ours. They may need the same helpers, and none is published. */
 const ownTools = new Set(['@tenure/bench', '@tenure/chaos', '@tenure/demo'])
@@ -107,9 +114,9 @@ function objection(dir, name, specifier, forTests) {
   if (scope !== '@tenure') return undefined
   const target = `${scope}/${base}`
   if (deep.length > 0) return `${specifier} reaches into ${target}; import ${target} itself`
-  if (target === testing) {
-    if (name === testing || ownTools.has(name)) return undefined
-    return forTests ? undefined : `${testing} is for tests only`
+  if (testing.has(target)) {
+    if (testing.has(name) || ownTools.has(name)) return undefined
+    return forTests ? undefined : `${target} is for tests only`
   }
   // A package may name itself in its own tests, as its users do.
   if (target === name) return forTests ? undefined : `${name} must not import itself by name`

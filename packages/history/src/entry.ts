@@ -1,0 +1,43 @@
+import { decodeRecord, type LogRecord } from '@tenure/state-machine'
+import { HistoryError } from './errors.js'
+import type { Run } from './log-source.js'
+
+/** A record in its place. */
+export interface Entry {
+  readonly lsn: number
+  readonly record: LogRecord
+}
+
+/** The records of a run, one by one. Their bytes are views on the run's. */
+export function* entriesOf({ firstLsn, records }: Run): Generator<Entry> {
+  let lsn = firstLsn
+  for (const bytes of records) {
+    yield { lsn, record: decodeAt(lsn, bytes) }
+    lsn++
+  }
+}
+
+export function decodeAt(lsn: number, bytes: Uint8Array): LogRecord {
+  try {
+    return decodeRecord(bytes)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new HistoryError('HISTORY_UNREADABLE_RECORD', `the record at LSN ${lsn}: ${why}`, {
+      cause,
+    })
+  }
+}
+
+/** An entry that can be kept: it shares no bytes with what it was read from. */
+export function keep({ lsn, record }: Entry): Entry {
+  switch (record.type) {
+    case 'TaskCreated':
+      return { lsn, record: { ...record, payload: Uint8Array.from(record.payload) } }
+    case 'TaskCompleted':
+      return record.result === undefined
+        ? { lsn, record }
+        : { lsn, record: { ...record, result: Uint8Array.from(record.result) } }
+    default:
+      return { lsn, record }
+  }
+}

@@ -1,0 +1,124 @@
+import { position, type State } from '@tenure/state-machine'
+import { openReadOnly } from '@tenure/wal'
+import { type Entry, entriesOf } from './entry.js'
+import { HistoryError } from './errors.js'
+import type { LogSource, LsnRange, Opening } from './log-source.js'
+import { isWithin, type Position } from './position.js'
+import { beginning, type ReplayOptions, readState, replayOnto } from './replay.js'
+
+/** What is read: from an LSN on, up to a moment. */
+export interface Span {
+  /** Default: the first record that is left. */
+  readonly fromLsn?: number
+  readonly until?: Position
+}
+
+/** Opens the log in a directory as history, beside a running coordinator or without one. Changes nothing. */
+export async function openHistory(directory: string): Promise<History> {
+  return new History(await openReadOnly(directory))
+}
+
+/** The records of a log, and the states that they make. */
+export class History {
+  readonly #log: LogSource
+
+  constructor(log: LogSource) {
+    this.#log = log
+  }
+
+  /** The first record that is left; what came before was removed behind a checkpoint. */
+  get firstLsn(): number {
+    return this.#log.firstLsn
+  }
+
+  /** Where coordinators opened the log. */
+  get openings(): readonly Opening[] {
+    return this.#log.openings
+  }
+
+  /** LSNs that the log declares as never issued, or given up. */
+  get gaps(): readonly LsnRange[] {
+    return this.#log.gaps
+  }
+
+  /** The LSNs whose state is kept, newest first. */
+  get checkpoints(): readonly number[] {
+    return this.#log.checkpoints
+  }
+
+  /** Every record of the span in order, in lists that are good until the next one: see `keep`. */
+  async *read({ fromLsn = this.firstLsn, until }: Span = {}): AsyncGenerator<readonly Entry[]> {
+    for await (const run of this.#log.replay({ fromLsn })) {
+      const entries: Entry[] = []
+      for (const entry of entriesOf(run)) {
+        if (!isWithin(until, entry.lsn, entry.record.at)) break
+        entries.push(entry)
+      }
+      if (entries.length > 0) yield entries
+      if (entries.length < run.records.length) return
+    }
+  }
+
+  /** The state at some moment, by default the last one: replayed, from a checkpoint where one helps. */
+  async stateAt(options: ReplayOptions = {}): Promise<State> {
+    const { until, hashKey } = options
+    const state = (await this.#newestBefore(until, hashKey)) ?? this.#fromTheStart(until, hashKey)
+    await replayOnto(state, this.#log, options)
+    refuseFuture(state, until)
+    return state
+  }
+
+  /** The state of the oldest checkpoint: all that is left of the records that were removed. */
+  async oldestState(): Promise<State | undefined> {
+    const lsn = this.checkpoints.at(-1)
+    return lsn === undefined ? undefined : readState(this.#log.readCheckpoint(lsn))
+  }
+
+  async #newestBefore(
+    until: Position | undefined,
+    hashKey: number | undefined,
+  ): Promise<State | undefined> {
+    for (const lsn of this.checkpoints) {
+      if (until !== undefined && 'lsn' in until && lsn > until.lsn) continue
+      const state = await this.#tryCheckpoint(lsn, hashKey)
+      if (state !== undefined && isWithin(until, lsn, position(state).lastAt)) return state
+    }
+    return undefined
+  }
+
+  /** A checkpoint that cannot be read is replay that has to be done. */
+  async #tryCheckpoint(lsn: number, hashKey: number | undefined): Promise<State | undefined> {
+    try {
+      return await readState(this.#log.readCheckpoint(lsn), hashKey)
+    } catch (error) {
+      if (hasCode(error, 'WAL_BAD_CHECKPOINT')) return undefined
+      throw error
+    }
+  }
+
+  #fromTheStart(until: Position | undefined, hashKey: number | undefined): State {
+    if (this.firstLsn === 1) return beginning(hashKey)
+    const wanted = until === undefined ? 'the end' : describe(until)
+    throw new HistoryError(
+      'HISTORY_REMOVED',
+      `the state at ${wanted} cannot be told: the records before LSN ${this.firstLsn} were removed, and no checkpoint from before it is left`,
+    )
+  }
+}
+
+function refuseFuture(state: State, until: Position | undefined): void {
+  const { lastLsn } = position(state)
+  if (until === undefined || !('lsn' in until) || until.lsn <= lastLsn) return
+  throw new HistoryError(
+    'HISTORY_NOT_YET',
+    `there is no LSN ${until.lsn}: the log ends at LSN ${lastLsn}`,
+  )
+}
+
+function describe(until: Position): string {
+  return 'lsn' in until ? `LSN ${until.lsn}` : new Date(until.at).toISOString()
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

@@ -1,0 +1,21 @@
+export {
+  type AttemptEnd,
+  AttemptTracker,
+  type TrackedAttempt,
+  type TrackedHeartbeat,
+} from './attempts.js'
+export { type Entry, entriesOf, keep } from './entry.js'
+export { HistoryError, type HistoryErrorCode } from './errors.js'
+export { History, openHistory, type Span } from './history.js'
+export type { LogSource, LsnRange, Opening, Run } from './log-source.js'
+export type { Position } from './position.js'
+export {
+  beginning,
+  type Replayable,
+  type ReplayOptions,
+  readState,
+  replayOnto,
+  skipGap,
+} from './replay.js'
+export { type FilterStart, TaskFilter } from './task-filter.js'
+export { readTaskHistory, type TaskHistory, type TaskHistoryOptions } from './task-history.js'

@@ -1,0 +1,96 @@
+import {
+  apply,
+  createState,
+  position,
+  type State,
+  StateDecoder,
+  skipTo,
+} from '@tenure/state-machine'
+import { decodeAt } from './entry.js'
+import { HistoryError } from './errors.js'
+import type { LogSource, LsnRange, Run } from './log-source.js'
+import { isWithin, type Position } from './position.js'
+
+export interface ReplayOptions {
+  /** Where to stop; without it the end. */
+  readonly until?: Position
+  /** Told after each run of records: how many were applied. */
+  readonly onProgress?: (applied: number) => void
+  /** See `createState`. */
+  readonly hashKey?: number
+}
+
+/** What a replay needs of a log. */
+export type Replayable = Pick<LogSource, 'gaps' | 'replay'>
+
+/**
+ * 000 §6: applies the records behind the state's last one, each under all its preconditions, and
+ * leaves the state where `until` says. Records are missing only where the log declares it.
+ */
+export async function replayOnto(
+  state: State,
+  log: Replayable,
+  { until, onProgress }: Omit<ReplayOptions, 'hashKey'> = {},
+): Promise<void> {
+  let applied = 0
+  for await (const run of log.replay({ fromLsn: position(state).lastLsn + 1 })) {
+    const count = applyRun(state, log.gaps, run, until)
+    applied += count
+    onProgress?.(applied)
+    if (count < run.records.length) return
+  }
+}
+
+/** How many records of the run were applied: all of them, or those up to `until`. */
+function applyRun(
+  state: State,
+  gaps: readonly LsnRange[],
+  { firstLsn, records }: Run,
+  until: Position | undefined,
+): number {
+  let lsn = firstLsn
+  for (const bytes of records) {
+    const record = decodeAt(lsn, bytes)
+    if (!isWithin(until, lsn, record.at)) break
+    skipGap(state, gaps, lsn)
+    apply(state, lsn, record)
+    lsn++
+  }
+  return lsn - firstLsn
+}
+
+/** LSNs are missing only where the log says that they were never issued, or are given up. */
+export function skipGap(state: State, gaps: readonly LsnRange[], nextLsn: number): void {
+  for (;;) {
+    const { lastLsn } = position(state)
+    if (nextLsn === lastLsn + 1) return
+    const gap = gaps.find(
+      ({ firstLsn, lastLsn: last }) => firstLsn <= lastLsn + 1 && last > lastLsn,
+    )
+    if (gap === undefined) {
+      throw new HistoryError(
+        'HISTORY_UNDECLARED_GAP',
+        `the log goes on at LSN ${nextLsn} behind LSN ${lastLsn} and declares no gap there`,
+      )
+    }
+    skipTo(state, Math.min(gap.lastLsn + 1, nextLsn))
+  }
+}
+
+/** The state that a checkpoint holds. */
+export async function readState(
+  chunks: AsyncIterable<Uint8Array>,
+  hashKey?: number,
+): Promise<State> {
+  const decoder = new StateDecoder(keyed(hashKey))
+  for await (const chunk of chunks) decoder.add(chunk)
+  return decoder.finish()
+}
+
+export function beginning(hashKey?: number): State {
+  return createState(keyed(hashKey))
+}
+
+function keyed(hashKey: number | undefined) {
+  return hashKey === undefined ? {} : { hashKey }
+}

@@ -1,0 +1,3 @@
+export { Book, type Submission } from './book.js'
+export { sourceOf } from './source.js'
+export { writeLog } from './write-log.js'

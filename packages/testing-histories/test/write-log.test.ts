@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodeRecord } from '@tenure/state-machine'
+import { openReadOnly } from '@tenure/wal'
+import t, { type Test } from 'tap'
+import { Book, sourceOf, writeLog } from '../src/index.js'
+
+function someBook(): Book {
+  const book = new Book()
+  const task = book.submit({ queue: 'mail' })
+  const first = book.wait(5).lease(task)
+  book.wait(10_000).extend(first)
+  book.expire(first)
+  book.restart()
+  const second = book.wait(20).lease(task, 'w-2')
+  book.wait(100).complete(second)
+  book.cancel(first)
+  return book
+}
+
+function directoryOf(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tenure-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+async function recordsOf(log: {
+  replay(from: { fromLsn: number }): AsyncIterable<{ records: readonly Uint8Array[] }>
+}) {
+  const records = []
+  for await (const run of log.replay({ fromLsn: 1 })) {
+    for (const bytes of run.records) records.push(decodeRecord(Buffer.from(bytes)))
+  }
+  return records
+}
+
+t.test('a book written to a log is read from there as from memory', async (t) => {
+  const book = someBook()
+  const directory = directoryOf(t)
+  await writeLog(directory, book)
+  const reader = await openReadOnly(directory)
+  t.same(await recordsOf(reader), await recordsOf(sourceOf(book)))
+  t.same(reader.openings, book.openings)
+})
+
+t.test('a log without its beginning has two checkpoints', async (t) => {
+  const directory = directoryOf(t)
+  await writeLog(directory, someBook(), { checkpoints: [2, 4], firstLsn: 3 })
+  const reader = await openReadOnly(directory)
+  t.equal(reader.firstLsn, 3)
+  t.same(reader.checkpoints, [4, 2])
+})
+
+t.test('a book writes no record that breaks a rule', async (t) => {
+  const book = new Book()
+  const task = book.submit()
+  book.lease(task)
+  t.throws(() => book.lease(task), { code: 'STATE_INVARIANT_VIOLATION' })
+})
