@@ -12,6 +12,7 @@ export {
   type ReadOnlyOptions,
 } from './log-reader.js'
 export type { Lsn } from './lsn.js'
+export { makeCheckpoint } from './make-checkpoint.js'
 export { nodeDisk } from './node-disk.js'
 export type { Commit, LogObserver } from './observer.js'
 export type { LogOptions, SyncMode } from './options.js'

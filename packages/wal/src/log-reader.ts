@@ -4,7 +4,7 @@ import type { Clock } from './clock.js'
 import type { Damage } from './damage.js'
 import type { Disk } from './disk.js'
 import { systemCode, WalDamageError, WalError } from './errors.js'
-import { type Examination, examine, type Gap, type Segment } from './examine.js'
+import type { Gap, Segment } from './examine.js'
 import { readIfPresent } from './files.js'
 import { Layout, segmentPath } from './layout.js'
 import { followPollMs } from './limits.js'
@@ -13,6 +13,7 @@ import type { Lsn } from './lsn.js'
 import { nodeDisk } from './node-disk.js'
 import { brokenOff, type Run, takeRun } from './runs.js'
 import { Scanner } from './scanner.js'
+import { type Survey, surveySteadily } from './survey.js'
 import { systemClock } from './system-clock.js'
 import { judge } from './verdict.js'
 
@@ -219,35 +220,3 @@ const looksPerSecond = 1000 / followPollMs
 
 /** So often in a row the end of a log must look damaged, while a writer may be at it, to be so. */
 const looksBeforeBelief = 3
-
-/** How often a picture that a running writer may have blurred is taken again. */
-const looksMax = 10
-
-interface Survey {
-  readonly examination: Examination
-  /** The bytes of `HEAD` that the picture belongs to. */
-  readonly head: Uint8Array | undefined
-}
-
-/**
- * Names and headers, as they stood together at some moment. A writer that rolls or truncates while
- * they are read can make them look damaged; what is damaged in truth still is at the next look.
- */
-async function surveySteadily(disk: Disk, layout: Layout): Promise<Survey> {
-  for (let look = 1; ; look++) {
-    const before = await readIfPresent(disk, layout.head)
-    let problem: unknown
-    try {
-      const examination = await examine(disk, layout, 'names')
-      if (examination.damage === undefined) return { examination, head: before }
-      problem = new WalDamageError(examination.damage)
-    } catch (error) {
-      if (systemCode(error) !== 'ENOENT') throw error
-      problem = error
-    }
-    const after = await readIfPresent(disk, layout.head)
-    const isSteady =
-      before === after || (before !== undefined && after !== undefined && bytesEqual(before, after))
-    if (look >= looksMax || (isSteady && problem instanceof WalDamageError)) throw problem
-  }
-}

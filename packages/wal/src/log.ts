@@ -1,10 +1,9 @@
-import { readCheckpoint, verifyCheckpoint, writeCheckpoint } from './checkpoint.js'
+import { readCheckpoint } from './checkpoint.js'
+import { type Chunks, goodCheckpoints, keepCheckpoint } from './checkpoints.js'
 import type { LockAttempt } from './disk.js'
 import { saysNoSpace, saysNotWritable, systemCode, WalError } from './errors.js'
 import type { BadCheckpoint, Gap } from './examine.js'
-import { listIfPresent } from './files.js'
-import { Layout, lsnOfCheckpointName } from './layout.js'
-import { refuseForeignCheckpoint } from './lineage.js'
+import { Layout } from './layout.js'
 import type { Lsn } from './lsn.js'
 import { type Opening, prepareLog } from './opening.js'
 import { type LogOptions, type LogSettings, type SyncMode, settle } from './options.js'
@@ -48,6 +47,8 @@ export interface Truncation {
 export interface TruncateOptions {
   /** Keeps the records from here on, however far behind the checkpoints they are. */
   readonly keepFromLsn?: Lsn
+  /** Checkpoints that `makeCheckpoint` has just read back: they are not read once more. */
+  readonly verified?: readonly Lsn[]
 }
 
 /** Opens the log in the directory, or begins one where there is none. */
@@ -249,16 +250,13 @@ export class Log {
    * Keeps the caller's state after `lsn`, the last record of a sealed segment. It is read back and
    * checked before it counts.
    */
-  writeCheckpoint(
-    lsn: Lsn,
-    chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  ): Promise<void> {
+  writeCheckpoint(lsn: Lsn, chunks: Chunks): Promise<void> {
     return this.#tidy(() => this.#writeCheckpoint(lsn, chunks))
   }
 
   /**
    * Removes what is no longer needed: segments that the older of the two newest good checkpoints
-   * covers, and checkpoints older than that. A checkpoint that cannot be read is never removed, and
+   * covers, and checkpoints older than that; takes notice of checkpoints that were made beside it. A checkpoint that cannot be read is never removed, and
    * nothing is removed because of it.
    */
   truncate(options: TruncateOptions = {}): Promise<Truncation> {
@@ -271,35 +269,21 @@ export class Log {
     return this.#closing
   }
 
-  async #writeCheckpoint(
-    lsn: Lsn,
-    chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  ): Promise<void> {
+  async #writeCheckpoint(lsn: Lsn, chunks: Chunks): Promise<void> {
     const { disk, clock } = this.#settings
     const at = this.#sealed.findLast(({ end }) => end.lastLsn === lsn)?.end
-    if (at === undefined) {
-      throw new WalError(
-        'WAL_BAD_CHECKPOINT',
-        `LSN ${lsn} does not end a sealed segment. Call roll() first, then write it at sealedLsn, which is ${this.sealedLsn} now`,
-      )
-    }
     const { epoch } = this.recovery
-    const facts = { logId: this.#logId, epoch, clockMs: clock.now(), at }
-    try {
-      await writeCheckpoint(disk, this.#layout, facts, chunks)
-    } catch (error) {
-      if (!saysNoSpace(error)) throw error
-      throw new WalError('WAL_NO_SPACE', 'the disk has no room for the checkpoint', {
-        cause: error,
-      })
-    }
+    const facts = { logId: this.#logId, epoch, clockMs: clock.now(), lsn, at }
+    await keepCheckpoint(disk, this.#layout, facts, chunks)
     this.#checkpointLsn = Math.max(this.#checkpointLsn, lsn)
   }
 
-  async #truncate({ keepFromLsn }: TruncateOptions): Promise<Truncation> {
+  async #truncate({ keepFromLsn, verified = [] }: TruncateOptions): Promise<Truncation> {
     const { disk } = this.#settings
-    const good = await this.#goodCheckpoints()
-    const [, older] = good
+    const segmentsNow = [...this.#sealed, this.#writer.segment]
+    const good = await goodCheckpoints(disk, this.#layout, segmentsNow, verified)
+    const [newest = 0, older] = good
+    this.#checkpointLsn = Math.max(this.#checkpointLsn, newest)
     if (older === undefined) return { segments: 0, bytes: 0, checkpoints: 0 }
     const through = Math.min(older, (keepFromLsn ?? Number.POSITIVE_INFINITY) - 1)
     let segments = 0
@@ -341,24 +325,6 @@ export class Log {
 
   #refuseIfClosed(): void {
     if (this.#closing !== undefined) throw new WalError('WAL_CLOSED', 'the log is closed')
-  }
-
-  /** Newest first. */
-  async #goodCheckpoints(): Promise<Lsn[]> {
-    const { disk } = this.#settings
-    const names = await listIfPresent(disk, this.#layout.checkpoints)
-    const lsns = names.map(lsnOfCheckpointName).filter((lsn) => lsn !== undefined)
-    const good: Lsn[] = []
-    for (const lsn of lsns.sort((a, b) => b - a)) {
-      try {
-        const checkpoint = await verifyCheckpoint(disk, this.#layout.checkpoint(lsn), lsn)
-        refuseForeignCheckpoint(checkpoint, [...this.#sealed, this.#writer.segment])
-        good.push(lsn)
-      } catch (error) {
-        if (!(error instanceof WalError) || error.code !== 'WAL_BAD_CHECKPOINT') throw error
-      }
-    }
-    return good
   }
 }
 

@@ -1,0 +1,32 @@
+import { type Chunks, goodCheckpoints, keepCheckpoint } from './checkpoints.js'
+import type { Clock } from './clock.js'
+import type { Disk } from './disk.js'
+import { WalError } from './errors.js'
+import { Layout } from './layout.js'
+import type { Lsn } from './lsn.js'
+import { nodeDisk } from './node-disk.js'
+import { surveySteadily } from './survey.js'
+import { systemClock } from './system-clock.js'
+
+/**
+ * Makes a checkpoint at the end of a sealed segment beside the one that has the log open, in another
+ * thread or process, so that it need not: what a sealed segment holds never changes. It takes no
+ * lock. Reads this checkpoint and all others back and returns the good ones, newest first; hand them
+ * to `truncate` of the open log, which removes what they make superfluous.
+ */
+export async function makeCheckpoint(
+  directory: string,
+  lsn: Lsn,
+  chunks: Chunks,
+  { disk = nodeDisk, clock = systemClock }: { readonly disk?: Disk; readonly clock?: Clock } = {},
+): Promise<Lsn[]> {
+  const layout = new Layout(directory)
+  const { examination } = await surveySteadily(disk, layout)
+  const { segments, logId, highestEpoch: epoch } = examination
+  if (logId === undefined) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
+  // What a header says of the segment before it is what sealed that one.
+  const next = segments.findLast(({ header }) => header.previous.lastLsn === lsn)
+  const at = lsn > 0 ? next?.header.previous : undefined
+  await keepCheckpoint(disk, layout, { logId, epoch, clockMs: clock.now(), lsn, at }, chunks)
+  return goodCheckpoints(disk, layout, segments, [lsn])
+}
