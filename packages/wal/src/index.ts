@@ -3,7 +3,14 @@ export type { AcceptedLoss, Damage } from './damage.js'
 export type { Disk, DiskFile, LockAttempt, OpenMode } from './disk.js'
 export { WalDamageError, WalError, type WalErrorCode } from './errors.js'
 export type { BadCheckpoint, Gap } from './examine.js'
-export { type Log, openLog, type Recovery, type TruncateOptions, type Truncation } from './log.js'
+export {
+  type Log,
+  openLog,
+  type Recovery,
+  type SegmentInfo,
+  type TruncateOptions,
+  type Truncation,
+} from './log.js'
 export {
   type FollowOptions,
   type LogOpening,

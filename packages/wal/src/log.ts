@@ -44,6 +44,14 @@ export interface Truncation {
   readonly checkpoints: number
 }
 
+/** A file of the log, as whoever decides what to keep has to know it. */
+export interface SegmentInfo {
+  readonly firstLsn: Lsn
+  readonly bytes: number
+  /** When it was begun, by its writer's clock. */
+  readonly begunAt: number
+}
+
 export interface TruncateOptions {
   /** Keeps the records from here on, however far behind the checkpoints they are. */
   readonly keepFromLsn?: Lsn
@@ -187,6 +195,15 @@ export class Log {
   /** The first record that can still be read. */
   get firstLsn(): Lsn {
     return (this.#sealed[0] ?? this.#writer.segment).header.firstLsn
+  }
+
+  /** Oldest first; the last one takes the records. */
+  get segments(): SegmentInfo[] {
+    return [...this.#sealed, this.#writer.segment].map(({ header }) => ({
+      firstLsn: header.firstLsn,
+      bytes: header.segmentBytes,
+      begunAt: header.clockMs,
+    }))
   }
 
   /** The last record in segments that are never written again. Checkpoints are made up to here. */

@@ -230,3 +230,33 @@ t.test(
     t.ok(tornTails > 0)
   },
 )
+
+t.test(
+  'the log tells of its segments where they begin, when that was, and how large they are',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    const begunAt = [world.clock.now()]
+    for (const _ of [1, 2]) {
+      await appendOneByOne(log, 10)
+      await world.clock.advance(1000)
+      await log.roll()
+      begunAt.push(world.clock.now())
+    }
+    const { segments } = log
+    t.same(
+      segments.map(({ firstLsn }) => firstLsn),
+      [1, 11, 21],
+    )
+    t.same(
+      segments.map((segment) => segment.begunAt),
+      begunAt,
+    )
+    const sizes = world.segments().map((name) => world.disk.readFile(world.path(name)).length)
+    t.same(
+      segments.map(({ bytes }) => bytes),
+      sizes,
+    )
+    await log.close()
+  },
+)
