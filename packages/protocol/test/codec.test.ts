@@ -46,7 +46,12 @@ function roundTrips<T>(
 for (const [kind, arbitrary] of Object.entries(requestsByKind)) {
   t.test(`${kind} is what it was when it has been encoded and decoded`, (t) => {
     const shapes = roundTrips(arbitrary as Arbitrary<Request>, encodeRequest, decodeRequest)
-    const optional: { readonly [kind: string]: number } = { complete: 2, fail: 1, list: 2 }
+    const optional: { readonly [kind: string]: number } = {
+      complete: 2,
+      fail: 1,
+      list: 2,
+      history: 3,
+    }
     if (kind !== 'submit') t.equal(shapes.size, 2 ** (optional[kind] ?? 0))
     t.end()
   })
@@ -73,7 +78,7 @@ t.test('submit is what it was in each combination of its options', (t) => {
   t.end()
 })
 
-const answersWithAnOption = ['committed', 'cancelled', 'rejected', 'tasks']
+const answersWithAnOption = ['committed', 'cancelled', 'rejected', 'tasks', 'history']
 
 for (const [kind, arbitrary] of Object.entries(answersByKind)) {
   t.test(`${kind} is what it was when it has been encoded and decoded`, (t) => {
@@ -180,6 +185,13 @@ const retries: Field = {
   bad: [[], [1, 1], [1, 1, 1, 1], 'a', 7, { a: 1 }, Buffer.of(1)],
 }
 
+const place = [
+  lsn('from_lsn'),
+  optional(lsn('lease_id')),
+  optional(whole('retries_left', 0, 2 ** 31 - 1)),
+  optional(lsn('ended_lsn')),
+]
+
 /** Number of the type, and the fields behind the id. */
 const requestFields: [kind: string, type: number, fields: Field[]][] = [
   [
@@ -215,6 +227,8 @@ const requestFields: [kind: string, type: number, fields: Field[]][] = [
   ['stats', 10, []],
   ['ping', 11, []],
   ['withdraw', 12, [whole('of', 1, 2 ** 32 - 1)]],
+  ['why', 13, [lsn('task_id')]],
+  ['history', 14, [lsn('task_id'), ...place]],
 ]
 
 /** What is absent where it may be; else the least. */
@@ -269,7 +283,7 @@ t.test('the parts of retries and the names of queues are held to their limits, t
 })
 
 t.test('a request that is unknown is malformed while its id can be read', (t) => {
-  for (const type of [-1, 0, 13, 64, 65, 1.5, Number.NaN, 2 ** 40]) {
+  for (const type of [-1, 0, 15, 64, 65, 1.5, Number.NaN, 2 ** 40]) {
     const message = /^there is no request of type/
     t.match(decodeRequest(bodyOf(type, 7)), { kind: 'malformed', id: 7, message })
   }
@@ -299,6 +313,20 @@ const maps = (name: string): Field => ({
   good: [[], [{}], [{ a: 1 }, {}]],
   bad: [null, 'a', 7, { a: 1 }, [1], [[]], [{}, 'a'], [Buffer.of(1)]],
 })
+/** What stands in it is held to its limits below. */
+const listOf = (name: string): Field => ({
+  name,
+  good: [[]],
+  bad: [null, 'a', 7, { a: 1 }, Buffer.of(1), [1], ['a'], [{}], [[]], [[1]], [[1, 2, 3, 4]]],
+})
+const next: Field = {
+  name: 'next',
+  good: [
+    [1, null, null, null],
+    [1, 1, 0, 1],
+  ],
+  bad: [[], [1, 1, 1], [1, 1, 1, 1, 1], 'a', 7, { a: 1 }, Buffer.of(1)],
+}
 const known = boolean('known')
 const word = text('reason', 1, 64)
 
@@ -321,6 +349,8 @@ const answerFields: [kind: string, type: number, fields: Field[]][] = [
   ['stats', 76, [map('stats')]],
   ['pong', 77, []],
   ['withdrawn', 78, []],
+  ['why', 79, [map('why')]],
+  ['history', 80, [lsn('first_lsn'), listOf('records'), listOf('openings'), optional(next)]],
 ]
 
 const badMessage = { name: 'ProtocolError', code: 'PROTOCOL_BAD_MESSAGE' }
@@ -351,8 +381,29 @@ t.test('the terms of a lease are held to their limits', (t) => {
   t.end()
 })
 
+t.test('the parts of a history are held to their limits', (t) => {
+  const history = (records: unknown[], openings: unknown[], next: unknown[] | null) =>
+    decodeAnswer(bodyOf(80, 7, 1, records, openings, next))
+  const parts: [Field[], (values: unknown[]) => unknown][] = [
+    [[lsn('lsn'), bytes('record')], (values) => history([[1, Buffer.of(1)], values], [], null)],
+    [
+      [lsn('epoch'), lsn('first_lsn'), time('at')],
+      (values) => history([], [[1, 1, 1], values], null),
+    ],
+    [place, (values) => history([], [], values)],
+  ]
+  for (const [fields, decode] of parts) {
+    for (const { values } of variants(fields, 'good')) t.match(decode(values), { kind: 'history' })
+    for (const { field, values } of variants(fields, 'bad')) {
+      const message = new RegExp(`^${field.name} is`)
+      t.throws(() => decode(values), { ...badMessage, message })
+    }
+  }
+  t.end()
+})
+
 t.test('an answer that is unknown is refused', (t) => {
-  for (const type of [1, 64, 79, -1, 1.5]) {
+  for (const type of [1, 64, 81, -1, 1.5]) {
     t.throws(() => decodeAnswer(bodyOf(type, 7)), { ...badMessage, message: /no answer of type/ })
   }
   t.end()

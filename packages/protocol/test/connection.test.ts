@@ -102,6 +102,8 @@ const everyRequest: Request[] = [
   { kind: 'stats', id: 1 },
   { kind: 'ping', id: 1 },
   { kind: 'withdraw', id: 1, of: 2 },
+  { kind: 'why', id: 1, taskId: 1 },
+  { kind: 'history', id: 1, taskId: 1, fromLsn: 1 },
 ]
 
 t.test('before the welcome nothing but a hello is understood', (t) => {

@@ -19,7 +19,7 @@ import { sessionText } from './session.js'
 /** Kept for ever: what version 1 wrote, every implementation of version 1 reads. */
 interface Vector {
   readonly name: string
-  /** `payload` and `result` are bytes, here as hexadecimal text. */
+  /** `payload`, `result` and the `bytes` of a record are bytes, here as hexadecimal text. */
   readonly message: { readonly [field: string]: unknown }
   /** The whole frame, as hexadecimal text. */
   readonly frame: string
@@ -46,7 +46,7 @@ function unfold(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(unfold)
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).map(([key, own]) => {
-    const isBytes = key === 'payload' || key === 'result'
+    const isBytes = key === 'payload' || key === 'result' || key === 'bytes'
     return [key, isBytes ? fromHex(String(own)) : unfold(own)]
   })
   return Object.fromEntries(entries)
@@ -106,8 +106,8 @@ t.test('other-forms.json: what others may write in another form is the same requ
 
 t.test('there is a vector for each request, each answer, and each part of the handshake', (t) => {
   const kinds = (file: string) => new Set(read<Vector>(file).map(({ message }) => message.kind))
-  t.equal(kinds('requests.json').size, 12)
-  t.equal(kinds('answers.json').size, 14)
+  t.equal(kinds('requests.json').size, 14)
+  t.equal(kinds('answers.json').size, 16)
   t.equal(kinds('handshake.json').size, 3)
   t.end()
 })
