@@ -3,15 +3,19 @@ export { InvariantViolation, StateMachineError, type StateMachineErrorCode } fro
 export { hashState } from './hash.js'
 export { checkInvariants } from './invariants.js'
 export {
+  type Ahead,
+  countAhead,
   countQueues,
   countTasks,
   endedTasks,
   expiredInARow,
   forgettableThrough,
   leasedTasks,
+  longestQueues,
   nextEligible,
   nextEligibleAt,
   nextExpiry,
+  type QueueSize,
   queueNames,
   type TaskCounts,
   waitingTasks,
@@ -57,6 +61,7 @@ export {
   getCounters,
   getCurrentLeaseId,
   getLease,
+  getLeasedTaskId,
   getOffer,
   getQueue,
   getStanding,

@@ -1,3 +1,4 @@
+import { findTask } from './lookups.js'
 import type { State } from './state.js'
 import type { Line } from './store/line.js'
 import { comesBefore } from './store/task-order.js'
@@ -19,6 +20,26 @@ export function nextEligible(
     if (row !== 0 && (first === 0 || comesBefore(tasks, row, first))) first = row
   }
   return first !== 0 && tasks.due.get(first) <= now ? tasks.taskId.get(first) : undefined
+}
+
+/** How many tasks stand before one, as far as they were counted. */
+export interface Ahead {
+  readonly count: number
+  /** There are more than were counted. */
+  readonly isMore: boolean
+}
+
+/**
+ * How many tasks of its queue are leased before this WAITING one, as things stand, counted up to
+ * `limit`. `undefined` when it is not WAITING.
+ */
+export function countAhead(state: State, taskId: number, limit: number): Ahead | undefined {
+  const { tasks } = state.authoritative
+  const row = findTask(state, taskId)
+  if (row === 0 || tasks.state.get(row) !== states.WAITING) return undefined
+  const line = state.derived.waiting[tasks.queue.get(row)]
+  const count = line?.countBefore(row, limit + 1) ?? 0
+  return { count: Math.min(count, limit), isMore: count > limit }
 }
 
 /** When the first waiting task of the queue is eligible, which may be in the past. */
@@ -93,6 +114,41 @@ export function queueNames({ authoritative }: State): string[] {
 /** How many queues a task names. */
 export function countQueues({ authoritative }: State): number {
   return authoritative.queues.size
+}
+
+/** A queue and those who wait in it. */
+export interface QueueSize {
+  readonly queue: string
+  /** WAITING tasks, eligible or not, about which nothing is on its way. */
+  readonly waiting: number
+  /** When the first of them is eligible, which may be in the past. */
+  readonly firstEligibleAt?: number
+}
+
+/**
+ * The `limit` queues with the most waiting tasks, those with the most first. It looks at `lookAtMax`
+ * queues: where there are more it is the longest of these.
+ */
+export function longestQueues(
+  state: State,
+  { limit, lookAtMax }: { limit: number; lookAtMax: number },
+): QueueSize[] {
+  const longest: { queue: string; line: Line | undefined; waiting: number }[] = []
+  let lookedAt = 0
+  for (const [queue, number] of state.authoritative.queues) {
+    if (lookedAt++ === lookAtMax) break
+    const line = state.derived.waiting[number]
+    const waiting = line?.size ?? 0
+    if (longest.length === limit && waiting <= longest[limit - 1]!.waiting) continue
+    // Found from the end: most queues are shorter than most of these.
+    const place = 1 + longest.findLastIndex((other) => other.waiting >= waiting)
+    longest.splice(place, 0, { queue, line, waiting })
+    if (longest.length > limit) longest.pop()
+  }
+  return longest.map(({ queue, line, waiting }) => {
+    const firstEligibleAt = firstDue(state, line)
+    return { queue, waiting, ...(firstEligibleAt !== undefined && { firstEligibleAt }) }
+  })
 }
 
 /** How many tasks there are, and the bytes of their payloads, results, reasons and ids together. */

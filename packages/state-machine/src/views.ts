@@ -115,6 +115,12 @@ export function getLease(state: State, leaseId: number): Lease | undefined {
   return row === 0 ? undefined : viewLease(state, row)
 }
 
+/** The task that the lease owns now. */
+export function getLeasedTaskId(state: State, leaseId: number): number | undefined {
+  const row = findOwned(state, leaseId)
+  return row === 0 ? undefined : state.authoritative.tasks.taskId.get(row)
+}
+
 /** The id of the task that was submitted under this `request_id` and is not forgotten. */
 export function findByRequestId(state: State, requestId: string): number | undefined {
   const row = state.derived.byRequestId.find(requestId)
@@ -146,7 +152,7 @@ function viewTask(state: State, row: number): Task {
 }
 
 function viewSummary(state: State, row: number): TaskSummary {
-  const { tasks, queues } = state.authoritative
+  const { tasks, attempts, queues, workers } = state.authoritative
   const stateNumber = tasks.state.get(row)
   const due = tasks.due.get(row)
   const reason = stateNumber === states.COMPLETED ? undefined : outcomeOf(state, row)
@@ -156,6 +162,9 @@ function viewSummary(state: State, row: number): TaskSummary {
     state: taskStates[stateNumber]!,
     attempt: tasks.attempt.get(row),
     currentLeaseId: tasks.currentLeaseId.get(row) || null,
+    ...(stateNumber === states.LEASED && {
+      workerId: workers.text(attempts.worker.get(tasks.newestAttempt.get(row))),
+    }),
     executionWindowMs: tasks.executionWindowMs.get(row),
     retryPolicy: retryPolicyOf(tasks, row),
     ...(tasks.requestIdBytes.get(row) > 0 && { requestId: requestIdOf(state, row) }),

@@ -77,6 +77,7 @@ t.test('LeaseGranted: the task is LEASED, owned by the worker, its attempt count
   const { eligibleAt, ...task } = world.task(taskId)
   t.equal(eligibleAt, undefined)
   t.match(task, { state: 'LEASED', attempt: 1, currentLeaseId: leaseId, stateSince: 1_000_005 })
+  t.equal(task.workerId, 'w-7')
   t.strictSame(task.attempts, [
     {
       attempt: 1,

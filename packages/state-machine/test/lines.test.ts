@@ -1,5 +1,6 @@
 import {
   checkInvariants,
+  countAhead,
   countTasks,
   endedTasks,
   expiredInARow,
@@ -7,6 +8,7 @@ import {
   getTask,
   hashState,
   leasedTasks,
+  longestQueues,
   nextEligible,
   nextEligibleAt,
   nextExpiry,
@@ -56,6 +58,66 @@ t.test('a task that comes back takes its place by when it became eligible', (t) 
   world.fail(failed)
   const last = world.create()
   t.strictSame([...waitingTasks(world.state, 'default')], [old, young, last, failed])
+  t.end()
+})
+
+t.test('how many are leased before a task is counted up to a limit, in its queue alone', (t) => {
+  const world = new World()
+  const [first, second] = [world.create(), world.create()]
+  world.create({ queue: 'other' })
+  const late = world.create({ notBefore: world.at + 100 })
+  const third = world.create()
+  const leased = world.leased({ queue: 'other' }).taskId
+  const ahead = (taskId: number, limit = 10) => countAhead(world.state, taskId, limit)
+  t.strictSame(ahead(first), { count: 0, isMore: false })
+  t.strictSame(ahead(third), { count: 2, isMore: false })
+  t.strictSame(ahead(late), { count: 3, isMore: false }, 'who waits for a time stands in a heap')
+  t.strictSame(ahead(late, 2), { count: 2, isMore: true })
+  t.strictSame(ahead(late, 3), { count: 3, isMore: false })
+  t.strictSame([ahead(leased), ahead(999)], [undefined, undefined])
+  for (const taskId of [first, second]) withhold(world.state, taskId)
+  t.strictSame(ahead(third), { count: 0, isMore: false }, 'these are about to go')
+  t.strictSame(ahead(second), { count: 0, isMore: false }, 'one that stands in no line itself')
+  release(world.state, first)
+  t.strictSame(ahead(second), { count: 1, isMore: false })
+  t.end()
+})
+
+t.test('one place in a long line is found without walking along all of it', (t) => {
+  const world = new World()
+  for (let i = 0; i < 1000; i++) {
+    world.create({ notBefore: world.at + 1000 - i })
+    world.create()
+  }
+  const { tasks } = world.state.authoritative
+  let looks = 0
+  const get = tasks.due.get.bind(tasks.due)
+  tasks.due.get = (row) => {
+    looks++
+    return get(row)
+  }
+  const last = waitingTasks(world.state, 'default').at(-1)!
+  looks = 0
+  t.strictSame(countAhead(world.state, last, 10), { count: 10, isMore: true })
+  t.ok(looks <= 2 * 50, `${looks} looks at a task`)
+  t.end()
+})
+
+t.test('the longest queues come first, of as many as are looked at', (t) => {
+  const world = new World()
+  for (const queue of ['b', 'a', 'b', 'c', 'c', 'c', 'd']) world.create({ queue })
+  world.kill(world.create({ queue: 'ended' }))
+  const longest = (limit: number, lookAtMax = 10) =>
+    longestQueues(world.state, { limit, lookAtMax }).map(
+      ({ queue, waiting, firstEligibleAt }) => `${queue}: ${waiting} from ${firstEligibleAt}`,
+    )
+  const { at } = world
+  const all = [`c: 3 from ${at}`, `b: 2 from ${at}`, `a: 1 from ${at}`, `d: 1 from ${at}`]
+  t.strictSame(longest(10), [...all, 'ended: 0 from undefined'])
+  t.strictSame(longest(2), all.slice(0, 2))
+  t.strictSame(longest(3, 2), [`b: 2 from ${at}`, `a: 1 from ${at}`])
+  t.strictSame(longest(3, 4), all.slice(0, 3))
+  t.strictSame(longestQueues(new World().state, { limit: 1, lookAtMax: 1 }), [])
   t.end()
 })
 

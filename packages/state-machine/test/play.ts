@@ -2,6 +2,7 @@ import { deepStrictEqual, strictEqual } from 'node:assert'
 import {
   apply,
   checkInvariants,
+  countAhead,
   countQueues,
   createState,
   decodeRecord,
@@ -140,9 +141,21 @@ export class Play {
     for (const queue of queueNames(state)) {
       deepStrictEqual([...waitingTasks(state, queue)], this.#model.waiting(queue))
       deepStrictEqual([...waitingTasks(this.#restored, queue)], this.#model.waiting(queue))
+      this.#compareAhead(queue)
     }
     for (const { taskId, requestId } of allTasks(state)) {
       if (requestId !== undefined) strictEqual(findByRequestId(state, requestId), taskId)
+    }
+  }
+
+  /** Each one's place in the line of its queue, also where not all before it are counted. */
+  #compareAhead(queue: string): void {
+    for (const [index, taskId] of this.#model.waiting(queue).entries()) {
+      for (const limit of [0, 2, 1000]) {
+        const ahead = { count: Math.min(index, limit), isMore: index > limit }
+        deepStrictEqual(countAhead(this.#state, taskId, limit), ahead)
+        deepStrictEqual(countAhead(this.#restored, taskId, limit), ahead)
+      }
     }
   }
 

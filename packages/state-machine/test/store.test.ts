@@ -196,6 +196,9 @@ t.test('a line is in order of (due, task_id), through random joining and leaving
       strictEqual(line.size, rows.length)
       strictEqual(line.first, rows[0] ?? 0)
       if (step % 10 === 0) deepStrictEqual([...line.rows()], rows)
+      const most = random.integer(70)
+      for (const [index, row] of rows.entries())
+        strictEqual(line.countBefore(row, most), Math.min(index, most))
     }
     t.pass(`dues below ${dues}`)
   }

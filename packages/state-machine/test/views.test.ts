@@ -2,6 +2,7 @@ import {
   checkInvariants,
   getCurrentLeaseId,
   getLease,
+  getLeasedTaskId,
   getOffer,
   getQueue,
   getStanding,
@@ -47,6 +48,21 @@ t.test('the standing of a lease: what a report under it has to be judged by', (t
   })
   t.equal(getStanding(world.state, taskId, 999), undefined)
   t.equal(getStanding(world.state, 999, leaseId), undefined)
+  t.end()
+})
+
+t.test('whose a task is stands with it for as long as it is LEASED', (t) => {
+  const world = new World()
+  const { taskId, leaseId } = world.leased()
+  t.equal(getSummary(world.state, taskId)?.workerId, 'w')
+  t.strictSame(getLeasedTaskId(world.state, leaseId), taskId)
+  t.equal(getLeasedTaskId(world.state, taskId), undefined, 'an id of a task is none of a lease')
+  world.expire(taskId)
+  t.notOk('workerId' in getSummary(world.state, taskId)!)
+  t.equal(getLeasedTaskId(world.state, leaseId), undefined)
+  world.grant(taskId)
+  world.kill(taskId)
+  t.notOk('workerId' in getSummary(world.state, taskId)!)
   t.end()
 })
 

@@ -274,6 +274,7 @@ t.test('a lease is granted, extended and completed', async (t) => {
     state: 'LEASED',
     attempt: 1,
     currentLeaseId: lease,
+    workerId: 'worker',
     payload: new Uint8Array([1, 2, 3]),
     executionWindowMs: windowMs,
     retryPolicy: oneRetry,

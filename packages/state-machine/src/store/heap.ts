@@ -55,6 +55,21 @@ export class Heap {
     return rows.sort((a, b) => due.get(a) - due.get(b) || taskId.get(a) - taskId.get(b))
   }
 
+  /**
+   * How many come before the row, which may stand in it or not, counted up to `most`. Nobody comes
+   * before it below one who does not, so it costs what is counted, however many there are.
+   */
+  countBefore(row: number, most: number): number {
+    let count = 0
+    const places = [1]
+    for (let place = places.pop(); place !== undefined && count < most; place = places.pop()) {
+      if (place > this.#size || !comesBefore(this.#tasks, this.#rows[place]!, row)) continue
+      count++
+      for (let child = 4 * place - 2; child <= 4 * place + 1; child++) places.push(child)
+    }
+    return count
+  }
+
   /** Whether each one knows its place, and none stands above one that is before it. */
   *faults(): Generator<string> {
     for (let place = 1; place <= this.#size; place++) {

@@ -79,6 +79,24 @@ export class Line {
     this.#inChain--
   }
 
+  /** How many come before the row, which may stand in the line or not, counted up to `most`. */
+  countBefore(row: number, most: number): number {
+    const inHeap = this.#heap.countBefore(row, most)
+    return inHeap + this.#countChainBefore(row, most - inHeap)
+  }
+
+  #countChainBefore(row: number, most: number): number {
+    const { previous, next, place } = this.#tasks
+    const isChained = place.get(row) === inChain
+    const step = isChained ? previous : next
+    let count = 0
+    for (let at = isChained ? previous.get(row) : this.#first; at !== 0; at = step.get(at)) {
+      if (count === most || !comesBefore(this.#tasks, at, row)) break
+      count++
+    }
+    return count
+  }
+
   /** In order. Sorts what stands in the heap, so it is for looking, not for working. */
   *rows(): Generator<number> {
     const heap = this.#heap.sorted()

@@ -85,6 +85,7 @@ function grantLease(state: NaiveState, record: NaiveRecordOf<'LeaseGranted'>): v
   task.stateSince = record.at
   task.attempt = record.attempt
   task.currentLeaseId = record.leaseId
+  task.workerId = record.workerId
   delete task.eligibleAt
   state.counters.leasesGranted += 1
 }
@@ -171,6 +172,7 @@ function makeWaiting(task: NaiveTask, at: number, eligibleAt: number): void {
   task.state = 'WAITING'
   task.stateSince = at
   task.currentLeaseId = null
+  delete task.workerId
   task.eligibleAt = eligibleAt
 }
 
@@ -183,6 +185,7 @@ function makeTerminal(
   task.state = terminal
   task.stateSince = at
   task.currentLeaseId = null
+  delete task.workerId
   task.endedLsn = lsn
   delete task.eligibleAt
 }

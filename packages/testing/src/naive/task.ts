@@ -11,6 +11,7 @@ export interface NaiveTask {
   state: 'WAITING' | 'LEASED' | 'COMPLETED' | 'FAILED' | 'DEAD'
   attempt: number
   currentLeaseId: number | null
+  workerId?: string
   payload?: Uint8Array
   executionWindowMs: number
   retryPolicy: NaiveRetryPolicy
