@@ -3,6 +3,7 @@ import type {
   Complete,
   Fail,
   Heartbeat,
+  History,
   Kill,
   Lease,
   MalformedRequest,
@@ -14,6 +15,7 @@ import {
   findByRequestId,
   getCurrentLeaseId,
   getLease,
+  getLeaseIds,
   getQueue,
   type LogRecord,
   nextEligibleAt,
@@ -23,10 +25,15 @@ import { Commits, type Holds, type Urgency } from './commits.js'
 import type { Asker, Circumstances, Decision } from './decision.js'
 import type { Timer } from './decision-time.js'
 import { CoordinatorError } from './errors.js'
+import { Histories } from './histories.js'
+import type { HistoryQuery } from './history-reader.js'
 import { decideHeartbeat, decideLease } from './lease-manager.js'
+import { pageBytes } from './page-bytes.js'
 import type { CoordinatorParts } from './parts.js'
 import { QuestionQueue } from './question-queue.js'
+import type { QuestionSources } from './question-sources.js'
 import { answerQuestion, isQuestion, type Question } from './questions.js'
+import { QueuesAsked } from './queues-asked.js'
 import { notNow, rejected, tooManyRetryMs } from './refusals.js'
 import { decideKill, decideReport, decideSubmit } from './task-manager.js'
 import { noSpaceRetryMs, Timekeeper } from './timekeeper.js'
@@ -51,6 +58,9 @@ export class Coordinator {
   readonly #commits: Commits<Asked>
   readonly #polls = new WaitingPolls<WaitingPoll>()
   readonly #questions: QuestionQueue<Asked & { readonly request: Question }>
+  readonly #queuesAsked = new QueuesAsked()
+  readonly #sources: QuestionSources
+  readonly #histories: Histories
   readonly #alarm: Alarm
   readonly #timekeeper: Timekeeper
   /** Requests about tasks that are on their way out. */
@@ -79,6 +89,9 @@ export class Coordinator {
       () => parts.clock.monotonicMs() - this.#workedAtMs < busyMs,
       (asked) => this.#answerQuestion(asked),
     )
+    const noticed = { polls: this.#polls, queuesAsked: this.#queuesAsked }
+    this.#sources = { ...parts, ...noticed, startedAt: parts.time.now() }
+    this.#histories = new Histories(parts.history, (request) => this.#historyQuery(request))
   }
 
   /** How many records are on their way to the disk. */
@@ -116,6 +129,7 @@ export class Coordinator {
     const { time, clock, registry } = this.#parts
     const arrivedAt = time.now()
     registry.heard(session.name, arrivedAt)
+    if (request.kind === 'lease') this.#noteAsked(request, session, arrivedAt)
     const asker = { name: session.name, arrivedAt }
     const arrivedMs = clock.monotonicMs()
     if (!isQuestion(request)) this.#workedAtMs = arrivedMs
@@ -126,6 +140,7 @@ export class Coordinator {
   leave(session: Session): void {
     for (const poll of this.#polls.of(session)) this.#endPoll(poll)
     this.#questions.leave(session)
+    this.#histories.leave(session)
   }
 
   /** To be called from time to time: lets go of what has been kept long enough. */
@@ -139,6 +154,7 @@ export class Coordinator {
     this.#alarm.cancel()
     for (const poll of this.#polls.all()) this.#giveUp(poll)
     this.#questions.finish()
+    this.#histories.finish()
     await this.#commits.idle()
   }
 
@@ -177,8 +193,20 @@ export class Coordinator {
 
   #answerQuestion(asked: Asked & { readonly request: Question }): void {
     const { request } = asked
-    if (this.#isStopping) this.#answer(asked, rejected(request.id, 'STOPPING'))
-    else this.#answer(asked, answerQuestion(request, this.#parts))
+    if (this.#isStopping) {
+      this.#answer(asked, rejected(request.id, 'STOPPING'))
+    } else if (request.kind === 'history') {
+      this.#histories.add(asked.session, request, (answer) => this.#answer(asked, answer))
+    } else {
+      this.#answer(asked, answerQuestion(request, this.#sources))
+    }
+  }
+
+  /** Up to what is durable now, with the leases that the task is remembered to have had. */
+  #historyQuery({ kind, id, ...place }: History): HistoryQuery {
+    const { state, log } = this.#parts
+    const leaseIds = getLeaseIds(state, place.taskId)
+    return { ...place, leaseIds, throughLsn: log.durableLsn, bytesMax: pageBytes(this.#parts) }
   }
 
   #considerSubmit(asked: Asked, request: Submit): void {
@@ -339,6 +367,11 @@ export class Coordinator {
     this.#timekeeper.stopPoison()
     for (const queue of this.#polls.queues()) this.#offer(queue)
     this.#timekeeper.arm()
+  }
+
+  #noteAsked({ queues }: Lease, { name }: Session, now: number): void {
+    this.#queuesAsked.note(queues, now)
+    this.#parts.registry.asked(name, queues)
   }
 
   #noteHeartbeat({ leaseId }: Heartbeat, { name }: Asker, now: number): void {

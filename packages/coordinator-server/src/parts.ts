@@ -1,6 +1,7 @@
 import type { State } from '@tenure/state-machine'
 import type { CommitLog } from './commit-log.js'
 import type { Clock, DecisionTime } from './decision-time.js'
+import type { HistoryReader } from './history-reader.js'
 import type { Knobs } from './knobs.js'
 import type { CoordinatorObserver } from './observer.js'
 import type { WorkerRegistry } from './worker-registry.js'
@@ -15,6 +16,12 @@ export interface CoordinatorParts {
   readonly knobs: Knobs
   /** How large an answer that lists things may get, for it has to fit in a frame. */
   readonly answerBytesMax?: number
+  /** How often the log was opened. */
+  readonly epoch?: number
+  /** How many connections are open. */
+  readonly connections?: () => number
+  /** Without one nobody is told what the log holds about a task. */
+  readonly history?: HistoryReader
   /** How many lease requests may wait at once. Without it as many as ask. */
   readonly waitingPollsMax?: number
   readonly observer: CoordinatorObserver

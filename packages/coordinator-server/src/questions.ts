@@ -9,31 +9,23 @@ import type {
   Why,
   Workers,
 } from '@tenure/protocol'
-import {
-  countQueues,
-  countTasks,
-  getCounters,
-  getTask,
-  listTasks,
-  position,
-} from '@tenure/state-machine'
-import type { CoordinatorParts } from './parts.js'
+import { getTask, listTasks } from '@tenure/state-machine'
+import { pageBytes } from './page-bytes.js'
+import type { QuestionSources } from './question-sources.js'
 import { rejected } from './refusals.js'
-
-/** How large a page of a list gets, where frames are large enough. */
-const pageBytesMax = 128 * 1024
+import { stats } from './stats.js'
+import { why } from './why.js'
+import { workers } from './workers.js'
 
 /** What a summary takes without its reason, at most. */
 const summaryBytes = 1024
 
-/** What is known of a worker takes without its name, at most. */
-const workerBytes = 64
-
 /** How many tasks a page of a list looks at: a rare state must not make the loop wait. */
 const lookedAtMax = 2500
 
-/** Questions need no record: they see applied state. */
-export type Question = Get | List | Workers | Stats | Why | History
+/** Questions need no record: these see applied state, and `history` what is on the disk. */
+type StateQuestion = Get | List | Workers | Stats | Why
+export type Question = StateQuestion | History
 
 const kinds: ReadonlySet<RequestKind | 'malformed'> = new Set<Question['kind']>([
   ...(['get', 'list', 'workers', 'stats', 'why', 'history'] as const),
@@ -43,50 +35,32 @@ export function isQuestion({ kind }: { readonly kind: RequestKind | 'malformed' 
   return kinds.has(kind)
 }
 
-export function answerQuestion(request: Question, parts: CoordinatorParts): Answer {
+export function answerQuestion(request: StateQuestion, sources: QuestionSources): Answer {
   const { id } = request
   switch (request.kind) {
     case 'get': {
-      const task = getTask(parts.state, request.taskId)
+      const task = getTask(sources.state, request.taskId)
       return task === undefined
         ? rejected(id, 'UNKNOWN_TASK')
         : { kind: 'task', id, task: { ...task } }
     }
     case 'list':
-      return list(request, parts)
+      return list(request, sources)
     case 'workers':
-      return workers(request, parts)
+      return workers(request, sources)
     case 'stats':
-      return { kind: 'stats', id, stats: stats(parts) }
+      return { kind: 'stats', id, stats: stats(sources) }
     case 'why':
-    case 'history':
-      return rejected(id, 'INTERNAL', 'it cannot be asked yet')
+      return why(request, sources)
   }
 }
 
-function pageBytes({ answerBytesMax = pageBytesMax }: CoordinatorParts): number {
-  return Math.min(pageBytesMax, answerBytesMax)
-}
-
-/** As many as fit: whoever has thousands looks at the metrics. */
-function workers({ id }: Workers, parts: CoordinatorParts): Answer {
-  const { registry } = parts
-  const workers: Facts[] = []
-  let bytes = 0
-  for (const worker of registry.list()) {
-    bytes += workerBytes + Buffer.byteLength(worker.name)
-    if (bytes > pageBytes(parts)) break
-    workers.push({ ...worker })
-  }
-  return { kind: 'workers', id, workers, leftOut: registry.size - workers.length }
-}
-
-function list({ id, state, queue, fromTaskId, limit }: List, parts: CoordinatorParts): Answer {
+function list({ id, state, queue, fromTaskId, limit }: List, sources: QuestionSources): Answer {
   const tasks: Facts[] = []
   let lookedAt = 0
   let bytes = 0
-  for (const task of listTasks(parts.state, fromTaskId)) {
-    if (tasks.length === limit || lookedAt === lookedAtMax || bytes > pageBytes(parts)) {
+  for (const task of listTasks(sources.state, fromTaskId)) {
+    if (tasks.length === limit || lookedAt === lookedAtMax || bytes > pageBytes(sources)) {
       return { kind: 'tasks', id, tasks, nextTaskId: task.taskId }
     }
     lookedAt++
@@ -96,17 +70,4 @@ function list({ id, state, queue, fromTaskId, limit }: List, parts: CoordinatorP
     bytes += summaryBytes + Buffer.byteLength(task.reason ?? '')
   }
   return { kind: 'tasks', id, tasks }
-}
-
-function stats({ state, time, registry }: CoordinatorParts): Facts {
-  const { lastLsn, lastAt } = position(state)
-  return {
-    lastLsn,
-    lastAt,
-    now: time.now(),
-    tasks: countTasks(state),
-    counters: getCounters(state),
-    queues: countQueues(state),
-    workers: registry.size,
-  }
 }

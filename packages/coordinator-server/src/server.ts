@@ -6,6 +6,7 @@ import { Coordinator } from './coordinator.js'
 import { DecisionTime, type Timer } from './decision-time.js'
 import { CoordinatorError } from './errors.js'
 import { Gate } from './gate.js'
+import { HistoryThread } from './history-thread.js'
 import { type Health, type HttpServer, serveHttp } from './http-server.js'
 import { Metrics } from './metrics.js'
 import { netTransport } from './net-transport.js'
@@ -58,6 +59,7 @@ class Server implements CoordinatorServer {
   #health: Health = { isReady: false }
   #http: HttpServer | undefined
   #log: Log | undefined
+  #history: HistoryThread | undefined
   #coordinator: Coordinator | undefined
   #peers: Peers | undefined
   #listener: Listener | undefined
@@ -130,15 +132,18 @@ class Server implements CoordinatorServer {
   }
 
   async #serve(log: Log, state: State, replayMs: number): Promise<void> {
-    const { knobs, observer, limits, tokens, host, port, tls } = this.#settings
+    const { dataDir, knobs, observer, limits, tokens, host, port, tls } = this.#settings
     const time = new DecisionTime(
       systemClock,
       Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt),
     )
     this.#warnOfTime(log.recovery.latestClockMs ?? 0)
     const registry = new WorkerRegistry()
+    const history = new HistoryThread(dataDir, systemClock)
+    this.#history = history
     const coordinator = new Coordinator({
-      ...{ state, log, clock: systemClock, time, registry, knobs },
+      ...{ state, log, clock: systemClock, time, registry, knobs, history },
+      ...{ epoch: log.recovery.epoch, connections: () => this.#peers?.size ?? 0 },
       waitingPollsMax: limits.waitingPollsMax,
       answerBytesMax: Math.floor(limits.frameBytesMax / 2),
       observer: observeBoth(this.#metrics.ofCoordinator, observer),
@@ -233,7 +238,9 @@ class Server implements CoordinatorServer {
     this.#peers?.end()
     await this.#within(stopMs, listening)
     this.#peers?.destroy()
-    const closed = await Promise.allSettled([this.#log?.close(), this.#http?.close(), listening])
+    const closed = await Promise.allSettled([
+      ...[this.#log?.close(), this.#http?.close(), listening, this.#history?.close()],
+    ])
     const failed = closed.find((outcome) => outcome.status === 'rejected')
     this.#failure ??= failed?.reason
   }

@@ -23,6 +23,11 @@ export class WaitingPolls<P extends Poll> {
     return [...this.#byQueue.keys()]
   }
 
+  /** How many wait for a task of the queue. */
+  count(queue: string): number {
+    return this.#byQueue.get(queue)?.size ?? 0
+  }
+
   has(queue: string): boolean {
     return this.#byQueue.has(queue)
   }

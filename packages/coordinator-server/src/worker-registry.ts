@@ -4,8 +4,12 @@ export interface KnownWorker {
   readonly connections: number
   /** How many tasks it runs at once, by its own word. */
   readonly capacity: number
-  readonly leases: number
+  /** Those it is known to hold, in the order in which that became known. */
+  readonly leaseIds: ReadonlySet<number>
+  /** 0 when it has not been heard since it is known. */
   readonly lastHeardAt: number
+  /** Those of its last lease request. */
+  readonly queues: readonly string[]
 }
 
 /**
@@ -36,12 +40,18 @@ export class WorkerRegistry {
     if (worker !== undefined) worker.lastHeardAt = now
   }
 
+  /** The worker has asked for a task of these queues. */
+  asked(name: string, queues: readonly string[]): void {
+    const worker = this.#workers.get(name)
+    if (worker !== undefined) worker.queues = queues
+  }
+
   /** The worker holds the lease: it was granted, or a heartbeat says so. */
   holds(name: string, leaseId: number): void {
     if (this.#holders.has(leaseId)) return
     const worker = this.#worker(name)
     this.#holders.set(leaseId, worker)
-    worker.leases++
+    worker.leaseIds.add(leaseId)
   }
 
   /** The lease has ended. */
@@ -49,18 +59,22 @@ export class WorkerRegistry {
     const worker = this.#holders.get(leaseId)
     if (worker === undefined) return
     this.#holders.delete(leaseId)
-    worker.leases--
+    worker.leaseIds.delete(leaseId)
     this.#forgetIfIdle(worker)
   }
 
   /** How many more tasks the worker could run. */
   freeCapacity(name: string): number {
     const worker = this.#workers.get(name)
-    return worker === undefined ? 0 : worker.capacity - worker.leases
+    return worker === undefined ? 0 : worker.capacity - worker.leaseIds.size
   }
 
   get size(): number {
     return this.#workers.size
+  }
+
+  get(name: string): KnownWorker | undefined {
+    return this.#workers.get(name)
   }
 
   list(): Iterable<KnownWorker> {
@@ -76,14 +90,19 @@ export class WorkerRegistry {
   #worker(name: string): Worker {
     const known = this.#workers.get(name)
     if (known !== undefined) return known
-    const worker = { name, connections: 0, capacity: 0, leases: 0, lastHeardAt: 0 }
+    const idle = { connections: 0, capacity: 0, lastHeardAt: 0, queues: [] }
+    const worker = { name, ...idle, leaseIds: new Set<number>() }
     this.#workers.set(name, worker)
     return worker
   }
 
   #forgetIfIdle(worker: Worker): void {
-    if (worker.connections === 0 && worker.leases === 0) this.#workers.delete(worker.name)
+    if (worker.connections === 0 && worker.leaseIds.size === 0) this.#workers.delete(worker.name)
   }
 }
 
-type Worker = { -readonly [Field in keyof KnownWorker]: KnownWorker[Field] }
+interface Worker extends Mutable<Omit<KnownWorker, 'leaseIds'>> {
+  readonly leaseIds: Set<number>
+}
+
+type Mutable<T> = { -readonly [Field in keyof T]: T[Field] }

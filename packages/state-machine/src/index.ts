@@ -62,6 +62,7 @@ export {
   getCurrentLeaseId,
   getLease,
   getLeasedTaskId,
+  getLeaseIds,
   getOffer,
   getQueue,
   getStanding,

@@ -1,4 +1,4 @@
-import { findAttempt } from './attempts.js'
+import { attemptsOf, findAttempt } from './attempts.js'
 import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
 import { findOwned, findTask } from './lookups.js'
 import { retryPolicyOf } from './retry-policy.js'
@@ -113,6 +113,14 @@ export function hasTask(state: State, taskId: number): boolean {
 export function getLease(state: State, leaseId: number): Lease | undefined {
   const row = findOwned(state, leaseId)
   return row === 0 ? undefined : viewLease(state, row)
+}
+
+/** The leases that the task is remembered to have had, the newest first. */
+export function getLeaseIds(state: State, taskId: number): number[] {
+  const row = findTask(state, taskId)
+  if (row === 0) return []
+  const { attempts } = state.authoritative
+  return Array.from(attemptsOf(state, row), (attempt) => attempts.leaseId.get(attempt))
 }
 
 /** The task that the lease owns now. */

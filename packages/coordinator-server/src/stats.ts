@@ -1,0 +1,41 @@
+import type { Facts } from '@tenure/protocol'
+import {
+  countQueues,
+  countTasks,
+  getCounters,
+  longestQueues,
+  position,
+} from '@tenure/state-machine'
+import type { QuestionSources } from './question-sources.js'
+
+/** How many queues are told about, and among how many the longest of them are looked for. */
+const linesMax = 100
+const queuesLookedAtMax = 10_000
+
+/** Counts and positions: the coordinator in one look. */
+export function stats(sources: QuestionSources): Facts {
+  const { state, time, registry, startedAt, epoch, connections, polls } = sources
+  const { lastLsn, lastAt } = position(state)
+  const queues = countQueues(state)
+  const lines = longestLines(sources)
+  return {
+    ...{ lastLsn, lastAt, now: time.now(), startedAt },
+    ...(epoch !== undefined && { epoch }),
+    tasks: countTasks(state),
+    counters: getCounters(state),
+    ...{ queues, workers: registry.size, waitingPolls: polls.size },
+    ...(connections !== undefined && { connections: connections() }),
+    ...{ lines, linesLeftOut: queues - lines.length },
+  }
+}
+
+function longestLines({ state, polls, queuesAsked }: QuestionSources): Facts[] {
+  const limits = { limit: linesMax, lookAtMax: queuesLookedAtMax }
+  return longestQueues(state, limits).map((line) => {
+    const lastAskedAt = queuesAsked.lastAt(line.queue)
+    return {
+      ...{ ...line, pollsWaiting: polls.count(line.queue) },
+      ...(lastAskedAt !== undefined && { lastAskedAt }),
+    }
+  })
+}

@@ -1,0 +1,53 @@
+import type { Answer, Facts, Why } from '@tenure/protocol'
+import {
+  countAhead,
+  getCurrentLeaseId,
+  getLease,
+  getSummary,
+  type TaskSummary,
+} from '@tenure/state-machine'
+import type { QuestionSources } from './question-sources.js'
+import { rejected } from './refusals.js'
+
+/** How many tasks before one are counted: it is known then that there are very many. */
+const aheadMax = 10_000
+
+/** Why a task is not running now: everything that has a part in it, for people to judge. */
+export function why({ id, taskId }: Why, sources: QuestionSources): Answer {
+  const task = getSummary(sources.state, taskId)
+  if (task === undefined) return rejected(id, 'UNKNOWN_TASK')
+  const { time, startedAt, polls, queuesAsked } = sources
+  const now = time.now()
+  const { state, queue, stateSince, eligibleAt } = task
+  const queueLastAskedAt = queuesAsked.lastAt(queue)
+  return {
+    kind: 'why',
+    id,
+    why: {
+      ...{ now, startedAt, state, queue, stateSince, pollsWaiting: polls.count(queue) },
+      ...(queueLastAskedAt !== undefined && { queueLastAskedAt }),
+      ...(eligibleAt !== undefined && { eligibleAt }),
+      ...(eligibleAt !== undefined && eligibleAt <= now && placeInLine(task, sources)),
+      ...ownership(task, sources),
+    },
+  }
+}
+
+function placeInLine({ taskId }: TaskSummary, { state }: QuestionSources): Facts {
+  const ahead = countAhead(state, taskId, aheadMax)
+  if (ahead === undefined) return {}
+  return { ahead: ahead.count, ...(ahead.isMore && { aheadIsMore: true }) }
+}
+
+/** Whose it is, and when they were last heard of. */
+function ownership({ taskId }: TaskSummary, { state, registry }: QuestionSources): Facts {
+  const leaseId = getCurrentLeaseId(state, taskId)
+  const lease = leaseId === undefined ? undefined : getLease(state, leaseId)
+  if (lease === undefined) return {}
+  const { workerId, attempt, grantedAt, leaseExpiry, windowEnd } = lease
+  const workerLastHeardAt = registry.get(workerId)?.lastHeardAt ?? 0
+  return {
+    lease: { leaseId, workerId, attempt, grantedAt, leaseExpiry, windowEnd },
+    ...(workerLastHeardAt > 0 && { workerLastHeardAt }),
+  }
+}

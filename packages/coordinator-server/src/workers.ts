@@ -1,0 +1,44 @@
+import type { Answer, Facts, Workers } from '@tenure/protocol'
+import { getLeasedTaskId } from '@tenure/state-machine'
+import { pageBytes } from './page-bytes.js'
+import type { QuestionSources } from './question-sources.js'
+import type { KnownWorker } from './worker-registry.js'
+
+/** How many of the tasks that a worker holds are named. */
+const tasksMax = 10
+
+/** What is known of a worker takes without its name, tasks and queues, at most; and a task's id. */
+const workerBytes = 96
+const taskIdBytes = 9
+
+/** As many as fit: whoever has thousands looks at the metrics. */
+export function workers({ id }: Workers, sources: QuestionSources): Answer {
+  const { registry } = sources
+  const workers: Facts[] = []
+  let bytes = 0
+  for (const worker of registry.list()) {
+    const tasks = tasksOf(worker, sources)
+    const queues = [...new Set(worker.queues)]
+    bytes += workerBytes + tasks.length * taskIdBytes + bytesOf([worker.name, ...queues])
+    if (bytes > pageBytes(sources)) break
+    const { name, connections, capacity, leaseIds, lastHeardAt } = worker
+    const leases = leaseIds.size
+    workers.push({ name, connections, capacity, leases, lastHeardAt, tasks, queues })
+  }
+  return { kind: 'workers', id, workers, leftOut: registry.size - workers.length }
+}
+
+/** Those it is known to hold for longest: they are at hand, and they are the ones to look at. */
+function tasksOf({ leaseIds }: KnownWorker, { state }: QuestionSources): number[] {
+  const tasks: number[] = []
+  for (const leaseId of leaseIds) {
+    if (tasks.length === tasksMax) break
+    const taskId = getLeasedTaskId(state, leaseId)
+    if (taskId !== undefined) tasks.push(taskId)
+  }
+  return tasks
+}
+
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + 2 + Buffer.byteLength(text), 0)
+}
