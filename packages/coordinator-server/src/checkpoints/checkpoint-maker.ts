@@ -1,0 +1,21 @@
+/** A checkpoint that was made, and what it took. */
+export interface MadeCheckpoint {
+  readonly lsn: number
+  /** Every checkpoint that was read back and is good, newest first, this one included. */
+  readonly good: readonly number[]
+  readonly tasks: number
+  /** Records that were replayed for it, and how long that took. */
+  readonly replayed: number
+  readonly replayMs: number
+  readonly writeMs: number
+}
+
+/**
+ * Makes the state after a sealed LSN into a checkpoint. Must not keep the event loop busy, and must
+ * read only what is sealed.
+ */
+export interface CheckpointMaker {
+  make(lsn: number): Promise<MadeCheckpoint>
+  /** Gives up what is under way; it settles with an error. */
+  stop(): Promise<void>
+}

@@ -1,0 +1,155 @@
+import { SimulatedClock } from '@tenure/testing'
+import t from 'tap'
+import type { MadeCheckpoint } from '../src/checkpoints/checkpoint-maker.js'
+import { Checkpointer, defaultCheckpointKnobs } from '../src/checkpoints/checkpointer.js'
+import { keepFrom } from '../src/checkpoints/history-kept.js'
+
+/** A log of which only the numbers are there, and a maker that is done when it is told. */
+class World {
+  readonly clock = new SimulatedClock()
+  readonly asked: number[] = []
+  readonly truncated: object[] = []
+  readonly told: unknown[] = []
+  readonly log = {
+    nextLsn: 1,
+    sealedLsn: 0,
+    checkpointLsn: 0,
+    segments: [{ firstLsn: 1, bytes: 1024, begunAt: 0 }],
+    roll: async () => {
+      this.log.sealedLsn = this.log.nextLsn - 1
+    },
+    truncate: async (options: { verified: readonly number[] }) => {
+      this.truncated.push(options)
+      this.log.checkpointLsn = options.verified[0] ?? 0
+      return { segments: 1, bytes: 1024, checkpoints: 0 }
+    },
+  }
+  settle: { resolve(made: MadeCheckpoint): void; reject(error: Error): void } | undefined
+  readonly checkpointer = new Checkpointer({
+    log: this.log,
+    clock: this.clock,
+    knobs: { ...defaultCheckpointKnobs, replayMsMax: 5000 },
+    maker: {
+      make: (lsn) => {
+        this.asked.push(lsn)
+        return new Promise((resolve, reject) => {
+          this.settle = { resolve, reject }
+        })
+      },
+      stop: async () => this.settle?.reject(new Error('given up')),
+    },
+    observer: {
+      checkpointed: ({ lsn }) => this.told.push(lsn),
+      checkpointFailed: (error) => this.told.push((error as Error).message),
+    },
+  })
+
+  async tend(): Promise<void> {
+    this.checkpointer.tend()
+    await this.clock.settle()
+  }
+
+  async finish(): Promise<void> {
+    const lsn = this.asked.at(-1)!
+    this.settle!.resolve({ lsn, good: [lsn], tasks: 1, replayed: lsn, replayMs: 1, writeMs: 1 })
+    await this.clock.settle()
+  }
+}
+
+t.test(
+  'a checkpoint is due when half of what may be replayed lies behind the last one',
+  async (t) => {
+    const world = new World()
+    world.log.nextLsn = 1_000_000
+    await world.tend()
+    t.same(world.asked, [])
+    world.log.nextLsn = 1_000_001
+    await world.tend()
+    t.same(world.asked, [1_000_000])
+    world.log.nextLsn = 1_500_001
+    await world.tend()
+    t.equal(world.asked.length, 1, 'one at a time')
+    await world.finish()
+    t.same(world.told, [1_000_000])
+    t.match(world.truncated, [{ verified: [1_000_000] }])
+    await world.tend()
+    t.equal(world.asked.length, 1)
+    world.log.nextLsn = 2_000_001
+    await world.tend()
+    t.same(world.asked, [1_000_000, 2_000_000])
+  },
+)
+
+t.test('large records are replayed as slowly as their bytes are read', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 100
+  world.log.segments.push({ firstLsn: 50, bytes: 700 * 2 ** 20, begunAt: 0 })
+  await world.tend()
+  t.same(world.asked, [99])
+})
+
+t.test('a checkpoint that failed is reported, and tried again after a while', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 3_000_000
+  await world.tend()
+  world.settle!.reject(new Error('no room'))
+  await world.clock.settle()
+  t.same(world.told, ['no room'])
+  await world.clock.advance(59_000)
+  await world.tend()
+  t.equal(world.asked.length, 1)
+  await world.clock.advance(1000)
+  await world.tend()
+  t.equal(world.asked.length, 2)
+})
+
+t.test('who asks for a checkpoint while one is made gets that one', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 10
+  const both = Promise.all([world.checkpointer.make(), world.checkpointer.make()])
+  await world.clock.settle()
+  await world.finish()
+  const [one, other] = await both
+  t.equal(one.lsn, 9)
+  t.equal(other, one)
+})
+
+t.test('where nothing has happened since, there is nothing to make', async (t) => {
+  const world = new World()
+  const made = await world.checkpointer.make()
+  t.match(made, { lsn: 0, replayed: 0, removed: { segments: 0 } })
+  t.same([world.asked, world.truncated], [[], []])
+})
+
+t.test('stopping gives up what is under way, and that is no failure', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 10
+  const making = world.checkpointer.make()
+  making.catch(() => {})
+  await world.clock.settle()
+  await world.checkpointer.stop()
+  await t.rejects(making, /given up/)
+  t.same(world.told, [])
+  world.log.nextLsn = 10_000_000
+  await world.tend()
+  t.equal(world.asked.length, 1)
+})
+
+t.test('history is kept as long as it is young enough and small enough', (t) => {
+  const segments = [
+    { firstLsn: 1, bytes: 100, begunAt: 0 },
+    { firstLsn: 11, bytes: 100, begunAt: 1000 },
+    { firstLsn: 21, bytes: 100, begunAt: 2000 },
+    { firstLsn: 31, bytes: 100, begunAt: 3000 },
+  ]
+  const kept = (historyMs: number, historyBytesMax: number) =>
+    keepFrom(segments, { historyMs, historyBytesMax }, 3500)
+  t.equal(kept(10_000, 10_000), 1)
+  t.equal(kept(2500, 10_000), 1, 'the first one was ended 2.5 s ago')
+  t.equal(kept(2499, 10_000), 11)
+  t.equal(kept(10_000, 400), 1)
+  t.equal(kept(10_000, 399), 11)
+  t.equal(kept(10_000, 200), 21)
+  t.equal(kept(0, 0), 31, 'the one that takes the records stays')
+  t.end()
+})
