@@ -30,6 +30,11 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
       retentionTasks: values.retentionTasks,
       waitMsMax: values.waitMax,
     },
+    checkpoints: {
+      replayMsMax: values.replayMax,
+      historyMs: values.historyAge,
+      historyBytesMax: values.historyBytesMax,
+    },
     limits: {
       connectionsMax: values.connectionsMax,
       connectionsPerAddressMax: values.connectionsPerAddressMax,

@@ -25,6 +25,14 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
       const aheadHours = Math.round(aheadMs / 3_600_000)
       logger.warn({ aheadHours }, 'the clock is more than a day ahead of the last time in the log')
     },
+    checkpointed: ({ lsn, tasks, replayed, replayMs, writeMs, removed }) => {
+      const ms = Math.round(replayMs + writeMs)
+      const { segments, bytes } = removed
+      logger.info({ lsn, tasks, replayed, ms, removed: { segments, bytes } }, 'checkpoint made')
+    },
+    checkpointFailed: (error) => {
+      logger.error({ err: error }, 'no checkpoint could be made: it is tried again in a minute')
+    },
     // What the peer sent stays in a field of its own, where it is quoted.
     refused: ({ address, reason, message }) => {
       refusals.write(() => logger.warn({ address, reason, detail: message }, 'peer refused'))

@@ -13,7 +13,13 @@ import {
   whole,
   yesOrNo,
 } from '@tenure/app-kit'
-import { defaultKnobs, defaultLimits, knobRanges } from '@tenure/coordinator-server'
+import {
+  checkpointRanges,
+  defaultCheckpointKnobs,
+  defaultKnobs,
+  defaultLimits,
+  knobRanges,
+} from '@tenure/coordinator-server'
 import { place, trueOrLsn } from './log-kinds.js'
 
 // The one table: what can be set, what it means, what it may be, and what it is otherwise. Flags,
@@ -178,6 +184,24 @@ const room = {
   }),
 }
 
+const recovery = {
+  replayMax: setting(duration(...checkpointRanges.replayMsMax), {
+    fallback: defaultCheckpointKnobs.replayMsMax,
+    help: 'How long a restart may have to replay what lies behind the newest checkpoint. Checkpoints are made as often as that needs, in a thread.',
+    option: 'checkpoints.replayMsMax',
+  }),
+  historyAge: setting(duration(...checkpointRanges.historyMs), {
+    fallback: defaultCheckpointKnobs.historyMs,
+    help: 'How long the log is kept for those who ask what happened, beyond what a restart needs,',
+    option: 'checkpoints.historyMs',
+  }),
+  historyBytesMax: setting(bytes(...checkpointRanges.historyBytesMax), {
+    fallback: defaultCheckpointKnobs.historyBytesMax,
+    help: 'and to which size. What a restart needs is kept in any case.',
+    option: 'checkpoints.historyBytesMax',
+  }),
+}
+
 const limits = {
   connectionsMax: setting(whole(1, largestCount), {
     fallback: defaultLimits.connectionsMax,
@@ -240,6 +264,7 @@ export const settings = {
   Leases: leases,
   'Retries and poison': retries,
   'Room for tasks': room,
+  'Restarts and history': recovery,
   'Limits for whoever connects': limits,
   ...loggingSettings,
 } as const

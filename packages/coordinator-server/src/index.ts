@@ -1,3 +1,10 @@
+export {
+  type Checkpointed,
+  type CheckpointKnobs,
+  type CheckpointObserver,
+  checkpointRanges,
+  defaultCheckpointKnobs,
+} from './checkpoints/checkpointer.js'
 export type { CommitLog, Room } from './commit-log.js'
 export { Coordinator, type Session } from './coordinator.js'
 export { DecisionTime } from './decision-time.js'

@@ -8,6 +8,11 @@ import {
 } from '@tenure/state-machine'
 import type { Commit, LogObserver } from '@tenure/wal'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  type CheckpointedLog,
+  type CheckpointObserver,
+  replayMs as replayMsOf,
+} from './checkpoints/checkpointer.js'
 import type { DecisionTime } from './decision-time.js'
 import type { CoordinatorObserver } from './observer.js'
 
@@ -17,6 +22,7 @@ export interface Measured {
   readonly time: DecisionTime
   readonly epoch: number
   readonly replayMs: number
+  readonly log: CheckpointedLog
   readonly connections: () => number
   readonly waitingPolls: () => number
 }
@@ -83,6 +89,16 @@ export class Metrics {
     '1 while the disk has no room for the next segment of the log.',
   )
 
+  readonly #checkpoints = this.#counter(
+    'tenure_checkpoints_total',
+    'Checkpoints made since the start, or not made because something failed.',
+    ['outcome'],
+  )
+  readonly #checkpointSeconds = this.#gauge(
+    'tenure_checkpoint_seconds',
+    'How long the thread took that made the newest checkpoint since the start.',
+  )
+
   constructor() {
     collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
   }
@@ -95,6 +111,15 @@ export class Metrics {
       this.#logBytes.inc(bytes)
     },
     spaceChanged: (isFull) => this.#diskFull.set(isFull ? 1 : 0),
+  }
+
+  /** What is told of checkpoints. */
+  readonly ofCheckpoints: CheckpointObserver = {
+    checkpointed: ({ replayMs, writeMs }) => {
+      this.#checkpoints.inc({ outcome: 'made' })
+      this.#checkpointSeconds.set((replayMs + writeMs) / 1000)
+    },
+    checkpointFailed: () => this.#checkpoints.inc({ outcome: 'failed' }),
   }
 
   /** What the core loop tells. */
@@ -115,7 +140,7 @@ export class Metrics {
   }
 
   /** Called once, when there is a state. */
-  measure({ state, time, epoch, replayMs, connections, waitingPolls }: Measured): void {
+  measure({ state, time, epoch, replayMs, log, connections, waitingPolls }: Measured): void {
     for (const [name, [metric, help]] of Object.entries(counterMetrics)) {
       this.#counted(metric, help, () => getCounters(state)[name as keyof Counters])
     }
@@ -144,6 +169,19 @@ export class Metrics {
       'tenure_replay_seconds',
       'How long the replay at the start took.',
       () => replayMs / 1000,
+    )
+    this.#asked(
+      'tenure_replay_due_seconds',
+      'How long a restart would replay now what lies behind the newest checkpoint, on a slow machine.',
+      () => replayMsOf(log) / 1000,
+    )
+    this.#asked(
+      'tenure_checkpoint_lsn',
+      'Where the newest checkpoint stands.',
+      () => log.checkpointLsn,
+    )
+    this.#asked('tenure_log_bytes', 'Bytes of the files of the log, checkpoints not counted.', () =>
+      log.segments.reduce((sum, { bytes }) => sum + bytes, 0),
     )
     this.#asked(
       'tenure_clock_offset_seconds',

@@ -1,6 +1,7 @@
 import type { Answer, Request } from '@tenure/protocol'
 import type { LogRecord } from '@tenure/state-machine'
 import type { LogObserver } from '@tenure/wal'
+import type { CheckpointObserver } from './checkpoints/checkpointer.js'
 
 /** What the core loop tells about its work, for metrics and logs. Every hook is optional; none may throw. */
 export interface CoordinatorObserver {
@@ -44,6 +45,23 @@ export function observeLogTwice(one: LogObserver, other: LogObserver): LogObserv
     spaceChanged: (isFull) => {
       one.spaceChanged?.(isFull)
       other.spaceChanged?.(isFull)
+    },
+  }
+}
+
+/** Tells both of checkpoints, the first one first. */
+export function observeCheckpointsTwice(
+  one: CheckpointObserver,
+  other: CheckpointObserver,
+): CheckpointObserver {
+  return {
+    checkpointed: (made) => {
+      one.checkpointed?.(made)
+      other.checkpointed?.(made)
+    },
+    checkpointFailed: (error) => {
+      one.checkpointFailed?.(error)
+      other.checkpointFailed?.(error)
     },
   }
 }

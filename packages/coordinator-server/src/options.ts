@@ -2,6 +2,12 @@ import { BlockList, isIP } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { messageLimits, type Role, roles } from '@tenure/protocol'
 import type { LogOptions } from '@tenure/wal'
+import {
+  type CheckpointKnobs,
+  type CheckpointObserver,
+  checkpointRanges,
+  defaultCheckpointKnobs,
+} from './checkpoints/checkpointer.js'
 import { CoordinatorError } from './errors.js'
 import type { Token } from './gate.js'
 import { defaultKnobs, type Knobs } from './knobs.js'
@@ -21,6 +27,8 @@ export interface CoordinatorOptions {
   readonly httpPort?: number | false
   readonly knobs?: Partial<Knobs>
   readonly limits?: Partial<ServerLimits>
+  /** When checkpoints are made, and how much history is kept beside them. */
+  readonly checkpoints?: Partial<CheckpointKnobs>
   readonly tls?: TlsOptions
   /** Without one everybody who can connect may do everything. */
   readonly tokens?: readonly Token[]
@@ -62,7 +70,7 @@ export const defaultLimits: ServerLimits = {
 }
 
 /** What a server tells, for its operator's log. Every hook is optional; none may throw. */
-export interface ServerObserver extends CoordinatorObserver {
+export interface ServerObserver extends CoordinatorObserver, CheckpointObserver {
   replaying?(progress: {
     readonly applied: number
     readonly total: number
@@ -97,6 +105,7 @@ export interface Settings {
   readonly httpPort: number | false
   readonly knobs: Knobs
   readonly limits: ServerLimits
+  readonly checkpoints: CheckpointKnobs
   readonly tls: TlsOptions | undefined
   readonly tokens: readonly Token[]
   readonly log: LogOptions
@@ -109,15 +118,20 @@ const besideBytes = 64 * 1024
 export function settle(options: CoordinatorOptions): Settings {
   object('options', options)
   refuseUnknown('options', options, optionNames)
-  for (const name of ['knobs', 'limits', 'tls', 'log', 'observer'] as const) {
+  for (const name of ['knobs', 'limits', 'checkpoints', 'tls', 'log', 'observer'] as const) {
     if (options[name] !== undefined) object(name, options[name])
   }
   refuseUnknown('limits', options.limits ?? {}, Object.keys(defaultLimits))
+  refuseUnknown('checkpoints', options.checkpoints ?? {}, Object.keys(checkpointRanges))
   const knobs = checkKnobs({ ...defaultKnobs, ...options.knobs })
   const limits = { ...defaultLimits, ...options.limits }
   for (const [name, value] of Object.entries(limits)) {
     whole(`limits.${name}`, value, name === 'unsentBytesMax' ? unsentBytesMin : 1, 2 ** 31 - 1)
   }
+  const checkpoints = checkRanges('checkpoints', checkpointRanges, {
+    ...defaultCheckpointKnobs,
+    ...options.checkpoints,
+  })
   const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax) + besideBytes
   if (limits.frameBytesMax < largestBytes) {
     throw bad('limits.frameBytesMax', limits.frameBytesMax, roomFor(largestBytes))
@@ -138,12 +152,13 @@ export function settle(options: CoordinatorOptions): Settings {
   if (log.appendBytesMax < largestBytes) {
     throw bad('log.appendBytesMax', log.appendBytesMax, roomFor(largestBytes))
   }
-  return { dataDir, host, port, httpHost, httpPort, knobs, limits, tls, tokens, log, observer }
+  const listening = { host, port, httpHost, httpPort, tls, tokens }
+  return { dataDir, ...listening, knobs, limits, checkpoints, log, observer }
 }
 
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
   ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'knobs', 'limits'] as const),
-  ...(['tls', 'tokens', 'insecure', 'log', 'observer'] as const),
+  ...(['checkpoints', 'tls', 'tokens', 'insecure', 'log', 'observer'] as const),
 ]
 
 /** Less than a socket takes at once would say nothing about who reads. */
@@ -192,9 +207,7 @@ export const knobRanges: {
 
 function checkKnobs(knobs: Knobs): Knobs {
   refuseUnknown('knobs', knobs, Object.keys(defaultKnobs))
-  for (const [name, [min, max]] of Object.entries(knobRanges)) {
-    whole(`knobs.${name}`, knobs[name as keyof Knobs], min, max)
-  }
+  checkRanges('knobs', knobRanges, knobs)
   if (knobs.heartbeatIntervalMs * 2 > knobs.leaseDurationMs) {
     const most = `at most half of knobs.leaseDurationMs: ${knobs.leaseDurationMs / 2} ms`
     throw bad('knobs.heartbeatIntervalMs', `${knobs.heartbeatIntervalMs} ms`, most)
@@ -214,6 +227,17 @@ function checkKnobs(knobs: Knobs): Knobs {
     throw bad('knobs.retryPolicy.backoff.kind', kind, 'fixed or exponential')
   }
   return knobs
+}
+
+function checkRanges<T extends object>(
+  path: string,
+  ranges: Readonly<Record<string, readonly [min: number, max: number]>>,
+  values: T,
+): T {
+  for (const [name, [min, max]] of Object.entries(ranges)) {
+    whole(`${path}.${name}`, values[name as keyof T], min, max)
+  }
+  return values
 }
 
 /** A message never holds a token. */

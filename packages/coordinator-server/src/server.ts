@@ -2,6 +2,8 @@ import { randomInt } from 'node:crypto'
 import { protocolVersion, type Welcome } from '@tenure/protocol'
 import { countTasks, position, type State } from '@tenure/state-machine'
 import { type Log, openLog, systemClock } from '@tenure/wal'
+import { CheckpointThread } from './checkpoints/checkpoint-thread.js'
+import { Checkpointer } from './checkpoints/checkpointer.js'
 import { Coordinator } from './coordinator.js'
 import { DecisionTime, type Timer } from './decision-time.js'
 import { CoordinatorError } from './errors.js'
@@ -10,7 +12,7 @@ import { HistoryThread } from './history-thread.js'
 import { type Health, type HttpServer, serveHttp } from './http-server.js'
 import { Metrics } from './metrics.js'
 import { netTransport } from './net-transport.js'
-import { observeBoth, observeLogTwice } from './observer.js'
+import { observeBoth, observeCheckpointsTwice, observeLogTwice } from './observer.js'
 import { type CoordinatorOptions, type Settings, settle } from './options.js'
 import type { PeerContext } from './peer.js'
 import { Peers } from './peers.js'
@@ -63,6 +65,7 @@ class Server implements CoordinatorServer {
   #coordinator: Coordinator | undefined
   #peers: Peers | undefined
   #listener: Listener | undefined
+  #checkpointer: Checkpointer | undefined
   #maintenance: Timer | undefined
   #stopping: Promise<void> | undefined
   #failure: unknown
@@ -131,7 +134,7 @@ class Server implements CoordinatorServer {
     })
   }
 
-  async #serve(log: Log, state: State, replayMs: number): Promise<void> {
+  async #serve(log: Log, state: State, tookMs: number): Promise<void> {
     const { dataDir, knobs, observer, limits, tokens, host, port, tls } = this.#settings
     const time = new DecisionTime(
       systemClock,
@@ -159,7 +162,7 @@ class Server implements CoordinatorServer {
     const peers = new Peers(context, limits)
     this.#peers = peers
     this.#metrics.measure({
-      ...{ state, time, epoch: log.recovery.epoch, replayMs },
+      ...{ state, time, epoch: log.recovery.epoch, replayMs: tookMs, log },
       connections: () => peers.size,
       waitingPolls: () => coordinator.waitingPolls,
     })
@@ -170,8 +173,20 @@ class Server implements CoordinatorServer {
         const why = cause instanceof Error ? cause.message : String(cause)
         throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', why, { cause })
       })
-    this.#health = { isReady: true, replayMs }
+    this.#checkpointer = this.#keepCheckpoints(log)
+    this.#health = { isReady: true, replayMs: tookMs }
     this.#maintain()
+  }
+
+  /** A thread sees the machine's disk and no other. */
+  #keepCheckpoints(log: Log): Checkpointer | undefined {
+    const { dataDir, checkpoints, observer } = this.#settings
+    if (this.#settings.log.disk !== undefined) return undefined
+    return new Checkpointer({
+      ...{ log, clock: systemClock, knobs: checkpoints },
+      maker: new CheckpointThread(dataDir),
+      observer: observeCheckpointsTwice(this.#metrics.ofCheckpoints, observer),
+    })
   }
 
   /** `semantics` §1: leases and delays end by this clock, so one that has leapt should be noticed. */
@@ -205,6 +220,7 @@ class Server implements CoordinatorServer {
       () => {
         this.#peers?.checkTime()
         this.#coordinator?.tidy()
+        this.#checkpointer?.tend()
         this.#maintain()
       },
       'background',
@@ -238,6 +254,7 @@ class Server implements CoordinatorServer {
     this.#peers?.end()
     await this.#within(stopMs, listening)
     this.#peers?.destroy()
+    await this.#checkpointer?.stop()
     const closed = await Promise.allSettled([
       ...[this.#log?.close(), this.#http?.close(), listening, this.#history?.close()],
     ])

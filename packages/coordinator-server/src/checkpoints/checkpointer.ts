@@ -14,6 +14,14 @@ export const defaultCheckpointKnobs: CheckpointKnobs = {
   historyBytesMax: 2 ** 30,
 }
 
+export const checkpointRanges: {
+  readonly [K in keyof CheckpointKnobs]: readonly [min: number, max: number]
+} = {
+  replayMsMax: [10, 3_600_000],
+  historyMs: [0, 2 ** 45],
+  historyBytesMax: [0, 2 ** 50],
+}
+
 /** What a log can do for it. */
 export interface CheckpointedLog {
   readonly nextLsn: number

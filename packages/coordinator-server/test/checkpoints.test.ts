@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { History, type LogSource, openHistory } from '@tenure/history'
+import { getTask, hashState, position } from '@tenure/state-machine'
+import { type LogReader, openReadOnly } from '@tenure/wal'
+import t, { type Test } from 'tap'
+import { type Checkpointed, type CoordinatorOptions, startCoordinator } from '../src/index.js'
+import { PeerClient } from './peer-client.js'
+
+const submit = { kind: 'submit', payload: Buffer.from('work') } as const
+const lease = { kind: 'lease', queues: ['default'], waitMs: 0 } as const
+const small = { replayMsMax: 10, historyMs: 0, historyBytesMax: 0 }
+
+/** A coordinator that makes checkpoints as often as it can, and a client. */
+async function start(t: Test, options: CoordinatorOptions = {}) {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tenure-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const made: Checkpointed[] = []
+  const server = await startCoordinator({
+    ...{ dataDir, port: 0, httpPort: 0, checkpoints: small },
+    observer: {
+      checkpointed: (checkpoint) => made.push(checkpoint),
+      checkpointFailed: (error) => t.fail(String(error)),
+    },
+    ...options,
+  })
+  t.teardown(() => server.stop())
+  const client = await PeerClient.open(server.port)
+  /** Lives whole lives until so many checkpoints were made, and gives the number of lives. */
+  const liveUntil = async (checkpoints: number) => {
+    for (let lives = 0; ; lives++) {
+      if (made.length >= checkpoints) return lives
+      await Promise.all(Array.from({ length: 50 }, () => liveOnce(client)))
+    }
+  }
+  return { server, client, dataDir, made, liveUntil }
+}
+
+async function liveOnce(client: PeerClient): Promise<void> {
+  await client.ask(submit)
+  const leased = await client.ask(lease)
+  if (leased.kind !== 'leased') throw new Error(`no lease but ${leased.kind}`)
+  const { taskId, leaseId } = leased
+  await client.ask({ kind: 'complete', taskId, leaseId })
+}
+
+t.test(
+  'while it works a coordinator keeps what a restart has to replay within its bound',
+  async (t) => {
+    const { server, client, dataDir, made, liveUntil } = await start(t)
+    const first = await client.ask({ ...submit, queue: 'never asked for' })
+    await liveUntil(3)
+    const [, second, third] = made
+    t.ok(second!.lsn < third!.lsn)
+    t.ok(third!.removed.segments > 0, 'and the log does not grow')
+    await client.close()
+    await server.stop()
+    const reader = await openReadOnly(dataDir)
+    // One more may have been made that nobody heard of.
+    const heardOf = reader.checkpoints.filter((lsn) => lsn <= made.at(-1)!.lsn)
+    t.same(heardOf, [made.at(-1)!.lsn, made.at(-2)!.lsn], 'the newest two are kept')
+    t.ok(reader.firstLsn > 1)
+    const history = await openHistory(dataDir)
+    const { taskId } = first as { taskId: number }
+    t.equal(getTask(await history.stateAt(), taskId)?.state, 'WAITING', 'nothing is forgotten')
+    const replayed: number[] = []
+    const again = await startCoordinator({
+      ...{ dataDir, port: 0, httpPort: false },
+      observer: { replaying: ({ applied }) => replayed.push(applied) },
+    })
+    t.equal(
+      position(await history.stateAt()).lastLsn,
+      reader.checkpointLsn + (replayed.at(-1) ?? 0),
+    )
+    await again.stop()
+  },
+)
+
+t.test('from each checkpoint and from the start the same state is replayed', async (t) => {
+  const checkpoints = { ...small, historyMs: 3_600_000, historyBytesMax: 2 ** 40 }
+  const { server, client, dataDir, liveUntil } = await start(t, { checkpoints })
+  await liveUntil(2)
+  await client.close()
+  await server.stop()
+  const log = await openReadOnly(dataDir)
+  t.equal(log.firstLsn, 1, 'history is kept')
+  const hashes = await Promise.all(
+    [[], [log.checkpoints[1]!], log.checkpoints].map(async (checkpoints) =>
+      hashState(await new History(withCheckpoints(log, checkpoints)).stateAt()),
+    ),
+  )
+  t.equal(new Set(hashes).size, 1)
+})
+
+t.test('the metrics say what a restart would take, and what the log takes', async (t) => {
+  const { server, liveUntil } = await start(t)
+  await liveUntil(1)
+  const url = `http://127.0.0.1:${server.httpPort}/metrics`
+  const metrics = await (await fetch(url)).text()
+  t.match(metrics, /^tenure_checkpoints_total\{outcome="made"\} [1-9]/m)
+  t.match(metrics, /^tenure_checkpoint_seconds 0\.\d+/m)
+  t.match(metrics, /^tenure_checkpoint_lsn [1-9]\d*$/m)
+  t.match(metrics, /^tenure_replay_due_seconds [\d.]+$/m)
+  t.match(metrics, /^tenure_log_bytes [1-9]\d+$/m)
+})
+
+t.test('a coordinator that stops does not wait for a checkpoint', async (t) => {
+  const { server, client, liveUntil } = await start(t)
+  await liveUntil(1)
+  await client.close()
+  await server.stop()
+  t.equal(await server.ended, undefined)
+})
+
+/** The log as if these were its checkpoints. */
+function withCheckpoints(log: LogReader, checkpoints: readonly number[]): LogSource {
+  const { firstLsn, gaps, openings } = log
+  return {
+    ...{ firstLsn, gaps, openings, checkpoints },
+    replay: (options) => log.replay(options),
+    readCheckpoint: (lsn) => log.readCheckpoint(lsn),
+  }
+}
