@@ -1,6 +1,6 @@
 import { exitCodes, flagOf, variableOf } from '@tenure/app-kit'
 import { RejectedError, type TenureError } from '@tenure/client'
-import { printable } from './printable.js'
+import { printable } from './show/printable.js'
 
 /** What went wrong and what to do, in one line. */
 export function explain(error: TenureError): string {

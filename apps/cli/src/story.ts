@@ -1,7 +1,7 @@
 import type { Attempt, Task } from '@tenure/client'
-import { printable } from './printable.js'
-import { showTable } from './table.js'
-import { showSpan, showTime } from './times.js'
+import { printable } from './show/printable.js'
+import { showTable } from './show/table.js'
+import { showSpan, showTime } from './show/times.js'
 
 /** What became of a task, and why: nothing in it that the coordinator's own record does not say. */
 export interface Story {

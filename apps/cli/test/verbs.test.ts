@@ -60,7 +60,7 @@ t.test('get shows attempts, the reason and the result', async (t) => {
   t.match(stdout, /^result +done$/m)
   const [, heads, row] = stdout.split('\n\n')[1]?.match(/(.*)\n(.*)\n/) ?? []
   t.match(heads, /^attempt {2}lease {2}worker +granted +took +outcome$/)
-  t.match(row, /^1 +2 +w\\u001b\[31m1 .*Z {2}\d+ ms +COMPLETED$/)
+  t.match(row, /^ {6}1 {6}2 {2}w\\u001b\[31m1 .*Z +\d+ ms {2}COMPLETED$/)
 })
 
 t.test('list shows what there is, and says where it stops', async (t) => {
@@ -69,8 +69,11 @@ t.test('list shows what there is, and says where it stops', async (t) => {
   await (await world.lease('two')).fail('first line\nsecond')
   const all = await world.tenure('list')
   t.match(all, { code, stderr })
-  t.match(all.stdout, /^task {2}state {4}queue {2}attempt {2}since +reason\n1 +WAITING/)
-  t.match(all.stdout, /\n2 +WAITING +two +1 .* first line\n/)
+  t.match(
+    all.stdout,
+    /^task {2}state {4}queue {2}attempt {2}since +worker {2}reason\n {3}1 {2}WAITING/,
+  )
+  t.match(all.stdout, /\n {3}2 {2}WAITING {2}two {8}1 .* first line\n/)
   const some = await world.tenure('list', '--queue', 'one', '--json', '--limit', '1')
   t.match(JSON.parse(some.stdout), { taskId: 1, queue: 'one' })
   const [next] = /--from (\d+)/.exec(some.stderr)?.slice(1) ?? []

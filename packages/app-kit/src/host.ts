@@ -12,8 +12,11 @@ export interface Host {
 
 export interface Output {
   readonly isTTY?: boolean
+  /** Of a terminal. */
+  readonly columns?: number
+  readonly rows?: number
   readonly fd: number
-  write(text: string): unknown
+  write(text: string | Uint8Array): unknown
 }
 
 /** The last one says that the terminal is gone: what was started in it is not to go on unseen. */

@@ -38,8 +38,8 @@ export class HostWorld implements Host {
     this.#path = join(makeDirectory(t), 'stdout')
     const fd = openSync(this.#path, 'w')
     t.teardown(() => closeSync(fd))
-    this.stdout = { fd, write: (text) => this.#said.push(text) }
-    this.stderr = { fd: 2, write: (text) => this.#complained.push(text) }
+    this.stdout = { fd, write: (text) => this.#said.push(String(text)) }
+    this.stderr = { fd: 2, write: (text) => this.#complained.push(String(text)) }
   }
 
   on(signal: StopSignal, listener: () => void): void {

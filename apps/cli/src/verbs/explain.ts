@@ -1,5 +1,5 @@
 import { defineVerb, exitCodes } from '@tenure/app-kit'
-import { outputSettings, toJsonLine } from '../output.js'
+import { outputSettings, toJsonLine } from '../show/json.js'
 import { showStory, tellStory } from '../story.js'
 import { taskIdSettings } from '../task-id.js'
 import { clientSettings, withClient } from '../with-client.js'

@@ -1,10 +1,10 @@
 import { choice, defineVerb, exitCodes, setting, text, whole } from '@tenure/app-kit'
 import type { TaskSummary } from '@tenure/client'
-import { outputSettings, toJsonLine } from '../output.js'
 import { inPages } from '../pages.js'
-import { showTable } from '../table.js'
-import { showTime } from '../times.js'
-import { clientSettings, withClient } from '../with-client.js'
+import { outputSettings, toJsonLine } from '../show/json.js'
+import { lookOf } from '../show/look.js'
+import { showTasks } from '../show/tasks.js'
+import { sourceSettings, withSource } from '../with-source.js'
 
 const most = Number.MAX_SAFE_INTEGER
 const states = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
@@ -15,6 +15,7 @@ export const list = defineVerb({
   summary: 'Lists tasks in the order of their ids. Ended ones are remembered for a while.',
   examples: [
     { line: 'tenure list --state FAILED', help: 'What failed, with the reason.' },
+    { line: 'tenure list --state LEASED', help: 'What runs now, and where.' },
     {
       line: 'tenure list --queue mail --limit 10 --json',
       help: 'The ten oldest of a queue, for a program.',
@@ -32,19 +33,21 @@ export const list = defineVerb({
       }),
     },
     ...outputSettings,
-    ...clientSettings,
+    ...sourceSettings,
   },
   prepare(configuration) {
     const { state, queue, from, limit, json } = configuration.values
     const which = { ...(state && { state }), ...(queue && { queue }), fromTaskId: from }
     // One more than is shown tells whether there are more.
     const options = { ...which, limit: Math.min(limit + 1, most) }
-    return withClient(configuration, async (tenure, { stdout, stderr }) => {
+    return withSource(configuration, async (source, { stdout, stderr, env }) => {
+      const look = lookOf(stdout, env)
       let count = 0
-      for await (const page of inPages(tenure.list(options), rowsAtOnce)) {
+      for await (const page of inPages(source.list(options), rowsAtOnce)) {
         const shown = page.slice(0, limit - count)
-        const isFirst = count === 0
-        if (shown.length > 0) stdout.write(json ? toJsonLines(shown) : toTable(shown, isFirst))
+        const heads = count === 0
+        if (json) stdout.write(shown.map(toJsonLine).join(''))
+        else if (shown.length > 0) stdout.write(showTasks(shown, look, { heads }))
         count += page.length
         if (count > limit) stderr.write(tellMore(page[shown.length]!))
       }
@@ -56,19 +59,4 @@ export const list = defineVerb({
 
 function tellMore({ taskId }: TaskSummary): string {
   return `tenure: there are more: --from ${taskId}, or a larger --limit\n`
-}
-
-function toJsonLines(tasks: readonly TaskSummary[]): string {
-  return tasks.map(toJsonLine).join('')
-}
-
-function toTable(tasks: readonly TaskSummary[], isFirst: boolean): string {
-  return showTable([...(isFirst ? [heads] : []), ...tasks.map(toRow)])
-}
-
-const heads = ['task', 'state', 'queue', 'attempt', 'since', 'reason']
-
-function toRow({ taskId, state, queue, attempt, stateSince, reason = '' }: TaskSummary): string[] {
-  const [firstLine = ''] = reason.split('\n', 1)
-  return [String(taskId), state, queue, String(attempt), showTime(stateSince), firstLine]
 }

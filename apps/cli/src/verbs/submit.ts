@@ -1,9 +1,9 @@
 import { argument, defineVerb, duration, exitCodes, setting, text, yesOrNo } from '@tenure/app-kit'
 import type { Task } from '@tenure/client'
-import { showBytes } from '../bytes.js'
-import { outputSettings, toJsonLine } from '../output.js'
 import { payloadOf } from '../payload.js'
-import { printable } from '../printable.js'
+import { showBytes } from '../show/bytes.js'
+import { outputSettings, toJsonLine } from '../show/json.js'
+import { printable } from '../show/printable.js'
 import { clientSettings, withClient } from '../with-client.js'
 
 const longestMs = 2 ** 45

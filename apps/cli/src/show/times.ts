@@ -10,3 +10,8 @@ export function showSpan(ms: number): string {
   if (ms < 7_200_000) return `${(ms / 60_000).toFixed(1)} min`
   return `${(ms / 3_600_000).toFixed(1)} h`
 }
+
+/** The same where there are many of them, and a second is fine enough. */
+export function showSecond(atMs: number): string {
+  return showTime(atMs).replace(/\.\d+/, '')
+}
