@@ -1,11 +1,18 @@
-import { exitCodes, flagOf, variableOf } from '@tenure/app-kit'
+import { flagOf, variableOf } from '@tenure/app-kit'
 import { RejectedError, type TenureError } from '@tenure/client'
+import type { Reason, Role } from '@tenure/protocol'
+import { exitCodes } from './exit-codes.js'
 import { printable } from './show/printable.js'
 
 /** What went wrong and what to do, in one line. */
-export function explain(error: TenureError): string {
-  const hint = hintFor(error)
+export function explain(error: TenureError, role: Role = 'produce'): string {
+  const hint = hintFor(error, role)
   return printable(hint === undefined ? error.message : `${withoutStop(error.message)}. ${hint}`)
+}
+
+/** A word for programs: that of the coordinator, or of the client where it did not answer. */
+export function codeOf(error: TenureError): string {
+  return error instanceof RejectedError ? error.reason : error.code
 }
 
 /** A call that could not be one is a mistake in what was typed. */
@@ -13,7 +20,7 @@ export function exitCodeOf({ code }: TenureError): number {
   return code === 'CLIENT_BAD_ARGUMENT' ? exitCodes.misconfigured : exitCodes.failed
 }
 
-function hintFor(error: TenureError): string | undefined {
+function hintFor(error: TenureError, role: Role): string | undefined {
   const { code, outcomeUnknown, requestId } = error
   if (code === 'CLIENT_UNREACHABLE') {
     return `Is a coordinator running there? Else say where: ${flagOf('coordinator')} host:port.`
@@ -23,10 +30,25 @@ function hintFor(error: TenureError): string | undefined {
     return `Whether the task was submitted is not known; ${again}, and there will be one task.`
   }
   if (!(error instanceof RejectedError)) return undefined
-  if (error.reason === 'UNAUTHORIZED') {
-    return `Give it a token: ${variableOf('token')} or ${flagOf('tokenFile')}.`
-  }
-  return error.retryAfterMs === undefined ? undefined : `Try again in ${error.retryAfterMs} ms.`
+  if (error.retryAfterMs !== undefined) return `Try again in ${error.retryAfterMs} ms.`
+  return hints[error.reason]?.(role)
+}
+
+const tokenIn = `${variableOf('token')} or ${flagOf('tokenFile')}`
+
+/** Of a refusal that says what is wrong, and not what to do. */
+const hints: { readonly [R in Reason]?: (role: Role) => string } = {
+  UNAUTHORIZED: (role) =>
+    `Give it a token${role === 'produce' ? '' : ` with the role ${role}`}: ${tokenIn}.`,
+  FORBIDDEN: (role) => `Give it a token with the role ${role}: ${tokenIn}.`,
+  UNKNOWN_TASK: () =>
+    'An ended task is forgotten after a while (--retention of the coordinator); tenure list shows those there are.',
+  TASK_TERMINAL: () => 'There is nothing to stop; tenure get shows how it ended.',
+  CONFLICT: () =>
+    'Give this task a request id of its own, or submit exactly the same as the first time.',
+  TOO_LARGE: () =>
+    'Put the data elsewhere and submit its place, or raise --payload-bytes-max of the coordinator.',
+  UNSUPPORTED_VERSION: () => 'Use the tenure of the same release as the coordinator.',
 }
 
 function withoutStop(message: string): string {

@@ -6,7 +6,8 @@ import {
   setting,
   toLinkOptions,
 } from '@tenure/app-kit'
-import { connect, type LinkOptions, type Tenure, TenureError } from '@tenure/client'
+import { connect, type LinkOptions, RejectedError, type Tenure, TenureError } from '@tenure/client'
+import type { Role } from '@tenure/protocol'
 import { exitCodeOf, explain } from './refusals.js'
 
 /** Every verb takes them. */
@@ -22,28 +23,40 @@ export const clientSettings = {
 } as const
 
 /** Something that is asked of a coordinator. It gives the exit code. */
-export type Action = (tenure: Tenure, host: Host) => Promise<number>
+export type Action = (tenure: Tenure, host: Host, role: Role) => Promise<number>
 
-/** Connects, acts, and says in one line what went wrong. */
+/** Connects, acts, and says in one line what went wrong. Of the roles the first one counts that is allowed. */
 export function withClient(
   configuration: Configuration<typeof clientSettings>,
   action: Action,
+  roles: readonly [Role, ...Role[]] = ['produce'],
 ): (host: Host) => Promise<number> {
   // Read before anything runs: a file that is missing is a mistake in the call.
   const { connectTimeout: connectTimeoutMs } = configuration.values
   const options: LinkOptions = { ...toLinkOptions(configuration), connectTimeoutMs }
   return async (host) => {
     try {
-      const tenure = await connect(options)
+      const { tenure, role } = await connectAs(roles, options)
       try {
-        return await action(tenure, host)
+        return await action(tenure, host, role)
       } finally {
         await tenure.close()
       }
     } catch (error) {
       if (!(error instanceof TenureError)) throw error
-      host.stderr.write(`tenure: ${explain(error)}\n`)
+      host.stderr.write(`tenure: ${explain(error, roles[0])}\n`)
       return exitCodeOf(error)
     }
+  }
+}
+
+async function connectAs([role, ...others]: readonly [Role, ...Role[]], options: LinkOptions) {
+  try {
+    return { tenure: await connect({ ...options, role }), role }
+  } catch (error) {
+    const [next, ...rest] = others
+    const isForbidden = error instanceof RejectedError && error.reason === 'FORBIDDEN'
+    if (next === undefined || !isForbidden) throw error
+    return connectAs([next, ...rest], options)
   }
 }

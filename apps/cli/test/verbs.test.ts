@@ -73,7 +73,7 @@ t.test('list shows what there is, and says where it stops', async (t) => {
     all.stdout,
     /^task {2}state {4}queue {2}attempt {2}since +worker {2}reason\n {3}1 {2}WAITING/,
   )
-  t.match(all.stdout, /\n {3}2 {2}WAITING {2}two {8}1 .* first line\n/)
+  t.match(all.stdout, /\n {3}2 {2}WAITING {2}two {10}1 .* first line\n/)
   const some = await world.tenure('list', '--queue', 'one', '--json', '--limit', '1')
   t.match(JSON.parse(some.stdout), { taskId: 1, queue: 'one' })
   const [next] = /--from (\d+)/.exec(some.stderr)?.slice(1) ?? []

@@ -1,32 +1,29 @@
 import type { Attempt, Task } from '@tenure/client'
 import { showBytes } from './bytes.js'
 import { type Column, showColumns } from './columns.js'
+import { showFacts } from './facts.js'
 import type { Look } from './look.js'
 import { stateCell, styleOfState } from './states.js'
-import { type Cell, showTable } from './table.js'
 import { showSpan, showTime } from './times.js'
 
 /** A task by itself: what it is, and below that its attempts. */
 export function showTask(task: Task, look: Look): string {
   const { attempts, reason, requestId, payload, result, eligibleAt } = task
-  const facts: [name: string, value: Cell | undefined][] = [
-    ['task', String(task.taskId)],
-    ['state', stateCell(task.state, ` since ${showTime(task.stateSince)}`)],
-    ['queue', task.queue],
-    ['request', requestId],
-    ['created', showTime(task.createdAt)],
-    ['eligible', eligibleAt === undefined ? undefined : showTime(eligibleAt)],
-    ['reason', reason],
-    ['payload', payload && showBytes(payload)],
-    ['result', result && showBytes(result)],
-  ]
-  const known = facts.flatMap(([name, value]): Cell[][] => {
-    return value === undefined ? [] : [[{ text: name, style: 'head' }, value]]
-  })
-  return (
-    showTable(known, { look }) +
-    (attempts.length > 0 ? `\n${showColumns(columns, attempts, look)}` : '')
+  const facts = showFacts(
+    [
+      ['task', String(task.taskId)],
+      ['state', stateCell(task.state, ` since ${showTime(task.stateSince)}`)],
+      ['queue', task.queue],
+      ['request', requestId],
+      ['created', showTime(task.createdAt)],
+      ['eligible', eligibleAt === undefined ? undefined : showTime(eligibleAt)],
+      ['reason', reason],
+      ['payload', payload && showBytes(payload)],
+      ['result', result && showBytes(result)],
+    ],
+    look,
   )
+  return attempts.length === 0 ? facts : `${facts}\n${showColumns(columns, attempts, look)}`
 }
 
 const columns: readonly Column<Attempt>[] = [

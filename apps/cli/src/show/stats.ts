@@ -1,0 +1,100 @@
+import type { Counters, QueueLine, Stats } from '@tenure/client'
+import { type Column, showColumns } from './columns.js'
+import { showFacts } from './facts.js'
+import type { Look } from './look.js'
+import { countOf, showCount, showSize } from './numbers.js'
+import { showAge, showSpan, showTime } from './times.js'
+
+/** What there is now, by queue, and what there has been. */
+export function showStats(stats: Stats, look: Look): string {
+  const { lines = [] } = stats
+  const parts = [
+    showFacts(factsOf(stats), look),
+    ...(lines.length === 0 ? [] : [showQueues(lines, stats.now, look)]),
+    showFacts(countersOf(stats.counters), look),
+  ]
+  return parts.join('\n')
+}
+
+function factsOf({ tasks, ...stats }: Stats) {
+  const { now, startedAt, epoch, lastLsn, lastAt, connections, waitingPolls, workers } = stats
+  return [
+    ['waiting', countOf(tasks.waiting, 'task')],
+    ['leased', countOf(tasks.leased, 'task')],
+    ['ended', `${countOf(tasks.ended, 'task')} that are remembered`],
+    ['memory', `${showSize(tasks.bytes)} of payloads, results and names`],
+    ['queues', showCount(stats.queues)],
+    ['workers', tellWorkers(workers, waitingPolls)],
+    ['connections', connections === undefined ? undefined : showCount(connections)],
+    ['log', `${countOf(lastLsn, 'record')}, the last one ${showAge(lastAt, now)}`],
+    ['started', startedAt === undefined ? undefined : tellStart(startedAt, now, epoch)],
+  ] as const
+}
+
+function tellWorkers(workers: number, waitingPolls: number | undefined): string {
+  const polls =
+    waitingPolls === undefined ? '' : `; ${countOf(waitingPolls, 'request')} for a task waiting`
+  return showCount(workers) + polls
+}
+
+function tellStart(startedAt: number, now: number, epoch: number): string {
+  return `${showTime(startedAt)}, ${showAge(startedAt, now)}; opening ${showCount(epoch)} of the log`
+}
+
+/** What waits, queue by queue. */
+export function showQueues(lines: readonly QueueLine[], now: number, look: Look): string {
+  return showColumns(columnsAt(now), lines, look)
+}
+
+function columnsAt(now: number): readonly Column<QueueLine>[] {
+  return [
+    { head: 'queue', cut: true, of: ({ queue }) => queue },
+    { head: 'waiting', right: true, of: ({ waiting }) => showCount(waiting) },
+    { head: 'lag', right: true, of: (line) => showLag(line, now) },
+    {
+      head: 'polls',
+      right: true,
+      of: ({ pollsWaiting }) => showCount(pollsWaiting),
+    },
+    {
+      head: 'asked for',
+      right: true,
+      of: ({ lastAskedAt }) =>
+        lastAskedAt === undefined ? { text: 'never', style: 'bad' } : showAge(lastAskedAt, now),
+    },
+  ]
+}
+
+/** How long the first task of a queue has been waiting that may be leased. */
+export function lagOf({ firstEligibleAt }: QueueLine, now: number): number {
+  return firstEligibleAt === undefined ? 0 : Math.max(0, now - firstEligibleAt)
+}
+
+function showLag(line: QueueLine, now: number): string {
+  const { firstEligibleAt } = line
+  if (firstEligibleAt === undefined) return ''
+  return firstEligibleAt > now
+    ? `in ${showSpan(firstEligibleAt - now)}`
+    : showSpan(lagOf(line, now))
+}
+
+function countersOf(counters: Counters) {
+  return (Object.keys(names) as (keyof Counters)[]).map(
+    (name) => [names[name], showCount(counters[name])] as const,
+  )
+}
+
+const names: Readonly<Record<keyof Counters, string>> = {
+  tasksCreated: 'submitted',
+  leasesGranted: 'leases granted',
+  leasesExtended: 'leases extended',
+  leasesExpired: 'leases expired',
+  leasesExpiredAtStart: '  when a coordinator started',
+  tasksCompleted: 'completed',
+  retries: 'failures that were retried',
+  tasksFailed: 'failed for good',
+  tasksDead: 'stopped for good',
+  tasksForgotten: 'forgotten',
+  possibleDuplicates: 'duplicates, possible',
+  confirmedDuplicates: 'duplicates, confirmed',
+}

@@ -1,0 +1,31 @@
+import type { WorkerInfo } from '@tenure/client'
+import { type Column, showColumns } from './columns.js'
+import type { Look } from './look.js'
+import { showAge } from './times.js'
+
+/** Who is there, one worker in a line. */
+export function showWorkers(workers: readonly WorkerInfo[], now: number, look: Look): string {
+  return showColumns(columnsAt(now), workers, look)
+}
+
+function columnsAt(now: number): readonly Column<WorkerInfo>[] {
+  return [
+    { head: 'worker', cut: true, of: ({ name }) => name },
+    {
+      head: 'connections',
+      right: true,
+      of: ({ connections }) =>
+        connections === 0 ? { text: 'gone', style: 'bad' } : String(connections),
+    },
+    { head: 'holds', right: true, of: ({ leases, capacity }) => `${leases} of ${capacity}` },
+    { head: 'heard of', right: true, of: ({ lastHeardAt }) => showAge(lastHeardAt, now) },
+    { head: 'queues', cut: true, of: ({ queues = [] }) => queues.join(',') },
+    { head: 'tasks', cut: true, of: showHeld },
+  ]
+}
+
+/** The coordinator tells ten of them at most. */
+function showHeld({ tasks = [], leases }: WorkerInfo): string {
+  const more = leases - tasks.length
+  return [...tasks.map(String), ...(more > 0 && tasks.length > 0 ? [`+${more}`] : [])].join(' ')
+}

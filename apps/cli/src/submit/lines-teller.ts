@@ -1,0 +1,69 @@
+import type { Host } from '@tenure/app-kit'
+import type { TenureError } from '@tenure/client'
+import { codeOf, explain } from '../refusals.js'
+import { toJsonLine } from '../show/json.js'
+import { ProgressLine, showProgress } from '../show/progress.js'
+import type { Line } from './line-reader.js'
+import { type LinesCount, showCounted } from './lines-report.js'
+import type { Listener } from './many.js'
+
+/** So many refusals are told one by one; thousands of them say the same. */
+const refusalsToldMax = 10
+
+/** Counts what becomes of lines, and tells it while it goes on. */
+export class LinesTeller implements Listener {
+  readonly #host: Host
+  readonly #json: boolean
+  readonly #totalBytes: number | undefined
+  readonly #progress: ProgressLine
+  #submitted = 0
+  #known = 0
+  #refused = 0
+
+  constructor(host: Host, json: boolean, totalBytes: number | undefined) {
+    this.#host = host
+    this.#json = json
+    this.#totalBytes = totalBytes
+    this.#progress = new ProgressLine(host)
+  }
+
+  submitted(line: Line, { taskId, known }: { taskId: number; known: boolean }): void {
+    this.#submitted++
+    if (known) this.#known++
+    if (this.#json) this.#host.stdout.write(toJsonLine({ line: line.number, taskId, known }))
+    this.#update(line)
+  }
+
+  refused(line: Line, error: TenureError): void {
+    this.#refused++
+    const why = { code: codeOf(error), message: explain(error) }
+    if (this.#json) this.#host.stdout.write(toJsonLine({ line: line.number, error: why }))
+    if (this.#refused <= refusalsToldMax) this.#say(`line ${line.number}: ${why.message}`)
+    if (this.#refused === refusalsToldMax) this.#say('further refusals are only counted')
+    this.#update(line)
+  }
+
+  /** Says what there is to be said, and gives the counts. */
+  end(): LinesCount {
+    this.#progress.clear()
+    const { elapsedMs } = this.#progress
+    const counts = { submitted: this.#submitted, known: this.#known, refused: this.#refused }
+    const count = { ...counts, elapsedMs }
+    if (!this.#json) this.#host.stdout.write(`${showCounted(count)}\n`)
+    return count
+  }
+
+  #update({ end }: Line): void {
+    const total = this.#totalBytes
+    this.#progress.update((elapsedMs) => {
+      const count = this.#submitted + this.#refused
+      const share = total === undefined ? undefined : Math.min(1, end / total)
+      return showProgress({ count, elapsedMs, share }, 'line')
+    })
+  }
+
+  #say(message: string): void {
+    this.#progress.clear()
+    this.#host.stderr.write(`tenure: ${message}\n`)
+  }
+}

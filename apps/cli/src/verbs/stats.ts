@@ -1,0 +1,22 @@
+import { defineVerb, exitCodes } from '@tenure/app-kit'
+import { outputSettings, toJsonLine } from '../show/json.js'
+import { lookOf } from '../show/look.js'
+import { showStats } from '../show/stats.js'
+import { sourceSettings, withSource } from '../with-source.js'
+
+export const stats = defineVerb({
+  summary: 'Counts tasks, queues and what has happened to them since the log began.',
+  examples: [
+    { line: 'tenure stats', help: 'All counts, and what waits by queue.' },
+    { line: 'tenure stats --json | jq .tasks.waiting', help: 'One of them, for a script.' },
+  ],
+  settings: { ...outputSettings, ...sourceSettings },
+  prepare(configuration) {
+    const { json } = configuration.values
+    return withSource(configuration, async (source, { stdout, env }) => {
+      const stats = await source.stats()
+      stdout.write(json ? toJsonLine(stats) : showStats(stats, lookOf(stdout, env)))
+      return exitCodes.done
+    })
+  },
+})
