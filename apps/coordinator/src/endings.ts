@@ -1,5 +1,6 @@
 import { exitCodes as common, flagOf, inOwnWords, variableOf } from '@tenure/app-kit'
 import { CoordinatorError } from '@tenure/coordinator-server'
+import { HistoryError } from '@tenure/history'
 import { StateMachineError } from '@tenure/state-machine'
 import { WalDamageError, WalError } from '@tenure/wal'
 import type { Configuration } from './settings.js'
@@ -25,7 +26,9 @@ const byCode: Readonly<Record<string, ExitCode>> = {
 /** How the process ends when it could not start. */
 export function exitCodeOfStart(error: unknown): ExitCode {
   // The log is sound, but what it says breaks the rules: to start again does not help.
-  if (error instanceof StateMachineError) return exitCodes.damaged
+  if (error instanceof StateMachineError || error instanceof HistoryError) {
+    return exitCodes.damaged
+  }
   if (error instanceof CoordinatorError || error instanceof WalError) {
     return byCode[error.code] ?? exitCodes.failed
   }

@@ -159,7 +159,7 @@ t.test('a replay walks over one declared gap after the other, and over nothing e
   })
   t.equal(position(await recover(log(200))).lastLsn, 199)
   t.equal(position(await recover(log(1))).lastLsn, 0)
-  await t.rejects(recover(log(201)), { code: 'COORDINATOR_FAILED', message: /declares no gap/ })
+  await t.rejects(recover(log(201)), { code: 'HISTORY_UNDECLARED_GAP', message: /declares no gap/ })
   const state = createState()
   skipTo(state, 5)
   t.equal(position(state).lastLsn, 4)
