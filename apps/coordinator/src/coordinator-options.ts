@@ -30,6 +30,7 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
       retentionTasks: values.retentionTasks,
       waitMsMax: values.waitMax,
     },
+    diskLowBytes: values.diskLowBytes,
     checkpoints: {
       replayMsMax: values.replayMax,
       historyMs: values.historyAge,

@@ -30,6 +30,16 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
       const { segments, bytes } = removed
       logger.info({ lsn, tasks, replayed, ms, removed: { segments, bytes } }, 'checkpoint made')
     },
+    diskLow: (isLow, freeBytes) => {
+      if (isLow) logger.warn({ freeBytes }, 'the disk is getting full')
+      else logger.info({ freeBytes }, 'the disk has enough room again')
+    },
+    historyRemoved: ({ segments, bytes }) => {
+      logger.warn(
+        { segments, bytes },
+        'the disk is full: history was removed that no restart needs',
+      )
+    },
     checkpointFailed: (error) => {
       logger.error({ err: error }, 'no checkpoint could be made: it is tried again in a minute')
     },

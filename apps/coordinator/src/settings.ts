@@ -50,6 +50,11 @@ const storage = {
     help: 'The full size of a file of the log.',
     option: 'options.segmentBytes',
   }),
+  diskLowBytes: setting(bytes(0, 2 ** 50), {
+    fallback: 2 ** 30,
+    help: 'With less room on the disk than this a warning is logged. Submissions are refused only when it is full.',
+    option: 'diskLowBytes',
+  }),
   acceptLoss: setting(place(), {
     help: 'Opens a damaged log without what lies behind this place. The refusal to open it names the place.',
     option: 'options.acceptLoss',

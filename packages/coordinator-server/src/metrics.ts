@@ -23,6 +23,7 @@ export interface Measured {
   readonly epoch: number
   readonly replayMs: number
   readonly log: CheckpointedLog
+  readonly freeBytes: () => number
   readonly connections: () => number
   readonly waitingPolls: () => number
 }
@@ -140,7 +141,16 @@ export class Metrics {
   }
 
   /** Called once, when there is a state. */
-  measure({ state, time, epoch, replayMs, log, connections, waitingPolls }: Measured): void {
+  measure({
+    state,
+    time,
+    epoch,
+    replayMs,
+    log,
+    freeBytes,
+    connections,
+    waitingPolls,
+  }: Measured): void {
     for (const [name, [metric, help]] of Object.entries(counterMetrics)) {
       this.#counted(metric, help, () => getCounters(state)[name as keyof Counters])
     }
@@ -180,6 +190,7 @@ export class Metrics {
       'Where the newest checkpoint stands.',
       () => log.checkpointLsn,
     )
+    this.#asked('tenure_disk_free_bytes', 'Room on the disk that holds the log.', freeBytes)
     this.#asked('tenure_log_bytes', 'Bytes of the files of the log, checkpoints not counted.', () =>
       log.segments.reduce((sum, { bytes }) => sum + bytes, 0),
     )

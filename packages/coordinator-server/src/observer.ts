@@ -42,10 +42,6 @@ export function observeLogTwice(one: LogObserver, other: LogObserver): LogObserv
       one.committed?.(commit)
       other.committed?.(commit)
     },
-    spaceChanged: (isFull) => {
-      one.spaceChanged?.(isFull)
-      other.spaceChanged?.(isFull)
-    },
   }
 }
 
@@ -58,6 +54,10 @@ export function observeCheckpointsTwice(
     checkpointed: (made) => {
       one.checkpointed?.(made)
       other.checkpointed?.(made)
+    },
+    historyRemoved: (removed) => {
+      one.historyRemoved?.(removed)
+      other.historyRemoved?.(removed)
     },
     checkpointFailed: (error) => {
       one.checkpointFailed?.(error)

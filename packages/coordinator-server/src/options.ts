@@ -8,6 +8,7 @@ import {
   checkpointRanges,
   defaultCheckpointKnobs,
 } from './checkpoints/checkpointer.js'
+import type { DiskObserver } from './disk-watch.js'
 import { CoordinatorError } from './errors.js'
 import type { Token } from './gate.js'
 import { defaultKnobs, type Knobs } from './knobs.js'
@@ -29,6 +30,8 @@ export interface CoordinatorOptions {
   readonly limits?: Partial<ServerLimits>
   /** When checkpoints are made, and how much history is kept beside them. */
   readonly checkpoints?: Partial<CheckpointKnobs>
+  /** With less room on the disk than this the operator is told. Default 1 GiB. */
+  readonly diskLowBytes?: number
   readonly tls?: TlsOptions
   /** Without one everybody who can connect may do everything. */
   readonly tokens?: readonly Token[]
@@ -70,7 +73,7 @@ export const defaultLimits: ServerLimits = {
 }
 
 /** What a server tells, for its operator's log. Every hook is optional; none may throw. */
-export interface ServerObserver extends CoordinatorObserver, CheckpointObserver {
+export interface ServerObserver extends CoordinatorObserver, CheckpointObserver, DiskObserver {
   replaying?(progress: {
     readonly applied: number
     readonly total: number
@@ -106,6 +109,7 @@ export interface Settings {
   readonly knobs: Knobs
   readonly limits: ServerLimits
   readonly checkpoints: CheckpointKnobs
+  readonly diskLowBytes: number
   readonly tls: TlsOptions | undefined
   readonly tokens: readonly Token[]
   readonly log: LogOptions
@@ -146,19 +150,20 @@ export function settle(options: CoordinatorOptions): Settings {
   if (typeof insecure !== 'boolean') throw bad('insecure', insecure, 'true or false')
   refuseExposure('host', host, insecure || (tls !== undefined && tokens.length > 0))
   refuseExposure('httpHost', httpHost, insecure || httpPort === false)
-  const { dataDir = './tenure-data', observer = {} } = options
+  const { dataDir = './tenure-data', observer = {}, diskLowBytes = 2 ** 30 } = options
   text('dataDir', dataDir)
+  whole('diskLowBytes', diskLowBytes, 0, 2 ** 50)
   const log = { appendBytesMax: Math.max(appendBytesMaxDefault, largestBytes), ...options.log }
   if (log.appendBytesMax < largestBytes) {
     throw bad('log.appendBytesMax', log.appendBytesMax, roomFor(largestBytes))
   }
   const listening = { host, port, httpHost, httpPort, tls, tokens }
-  return { dataDir, ...listening, knobs, limits, checkpoints, log, observer }
+  return { dataDir, diskLowBytes, ...listening, knobs, limits, checkpoints, log, observer }
 }
 
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
   ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'knobs', 'limits'] as const),
-  ...(['checkpoints', 'tls', 'tokens', 'insecure', 'log', 'observer'] as const),
+  ...(['checkpoints', 'diskLowBytes', 'tls', 'tokens', 'insecure', 'log', 'observer'] as const),
 ]
 
 /** Less than a socket takes at once would say nothing about who reads. */

@@ -6,6 +6,7 @@ import { CheckpointThread } from './checkpoints/checkpoint-thread.js'
 import { Checkpointer } from './checkpoints/checkpointer.js'
 import { Coordinator } from './coordinator.js'
 import { DecisionTime, type Timer } from './decision-time.js'
+import { DiskWatch } from './disk-watch.js'
 import { CoordinatorError } from './errors.js'
 import { Gate } from './gate.js'
 import { HistoryThread } from './history-thread.js'
@@ -66,6 +67,7 @@ class Server implements CoordinatorServer {
   #peers: Peers | undefined
   #listener: Listener | undefined
   #checkpointer: Checkpointer | undefined
+  #disk: DiskWatch | undefined
   #maintenance: Timer | undefined
   #stopping: Promise<void> | undefined
   #failure: unknown
@@ -96,6 +98,12 @@ class Server implements CoordinatorServer {
         failed: (error) => {
           log.observer?.failed?.(error)
           this.#fail(error)
+        },
+        spaceChanged: (isFull) => {
+          this.#metrics.ofLog.spaceChanged?.(isFull)
+          log.observer?.spaceChanged?.(isFull)
+          if (isFull)
+            this.#checkpointer?.makeRoom().catch((error: unknown) => this.#tellFailed(error))
         },
       },
     })
@@ -135,7 +143,8 @@ class Server implements CoordinatorServer {
   }
 
   async #serve(log: Log, state: State, tookMs: number): Promise<void> {
-    const { dataDir, knobs, observer, limits, tokens, host, port, tls } = this.#settings
+    const { dataDir, knobs, observer, limits, tokens, host, port, tls, diskLowBytes } =
+      this.#settings
     const time = new DecisionTime(
       systemClock,
       Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt),
@@ -144,6 +153,8 @@ class Server implements CoordinatorServer {
     const registry = new WorkerRegistry()
     const history = new HistoryThread(dataDir, systemClock)
     this.#history = history
+    const disk = new DiskWatch(() => log.freeBytes(), diskLowBytes, observer)
+    this.#disk = disk
     const coordinator = new Coordinator({
       ...{ state, log, clock: systemClock, time, registry, knobs, history },
       ...{ epoch: log.recovery.epoch, connections: () => this.#peers?.size ?? 0 },
@@ -163,6 +174,7 @@ class Server implements CoordinatorServer {
     this.#peers = peers
     this.#metrics.measure({
       ...{ state, time, epoch: log.recovery.epoch, replayMs: tookMs, log },
+      freeBytes: () => disk.freeBytes,
       connections: () => peers.size,
       waitingPolls: () => coordinator.waitingPolls,
     })
@@ -174,6 +186,7 @@ class Server implements CoordinatorServer {
         throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', why, { cause })
       })
     this.#checkpointer = this.#keepCheckpoints(log)
+    await disk.look()
     this.#health = { isReady: true, replayMs: tookMs }
     this.#maintain()
   }
@@ -187,6 +200,11 @@ class Server implements CoordinatorServer {
       maker: new CheckpointThread(dataDir),
       observer: observeCheckpointsTwice(this.#metrics.ofCheckpoints, observer),
     })
+  }
+
+  #tellFailed(error: unknown): void {
+    this.#metrics.ofCheckpoints.checkpointFailed?.(error)
+    this.#settings.observer.checkpointFailed?.(error)
   }
 
   /** `semantics` §1: leases and delays end by this clock, so one that has leapt should be noticed. */
@@ -221,6 +239,7 @@ class Server implements CoordinatorServer {
         this.#peers?.checkTime()
         this.#coordinator?.tidy()
         this.#checkpointer?.tend()
+        void this.#disk?.look()
         this.#maintain()
       },
       'background',

@@ -40,6 +40,7 @@ class World {
     },
     observer: {
       checkpointed: ({ lsn }) => this.told.push(lsn),
+      historyRemoved: (removed) => this.told.push(removed),
       checkpointFailed: (error) => this.told.push((error as Error).message),
     },
   })
@@ -119,6 +120,22 @@ t.test('where nothing has happened since, there is nothing to make', async (t) =
   const made = await world.checkpointer.make()
   t.match(made, { lsn: 0, replayed: 0, removed: { segments: 0 } })
   t.same([world.asked, world.truncated], [[], []])
+})
+
+t.test('on a full disk history goes that no restart needs', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 3_000_000
+  await world.tend()
+  await world.finish()
+  await world.checkpointer.makeRoom()
+  t.match(world.truncated.at(-1), {
+    verified: [2_999_999],
+    keepFromLsn: Number.MAX_SAFE_INTEGER,
+  })
+  t.same(world.told.at(-1), { segments: 1, bytes: 1024, checkpoints: 0 })
+  await world.checkpointer.stop()
+  await world.checkpointer.makeRoom()
+  t.equal(world.truncated.length, 2)
 })
 
 t.test('stopping gives up what is under way, and that is no failure', async (t) => {

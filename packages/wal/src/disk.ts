@@ -24,6 +24,9 @@ export interface Disk {
   /** Removes the name. Durable only after `syncDirectory`. */
   remove(path: string): Promise<void>
 
+  /** How much room this process has on the file system that holds the path. */
+  freeBytes(path: string): Promise<number>
+
   /**
    * Tries to take the exclusive lock on the file, creating it when missing, and leaves `holder`
    * in it for others to read. The lock must end with the process, however the process ends.

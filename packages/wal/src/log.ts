@@ -197,6 +197,11 @@ export class Log {
     return (this.#sealed[0] ?? this.#writer.segment).header.firstLsn
   }
 
+  /** How much room there is on the disk beside what the log has taken. */
+  freeBytes(): Promise<number> {
+    return this.#settings.disk.freeBytes(this.#layout.root)
+  }
+
   /** Oldest first; the last one takes the records. */
   get segments(): SegmentInfo[] {
     return [...this.#sealed, this.#writer.segment].map(({ header }) => ({

@@ -56,6 +56,11 @@ export const nodeDisk: Disk = {
 
   remove: (path: string) => fsp.unlink(path),
 
+  async freeBytes(path: string): Promise<number> {
+    const { bavail, bsize } = await fsp.statfs(path)
+    return bavail * bsize
+  },
+
   async lock(path: string, holder: string): Promise<LockAttempt> {
     // Only here, so that a log can be read where the addon has no binary.
     const { tryLock } = await import('fs-native-extensions')

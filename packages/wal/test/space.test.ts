@@ -52,6 +52,17 @@ t.test(
   },
 )
 
+t.test('the log knows how much room is left', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  t.equal(await log.freeBytes(), Number.POSITIVE_INFINITY)
+  world.disk.setCapacity(world.disk.usedBytes + 12_345)
+  t.equal(await log.freeBytes(), 12_345)
+  world.disk.setCapacity(1)
+  t.equal(await log.freeBytes(), 0)
+  await log.close()
+})
+
 t.test('when room is made the log goes on by itself', async (t) => {
   const { world, log, full } = await onFullDisk()
   while ((await rejection(log.append(log.nextLsn, recordOf(log.nextLsn)))) === undefined);

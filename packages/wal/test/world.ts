@@ -187,6 +187,7 @@ export function withFileMethods(
     syncDirectory: (path) => disk.syncDirectory(path),
     rename: (from, to) => disk.rename(from, to),
     remove: (path) => disk.remove(path),
+    freeBytes: (path) => disk.freeBytes(path),
     lock: (path, holder) => disk.lock(path, holder),
     async open(path, mode) {
       const file = await disk.open(path, mode)

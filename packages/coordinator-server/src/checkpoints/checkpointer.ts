@@ -39,7 +39,7 @@ export interface CheckpointedLog {
   }): Promise<Removed>
 }
 
-interface Removed {
+export interface Removed {
   readonly segments: number
   readonly bytes: number
   readonly checkpoints: number
@@ -53,6 +53,8 @@ export interface Checkpointed extends MadeCheckpoint {
 export interface CheckpointObserver {
   checkpointed?(made: Checkpointed): void
   checkpointFailed?(error: unknown): void
+  /** The disk was full, and history was removed that no restart needs. */
+  historyRemoved?(removed: Removed): void
 }
 
 /**
@@ -67,6 +69,8 @@ export class Checkpointer {
   readonly #clock: Clock
   readonly #observer: CheckpointObserver
   #making: Promise<Checkpointed> | undefined
+  /** What was found good when the newest checkpoint was made. */
+  #good: readonly number[] = []
   #notBeforeMs = Number.NEGATIVE_INFINITY
   #isStopping = false
 
@@ -107,6 +111,14 @@ export class Checkpointer {
     return this.#making
   }
 
+  /** The disk is full: history goes before anything is refused for want of room. */
+  async makeRoom(): Promise<void> {
+    if (this.#isStopping) return
+    const keepFromLsn = Number.MAX_SAFE_INTEGER
+    const removed = await this.#log.truncate({ verified: this.#good, keepFromLsn })
+    if (removed.segments > 0) this.#observer.historyRemoved?.(removed)
+  }
+
   /** Gives up what is under way: the log has all that is needed. */
   async stop(): Promise<void> {
     this.#isStopping = true
@@ -118,6 +130,7 @@ export class Checkpointer {
     await this.#log.roll()
     if (this.#log.sealedLsn === this.#log.checkpointLsn) return nothingNew(this.#log.checkpointLsn)
     const made = await this.#maker.make(this.#log.sealedLsn)
+    this.#good = made.good
     const keepFromLsn = keepFrom(this.#log.segments, this.#knobs, this.#clock.now())
     const removed = await this.#log.truncate({ verified: made.good, keepFromLsn })
     const checkpointed = { ...made, removed }

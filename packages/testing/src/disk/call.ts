@@ -4,6 +4,7 @@ import type { OpenMode } from './seam.js'
 export type DiskCallKind =
   | 'createDirectory'
   | 'list'
+  | 'freeBytes'
   | 'syncDirectory'
   | 'open'
   | 'rename'
@@ -39,6 +40,7 @@ export type CallDetails = Omit<DiskCall, 'index' | 'process'>
 /** The system call that carries it out on a real disk: Node names it in its errors. */
 export const syscalls: Readonly<Record<DiskCallKind, string>> = {
   createDirectory: 'mkdir',
+  freeBytes: 'statfs',
   list: 'scandir',
   syncDirectory: 'fsync',
   open: 'open',

@@ -55,5 +55,5 @@ export function systemError(code: string, call: CallDetails): SystemError {
 
 /** Node's message names the path only where the call takes a path and not an open file. */
 function namesPath({ kind }: CallDetails): boolean {
-  return ['createDirectory', 'list', 'open', 'rename', 'remove', 'lock'].includes(kind)
+  return ['createDirectory', 'list', 'open', 'rename', 'remove', 'lock', 'freeBytes'].includes(kind)
 }

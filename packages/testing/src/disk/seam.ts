@@ -10,6 +10,7 @@ export interface Disk {
   open(path: string, mode: OpenMode): Promise<DiskFile>
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
+  freeBytes(path: string): Promise<number>
   lock(path: string, holder: string): Promise<LockAttempt>
 }
 

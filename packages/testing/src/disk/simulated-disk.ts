@@ -48,6 +48,10 @@ export class SimulatedDisk implements Disk {
     return this.#own.list(path)
   }
 
+  freeBytes(path: string): Promise<number> {
+    return this.#own.freeBytes(path)
+  }
+
   syncDirectory(path: string): Promise<void> {
     return this.#own.syncDirectory(path)
   }

@@ -57,6 +57,15 @@ export class SimulatedProcess implements Disk {
     })
   }
 
+  freeBytes(path: string): Promise<number> {
+    const details = { kind: 'freeBytes', path: normalize(path) } as const
+    return this.#caller.perform(details, () => {
+      const { volume } = this.#machine
+      const free = Math.max(0, volume.capacityBytes - volume.usedBytes())
+      return () => free
+    })
+  }
+
   syncDirectory(path: string): Promise<void> {
     const details = { kind: 'syncDirectory', path: normalize(path) } as const
     return this.#caller.perform(details, (call, fault) => {

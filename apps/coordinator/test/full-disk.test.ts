@@ -1,0 +1,91 @@
+import { statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Link } from '@tenure/client'
+import type { Answer, Leased } from '@tenure/protocol'
+import t from 'tap'
+import { CoordinatorProcess } from './coordinator-process.js'
+import { connectTo, expect, leaseFrom } from './links.js'
+import { mountSmallDisk } from './small-disk.js'
+
+const kib = 1024
+const mib = 2 ** 20
+const payload = Buffer.alloc(8 * kib, 'x')
+
+/** The reason for which the request was refused, or `undefined`. */
+async function refusal(asked: Promise<Answer>): Promise<string | undefined> {
+  const answer = await asked
+  return answer.kind === 'rejected' ? answer.reason : undefined
+}
+
+const disk = mountSmallDisk(t, 48)
+const cannot =
+  'no small file system can be mounted by this user; the simulated disk is tested in any case'
+
+t.test(
+  'a disk that fills: what makes work is refused first, then everything, and it passes by itself',
+  { skip: disk === undefined && cannot },
+  async (t) => {
+    if (disk === undefined) return
+    const dataDir = join(disk.path, 'data')
+    const args = ['--segment-bytes', '1MiB', '--history-bytes-max', '0', '--disk-low-bytes', '8MiB']
+    const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, args)
+    const link = await connectTo(t, port, 'w-1')
+    const submit = () => link.request({ kind: 'submit', payload })
+    const first = await expect(link, 'submitted', { kind: 'submit', payload, queue: 'kept' })
+    const held = await leaseFrom(link, 'kept')
+    const { bavail, bsize } = statfsSync(disk.path)
+    disk.fill(Math.max(0, bavail * bsize - 6 * mib))
+    await coordinator.line('the disk is getting full')
+
+    const accepted: number[] = []
+    for (;;) {
+      const answer = await submit()
+      if (answer.kind !== 'submitted') break
+      accepted.push(answer.taskId)
+    }
+    t.ok(accepted.length > 10, 'while there was room submissions were taken')
+    await coordinator.line('disk full: what needs room is refused until there is some')
+    t.equal(await refusal(submit()), 'NO_SPACE', 'then they are refused')
+
+    const { taskId, leaseId } = held
+    t.equal(taskId, first.taskId)
+    t.match(
+      await link.request({ kind: 'heartbeat', taskId, leaseId }),
+      { kind: 'extended' },
+      'a heartbeat is taken',
+    )
+    const reported = await finishOne(link)
+    t.equal(reported, undefined, 'and so is a lease and its report, from space kept back')
+
+    let refused: string | undefined
+    while (refused === undefined) refused = await finishOne(link)
+    t.equal(refused, 'NO_SPACE', 'until there is none of that either')
+    while ((await refusal(link.request({ kind: 'heartbeat', taskId, leaseId }))) === undefined);
+    t.match(await link.request({ kind: 'ping' }), { kind: 'pong' }, 'the process is alive')
+    t.match(await link.request({ kind: 'get', taskId }), { kind: 'task' }, 'and answers questions')
+
+    disk.empty()
+    await coordinator.line('disk has room again')
+    t.equal(await refusal(submit()), undefined, 'room was made: it goes on by itself')
+    const completed = { kind: 'complete', taskId, leaseId } as const
+    t.match(await link.request(completed), { kind: 'committed' })
+
+    coordinator.kill('SIGKILL')
+    await coordinator.exited
+    const again = await CoordinatorProcess.start(t, dataDir, args)
+    const other = await connectTo(t, again.port, 'w-1')
+    const found = await Promise.all(
+      [first.taskId, ...accepted].map((taskId) => other.request({ kind: 'get', taskId })),
+    )
+    const lost = found.filter(({ kind }) => kind !== 'task')
+    t.same(lost, [], 'nothing that was acknowledged is lost')
+  },
+)
+
+/** Leases a task and completes it; the reason where one of both is refused. */
+async function finishOne(link: Link): Promise<string | undefined> {
+  const leased = await link.request({ kind: 'lease', queues: ['default'], waitMs: 0 })
+  if (leased.kind === 'rejected') return leased.reason
+  const { taskId, leaseId } = leased as Leased
+  return refusal(link.request({ kind: 'complete', taskId, leaseId, result: payload }))
+}
