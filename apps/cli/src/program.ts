@@ -1,4 +1,4 @@
-import type { Verbs } from '@tenure/app-kit'
+import { completionVerb, type Verbs } from '@tenure/app-kit'
 import { explain } from './verbs/explain.js'
 import { get } from './verbs/get.js'
 import { kill } from './verbs/kill.js'
@@ -23,5 +23,8 @@ export const program: Verbs = {
   ],
   // The variables of the coordinator and of workers may stand in the same shell.
   ignoresOtherVariables: true,
-  verbs: { submit, get, list, explain, why, wait, kill, resubmit, stats, workers, watch },
+  verbs: {
+    ...{ submit, get, list, explain, why, wait, kill, resubmit, stats, workers, watch },
+    completion: completionVerb('tenure', () => program),
+  },
 }

@@ -1,5 +1,5 @@
 import { examplesSection } from './help.js'
-import { hang, section, wrap } from './paragraphs.js'
+import { firstSentenceOf, hang, section, wrap } from './paragraphs.js'
 import type { Verbs } from './verb.js'
 
 /** Every verb with what it does, in a line or two; what it takes is in the help of its own. */
@@ -21,8 +21,4 @@ export function showVerbs({ name, summary, verbs, examples = [] }: Verbs): strin
     ),
     ...examplesSection(examples),
   ].join('\n')
-}
-
-function firstSentenceOf(summary: string): string {
-  return /^.*?[.](?= |$)/s.exec(summary)?.[0] ?? summary
 }

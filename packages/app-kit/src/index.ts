@@ -1,5 +1,6 @@
 export { type KeyPair, type NamedFile, readAuthority, readKeyPair } from './certificates.js'
 export { type Command, defineCommand, type Example, type Run } from './command.js'
+export { completionVerb } from './completion/verb.js'
 export { ConfigError } from './config-error.js'
 export { configFileSettings } from './config-file-setting.js'
 export type { Configuration, Origins } from './configuration.js'

@@ -14,6 +14,8 @@ export interface Kind<T> {
   readonly placeholder?: string
   /** What is accepted, to be read behind "must be". */
   readonly accepted: string
+  /** All that there is to choose from, where that is known: for the completion of a shell. */
+  readonly choices?: readonly string[]
   /** As what it may stand in a JSON file. */
   readonly json: readonly ('string' | 'number' | 'boolean')[]
   /** Where such a value may stand, if that is not the same for all kinds. */
@@ -39,6 +41,7 @@ export function choice<const C extends string>(...choices: readonly C[]): Kind<C
   return {
     placeholder: `<${choices.join('|')}>`,
     accepted: `one of ${choices.join(', ')}`,
+    choices,
     json: ['string'],
     parse: (given) => choices.find((known) => known === given),
     format: (value) => value,

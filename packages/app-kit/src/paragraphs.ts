@@ -26,3 +26,7 @@ export function hang(head: string, text: string, margin: number): string[] {
   const [first = '', ...rest] = wrap(text, margin)
   return [head.padEnd(margin) + first.slice(margin), ...rest]
 }
+
+export function firstSentenceOf(text: string): string {
+  return /^.*?[.](?= |$)/s.exec(text)?.[0] ?? text
+}

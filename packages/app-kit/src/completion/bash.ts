@@ -1,0 +1,65 @@
+import type { Place } from './places.js'
+import { choicesOf, flagsWith, pathText, quote, verbPatterns } from './shell-text.js'
+
+/** For bash from 3.2 on, which macOS still has. */
+export function bashCompletion(name: string, places: readonly Place[]): string {
+  const own = `_${name.replace(/\W/g, '_')}`
+  return `# Completion of ${name} for bash: source <(${name} completion bash)
+${own}() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} path='' words='' files='' i
+  # bash takes --flag=value for three words.
+  if [[ $cur == '=' ]]; then
+    cur=''
+  elif [[ $prev == '=' ]]; then
+    prev=\${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$path \${COMP_WORDS[i]}" in
+      ${verbPatterns(places)}) path="$path \${COMP_WORDS[i]}" ;;
+    esac
+  done
+  case "$path $prev" in
+${valueCases(places)}
+    *)
+      case "$path" in
+${places.map(wordCase).join('\n')}
+      esac
+      # A file, if it does not begin like a flag.
+      [[ $cur == -* ]] && files=''
+      ;;
+  esac
+  local IFS=$'\\n'
+  if [[ -n $files ]]; then
+    compopt -o filenames 2> /dev/null
+    COMPREPLY=($(compgen -f -- "$cur"))
+  else
+    COMPREPLY=($(compgen -W "\${words// /$IFS}" -- "$cur"))
+  fi
+}
+complete -F ${own} ${name}
+`
+}
+
+function valueCases(places: readonly Place[]): string {
+  const joined = (kind: 'file' | 'any') => flagsWith(places, kind).map(({ pattern }) => pattern)
+  return [
+    ...flagsWith(places, 'choice').map(
+      ({ pattern, value }) => `    ${pattern}) words=${quote(choicesOf([value]).join(' '))} ;;`,
+    ),
+    ...some(joined('file'), 'files=yes'),
+    // What nobody knows is not completed.
+    ...some(joined('any'), "words=''"),
+  ].join('\n')
+}
+
+function some(patterns: readonly string[], action: string): string[] {
+  return patterns.length === 0 ? [] : [`    ${patterns.join(' | ')}) ${action} ;;`]
+}
+
+function wordCase(place: Place): string {
+  const { verbs, flags, values } = place
+  const words = [...verbs, ...flags].map(({ word }) => word)
+  const all = [...choicesOf(values), ...words].join(' ')
+  const files = values.some(({ kind }) => kind === 'file') ? ' files=yes' : ''
+  return `        ${quote(pathText(place))}) words=${quote(all)}${files} ;;`
+}
