@@ -20,11 +20,13 @@ export function showColumns<T>(
 ): string {
   const head = columns.map(({ head }) => ({ text: head, style: 'head' as const }))
   const rows = items.map((item) => columns.map(({ of }) => of(item)))
-  return showTable(heads ? [head, ...rows] : rows, {
+  const text = showTable([head, ...rows], {
     look,
     right: indexesOf(columns, ({ right }) => right),
     cut: indexesOf(columns, ({ cut }) => cut),
   })
+  // Laid out with them in any case: what follows stands below what has been shown.
+  return heads ? text : text.slice(text.indexOf('\n') + 1)
 }
 
 function indexesOf<T>(columns: readonly T[], is: (column: T) => boolean | undefined): number[] {

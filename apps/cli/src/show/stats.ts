@@ -7,10 +7,10 @@ import { showAge, showSpan, showTime } from './times.js'
 
 /** What there is now, by queue, and what there has been. */
 export function showStats(stats: Stats, look: Look): string {
-  const { lines = [] } = stats
+  const { lines = [], linesLeftOut = 0 } = stats
   const parts = [
     showFacts(factsOf(stats), look),
-    ...(lines.length === 0 ? [] : [showQueues(lines, stats.now, look)]),
+    ...(lines.length === 0 ? [] : [showQueues(lines, stats.now, look, linesLeftOut)]),
     showFacts(countersOf(stats.counters), look),
   ]
   return parts.join('\n')
@@ -38,12 +38,18 @@ function tellWorkers(workers: number, waitingPolls: number | undefined): string 
 }
 
 function tellStart(startedAt: number, now: number, epoch: number): string {
-  return `${showTime(startedAt)}, ${showAge(startedAt, now)}; opening ${showCount(epoch)} of the log`
+  return `${showTime(startedAt)}, ${showAge(startedAt, now)}; start ${showCount(epoch)} on this log`
 }
 
 /** What waits, queue by queue. */
-export function showQueues(lines: readonly QueueLine[], now: number, look: Look): string {
-  return showColumns(columnsAt(now), lines, look)
+export function showQueues(
+  lines: readonly QueueLine[],
+  now: number,
+  look: Look,
+  leftOut = 0,
+): string {
+  const more = leftOut > 0 ? `… ${countOf(leftOut, 'more queue')} with less to do\n` : ''
+  return showColumns(columnsAt(now), lines, look) + more
 }
 
 function columnsAt(now: number): readonly Column<QueueLine>[] {

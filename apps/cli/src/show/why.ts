@@ -13,40 +13,57 @@ const forsakenMs = 30_000
 export function answerWhy(taskId: number, why: Why): string {
   const { state, now, eligibleAt = 0 } = why
   const task = `Task ${taskId}`
-  if (state === 'LEASED') return `${task} runs: ${tellLease(why)}.`
-  if (state !== 'WAITING') {
-    return `${task} will not run again: it is ${state} since ${showAge(why.stateSince, now)}.`
-  }
+  if (state === 'LEASED') return `${task} ${tellLease(why)}.`
+  if (state !== 'WAITING') return `${task} ${tellEnded(taskId, why)}.`
   if (eligibleAt > now) {
-    return `${task} waits for its time: it may be leased in ${showSpan(eligibleAt - now)}, from ${showTime(eligibleAt)} on.`
+    return `${task} waits for its time: it may be leased in ${showSpan(eligibleAt - now)}.`
   }
   return `${task} waits for a worker: ${tellQueue(why)}.`
 }
 
+function tellEnded(taskId: number, { state, stateSince, now }: Why): string {
+  const ended = `will not run again: it has been ${state} for ${showSpan(now - stateSince)}`
+  return state === 'COMPLETED'
+    ? ended
+    : `${ended}; tenure explain ${taskId} tells why, tenure resubmit ${taskId} makes a new one of it`
+}
+
 function tellLease({ lease, now, workerLastHeardAt }: Why): string {
-  if (lease === undefined) return 'who has it is not known'
+  if (lease === undefined) return 'is leased'
   const { workerId, leaseExpiry, attempt } = lease
-  const holder = `worker ${workerId} has attempt ${attempt}`
-  if (leaseExpiry > now) return `${holder}, its lease is good for ${showSpan(leaseExpiry - now)}`
+  const holder = `attempt ${attempt} by worker ${workerId}`
+  if (leaseExpiry > now) {
+    return `runs: ${holder}, whose lease is good for another ${showSpan(leaseExpiry - now)}`
+  }
   const heard =
-    workerLastHeardAt === undefined ? 'never' : `last ${showAge(workerLastHeardAt, now)}`
-  return `${holder}, but its lease expired ${showAge(leaseExpiry, now)} and it was heard of ${heard}; the next worker that asks gets the task`
+    workerLastHeardAt === undefined
+      ? 'which has not been heard of since the coordinator started'
+      : `which was last heard of ${showAge(workerLastHeardAt, now)}`
+  return `is about to be taken back: ${holder}, ${heard}; the lease expired ${showAge(leaseExpiry, now)}`
 }
 
 function tellQueue(why: Why): string {
-  const { queue, ahead = 0, aheadIsMore, pollsWaiting, queueLastAskedAt, now, startedAt } = why
-  const before = `${aheadIsMore ? 'more than ' : ''}${countOf(ahead, 'task')} of queue ${queue} ${ahead === 1 && !aheadIsMore ? 'is' : 'are'} before it`
-  const first = ahead === 0 ? `it is the next one of queue ${queue}` : before
-  if (pollsWaiting > 0)
-    return `${first}, and ${countOf(pollsWaiting, 'worker')} asked and wait for one`
+  const { queue, pollsWaiting, queueLastAskedAt, now, startedAt } = why
+  const place = tellPlace(why)
+  if (pollsWaiting > 0) {
+    const polls = countOf(pollsWaiting, 'request')
+    return `${place}, and ${polls} for one ${pollsWaiting === 1 ? 'waits' : 'wait'}`
+  }
   if (queueLastAskedAt === undefined) {
-    const since = startedAt === undefined ? '' : `, ${showAge(startedAt, now)}`
+    const since = startedAt === undefined ? '' : ` ${showAge(startedAt, now)}`
     return `nobody has asked for tasks of queue ${queue} since the coordinator started${since}`
   }
-  const last = showAge(queueLastAskedAt, now)
+  const asked = showAge(queueLastAskedAt, now)
   return now - queueLastAskedAt >= forsakenMs
-    ? `nobody asks for tasks of queue ${queue}; the last time was ${last}`
-    : `${first}, and whoever serves it is busy; it was asked for ${last}`
+    ? `nobody has asked for tasks of queue ${queue} for ${showSpan(now - queueLastAskedAt)}`
+    : `${place}; the workers, of whom one asked ${asked}, are busy`
+}
+
+function tellPlace({ queue, ahead = 0, aheadIsMore = false }: Why): string {
+  if (ahead === 0) return `it is the next one of queue ${queue}`
+  const more = aheadIsMore ? 'more than ' : ''
+  const before = `${more}${countOf(ahead, 'task')} of queue ${queue}`
+  return `${before} ${ahead === 1 && !aheadIsMore ? 'is' : 'are'} before it`
 }
 
 /** That nobody is likely to run it, for whoever waits for its end; `undefined` where somebody may. */

@@ -17,11 +17,16 @@ function columnsAt(now: number): readonly Column<WorkerInfo>[] {
       of: ({ connections }) =>
         connections === 0 ? { text: 'gone', style: 'bad' } : String(connections),
     },
-    { head: 'holds', right: true, of: ({ leases, capacity }) => `${leases} of ${capacity}` },
+    { head: 'holds', right: true, of: showHolds },
     { head: 'heard of', right: true, of: ({ lastHeardAt }) => showAge(lastHeardAt, now) },
     { head: 'queues', cut: true, of: ({ queues = [] }) => queues.join(',') },
     { head: 'tasks', cut: true, of: showHeld },
   ]
+}
+
+/** Only who is connected has said how much it takes. */
+function showHolds({ leases, capacity, connections }: WorkerInfo): string {
+  return connections === 0 ? String(leases) : `${leases} of ${capacity}`
 }
 
 /** The coordinator tells ten of them at most. */

@@ -20,12 +20,12 @@ export interface Frame {
 /** Rates, states, queues and workers: a screen full, or as much of it as a screen holds. */
 export function showFrame(frame: Frame, look: Look, rows = Number.POSITIVE_INFINITY): string {
   const { stats, workers } = frame.sample
-  const { lines: queues = [] } = stats
+  const { lines: queues = [], linesLeftOut = 0 } = stats
   const parts = [
     showHead(frame, look),
     showColumns(rateColumns, [frame.rates], look),
     showColumns(stateColumns, [stats], look),
-    ...(queues.length > 0 ? [showQueues(queues, stats.now, look)] : []),
+    ...(queues.length > 0 ? [showQueues(queues, stats.now, look, linesLeftOut)] : []),
     ...(workers?.workers.length ? [showWorkers(workers.workers, stats.now, look)] : []),
   ]
   const lines = parts.join('\n').trimEnd().split('\n')
@@ -37,7 +37,7 @@ export function showFrame(frame: Frame, look: Look, rows = Number.POSITIVE_INFIN
 function showHead({ sample, intervalMs, trouble }: Frame, look: Look): string {
   const { now, startedAt, epoch } = sample.stats
   const up = startedAt === undefined ? '' : `, up ${showSpan(now - startedAt)}`
-  const opened = epoch === undefined ? '' : `, opening ${showCount(epoch)} of the log`
+  const opened = epoch === undefined ? '' : `, start ${showCount(epoch)} on this log`
   const head = `${showSecond(now)}${up}${opened}, every ${showSpan(intervalMs)}; Ctrl-C ends`
   const lines = [cutTo(look.columns, head)]
   if (trouble !== undefined) {

@@ -12,9 +12,7 @@ export interface Interval {
 
 /** What happened in an interval, in a line for a file; with the heads of its columns where they are wanted. */
 export function showInterval(interval: Interval, heads: boolean): string {
-  // Laid out with the heads in any case: so the columns of all lines stand below each other.
-  const text = showColumns(columns, [interval], plain)
-  return heads ? text : text.slice(text.indexOf('\n') + 1)
+  return showColumns(columns, [interval], plain, { heads })
 }
 
 const columns: readonly Column<Interval>[] = [

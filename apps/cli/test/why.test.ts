@@ -1,0 +1,61 @@
+import t from 'tap'
+import { plain } from '../src/show/look.js'
+import { answerWhy, showWhy, tellUnserved } from '../src/show/why.js'
+import { noon, onTerminal, why } from './facts.js'
+import { golden } from './golden.js'
+
+const lease = {
+  ...{ leaseId: 18, workerId: 'build-4711', attempt: 2, grantedAt: noon - 10_000 },
+  ...{ leaseExpiry: noon + 20_000, windowEnd: noon + 3_590_000 },
+}
+const waiting = { eligibleAt: noon - 60_000, ahead: 0 }
+const asked = { queueLastAskedAt: noon - 200 }
+
+/** Every reason there is for a task not to run now. */
+const reasons = {
+  delayed: why({ eligibleAt: noon + 600_000 }),
+  behind: why({ ...waiting, ...asked, ahead: 12 }),
+  'behind-one': why({ ...waiting, ...asked, ahead: 1 }),
+  'behind-many': why({ ...waiting, ...asked, ahead: 10_000, aheadIsMore: true }),
+  next: why({ ...waiting, ...asked }),
+  'about-to-run': why({ ...waiting, ...asked, pollsWaiting: 2 }),
+  unserved: why(waiting),
+  'unserved-for-long': why({ ...waiting, queueLastAskedAt: noon - 120_000 }),
+  running: why({ state: 'LEASED', lease, workerLastHeardAt: noon - 3000 }),
+  'lost-by-its-worker': why({
+    ...{ state: 'LEASED', lease: { ...lease, leaseExpiry: noon - 5000 } },
+    workerLastHeardAt: noon - 40_000,
+  }),
+  'lost-over-a-restart': why({
+    ...{ state: 'LEASED', lease: { ...lease, leaseExpiry: noon - 5000 } },
+  }),
+  completed: why({ state: 'COMPLETED' }),
+  failed: why({ state: 'FAILED' }),
+}
+
+for (const [name, facts] of Object.entries(reasons)) {
+  t.test(`a task that is ${name} is told so`, async (t) => {
+    golden(t, `why/${name}`, showWhy(17, facts, plain))
+  })
+}
+
+t.test('on a terminal it has colours', async (t) => {
+  golden(t, 'why/running-on-a-terminal', showWhy(17, reasons.running, onTerminal))
+})
+
+t.test('whoever waits is warned only where nobody is likely to run the task', async (t) => {
+  const warned = Object.entries(reasons).flatMap(([name, facts]) => {
+    return tellUnserved(17, facts) === undefined ? [] : [name]
+  })
+  t.same(warned, ['unserved', 'unserved-for-long'])
+  const started = why({ ...waiting, startedAt: noon - 2000 })
+  t.equal(tellUnserved(17, started), undefined, 'workers come back after a restart')
+  golden(t, 'why/warning', `${tellUnserved(17, reasons.unserved)}\n`)
+})
+
+t.test('names in an answer do nothing to a terminal', async (t) => {
+  const evil = why({ ...waiting, queue: 'q\u001b[2J' })
+  t.match(showWhy(17, evil, plain), 'queue q\\u001b[2J')
+  t.match(tellUnserved(17, evil), '--queues q\\u001b[2J?')
+  t.match(answerWhy(17, evil), 'q\u001b[2J', 'for JSON it is as it is')
+})
