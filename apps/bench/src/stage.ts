@@ -1,10 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect, type Tenure } from '@tenure/client'
-import { AppProcess, cleanEnvironment } from '@tenure/testing'
+import { startProgram } from './programs.js'
 
 const handler = fileURLToPath(new URL('./empty-handler.js', import.meta.url))
 
@@ -24,7 +23,7 @@ export class Stage {
     const dataDir = await mkdtemp(join(tmpdir(), 'tenure-bench-'))
     const endings = [() => rm(dataDir, { recursive: true, force: true })]
     const args = ['--data-dir', dataDir, '--port', '0', '--http-port', 'off']
-    const coordinator = start(endings, 'coordinator', args)
+    const coordinator = startProgram(endings, 'coordinator', args)
     const port = Number((await coordinator.line('started')).port)
     const tenure = await connect({ endpoints: [`127.0.0.1:${port}`] })
     endings.push(() => tenure.close())
@@ -34,7 +33,12 @@ export class Stage {
   /** A worker that asks for tasks. */
   async startWorker(settings: readonly string[]): Promise<WorkerProcess> {
     const where = ['--coordinator', `127.0.0.1:${this.#port}`, '--http-port', '0']
-    const worker = start(this.#endings, 'worker', [...where, '--handler', handler, ...settings])
+    const worker = startProgram(this.#endings, 'worker', [
+      ...where,
+      '--handler',
+      handler,
+      ...settings,
+    ])
     return new WorkerProcess(Number((await worker.line('started')).httpPort))
   }
 
@@ -59,15 +63,4 @@ export class WorkerProcess {
     if (value === undefined) throw new Error('the worker does not tell its processor time')
     return Number(value)
   }
-}
-
-function start(
-  endings: (() => Promise<void>)[],
-  name: 'coordinator' | 'worker',
-  args: readonly string[],
-): AppProcess {
-  const owner = { teardown: (end: () => Promise<void>) => endings.push(end) }
-  const manifest = createRequire(import.meta.url).resolve(`@tenure/${name}/package.json`)
-  const program = join(dirname(manifest), 'dist/src/main.js')
-  return new AppProcess(owner, program, { args, env: cleanEnvironment(process.env) })
 }

@@ -25,6 +25,7 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
       const aheadHours = Math.round(aheadMs / 3_600_000)
       logger.warn({ aheadHours }, 'the clock is more than a day ahead of the last time in the log')
     },
+    checkpointBegun: (lsn) => logger.debug({ lsn }, 'making a checkpoint'),
     checkpointed: ({ lsn, tasks, replayed, replayMs, writeMs, removed }) => {
       const ms = Math.round(replayMs + writeMs)
       const { segments, bytes } = removed

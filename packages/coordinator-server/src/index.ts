@@ -4,6 +4,7 @@ export {
   type CheckpointObserver,
   checkpointRanges,
   defaultCheckpointKnobs,
+  logBytesBound,
 } from './checkpoints/checkpointer.js'
 export type { CommitLog, Room } from './commit-log.js'
 export { Coordinator, type Session } from './coordinator.js'

@@ -51,6 +51,10 @@ export function observeCheckpointsTwice(
   other: CheckpointObserver,
 ): CheckpointObserver {
   return {
+    checkpointBegun: (lsn) => {
+      one.checkpointBegun?.(lsn)
+      other.checkpointBegun?.(lsn)
+    },
     checkpointed: (made) => {
       one.checkpointed?.(made)
       other.checkpointed?.(made)

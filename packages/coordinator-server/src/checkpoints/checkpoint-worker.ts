@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openHistory } from '@tenure/history'
 import { countTasks, encodeState } from '@tenure/state-machine'
@@ -6,6 +7,9 @@ import type { MadeCheckpoint } from './checkpoint-maker.js'
 import type { CheckpointJob } from './checkpoint-thread.js'
 
 // The thread: `semantics` §11, replay done ahead of time.
+
+// Linux gives each thread a priority of its own; elsewhere this would be that of the process.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
 
 const { directory, lsn } = workerData as CheckpointJob
 const startedMs = systemClock.monotonicMs()

@@ -51,6 +51,8 @@ export interface Checkpointed extends MadeCheckpoint {
 
 /** Every hook is optional; none may throw. */
 export interface CheckpointObserver {
+  /** A thread has begun to make a checkpoint at this LSN. */
+  checkpointBegun?(lsn: number): void
   checkpointed?(made: Checkpointed): void
   checkpointFailed?(error: unknown): void
   /** The disk was full, and history was removed that no restart needs. */
@@ -129,7 +131,9 @@ export class Checkpointer {
   async #make(): Promise<Checkpointed> {
     await this.#log.roll()
     if (this.#log.sealedLsn === this.#log.checkpointLsn) return nothingNew(this.#log.checkpointLsn)
-    const made = await this.#maker.make(this.#log.sealedLsn)
+    const lsn = this.#log.sealedLsn
+    this.#observer.checkpointBegun?.(lsn)
+    const made = await this.#maker.make(lsn)
     this.#good = made.good
     const keepFromLsn = keepFrom(this.#log.segments, this.#knobs, this.#clock.now())
     const removed = await this.#log.truncate({ verified: made.good, keepFromLsn })
@@ -157,6 +161,16 @@ export function replayMs({ nextLsn, checkpointLsn, segments }: CheckpointedLog):
 /** What a restart reads, checks and applies in a millisecond at least, on two slow cores. */
 const replayedPerMs = 400
 const replayedBytesPerMs = 256 * 1024
+
+/**
+ * What the log takes at most, checkpoints not counted, as far as these knobs decide: what is written
+ * from the older of two checkpoints on, until the next one is made, or the history that is kept.
+ */
+export function logBytesBound(knobs: CheckpointKnobs, segmentBytes: number): number {
+  const betweenCheckpoints = (knobs.replayMsMax / 2) * replayedBytesPerMs
+  // Beside whole segments at both ends: the next one, full of zeros.
+  return Math.max(knobs.historyBytesMax, 3 * betweenCheckpoints) + 3 * segmentBytes
+}
 
 /** How long after a failed attempt the next one is made. */
 const againAfterMs = 60_000

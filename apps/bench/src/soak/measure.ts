@@ -1,0 +1,158 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { defaultCheckpointKnobs, logBytesBound } from '@tenure/coordinator-server'
+import type { AppProcess, LogLine } from '@tenure/testing'
+import { startProgram } from '../programs.js'
+import { type Kind, Latencies, type Phase } from './latencies.js'
+import { Load } from './load.js'
+import { median, type Sample, takeSample } from './samples.js'
+
+export interface SoakOptions {
+  readonly seconds: number
+  readonly livesPerSecond: number
+  readonly tell: (line: string) => void
+}
+
+export interface Figure {
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+  readonly bound?: number
+  readonly holds?: boolean
+}
+
+const mib = 2 ** 20
+const segmentBytes = 16 * mib
+const knobs = { ...defaultCheckpointKnobs, replayMsMax: 1000, historyBytesMax: 256 * mib }
+/** Ended tasks are forgotten this soon, so that memory has its final size early. */
+const retention = '60s'
+const sampleEveryMs = 1000
+const kinds: readonly Kind[] = ['submit', 'lease', 'heartbeat', 'complete']
+
+/** Runs the load beside samples of memory and disk, then restarts. */
+export async function measureSoak(options: SoakOptions): Promise<Figure[]> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'tenure-soak-'))
+  const endings = [() => rm(dataDir, { recursive: true, force: true })]
+  try {
+    const phase = { now: 'quiet' as Phase, checkpoints: 0 }
+    const coordinator = startCoordinator(endings, dataDir, (line) => follow(phase, line))
+    const port = Number((await coordinator.line('started')).port)
+    const latencies = new Latencies()
+    const load = await Load.connect(port, (kind, ms) => latencies.add(kind, phase.now, ms))
+    endings.push(() => load.close())
+    const samples = await runFor(options, load, coordinator, dataDir)
+    const restartSeconds = await restart(endings, coordinator, dataDir)
+    const made = { name: 'checkpoints made', value: phase.checkpoints, unit: '' }
+    const lives = load.completed / options.seconds
+    return [
+      { name: 'task lives', value: lives, unit: 'a second' },
+      made,
+      ...figuresOf(samples),
+      ...kinds.map((kind) => latencyOf(latencies, kind)),
+      {
+        ...{ name: 'kill to first line "started"', value: restartSeconds, unit: 's' },
+        ...{ bound: knobs.replayMsMax / 1000 + startSeconds },
+        holds: restartSeconds <= knobs.replayMsMax / 1000 + startSeconds,
+      },
+    ]
+  } finally {
+    for (const end of endings.toReversed()) await end()
+  }
+}
+
+/** Node itself, and the checkpoint. */
+const startSeconds = 2
+
+function startCoordinator(
+  endings: (() => Promise<void>)[],
+  dataDir: string,
+  hear?: (line: LogLine) => void,
+): AppProcess {
+  const args = [
+    ...['--data-dir', dataDir, '--port', '0', '--http-port', 'off', '--log-level', 'debug'],
+    ...['--segment-bytes', `${segmentBytes}`, '--retention', retention],
+    ...['--replay-max', `${knobs.replayMsMax}ms`],
+    ...['--history-bytes-max', `${knobs.historyBytesMax}`],
+  ]
+  return startProgram(endings, 'coordinator', args, hear)
+}
+
+function follow(phase: { now: Phase; checkpoints: number }, { msg }: LogLine): void {
+  if (msg === 'making a checkpoint') phase.now = 'checkpoint'
+  if (msg !== 'checkpoint made') return
+  phase.now = 'quiet'
+  phase.checkpoints++
+}
+
+async function runFor(
+  { seconds, livesPerSecond, tell }: SoakOptions,
+  load: Load,
+  { pid }: AppProcess,
+  dataDir: string,
+): Promise<Sample[]> {
+  const enough = new AbortController()
+  const running = load.run(livesPerSecond, enough.signal)
+  // It is awaited below; until then a failure only ends the wait.
+  const failed = running.then(() => {})
+  const samples: Sample[] = []
+  for (let second = 1; second <= seconds; second++) {
+    await Promise.race([pause(sampleEveryMs), failed])
+    if (existsSync(join(dataDir, 'checkpoint'))) samples.push(takeSample(second, pid, dataDir))
+    if (second % 60 === 0) tell(describe(samples.at(-1), load))
+  }
+  enough.abort()
+  await running
+  return samples
+}
+
+function describe(sample: Sample | undefined, { completed }: Load): string {
+  const { second = 0, residentBytes = 0, logBytes = 0, checkpointBytes = 0 } = sample ?? {}
+  const inMib = (bytes: number) => `${Math.round(bytes / mib)} MiB`
+  return `${second} s: ${completed} lives, memory ${inMib(residentBytes)}, log ${inMib(logBytes)}, checkpoints ${inMib(checkpointBytes)}`
+}
+
+function figuresOf(samples: readonly Sample[]): Figure[] {
+  const bound = logBytesBound(knobs, segmentBytes) / mib
+  const log = Math.max(...samples.map(({ logBytes }) => logBytes)) / mib
+  const checkpoints = Math.max(...samples.map(({ checkpointBytes }) => checkpointBytes)) / mib
+  // The first third is for the memory to fill with tasks that are remembered.
+  const steady = samples.slice(Math.floor(samples.length / 3))
+  const quarter = Math.floor(steady.length / 4)
+  const early = median(steady.slice(0, quarter).map(({ residentBytes }) => residentBytes)) / mib
+  const late = median(steady.slice(-quarter).map(({ residentBytes }) => residentBytes)) / mib
+  return [
+    { name: 'log on the disk, most', value: log, unit: 'MiB', bound, holds: log <= bound },
+    { name: 'checkpoints on the disk, most', value: checkpoints, unit: 'MiB' },
+    { name: 'memory, first quarter of the last two thirds', value: early, unit: 'MiB' },
+    {
+      ...{ name: 'memory, last quarter', value: late, unit: 'MiB', bound: early * growthMax },
+      holds: late <= early * growthMax,
+    },
+  ]
+}
+
+const growthMax = 1.05
+
+/** Above a floor, because a ratio of two tenths of a millisecond says nothing. */
+function latencyOf(latencies: Latencies, kind: Kind): Figure {
+  const quiet = latencies.quantile(kind, 'quiet', 0.99)
+  const during = latencies.quantile(kind, 'checkpoint', 0.99)
+  return {
+    ...{ name: `p99 of ${kind} during a checkpoint (else ${quiet.toFixed(2)})`, unit: 'ms' },
+    ...{ value: during, bound: 2 * quiet, holds: during <= 2 * quiet },
+  }
+}
+
+async function restart(
+  endings: (() => Promise<void>)[],
+  coordinator: AppProcess,
+  dataDir: string,
+): Promise<number> {
+  const killedMs = performance.now()
+  await coordinator.end()
+  await startCoordinator(endings, dataDir).line('started')
+  return (performance.now() - killedMs) / 1000
+}
