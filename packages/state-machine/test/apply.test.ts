@@ -381,7 +381,10 @@ t.test('a malformed record is refused by apply and changes nothing', (t) => {
   const world = new World()
   const { taskId } = world.leased()
   const record = { ...world.granting(taskId), attempt: Number.NaN }
+  const before = hashState(world.state)
   t.throws(() => world.apply(record), { code: 'STATE_MALFORMED_RECORD' })
+  t.equal(hashState(world.state), before)
+  t.doesNotThrow(() => checkInvariants(world.state))
   t.throws(() => apply(createState(), 1, { type: 'TaskPaused' } as never), {
     code: 'STATE_UNKNOWN_RECORD',
   })

@@ -95,6 +95,22 @@ const cases: readonly Case[] = [
       return { broken: () => world.apply(record), got: 'none', expected: leaseId, relation: 'task' }
     },
   },
+  ...(['LeaseExpired', 'TaskCompleted', 'TaskFailed'] as const).map((record) => ({
+    rule: 'task must exist',
+    record,
+    arrange: (world: World) => {
+      // The lease is a good one, of another task: it is the missing task that is in the way.
+      const { leaseId } = world.leased()
+      const { at } = world
+      const broken = () => {
+        if (record === 'LeaseExpired')
+          world.apply({ type: record, at: at + 10_000, taskId: 9, leaseId, atStart: false })
+        else if (record === 'TaskCompleted') world.apply({ type: record, at, taskId: 9, leaseId })
+        else world.apply({ type: record, at, taskId: 9, leaseId, failureReason: 'broken' })
+      }
+      return { broken, got: 'none', expected: 9, relation: 'task' }
+    },
+  })),
   {
     rule: 'task must be eligible',
     record: 'LeaseGranted',
@@ -420,15 +436,71 @@ for (const type of Object.keys(aimed) as (keyof typeof aimed)[]) {
         t.ok(to.includes(world.task(taskId).state))
         t.doesNotThrow(() => checkInvariants(world.state))
       } else {
-        const before = world.task(taskId)
+        const before = hashState(world.state)
         const violation = world.violation(() => aimed[type](world, taskId))
         t.match(violation, { recordType: type, rule, got: state, expected: from.join(' or ') })
-        t.strictSame(world.task(taskId), before)
+        t.equal(hashState(world.state), before, 'nothing has changed')
+        t.doesNotThrow(() => checkInvariants(world.state))
       }
       t.end()
     })
   }
 }
+
+/** What to do with a task that waits, so that it is in the state, by a lease after its first one. */
+const endings: { readonly [S in TaskState]: (world: World, taskId: number) => void } = {
+  WAITING: () => undefined,
+  LEASED: (world, taskId) => world.grant(taskId),
+  COMPLETED: (world, taskId) => {
+    world.grant(taskId)
+    world.complete(taskId)
+  },
+  FAILED: (world, taskId) => {
+    world.grant(taskId)
+    world.fail(taskId)
+  },
+  DEAD: (world, taskId) => world.kill(taskId),
+}
+
+for (const state of Object.keys(endings) as TaskState[]) {
+  t.test(`TaskCancelled of a ${state} task: this record does not change task state`, (t) => {
+    const world = new World()
+    const { taskId, leaseId } = world.leased({
+      retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } },
+    })
+    world.expire(taskId)
+    endings[state](world, taskId)
+    const { attempts: before, ...task } = world.task(taskId)
+    t.equal(task.state, state)
+    t.ok((transitions.TaskCancelled.from as readonly string[]).includes(state))
+
+    world.at += 5
+    world.cancel(taskId, leaseId)
+    const { attempts: after, ...same } = world.task(taskId)
+    t.strictSame(same, task)
+    const [first, ...others] = before
+    t.strictSame(after, [{ ...first, cancelled: true }, ...others])
+    checkInvariants(world.state)
+    t.end()
+  })
+}
+
+t.test('only LeaseGranted creates ownership, and nothing leads out of a terminal state', (t) => {
+  const rows = Object.entries(transitions) as [
+    string,
+    { from: readonly string[]; to: readonly string[] },
+  ][]
+  const leadTo = (state: string) => rows.filter(([, { to }]) => to.includes(state))
+  t.strictSame(
+    leadTo('LEASED').map(([type]) => type),
+    ['LeaseGranted'],
+  )
+  for (const state of ['COMPLETED', 'FAILED', 'DEAD']) {
+    const leaving = rows.filter(([, { from, to }]) => from.includes(state) && to.length > 0)
+    t.strictSame(leaving, [], state)
+  }
+  t.end()
+})
 
 for (const state of Object.keys(tasksIn) as TaskState[]) {
   t.test(
