@@ -2,6 +2,7 @@ import {
   apply,
   attemptsKept,
   checkInvariants,
+  countTasks,
   createState,
   findByRequestId,
   getCounters,
@@ -454,6 +455,29 @@ t.test('a record for whose bytes there is no room changes nothing', (t) => {
       work()
       checkInvariants(world.state)
     }
+  }
+  t.end()
+})
+
+t.test('a record for whose row there is no room changes nothing', (t) => {
+  const world = new World()
+  const { tasks, attempts } = world.state.authoritative
+  const waiting = world.create()
+  for (const [rows, work] of [
+    [tasks, () => world.create({ requestId: 'r' })],
+    [attempts, () => world.grant(waiting)],
+  ] as const) {
+    const before = [hashState(world.state), countTasks(world.state)]
+    const makeRoom = rows.makeRoom.bind(rows)
+    rows.makeRoom = () => {
+      throw new Error('no room')
+    }
+    t.throws(work, { message: 'no room' })
+    rows.makeRoom = makeRoom
+    t.strictSame([hashState(world.state), countTasks(world.state)], before)
+    checkInvariants(world.state)
+    work()
+    checkInvariants(world.state)
   }
   t.end()
 })
