@@ -502,26 +502,37 @@ t.test('only LeaseGranted creates ownership, and nothing leads out of a terminal
   t.end()
 })
 
+// The three records that name no task in a given state: by its lease, by its id, and not at all.
 for (const state of Object.keys(tasksIn) as TaskState[]) {
-  t.test(
-    `LeaseExtended, TaskCreated and TasksForgotten do with a ${state} task as is listed`,
-    (t) => {
-      const world = new World()
-      const taskId = tasksIn[state](world)
-      const { LeaseExtended, TaskCreated, TasksForgotten } = transitions
-      const listed = (from: readonly string[]) => from.includes(state)
+  const isListed = ({ from }: { readonly from: readonly string[] }) => from.includes(state)
+  const { LeaseExtended, TaskCreated, TasksForgotten } = transitions
 
-      const again = world.violation(() => world.create({ taskId }))
-      t.strictSame([again.rule, listed(TaskCreated.from)], [TaskCreated.rule, false])
+  const extension = isListed(LeaseExtended) ? 'no task state transition' : LeaseExtended.rule
+  t.test(`LeaseExtended of a ${state} task: ${extension}`, (t) => {
+    const world = new World()
+    const taskId = tasksIn[state](world)
+    const extend = () => world.extend(2, world.at + 20_000)
+    if (isListed(LeaseExtended)) t.doesNotThrow(extend)
+    else t.equal(world.violation(extend).rule, LeaseExtended.rule)
+    t.equal(world.task(taskId).state, state)
+    t.end()
+  })
 
-      const extend = () => world.extend(2, world.at + 20_000)
-      if (listed(LeaseExtended.from)) t.doesNotThrow(extend)
-      else t.equal(world.violation(extend).rule, LeaseExtended.rule)
-      t.equal(world.task(taskId).state, state)
+  t.test(`TaskCreated under the id of a ${state} task: ${TaskCreated.rule}`, (t) => {
+    const world = new World()
+    const taskId = tasksIn[state](world)
+    t.equal(isListed(TaskCreated), false)
+    t.equal(world.violation(() => world.create({ taskId })).rule, TaskCreated.rule)
+    t.end()
+  })
 
-      world.forget(world.nextLsn - 1)
-      t.equal(getTask(world.state, taskId) === undefined, listed(TasksForgotten.from))
-      t.end()
-    },
-  )
+  const end = isListed(TasksForgotten) ? 'it is dropped' : `${TasksForgotten.rule}, so it stays`
+  t.test(`TasksForgotten of a ${state} task: ${end}`, (t) => {
+    const world = new World()
+    const taskId = tasksIn[state](world)
+    world.forget(world.nextLsn - 1)
+    t.equal(getTask(world.state, taskId)?.state, isListed(TasksForgotten) ? undefined : state)
+    checkInvariants(world.state)
+    t.end()
+  })
 }
