@@ -264,6 +264,30 @@ t.test(
   },
 )
 
+t.test(
+  'a task that is forgotten while it is withheld does not withhold the next in its row',
+  (t) => {
+    const world = new World()
+    const { byLsn, withheld } = world.state.derived
+    const first = world.create()
+    const row = byLsn.get(first)
+    withhold(world.state, first)
+    world.kill(first)
+    world.forget(world.nextLsn - 1)
+    t.equal(withheld.size, 0)
+    release(world.state, first)
+
+    const second = world.create()
+    t.equal(byLsn.get(second), row)
+    withhold(world.state, second)
+    t.equal(nextEligible(world.state, ['default'], world.at), undefined)
+    release(world.state, second)
+    t.equal(nextEligible(world.state, ['default'], world.at), second)
+    checkInvariants(world.state)
+    t.end()
+  },
+)
+
 t.test('a queue costs nothing when its last task is forgotten', (t) => {
   const world = new World()
   const lines = () => world.state.derived.waiting.filter((line) => line !== undefined).length
