@@ -174,7 +174,7 @@ t.test('a record finds a task that is withheld as it finds every other one', (t)
   const [extended, completed, expired] = [world.leased(), world.leased(), world.leased()]
   const tasks = [granted, killed, extended.taskId, completed.taskId, expired.taskId]
   for (const taskId of tasks) withhold(world.state, taskId)
-  world.grant(granted)
+  const grantedLease = world.grant(granted)
   world.kill(killed)
   world.extend(extended.leaseId, world.at + 20_000)
   world.complete(completed.taskId)
@@ -185,6 +185,10 @@ t.test('a record finds a task that is withheld as it finds every other one', (t)
   t.strictSame([...leasedTasks(world.state)], [granted, extended.taskId])
   t.strictSame([...endedTasks(world.state)], [killed, completed.taskId])
   t.strictSame([...waitingTasks(world.state, 'default')], [expired.taskId])
+  const { leased: leases, ended, waiting } = world.state.derived
+  t.strictSame([leases.size, ended.size, waiting[1]?.size], [2, 2, 1])
+  t.equal(nextExpiry(world.state)?.leaseId, grantedLease)
+  t.equal(nextEligible(world.state, ['default'], world.at), expired.taskId)
   world.forget(world.nextLsn - 1)
   checkInvariants(world.state)
   t.end()
@@ -287,6 +291,18 @@ t.test(
     t.end()
   },
 )
+
+t.test('a task that has ended is not withheld: it is there when it is to be forgotten', (t) => {
+  const world = new World()
+  const taskId = world.create()
+  world.kill(taskId)
+  withhold(world.state, taskId)
+  t.strictSame(endedTasks(world.state), [taskId])
+  t.equal(world.state.derived.withheld.size, 0)
+  world.forget(world.nextLsn - 1)
+  t.equal(getTask(world.state, taskId), undefined)
+  t.end()
+})
 
 t.test('a queue costs nothing when its last task is forgotten', (t) => {
   const world = new World()
