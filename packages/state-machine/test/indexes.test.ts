@@ -130,6 +130,26 @@ t.test('the index of request ids agrees with a map, also where hashes collide', 
   t.end()
 })
 
+t.test('a request id whose hash is 0 is found, also when its table has grown', (t) => {
+  const tasks = new TaskRows()
+  const blobs = new Blobs()
+  const index = new RequestIndex(tasks, blobs, [1, 2])
+  // Hashes below 2^24 share a table.
+  const ids = Array.from({ length: 100 }, (_, hash) => `id ${hash}`)
+  const rows = ids.map((id, hash) => {
+    const row = tasks.add()
+    tasks.input.set(row, blobs.addText(id))
+    tasks.requestIdBytes.set(row, id.length)
+    index.add(row, hash)
+    return row
+  })
+  t.strictSame(
+    ids.map((id, hash) => index.find(id, hash)),
+    rows,
+  )
+  t.end()
+})
+
 /** HalfSipHash-1-3 as its authors write it, over words of two units; the last has the length above. */
 function hashNaively(text: string, [key0, key1]: HashKey): number {
   const add = (a: number, b: number) => (a + b) >>> 0
