@@ -73,6 +73,28 @@ t.test('the index of LSNs gives back what those who have gone took', (t) => {
   t.end()
 })
 
+t.test('a block of LSNs doubles past three quarters and halves below an eighth', (t) => {
+  const index = new LsnIndex()
+  const slotsAt = new Map<number, number>()
+  for (let lsn = 1; lsn <= 97; lsn++) {
+    index.add(lsn, lsn)
+    slotsAt.set(index.size, index.slots)
+  }
+  t.strictSame(
+    [6, 7, 12, 13, 96, 97].map((size) => slotsAt.get(size)),
+    [8, 16, 16, 32, 128, 256],
+  )
+  for (let lsn = 97; lsn > 1; lsn--) {
+    index.remove(lsn)
+    slotsAt.set(index.size, index.slots)
+  }
+  t.strictSame(
+    [32, 31, 16, 15, 2, 1].map((size) => slotsAt.get(size)),
+    [256, 128, 128, 64, 16, 8],
+  )
+  t.end()
+})
+
 t.test('the index of LSNs answers 0 to what is no LSN', (t) => {
   const index = new LsnIndex()
   for (let lsn = 1; lsn <= 8191; lsn++) index.add(lsn, lsn)

@@ -227,6 +227,30 @@ t.test('a heap takes no room before the first one, and gives it back behind the 
   t.end()
 })
 
+/** Places below place 5, whose children are at 18 to 21, and theirs at 70 to 85. */
+function isBelowFifth(place: number): boolean {
+  return (place >= 18 && place <= 21) || (place >= 70 && place <= 85)
+}
+
+t.test('a heap is in order whoever leaves it, early ones beside late ones', (t) => {
+  for (let leaving = 1; leaving <= 90; leaving++) {
+    const tasks = new TaskRows()
+    const heap = new Heap(tasks)
+    // Each one stays where it is added, since none is due before the one above it: row is place.
+    for (let place = 1; place <= 90; place++) {
+      const row = tasks.add()
+      tasks.taskId.set(row, place)
+      tasks.due.set(row, place === 5 || isBelowFifth(place) ? 1000 + place : place)
+      heap.add(row)
+      strictEqual(tasks.place.get(row), place)
+    }
+    heap.remove(leaving)
+    deepStrictEqual([...heap.faults()], [], `${leaving} has left`)
+  }
+  t.pass('90 heaps')
+  t.end()
+})
+
 t.test('a long heap gives everybody back in order', (t) => {
   const random = new Random(4)
   const tasks = new TaskRows()
