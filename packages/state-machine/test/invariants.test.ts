@@ -571,6 +571,7 @@ t.test('checkInvariants comes to an end where links lead round and round', (t) =
     (s) => s.attempts.older.set(s.newest(s.leased), s.newest(s.leased)),
     (s) => s.tasks.next.set(s.row(s.completed), s.row(s.failed)),
     (s) => s.tasks.next.set(s.endedLine.first, s.endedLine.first),
+    (s) => s.tasks.next.set(s.row(s.dead), s.endedLine.first),
   ]
   for (const close of rings) {
     const some = someState()
