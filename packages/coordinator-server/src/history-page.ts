@@ -1,4 +1,4 @@
-import type { HistoryPlace, HistoryRecord, Opening } from '@tenure/protocol'
+import type { HistoryRecord, Opening } from '@tenure/protocol'
 import { decodeRecord, type LogRecord } from '@tenure/state-machine'
 import { type LogReader, WalError } from '@tenure/wal'
 import type { HistoryPage, HistoryQuery } from './history-reader.js'
@@ -10,6 +10,9 @@ const lookedAtMax = 1_000_000
 /** What a record takes in an answer beside its bytes. */
 const entryBytes = 16
 
+/** How many openings a page tells, the last ones: hardly anybody starts a coordinator so often. */
+const openingsMax = 1000
+
 /** How often a page is begun again because the part of the log that it began with has gone. */
 const startsMax = 3
 
@@ -18,9 +21,12 @@ export interface PageOptions {
   readonly signal?: AbortSignal
 }
 
-/** One page of the history of a task, read from a log that somebody else is writing. */
+/** What is read of a log that somebody else is writing. */
+export type ReadableLog = Pick<LogReader, 'firstLsn' | 'openings' | 'replay'>
+
+/** One page of the history of a task. */
 export async function readPage(
-  open: () => Promise<LogReader>,
+  open: () => Promise<ReadableLog>,
   query: HistoryQuery,
   options: PageOptions = {},
 ): Promise<HistoryPage> {
@@ -35,7 +41,7 @@ export async function readPage(
 }
 
 class PageReading {
-  readonly #log: LogReader
+  readonly #log: ReadableLog
   readonly #query: HistoryQuery
   readonly #lookedAtMax: number
   readonly #signal: AbortSignal | undefined
@@ -44,8 +50,10 @@ class PageReading {
   readonly #records: HistoryRecord[] = []
   #bytes = 0
   #lookedAt = 0
+  /** The first one that was not looked at. */
+  #untilLsn = Number.POSITIVE_INFINITY
 
-  constructor(log: LogReader, query: HistoryQuery, options: PageOptions) {
+  constructor(log: ReadableLog, query: HistoryQuery, options: PageOptions) {
     this.#log = log
     this.#query = query
     this.#lookedAtMax = options.lookedAtMax ?? lookedAtMax
@@ -56,27 +64,30 @@ class PageReading {
   }
 
   async read(): Promise<HistoryPage> {
-    const nextLsn = await this.#lookAtAll()
-    const { firstLsn } = this.#log
-    const next: HistoryPlace | undefined =
-      nextLsn === undefined ? undefined : this.#scan.placeAt(nextLsn)
-    const openings = this.#openingsBefore(nextLsn)
-    return { firstLsn, records: this.#records, openings, ...(next !== undefined && { next }) }
+    const isFull = await this.#lookAtAll()
+    return {
+      ...{ firstLsn: this.#log.firstLsn, records: this.#records, openings: this.#openings() },
+      ...(isFull && { next: this.#scan.placeAt(this.#untilLsn) }),
+    }
   }
 
-  /** The LSN at which the page is full; `undefined` when there is no more to find. */
-  async #lookAtAll(): Promise<number | undefined> {
-    if (this.#fromLsn > this.#query.throughLsn) return undefined
+  /** True when the page is full, false when there is no more to find. */
+  async #lookAtAll(): Promise<boolean> {
+    if (this.#fromLsn > this.#query.throughLsn) return false
     for await (const { firstLsn, records } of this.#log.replay({ fromLsn: this.#fromLsn })) {
       this.#signal?.throwIfAborted()
       let lsn = firstLsn
       for (const bytes of records) {
-        if (lsn > this.#query.throughLsn || this.#isOver(lsn, bytes)) return undefined
-        if (!this.#look(lsn, bytes)) return lsn
+        if (lsn > this.#query.throughLsn) return false
+        const isOver = this.#isOver(lsn, bytes)
+        if (isOver || !this.#look(lsn, bytes)) {
+          this.#untilLsn = lsn
+          return !isOver
+        }
         lsn++
       }
     }
-    return undefined
+    return false
   }
 
   /** Whether nothing follows, because the task is forgotten or its id is that of no task. */
@@ -99,8 +110,10 @@ class PageReading {
     return true
   }
 
-  #openingsBefore(_nextLsn: number | undefined): Opening[] {
-    return []
+  #openings(): Opening[] {
+    const isWithin = ({ firstLsn }: Opening) =>
+      firstLsn >= this.#fromLsn && firstLsn < this.#untilLsn
+    return this.#log.openings.filter(isWithin).slice(-openingsMax)
   }
 }
 

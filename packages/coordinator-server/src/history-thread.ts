@@ -64,8 +64,12 @@ export class HistoryThread implements HistoryReader {
   }
 
   #start(): Worker {
-    const options = { workerData: { dataDir: this.#dataDir }, name: 'tenure-history' }
-    const worker = new Worker(new URL('./history-thread-main.js', import.meta.url), options)
+    const worker = new Worker(new URL('./history-thread-main.js', import.meta.url), {
+      name: 'tenure-history',
+      workerData: { dataDir: this.#dataDir },
+      // What the process was started with, modules to load first among it, is not meant for it.
+      execArgv: [],
+    })
     // Whoever embeds a coordinator and has come to an end does not wait for what nobody asks.
     worker.unref()
     worker.on('message', (message: FromHistoryThread) => {
@@ -92,7 +96,8 @@ export class HistoryThread implements HistoryReader {
   #lose(worker: Worker, error: unknown): void {
     if (worker !== this.#worker) return
     this.#worker = undefined
-    const why = 'the thread that reads the log has ended'
+    const end = 'the thread that reads the log has ended'
+    const why = error instanceof Error ? `${end}: ${error.message}` : end
     this.#finish(new CoordinatorError('COORDINATOR_FAILED', why, { cause: error }))
   }
 

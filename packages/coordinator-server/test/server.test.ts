@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeAnswer, encodeRequest } from '@tenure/protocol'
+import { decodeRecord } from '@tenure/state-machine'
 import t, { type Test } from 'tap'
 import { Gate } from '../src/gate.js'
 import { CoordinatorError, type CoordinatorOptions, startCoordinator } from '../src/index.js'
@@ -133,6 +134,15 @@ t.test('a role may ask what is its own', async (t) => {
   const worker = await PeerClient.open(port, { role: 'work' })
   t.match(await worker.ask(submit), { reason: 'FORBIDDEN' })
   t.match(await worker.ask({ kind: 'kill', taskId: 1, reason: '' }), { reason: 'FORBIDDEN' })
+  const admin = await PeerClient.open(port, { role: 'admin' })
+  for (const asked of [
+    { kind: 'why', taskId: 1 },
+    { kind: 'history', taskId: 1, fromLsn: 1 },
+  ] as const) {
+    t.match(await worker.ask(asked), { reason: 'FORBIDDEN' })
+    for (const may of [producer, admin]) t.equal((await may.ask(asked)).kind, asked.kind)
+  }
+  await admin.close()
   await Promise.all([producer.close(), worker.close()])
 })
 
@@ -321,6 +331,68 @@ t.test('lists of tasks and workers fit in a frame', async (t) => {
   t.equal(workers.workers.length + workers.leftOut, names.length, 'and how many did not')
   for (const other of others) other.socket.destroy()
   await client.close()
+})
+
+t.test('the history of a task is in the log, before and after a restart', async (t) => {
+  const { server, dataDir, port } = await start(t)
+  const client = await PeerClient.open(port)
+  await client.ask(submit)
+  await client.ask(submit)
+  const { leaseId } = (await client.ask(lease)) as { leaseId: number }
+  await client.ask({ kind: 'heartbeat', taskId: 1, leaseId })
+  await client.ask({ kind: 'complete', taskId: 1, leaseId })
+  const types = async (from: PeerClient, taskId: number) => {
+    const answer = await from.ask({ kind: 'history', taskId, fromLsn: 1 })
+    if (answer.kind !== 'history') throw new Error(JSON.stringify(answer))
+    t.equal(answer.firstLsn, 1)
+    t.notOk(answer.next)
+    return {
+      types: answer.records.map(({ bytes }) => decodeRecord(bytes).type),
+      epochs: answer.openings.map(({ epoch }) => epoch),
+    }
+  }
+  const life = ['TaskCreated', 'LeaseGranted', 'LeaseExtended', 'TaskCompleted']
+  t.strictSame(await types(client, 1), { types: life, epochs: [1] })
+  await server.stop()
+  await client.closed
+  const again = await start(t, { dataDir, knobs: { retentionMs: 0 } })
+  const other = await PeerClient.open(again.port)
+  await other.ask(submit)
+  t.match(await other.ask({ kind: 'get', taskId: 1 }), { reason: 'UNKNOWN_TASK' })
+  t.strictSame(
+    await types(other, 1),
+    { types: [...life, 'TasksForgotten'], epochs: [1, 2] },
+    'a task that is forgotten',
+  )
+  t.strictSame((await types(other, 2)).types, ['TaskCreated'])
+  t.strictSame((await types(other, 3)).types, [], 'the id of a lease')
+  await other.close()
+})
+
+t.test(
+  'who asks for a history and leaves, or the server that stops, waits for nothing',
+  async (t) => {
+    const { server, port } = await start(t)
+    const client = await PeerClient.open(port)
+    await client.ask(submit)
+    const leaving = await PeerClient.open(port)
+    const unanswered = leaving.ask({ kind: 'history', taskId: 1, fromLsn: 1 })
+    unanswered.catch(() => {})
+    leaving.socket.destroy()
+    const asked = client.ask({ kind: 'history', taskId: 1, fromLsn: 1 })
+    t.match(await client.ask(submit), { kind: 'submitted' })
+    t.match(await asked, { kind: 'history', records: [{ lsn: 1 }] })
+    client.ask({ kind: 'history', taskId: 1, fromLsn: 1 }).catch(() => {})
+    await server.stop()
+    t.equal(await server.ended, undefined)
+  },
+)
+
+t.test('stats say how often the log was opened, and how many are connected', async (t) => {
+  const { port } = await start(t)
+  const [client, other] = [await PeerClient.open(port), await PeerClient.open(port)]
+  t.match(await client.ask({ kind: 'stats' }), { stats: { epoch: 1, connections: 2 } })
+  await Promise.all([client.close(), other.close()])
 })
 
 t.test('a port that is taken is an error that says so, and gives the log back', async (t) => {

@@ -4,13 +4,14 @@ import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import { type Log, openLog } from '@tenure/wal'
 import { Coordinator, type Session } from '../src/coordinator.js'
 import { DecisionTime } from '../src/decision-time.js'
+import type { HistoryReader } from '../src/history-reader.js'
 import { defaultKnobs, type Knobs } from '../src/knobs.js'
 import type { CoordinatorObserver } from '../src/observer.js'
 import { recover } from '../src/recovery.js'
 import { WorkerRegistry } from '../src/worker-registry.js'
 import { type Life, mortalClock } from './mortal-clock.js'
 
-const directory = '/data'
+export const directory = '/data'
 
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
 type Asking = WithoutId<Request>
@@ -55,7 +56,7 @@ export class World {
     return this.#part('log')
   }
 
-  async start(observer: CoordinatorObserver = {}): Promise<void> {
+  async start(observer: CoordinatorObserver = {}, history?: HistoryReader): Promise<void> {
     const life = { isOver: false }
     const clock = mortalClock(this.clock, life)
     const log = await openLog(directory, { ...this.#logOptions(), disk: this.disk, clock })
@@ -70,6 +71,7 @@ export class World {
     const coordinator = new Coordinator({
       ...{ state, log, clock, registry, knobs: this.knobs, observer },
       time: new DecisionTime(clock, latest),
+      ...(history && { history }),
       onFailure: (error) => {
         if (!life.isOver) this.failures.push(error)
       },

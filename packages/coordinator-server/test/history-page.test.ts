@@ -1,0 +1,269 @@
+import {
+  apply,
+  createState,
+  decodeRecord,
+  encodeRecord,
+  getLease,
+  hasTask,
+  type LogRecord,
+  listTasks,
+} from '@tenure/state-machine'
+import { openReadOnly, WalError } from '@tenure/wal'
+import t from 'tap'
+import { type PageOptions, type ReadableLog, readPage } from '../src/history-page.js'
+import type { HistoryPage, HistoryQuery } from '../src/history-reader.js'
+import { liveThrough } from './random-life.js'
+import { directory } from './world.js'
+
+const throughAll = Number.MAX_SAFE_INTEGER
+const everything = { leaseIds: [], throughLsn: throughAll, bytesMax: 1_000_000 }
+
+/** All pages of a history, each asked for with what the one before gave. */
+async function readPages(
+  log: ReadableLog,
+  query: Partial<HistoryQuery> & { readonly taskId: number },
+  options: PageOptions = {},
+): Promise<HistoryPage[]> {
+  const pages: HistoryPage[] = []
+  let place: HistoryPage['next'] = { fromLsn: 1 }
+  while (place !== undefined) {
+    const asked: HistoryQuery = { ...everything, ...query, ...place }
+    const page: HistoryPage = await readPage(async () => log, asked, options)
+    pages.push(page)
+    place = page.next
+  }
+  return pages
+}
+
+const recordsOf = (pages: readonly HistoryPage[]) => pages.flatMap(({ records }) => records)
+const lsnsOf = (pages: readonly HistoryPage[]) => recordsOf(pages).map(({ lsn }) => lsn)
+
+/** A log of these records, from an LSN on, in runs of two. */
+function logOf(
+  records: readonly LogRecord[],
+  firstLsn = 1,
+  openings: ReadableLog['openings'] = [],
+) {
+  const log: ReadableLog = {
+    firstLsn,
+    openings,
+    async *replay({ fromLsn = firstLsn } = {}) {
+      for (let lsn = fromLsn; lsn < firstLsn + records.length; lsn += 2) {
+        const run = records.slice(lsn - firstLsn, lsn - firstLsn + 2)
+        yield { firstLsn: lsn, records: run.map(encodeRecord) }
+      }
+    },
+  }
+  return log
+}
+
+// ---- a life
+
+/** Which records concern each task, by what the state before and after each of them says. */
+async function naively(log: ReadableLog): Promise<Map<number, number[]>> {
+  const state = createState()
+  const found = new Map<number, number[]>()
+  const add = (taskId: number, lsn: number) =>
+    found.set(taskId, [...(found.get(taskId) ?? []), lsn])
+  for await (const { firstLsn, records } of log.replay({ fromLsn: 1 })) {
+    for (const [index, bytes] of records.entries()) {
+      const lsn = firstLsn + index
+      const record = decodeRecord(bytes)
+      const before = Array.from(listTasks(state), ({ taskId }) => taskId)
+      if (record.type === 'LeaseExtended') add(getLease(state, record.leaseId)!.taskId, lsn)
+      if ('taskId' in record) add(record.taskId, lsn)
+      apply(state, lsn, record)
+      for (const taskId of before) if (!hasTask(state, taskId)) add(taskId, lsn)
+    }
+  }
+  return found
+}
+
+t.test('a history is every record that concerns the task, whatever a page can hold', async (t) => {
+  const seen = new Set<string>()
+  for (const seed of [1, 2, 3]) {
+    const world = await liveThrough(seed, 500)
+    const log = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
+    const expected = await naively(log)
+    const { durableLsn } = world.log
+    for (let taskId = 1; taskId <= durableLsn + 1; taskId++) {
+      const lsns = expected.get(taskId) ?? []
+      for (const [lookedAtMax, bytesMax] of [
+        [throughAll, 1_000_000],
+        [7, 1_000_000],
+        [50, 100],
+      ]) {
+        const query = { taskId, throughLsn: durableLsn, bytesMax: bytesMax! }
+        const pages = await readPages(log, query, { lookedAtMax: lookedAtMax! })
+        if (lsnsOf(pages).join() !== lsns.join())
+          t.strictSame(lsnsOf(pages), lsns, `seed ${seed}, task ${taskId}, ${lookedAtMax}`)
+        for (const { bytes } of recordsOf(pages)) seen.add(decodeRecord(bytes).type)
+        if (lsns.length === 0) t.equal(pages.length, 1, 'an id of no task makes nobody read')
+      }
+    }
+    t.ok(expected.size > 30, `${expected.size} tasks, ${durableLsn} records`)
+    await world.stop()
+  }
+  t.equal(seen.size, 9, 'records of every type')
+})
+
+t.test('openings are told in the part of the log that a page has looked at', async (t) => {
+  const world = await liveThrough(4, 300)
+  const log = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
+  const { openings } = log
+  t.ok(openings.length > 2)
+  const taskId = await world.submit()
+  await world.stop()
+  await world.start()
+  const later = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
+  const whole = await readPages(later, { taskId })
+  t.strictSame(whole[0]?.openings, later.openings.slice(-1), 'the one that nothing follows, too')
+  const first = openings.find(({ firstLsn }) => firstLsn > 1)!
+  const alive = Array.from(listTasks(world.state), (task) => task.taskId)[0]!
+  const pages = await readPages(later, { taskId: alive }, { lookedAtMax: 3 })
+  t.strictSame(
+    pages.flatMap((page) => page.openings),
+    later.openings.filter(({ firstLsn }) => firstLsn >= alive),
+    'each on one page',
+  )
+  t.ok(first.epoch > 1)
+  await world.stop()
+})
+
+// ---- a record that names no task
+
+const created = (taskId: number, maxRetries = 0): LogRecord => ({
+  type: 'TaskCreated',
+  at: taskId,
+  taskId,
+  payload: Buffer.from('work'),
+  executionWindowMs: 1000,
+  retryPolicy: { maxRetries, backoff: { kind: 'fixed', delayMs: 0 } },
+})
+const granted = (taskId: number, leaseId: number): LogRecord => ({
+  ...{ type: 'LeaseGranted', at: 1, taskId, leaseId, workerId: 'w', attempt: 1, leaseExpiry: 9 },
+})
+const extended = (leaseId: number): LogRecord => ({
+  ...{ type: 'LeaseExtended', at: 1, leaseId, newLeaseExpiry: 10 },
+})
+const failed = (taskId: number, leaseId: number): LogRecord => ({
+  ...{ type: 'TaskFailed', at: 1, taskId, leaseId, failureReason: 'no' },
+})
+const forgotten = (through: number): LogRecord => ({ type: 'TasksForgotten', at: 1, through })
+
+t.test('a task that waits for another attempt is not what a TasksForgotten drops', async (t) => {
+  const life = [created(1, 1), granted(1, 2), failed(1, 2), forgotten(3)]
+  const log = logOf([
+    ...life,
+    granted(1, 5),
+    failed(1, 5),
+    forgotten(5),
+    forgotten(6),
+    forgotten(8),
+  ])
+  for (const lookedAtMax of [100, 1]) {
+    t.strictSame(lsnsOf(await readPages(log, { taskId: 1 }, { lookedAtMax })), [1, 2, 3, 5, 6, 8])
+  }
+})
+
+t.test(
+  'where the beginning is gone, extensions are found by the leases that are known',
+  async (t) => {
+    const log = logOf([extended(4), extended(5), granted(1, 22), extended(22)], 20)
+    t.strictSame(lsnsOf(await readPages(log, { taskId: 1 })), [22, 23])
+    t.strictSame(lsnsOf(await readPages(log, { taskId: 1, leaseIds: [4] })), [20, 22, 23])
+    const page = await readPage(async () => log, {
+      ...everything,
+      taskId: 1,
+      fromLsn: 20,
+      leaseId: 5,
+    })
+    t.strictSame([page.firstLsn, lsnsOf([page])], [20, [21, 22, 23]])
+  },
+)
+
+// ---- what bounds a page
+
+t.test('a record that is larger than a page has one of its own', async (t) => {
+  const large = { ...created(1), payload: Buffer.alloc(5000) } as LogRecord
+  const log = logOf([large, granted(1, 2), extended(2), created(4)])
+  const pages = await readPages(log, { taskId: 1, bytesMax: 100 })
+  t.strictSame(
+    pages.map((page) => lsnsOf([page])),
+    [[1], [2, 3]],
+  )
+})
+
+t.test('what was written behind the moment of asking is not told', async (t) => {
+  const log = logOf([created(1), granted(1, 2), extended(2)])
+  const pages = await readPages(log, { taskId: 1, throughLsn: 2 })
+  t.strictSame(lsnsOf(pages), [1, 2])
+  t.equal(pages.length, 1)
+  t.strictSame(lsnsOf(await readPages(log, { taskId: 3, throughLsn: 2 })), [])
+})
+
+t.test('what is found shares no memory with what is read', async (t) => {
+  const bytes = Buffer.from(encodeRecord(created(1)))
+  const log = {
+    ...logOf([]),
+    replay: async function* () {
+      yield { firstLsn: 1, records: [bytes] }
+    },
+  }
+  const [page] = await readPages(log as ReadableLog, { taskId: 1 })
+  bytes.fill(0)
+  t.strictSame(decodeRecord(page!.records[0]!.bytes).type, 'TaskCreated')
+  t.equal(Object.getPrototypeOf(page!.records[0]!.bytes), Uint8Array.prototype)
+})
+
+// ---- what goes wrong
+
+t.test('a page whose beginning is removed meanwhile is begun again, a few times', async (t) => {
+  const log = logOf([extended(4), granted(1, 11)], 10)
+  const gone: ReadableLog = {
+    ...{ firstLsn: 1, openings: [] },
+    // biome-ignore lint/correctness/useYield: it fails before it has any.
+    async *replay() {
+      throw new WalError('WAL_FORGOTTEN', 'gone')
+    },
+  }
+  const logs = [gone, gone, log]
+  const page = await readPage(async () => logs.shift()!, { ...everything, taskId: 1, fromLsn: 1 })
+  t.strictSame([page.firstLsn, lsnsOf([page])], [10, [11]])
+  const query = { ...everything, taskId: 1, fromLsn: 1 }
+  await t.rejects(
+    readPage(async () => gone, query),
+    { code: 'WAL_FORGOTTEN' },
+  )
+})
+
+t.test('what cannot be read is an error; who gives up is not read for any more', async (t) => {
+  const query = { ...everything, taskId: 1, fromLsn: 1 }
+  await t.rejects(
+    readPage(() => Promise.reject(new Error('no disk')), query),
+    /no disk/,
+  )
+  const broken = logOf([created(1)])
+  broken.replay = async function* () {
+    yield { firstLsn: 1, records: [Buffer.of(0xc1)] }
+  }
+  await t.rejects(
+    readPage(async () => broken, query),
+    { code: 'STATE_MALFORMED_RECORD' },
+  )
+  const given = new AbortController()
+  let runs = 0
+  const endless = logOf([])
+  endless.replay = async function* () {
+    yield { firstLsn: 1, records: [encodeRecord(created(1))] }
+    for (let lsn = 2; ; lsn++) {
+      if (++runs === 3) given.abort(new Error('given up'))
+      yield { firstLsn: lsn, records: [encodeRecord(extended(1))] }
+    }
+  }
+  await t.rejects(
+    readPage(async () => endless, query, { signal: given.signal }),
+    /given up/,
+  )
+  t.equal(runs, 3)
+})

@@ -1,0 +1,252 @@
+import { type Facts, messageLimits } from '@tenure/protocol'
+import t from 'tap'
+import { ScriptedReader } from './scripted-reader.js'
+import { client, otherWorker, World, worker } from './world.js'
+
+const poll = { kind: 'lease', queues: ['mail', 'default'], waitMs: 60_000 } as const
+const startMs = 1_700_000_000_000
+
+async function why(world: World, taskId: number): Promise<Facts> {
+  return (await world.expect('why', { kind: 'why', taskId })).why
+}
+
+async function stats(world: World): Promise<Facts> {
+  return (await world.expect('stats', { kind: 'stats' })).stats
+}
+
+// ---- why
+
+t.test(
+  'why: the place in line of a task that is eligible, and who asks for its queue',
+  async (t) => {
+    const world = await World.started()
+    await world.clock.advance(1000)
+    const tasks = [await world.submit(), await world.submit(), await world.submit()]
+    await world.submit({ queue: 'other' })
+    const since = startMs + 1000
+    const waiting = { state: 'WAITING', queue: 'default', stateSince: since, eligibleAt: since }
+    t.strictSame(await why(world, tasks[2]!), {
+      ...{ now: since, startedAt: startMs, ...waiting, ahead: 2, pollsWaiting: 0 },
+    })
+    await world.clock.advance(500)
+    await world.ask({ kind: 'lease', queues: ['default'], waitMs: 0 }, worker)
+    await world.clock.advance(500)
+    t.strictSame(await why(world, tasks[2]!), {
+      ...{ now: since + 1000, startedAt: startMs, ...waiting, ahead: 1, pollsWaiting: 0 },
+      queueLastAskedAt: since + 500,
+    })
+  },
+)
+
+t.test('why: a task that is not eligible has no place in line', async (t) => {
+  const world = await World.started()
+  world.send({ kind: 'lease', queues: ['mail'], waitMs: 9000 }, worker)
+  const taskId = await world.submit({ queue: 'mail', delayMs: 5000 })
+  const asked = { queueLastAskedAt: startMs, pollsWaiting: 1 }
+  const waiting = { state: 'WAITING', stateSince: startMs, eligibleAt: startMs + 5000 }
+  t.strictSame(await why(world, taskId), {
+    ...{ now: startMs, startedAt: startMs, queue: 'mail', ...waiting, ...asked },
+  })
+  await world.clock.advance(4999)
+  t.notOk('ahead' in (await why(world, taskId)))
+  world.coordinator.leave(worker)
+  await world.clock.advance(1)
+  t.match(await why(world, taskId), { ahead: 0, pollsWaiting: 0 })
+})
+
+t.test('why: whose a leased task is, and when they were heard of last', async (t) => {
+  const world = await World.started()
+  world.registry.connected(worker.name, 1, startMs)
+  await world.submit()
+  const { taskId, leaseId } = await world.lease()
+  await world.clock.advance(1000)
+  await world.expect('extended', { kind: 'heartbeat', taskId, leaseId }, worker)
+  await world.clock.advance(1000)
+  const lease = {
+    ...{ leaseId, workerId: 'w1', attempt: 1, grantedAt: startMs },
+    ...{ leaseExpiry: startMs + 31_000, windowEnd: startMs + 3_600_000 },
+  }
+  t.strictSame(await why(world, taskId), {
+    ...{ now: startMs + 2000, startedAt: startMs, state: 'LEASED', queue: 'default' },
+    ...{ stateSince: startMs, pollsWaiting: 0, queueLastAskedAt: startMs, lease },
+    workerLastHeardAt: startMs + 1000,
+  })
+})
+
+t.test('why: a restart forgets who was heard of, and says when it was', async (t) => {
+  const world = await World.started()
+  await world.submit()
+  const { taskId } = await world.lease()
+  await world.stop()
+  await world.clock.advance(7000)
+  await world.start()
+  const facts = await why(world, taskId)
+  t.match(facts, { state: 'LEASED', startedAt: startMs + 7000, lease: { workerId: 'w1' } })
+  t.notOk('workerLastHeardAt' in facts || 'queueLastAskedAt' in facts)
+})
+
+t.test('why: of a task that has ended only that; of none UNKNOWN_TASK', async (t) => {
+  const world = await World.started()
+  const taskId = await world.submit()
+  await world.ask({ kind: 'kill', taskId, reason: '' })
+  t.strictSame(await why(world, taskId), {
+    ...{ now: startMs, startedAt: startMs, state: 'DEAD', queue: 'default' },
+    ...{ stateSince: startMs, pollsWaiting: 0 },
+  })
+  const none = await world.ask({ kind: 'why', taskId: 999 })
+  t.match(none, { kind: 'rejected', reason: 'UNKNOWN_TASK' })
+})
+
+t.test('why: very many before it are not counted to the end', async (t) => {
+  const world = await World.started()
+  const payload = Buffer.of(1)
+  for (let i = 0; i < 10_000; i++) world.send({ kind: 'submit', payload })
+  const [last, one] = [await world.submit(), await world.submit()]
+  t.match(await why(world, last), { ahead: 10_000, aheadIsMore: undefined })
+  t.match(await why(world, one), { ahead: 10_000, aheadIsMore: true })
+})
+
+// ---- stats
+
+t.test('stats: the longest queues, and who waits for their tasks', async (t) => {
+  const world = await World.started()
+  for (const queue of ['a', 'b', 'b']) await world.submit({ queue })
+  await world.clock.advance(1000)
+  world.send({ ...poll, queues: ['c'] }, worker)
+  await world.submit({ queue: 'c', delayMs: 9000 })
+  t.match(await stats(world), {
+    ...{ startedAt: startMs, now: startMs + 1000, waitingPolls: 1, queues: 3, linesLeftOut: 0 },
+  })
+  t.strictSame((await stats(world)).lines, [
+    { queue: 'b', waiting: 2, firstEligibleAt: startMs, pollsWaiting: 0 },
+    { queue: 'a', waiting: 1, firstEligibleAt: startMs, pollsWaiting: 0 },
+    {
+      ...{ queue: 'c', waiting: 1, firstEligibleAt: startMs + 10_000, pollsWaiting: 1 },
+      lastAskedAt: startMs + 1000,
+    },
+  ])
+})
+
+t.test('stats: of many queues a hundred are told about, and how many are not', async (t) => {
+  const world = await World.started()
+  const payload = Buffer.of(1)
+  for (let i = 0; i < 150; i++) world.send({ kind: 'submit', payload, queue: `q${i}` })
+  await world.submit({ queue: 'q149' })
+  const { lines, linesLeftOut, queues } = await stats(world)
+  t.strictSame([(lines as Facts[]).length, linesLeftOut, queues], [100, 50, 150])
+  t.match((lines as Facts[])[0], { queue: 'q149', waiting: 2 })
+})
+
+// ---- workers
+
+t.test('workers: what each holds for longest, and what it asked for last', async (t) => {
+  const world = await World.started()
+  world.registry.connected(worker.name, 20, 0)
+  world.registry.connected(otherWorker.name, 1, 0)
+  const tasks: number[] = []
+  for (let i = 0; i < 12; i++) {
+    await world.submit()
+    tasks.push((await world.lease(worker, ['default', 'mail', 'mail'])).taskId)
+  }
+  const workers = async () => (await world.expect('workers', { kind: 'workers' })).workers
+  const held = { name: 'w1', connections: 1, capacity: 20, lastHeardAt: startMs }
+  t.strictSame(await workers(), [
+    { ...held, leases: 12, tasks: tasks.slice(0, 10), queues: ['default', 'mail'] },
+    { name: 'w2', connections: 1, capacity: 1, leases: 0, lastHeardAt: 0, tasks: [], queues: [] },
+  ])
+  await world.ask({ kind: 'kill', taskId: tasks[0]!, reason: '' })
+  await world.ask({ kind: 'lease', queues: ['b'], waitMs: 0 }, worker)
+  t.match((await workers())[0], { leases: 11, tasks: tasks.slice(1, 11), queues: ['b'] })
+})
+
+t.test('list and get say whose a leased task is', async (t) => {
+  const world = await World.started()
+  await world.submit()
+  await world.submit()
+  const { taskId } = await world.lease()
+  const { tasks } = await world.expect('tasks', { kind: 'list', fromTaskId: 1, limit: 9 })
+  t.strictSame(
+    tasks.map((task) => task.workerId),
+    ['w1', undefined],
+  )
+  t.equal((await world.expect('task', { kind: 'get', taskId })).task.workerId, 'w1')
+})
+
+// ---- history
+
+/** A world whose log is read by somebody who waits for the test. */
+async function withReader(): Promise<{ world: World; reader: ScriptedReader }> {
+  const world = new World()
+  const reader = new ScriptedReader()
+  await world.start({}, reader)
+  return { world, reader }
+}
+
+const history = { kind: 'history', taskId: 1, fromLsn: 1 } as const
+const page = { firstLsn: 1, records: [], openings: [] }
+
+t.test('a submission is answered while the log is read for somebody', async (t) => {
+  const { world, reader } = await withReader()
+  const answers = world.send(history)
+  await world.clock.settle()
+  t.strictSame([reader.asked(), answers], [[1], []])
+  const taskId = await world.submit()
+  t.match(await world.ask({ kind: 'get', taskId }), { kind: 'task' }, 'a question, too')
+  t.match(await world.lease(), { taskId })
+  t.strictSame(answers, [])
+  await reader.give(page)
+  t.match(answers, [{ kind: 'history', ...page }])
+})
+
+t.test('a history is read through what is durable, with the leases that are known', async (t) => {
+  const { world, reader } = await withReader()
+  const taskId = await world.submit({ retryPolicy: { maxRetries: 5, backoff: fixed } })
+  const leases: number[] = []
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    const { leaseId } = await world.lease()
+    leases.unshift(leaseId)
+    await world.ask({ kind: 'fail', taskId, leaseId, reason: 'no' }, worker)
+  }
+  const place = { fromLsn: 3, leaseId: 2, retriesLeft: 1, endedLsn: 7 }
+  world.send({ kind: 'history', taskId, ...place })
+  await world.clock.settle()
+  t.strictSame(reader.queries, [
+    { taskId, ...place, leaseIds: leases, throughLsn: 7, bytesMax: 128 * 1024 },
+  ])
+  await reader.give(page)
+  world.send({ kind: 'history', taskId: 999, fromLsn: 1 })
+  await world.clock.settle()
+  t.match(reader.queries[1], { taskId: 999, leaseIds: [] }, 'whether it exists or not')
+})
+
+const fixed = { kind: 'fixed', delayMs: 0 } as const
+
+t.test('what is read for a connection that ends, or at the stop, is given up', async (t) => {
+  const { world, reader } = await withReader()
+  const left = world.send(history, worker)
+  const waiting = world.send({ ...history, taskId: 2 }, client)
+  await world.clock.settle()
+  world.coordinator.leave(worker)
+  t.equal(reader.signal.aborted, true)
+  await reader.fail(new Error('given up'))
+  t.strictSame([reader.asked(), left], [[1, 2], []])
+  const stopped = world.coordinator.stop()
+  t.match(waiting, [{ kind: 'rejected', reason: 'STOPPING' }])
+  t.equal(reader.signal.aborted, true)
+  await stopped
+})
+
+t.test('a coordinator that cannot read its log says so', async (t) => {
+  const world = await World.started()
+  t.match(await world.ask(history), { kind: 'rejected', message: /no way to read/ })
+})
+
+t.test('a lease request that names many queues is remembered for each', async (t) => {
+  const world = await World.started()
+  const queues = Array.from({ length: messageLimits.queuesMax }, (_, index) => `q${index}`)
+  await world.ask({ kind: 'lease', queues, waitMs: 0 }, worker)
+  for (const queue of queues) {
+    const taskId = await world.submit({ queue })
+    t.match(await why(world, taskId), { queueLastAskedAt: startMs })
+  }
+})
