@@ -1,5 +1,5 @@
 import type { HistoryFound, HistoryPlace, HistoryRecord, Opening } from '@tenure/protocol'
-import { ask } from './ask.js'
+import { askPatiently } from './ask-patiently.js'
 import { TenureError } from './errors.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
@@ -56,8 +56,8 @@ export async function readHistory(
   let place: HistoryPlace | undefined = { fromLsn: 1 }
   while (place !== undefined) {
     const request: NewRequest = { kind: 'history', taskId, ...place }
-    const call = { signal, timeoutMs, retry: true }
-    const page: HistoryFound = await ask(link, request, 'history', call)
+    const call = { signal, timeoutMs, retry: true, retryLater: true }
+    const page: HistoryFound = await askPatiently(link, request, 'history', call)
     bytes += bytesOf(page)
     if (bytes > bytesMax) throw tooLarge(taskId, bytesMax)
     records.push(...page.records)
