@@ -20,13 +20,13 @@ export interface HistoryOptions extends CallOptions {
 export interface HistoryProgress {
   /** Every record of the log before this LSN has been looked at; absent when all have been. */
   readonly nextLsn?: number
-  /** How many have been found. */
+  /** How many have been found, and are in the log still. */
   readonly records: number
 }
 
 /** What the log holds about one task. */
 export interface TaskHistory {
-  /** The first LSN that the log still holds: a task with a lower id has lost its beginning. */
+  /** Where the log began when it was read: a task with a lower id has lost its beginning. */
   readonly firstLsn: number
   /** In the order of the log. The bytes are those of the log: `@tenure/state-machine` decodes them. */
   readonly records: readonly HistoryRecord[]
@@ -58,11 +58,17 @@ export async function readHistory(
     const request: NewRequest = { kind: 'history', taskId, ...place }
     const call = { signal, timeoutMs, retry: true, retryLater: true }
     const page: HistoryFound = await askPatiently(link, request, 'history', call)
+    if (page.firstLsn > place.fromLsn) {
+      // The log has lost what comes before. With a hole in it a history would be misunderstood.
+      firstLsn = page.firstLsn
+      records.length = 0
+      openings.length = 0
+      bytes = 0
+    }
     bytes += bytesOf(page)
     if (bytes > bytesMax) throw tooLarge(taskId, bytesMax)
     records.push(...page.records)
     openings.push(...page.openings)
-    firstLsn = page.firstLsn
     place = checkedNext(page, place)
     onProgress?.({
       ...(place !== undefined && { nextLsn: place.fromLsn }),

@@ -22,7 +22,7 @@ function answerPages(seen: object[] = []): ServerOptions {
       const next = places[page + 1]
       const records = page === 1 ? [] : [record(10 * page + 1), record(10 * page + 2)]
       return {
-        ...{ kind: 'history', firstLsn: page + 1, records, openings: [opening(page + 1)] },
+        ...{ kind: 'history', firstLsn: 1, records, openings: [opening(page + 1)] },
         ...(next !== undefined && { next }),
       }
     },
@@ -48,7 +48,7 @@ t.test('a history is asked for page by page, each with what the one before gave'
     ['1: record 1', '2: record 2', '21: record 21', '22: record 22'],
   )
   t.strictSame(history.openings, [opening(1), opening(2), opening(3)])
-  t.equal(history.firstLsn, 3, 'what the log holds in the end')
+  t.equal(history.firstLsn, 1)
 })
 
 t.test('a task of which nothing is in the log has an empty history', async (t) => {
@@ -56,6 +56,27 @@ t.test('a task of which nothing is in the log has an empty history', async (t) =
     answer: () => ({ kind: 'history', firstLsn: 5, records: [], openings: [] }),
   })
   t.strictSame(await world.tenure.history(7), { firstLsn: 5, records: [], openings: [] })
+})
+
+t.test('what a log loses while it is read leaves no hole in a history', async (t) => {
+  const pages = [
+    { firstLsn: 5, records: [record(7), record(8)], next: { fromLsn: 10 } },
+    { firstLsn: 10, records: [record(11)], next: { fromLsn: 20 } },
+    { firstLsn: 30, records: [record(30)], next: { fromLsn: 40 } },
+    { firstLsn: 35, records: [record(41)] },
+  ]
+  const found = async (count: number) => {
+    const left = pages.slice(0, count).map((page) => ({ ...page, openings: [opening(1)] }))
+    const { next, ...last } = left.pop()!
+    await using world = await createWorld({
+      answer: () => ({ kind: 'history', ...(left.shift() ?? last) }),
+    })
+    const { firstLsn, records, openings } = await world.tenure.history(7)
+    return [firstLsn, records.map(({ lsn }) => lsn), openings.length]
+  }
+  t.strictSame(await found(2), [5, [7, 8, 11], 2], 'all that was found is a whole')
+  t.strictSame(await found(3), [30, [30], 1])
+  t.strictSame(await found(4), [30, [30, 41], 2])
 })
 
 t.test('a history larger than may be kept is an error that says so', async (t) => {

@@ -11,7 +11,7 @@ export { Coordinator, type Session } from './coordinator.js'
 export { DecisionTime } from './decision-time.js'
 export { CoordinatorError, type CoordinatorErrorCode } from './errors.js'
 export type { Token } from './gate.js'
-export type { HistoryPage, HistoryQuery, HistoryReader } from './history-reader.js'
+export type { HistoryPage, HistoryQuery, HistoryReader } from './history/history-reader.js'
 export { defaultKnobs, type Knobs } from './knobs.js'
 export type { CoordinatorObserver } from './observer.js'
 export {

@@ -1,7 +1,7 @@
 import type { State } from '@tenure/state-machine'
 import type { CommitLog } from './commit-log.js'
 import type { Clock, DecisionTime } from './decision-time.js'
-import type { HistoryReader } from './history-reader.js'
+import type { HistoryReader } from './history/history-reader.js'
 import type { Knobs } from './knobs.js'
 import type { CoordinatorObserver } from './observer.js'
 import type { WorkerRegistry } from './worker-registry.js'

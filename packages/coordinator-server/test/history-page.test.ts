@@ -10,8 +10,8 @@ import {
 } from '@tenure/state-machine'
 import { openReadOnly, WalError } from '@tenure/wal'
 import t from 'tap'
-import { type PageOptions, type ReadableLog, readPage } from '../src/history-page.js'
-import type { HistoryPage, HistoryQuery } from '../src/history-reader.js'
+import { type PageOptions, type ReadableLog, readPage } from '../src/history/history-page.js'
+import type { HistoryPage, HistoryQuery } from '../src/history/history-reader.js'
 import { liveThrough } from './random-life.js'
 import { directory } from './world.js'
 

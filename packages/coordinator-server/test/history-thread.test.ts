@@ -5,7 +5,7 @@ import { encodeRecord, type LogRecord } from '@tenure/state-machine'
 import { SimulatedClock } from '@tenure/testing'
 import { openLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
-import { HistoryThread } from '../src/history-thread.js'
+import { HistoryThread } from '../src/history/history-thread.js'
 
 const never = new AbortController().signal
 

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import type { Clock, Timer } from './decision-time.js'
-import { CoordinatorError } from './errors.js'
+import type { Clock, Timer } from '../decision-time.js'
+import { CoordinatorError } from '../errors.js'
 import type { HistoryPage, HistoryQuery, HistoryReader } from './history-reader.js'
 
 export type ToHistoryThread =
@@ -67,8 +67,8 @@ export class HistoryThread implements HistoryReader {
     const worker = new Worker(new URL('./history-thread-main.js', import.meta.url), {
       name: 'tenure-history',
       workerData: { dataDir: this.#dataDir },
-      // What the process was started with, modules to load first among it, is not meant for it.
-      execArgv: [],
+      // It needs nothing of what this process was started with.
+      ...{ execArgv: [], env: {} },
     })
     // Whoever embeds a coordinator and has come to an end does not wait for what nobody asks.
     worker.unref()
