@@ -20,12 +20,18 @@ export function awaitingEnds(
         return await tenure.waitFor(taskId, { signal })
       } catch (error) {
         if (signal?.aborted !== true) throw error
-        throw timeIsOver(taskId, timeoutMs ?? 0)
+        return endedOr(await tenure.get(taskId), timeIsOver(taskId, timeoutMs ?? 0))
       }
     },
     show: (_, task) => showEnd(task),
     isGood: ({ state }) => state === 'COMPLETED',
   }
+}
+
+/** The time may have been used up by a task before this one. */
+function endedOr(task: Task, refusal: Refusal): Task {
+  if (task.state === 'WAITING' || task.state === 'LEASED') throw refusal
+  return task
 }
 
 function timeIsOver(taskId: number, timeoutMs: number): Refusal {

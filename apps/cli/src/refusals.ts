@@ -41,8 +41,7 @@ const hints: { readonly [R in Reason]?: (role: Role) => string } = {
   UNAUTHORIZED: (role) =>
     `Give it a token${role === 'produce' ? '' : ` with the role ${role}`}: ${tokenIn}.`,
   FORBIDDEN: (role) => `Give it a token with the role ${role}: ${tokenIn}.`,
-  UNKNOWN_TASK: () =>
-    'An ended task is forgotten after a while (--retention of the coordinator); tenure list shows those there are.',
+  UNKNOWN_TASK: () => 'tenure list shows those there are.',
   TASK_TERMINAL: () => 'There is nothing to stop; tenure get shows how it ended.',
   CONFLICT: () =>
     'Give this task a request id of its own, or submit exactly the same as the first time.',

@@ -26,13 +26,16 @@ export async function resubmitTask(tenure: Tenure, taskId: number): Promise<Resu
 function payloadOf({ taskId, state, payload }: Task): Uint8Array {
   if (state === 'COMPLETED') {
     throw new Refusal(
-      state,
+      'TASK_COMPLETED',
       'it is COMPLETED, and keeps no payload; submit a new task with the payload that you have',
     )
   }
   if (state === 'WAITING' || state === 'LEASED') {
     const why = `it is ${state}, and will run by itself: tenure why ${taskId} tells when`
-    throw new Refusal(state, `${why}. To have it run anew, stop it first: tenure kill ${taskId}`)
+    throw new Refusal(
+      'TASK_ALIVE',
+      `${why}. To have it run anew, stop it first: tenure kill ${taskId}`,
+    )
   }
   // An empty payload may be left out of what is told.
   return payload ?? new Uint8Array()

@@ -9,6 +9,9 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/\d+(\.\d+)? (ms|s|min)\b/g, '<span>'],
   [/\b[\d,.]+\/s\b/g, '<rate>'],
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>'],
+  // A connection that its client has closed may be open for the coordinator still.
+  [/(?<=^connections +)\d+/gm, '<count>'],
+  [/(?<="waitingPolls":\d,"connections":)\d+/g, '<count>'],
   [/127\.0\.0\.1:\d+/g, '<endpoint>'],
   [/(?<=\S) {2,}/g, '  '],
 ]

@@ -1,8 +1,9 @@
-import { TenureError } from '@tenure/client'
+import { RejectedError, type Tenure, TenureError } from '@tenure/client'
 import t from 'tap'
 import { ProgressLine } from '../src/show/progress.js'
 import { readLines } from '../src/submit/line-reader.js'
 import { showCounted, tellHowToGoOn } from '../src/submit/lines-report.js'
+import { submitMany } from '../src/submit/many.js'
 import { golden } from './golden.js'
 
 async function linesOf(chunks: Iterable<Uint8Array>) {
@@ -74,10 +75,103 @@ t.test('what was broken off is gone on with, and nothing is submitted twice', as
 })
 
 t.test('a progress line is for terminals only', async (t) => {
-  const written: string[] = []
-  const stderr = { fd: 2, write: (text: string | Uint8Array) => written.push(String(text)) }
-  const line = new ProgressLine({ stderr, env: {} })
+  const { written, line, pass } = progressOn({ isTTY: false, columns: 80 })
+  pass(10_000)
   line.update(() => 'never')
   line.clear()
   t.same(written, [])
+})
+
+t.test(
+  'what is done soon needs no progress line; what takes long is told now and then',
+  async (t) => {
+    const { written, line, pass } = progressOn({ isTTY: true, columns: 40 })
+    line.update(() => 'never')
+    pass(999)
+    line.update(() => 'never')
+    line.clear()
+    t.same(written, [], 'there is nothing to clear')
+    pass(1)
+    line.update((elapsedMs) => `after ${elapsedMs}`)
+    pass(199)
+    line.update(() => 'never')
+    pass(1)
+    line.update((elapsedMs) => `after ${elapsedMs}, ${'x'.repeat(40)}`)
+    line.clear()
+    line.clear()
+    golden(t, 'submit/progress-line', written.join('\n'))
+  },
+)
+
+function progressOn(terminal: { isTTY: boolean; columns: number }) {
+  const written: string[] = []
+  let now = 5000
+  const stderr = { fd: 2, ...terminal, write: (text: unknown) => written.push(String(text)) }
+  return {
+    written,
+    line: new ProgressLine({ stderr, env: {} }, () => now),
+    pass: (ms: number) => {
+      now += ms
+    },
+  }
+}
+
+/** What a client gives for each of the lines, whatever they are. */
+async function submitOver(outcomes: readonly object[], lines: string, fromLine = 1) {
+  const seen: unknown[] = []
+  const told: string[] = []
+  const tenure = {
+    async *submitMany(items: AsyncIterable<{ payload: Uint8Array; requestId: string }>) {
+      for await (const { payload, requestId } of items) {
+        seen.push(`${requestId} ${Buffer.from(payload)}`)
+        const outcome = outcomes[seen.length - 1]
+        if (outcome instanceof Error) throw outcome
+        yield outcome ?? { ok: true, taskId: seen.length, known: false }
+      }
+    },
+  }
+  const source = (async function* () {
+    yield Buffer.from(lines)
+  })()
+  const signal = new AbortController().signal
+  const brokenOff = await submitMany(
+    tenure as unknown as Tenure,
+    readLines(source),
+    { requestIdPrefix: 'p', fromLine, signal, queue: 'mail' },
+    {
+      submitted: ({ number }, { taskId }) => told.push(`${number} is task ${taskId}`),
+      refused: ({ number }, { message }) => told.push(`${number} is refused: ${message}`),
+    },
+  )
+  return { brokenOff, seen, told }
+}
+
+t.test(
+  'what is wrong with one line ends nothing; what is wrong with all ends it there',
+  async (t) => {
+    const refused = (reason: 'TOO_LARGE' | 'NO_SPACE') => {
+      return { ok: false, error: new RejectedError({ reason, message: 'no' }) }
+    }
+    const outcomes = [
+      refused('TOO_LARGE'),
+      { ok: true, taskId: 9, known: true },
+      refused('NO_SPACE'),
+    ]
+    const { brokenOff, told } = await submitOver(outcomes, 'a\n\nb\nc\nd\n')
+    t.same(told, ['1 is refused: TOO_LARGE: no', '3 is task 9'])
+    t.match(brokenOff, { fromLine: 4, error: { reason: 'NO_SPACE' } })
+  },
+)
+
+t.test('lines keep their numbers, wherever it begins', async (t) => {
+  const { seen, told, brokenOff } = await submitOver([], 'a\n\nb\nc', 3)
+  t.same(seen, ['p-3 b', 'p-4 c'])
+  t.same(told, ['3 is task 1', '4 is task 2'])
+  t.equal(brokenOff, undefined)
+})
+
+t.test('where the client gives up, it is gone on with behind the last answer', async (t) => {
+  const error = new TenureError('CLIENT_CLOSED', 'the client is closed')
+  const { brokenOff } = await submitOver([{ ok: true, taskId: 1, known: false }, error], 'a\nb\nc')
+  t.match(brokenOff, { fromLine: 2, error })
 })

@@ -54,10 +54,10 @@ export class World {
     const { taskId, leaseId } = answer
     const ids = { taskId, leaseId, reportId: `report-${leaseId}` }
     return {
-      complete: (result?: string) =>
+      complete: (result?: string | Buffer) =>
         this.#link.request({
           ...{ kind: 'complete', ...ids },
-          ...(result !== undefined && { result: Buffer.from(result) }),
+          ...(result !== undefined && { result: Buffer.from(result as string) }),
         }),
       fail: (reason: string) => this.#link.request({ kind: 'fail', ...ids, reason }),
     }

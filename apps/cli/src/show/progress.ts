@@ -31,23 +31,26 @@ const clearLine = '\r\u001b[K'
 export class ProgressLine {
   readonly #output: Output
   readonly #columns: number
-  readonly #startedAt = performance.now()
+  readonly #now: () => number
+  readonly #startedAt: number
   #shownAt: number
   #isShown = false
 
-  constructor({ stderr, env }: Pick<Host, 'stderr' | 'env'>) {
+  constructor({ stderr, env }: Pick<Host, 'stderr' | 'env'>, now = () => performance.now()) {
+    this.#now = now
+    this.#startedAt = now()
     this.#output = stderr
     this.#columns = lookOf(stderr, env).columns
     this.#shownAt = this.#startedAt + patienceMs - pauseMs
   }
 
   get elapsedMs(): number {
-    return performance.now() - this.#startedAt
+    return this.#now() - this.#startedAt
   }
 
   /** The text is only made when it is time to show it. */
   update(text: (elapsedMs: number) => string): void {
-    const now = performance.now()
+    const now = this.#now()
     if (this.#output.isTTY !== true || now - this.#shownAt < pauseMs) return
     this.#shownAt = now
     this.#isShown = true

@@ -1,0 +1,175 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { golden } from './golden.js'
+import { normalise } from './normalise.js'
+import { transcript, type } from './terminal.js'
+import { World } from './world.js'
+
+const never = { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } } as const
+
+/** Types one line after the other, and keeps all that is said; `$` in a file's name stands for a directory. */
+class Session {
+  readonly #world: World
+  readonly #lines: string[] = []
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  static async start(t: Test): Promise<Session> {
+    return new Session(await World.start(t, { knobs: { retryPolicy: never } }))
+  }
+
+  get worker(): World {
+    return this.#world
+  }
+
+  async type(...args: string[]) {
+    const said = await type(args, { env: { TENURE_COORDINATOR: this.#world.endpoint } })
+    this.#lines.push(transcript(args, said))
+    return said
+  }
+
+  get text(): string {
+    return normalise(this.#lines.join('\n'))
+  }
+}
+
+t.test('submit, get and list, for people and for programs', async (t) => {
+  const session = await Session.start(t)
+  await session.type('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1')
+  await session.type('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1')
+  await session.type('submit', 'other', '--queue', 'mail', '--request-id', 'r-1')
+  await session.type('submit', 'hello', '--request-id', 'r-2', '--json')
+  await session.type('get', '1')
+  await session.type('get', '1', '--json')
+  await session.type('get', '1', '--result')
+  await session.type('get', '9')
+  await (await session.worker.lease('mail')).fail('no room')
+  await session.worker.lease()
+  await session.type('list')
+  await session.type('list', '--json')
+  await session.type('list', '--limit', '1')
+  await session.type('list', '--state', 'DEAD')
+  golden(t, 'commands/submit-get-list', session.text)
+})
+
+t.test('kill and resubmit, of several at once', async (t) => {
+  const session = await Session.start(t)
+  for (const id of ['a', 'b', 'c']) await session.worker.tenure('submit', id, '--request-id', id)
+  await (await session.worker.lease()).complete('done')
+  await session.type('kill', '2', '--reason', 'not needed')
+  await session.type('kill', '2', '1', '99', '3')
+  await session.type('kill', '2', '99', '--json')
+  await session.type('resubmit', '2')
+  await session.type('resubmit', '2', '1', '99')
+  await session.type('list')
+  await session.type('resubmit', '2', '3', '1', '--json')
+  golden(t, 'commands/kill-resubmit', session.text)
+})
+
+t.test('a resubmitted task does the same again', async (t) => {
+  const session = await Session.start(t)
+  await session.type('submit', 'the payload', '--queue', 'mail', '--execution-window', '7s')
+  await (await session.worker.lease('mail')).fail('no room')
+  await session.type('resubmit', '1')
+  const [before, after] = await Promise.all(
+    ['1', '4'].map(async (id) => JSON.parse((await session.type('get', id, '--json')).stdout)),
+  )
+  t.match(after, {
+    ...{ state: 'WAITING', attempt: 0, queue: 'mail', requestId: 'resubmit-1' },
+    ...{ payload: before.payload, executionWindowMs: 7000, retryPolicy: before.retryPolicy },
+  })
+})
+
+t.test('wait tells how tasks ended, and in its exit code whether all was good', async (t) => {
+  const session = await Session.start(t)
+  for (const id of ['a', 'b', 'c']) await session.worker.tenure('submit', id, '--request-id', id)
+  await (await session.worker.lease()).complete('done')
+  await (await session.worker.lease()).fail('no room')
+  await session.type('wait', '1')
+  await session.type('wait', '1', '2')
+  await session.type('wait', '1', '--json')
+  await session.type('wait', '99', '1')
+  await session.type('wait', '3', '--timeout', '100ms')
+  await session.type('wait', '3', '1', '--timeout', '100ms', '--json')
+  await session.type('submit', 'd', '--request-id', 'd', '--wait-timeout', '100ms')
+  golden(t, 'commands/wait', session.text)
+})
+
+t.test('why, stats and workers, of a task that runs and of one that waits', async (t) => {
+  const session = await Session.start(t)
+  await session.type('workers')
+  await session.worker.tenure('submit', 'a', '--request-id', 'a', '--queue', 'mail')
+  await session.worker.tenure('submit', 'b', '--request-id', 'b', '--queue', 'unserved')
+  await session.worker.tenure('submit', 'c', '--request-id', 'c', '--delay', '1h')
+  await session.worker.lease('mail')
+  for (const id of ['1', '2', '3', '99']) await session.type('why', id)
+  await session.type('why', '2', '--json')
+  await session.type('stats')
+  await session.type('stats', '--json')
+  await session.type('workers')
+  await session.type('workers', '--json')
+  golden(t, 'commands/why-stats-workers', session.text)
+})
+
+t.test('watch tells of each interval in a line', async (t) => {
+  const session = await Session.start(t)
+  await session.worker.tenure('submit', 'a', '--request-id', 'a')
+  await session.type('watch', '--interval', '100ms', '--count', '2')
+  await session.type('watch', '--interval', '100ms', '--count', '1', '--json')
+  golden(t, 'commands/watch', session.text)
+})
+
+t.test('lines become tasks, and the same lines again the same tasks', async (t) => {
+  const session = await Session.start(t)
+  const path = join(t.testdir(), 'lines')
+  writeFileSync(path, 'one\n\ntwo\r\nthree')
+  const submit = async (...args: string[]) => session.type('submit', '--lines', path, ...args)
+  await submit('--request-id-prefix', 'p', '--queue', 'mail')
+  await submit('--request-id-prefix', 'p', '--queue', 'mail', '--json')
+  await submit('--request-id-prefix', 'p', '--queue', 'mail', '--from-line', '4')
+  writeFileSync(path, 'one\n\nTWO\nthree\nfour')
+  await submit('--request-id-prefix', 'p', '--queue', 'mail')
+  await submit('--request-id-prefix', 'p', '--queue', 'mail', '--json')
+  await session.type('list', '--json')
+  golden(t, 'commands/submit-lines', session.text.replaceAll(path, '<file>'))
+})
+
+t.test('what cannot be meant by a call with lines is refused', async (t) => {
+  const session = await Session.start(t)
+  const path = join(t.testdir({ lines: 'one' }), 'lines')
+  const lines = ['submit', '--lines', path]
+  await session.type(...lines, 'payload')
+  await session.type(...lines, '--payload-file', path)
+  await session.type(...lines, '--request-id', 'r')
+  await session.type(...lines, '--wait')
+  await session.type(...lines, '--wait-timeout', '1s')
+  await session.type(...lines, '--request-id-prefix', 'p'.repeat(112))
+  await session.type('submit', 'x', '--request-id-prefix', 'p')
+  await session.type('submit', '--lines', '/nowhere')
+  await session.type('submit', '--lines', '/')
+  golden(t, 'commands/submit-lines-refused', session.text.replaceAll(path, '<file>'))
+})
+
+t.test('who may not see workers or stop tasks is told what it takes', async (t) => {
+  const tokens = [
+    { token: 'producer', roles: ['produce'] as const },
+    { token: 'all', roles: ['produce', 'work', 'admin'] as const },
+  ]
+  const world = await World.start(t, { tokens: tokens.toReversed() })
+  const said = async (token: string | undefined, ...args: string[]) => {
+    const env = { TENURE_COORDINATOR: world.endpoint, ...(token && { TENURE_TOKEN: token }) }
+    return transcript(args, await type(args, { env }))
+  }
+  const lines = [
+    await said(undefined, 'stats'),
+    await said(undefined, 'workers'),
+    await said('producer', 'workers'),
+    await said('producer', 'kill', '1'),
+    await said('all', 'kill', '1'),
+    await said('producer', 'watch', '--interval', '100ms', '--count', '1'),
+  ]
+  golden(t, 'commands/roles', normalise(lines.join('\n')))
+})
