@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { program } from '../src/program.js'
 import { binary, run, World } from './world.js'
 
 const time = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z/.source
+const verbs = Object.keys(program.verbs)
 const code = 0
 const stderr = ''
 
@@ -128,7 +130,7 @@ t.test('what others have written does nothing to a terminal', async (t) => {
 
 t.test('what is typed wrongly ends with 2 and one line', async (t) => {
   const wrong: [args: string[], complaint: RegExp][] = [
-    [[], /^tenure: say which of submit, get, list, explain\. See tenure --help\.\n$/],
+    [[], new RegExp(`^tenure: say which of ${verbs.join(', ')}\\. See tenure --help\\.\n$`)],
     [['gte', '1'], /^tenure: "gte" is no verb\. Did you mean get\? .*\n$/],
     [['get', 'x'], /^tenure get: <task-id> is "x"; it must be a whole number from 1 .*\n$/],
     [['get', '0'], /^tenure get: <task-id> is "0"; .*\n$/],

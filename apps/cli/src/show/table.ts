@@ -8,7 +8,7 @@ const narrowest = 8
 /** Text, and what it is for the eye. */
 export type Cell = string | { readonly text: string; readonly style: Style | undefined }
 
-export interface Layout {
+interface Layout {
   readonly look: Look
   /** Columns whose entries are numbers. */
   readonly right?: readonly number[]

@@ -10,7 +10,7 @@ export interface Line {
 /** A file without line ends is no file of lines, and must not fill the memory. */
 const lineBytesMax = 64 * 1024 * 1024
 
-export class LineTooLong extends Error {
+class LineTooLong extends Error {
   constructor(number: number) {
     super(`line ${number} is longer than ${lineBytesMax} bytes`)
     this.name = 'LineTooLong'
