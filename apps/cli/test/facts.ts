@@ -8,7 +8,7 @@ export const noon = Date.UTC(2026, 0, 2, 12)
 export const onTerminal: Look = { columns: 100, colours: true }
 export const narrow: Look = { columns: 60, colours: false }
 
-export function summary(own: Partial<TaskSummary>): TaskSummary {
+function summary(own: Partial<TaskSummary>): TaskSummary {
   return {
     ...{ taskId: 17, queue: 'mail', state: 'WAITING', attempt: 0, currentLeaseId: null },
     ...{ executionWindowMs: 3_600_000, failures: 0, expiriesInARow: 0 },
@@ -57,7 +57,7 @@ export const workers: readonly WorkerInfo[] = [
   },
 ]
 
-export const queueLines: readonly QueueLine[] = [
+const queueLines: readonly QueueLine[] = [
   {
     ...{ queue: 'mail', waiting: 12_345, firstEligibleAt: noon - 90_000, pollsWaiting: 0 },
     lastAskedAt: noon - 300,

@@ -20,6 +20,8 @@ t.test('rates are what happened in a second, by the clock of the coordinator', a
   })
   const none = Object.fromEntries(Object.keys(rates).map((name) => [name, 0]))
   t.same(ratesBetween(after, before), none, 'a clock that was set back makes none negative')
+  const anew = { stats: { ...statsLater, counters: { ...stats.counters, tasksCreated: 1 } } }
+  t.same(ratesBetween(before, anew), none, 'nor does another log')
 })
 
 t.test('a frame has rates, states, queues and workers', async (t) => {
