@@ -4,6 +4,7 @@ export type HistoryErrorCode =
   | 'HISTORY_NOT_YET'
   | 'HISTORY_UNDECLARED_GAP'
   | 'HISTORY_UNREADABLE_RECORD'
+  | 'HISTORY_BAD_KNOB'
 
 /** Every error this package raises on purpose. What the log or the state machine refuses comes as it is. */
 export class HistoryError extends Error {

@@ -19,3 +19,15 @@ export {
 } from './replay.js'
 export { type FilterStart, TaskFilter } from './task-filter.js'
 export { readTaskHistory, type TaskHistory, type TaskHistoryOptions } from './task-history.js'
+export {
+  type Change,
+  type ChangeCause,
+  type Course,
+  changeCauses,
+  type Difference,
+} from './what-if/changes.js'
+export type { Forecast, ForecastOptions } from './what-if/forecast.js'
+export { type WhatIfKnobs, whatIfRanges } from './what-if/knobs.js'
+export type { Outcomes, TaskEnd } from './what-if/side.js'
+export type { Spread } from './what-if/spread.js'
+export { type Entries, forecast } from './what-if/what-if.js'

@@ -39,6 +39,7 @@ export {
   type TasksForgotten,
 } from './record.js'
 export { decodeRecord, encodeRecord, recordVersion } from './record-codec.js'
+export { retryDelayMs } from './retry-policy.js'
 export { createState, type State, type StateOptions } from './state.js'
 export { type EncodeStateOptions, encodeState, StateDecoder } from './state-codec.js'
 export { isSameSubmission, type Submission } from './submission.js'

@@ -21,8 +21,18 @@ export function retryPolicyOf(tasks: TaskRows, row: number): RetryPolicy {
 export function backoffMs(tasks: TaskRows, row: number, failures: number): number {
   const first = tasks.backoffMs.get(row)
   if (tasks.exponential.get(row) === 0) return first
+  return doubled(first, tasks.backoffMsMax.get(row), failures)
+}
+
+/** The same for a policy that no task has. */
+export function retryDelayMs(backoff: Backoff, failures: number): number {
+  if (backoff.kind === 'fixed') return backoff.delayMs
+  return doubled(backoff.initialMs, backoff.maxMs, failures)
+}
+
+function doubled(first: number, most: number, failures: number): number {
   // Past 2^52 every delay but 0 is longer than the longest; more doublings would only lose exactness.
-  return Math.min(tasks.backoffMsMax.get(row), first * 2 ** Math.min(failures - 1, 52))
+  return Math.min(most, first * 2 ** Math.min(failures - 1, 52))
 }
 
 function backoffOf(tasks: TaskRows, row: number): Backoff {

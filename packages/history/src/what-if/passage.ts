@@ -1,0 +1,31 @@
+import type { Entry } from '../entry.js'
+import type { Opening } from '../log-source.js'
+import { Outages } from './outages.js'
+
+/** Time as it passes from record to record, and when no coordinator was there. */
+export class Passage {
+  readonly outages = new Outages()
+  readonly #openings: Opening[]
+  /** The first record that was read: what is older was not seen to begin. */
+  firstLsn: number | undefined
+  firstAt = 0
+  now = 0
+  records = 0
+
+  constructor(openings: readonly Opening[]) {
+    this.#openings = [...openings]
+  }
+
+  pass({ lsn, record }: Entry): void {
+    if (this.firstLsn === undefined) {
+      this.firstLsn = lsn
+      this.firstAt = record.at
+    }
+    while (this.#openings[0] !== undefined && this.#openings[0].firstLsn <= lsn) {
+      const { at: until } = this.#openings.shift()!
+      if (this.records > 0) this.outages.add({ since: this.now, until })
+    }
+    this.records++
+    this.now = record.at
+  }
+}

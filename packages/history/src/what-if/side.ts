@@ -1,0 +1,156 @@
+import { type Backoff, type RetryPolicy, retryDelayMs } from '@tenure/state-machine'
+import { Durations, type Spread } from './spread.js'
+
+/** What became of the tasks of a history, in numbers. */
+export interface Outcomes {
+  /** Leases granted. */
+  readonly executions: number
+  /** Executions behind one whose lease had expired: the work may have been done twice. */
+  readonly executionsAfterExpiry: number
+  readonly tasksRunAgain: number
+  readonly leasesExpired: number
+  /** From the last sign of life of a worker to the expiry, when its task could be granted again. */
+  readonly recovery: Spread
+  /** Reports that were CANCELLED. */
+  readonly lateReports: number
+  readonly failures: number
+  readonly retries: number
+  /** What tasks waited in all after reports of failure. */
+  readonly backoffMs: number
+  readonly tasksCompleted: number
+  /** Failed for good, no retry being left. */
+  readonly tasksFailed: number
+  /** Stopped because their leases expired again and again. */
+  readonly tasksPoisoned: number
+  /** Stopped by an administrator. */
+  readonly tasksStopped: number
+  /** They would have run once more, and what came of it nobody knows. */
+  readonly tasksUnknown: number
+}
+
+export type Counts = { -readonly [Name in Exclude<keyof Outcomes, 'recovery'>]: Outcomes[Name] }
+
+/** One column of a forecast. */
+export class Tally {
+  readonly counts: Counts = {
+    ...{ executions: 0, executionsAfterExpiry: 0, tasksRunAgain: 0, leasesExpired: 0 },
+    ...{ lateReports: 0, failures: 0, retries: 0, backoffMs: 0, tasksCompleted: 0 },
+    ...{ tasksFailed: 0, tasksPoisoned: 0, tasksStopped: 0, tasksUnknown: 0 },
+  }
+  readonly recovery = new Durations()
+
+  outcomes(): Outcomes {
+    return { ...this.counts, recovery: this.recovery.spread() }
+  }
+}
+
+/** By which rules a task's history goes on. */
+export interface Rules extends RetryPolicy {
+  readonly backoff: Backoff
+  /** 0: never. */
+  readonly poisonThreshold: number
+}
+
+/** What one attempt came to. */
+export type AttemptResult =
+  | { readonly kind: 'COMPLETED' | 'FAILED' | 'DEAD' | 'RUNNING' }
+  | {
+      readonly kind: 'EXPIRED'
+      readonly at: number
+      readonly atStart: boolean
+      readonly heardAt: number
+    }
+
+export type TaskEnd = 'COMPLETED' | 'FAILED' | 'POISONED' | 'STOPPED' | 'UNKNOWN'
+
+/** The history of one task in one column: recorded, or as it would have been. */
+export class Side {
+  readonly #tally: Tally
+  readonly #rules: Rules
+  executions = 0
+  expiries = 0
+  expiriesInARow = 0
+  end: TaskEnd | undefined
+  #failures = 0
+  #hasJustExpired = false
+
+  constructor(tally: Tally, rules: Rules) {
+    this.#tally = tally
+    this.#rules = rules
+  }
+
+  run(result: AttemptResult): void {
+    this.#begin()
+    this.#hasJustExpired = result.kind === 'EXPIRED'
+    switch (result.kind) {
+      case 'EXPIRED':
+        this.#expire(result)
+        break
+      case 'FAILED':
+        this.#fail()
+        break
+      case 'COMPLETED':
+        this.finish('COMPLETED')
+        break
+      case 'DEAD':
+        this.finish('STOPPED')
+        break
+      case 'RUNNING':
+    }
+  }
+
+  /** Once more, behind what the record has. */
+  runUnknown(): void {
+    this.#begin()
+    this.finish('UNKNOWN')
+  }
+
+  finish(end: TaskEnd): void {
+    this.end = end
+    this.#tally.counts[counted[end]]++
+  }
+
+  reportLate(): void {
+    this.#tally.counts.lateReports++
+  }
+
+  #begin(): void {
+    const { counts } = this.#tally
+    this.executions++
+    counts.executions++
+    if (this.#hasJustExpired) counts.executionsAfterExpiry++
+    if (this.executions === 2) counts.tasksRunAgain++
+  }
+
+  #expire({ at, atStart, heardAt }: Extract<AttemptResult, { kind: 'EXPIRED' }>): void {
+    this.expiries++
+    this.#tally.counts.leasesExpired++
+    this.#tally.recovery.add(at - heardAt)
+    // `semantics` §7: a coordinator that was not there could not hear a heartbeat.
+    if (!atStart) this.expiriesInARow++
+    const { poisonThreshold } = this.#rules
+    if (poisonThreshold > 0 && this.expiriesInARow >= poisonThreshold) this.finish('POISONED')
+  }
+
+  #fail(): void {
+    const { maxRetries, backoff } = this.#rules
+    const { counts } = this.#tally
+    this.#failures++
+    this.expiriesInARow = 0
+    counts.failures++
+    if (this.#failures > maxRetries) {
+      this.finish('FAILED')
+      return
+    }
+    counts.retries++
+    counts.backoffMs += retryDelayMs(backoff, this.#failures)
+  }
+}
+
+const counted = {
+  COMPLETED: 'tasksCompleted',
+  FAILED: 'tasksFailed',
+  POISONED: 'tasksPoisoned',
+  STOPPED: 'tasksStopped',
+  UNKNOWN: 'tasksUnknown',
+} as const satisfies Record<TaskEnd, keyof Counts>

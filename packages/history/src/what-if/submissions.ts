@@ -1,0 +1,31 @@
+import type { RecordOf, RetryPolicy } from '@tenure/state-machine'
+
+/** What a task was submitted with, as far as it matters here. */
+export interface Submitted {
+  readonly executionWindowMs: number
+  readonly retryPolicy: RetryPolicy
+}
+
+/** Tasks that wait may be millions, and most were submitted with the same: it is kept once. */
+export class Submissions {
+  readonly #byTask = new Map<number, Submitted>()
+  readonly #known = new Map<string, Submitted>()
+
+  add({ taskId, executionWindowMs, retryPolicy }: RecordOf<'TaskCreated'>): void {
+    const { maxRetries, backoff } = retryPolicy
+    const key = [executionWindowMs, maxRetries, ...Object.values(backoff)].join()
+    const submitted = this.#known.get(key) ?? { executionWindowMs, retryPolicy }
+    if (this.#known.size < knownMax) this.#known.set(key, submitted)
+    this.#byTask.set(taskId, submitted)
+  }
+
+  get(taskId: number): Submitted | undefined {
+    return this.#byTask.get(taskId)
+  }
+
+  delete(taskId: number): void {
+    this.#byTask.delete(taskId)
+  }
+}
+
+const knownMax = 1000

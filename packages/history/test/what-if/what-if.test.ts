@@ -1,0 +1,259 @@
+import { Book } from '@tenure/testing-histories'
+import t from 'tap'
+import { type ForecastOptions, forecast, type WhatIfKnobs } from '../../src/index.js'
+
+const leaseMs = 10_000
+
+function whatIf(book: Book, knobs: WhatIfKnobs, options: ForecastOptions = {}) {
+  return forecast([book.entries], knobs, { openings: book.openings, ...options })
+}
+
+/** Lease 10 s; after one heartbeat the worker is silent for 12 s, and its report comes too late. */
+function silentFor12s() {
+  const book = new Book({ leaseMs })
+  const task = book.submit()
+  const first = book.lease(task, 'slow')
+  book.wait(3000).extend(first)
+  book.expire(first)
+  const second = book.wait(500).lease(task, 'quick')
+  book.wait(1500).cancel(first)
+  book.wait(1000).complete(second)
+  return { book, task, first, second }
+}
+
+t.test('a silence of 12 s costs a lease of 10 s, and does not cost one of 15 s', async (t) => {
+  const { book, task, first } = silentFor12s()
+  const told = await whatIf(book, { leaseDurationMs: 15_000 })
+  t.match(told.recorded, { executions: 2, leasesExpired: 1, tasksRunAgain: 1, lateReports: 1 })
+  t.match(told.underKnobs, { executions: 1, leasesExpired: 0, tasksRunAgain: 0, lateReports: 0 })
+  t.same(told.recorded.recovery, { count: 1, medianMs: 10_000, p99Ms: 10_000, maxMs: 10_000 })
+  t.same(told.underKnobs.recovery, { count: 0 })
+  t.equal(told.lateReportsAccepted, 1)
+  t.same(told.differences, [{ cause: 'LEASE_HELD', tasks: 1, executions: -1, leasesExpired: -1 }])
+  t.match(told.examples, [
+    { cause: 'LEASE_HELD', taskId: task, attempt: 1, leaseId: first, workerId: 'slow' },
+  ])
+})
+
+t.test(
+  'what is carried over is by how much a worker was late, not how long it was silent',
+  async (t) => {
+    const { book } = silentFor12s()
+    // 12 s are 8.667 s past a heartbeat of a lease of 10 s; 4.333 s + 8.667 s reach 13 s.
+    t.equal((await whatIf(book, { leaseDurationMs: 13_000 })).underKnobs.leasesExpired, 1)
+    t.equal((await whatIf(book, { leaseDurationMs: 13_002 })).underKnobs.leasesExpired, 0)
+    const halves = { leaseDurationMs: 13_002, heartbeatShare: 0.5 }
+    t.equal((await whatIf(book, halves)).underKnobs.leasesExpired, 1)
+  },
+)
+
+t.test('a worker that is never heard of again is lost under every lease', async (t) => {
+  const book = new Book({ leaseMs })
+  const task = book.submit()
+  book.expire(book.lease(task))
+  book.wait(10).complete(book.lease(task))
+  for (const leaseDurationMs of [1000, 15_000, 60_000]) {
+    const { recorded, underKnobs } = await whatIf(book, { leaseDurationMs })
+    t.equal(underKnobs.executions, recorded.executions)
+    t.equal(underKnobs.recovery.maxMs, leaseDurationMs)
+  }
+})
+
+t.test('a shorter lease is lost in a silence that the recorded one outlived', async (t) => {
+  const book = new Book({ leaseMs })
+  const task = book.submit()
+  const lease = book.lease(task)
+  book.wait(9000).extend(lease)
+  book.wait(1000).complete(lease)
+  const told = await whatIf(book, { leaseDurationMs: 8000 })
+  t.match(told.underKnobs, { executions: 2, leasesExpired: 1, lateReports: 1, tasksUnknown: 1 })
+  t.match(told.differences, [{ cause: 'LEASE_LOST', tasks: 1, executions: 1, leasesExpired: 1 }])
+  t.match(told.examples, [{ recorded: { end: 'COMPLETED' }, underKnobs: { end: 'UNKNOWN' } }])
+})
+
+t.test(
+  'a heartbeat that came in time for its own lease is no silence under a shorter one',
+  async (t) => {
+    const book = new Book({ leaseMs: 30_000 })
+    const lease = book.lease(book.submit())
+    book.wait(10_000).extend(lease)
+    book.wait(10_000).complete(lease)
+    t.equal((await whatIf(book, { leaseDurationMs: 5000 })).tasksChanged, 0)
+  },
+)
+
+t.test(
+  'with retries left a task that failed for good is tried again, and not followed',
+  async (t) => {
+    const book = new Book({ leaseMs })
+    const task = book.submit({
+      retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 700 } },
+    })
+    for (let time = 0; time < 2; time++) book.wait(1000).fail(book.lease(task))
+    const more = await whatIf(book, { maxRetries: 4 })
+    t.match(more.recorded, { executions: 2, tasksFailed: 1, retries: 1, backoffMs: 700 })
+    t.match(more.underKnobs, { executions: 3, tasksFailed: 0, tasksUnknown: 1, backoffMs: 1400 })
+    t.match(more.differences, [{ cause: 'RETRIES_LEFT', executions: 1 }])
+    const none = await whatIf(book, { maxRetries: 0 })
+    t.match(none.underKnobs, { executions: 1, tasksFailed: 1, retries: 0, backoffMs: 0 })
+    t.match(none.differences, [{ cause: 'RETRIES_USED_UP', executions: -1 }])
+  },
+)
+
+t.test('another backoff changes what tasks wait, and no task', async (t) => {
+  const book = new Book({ leaseMs })
+  const task = book.submit()
+  for (let time = 0; time < 3; time++) book.wait(1000).fail(book.lease(task))
+  const backoff = { kind: 'exponential', initialMs: 500, maxMs: 1500 } as const
+  const { recorded, underKnobs, tasksChanged } = await whatIf(book, { backoff })
+  t.equal(recorded.backoffMs, 3000)
+  t.equal(underKnobs.backoffMs, 500 + 1000 + 1500)
+  t.equal(tasksChanged, 0)
+})
+
+t.test('poison is stopped sooner or not at all, as the threshold says', async (t) => {
+  const book = new Book({ leaseMs })
+  const task = book.submit()
+  for (let time = 0; time < 3; time++) book.expire(book.lease(task))
+  book.kill(task, 'poison: 3 leases in a row expired')
+  const sooner = await whatIf(book, { poisonThreshold: 2 })
+  t.match(sooner.underKnobs, { executions: 2, tasksPoisoned: 1 })
+  t.match(sooner.differences, [{ cause: 'STOPPED_SOONER', executions: -1, leasesExpired: -1 }])
+  for (const poisonThreshold of [0, 4]) {
+    const later = await whatIf(book, { poisonThreshold })
+    t.match(later.underKnobs, { executions: 4, tasksPoisoned: 0, tasksUnknown: 1 })
+    t.match(later.differences, [{ cause: 'NOT_STOPPED', executions: 1 }])
+  }
+})
+
+t.test(
+  'an expiry that falls into an outage is seen at the next start, and is no poison',
+  async (t) => {
+    const book = new Book({ leaseMs })
+    const task = book.submit()
+    book.lease(task)
+    book.wait(60_000).restart()
+    book.expire(2, true)
+    for (const [leaseDurationMs, recoveryMs] of [
+      [5000, 60_000],
+      [40_000, 60_000],
+      [70_000, 70_000],
+    ] as const) {
+      const { underKnobs } = await whatIf(book, { leaseDurationMs, poisonThreshold: 1 })
+      t.equal(underKnobs.recovery.maxMs, recoveryMs, `${leaseDurationMs}`)
+      t.equal(underKnobs.tasksPoisoned, leaseDurationMs === 70_000 ? 1 : 0)
+    }
+  },
+)
+
+t.test('a lease that would have ended before the coordinator went is seen then', async (t) => {
+  const book = new Book({ leaseMs })
+  const lease = book.lease(book.submit())
+  book.wait(8000).submit()
+  book.wait(60_000).restart().expire(lease, true)
+  t.equal((await whatIf(book, { leaseDurationMs: 5000 })).underKnobs.recovery.maxMs, 5000)
+})
+
+t.test('an attempt that outlasts its window loses its lease then', async (t) => {
+  const book = new Book({ leaseMs })
+  const lease = book.lease(book.submit())
+  for (let time = 0; time < 4; time++) book.wait(3000).extend(lease)
+  book.complete(lease)
+  const told = await whatIf(book, { executionWindowMs: 11_000 })
+  t.match(told.differences, [{ cause: 'WINDOW_LOST', leasesExpired: 1, executions: 1 }])
+  t.equal(told.underKnobs.recovery.maxMs, 2000)
+})
+
+t.test(
+  'what a window cut off may be accepted late under a longer one, or is not known',
+  async (t) => {
+    const cut = (lateMs: number | undefined) => {
+      const book = new Book({ leaseMs })
+      const task = book.submit({ executionWindowMs: 12_000 })
+      const lease = book.lease(task)
+      book.wait(3000).extend(lease)
+      book.expire(lease)
+      if (lateMs !== undefined) book.wait(lateMs).cancel(lease)
+      book.complete(book.lease(task))
+      return whatIf(book, { executionWindowMs: 60_000 })
+    }
+    t.match(await cut(500), { lateReportsAccepted: 1, attemptsUncertain: 0 })
+    const unknown = { lateReportsAccepted: 0, attemptsUncertain: 1, tasksChanged: 0 }
+    t.match(await cut(20_000), unknown)
+    t.match(await cut(undefined), unknown)
+  },
+)
+
+t.test('heartbeats that the log cannot have are not taken for silence', async (t) => {
+  const book = new Book({ leaseMs })
+  const usual = book.lease(book.submit())
+  book.complete(usual)
+  // The first lease reaches to the end of the window: no heartbeat extends it.
+  const lease = book.lease(book.submit({ executionWindowMs: 9000 }))
+  book.wait(8000).complete(lease)
+  const told = await whatIf(book, { leaseDurationMs: 5000 })
+  t.match(told, { attemptsUncertain: 1, tasksChanged: 0 })
+})
+
+t.test('a task that was submitted before the first record is left out', async (t) => {
+  const { book } = silentFor12s()
+  const other = book.submit()
+  book.complete(book.lease(other))
+  const told = await forecast([book.entries.slice(1)], {})
+  t.match(told, { tasks: 1, tasksLeftOut: 1, recorded: { executions: 1, lateReports: 0 } })
+})
+
+t.test(
+  'a late report under a lease that would not have been granted falls away with it',
+  async (t) => {
+    const { book, task } = silentFor12s()
+    const other = new Book({ leaseMs })
+    const id = other.submit()
+    const first = other.lease(id)
+    other.expire(first)
+    const second = other.lease(id)
+    other.wait(2000).cancel(first)
+    other.expire(second)
+    const third = other.lease(id)
+    other.wait(1).complete(third)
+    other.wait(60_000).cancel(second)
+    const told = await whatIf(other, { leaseDurationMs: 20_000 })
+    t.match(told.recorded, { lateReports: 2, executions: 3 })
+    t.match(told.underKnobs, { lateReports: 0, executions: 1 })
+    t.equal((await whatIf(book, {})).tasks, task)
+  },
+)
+
+t.test('examples are bounded for each cause, and what they add up to is not', async (t) => {
+  const book = new Book({ leaseMs })
+  for (let time = 0; time < 9; time++) {
+    const lease = book.lease(book.submit())
+    book.wait(9000).complete(lease)
+  }
+  const told = await whatIf(book, { leaseDurationMs: 5000 }, { examplesMax: 2 })
+  t.match(told, { tasksChanged: 9, differences: [{ tasks: 9 }] })
+  t.equal(told.examples.length, 2)
+})
+
+t.test('a knob that no coordinator would take is refused by its name', async (t) => {
+  const refused: [unknown, RegExp][] = [
+    [{ leaseDurationMs: 9 }, /^leaseDurationMs is 9; it must be a whole number from 10 to /],
+    [{ maxRetries: 1.5 }, /^maxRetries is 1.5/],
+    [{ executionWindowMs: Number.NaN }, /^executionWindowMs is NaN/],
+    [{ poisonThreshold: -1 }, /^poisonThreshold is -1/],
+    [{ heartbeatShare: 0.6 }, /^heartbeatShare is 0.6; it must be more than 0 and at most 0.5/],
+    [{ backoff: { kind: 'cubic' } }, /^backoff.kind is cubic; it must be fixed or exponential/],
+    [{ backoff: { kind: 'fixed', delayMs: -1 } }, /^backoff.delayMs is -1/],
+    [{ backoff: null }, /^backoff.kind is undefined/],
+    [{ leaseDuration: 5 }, /^leaseDuration is 5; it must be a knob: leaseDurationMs, /],
+    [{ delayMs: 5 }, /^delayMs is 5; it must be a knob/],
+  ]
+  for (const [knobs, message] of refused) {
+    await t.rejects(forecast([], knobs as WhatIfKnobs), { code: 'HISTORY_BAD_KNOB', message })
+  }
+})
+
+t.test('of an empty history nothing is told', async (t) => {
+  const told = await forecast([], { leaseDurationMs: 5000 })
+  t.match(told, { records: 0, tasks: 0, recorded: { executions: 0, recovery: { count: 0 } } })
+})
