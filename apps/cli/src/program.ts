@@ -3,6 +3,7 @@ import { explain } from './verbs/explain.js'
 import { get } from './verbs/get.js'
 import { kill } from './verbs/kill.js'
 import { list } from './verbs/list.js'
+import { log } from './verbs/log.js'
 import { resubmit } from './verbs/resubmit.js'
 import { stats } from './verbs/stats.js'
 import { submit } from './verbs/submit.js'
@@ -24,7 +25,7 @@ export const program: Verbs = {
   // The variables of the coordinator and of workers may stand in the same shell.
   ignoresOtherVariables: true,
   verbs: {
-    ...{ submit, get, list, explain, why, wait, kill, resubmit, stats, workers, watch },
+    ...{ submit, get, list, explain, why, wait, kill, resubmit, stats, workers, watch, log },
     completion: completionVerb('tenure', () => program),
   },
 }

@@ -23,6 +23,7 @@ export {
 export type { Later } from './later.js'
 export { type ConnectionConfiguration, toLinkOptions } from './link-options.js'
 export { type Logger, type LoggingConfiguration, loggingSettings, openLogger } from './logger.js'
+export { wrap } from './paragraphs.js'
 export { RationedLines } from './rationed-lines.js'
 export { configure, runCommand } from './run-command.js'
 export { type Running, runService, type Service } from './service.js'

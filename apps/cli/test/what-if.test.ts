@@ -1,0 +1,182 @@
+import { runVerbs } from '@tenure/app-kit'
+import { forecast, type WhatIfKnobs } from '@tenure/history'
+import { Book, writeLog } from '@tenure/testing-histories'
+import t, { type Test } from 'tap'
+import { program } from '../src/program.js'
+import { type Look, plain } from '../src/show/look.js'
+import { widthOf } from '../src/show/width.js'
+import { assumptionsOf } from '../src/what-if/assumptions.js'
+import { showShare } from '../src/what-if/share.js'
+import { showForecast } from '../src/what-if/show-forecast.js'
+import { golden } from './golden.js'
+import { run } from './world.js'
+
+/** Lease 10 s; a heartbeat that comes 12 s after the grant, and a late report. */
+function silentFor12s(): Book {
+  const book = new Book({ leaseMs: 10_000 })
+  const task = book.submit()
+  const slow = book.lease(task, 'slow\u001b[31m')
+  book.expire(slow)
+  const quick = book.wait(500).lease(task, 'quick')
+  book.wait(1500).cancel(slow)
+  book.wait(1000).complete(quick)
+  return book
+}
+
+/** One task for each way in which another coordinator would have decided otherwise. */
+function allSorts(): Book {
+  const book = silentFor12s()
+  const backoff = { kind: 'fixed', delayMs: 700 } as const
+  const failing = book.submit({ retryPolicy: { maxRetries: 1, backoff } })
+  for (let time = 0; time < 2; time++) book.wait(1000).fail(book.lease(failing))
+  const late = book.lease(
+    book.submit(),
+    'a-worker-with-a-name-that-is-a-good-deal-too-long-for-this',
+  )
+  book.wait(9800).complete(late)
+  const long = book.lease(book.submit())
+  for (let time = 0; time < 6; time++) book.wait(3000).extend(long)
+  book.complete(long)
+  const cut = book.submit({ executionWindowMs: 5000 })
+  book.expire(book.lease(cut))
+  book.complete(book.wait(10).lease(cut))
+  const poison = book.submit()
+  for (let time = 0; time < 3; time++) book.expire(book.lease(poison))
+  book.kill(poison, 'poison: 3 leases in a row expired')
+  const down = book.lease(book.submit())
+  book.wait(45_000).restart().expire(down, true)
+  return book
+}
+
+async function directoryOf(t: Test, book: Book): Promise<string> {
+  const directory = t.testdir()
+  await writeLog(directory, book)
+  return directory
+}
+
+function whatif(t: Test, directory: string, ...flags: string[]) {
+  return run(t, ['log', 'whatif', directory, ...flags])
+}
+
+t.test('a lease of 15 s would have outlasted a silence of 12 s', async (t) => {
+  const directory = await directoryOf(t, silentFor12s())
+  const { stdout, stderr, code } = await whatif(t, directory, '--lease-duration', '15s')
+  t.same({ stderr, code }, { stderr: '', code: 0 })
+  golden(t, 'whatif/lease', stdout)
+  const json = await whatif(t, directory, '--lease-duration', '15s', '--json')
+  const told = JSON.parse(json.stdout)
+  t.match(told.recorded, { executions: 2, leasesExpired: 1 })
+  t.match(told.underKnobs, { executions: 1, leasesExpired: 0 })
+  t.match(told.knobs, { leaseDurationMs: 15_000 })
+  t.equal(json.stdout.split('\n').length, 2, 'one object in one line')
+  t.notOk(json.stdout.includes('\u001b'))
+  golden(t, 'whatif/lease-json', `${JSON.stringify(told, null, 2)}\n`)
+})
+
+t.test('without a knob the log is as it was', async (t) => {
+  const directory = await directoryOf(t, allSorts())
+  const { stdout } = await whatif(t, directory)
+  golden(t, 'whatif/as-recorded', stdout)
+})
+
+const onTerminal: Look = { columns: 100, colours: true }
+
+t.test('every cause has its words, within a hundred columns', async (t) => {
+  const book = allSorts()
+  const shorter: WhatIfKnobs = {
+    leaseDurationMs: 7000,
+    executionWindowMs: 15_000,
+    maxRetries: 0,
+    backoff: { kind: 'exponential', initialMs: 100, maxMs: 3_600_000 },
+    poisonThreshold: 2,
+  }
+  const longer: WhatIfKnobs = {
+    leaseDurationMs: 60_000,
+    executionWindowMs: 60_000,
+    maxRetries: 9,
+    backoff: { kind: 'fixed', delayMs: 60_000 },
+    poisonThreshold: 0,
+    heartbeatShare: 0.25,
+  }
+  for (const [name, knobs] of Object.entries({ shorter, longer })) {
+    const told = await forecast([book.entries.slice(1)], knobs, book)
+    const text = showForecast(told, assumptionsOf(told), plain)
+    golden(t, `whatif/${name}`, text)
+    const wide = text.split('\n').filter((line) => widthOf(line) > 100)
+    t.same(wide, [], 'within a hundred columns')
+    t.notMatch(text, /[^\P{Cc}\n]/u, 'nothing in it does anything')
+    t.ok(showForecast(told, assumptionsOf(told), onTerminal).includes('\u001b[1mrecorded'))
+  }
+  const nothing = await forecast([], {})
+  t.match(showForecast(nothing, assumptionsOf(nothing), plain), /^The log has no records\.\n/)
+})
+
+t.test('all that a run of flags says is tried', async (t) => {
+  const directory = await directoryOf(t, silentFor12s())
+  const flags = [
+    ...['--execution-window', '1m', '--max-retries', '5', '--poison-threshold', '4'],
+    ...['--backoff', 'exponential', '--backoff-delay', '2s', '--heartbeat-share', '1/4'],
+  ]
+  const { stdout } = await whatif(t, directory, ...flags, '--json', '--examples', '0')
+  t.match(JSON.parse(stdout).knobs, {
+    executionWindowMs: 60_000,
+    maxRetries: 5,
+    poisonThreshold: 4,
+    heartbeatShare: 0.25,
+    backoff: { kind: 'exponential', initialMs: 2000, maxMs: 3_600_000 },
+  })
+})
+
+t.test('knobs that make no sense are refused before anything is read', async (t) => {
+  const refused: [string[], RegExp][] = [
+    [['--lease-duration', '5'], /--lease-duration is "5"; it must be a duration/],
+    [['--lease-duration', '1ms'], /it must be a duration .* from 10ms to 1d/],
+    [['--max-retries', '-1'], /--max-retries is "-1"; it must be a whole number/],
+    [['--heartbeat-share', '2/3'], /--heartbeat-share is "2\/3"; it must be a share/],
+    [['--heartbeat-share', '0'], /it must be a share \(1\/3, 0.25\), more than 0 and at most 0.5/],
+    [['--backoff-delay', '1s'], /--backoff-delay needs --backoff/],
+    [['--backoff-max', '1s'], /--backoff-max needs --backoff/],
+    [['--backoff', 'fixed'], /--backoff needs --backoff-delay/],
+    [
+      ['--backoff', 'fixed', '--backoff-delay', '1s', '--backoff-max', '2s'],
+      /--backoff-max is for --backoff exponential/,
+    ],
+  ]
+  for (const [flags, message] of refused) {
+    const { code, stdout, stderr } = await runHere('/nowhere', ...flags)
+    t.same({ code, stdout }, { code: 2, stdout: '' })
+    t.match(stderr, message)
+  }
+})
+
+/** In this process: many calls that end at once. */
+async function runHere(...args: string[]) {
+  const written = { stdout: '', stderr: '' }
+  const output = (to: keyof typeof written) => ({
+    fd: 0,
+    write: (text: string) => {
+      written[to] += text
+    },
+  })
+  const code = await runVerbs(program, {
+    argv: ['node', 'tenure', 'log', 'whatif', ...args],
+    env: {},
+    stdout: output('stdout'),
+    stderr: output('stderr'),
+    on: () => undefined,
+    exit: () => {
+      throw new Error('nobody is to exit')
+    },
+  })
+  return { code, ...written }
+}
+
+t.test('a directory without a log is refused in a line', async (t) => {
+  const { code, stdout, stderr } = await runHere('/nowhere', '--lease-duration', '15s')
+  t.same({ code, stdout }, { code: 1, stdout: '' })
+  t.match(stderr, /^tenure: .*\/nowhere.*\n$/)
+})
+
+t.test('a share is shown as people say it', async (t) => {
+  t.same([1 / 3, 0.25, 0.5, 0.3].map(showShare), ['1/3', '1/4', '1/2', '0.3'])
+})
