@@ -106,10 +106,14 @@ export class Forecaster {
   #threadOf(taskId: number, { retryPolicy }: Submitted): Thread {
     const known = this.#threads.get(taskId)
     if (known !== undefined) return known
-    const { maxRetries, backoff, poisonThreshold = 0 } = { ...retryPolicy, ...this.#knobs }
+    const {
+      maxRetries = retryPolicy.maxRetries,
+      backoff = retryPolicy.backoff,
+      poisonThreshold = 0,
+    } = this.#knobs
     // What stopped a task in the record stands there; the threshold does not.
-    const recorded = new Side(this.#recorded, { ...retryPolicy, poisonThreshold: 0 })
-    const under = new Side(this.#under, { maxRetries, backoff, poisonThreshold })
+    const recorded = new Side(this.#recorded, retryPolicy, 0)
+    const under = new Side(this.#under, { maxRetries, backoff }, poisonThreshold)
     const thread = new Thread(taskId, new Fork(taskId, recorded, under))
     this.#threads.set(taskId, thread)
     return thread

@@ -107,14 +107,25 @@ function lastStretchOf(attempt: TrackedAttempt, terms: Terms): Stretch {
 type Seen = Pick<Stretch, 'heardAt' | 'recordedExpiry' | 'nextAt' | 'isLast'>
 
 function toStretch({ grantedAt }: TrackedAttempt, terms: Terms, seen: Seen): Stretch {
-  const { heardAt, recordedExpiry } = seen
+  const { heardAt, recordedExpiry, nextAt, isLast } = seen
   const isBounded = recordedExpiry === grantedAt + terms.recordedWindowMs
   const shownMs = recordedExpiry - heardAt
   const recordedDurationMs = isBounded ? Math.max(shownMs, terms.usualDurationMs ?? 0) : shownMs
   const durationMs = terms.leaseDurationMs ?? recordedDurationMs
   const windowEnd = grantedAt + terms.windowMs
   const expiry = Math.min(heardAt + durationMs, windowEnd)
-  return { ...seen, expiry, windowEnd, isBounded, durationMs, recordedDurationMs }
+  // Made for every heartbeat of the log: a spread of `seen` took as long as all else together.
+  return {
+    heardAt,
+    recordedExpiry,
+    expiry,
+    windowEnd,
+    nextAt,
+    isLast,
+    isBounded,
+    durationMs,
+    recordedDurationMs,
+  }
 }
 
 /** A lease that expired without a word afterwards is taken for one of a worker that was lost. */
@@ -132,8 +143,8 @@ function whyLost(stretch: Stretch, { heartbeatShare }: Terms): Cause | undefined
 }
 
 /** The gap as it would have been. One within the interval was no silence, and would not be one. */
-function silenceMs({ heardAt, nextAt, ...stretch }: Stretch, share: number): number {
-  const gapMs = nextAt - heardAt
+function silenceMs(stretch: Stretch, share: number): number {
+  const gapMs = stretch.nextAt - stretch.heardAt
   const intervalMs = heartbeatIntervalMs(stretch.recordedDurationMs, share)
   if (gapMs <= intervalMs) return 0
   return gapMs - intervalMs + heartbeatIntervalMs(stretch.durationMs, share)

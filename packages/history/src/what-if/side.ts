@@ -1,4 +1,4 @@
-import { type Backoff, type RetryPolicy, retryDelayMs } from '@tenure/state-machine'
+import { type RetryPolicy, retryDelayMs } from '@tenure/state-machine'
 import { Durations, type Spread } from './spread.js'
 
 /** What became of the tasks of a history, in numbers. */
@@ -44,13 +44,6 @@ export class Tally {
   }
 }
 
-/** By which rules a task's history goes on. */
-export interface Rules extends RetryPolicy {
-  readonly backoff: Backoff
-  /** 0: never. */
-  readonly poisonThreshold: number
-}
-
 /** What one attempt came to. */
 export type AttemptResult =
   | { readonly kind: 'COMPLETED' | 'FAILED' | 'DEAD' | 'RUNNING' }
@@ -66,7 +59,9 @@ export type TaskEnd = 'COMPLETED' | 'FAILED' | 'POISONED' | 'STOPPED' | 'UNKNOWN
 /** The history of one task in one column: recorded, or as it would have been. */
 export class Side {
   readonly #tally: Tally
-  readonly #rules: Rules
+  readonly #policy: RetryPolicy
+  /** 0: never. */
+  readonly #poisonThreshold: number
   executions = 0
   expiries = 0
   expiriesInARow = 0
@@ -74,9 +69,10 @@ export class Side {
   #failures = 0
   #hasJustExpired = false
 
-  constructor(tally: Tally, rules: Rules) {
+  constructor(tally: Tally, policy: RetryPolicy, poisonThreshold: number) {
     this.#tally = tally
-    this.#rules = rules
+    this.#policy = policy
+    this.#poisonThreshold = poisonThreshold
   }
 
   run(result: AttemptResult): void {
@@ -128,12 +124,13 @@ export class Side {
     this.#tally.recovery.add(at - heardAt)
     // `semantics` §7: a coordinator that was not there could not hear a heartbeat.
     if (!atStart) this.expiriesInARow++
-    const { poisonThreshold } = this.#rules
-    if (poisonThreshold > 0 && this.expiriesInARow >= poisonThreshold) this.finish('POISONED')
+    if (this.#poisonThreshold > 0 && this.expiriesInARow >= this.#poisonThreshold) {
+      this.finish('POISONED')
+    }
   }
 
   #fail(): void {
-    const { maxRetries, backoff } = this.#rules
+    const { maxRetries, backoff } = this.#policy
     const { counts } = this.#tally
     this.#failures++
     this.expiriesInARow = 0
