@@ -52,6 +52,11 @@ export class Forecaster {
     }
   }
 
+  /** How many tasks that have run are kept, because more may come of them. */
+  get followed(): number {
+    return this.#threads.size
+  }
+
   finish(): Forecast {
     for (const thread of this.#threads.values()) {
       this.#tell(thread, true)

@@ -1,6 +1,7 @@
 import { Book } from '@tenure/testing-histories'
 import t from 'tap'
 import { type ForecastOptions, forecast, type WhatIfKnobs } from '../../src/index.js'
+import { Forecaster } from '../../src/what-if/forecaster.js'
 
 const leaseMs = 10_000
 
@@ -256,4 +257,74 @@ t.test('a knob that no coordinator would take is refused by its name', async (t)
 t.test('of an empty history nothing is told', async (t) => {
   const told = await forecast([], { leaseDurationMs: 5000 })
   t.match(told, { records: 0, tasks: 0, recorded: { executions: 0, recovery: { count: 0 } } })
+})
+
+t.test(
+  'a report at the very end of a window is too late, and a silence beyond it is none',
+  async (t) => {
+    const book = new Book({ leaseMs })
+    const lease = book.lease(book.submit())
+    book.wait(9000).complete(lease)
+    const causeOf = async (knobs: WhatIfKnobs) => (await whatIf(book, knobs)).differences[0]?.cause
+    t.equal(await causeOf({ executionWindowMs: 9000 }), 'WINDOW_LOST')
+    t.equal(await causeOf({ executionWindowMs: 9001 }), undefined)
+    t.equal(await causeOf({ executionWindowMs: 5000, leaseDurationMs: 8000 }), 'WINDOW_LOST')
+    t.equal(await causeOf({ executionWindowMs: 8500, leaseDurationMs: 8000 }), 'LEASE_LOST')
+  },
+)
+
+t.test(
+  'a lease past its expiry that the record has not expired is not expired either',
+  async (t) => {
+    const book = new Book({ leaseMs })
+    book.lease(book.submit())
+    book.wait(60_000).submit()
+    t.equal((await whatIf(book, { leaseDurationMs: leaseMs })).underKnobs.leasesExpired, 0)
+    t.equal((await whatIf(book, { leaseDurationMs: 9000 })).underKnobs.leasesExpired, 1)
+  },
+)
+
+t.test(
+  'a longer lease may run out in a later outage, and does not count as poison then',
+  async (t) => {
+    const book = new Book({ leaseMs })
+    const task = book.submit()
+    book.expire(book.lease(task))
+    book.wait(30_000).restart()
+    for (let time = 0; time < 2; time++) book.expire(book.lease(task))
+    book.kill(task, 'poison: 3 leases in a row expired')
+    const told = await whatIf(book, { leaseDurationMs: 20_000 })
+    t.equal(told.underKnobs.recovery.maxMs, 40_000)
+    t.match(told.differences, [{ cause: 'NOT_STOPPED', tasks: 1, executions: 1 }])
+    const stopped = await whatIf(book, { leaseDurationMs: 20_000, poisonThreshold: 2 })
+    t.match(stopped, { underKnobs: { tasksPoisoned: 1 }, tasksChanged: 0 })
+  },
+)
+
+t.test('how long a lease is usually shows where no window cuts it short', async (t) => {
+  const book = new Book({ leaseMs: 30_000 })
+  book.complete(book.lease(book.submit()))
+  // Within the 10 s of a lease of 30 s no heartbeat was due.
+  const lease = book.lease(book.submit({ executionWindowMs: 9000 }))
+  book.wait(8000).complete(lease)
+  t.equal((await whatIf(book, { leaseDurationMs: 5000 })).attemptsUncertain, 0)
+})
+
+t.test('a task is kept until nothing that may come can change it, and no longer', async (t) => {
+  const forecaster = new Forecaster({ leaseDurationMs: 60_000 })
+  const book = new Book({ leaseMs })
+  const task = book.submit()
+  book.expire(book.lease(task))
+  book.complete(book.lease(task))
+  const kept: number[] = []
+  book.wait(49_999).submit()
+  book.wait(1).submit()
+  for (const entry of book.entries) {
+    forecaster.add(entry)
+    kept.push(forecaster.followed)
+  }
+  t.same(kept, [0, 1, 1, 1, 1, 1, 0])
+  const reported = new Forecaster({ leaseDurationMs: 60_000 })
+  for (const entry of silentFor12s().book.entries) reported.add(entry)
+  t.equal(reported.followed, 0, 'a late report settles it')
 })
