@@ -41,7 +41,7 @@ export type Judgement =
     }
 
 /** What the lease was lost or kept for. */
-export type Cause = 'LEASE' | 'WINDOW'
+type Cause = 'LEASE' | 'WINDOW'
 
 /** From one sign of life to the next, or to where the log knows no more. */
 interface Stretch {
