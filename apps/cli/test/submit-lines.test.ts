@@ -1,8 +1,10 @@
+import type { Host } from '@tenure/app-kit'
 import { RejectedError, type Tenure, TenureError } from '@tenure/client'
 import t from 'tap'
 import { ProgressLine } from '../src/show/progress.js'
 import { readLines } from '../src/submit/line-reader.js'
 import { showCounted, tellHowToGoOn } from '../src/submit/lines-report.js'
+import { LinesTeller } from '../src/submit/lines-teller.js'
 import { submitMany } from '../src/submit/many.js'
 import { golden } from './golden.js'
 
@@ -115,6 +117,20 @@ function progressOn(terminal: { isTTY: boolean; columns: number }) {
     },
   }
 }
+
+t.test('the time that is left is reckoned from where it began', async (t) => {
+  const written: string[] = []
+  let now = 0
+  const write = (text: unknown) => written.push(String(text))
+  const output = { fd: 2, isTTY: true, columns: 80, write }
+  const host = { stdout: output, stderr: output, env: {} } as unknown as Host
+  const teller = new LinesTeller(host, false, 1000, () => now)
+  const line = (number: number, end: number) => ({ number, end, bytes: new Uint8Array(100) })
+  teller.submitted(line(8, 800), { taskId: 1, known: false })
+  now = 2000
+  teller.submitted(line(9, 850), { taskId: 2, known: false })
+  t.same(written, ['\r\u001b[K2 lines, 1.0/s, 50 %, 2.0 s left'])
+})
 
 /** What a client gives for each of the lines, whatever they are. */
 async function submitOver(outcomes: readonly object[], lines: string, fromLine = 1) {

@@ -19,12 +19,14 @@ export class LinesTeller implements Listener {
   #submitted = 0
   #known = 0
   #refused = 0
+  /** Where the first line begins that is dealt with: what comes before it was passed over in no time. */
+  #begin: number | undefined
 
-  constructor(host: Host, json: boolean, totalBytes: number | undefined) {
+  constructor(host: Host, json: boolean, totalBytes: number | undefined, now?: () => number) {
     this.#host = host
     this.#json = json
     this.#totalBytes = totalBytes
-    this.#progress = new ProgressLine(host)
+    this.#progress = new ProgressLine(host, now)
   }
 
   submitted(line: Line, { taskId, known }: { taskId: number; known: boolean }): void {
@@ -53,11 +55,12 @@ export class LinesTeller implements Listener {
     return count
   }
 
-  #update({ end }: Line): void {
+  #update({ end, bytes }: Line): void {
+    const begin = (this.#begin ??= end - bytes.length)
     const total = this.#totalBytes
     this.#progress.update((elapsedMs) => {
       const count = this.#submitted + this.#refused
-      const share = total === undefined ? undefined : Math.min(1, end / total)
+      const share = total === undefined ? undefined : shareOf(end - begin, total - begin)
       return showProgress({ count, elapsedMs, share }, 'line')
     })
   }
@@ -66,4 +69,9 @@ export class LinesTeller implements Listener {
     this.#progress.clear()
     this.#host.stderr.write(`tenure: ${message}\n`)
   }
+}
+
+/** A file may have grown since it was measured. */
+function shareOf(done: number, total: number): number {
+  return total > 0 ? Math.min(1, done / total) : 1
 }
