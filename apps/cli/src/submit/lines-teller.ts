@@ -56,7 +56,8 @@ export class LinesTeller implements Listener {
   }
 
   #update({ end, bytes }: Line): void {
-    const begin = (this.#begin ??= end - bytes.length)
+    this.#begin ??= end - bytes.length
+    const begin = this.#begin
     const total = this.#totalBytes
     this.#progress.update((elapsedMs) => {
       const count = this.#submitted + this.#refused
