@@ -1,4 +1,5 @@
 import { completionVerb, type Verbs } from '@tenure/app-kit'
+import { checkpoint } from './verbs/checkpoint.js'
 import { explain } from './verbs/explain.js'
 import { get } from './verbs/get.js'
 import { kill } from './verbs/kill.js'
@@ -26,6 +27,7 @@ export const program: Verbs = {
   ignoresOtherVariables: true,
   verbs: {
     ...{ submit, get, list, explain, why, wait, kill, resubmit, stats, workers, watch, log },
+    checkpoint,
     completion: completionVerb('tenure', () => program),
   },
 }

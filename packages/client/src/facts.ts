@@ -171,6 +171,27 @@ export interface QueueLine {
   readonly lastAskedAt?: number
 }
 
+/** A checkpoint, and what it took. */
+export interface CheckpointInfo {
+  /** The state of all tasks after this record is kept. */
+  readonly lsn: number
+  readonly tasks: number
+  /** Records that were replayed for it. */
+  readonly replayed: number
+  readonly replayMs: number
+  readonly writeMs: number
+  /** What of the log it made superfluous. */
+  readonly removed: {
+    readonly segments: number
+    readonly bytes: number
+    readonly checkpoints: number
+  }
+}
+
+export function readCheckpoint(facts: Facts): CheckpointInfo {
+  return checked(facts, { lsn: 'number' }) as unknown as CheckpointInfo
+}
+
 const taskFields: FieldKinds = { taskId: 'number', state: 'string', queue: 'string' }
 
 export function readSummary(facts: Facts): TaskSummary {

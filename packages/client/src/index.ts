@@ -4,6 +4,7 @@ export { parseEndpoint } from './endpoint.js'
 export { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
 export type {
   Attempt,
+  CheckpointInfo,
   Counters,
   QueueLine,
   RetryPolicy,

@@ -1,6 +1,8 @@
 import { type AnswerKind, messageLimits } from '@tenure/protocol'
 import { ask } from './ask.js'
 import {
+  type CheckpointInfo,
+  readCheckpoint,
   readStats,
   readTask,
   readWhy,
@@ -99,6 +101,17 @@ export class Tenure {
     return readStats((await this.#question({ kind: 'stats' }, 'stats', options)).stats)
   }
 
+  /**
+   * A checkpoint of the coordinator's log, when it is made, which takes a while where there are many
+   * tasks. Only an `admin` may.
+   */
+  async checkpoint(options: CallOptions = {}): Promise<CheckpointInfo> {
+    const { timeoutMs = checkpointMsMax, ...rest } = options
+    const request = { kind: 'checkpoint' } as const
+    const answer = await this.#question(request, 'checkpointed', { ...rest, timeoutMs })
+    return readCheckpoint(answer.checkpoint)
+  }
+
   /** Milliseconds there and back. */
   async ping(options: CallOptions = {}): Promise<number> {
     const { clock } = this.#link
@@ -130,6 +143,9 @@ export class Tenure {
     return ask(this.#link, request, kind, { signal, timeoutMs, retry: true })
   }
 }
+
+/** How long a checkpoint of millions of tasks may take on a slow disk. */
+const checkpointMsMax = 600_000
 
 function checkTaskId(taskId: unknown): number {
   return whole('taskId', taskId, 1, Number.MAX_SAFE_INTEGER)

@@ -21,6 +21,7 @@ import {
   nextEligibleAt,
 } from '@tenure/state-machine'
 import { Alarm } from './alarm.js'
+import { answerCheckpoint } from './checkpoints/answer-checkpoint.js'
 import { Commits, type Holds, type Urgency } from './commits.js'
 import type { Asker, Circumstances, Decision } from './decision.js'
 import type { Timer } from './decision-time.js'
@@ -185,6 +186,11 @@ export class Coordinator {
         break
       case 'ping':
         this.#answer(asked, { kind: 'pong', id: request.id })
+        break
+      case 'checkpoint':
+        answerCheckpoint(request, this.#parts.checkpoint)
+          .then((answer) => this.#answer(asked, answer))
+          .catch((error: unknown) => this.#fail(error))
         break
       default:
         this.#questions.add(asked.session, { ...asked, request })

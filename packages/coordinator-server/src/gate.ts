@@ -16,7 +16,7 @@ const allowed: { readonly [R in Role]: ReadonlySet<RequestKind> } = {
   admin: new Set([
     ...everybody,
     ...(['submit', 'list', 'stats', 'lease', 'heartbeat', 'complete'] as const),
-    ...(['fail', 'withdraw', 'kill', 'workers', 'why', 'history'] as const),
+    ...(['fail', 'withdraw', 'kill', 'workers', 'why', 'history', 'checkpoint'] as const),
   ]),
 }
 

@@ -1,4 +1,5 @@
 import type { State } from '@tenure/state-machine'
+import type { Checkpointed } from './checkpoints/checkpointer.js'
 import type { CommitLog } from './commit-log.js'
 import type { Clock, DecisionTime } from './decision-time.js'
 import type { HistoryReader } from './history/history-reader.js'
@@ -22,6 +23,8 @@ export interface CoordinatorParts {
   readonly connections?: () => number
   /** Without one nobody is told what the log holds about a task. */
   readonly history?: HistoryReader
+  /** Makes a checkpoint of now. Without it none can be asked for. */
+  readonly checkpoint?: () => Promise<Checkpointed>
   /** How many lease requests may wait at once. Without it as many as ask. */
   readonly waitingPollsMax?: number
   readonly observer: CoordinatorObserver

@@ -155,10 +155,13 @@ class Server implements CoordinatorServer {
     this.#history = history
     const disk = new DiskWatch(() => log.freeBytes(), diskLowBytes, observer)
     this.#disk = disk
+    const checkpointer = this.#keepCheckpoints(log)
+    this.#checkpointer = checkpointer
     const coordinator = new Coordinator({
       ...{ state, log, clock: systemClock, time, registry, knobs, history },
       ...{ epoch: log.recovery.epoch, connections: () => this.#peers?.size ?? 0 },
       waitingPollsMax: limits.waitingPollsMax,
+      ...(checkpointer && { checkpoint: () => checkpointer.make() }),
       answerBytesMax: Math.floor(limits.frameBytesMax / 2),
       observer: observeBoth(this.#metrics.ofCoordinator, observer),
       onFailure: (error) => this.#fail(error),
@@ -185,7 +188,6 @@ class Server implements CoordinatorServer {
         const why = cause instanceof Error ? cause.message : String(cause)
         throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', why, { cause })
       })
-    this.#checkpointer = this.#keepCheckpoints(log)
     await disk.look()
     this.#health = { isReady: true, replayMs: tookMs }
     this.#maintain()

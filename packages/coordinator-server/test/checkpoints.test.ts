@@ -5,6 +5,7 @@ import { History, type LogSource, openHistory } from '@tenure/history'
 import { getTask, hashState, position } from '@tenure/state-machine'
 import { type LogReader, openReadOnly } from '@tenure/wal'
 import t, { type Test } from 'tap'
+import { answerCheckpoint } from '../src/checkpoints/answer-checkpoint.js'
 import { type Checkpointed, type CoordinatorOptions, startCoordinator } from '../src/index.js'
 import { PeerClient } from './peer-client.js'
 
@@ -122,3 +123,34 @@ function withCheckpoints(log: LogReader, checkpoints: readonly number[]): LogSou
     readCheckpoint: (lsn) => log.readCheckpoint(lsn),
   }
 }
+
+t.test('who asks for a checkpoint gets it, and a second one finds nothing new', async (t) => {
+  const never = { ...small, replayMsMax: 3_600_000 }
+  const { client } = await start(t, { checkpoints: never })
+  await liveOnce(client)
+  const { taskId } = (await client.ask(submit)) as { taskId: number }
+  const made = await client.ask({ kind: 'checkpoint' })
+  t.match(made, { kind: 'checkpointed', checkpoint: { lsn: taskId, tasks: 2, replayed: taskId } })
+  const again = await client.ask({ kind: 'checkpoint' })
+  t.match(again, { kind: 'checkpointed', checkpoint: { lsn: taskId, replayed: 0 } })
+})
+
+t.test('only an admin may ask for a checkpoint', async (t) => {
+  const { server } = await start(t)
+  for (const role of ['produce', 'work'] as const) {
+    const other = await PeerClient.open(server.port, { role })
+    t.match(await other.ask({ kind: 'checkpoint' }), { kind: 'rejected', reason: 'FORBIDDEN' })
+  }
+})
+
+t.test('a checkpoint that cannot be made is refused with the reason', async (t) => {
+  const failing = (code: string) => () =>
+    Promise.reject(Object.assign(new Error('no luck'), { code }))
+  const request = { kind: 'checkpoint', id: 7 } as const
+  t.match(await answerCheckpoint(request, failing('WAL_NO_SPACE')), { reason: 'NO_SPACE', id: 7 })
+  t.match(await answerCheckpoint(request, failing('EIO')), {
+    reason: 'INTERNAL',
+    message: 'no checkpoint could be made: no luck',
+  })
+  t.match(await answerCheckpoint(request, undefined), { reason: 'INTERNAL', message: /no way/ })
+})

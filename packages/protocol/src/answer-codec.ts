@@ -26,6 +26,7 @@ import { type Reason, reasons } from './reasons.js'
  *     [78 withdrawn, id]
  *     [79 why,       id, {why}]
  *     [80 history,   id, first_lsn, [[lsn, record], ...], [[epoch, first_lsn, at], ...], next]
+ *     [81 checkpointed, id, {checkpoint}]
  *
  * `terms` are [lease_expiry, window_end, held, lease, window], and `next` is nil or
  * [from_lsn, lease_id, retries_left, ended_lsn].
@@ -47,6 +48,7 @@ const answerTypes = {
   withdrawn: { number: 78, length: 2 },
   why: { number: 79, length: 3 },
   history: { number: 80, length: 6 },
+  checkpointed: { number: 81, length: 3 },
 } as const satisfies { [K in AnswerKind]: { number: number; length: number } }
 
 const kinds: (AnswerKind | undefined)[] = []
@@ -85,6 +87,8 @@ function fieldsOf(answer: Answer): readonly unknown[] {
       return [answer.stats]
     case 'why':
       return [answer.why]
+    case 'checkpointed':
+      return [answer.checkpoint]
     case 'history': {
       const { firstLsn, records, openings, next } = answer
       return [
@@ -173,6 +177,8 @@ export function decodeAnswer(body: Uint8Array): Answer {
       return { kind, id, stats: fields.map('stats') }
     case 'why':
       return { kind, id, why: fields.map('why') }
+    case 'checkpointed':
+      return { kind, id, checkpoint: fields.map('checkpoint') }
     case 'history': {
       const firstLsn = fields.lsn('first_lsn')
       const records = readLists(fields, 'records', 2, readRecord)

@@ -19,6 +19,7 @@ export type Answer =
   | Withdrawn
   | WhyFound
   | HistoryFound
+  | CheckpointMade
 
 export type AnswerKind = Answer['kind']
 
@@ -147,6 +148,12 @@ export interface WhyFound {
   readonly kind: 'why'
   readonly id: number
   readonly why: Facts
+}
+
+export interface CheckpointMade {
+  readonly kind: 'checkpointed'
+  readonly id: number
+  readonly checkpoint: Facts
 }
 
 /** A record of the log as it stands there, in the encoding of the state machine. */

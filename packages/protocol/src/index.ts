@@ -2,6 +2,7 @@ export type {
   Answer,
   AnswerKind,
   Cancelled,
+  CheckpointMade,
   Committed,
   Empty,
   Extended,
@@ -43,6 +44,7 @@ export {
 export { messageLimits, protocolVersion } from './limits.js'
 export { passingReasons, type Reason, reasons } from './reasons.js'
 export {
+  type Checkpoint,
   type Complete,
   type Fail,
   type Get,

@@ -23,6 +23,7 @@ import type { Request, RequestKind, Submit, WireRetryPolicy } from './request.js
  *     [12 withdraw,  id, of]
  *     [13 why,       id, task_id]
  *     [14 history,   id, task_id, from_lsn, lease_id, retries_left, ended_lsn]
+ *     [15 checkpoint, id]
  */
 const requestTypes = {
   submit: { number: 1, length: 9 },
@@ -39,6 +40,7 @@ const requestTypes = {
   withdraw: { number: 12, length: 3 },
   why: { number: 13, length: 3 },
   history: { number: 14, length: 7 },
+  checkpoint: { number: 15, length: 2 },
 } as const satisfies { [K in RequestKind]: { number: number; length: number } }
 
 const kinds: (RequestKind | undefined)[] = []
@@ -103,6 +105,7 @@ function fieldsOf(request: Request): readonly unknown[] {
     case 'workers':
     case 'stats':
     case 'ping':
+    case 'checkpoint':
       return []
     case 'withdraw':
       return [request.of]
@@ -185,6 +188,7 @@ function fromValues(number: number, id: number, values: readonly unknown[]): Req
     case 'workers':
     case 'stats':
     case 'ping':
+    case 'checkpoint':
       return { kind, id }
     case 'withdraw':
       return { kind, id, of: fields.whole('of', 1, 0xffff_ffff) }

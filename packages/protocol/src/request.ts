@@ -16,6 +16,7 @@ export type Request =
   | Ping
   | Withdraw
   | Why
+  | Checkpoint
   | History
 
 export type RequestKind = Request['kind']
@@ -133,6 +134,12 @@ export interface Withdraw {
   readonly id: number
   /** The `id` of the request that waits. */
   readonly of: number
+}
+
+/** Do now what a restart would have to do: a checkpoint of the log. */
+export interface Checkpoint {
+  readonly kind: 'checkpoint'
+  readonly id: number
 }
 
 /** Why a task is not running now, or where it is. */

@@ -116,6 +116,7 @@ export const requestsByKind = {
   ping: message('ping'),
   withdraw: message('withdraw', { of: id }),
   why: message('why', { taskId: lsn }),
+  checkpoint: message('checkpoint'),
   history: message('history', { taskId: lsn, fromLsn: lsn }, placeOptions),
 } satisfies { [K in RequestKind]: Arbitrary<unknown> }
 
@@ -178,6 +179,7 @@ export const answersByKind = {
   pong: message('pong'),
   withdrawn: message('withdrawn'),
   why: message('why', { why: facts }),
+  checkpointed: message('checkpointed', { checkpoint: facts }),
   history: message(
     'history',
     {

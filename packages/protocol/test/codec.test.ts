@@ -229,6 +229,7 @@ const requestFields: [kind: string, type: number, fields: Field[]][] = [
   ['withdraw', 12, [whole('of', 1, 2 ** 32 - 1)]],
   ['why', 13, [lsn('task_id')]],
   ['history', 14, [lsn('task_id'), ...place]],
+  ['checkpoint', 15, []],
 ]
 
 /** What is absent where it may be; else the least. */
@@ -283,7 +284,7 @@ t.test('the parts of retries and the names of queues are held to their limits, t
 })
 
 t.test('a request that is unknown is malformed while its id can be read', (t) => {
-  for (const type of [-1, 0, 15, 64, 65, 1.5, Number.NaN, 2 ** 40]) {
+  for (const type of [-1, 0, 16, 63, 64, 65, 1.5, Number.NaN, 2 ** 40]) {
     const message = /^there is no request of type/
     t.match(decodeRequest(bodyOf(type, 7)), { kind: 'malformed', id: 7, message })
   }
@@ -351,6 +352,7 @@ const answerFields: [kind: string, type: number, fields: Field[]][] = [
   ['withdrawn', 78, []],
   ['why', 79, [map('why')]],
   ['history', 80, [lsn('first_lsn'), listOf('records'), listOf('openings'), optional(next)]],
+  ['checkpointed', 81, [map('checkpoint')]],
 ]
 
 const badMessage = { name: 'ProtocolError', code: 'PROTOCOL_BAD_MESSAGE' }
@@ -403,7 +405,7 @@ t.test('the parts of a history are held to their limits', (t) => {
 })
 
 t.test('an answer that is unknown is refused', (t) => {
-  for (const type of [1, 64, 81, -1, 1.5]) {
+  for (const type of [1, 64, 82, -1, 1.5]) {
     t.throws(() => decodeAnswer(bodyOf(type, 7)), { ...badMessage, message: /no answer of type/ })
   }
   t.end()

@@ -39,7 +39,7 @@ export interface CheckpointedLog {
   }): Promise<Removed>
 }
 
-export interface Removed {
+interface Removed {
   readonly segments: number
   readonly bytes: number
   readonly checkpoints: number

@@ -1,0 +1,13 @@
+import type { CheckpointInfo } from '@tenure/client'
+import { countOf, showSize } from './numbers.js'
+import { showSpan } from './times.js'
+
+/** In a sentence or two. */
+export function showCheckpoint({ lsn, tasks, replayed, removed, ...took }: CheckpointInfo): string {
+  if (replayed === 0) return `Nothing has happened since the checkpoint at LSN ${lsn}.\n`
+  const { segments, bytes } = removed
+  const span = showSpan(took.replayMs + took.writeMs)
+  const gone =
+    segments === 0 ? '' : ` ${countOf(segments, 'file')} of the log removed (${showSize(bytes)}).`
+  return `A checkpoint of ${countOf(tasks, 'task')} at LSN ${lsn}, made in ${span}.${gone}\n`
+}

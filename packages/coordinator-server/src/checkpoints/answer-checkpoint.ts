@@ -1,0 +1,26 @@
+import type { Answer, Checkpoint } from '@tenure/protocol'
+import { rejected } from '../refusals.js'
+import type { Checkpointed } from './checkpointer.js'
+
+/** What to answer to whoever asks for a checkpoint, when it is made. */
+export async function answerCheckpoint(
+  { id }: Checkpoint,
+  make: (() => Promise<Checkpointed>) | undefined,
+): Promise<Answer> {
+  if (make === undefined) {
+    return rejected(id, 'INTERNAL', 'this coordinator has no way to make checkpoints')
+  }
+  try {
+    const { lsn, tasks, replayed, replayMs, writeMs, removed } = await make()
+    const facts = { lsn, tasks, replayed, replayMs, writeMs, removed: { ...removed } }
+    return { kind: 'checkpointed', id, checkpoint: facts }
+  } catch (error) {
+    if (hasCode(error, 'WAL_NO_SPACE')) return rejected(id, 'NO_SPACE')
+    const why = error instanceof Error ? error.message : String(error)
+    return rejected(id, 'INTERNAL', `no checkpoint could be made: ${why}`)
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
