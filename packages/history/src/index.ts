@@ -6,9 +6,24 @@ export {
 } from './attempts.js'
 export { type Entry, entriesOf, keep } from './entry.js'
 export { HistoryError, type HistoryErrorCode } from './errors.js'
+export { explainRemembered, explainTask } from './explain-task.js'
+export type {
+  Cause,
+  CauseKind,
+  ExplainedAttempt,
+  ExplainedEnd,
+  ExplainedEvent,
+  ExplainOptions,
+  Explanation,
+  Heartbeats,
+  LateReport,
+  Overlap,
+  Removed,
+} from './explanation.js'
 export { History, openHistory, type Span } from './history.js'
 export type { LogSource, LsnRange, Opening, Run } from './log-source.js'
 export type { Position } from './position.js'
+export type { RememberedAttempt, RememberedTask } from './remembered.js'
 export {
   beginning,
   type Replayable,
@@ -18,7 +33,12 @@ export {
   skipGap,
 } from './replay.js'
 export { type FilterStart, TaskFilter } from './task-filter.js'
-export { readTaskHistory, type TaskHistory, type TaskHistoryOptions } from './task-history.js'
+export {
+  readTaskHistory,
+  type TaskHistory,
+  type TaskHistoryOptions,
+  type TaskOpening,
+} from './task-history.js'
 export {
   type Change,
   type ChangeCause,

@@ -1,8 +1,9 @@
-import { getTask, type Task } from '@tenure/state-machine'
+import { getTask, position } from '@tenure/state-machine'
 import { type Entry, keep } from './entry.js'
 import type { History } from './history.js'
 import type { Opening } from './log-source.js'
 import { isWithin, type Position } from './position.js'
+import { type RememberedTask, rewind } from './remembered.js'
 import { TaskFilter } from './task-filter.js'
 
 /** What a log says about one task. */
@@ -13,8 +14,14 @@ export interface TaskHistory {
   /** The first record that the log still has: what happened before is only remembered. */
   readonly firstLsn: number
   /** The task as a checkpoint or a coordinator remembers it, where records of it were removed. */
-  readonly remembered?: Task
-  readonly openings: readonly Opening[]
+  readonly remembered?: RememberedTask
+  readonly openings: readonly TaskOpening[]
+}
+
+/** A coordinator opened the log, while the task was there. */
+export interface TaskOpening extends Opening {
+  /** The last record of the log before: a coordinator ran until then at least. */
+  readonly lastRecordAt?: number
 }
 
 export interface TaskHistoryOptions {
@@ -30,25 +37,83 @@ export async function readTaskHistory(
   { until, onProgress }: TaskHistoryOptions = {},
 ): Promise<TaskHistory> {
   const { firstLsn } = history
-  const remembered = taskId < firstLsn ? await recall(history, taskId) : undefined
-  const filter = new TaskFilter(taskId, {
-    leaseIds: remembered?.attempts.map(({ leaseId }) => leaseId) ?? [],
-    endedLsn: remembered?.endedLsn,
-  })
+  const remembered = taskId < firstLsn ? await recall(history, taskId, until) : undefined
+  const filter = filterFrom(taskId, remembered)
   const entries: Entry[] = []
+  const openings = new OpeningsPassed(
+    history.openings.filter(({ firstLsn, at }) => isWithin(until, firstLsn, at)),
+  )
   let read = 0
   const span = { fromLsn: Math.max(taskId, firstLsn), ...(until !== undefined && { until }) }
   for await (const run of history.read(span)) {
-    for (const entry of run) if (filter.takes(entry)) entries.push(keep(entry))
+    for (const entry of run) {
+      openings.pass(entry)
+      if (filter.takes(entry)) entries.push(keep(entry))
+    }
     read += run.length
     onProgress?.(read)
   }
-  const openings = history.openings.filter(({ firstLsn, at }) => isWithin(until, firstLsn, at))
-  return { taskId, entries, firstLsn, openings, ...(remembered !== undefined && { remembered }) }
+  const own = { taskId, entries, firstLsn, openings: openings.all() }
+  return { ...own, ...(remembered !== undefined && { remembered }) }
+}
+
+/** Openings, each with the time of the last record that was read before it. */
+class OpeningsPassed {
+  readonly #passed: TaskOpening[] = []
+  readonly #ahead: Opening[]
+  #lastAt: number | undefined
+
+  constructor(openings: readonly Opening[]) {
+    this.#ahead = [...openings]
+  }
+
+  pass({ lsn, record }: Entry): void {
+    while (this.#ahead[0] !== undefined && this.#ahead[0].firstLsn <= lsn) this.#passNext()
+    this.#lastAt = record.at
+  }
+
+  all(): TaskOpening[] {
+    while (this.#ahead.length > 0) this.#passNext()
+    return this.#passed
+  }
+
+  #passNext(): void {
+    const opening = this.#ahead.shift()!
+    const known = this.#lastAt === undefined ? {} : { lastRecordAt: this.#lastAt }
+    this.#passed.push({ ...opening, ...known })
+  }
 }
 
 /** The oldest checkpoint lies nearest to what was removed. */
-async function recall(history: History, taskId: number): Promise<Task | undefined> {
+async function recall(
+  history: History,
+  taskId: number,
+  until: Position | undefined,
+): Promise<RememberedTask | undefined> {
   const state = await history.oldestState()
-  return state === undefined ? undefined : getTask(state, taskId)
+  const task = state && getTask(state, taskId)
+  if (task === undefined) return undefined
+  const { lastLsn, lastAt } = position(state!)
+  if (isWithin(until, lastLsn, lastAt)) return task
+  if ('lsn' in until! && until.lsn < history.firstLsn - 1) return undefined
+  const filter = filterFrom(taskId, task)
+  const later: Entry[] = []
+  for await (const run of history.read({ until: { lsn: lastLsn } })) {
+    const first = run[0]!
+    const isFirst = first.lsn === history.firstLsn
+    // At a time before all that is left there was something that nobody knows any more.
+    if (isFirst && 'at' in until! && first.record.at > until.at) return undefined
+    for (const entry of run) {
+      if (!filter.takes(entry) || isWithin(until, entry.lsn, entry.record.at)) continue
+      later.push(keep(entry))
+    }
+  }
+  return rewind(task, later)
+}
+
+function filterFrom(taskId: number, remembered: RememberedTask | undefined): TaskFilter {
+  return new TaskFilter(taskId, {
+    leaseIds: remembered?.attempts.map(({ leaseId }) => leaseId) ?? [],
+    endedLsn: remembered?.endedLsn,
+  })
 }

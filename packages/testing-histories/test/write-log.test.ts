@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeRecord } from '@tenure/state-machine'
+import { Random } from '@tenure/testing'
 import { openReadOnly } from '@tenure/wal'
 import t, { type Test } from 'tap'
-import { Book, sourceOf, writeLog } from '../src/index.js'
+import { Book, randomBook, sourceOf, writeLog } from '../src/index.js'
 
 function someBook(): Book {
   const book = new Book()
@@ -57,4 +58,22 @@ t.test('a book writes no record that breaks a rule', async (t) => {
   const task = book.submit()
   book.lease(task)
   t.throws(() => book.lease(task), { code: 'STATE_INVARIANT_VIOLATION' })
+})
+
+t.test('a random book has every kind of record, and every kind of end', (t) => {
+  const records = [1, 2, 3].flatMap((seed) => {
+    return randomBook(new Random(seed), 2000).entries.map(({ record }) => record)
+  })
+  t.equal(new Set(records.map(({ type }) => type)).size, 9)
+  const atStart = records.flatMap((record) =>
+    record.type === 'LeaseExpired' ? [record.atStart] : [],
+  )
+  t.same([...new Set(atStart)].sort(), [false, true])
+  t.end()
+})
+
+t.test('the same seed gives the same book', (t) => {
+  const [one, two] = [1, 1].map((seed) => randomBook(new Random(seed)).entries)
+  t.same(one, two)
+  t.end()
 })

@@ -1,0 +1,45 @@
+import type { ExplainOptions, Explanation } from './explanation.js'
+import { type Account, keepAccount } from './explanation-account.js'
+import { explainAttempts } from './explanation-attempts.js'
+import { findCauses } from './explanation-causes.js'
+import { tellEvents } from './explanation-events.js'
+import { findOverlaps } from './explanation-overlaps.js'
+import { summarize } from './explanation-summary.js'
+import type { RememberedTask } from './remembered.js'
+import type { TaskHistory } from './task-history.js'
+
+/** Tells nothing that the records and the memory do not say; `undefined` where they say nothing. */
+export function explainTask(
+  history: TaskHistory,
+  options: ExplainOptions = {},
+): Explanation | undefined {
+  if (history.entries.length === 0 && history.remembered === undefined) return undefined
+  return explain(keepAccount(history, options))
+}
+
+/** The same from what a coordinator remembers, without a record: attempts without heartbeats. */
+export function explainRemembered(
+  remembered: RememberedTask,
+  options: ExplainOptions = {},
+): Explanation {
+  const { taskId } = remembered
+  const nothing = { firstLsn: Number.POSITIVE_INFINITY, entries: [], openings: [] }
+  return explain(keepAccount({ taskId, remembered, ...nothing }, options))
+}
+
+function explain(account: Account): Explanation {
+  const { taskId, asOf, state, runs, removed } = account
+  const causes = findCauses(account)
+  return {
+    taskId,
+    ...(asOf !== undefined && { asOf }),
+    summary: summarize(account, causes),
+    ...(state !== undefined && { state }),
+    runs,
+    events: tellEvents(account, causes),
+    attempts: explainAttempts(account),
+    overlaps: findOverlaps(account),
+    causes,
+    ...(removed !== undefined && { removed }),
+  }
+}

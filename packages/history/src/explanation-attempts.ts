@@ -1,0 +1,107 @@
+import type { TaskState } from '@tenure/state-machine'
+import type { ExplainedAttempt, Heartbeats, LateReport } from './explanation.js'
+import type { Account, KnownAttempt } from './explanation-account.js'
+
+export function explainAttempts(account: Account): ExplainedAttempt[] {
+  const { attempts } = account
+  return attempts.map((own, index) => {
+    const { attempt, leaseId, workerId, grantedAt, leaseExpiry, end, isRemembered } = own
+    const next = attempts[index + 1]
+    const waitedMs = waitedFor(account, index)
+    const lateReport = lateReportOf(account, own)
+    return {
+      ...(attempt !== undefined && { attempt }),
+      leaseId,
+      ...(workerId !== undefined && { workerId }),
+      ...(grantedAt !== undefined && { grantedAt }),
+      ...(waitedMs !== undefined && { waitedMs }),
+      ...(leaseExpiry !== undefined && { leaseExpiry }),
+      heartbeats: heartbeatsOf(account, own),
+      ...(end !== undefined && { end }),
+      ...(lateReport !== undefined && { lateReport }),
+      ...(next !== undefined && { supersededBy: named(next) }),
+      ...(isRemembered && { remembered: true as const }),
+    }
+  })
+}
+
+function named({ attempt, leaseId }: KnownAttempt) {
+  return { ...(attempt !== undefined && { attempt }), leaseId }
+}
+
+/** Since the task could have been leased: created, expired, or its backoff over. */
+function waitedFor({ attempts, created }: Account, index: number): number | undefined {
+  const { grantedAt, attempt } = attempts[index]!
+  if (grantedAt === undefined) return undefined
+  const before = attempts[index - 1]?.end
+  if (before !== undefined) {
+    const eligibleAt = before.outcome === 'FAILED' ? before.eligibleAt : before.at
+    return eligibleAt === undefined ? undefined : grantedAt - eligibleAt
+  }
+  if (attempt !== 1 || created === undefined) return undefined
+  return grantedAt - Math.max(created.at, created.notBefore ?? created.at)
+}
+
+function heartbeatsOf({ removed, now }: Account, own: KnownAttempt): Heartbeats {
+  const { heartbeats, isRemembered, end, leaseExpiry, grantedAt } = own
+  const count = heartbeats.length
+  const last = heartbeats.at(-1)
+  const margin = smallest(marginsOf(own))
+  const isOver = end !== undefined || now !== undefined
+  const until = Math.min(end?.at ?? now ?? 0, leaseExpiry ?? Number.POSITIVE_INFINITY)
+  const signs = [...(grantedAt === undefined ? [] : [grantedAt]), ...heartbeats.map(({ at }) => at)]
+  const gaps = [...signs, ...(isOver ? [until] : [])]
+    .slice(1)
+    .map((at, index) => Math.max(0, at - signs[index]!))
+  const isWhole = !isRemembered && gaps.length > 0
+  return {
+    count,
+    ...(last !== undefined && { lastAt: last.at }),
+    ...(margin !== undefined && { smallestMarginMs: margin }),
+    ...(isWhole && { longestSilenceMs: gaps.reduce((a, b) => Math.max(a, b)) }),
+    ...(isRemembered && removed?.firstLsn !== undefined && { fromLsn: removed.firstLsn }),
+  }
+}
+
+/** What was left of the lease at each heartbeat; of the first one whose lease is not known, nothing. */
+export function marginsOf({ firstExpiry, heartbeats }: KnownAttempt): number[] {
+  const expiries = [firstExpiry, ...heartbeats.map(({ newLeaseExpiry }) => newLeaseExpiry)]
+  return heartbeats.flatMap(({ at }, index) => {
+    const before = expiries[index]
+    return before === undefined ? [] : [before - at]
+  })
+}
+
+function smallest(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((a, b) => Math.min(a, b))
+}
+
+/** A report that was CANCELLED, with what had become of the task by then. */
+export function lateReportOf(account: Account, own: KnownAttempt): LateReport | undefined {
+  const { lateReport, end, leaseExpiry } = own
+  if (lateReport === undefined) return undefined
+  const { lsn, at } = lateReport
+  if (lsn === undefined || at === undefined) return {}
+  const lostAt = end?.outcome === 'DEAD' ? end.at : leaseExpiry
+  const newest = account.attempts.findLast(({ leaseId }) => leaseId < lsn)!
+  const state = stateThen(account, newest, lsn)
+  return {
+    ...{ lsn, at },
+    ...(lostAt !== undefined && { lateMs: at - lostAt }),
+    ...(state !== undefined && { state }),
+    ...(newest !== own && { supersededBy: named(newest) }),
+  }
+}
+
+function stateThen(account: Account, newest: KnownAttempt, lsn: number): TaskState | undefined {
+  const { death } = account
+  if (death !== undefined && (death.lsn ?? 0) < lsn) return 'DEAD'
+  const { end } = newest
+  // Its end is not known, or it came later.
+  if (end === undefined) return newest.lateReport?.lsn === lsn ? undefined : 'LEASED'
+  if (end.lsn !== undefined && end.lsn > lsn) return 'LEASED'
+  if (end.outcome === 'EXPIRED') return 'WAITING'
+  if (end.outcome !== 'FAILED') return end.outcome
+  if (end.eligibleAt !== undefined) return 'WAITING'
+  return end.failures === undefined ? undefined : 'FAILED'
+}

@@ -1,0 +1,143 @@
+import type { Cause } from './explanation.js'
+import type { Account, KnownAttempt } from './explanation-account.js'
+import { coordinatorStart } from './explanation-start.js'
+import { leaseOf, quoted, span } from './explanation-words.js'
+
+/** One for each attempt behind the first, and one for the attempt that a task waits for again. */
+export function findCauses(account: Account): Cause[] {
+  const { attempts, state } = account
+  const causes: Cause[] = []
+  for (let attempt = 2; attempt <= (attempts[0]?.attempt ?? 0); attempt++) {
+    causes.push({ attempt, kind: 'NOT_KNOWN', because: unknown })
+  }
+  for (const [index, own] of attempts.entries()) {
+    const next = attempts[index + 1]
+    if (next === undefined && state !== 'WAITING') break
+    const attempt = next?.attempt ?? (own.attempt === undefined ? undefined : own.attempt + 1)
+    causes.push({ ...(attempt !== undefined && { attempt }), ...findCause(account, own) })
+  }
+  return causes
+}
+
+const unknown = 'how the attempt before it ended is not known'
+
+function findCause(account: Account, own: KnownAttempt): Omit<Cause, 'attempt'> {
+  const { leaseId, workerId, end } = own
+  const who = { leaseId, ...(workerId !== undefined && { workerId }) }
+  switch (end?.outcome) {
+    case 'EXPIRED':
+      return { ...who, ...expiry(account, own) }
+    case 'FAILED':
+      return { ...who, ...failure(account, own) }
+    default:
+      return { ...who, kind: 'NOT_KNOWN', because: unknown }
+  }
+}
+
+type Found = Omit<Cause, 'attempt' | 'leaseId' | 'workerId'>
+
+function failure({ created }: Account, own: KnownAttempt): Found {
+  const { reason, failures } = own.end!
+  const retriesMax = created?.retryPolicy.maxRetries
+  const why = reason === undefined || reason === '' ? '' : ` (${quoted(reason)})`
+  const who = own.workerId === undefined ? 'its worker' : `worker ${own.workerId}`
+  const isCounted = failures !== undefined && retriesMax !== undefined
+  const retry = isCounted ? `: this is retry ${failures} of ${retriesMax}` : ''
+  return {
+    kind: 'FAILED',
+    because: `${who} reported a failure under lease ${own.leaseId}${why}${retry}`,
+    ...(reason !== undefined && { reason }),
+    ...(failures !== undefined && { failures }),
+    ...(retriesMax !== undefined && { retriesMax }),
+  }
+}
+
+function expiry(account: Account, own: KnownAttempt): Found {
+  const facts = factsOf(own)
+  if (own.end!.atStart === true) return down(account, own, facts)
+  const windowMs = windowOver(account, own)
+  if (windowMs !== undefined) {
+    const late = reportBehind('its report came', 'after that', facts)
+    const because = `the execution window of ${span(windowMs)} was over under ${leaseOf(own)}, and ${late}`
+    return {
+      kind: 'WINDOW_OVER',
+      because: because + unsure(own),
+      ...facts,
+      executionWindowMs: windowMs,
+    }
+  }
+  const silence = tellSilence(own, facts)
+  if (!facts.reported) {
+    const because = `${leaseOf(own)} expired and no report came${silence}${unsure(own)}`
+    return { kind: 'NO_REPORT', because, ...facts }
+  }
+  const ago = facts.lateMs === undefined ? '' : `${span(facts.lateMs)} `
+  const because = `${leaseOf(own)} expired ${ago}before its report arrived${silence}${unsure(own)}`
+  return { kind: 'REPORTED_LATE', because, ...facts }
+}
+
+type Facts = Pick<Cause, 'expiredAt' | 'reported' | 'silenceMs' | 'lateMs'>
+
+/** Where the expiry is not known, the record that says that it had passed came at some time after it. */
+function factsOf(own: KnownAttempt): Facts {
+  const { leaseExpiry: expiredAt, heartbeats, grantedAt, lateReport, isRemembered } = own
+  const reported = lateReport !== undefined
+  if (expiredAt === undefined) return { reported }
+  const lastSeen = heartbeats.at(-1)?.at ?? (isRemembered ? undefined : grantedAt)
+  return {
+    ...{ expiredAt, reported },
+    ...(lateReport?.at !== undefined && { lateMs: lateReport.at - expiredAt }),
+    ...(lastSeen !== undefined && { silenceMs: expiredAt - lastSeen }),
+  }
+}
+
+/** No heartbeat could have led further; absent where it was time that ran out, not the window. */
+export function windowOver({ created }: Account, own: KnownAttempt): number | undefined {
+  const { grantedAt, leaseExpiry } = own
+  if (created === undefined || grantedAt === undefined) return undefined
+  const { executionWindowMs } = created
+  return leaseExpiry === grantedAt + executionWindowMs ? executionWindowMs : undefined
+}
+
+function down(account: Account, own: KnownAttempt, facts: Facts): Found {
+  const start = coordinatorStart(account, own.end!.lsn!)
+  const startedAt = start?.at ?? own.end!.at
+  const which = start === undefined ? '' : ` (epoch ${start.epoch})`
+  const windowMs = windowOver(account, own)
+  const ago = facts.expiredAt === undefined ? '' : `${span(startedAt - facts.expiredAt)} `
+  const because = [
+    `${leaseOf(own)} had expired ${ago}before the coordinator started again${which}`,
+    start?.downMsMax === undefined ? '' : `, having been down for up to ${span(start.downMsMax)}`,
+    windowMs === undefined ? '' : `; the execution window of ${span(windowMs)} was over, too`,
+    `; ${reportBehind('a report came', 'after the expiry', facts)}`,
+  ]
+  return {
+    kind: 'COORDINATOR_DOWN',
+    because: because.join(''),
+    ...facts,
+    ...(start !== undefined && { epoch: start.epoch }),
+    startedAt,
+    ...(start?.downMsMax !== undefined && { downMsMax: start.downMsMax }),
+    ...(windowMs !== undefined && { executionWindowMs: windowMs }),
+  }
+}
+
+function reportBehind(came: string, since: string, { reported, lateMs }: Facts): string {
+  if (!reported) return 'no report came'
+  return lateMs === undefined ? `${came} too late` : `${came} ${span(lateMs)} ${since}`
+}
+
+/** Of heartbeats that may be missing nothing is said. */
+function tellSilence({ heartbeats }: KnownAttempt, { silenceMs }: Facts): string {
+  if (silenceMs === undefined) return ''
+  return heartbeats.length > 0
+    ? `; its last heartbeat had come ${span(silenceMs)} before the expiry`
+    : `; no heartbeat had extended it in the ${span(silenceMs)} since its grant`
+}
+
+/** A memory knows that a lease expired, and not whether anybody was there to hear heartbeats. */
+function unsure({ end }: KnownAttempt): string {
+  return end!.atStart === undefined
+    ? '; whether a coordinator was running then is not remembered'
+    : ''
+}

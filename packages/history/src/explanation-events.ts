@@ -1,0 +1,315 @@
+import type { RecordOf } from '@tenure/state-machine'
+import type { Entry } from './entry.js'
+import type { Cause, ExplainedAttempt, ExplainedEvent, Overlap } from './explanation.js'
+import type { Account, KnownAttempt } from './explanation-account.js'
+import { explainAttempts, lateReportOf, marginsOf } from './explanation-attempts.js'
+import { windowOver } from './explanation-causes.js'
+import { findOverlaps } from './explanation-overlaps.js'
+import { coordinatorStart, coordinatorStarts } from './explanation-start.js'
+import { counted, leaseOf, moment, span } from './explanation-words.js'
+
+/** Everything that happened, in order. What is only remembered comes before all that there are records of. */
+export function tellEvents(account: Account, causes: readonly Cause[]): ExplainedEvent[] {
+  const teller = new Teller(account, causes)
+  const recorded = account.entries.flatMap((entry) => teller.tell(entry))
+  const starts = teller.starts(recorded.at(-1))
+  const placed = [...recorded, ...starts].sort(byPlace)
+  return [...teller.remembered(), ...placed.map(({ place: _, ...event }) => event)]
+}
+
+type Placed = ExplainedEvent & { readonly place: number }
+
+/** A coordinator starts before the first record that it writes. */
+function byPlace(a: Placed, b: Placed): number {
+  return a.place - b.place
+}
+
+function byLater(overlaps: readonly Overlap[]): Map<number, Overlap[]> {
+  const found = new Map<number, Overlap[]>()
+  for (const overlap of overlaps) {
+    const [, later] = overlap.leaseIds
+    found.set(later, [...(found.get(later) ?? []), overlap])
+  }
+  return found
+}
+
+class Teller {
+  readonly #account: Account
+  readonly #causes: ReadonlyMap<number | undefined, Cause>
+  readonly #overlaps: ReadonlyMap<number, readonly Overlap[]>
+  readonly #explained: ReadonlyMap<number, ExplainedAttempt>
+  readonly #known: ReadonlyMap<number, KnownAttempt>
+
+  constructor(account: Account, causes: readonly Cause[]) {
+    this.#account = account
+    this.#causes = new Map(causes.map((cause) => [cause.attempt, cause]))
+    this.#overlaps = byLater(findOverlaps(account))
+    this.#known = new Map(account.attempts.map((own) => [own.leaseId, own]))
+    this.#explained = new Map(explainAttempts(account).map((own) => [own.leaseId, own]))
+  }
+
+  tell({ lsn, record }: Entry): Placed[] {
+    const place = { lsn, at: record.at, place: lsn }
+    switch (record.type) {
+      case 'TaskCreated':
+        return [{ ...place, ...this.#created() }]
+      case 'LeaseGranted':
+        return [{ ...place, ...this.#granted(this.#known.get(record.leaseId)!) }]
+      case 'LeaseExtended':
+        return this.#extended(record.leaseId, place)
+      case 'LeaseExpired':
+      case 'TaskCompleted':
+      case 'TaskFailed':
+        return [{ ...place, ...this.#ended(this.#known.get(record.leaseId)!) }]
+      case 'TaskCancelled':
+        return [{ ...place, ...this.#cancelled(this.#known.get(record.leaseId)!) }]
+      case 'TaskDead':
+        return [{ ...place, ...this.#stopped(record.reason) }]
+      case 'TasksForgotten':
+        return this.#isOver() ? [{ ...place, ...this.#forgotten(record) }] : []
+    }
+  }
+
+  /** Whoever has ended does not feel them. */
+  starts(last: Placed | undefined): Placed[] {
+    const until = this.#isOver() ? (last?.place ?? 0) : Number.POSITIVE_INFINITY
+    return coordinatorStarts(this.#account)
+      .filter(({ firstLsn }) => firstLsn <= until)
+      .map(({ epoch, firstLsn, at, downMsMax }) => ({
+        place: firstLsn - 0.5,
+        at,
+        kind: 'COORDINATOR_STARTED',
+        what: `a coordinator started (epoch ${epoch})`,
+        ...(downMsMax !== undefined && {
+          why: `none was there for up to ${span(downMsMax)}: that long nothing was recorded`,
+        }),
+      }))
+  }
+
+  /** Without records: the task, its attempts, and how they ended. */
+  remembered(): ExplainedEvent[] {
+    const { created, attempts, death, taskId, entries } = this.#account
+    const remembered = true as const
+    const events: ExplainedEvent[] = []
+    if (created?.isRemembered) {
+      events.push({ lsn: taskId, at: created.at, ...this.#created(), remembered })
+    }
+    for (const own of attempts) {
+      if (!own.isRemembered || own.grantedAt === undefined) continue
+      const at = own.grantedAt
+      events.push({ lsn: own.leaseId, at, ...this.#granted(own), remembered })
+      const { end } = own
+      if (end === undefined || end.lsn !== undefined || end.outcome === 'DEAD') continue
+      events.push({ at: end.at, ...this.#ended(own), remembered })
+    }
+    const isRecorded = entries.some(({ record }) => record.type === 'TaskDead')
+    if (death === undefined || isRecorded) return events
+    const { at, reason, lsn } = death
+    events.push({ ...(lsn !== undefined && { lsn }), at, ...this.#stopped(reason), remembered })
+    return events
+  }
+
+  #isOver(): boolean {
+    const { state } = this.#account
+    return state === 'COMPLETED' || state === 'FAILED' || state === 'DEAD'
+  }
+
+  #created() {
+    const { queue, notBefore, requestId, executionWindowMs, retryPolicy } = this.#account.created!
+    const notes = [
+      ...(notBefore === undefined ? [] : [`not before ${moment(notBefore)}`]),
+      `execution window ${span(executionWindowMs)}, ${counted(retryPolicy.maxRetries, 'retry', 'retries')}`,
+    ]
+    const name = requestId === undefined ? '' : ` under request id ${requestId}`
+    return {
+      kind: 'SUBMITTED' as const,
+      what: `submitted to queue ${queue}`,
+      why: `a client asked for it${name}`,
+      notes,
+    }
+  }
+
+  #granted(own: KnownAttempt) {
+    const { firstExpiry, leaseExpiry, grantedAt, end, workerId, isRemembered } = own
+    const { waitedMs } = this.#explained.get(own.leaseId)!
+    const cause = this.#causes.get(own.attempt)
+    const until = firstExpiry ?? (end === undefined ? leaseExpiry : undefined)
+    const good =
+      until === undefined
+        ? []
+        : isRemembered
+          ? [`good until ${moment(until)}, as last extended`]
+          : [`good for ${span(until - grantedAt!)}, until ${moment(until)}`]
+    const notes = [
+      ...(waitedMs === undefined ? [] : [`the task had waited ${span(waitedMs)} for a worker`]),
+      ...(cause === undefined ? [] : [`again because ${cause.because}`]),
+      ...this.#beside(own),
+    ]
+    return {
+      kind: 'LEASED' as const,
+      ...this.#who(own),
+      what: [`lease ${own.leaseId} granted`, ...good].join(', '),
+      why: `worker ${workerId ?? 'unknown'} asked for a task`,
+      ...(notes.length > 0 && { notes }),
+    }
+  }
+
+  #beside({ leaseId }: KnownAttempt): string[] {
+    const own = this.#overlaps.get(leaseId) ?? []
+    return own.map(({ leaseIds: [earlier], ms, certain }) => {
+      const { attempt, workerId } = this.#known.get(earlier)!
+      const which = attempt === undefined ? `lease ${earlier}` : `attempt ${attempt}`
+      if (certain) {
+        const length = ms === undefined ? '' : ` for ${span(ms)}`
+        return `it overlapped with ${which}${length}, which was reported later`
+      }
+      const whose = workerId === undefined ? 'its worker' : `worker ${workerId}`
+      return `it may have overlapped with ${which}: nobody knows when ${whose} ended it`
+    })
+  }
+
+  /** All heartbeats of a lease stand where the last one does. */
+  #extended(leaseId: number, place: { lsn: number; at: number; place: number }): Placed[] {
+    const own = this.#known.get(leaseId)
+    if (own?.heartbeats.at(-1)?.lsn !== place.lsn) return []
+    const { heartbeats, leaseExpiry } = own
+    const margins = marginsOf(own)
+    const first = heartbeats[0]!
+    const count = counted(heartbeats.length, 'heartbeat', 'heartbeats')
+    const notes = [
+      ...(heartbeats.length > 1 ? [`the first of them ${moment(first.at)}`] : []),
+      ...(margins.length > 0
+        ? [`at the narrowest ${span(margins.reduce((a, b) => Math.min(a, b)))} before the expiry`]
+        : []),
+      ...(own.isRemembered
+        ? ['earlier ones may have been there, in records that were removed']
+        : []),
+    ]
+    return [
+      {
+        ...place,
+        kind: 'HEARTBEATS',
+        ...this.#who(own),
+        what: `${count}, lease ${leaseId} good until ${moment(leaseExpiry!)}`,
+        why: `worker ${own.workerId ?? 'unknown'} asked to go on`,
+        ...(notes.length > 0 && { notes }),
+      },
+    ]
+  }
+
+  #ended(own: KnownAttempt) {
+    const { end, leaseId, grantedAt } = own
+    const after = grantedAt === undefined ? '' : ` after ${span(end!.at - grantedAt)}`
+    const who = this.#who(own)
+    const worker = `worker ${own.workerId ?? 'unknown'}`
+    switch (end!.outcome) {
+      case 'EXPIRED':
+        return { kind: 'EXPIRED' as const, ...who, ...this.#expired(own, after) }
+      case 'COMPLETED':
+        return {
+          ...{ kind: 'COMPLETED' as const, ...who },
+          what: `completed under lease ${leaseId}${after}`,
+          why: `${worker} reported it`,
+        }
+      default:
+        return {
+          ...{ kind: 'FAILED' as const, ...who },
+          what: `failed under lease ${leaseId}${after}`,
+          why: `${worker} reported it${end!.reason ? `: ${end!.reason}` : ''}`,
+          ...this.#afterFailure(own),
+        }
+    }
+  }
+
+  #afterFailure({ end }: KnownAttempt) {
+    const { failures, backoffMs, eligibleAt } = end!
+    const retriesMax = this.#account.created?.retryPolicy.maxRetries
+    if (failures === undefined || retriesMax === undefined) return {}
+    const count = counted(failures, 'failure', 'failures')
+    if (backoffMs === undefined || eligibleAt === undefined) {
+      return { notes: [`${count}, ${counted(retriesMax, 'retry', 'retries')}: FAILED for good`] }
+    }
+    const from = backoffMs === 0 ? 'at once' : `from ${moment(eligibleAt)} on`
+    return { notes: [`retry ${failures} of ${retriesMax}, after ${span(backoffMs)}: ${from}`] }
+  }
+
+  #expired(own: KnownAttempt, after: string) {
+    const { end, leaseId, lateReport } = own
+    const notes = lateReport === undefined ? ['no report came'] : []
+    return {
+      what: `lease ${leaseId} expired${after}`,
+      why: this.#whyExpired(own),
+      ...(end!.outcome === 'EXPIRED' && notes.length > 0 && { notes }),
+    }
+  }
+
+  #whyExpired(own: KnownAttempt): string {
+    const { end, leaseExpiry, heartbeats, grantedAt, isRemembered } = own
+    if (end!.atStart === true) {
+      const start = coordinatorStart(this.#account, end!.lsn!)
+      const epoch = start === undefined ? '' : ` of epoch ${start.epoch}`
+      const ago = leaseExpiry === undefined ? '' : `, ${span(end!.at - leaseExpiry)} after its time`
+      return `seen at the start${epoch}${ago}`
+    }
+    const windowMs = windowOver(this.#account, own)
+    if (windowMs !== undefined) return `its execution window of ${span(windowMs)} was over`
+    const lastSeen = heartbeats.at(-1)?.at ?? (isRemembered ? undefined : grantedAt)
+    if (leaseExpiry === undefined || lastSeen === undefined) return 'its time had passed'
+    const since = heartbeats.length > 0 ? 'the last heartbeat' : 'the grant'
+    return `${span(leaseExpiry - lastSeen)} had passed since ${since}`
+  }
+
+  #cancelled(own: KnownAttempt) {
+    const late = lateReportOf(this.#account, own)!
+    const since = own.end?.outcome === 'DEAD' ? 'the task was stopped' : 'the expiry'
+    const after =
+      late.lateMs === undefined
+        ? 'its lease was lost'
+        : `it came ${span(late.lateMs)} after ${since}`
+    return {
+      kind: 'CANCELLED' as const,
+      ...this.#who(own),
+      what: `a report under ${leaseOf(own)} was CANCELLED, and what it said dropped`,
+      why: [after, ...this.#instead(own, late)].join('; '),
+    }
+  }
+
+  #instead(own: KnownAttempt, { state, supersededBy }: { state?: string; supersededBy?: object }) {
+    if (state === undefined) return []
+    if (supersededBy === undefined) return [`the task was ${state}`]
+    const { attempt, leaseId } = supersededBy as { attempt?: number; leaseId: number }
+    if (leaseId === own.leaseId) return [`the task was ${state}`]
+    const which =
+      attempt === undefined ? `lease ${leaseId}` : `attempt ${attempt} (lease ${leaseId})`
+    return [state === 'LEASED' ? `${which} owned the task` : `the task was ${state} after ${which}`]
+  }
+
+  #stopped(reason: string) {
+    const { attempts } = this.#account
+    const last = attempts.at(-1)
+    const isUnder = last?.end?.outcome === 'DEAD'
+    return {
+      kind: 'DEAD' as const,
+      ...(isUnder && this.#who(last)),
+      what: isUnder ? `stopped for good under lease ${last.leaseId}` : 'stopped for good',
+      why: reason === '' ? 'no reason was given' : `the reason given: ${reason}`,
+      ...(isUnder && { notes: ['its worker learns it from its next heartbeat or report'] }),
+    }
+  }
+
+  #forgotten({ through }: RecordOf<'TasksForgotten'>) {
+    return {
+      kind: 'FORGOTTEN' as const,
+      what: 'forgotten by the coordinator',
+      why: `its retention was over, for all tasks that had ended up to LSN ${through}`,
+    }
+  }
+
+  #who({ attempt, leaseId, workerId }: KnownAttempt) {
+    return {
+      ...(attempt !== undefined && { attempt }),
+      leaseId,
+      ...(workerId !== undefined && { worker: workerId }),
+    }
+  }
+}

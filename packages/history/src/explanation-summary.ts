@@ -1,0 +1,141 @@
+import type { Cause, CauseKind } from './explanation.js'
+import type { Account } from './explanation-account.js'
+import { counted, leaseOf, moment, ordinal, quoted, span, times } from './explanation-words.js'
+
+/** The question is why the task ran as often as it did; this is the answer. */
+export function summarize(account: Account, causes: readonly Cause[]): string {
+  const answer = [answerOf(account, causes), standing(account, causes), incomplete(account)]
+  return `${asOf(account)}${answer.filter(Boolean).join(' ')}`
+}
+
+function asOf({ asOf }: Account): string {
+  if (asOf === undefined) return ''
+  return 'lsn' in asOf ? `As of LSN ${asOf.lsn}: ` : `As of ${moment(asOf.at)}: `
+}
+
+function answerOf(account: Account, causes: readonly Cause[]): string {
+  const { taskId, runs, state, attempts, removed } = account
+  if (runs === 0) return neverRan(account)
+  const least = removed !== undefined && removed.attempts === undefined ? 'at least ' : ''
+  // What a task waits for has not been yet.
+  const made = causes.slice(0, state === 'WAITING' ? -1 : undefined)
+  if (state === 'LEASED' && attempts.at(-1)?.end === undefined) {
+    const why = made.length === 0 ? '' : tellWhy(made)
+    return `Task ${taskId} is leased for the ${ordinal(runs)} time${why}.`
+  }
+  const ran = `Task ${taskId} ran ${least}${times(runs)}`
+  if (made.length > 0) return `${ran}${tellWhy(made)}.`
+  return runs === 1 && least === '' ? `${ran}${once(account)}.` : `${ran}.`
+}
+
+function tellWhy(causes: readonly Cause[]): string {
+  const [only, ...others] = causes
+  return others.length === 0 ? ` because ${only!.because}` : `: ${countCauses(causes)}`
+}
+
+/** There was no second execution, whatever became of the answer to the report. */
+function once({ attempts, state }: Account): string {
+  const [only] = attempts
+  if (only?.end === undefined || state !== 'COMPLETED') return ''
+  const { workerId, end, grantedAt } = only
+  const took = grantedAt === undefined ? '' : ` ${span(end.at - grantedAt)} after it was leased`
+  return `: worker ${workerId ?? 'unknown'} completed it${took}, and it was not leased again`
+}
+
+const kinds: Readonly<Record<CauseKind, readonly [one: string, many: string]>> = {
+  REPORTED_LATE: [
+    'lease expired before its report arrived',
+    'leases expired before their reports arrived',
+  ],
+  NO_REPORT: ['lease expired and no report came', 'leases expired and no report came'],
+  COORDINATOR_DOWN: [
+    'lease had expired when the coordinator started again',
+    'leases had expired when the coordinator started again',
+  ],
+  WINDOW_OVER: ['execution window was over', 'execution windows were over'],
+  FAILED: ['failure was reported with a retry left', 'failures were reported with retries left'],
+  NOT_KNOWN: [
+    'attempt ended in a way that is not known',
+    'attempts ended in ways that are not known',
+  ],
+}
+
+function countCauses(causes: readonly Cause[]): string {
+  const counts = Object.entries(kinds).flatMap(([kind, [one, many]]) => {
+    const count = causes.filter((cause) => cause.kind === kind).length
+    return count === 0 ? [] : [counted(count, one, many)]
+  })
+  return counts.join('; ')
+}
+
+function neverRan(account: Account): string {
+  const { taskId, state, created, death, now } = account
+  if (state === 'DEAD') return `Task ${taskId} has not run: ${stoppedFor(death!.reason)}.`
+  const { at, notBefore, queue } = created!
+  if (notBefore !== undefined && notBefore > (now ?? at)) {
+    const ahead = now === undefined ? '' : `, in ${span(notBefore - now)}`
+    return `Task ${taskId} has not run: it must not run before ${moment(notBefore)}${ahead}.`
+  }
+  const since = Math.max(at, notBefore ?? at)
+  const waits = now === undefined ? '' : ` for ${span(now - since)}`
+  return `Task ${taskId} has not run: it has been waiting${waits} since ${moment(since)}, and no worker of queue ${queue} has leased it.`
+}
+
+function stoppedFor(reason: string): string {
+  return reason === '' ? 'it was stopped for good' : `it was stopped for good (${quoted(reason)})`
+}
+
+/** What became of it, where the answer does not say that yet. */
+function standing(account: Account, causes: readonly Cause[]): string {
+  const { state, runs, attempts, death } = account
+  const last = attempts.at(-1)
+  switch (state) {
+    case 'COMPLETED':
+      return runs === 1
+        ? ''
+        : `Worker ${last!.workerId ?? 'unknown'} completed it under lease ${last!.leaseId}.`
+    case 'LEASED': {
+      const { leaseExpiry } = last!
+      if (leaseExpiry === undefined) return `It is owned under ${leaseOf(last!)}.`
+      const until = ` until ${moment(leaseExpiry)}`
+      return `${capital(leaseOf(last!))} is good${until}.`
+    }
+    case 'WAITING':
+      return runs === 0 ? '' : waiting(account, causes.at(-1)!)
+    case 'FAILED': {
+      const { failures, reason = '' } = last!.end!
+      const why = reason === '' ? '' : ` (${quoted(reason)})`
+      return `It failed for good: no retry was left after ${counted(failures!, 'failure', 'failures')}${why}.`
+    }
+    case 'DEAD':
+      return runs === 0 ? '' : `${capital(stoppedFor(death!.reason))}.`
+    default:
+      return 'What it is now is not known.'
+  }
+}
+
+function waiting({ attempts, now }: Account, { because }: Cause): string {
+  const { end } = attempts.at(-1)!
+  const eligibleAt = end!.eligibleAt ?? end!.at
+  const when =
+    eligibleAt > (now ?? end!.at) ? `from ${moment(eligibleAt)} on` : `since ${moment(eligibleAt)}`
+  return `It waits to run again ${when} because ${because}.`
+}
+
+/** Where something is told from memory, or not at all. */
+function incomplete({ removed, taskId }: Account): string {
+  if (removed === undefined) return ''
+  const { firstLsn, attempts } = removed
+  const more =
+    attempts === undefined || attempts === 0
+      ? ''
+      : ` Of ${counted(attempts, 'attempt', 'attempts')} before that nothing is remembered.`
+  if (firstLsn === undefined) {
+    return `This is what the coordinator remembers, without heartbeats and restarts.${more}`
+  }
+  return `The log begins at LSN ${firstLsn}, after task ${taskId} was submitted: what came before is told as far as it is remembered.${more}`
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,60 @@
+import type { Attempt, Task } from '@tenure/state-machine'
+import type { Entry } from './entry.js'
+
+/** A task as a checkpoint or a coordinator remembers it. */
+export interface RememberedTask extends Omit<Task, 'attempts'> {
+  readonly attempts: readonly RememberedAttempt[]
+}
+
+export interface RememberedAttempt extends Omit<Attempt, 'leaseExpiry'> {
+  /** Absent where it was extended later, so that what it was before is not known. */
+  readonly leaseExpiry?: number
+}
+
+/**
+ * The task as it was before these records: a checkpoint that lies behind the moment that is asked
+ * for knows what came later, and none of that may be told.
+ */
+export function rewind(task: Task, later: readonly Entry[]): RememberedTask {
+  const records = later.map(({ record }) => record)
+  const among = (type: Entry['record']['type'], leaseId: number) =>
+    records.some((record) => {
+      return record.type === type && 'leaseId' in record && record.leaseId === leaseId
+    })
+  const isStopped = records.some(({ type }) => type === 'TaskDead')
+  const attempts = task.attempts
+    .filter(({ leaseId }) => !among('LeaseGranted', leaseId))
+    .map(({ leaseExpiry, ...own }): RememberedAttempt => {
+      const { endedAt: _, reportId: __, ...running } = own
+      const isEnded =
+        endings.some((type) => among(type, own.leaseId)) || (isStopped && own.outcome === 'DEAD')
+      return {
+        ...(isEnded ? { ...running, outcome: 'RUNNING' as const } : own),
+        ...(!among('LeaseExtended', own.leaseId) && { leaseExpiry }),
+        cancelled: own.cancelled && !among('TaskCancelled', own.leaseId),
+      }
+    })
+  if (!records.some(({ type }) => moves.has(type))) return { ...task, attempts }
+  const { endedLsn: _, reason: __, eligibleAt: ___, workerId: ____, result: _____, ...rest } = task
+  return { ...rest, ...standing(task, attempts, records), attempts }
+}
+
+function standing(
+  { attempt, failures, createdAt }: Task,
+  attempts: readonly RememberedAttempt[],
+  records: readonly Entry['record'][],
+) {
+  const count = (type: string) => records.filter((record) => record.type === type).length
+  const last = attempts.at(-1)
+  const isRunning = last?.outcome === 'RUNNING'
+  return {
+    attempt: attempt - count('LeaseGranted'),
+    failures: failures - count('TaskFailed'),
+    state: isRunning ? ('LEASED' as const) : ('WAITING' as const),
+    stateSince: (isRunning ? last.grantedAt : last?.endedAt) ?? createdAt,
+    currentLeaseId: isRunning ? last.leaseId : null,
+  }
+}
+
+const endings = ['LeaseExpired', 'TaskCompleted', 'TaskFailed'] as const
+const moves: ReadonlySet<string> = new Set([...endings, 'LeaseGranted', 'TaskDead'])

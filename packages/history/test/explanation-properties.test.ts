@@ -1,0 +1,262 @@
+import { getTask, type Task } from '@tenure/state-machine'
+import { Random } from '@tenure/testing'
+import { type Book, randomBook, sourceOf } from '@tenure/testing-histories'
+import t, { type Test } from 'tap'
+import {
+  type Cause,
+  type Explanation,
+  explainRemembered,
+  explainTask,
+  History,
+  type Position,
+  readTaskHistory,
+} from '../src/index.js'
+import { type NaiveAttempt, readAttempts, readOverlaps } from './naive-story.js'
+
+const seeds = Array.from({ length: 12 }, (_, seed) => seed + 1)
+const steps = 400
+
+async function explain(
+  book: Book,
+  taskId: number,
+  options: Parameters<typeof sourceOf>[1] = {},
+  until?: Position,
+): Promise<Explanation | undefined> {
+  const history = new History(sourceOf(book, options))
+  const cut = until === undefined ? {} : { until }
+  const read = await readTaskHistory(history, taskId, cut)
+  return explainTask(read, until === undefined ? {} : { asOf: until })
+}
+
+const tasksOf = (book: Book) =>
+  book.entries.flatMap(({ lsn, record }) => (record.type === 'TaskCreated' ? [lsn] : []))
+
+t.test(
+  'each attempt behind the first has a cause, and all that is said stands in the records',
+  async (t) => {
+    let again = 0
+    const kinds = new Set<string>()
+    for (const seed of seeds) {
+      const book = randomBook(new Random(seed), steps)
+      for (const taskId of tasksOf(book)) {
+        const told = (await explain(book, taskId))!
+        const read = readAttempts(book.entries, taskId)
+        t.strictSame(
+          told.attempts.map(essence),
+          read.map(essenceOfNaive),
+          `${seed}: task ${taskId}`,
+        )
+        t.strictSame(
+          told.overlaps.map((overlap) => ({ ...overlap })),
+          readOverlaps(read),
+        )
+        checkCauses(t, told, read)
+        checkEvents(t, book, told)
+        const left = getTask(book.state, taskId)
+        if (left !== undefined) t.equal(told.state, left.state)
+        again += Math.max(0, read.length - 1)
+        for (const { kind } of told.causes) kinds.add(kind)
+      }
+    }
+    t.ok(again > 300, `${again} attempts were made again`)
+    t.equal(kinds.size, 5, [...kinds].join())
+  },
+)
+
+function essence(own: Explanation['attempts'][number]) {
+  const { attempt, leaseId, workerId, grantedAt, waitedMs, leaseExpiry, heartbeats, end } = own
+  const { count, lastAt, smallestMarginMs: margin, longestSilenceMs } = heartbeats
+  const silence = end === undefined && count === 0 ? undefined : longestSilenceMs
+  return {
+    ...{ attempt, leaseId, workerId, grantedAt, waitedMs, leaseExpiry, count, lastAt },
+    ...{ margin, silence, lsn: end?.lsn, endAt: end?.at, outcome: end?.outcome },
+    lateAt: own.lateReport?.at,
+    lateMs: own.lateReport?.lateMs,
+  }
+}
+
+const outcomes: Readonly<Record<string, string>> = {
+  LeaseExpired: 'EXPIRED',
+  TaskCompleted: 'COMPLETED',
+  TaskFailed: 'FAILED',
+  TaskDead: 'DEAD',
+}
+
+function essenceOfNaive({ beats: count, lastBeatAt: lastAt, end, lateAt, ...own }: NaiveAttempt) {
+  const { attempt, leaseId, workerId, grantedAt, waitedMs, leaseExpiry, margin, silence } = own
+  const outcome = end && outcomes[end.record.type]
+  const lostAt = outcome === 'DEAD' ? end!.record.at : leaseExpiry
+  return {
+    ...{ attempt, leaseId, workerId, grantedAt, waitedMs, leaseExpiry, count, lastAt },
+    ...{ margin, silence, lsn: end?.lsn, endAt: end?.record.at, outcome, lateAt },
+    lateMs: lateAt === undefined ? undefined : lateAt - lostAt,
+  }
+}
+
+function checkCauses(t: Test, { causes, state, runs }: Explanation, read: readonly NaiveAttempt[]) {
+  const isToCome = state === 'WAITING' && read.length > 0
+  t.equal(runs, read.length)
+  t.strictSame(
+    causes.map(({ attempt, leaseId, kind }) => [attempt, leaseId, kind]),
+    read
+      .slice(0, isToCome ? undefined : -1)
+      .map((own) => [own.attempt + 1, own.leaseId, kindOf(own)]),
+  )
+  for (const cause of causes) {
+    const own = read[cause.attempt! - 2]!
+    t.ok(cause.because.includes(String(own.leaseId)))
+    if (cause.kind === 'FAILED') continue
+    t.equal(cause.expiredAt, own.leaseExpiry)
+    t.equal(cause.silenceMs, own.leaseExpiry - (own.lastBeatAt ?? own.grantedAt))
+    t.equal(cause.lateMs, own.lateAt === undefined ? undefined : own.lateAt - own.leaseExpiry)
+  }
+}
+
+function kindOf({ end, lateAt, window, grantedAt, leaseExpiry }: NaiveAttempt): string {
+  const { record } = end!
+  if (record.type !== 'LeaseExpired') return 'FAILED'
+  if (record.atStart) return 'COORDINATOR_DOWN'
+  if (leaseExpiry === grantedAt + window) return 'WINDOW_OVER'
+  return lateAt === undefined ? 'NO_REPORT' : 'REPORTED_LATE'
+}
+
+/** Every record of the task, but of heartbeats only the last of each lease; in the order of time. */
+function checkEvents(t: Test, book: Book, { taskId, events, attempts }: Explanation) {
+  const leases = new Set(attempts.map(({ leaseId }) => leaseId))
+  const lastBeats = new Map<number, number>()
+  const lsns: number[] = []
+  for (const { lsn, record } of book.entries) {
+    if (record.type === 'LeaseExtended' && leases.has(record.leaseId))
+      lastBeats.set(record.leaseId, lsn)
+    else if ('taskId' in record && record.taskId === taskId) lsns.push(lsn)
+  }
+  const told = events.flatMap(({ lsn, kind }) =>
+    lsn !== undefined && kind !== 'FORGOTTEN' ? [lsn] : [],
+  )
+  t.strictSame(
+    told,
+    [...lsns, ...lastBeats.values()].sort((a, b) => a - b),
+  )
+  const times = events.map(({ at }) => at)
+  t.strictSame(
+    times,
+    [...times].sort((a, b) => a - b),
+  )
+}
+
+t.test('as of some moment nothing is told of what came later', async (t) => {
+  for (const seed of seeds.slice(0, 4)) {
+    const random = new Random(seed)
+    const book = randomBook(random, 200)
+    for (const taskId of tasksOf(book)) {
+      const lsn = taskId + random.integer(book.entries.length - taskId + 1)
+      t.strictSame(await explain(book, taskId, {}, { lsn }), await asIfThen(book, taskId, lsn))
+    }
+  }
+})
+
+/** From a log that ends there. */
+function asIfThen(book: Book, taskId: number, lsn: number) {
+  const { at } = book.entries[lsn - 1]!.record
+  const entries = book.entries.slice(0, lsn)
+  // An opening behind the last record is of that moment, too, where the LSN is the next one.
+  const openings = book.openings.filter(({ firstLsn }) => firstLsn <= lsn)
+  const shorter = Object.assign(Object.create(book) as Book, { entries, openings, now: at })
+  return explain(shorter, taskId, {}, { lsn })
+}
+
+t.test('without the beginning nothing is told but what the whole log says, or less', async (t) => {
+  let unknown = 0
+  for (const seed of seeds) {
+    const random = new Random(seed)
+    const book = randomBook(random, steps)
+    const end = book.entries.length
+    const older = 1 + random.integer(end - 1)
+    const newer = older + random.integer(end - older)
+    const options = { checkpoints: [older, newer], firstLsn: 1 + random.integer(older + 1) }
+    for (const taskId of tasksOf(book)) {
+      const until = random.chance(0.5)
+        ? { lsn: taskId + random.integer(end - taskId + 1) }
+        : undefined
+      const told = await explain(book, taskId, options, until)
+      if (told === undefined) continue
+      const whole = (await explain(book, taskId, {}, until))!
+      checkLess(
+        t,
+        told,
+        whole,
+        `seed ${seed}, task ${taskId}, ${JSON.stringify({ options, until })}`,
+      )
+      unknown += told.causes.filter(({ kind }) => kind === 'NOT_KNOWN').length
+      if (options.firstLsn <= taskId) t.strictSame(told, whole)
+      else t.match(told.removed, { firstLsn: options.firstLsn })
+    }
+  }
+  t.comment(`${unknown} causes are not known`)
+})
+
+t.test('a memory tells nothing but what the records say, or less', (t) => {
+  for (const seed of seeds) {
+    const book = randomBook(new Random(seed), steps)
+    const checks = tasksOf(book).map(async (taskId) => {
+      const task: Task | undefined = getTask(book.state, taskId)
+      if (task === undefined) return
+      checkLess(t, explainRemembered(task), (await explain(book, taskId))!, `${seed}: ${taskId}`)
+    })
+    t.resolves(Promise.all(checks))
+  }
+  t.end()
+})
+
+/** All that both say is the same; where a memory cannot tell what an expiry was, it says so. */
+function checkLess(t: Test, told: Explanation, whole: Explanation, message: string) {
+  if (told.state !== undefined) t.equal(told.state, whole.state, message)
+  t.ok(told.runs <= whole.runs, message)
+  if (told.removed?.attempts !== undefined) {
+    t.equal(told.attempts.length + told.removed.attempts, whole.runs, message)
+  }
+  for (const { heartbeats, ...own } of told.attempts) {
+    const { heartbeats: all, ...full } = whole.attempts.find(
+      ({ leaseId }) => leaseId === own.leaseId,
+    )!
+    const { remembered: _, ...facts } = own
+    t.strictSame(shared(facts, full), facts, message)
+    t.ok(heartbeats.count <= all.count, message)
+    if (heartbeats.lastAt !== undefined) t.equal(heartbeats.lastAt, all.lastAt, message)
+    t.ok(
+      (heartbeats.smallestMarginMs ?? Number.POSITIVE_INFINITY) >= (all.smallestMarginMs ?? 0),
+      message,
+    )
+  }
+  for (const overlap of told.overlaps.filter(({ certain }) => certain)) {
+    const isIt = ({ leaseIds }: typeof overlap) => String(leaseIds) === String(overlap.leaseIds)
+    t.strictSame(shared(overlap, whole.overlaps.find(isIt) ?? {}), overlap, message)
+  }
+  for (const cause of told.causes) checkCause(t, cause, whole.causes, message)
+}
+
+function checkCause(t: Test, told: Cause, causes: readonly Cause[], message: string) {
+  const { because, kind, downMsMax, epoch, startedAt, executionWindowMs, ...facts } = told
+  const full = causes.find((cause) =>
+    told.attempt === undefined ? cause.leaseId === told.leaseId : cause.attempt === told.attempt,
+  )!
+  const isUnsure = /not remembered|not known/.test(because)
+  if (!isUnsure) t.equal(kind, full.kind, message)
+  t.strictSame(shared(facts, full), facts, message)
+  t.ok((downMsMax ?? Number.POSITIVE_INFINITY) >= (full.downMsMax ?? 0), message)
+  if (startedAt !== undefined) t.equal(startedAt, full.startedAt, message)
+  if (executionWindowMs !== undefined)
+    t.equal(executionWindowMs, full.executionWindowMs ?? executionWindowMs)
+  if (epoch !== undefined) t.equal(epoch, full.epoch, message)
+}
+
+/** Of the second the fields that the first has, all the way down. */
+function shared(told: object, whole: object): object {
+  return Object.fromEntries(
+    Object.entries(told).map(([name, value]) => {
+      const full = (whole as Record<string, unknown>)[name]
+      const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
+      return [name, isMap && typeof full === 'object' && full !== null ? shared(value, full) : full]
+    }),
+  )
+}
