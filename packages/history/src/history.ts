@@ -1,6 +1,6 @@
 import { position, type State } from '@tenure/state-machine'
 import { openReadOnly } from '@tenure/wal'
-import { type Entry, entriesOf } from './entry.js'
+import { decodeAt, type Entry, entriesOf } from './entry.js'
 import { HistoryError } from './errors.js'
 import type { LogSource, LsnRange, Opening } from './log-source.js'
 import { isWithin, type Position } from './position.js'
@@ -59,6 +59,18 @@ export class History {
     }
   }
 
+  /** The last record's place; of a log without records, that of its newest state, or LSN 0. */
+  async end(): Promise<{ readonly lsn: number; readonly at: number }> {
+    // What was written last is behind the last opening, unless nothing was written there yet.
+    const starts = [...this.openings.map(({ firstLsn }) => firstLsn).reverse(), this.firstLsn]
+    for (const fromLsn of starts) {
+      const last = await this.#lastBehind(Math.max(fromLsn, this.firstLsn))
+      if (last !== undefined) return last
+    }
+    const { lastLsn: lsn, lastAt: at } = position(await this.stateAt())
+    return { lsn, at }
+  }
+
   /** The state at some moment, by default the last one: replayed, from a checkpoint where one helps. */
   async stateAt(options: ReplayOptions = {}): Promise<State> {
     const { until, hashKey } = options
@@ -72,6 +84,16 @@ export class History {
   async oldestState(): Promise<State | undefined> {
     const lsn = this.checkpoints.at(-1)
     return lsn === undefined ? undefined : readState(this.#log.readCheckpoint(lsn))
+  }
+
+  async #lastBehind(fromLsn: number) {
+    let last: { readonly lsn: number; readonly at: number } | undefined
+    for await (const { firstLsn, records } of this.#log.replay({ fromLsn })) {
+      const lsn = firstLsn + records.length - 1
+      const bytes = records.at(-1)
+      if (bytes !== undefined) last = { lsn, at: decodeAt(lsn, bytes).at }
+    }
+    return last
   }
 
   async #newestBefore(

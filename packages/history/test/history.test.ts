@@ -10,7 +10,7 @@ import {
   type LogRecord,
   position,
 } from '@tenure/state-machine'
-import { sourceOf, writeLog } from '@tenure/testing-histories'
+import { Book, sourceOf, writeLog } from '@tenure/testing-histories'
 import t from 'tap'
 import { type Entry, History, openHistory, type Position, type Span } from '../src/index.js'
 import { twoTasks, withBadCheckpoint } from './world.js'
@@ -103,6 +103,20 @@ t.test('what was removed cannot be told, and an LSN that is not yet there neithe
     message: 'there is no LSN 9: the log ends at LSN 8',
   })
 })
+
+t.test(
+  'the end is where the last record stands, or the last state where none is left',
+  async (t) => {
+    const { book } = twoTasks()
+    const last = { lsn: 8, at: book.now }
+    for (const options of [{}, { checkpoints: [5, 8] }, { checkpoints: [5, 8], firstLsn: 9 }]) {
+      t.same(await new History(sourceOf(book, options)).end(), last)
+    }
+    book.wait(1000).restart()
+    t.same(await new History(sourceOf(book)).end(), last)
+    t.same(await new History(sourceOf(new Book())).end(), { lsn: 0, at: 0 })
+  },
+)
 
 t.test('a declared gap is passed, and one that is not declared is refused', async (t) => {
   const { book } = twoTasks()
