@@ -34,6 +34,7 @@ export {
 } from './replay.js'
 export { type FilterStart, TaskFilter } from './task-filter.js'
 export {
+  cutTaskHistory,
   readTaskHistory,
   type TaskHistory,
   type TaskHistoryOptions,

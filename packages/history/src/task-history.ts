@@ -57,6 +57,16 @@ export async function readTaskHistory(
   return { ...own, ...(remembered !== undefined && { remembered }) }
 }
 
+/** The same up to a moment. A memory knows what came later, and cannot tell it apart. */
+export function cutTaskHistory(history: TaskHistory, until: Position): TaskHistory {
+  const { taskId, firstLsn, entries, openings } = history
+  return {
+    ...{ taskId, firstLsn },
+    entries: entries.filter(({ lsn, record }) => isWithin(until, lsn, record.at)),
+    openings: openings.filter(({ firstLsn, at }) => isWithin(until, firstLsn, at)),
+  }
+}
+
 /** Openings, each with the time of the last record that was read before it. */
 class OpeningsPassed {
   readonly #passed: TaskOpening[] = []

@@ -1,20 +1,99 @@
-import { defineVerb, exitCodes } from '@tenure/app-kit'
+import {
+  argument,
+  ConfigError,
+  defineVerb,
+  flagOf,
+  type Host,
+  setting,
+  text,
+  yesOrNo,
+} from '@tenure/app-kit'
+import type { Explanation } from '@tenure/history'
+import { exitCodes } from '../exit-codes.js'
+import { explainFromMemory, explainFromRecords } from '../explain/of-coordinator.js'
+import { explainFromLog } from '../explain/of-log.js'
+import { logOf, namedTask } from '../explain/which-task.js'
+import { logPosition } from '../position.js'
+import { showExplanation } from '../show/explanation.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
-import { showStory, tellStory } from '../story.js'
-import { taskIdSettings } from '../task-id.js'
+import { lookOf } from '../show/look.js'
 import { clientSettings, withClient } from '../with-client.js'
+import { withHistory } from '../with-history.js'
 
 export const explain = defineVerb({
   summary:
-    'Tells the story of a task, from the attempts that it keeps: why it ran more than once, if it did.',
-  examples: [{ line: 'tenure explain 17', help: 'What became of task 17, and why.' }],
-  settings: { ...taskIdSettings, ...outputSettings, ...clientSettings },
+    'Explains from its records why a task ran as often as it did. Also from a log alone, beside a coordinator or without one.',
+  examples: [
+    { line: 'tenure explain 17', help: 'What became of task 17, and why.' },
+    {
+      line: 'tenure explain 17 --from-memory',
+      help: 'At once, from what the coordinator remembers.',
+    },
+    { line: 'tenure explain /var/lib/tenure#17', help: 'From the log in that directory.' },
+    {
+      line: 'tenure explain --log /var/lib/tenure 17 --at 2026-01-02T12:00:00Z',
+      help: 'What could be said of it then.',
+    },
+  ],
+  settings: {
+    Which: {
+      task: argument(namedTask(), {
+        help: 'The id of the task; behind a directory and #, one in its log.',
+      }),
+    },
+    'Where from': {
+      fromMemory: setting(yesOrNo(), {
+        fallback: false,
+        sources: ['flag'],
+        help: 'Asks for no records: attempts without heartbeats, the last 32 of them.',
+      }),
+      log: setting(text('directory'), {
+        sources: ['flag'],
+        help: 'Reads the log in this directory and asks no coordinator.',
+      }),
+      at: setting(logPosition(), {
+        sources: ['flag'],
+        help: 'As of this moment: nothing is told of what came later.',
+      }),
+    },
+    ...outputSettings,
+    ...clientSettings,
+  },
   prepare(configuration) {
-    const { taskId, json } = configuration.values
-    return withClient(configuration, async (tenure, { stdout }) => {
-      const story = tellStory(await tenure.get(taskId))
-      stdout.write(json ? toJsonLine(story) : showStory(story))
-      return exitCodes.done
+    const { task, fromMemory, log, at, json } = configuration.values
+    const { taskId } = task
+    const directory = logOf(task, log)
+    if (fromMemory && (directory !== undefined || at !== undefined)) {
+      throw new ConfigError(
+        `${flagOf('fromMemory')} tells what the coordinator remembers now; it goes with no log and no ${flagOf('at')}`,
+      )
+    }
+    const write = (explanation: Explanation | undefined, host: Host) =>
+      explanation === undefined
+        ? refuse(taskId, directory !== undefined, at !== undefined, host)
+        : tell(explanation, json, host)
+    if (directory !== undefined) {
+      return withHistory(directory, async (history, host) => {
+        return write(await explainFromLog(history, taskId, at), host)
+      })
+    }
+    return withClient(configuration, async (tenure, host) => {
+      const told = fromMemory
+        ? await explainFromMemory(tenure, taskId)
+        : await explainFromRecords(tenure, taskId, at)
+      return write(told, host)
     })
   },
 })
+
+function tell(explanation: Explanation, json: boolean, { stdout, env }: Host): number {
+  stdout.write(json ? toJsonLine(explanation) : showExplanation(explanation, lookOf(stdout, env)))
+  return exitCodes.done
+}
+
+function refuse(taskId: number, isLog: boolean, isThen: boolean, { stderr }: Host): number {
+  const who = isLog ? 'the log has' : 'the coordinator does not know it, and its log has'
+  const when = isThen ? ' as of that moment' : ''
+  stderr.write(`tenure: task ${taskId}: ${who} no record of it${when}. Those removed are gone.\n`)
+  return exitCodes.failed
+}

@@ -1,0 +1,254 @@
+import { fileURLToPath } from 'node:url'
+import type { Explanation } from '@tenure/history'
+import type { LogRecord } from '@tenure/state-machine'
+import { AppProcess, Cable, cleanEnvironment } from '@tenure/testing'
+import t from 'tap'
+import { leaseFrom, reportOf, Scene, untilOver } from './scene.js'
+
+/** Every way in which a task runs twice, with a real coordinator and real sockets. */
+const span = String.raw`\d+(?:\.\d)? (?:ms|s)`
+const crashingWorker = fileURLToPath(new URL('./fixtures/crashing-worker.js', import.meta.url))
+
+/** The records as they stand in the log, by LSN. */
+async function readRecords(scene: Scene): Promise<ReadonlyMap<number, LogRecord>> {
+  const records = new Map<number, LogRecord>()
+  for await (const run of (await scene.history()).read()) {
+    for (const { lsn, record } of run) records.set(lsn, record)
+  }
+  return records
+}
+
+/** The numbers of the first cause, held against the records. */
+async function checkNumbers(t: Tap, scene: Scene, { causes, attempts }: Explanation) {
+  const [cause] = causes
+  const records = [...(await readRecords(scene)).entries()]
+  const own = records.filter(([lsn, record]) => {
+    return lsn === cause?.leaseId || ('leaseId' in record && record.leaseId === cause?.leaseId)
+  })
+  const of = (type: LogRecord['type']) => own.filter(([, record]) => record.type === type)
+  const beats = of('LeaseExtended').map(([, record]) => record)
+  const [[, granted]] = of('LeaseGranted') as [[number, LogRecord & { type: 'LeaseGranted' }]]
+  const last = beats.at(-1) as (LogRecord & { type: 'LeaseExtended' }) | undefined
+  const expiry = last?.newLeaseExpiry ?? granted.leaseExpiry
+  const [late] = of('TaskCancelled')
+  t.equal(cause?.expiredAt, expiry)
+  t.equal(cause?.silenceMs, expiry - (last?.at ?? granted.at))
+  t.equal(cause?.lateMs, late === undefined ? undefined : late[1].at - expiry)
+  t.equal(attempts[0]?.heartbeats.count, beats.length)
+}
+
+type Tap = typeof t
+
+t.test('a worker stalls, and reports when another one has the task', async (t) => {
+  const scene = await Scene.open(t)
+  const [stalled, other] = [await scene.connect('w-7'), await scene.connect('w-8')]
+  const taskId = await scene.submit()
+  const first = await leaseFrom(stalled)
+  await stalled.request({ ...reportOf(first), kind: 'heartbeat' })
+  const second = await leaseFrom(other)
+  t.match(await stalled.request(reportOf(first)), { kind: 'cancelled' })
+  t.match(await other.request(reportOf(second)), { kind: 'committed' })
+  const told = await scene.explain(taskId)
+  t.match(
+    told.summary,
+    new RegExp(
+      `^Task ${taskId} ran twice because lease ${first.leaseId} of worker w-7 expired ${span} before its report arrived; ` +
+        `(its last heartbeat had come ${span} before the expiry|no heartbeat had extended it in the ${span} since its grant)\\. ` +
+        `Worker w-8 completed it under lease ${second.leaseId}\\.$`,
+    ),
+  )
+  t.match(told.causes, [{ kind: 'REPORTED_LATE' }])
+  t.match(told.overlaps, [{ leaseIds: [first.leaseId, second.leaseId], certain: true }])
+  await checkNumbers(t, scene, told)
+})
+
+t.test('a worker crashes', async (t) => {
+  const scene = await Scene.open(t)
+  const other = await scene.connect('w-8')
+  const taskId = await scene.submit()
+  const args = [String(scene.port)]
+  await new AppProcess(t, crashingWorker, { args, env: cleanEnvironment(process.env) }).exited
+  const second = await leaseFrom(other)
+  await other.request(reportOf(second))
+  const told = await scene.explain(taskId)
+  t.match(
+    told.summary,
+    new RegExp(
+      `^Task ${taskId} ran twice because lease \\d+ of worker w-7 expired and no report came; ` +
+        `no heartbeat had extended it in the 400 ms since its grant\\. Worker w-8 completed it under lease ${second.leaseId}\\.$`,
+    ),
+  )
+  t.match(told.overlaps, [{ certain: false }])
+  await checkNumbers(t, scene, told)
+})
+
+t.test('the coordinator is down for longer than the lease', async (t) => {
+  const scene = await Scene.open(t)
+  const taskId = await scene.submit()
+  const first = await leaseFrom(await scene.connect('w-7'))
+  await scene.stop()
+  await untilOver(first)
+  await scene.restart()
+  const [late, other] = [await scene.connect('w-7'), await scene.connect('w-8')]
+  const second = await leaseFrom(other)
+  await late.request(reportOf(first))
+  await other.request(reportOf(second))
+  const told = await scene.explain(taskId)
+  t.match(
+    told.summary,
+    new RegExp(
+      `^Task ${taskId} ran twice because lease ${first.leaseId} of worker w-7 had expired ${span} before the coordinator started again ` +
+        `\\(epoch 2\\), having been down for up to ${span}; a report came ${span} after the expiry\\. Worker w-8 completed it`,
+    ),
+  )
+  const { openings } = await scene.history()
+  t.match(told.causes, [{ kind: 'COORDINATOR_DOWN', epoch: 2, startedAt: openings[1]?.at }])
+  await checkNumbers(t, scene, told)
+})
+
+t.test('a connection is lost, and the report with it', async (t) => {
+  const scene = await Scene.open(t)
+  const cable = await Cable.lay(t, scene.port)
+  const [unheard, other] = [await scene.connect('w-7', cable.port), await scene.connect('w-8')]
+  const taskId = await scene.submit()
+  const first = await leaseFrom(unheard)
+  cable.cut()
+  const report = unheard.request(reportOf(first))
+  cable.break()
+  await t.rejects(report, { code: 'CLIENT_DISCONNECTED' })
+  await other.request(reportOf(await leaseFrom(other)))
+  const told = await scene.explain(taskId)
+  t.match(
+    told.summary,
+    `Task ${taskId} ran twice because lease ${first.leaseId} of worker w-7 expired and no report came; no heartbeat`,
+  )
+  await checkNumbers(t, scene, told)
+})
+
+t.test('a connection is dead for a while, and the report comes when it is not', async (t) => {
+  const scene = await Scene.open(t)
+  const cable = await Cable.lay(t, scene.port)
+  const [cutOff, other] = [await scene.connect('w-7', cable.port), await scene.connect('w-8')]
+  const taskId = await scene.submit()
+  const first = await leaseFrom(cutOff)
+  cable.cut()
+  const report = cutOff.request(reportOf(first))
+  await other.request(reportOf(await leaseFrom(other)))
+  cable.mend()
+  t.match(await report, { kind: 'cancelled' })
+  const told = await scene.explain(taskId)
+  t.match(
+    told.summary,
+    new RegExp(
+      `^Task ${taskId} ran twice because lease ${first.leaseId} of worker w-7 expired ${span} before its report arrived; no heartbeat`,
+    ),
+  )
+  await checkNumbers(t, scene, told)
+})
+
+t.test('the answer to a report is lost: the task ran once, and that is said', async (t) => {
+  const scene = await Scene.open(t, { leaseMs: 20_000 })
+  const cable = await Cable.lay(t, scene.port)
+  const worker = await scene.connect('w-7', cable.port)
+  const taskId = await scene.submit()
+  const leased = await leaseFrom(worker)
+  const lost = cable.loseNextAnswer()
+  const answered = worker.request(reportOf(leased), { retry: true })
+  await lost
+  t.match(await answered, { kind: 'committed' })
+  const { summary, causes } = await scene.explain(taskId)
+  t.match(
+    summary,
+    new RegExp(
+      `^Task ${taskId} ran once: worker w-7 completed it ${span} after it was leased, and it was not leased again\\.$`,
+    ),
+  )
+  t.strictSame(causes, [])
+})
+
+t.test('the execution window of an attempt is over', async (t) => {
+  const scene = await Scene.open(t, { leaseMs: 20_000 })
+  const [slow, other] = [await scene.connect('w-7'), await scene.connect('w-8')]
+  const taskId = await scene.submit({ executionWindowMs: 300 })
+  const first = await leaseFrom(slow)
+  const second = await leaseFrom(other)
+  await slow.request(reportOf(first))
+  await other.request(reportOf(second))
+  const told = await scene.explain(taskId)
+  t.match(
+    told.summary,
+    new RegExp(
+      `^Task ${taskId} ran twice because the execution window of 300 ms was over under lease ${first.leaseId} of worker w-7, ` +
+        `and its report came ${span} after that\\. Worker w-8 completed it under lease ${second.leaseId}\\.$`,
+    ),
+  )
+  await checkNumbers(t, scene, told)
+})
+
+t.test('a failure is reported, and there are retries left', async (t) => {
+  const scene = await Scene.open(t, { leaseMs: 20_000 })
+  const worker = await scene.connect('w-7')
+  const backoff = { kind: 'fixed', delayMs: 30 } as const
+  const taskId = await scene.submit({ retryPolicy: { maxRetries: 2, backoff } })
+  const { leaseId } = await leaseFrom(worker)
+  await worker.request({ kind: 'fail', taskId, leaseId, reason: 'no room' })
+  const second = await leaseFrom(worker)
+  await worker.request(reportOf(second))
+  const { summary, attempts } = await scene.explain(taskId)
+  t.equal(
+    summary,
+    `Task ${taskId} ran twice because worker w-7 reported a failure under lease ${leaseId} (“no room”): this is retry 1 of 2. ` +
+      `Worker w-7 completed it under lease ${second.leaseId}.`,
+  )
+  const records = await readRecords(scene)
+  const [failed] = [...records.values()].filter(({ type }) => type === 'TaskFailed')
+  t.match(attempts[0]?.end, { backoffMs: 30, eligibleAt: failed!.at + 30 })
+})
+
+t.test('from memory it is told at once, and said to be from there', async (t) => {
+  const scene = await Scene.open(t)
+  const taskId = await scene.submit()
+  const { stdout } = await scene.tenure('explain', String(taskId), '--from-memory')
+  t.match(
+    stdout.replaceAll('\n', ' '),
+    /^Task 1 has not run: .* This is what the coordinator remembers, without/,
+  )
+  const told = JSON.parse((await scene.tenure('explain', '1', '--from-memory', '--json')).stdout)
+  t.match(told, { removed: {}, events: [{ remembered: true }] })
+})
+
+t.test('as of a moment of the past nothing is told of what came later', async (t) => {
+  const scene = await Scene.open(t, { leaseMs: 20_000 })
+  const worker = await scene.connect('w-7')
+  const taskId = await scene.submit()
+  await worker.request(reportOf(await leaseFrom(worker)))
+  const online = await scene.tenure('explain', String(taskId), '--at', '2')
+  t.match(online.stdout, /^As of LSN 2: Task 1 is leased for the first time\./)
+  const log = await scene.tenure('explain', '--log', scene.dataDir, String(taskId), '--at', '2')
+  t.equal(log.stdout, online.stdout)
+})
+
+t.test(
+  'what nobody knows is said to be unknown, and what goes not together is refused',
+  async (t) => {
+    const scene = await Scene.open(t)
+    t.match(await scene.tenure('explain', '99'), {
+      code: 1,
+      stdout: '',
+      stderr:
+        /^tenure: task 99: the coordinator does not know it, and its log has no record of it\./,
+    })
+    t.match(await scene.tenure('explain', `${scene.dataDir}#99`), {
+      code: 1,
+      stderr: /^tenure: task 99: the log has no record of it\./,
+    })
+    t.match(await scene.tenure('explain', '99', '--from-memory'), {
+      code: 1,
+      stderr: /UNKNOWN_TASK/,
+    })
+    const twice = await scene.tenure('explain', `${scene.dataDir}#1`, '--log', scene.dataDir)
+    t.match(twice, { code: 2, stderr: /the log is named twice/ })
+    const both = await scene.tenure('explain', '1', '--from-memory', '--at', '1')
+    t.match(both, { code: 2, stderr: /--from-memory tells what the coordinator remembers now/ })
+  },
+)

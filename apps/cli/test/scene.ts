@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { type Link, type NewRequest, openLink } from '@tenure/client'
+import { type CoordinatorServer, startCoordinator } from '@tenure/coordinator-server'
+import { type Explanation, type History, openHistory } from '@tenure/history'
+import type { Leased } from '@tenure/protocol'
+import type { Test } from 'tap'
+import { run } from './world.js'
+
+/** A coordinator whose leases are short, workers by name, and what is explained afterwards. */
+export class Scene {
+  readonly dataDir: string
+  readonly #t: Test
+  readonly #leaseMs: number
+  #coordinator: CoordinatorServer
+
+  private constructor(t: Test, dataDir: string, leaseMs: number, coordinator: CoordinatorServer) {
+    this.#t = t
+    this.dataDir = dataDir
+    this.#leaseMs = leaseMs
+    this.#coordinator = coordinator
+  }
+
+  static async open(t: Test, { leaseMs = 400 } = {}): Promise<Scene> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tenure-'))
+    t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+    const scene = new Scene(t, dataDir, leaseMs, await serve(dataDir, leaseMs))
+    t.teardown(() => scene.stop())
+    return scene
+  }
+
+  get port(): number {
+    return this.#coordinator.port
+  }
+
+  stop(): Promise<void> {
+    return this.#coordinator.stop()
+  }
+
+  async restart(): Promise<void> {
+    this.#coordinator = await serve(this.dataDir, this.#leaseMs)
+  }
+
+  async connect(name: string, port = this.port): Promise<Link> {
+    const link = await openLink({
+      ...{ endpoints: [`127.0.0.1:${port}`], name, role: 'admin' },
+      backoff: { initialMs: 1, maxMs: 10 },
+    })
+    this.#t.teardown(() => link.close())
+    return link
+  }
+
+  async submit(options: Partial<Extract<NewRequest, { kind: 'submit' }>> = {}): Promise<number> {
+    const link = await this.connect('client')
+    const work = { kind: 'submit', payload: Buffer.from('work') } as const
+    const answer = await link.request({ ...work, ...options })
+    if (answer.kind !== 'submitted') throw new Error(JSON.stringify(answer))
+    return answer.taskId
+  }
+
+  tenure(...args: string[]) {
+    return run(this.#t, args, { TENURE_COORDINATOR: `127.0.0.1:${this.port}` })
+  }
+
+  /** What the coordinator explains, which the log without one has to explain in the same way. */
+  async explain(taskId: number): Promise<Explanation> {
+    const { stdout, stderr } = await this.tenure('explain', String(taskId), '--json')
+    if (stderr !== '') throw new Error(stderr)
+    const told = JSON.parse(stdout) as Explanation
+    const shown = await this.tenure('explain', String(taskId))
+    const [sentence = ''] = shown.stdout.split('\n\n')
+    this.#t.equal(sentence.replaceAll('\n', ' '), told.summary, 'the sentence is what is shown')
+    const log = await this.tenure('explain', `${this.dataDir}#${taskId}`, '--json')
+    const { attempts, overlaps } = JSON.parse(log.stdout) as Explanation
+    this.#t.strictSame({ attempts, overlaps }, { attempts: told.attempts, overlaps: told.overlaps })
+    return told
+  }
+
+  history(): Promise<History> {
+    return openHistory(this.dataDir)
+  }
+}
+
+function serve(dataDir: string, leaseDurationMs: number): Promise<CoordinatorServer> {
+  const knobs = { leaseDurationMs, heartbeatIntervalMs: Math.floor(leaseDurationMs / 2) }
+  return startCoordinator({ dataDir, port: 0, httpPort: false, knobs, log: { sync: 'none' } })
+}
+
+/** A task for the worker, however long that takes: the lease of another one may have to expire. */
+export async function leaseFrom(link: Link): Promise<Leased> {
+  const answer = await link.request({ kind: 'lease', queues: ['default'], waitMs: 20_000 })
+  if (answer.kind !== 'leased') throw new Error(`no lease but ${answer.kind}`)
+  return answer
+}
+
+export function reportOf({ taskId, leaseId }: Leased) {
+  return { kind: 'complete', taskId, leaseId, reportId: `of ${leaseId}` } as const
+}
+
+/** The moment at which a lease runs out is a fact of time: there is nothing else to wait for. */
+export async function untilOver({ leaseExpiry }: Leased): Promise<void> {
+  while (Date.now() <= leaseExpiry) await setTimeout(leaseExpiry + 1 - Date.now())
+}
