@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Explanation } from '@tenure/history'
 import type { LogRecord } from '@tenure/state-machine'
 import { AppProcess, Cable, cleanEnvironment } from '@tenure/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { leaseFrom, reportOf, Scene, untilOver } from './scene.js'
 
 /** Every way in which a task runs twice, with a real coordinator and real sockets. */
@@ -19,7 +19,7 @@ async function readRecords(scene: Scene): Promise<ReadonlyMap<number, LogRecord>
 }
 
 /** The numbers of the first cause, held against the records. */
-async function checkNumbers(t: Tap, scene: Scene, { causes, attempts }: Explanation) {
+async function checkNumbers(t: Test, scene: Scene, { causes, attempts }: Explanation) {
   const [cause] = causes
   const records = [...(await readRecords(scene)).entries()]
   const own = records.filter(([lsn, record]) => {
@@ -36,8 +36,6 @@ async function checkNumbers(t: Tap, scene: Scene, { causes, attempts }: Explanat
   t.equal(cause?.lateMs, late === undefined ? undefined : late[1].at - expiry)
   t.equal(attempts[0]?.heartbeats.count, beats.length)
 }
-
-type Tap = typeof t
 
 t.test('a worker stalls, and reports when another one has the task', async (t) => {
   const scene = await Scene.open(t)

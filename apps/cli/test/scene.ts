@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { runVerbs } from '@tenure/app-kit'
 import { type Link, type NewRequest, openLink } from '@tenure/client'
 import { type CoordinatorServer, startCoordinator } from '@tenure/coordinator-server'
 import { type Explanation, type History, openHistory } from '@tenure/history'
 import type { Leased } from '@tenure/protocol'
 import type { Test } from 'tap'
-import { run } from './world.js'
+import { program } from '../src/program.js'
 
 /** A coordinator whose leases are short, workers by name, and what is explained afterwards. */
 export class Scene {
@@ -60,8 +61,27 @@ export class Scene {
     return answer.taskId
   }
 
-  tenure(...args: string[]) {
-    return run(this.#t, args, { TENURE_COORDINATOR: `127.0.0.1:${this.port}` })
+  /** The command in this process, as its own one would be. */
+  async tenure(...args: string[]) {
+    const said = { stdout: '', stderr: '' }
+    const end = (exitCode: number): never => {
+      throw new Error(`it ended with ${exitCode}: ${said.stderr}`)
+    }
+    const output = (name: keyof typeof said, fd: number) => ({
+      fd,
+      write: (text: string | Uint8Array) => {
+        said[name] += text
+      },
+    })
+    const code = await runVerbs(program, {
+      argv: ['node', 'tenure', ...args],
+      env: { TENURE_COORDINATOR: `127.0.0.1:${this.port}` },
+      stdout: output('stdout', 1),
+      stderr: output('stderr', 2),
+      on: () => {},
+      exit: end,
+    })
+    return { code, ...said }
   }
 
   /** What the coordinator explains, which the log without one has to explain in the same way. */

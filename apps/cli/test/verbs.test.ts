@@ -98,16 +98,19 @@ t.test('explain tells a story that has a late report in it', async (t) => {
   t.match(await late.complete('late'), { kind: 'cancelled' })
   t.match(await second.complete('good'), { kind: /committed|cancelled/ })
   const { stdout } = await world.tenure('explain', '1')
-  t.match(stdout, /^Task 1 ran twice: lease 2 of worker w\\u001b\[31m1 expired before its report/)
+  t.match(
+    stdout,
+    /^Task 1 ran twice because lease 2 of worker w\\u001b\[31m1 expired \d+ ms before its\sreport arrived/,
+  )
   const story = JSON.parse((await world.tenure('explain', '1', '--json')).stdout)
-  t.match(story, { taskId: 1, forgottenAttempts: 0, events: [{ what: /^submitted/ }] })
+  t.match(story, { taskId: 1, causes: [{ kind: 'REPORTED_LATE' }], events: [{ lsn: 1 }] })
 })
 
 t.test('explain tells of a task that has not run', async (t) => {
   const { tenure } = bind(await World.start(t))
   await tenure('submit', 'hello', '--delay', '1h')
   const { stdout } = await tenure('explain', '1')
-  t.match(stdout, /^Task 1 has not run: it waits for a worker of queue default from .* on\.\n/)
+  t.match(stdout, /^Task 1 has not run: it must not run before .*Z, in \d+\.\d min\.\n/)
 })
 
 t.test('what others have written does nothing to a terminal', async (t) => {

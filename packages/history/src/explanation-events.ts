@@ -161,7 +161,7 @@ class Teller {
       const which = attempt === undefined ? `lease ${earlier}` : `attempt ${attempt}`
       if (certain) {
         const length = ms === undefined ? '' : ` for ${span(ms)}`
-        return `it overlapped with ${which}${length}, which was reported later`
+        return `it overlapped with ${which}${length}: that was reported only later`
       }
       const whose = workerId === undefined ? 'its worker' : `worker ${workerId}`
       return `it may have overlapped with ${which}: nobody knows when ${whose} ended it`
