@@ -1,6 +1,7 @@
 import type { TaskState } from '@tenure/state-machine'
 import type { ExplainedAttempt, Heartbeats, LateReport } from './explanation.js'
-import type { Account, KnownAttempt } from './explanation-account.js'
+import type { Account } from './explanation-account.js'
+import { isNext, type KnownAttempt } from './explanation-known.js'
 
 export function explainAttempts(account: Account): ExplainedAttempt[] {
   const { attempts } = account
@@ -19,7 +20,7 @@ export function explainAttempts(account: Account): ExplainedAttempt[] {
       heartbeats: heartbeatsOf(account, own),
       ...(end !== undefined && { end }),
       ...(lateReport !== undefined && { lateReport }),
-      ...(next !== undefined && { supersededBy: named(next) }),
+      ...(next !== undefined && isNext(own, next) && { supersededBy: named(next) }),
       ...(isRemembered && { remembered: true as const }),
     }
   })
@@ -89,14 +90,16 @@ export function lateReportOf(account: Account, own: KnownAttempt): LateReport | 
     ...{ lsn, at },
     ...(lostAt !== undefined && { lateMs: at - lostAt }),
     ...(state !== undefined && { state }),
-    ...(newest !== own && { supersededBy: named(newest) }),
+    ...(newest !== own && newest.attempt !== undefined && { supersededBy: named(newest) }),
   }
 }
 
 function stateThen(account: Account, newest: KnownAttempt, lsn: number): TaskState | undefined {
   const { death } = account
   if (death !== undefined && (death.lsn ?? 0) < lsn) return 'DEAD'
-  const { end } = newest
+  const { end, attempt } = newest
+  // There may have been others after it.
+  if (attempt === undefined) return undefined
   // Its end is not known, or it came later.
   if (end === undefined) return newest.lateReport?.lsn === lsn ? undefined : 'LEASED'
   if (end.lsn !== undefined && end.lsn > lsn) return 'LEASED'

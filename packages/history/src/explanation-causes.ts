@@ -1,20 +1,23 @@
 import type { Cause } from './explanation.js'
-import type { Account, KnownAttempt } from './explanation-account.js'
+import type { Account } from './explanation-account.js'
+import type { KnownAttempt } from './explanation-known.js'
 import { coordinatorStart } from './explanation-start.js'
 import { leaseOf, quoted, span } from './explanation-words.js'
 
 /** One for each attempt behind the first, and one for the attempt that a task waits for again. */
 export function findCauses(account: Account): Cause[] {
   const { attempts, state } = account
+  // Of a forgotten task there may be leases without a number: what lay between them nobody knows.
+  const first = attempts.findIndex(({ attempt }) => attempt !== undefined)
   const causes: Cause[] = []
-  for (let attempt = 2; attempt <= (attempts[0]?.attempt ?? 0); attempt++) {
+  for (let attempt = 2; attempt <= (attempts[first]?.attempt ?? 0); attempt++) {
     causes.push({ attempt, kind: 'NOT_KNOWN', because: unknown })
   }
-  for (const [index, own] of attempts.entries()) {
-    const next = attempts[index + 1]
-    if (next === undefined && state !== 'WAITING') break
-    const attempt = next?.attempt ?? (own.attempt === undefined ? undefined : own.attempt + 1)
-    causes.push({ ...(attempt !== undefined && { attempt }), ...findCause(account, own) })
+  const isAgain = state === 'WAITING'
+  // Where none has a number (-1), only the last one can be told of.
+  for (const own of attempts.slice(first, isAgain ? undefined : -1)) {
+    const attempt = own.attempt === undefined ? {} : { attempt: own.attempt + 1 }
+    causes.push({ ...attempt, ...findCause(account, own) })
   }
   return causes
 }
@@ -61,18 +64,18 @@ function expiry(account: Account, own: KnownAttempt): Found {
     const because = `the execution window of ${span(windowMs)} was over under ${leaseOf(own)}, and ${late}`
     return {
       kind: 'WINDOW_OVER',
-      because: because + unsure(own),
+      because: because + unsure(account, own),
       ...facts,
       executionWindowMs: windowMs,
     }
   }
   const silence = tellSilence(own, facts)
   if (!facts.reported) {
-    const because = `${leaseOf(own)} expired and no report came${silence}${unsure(own)}`
+    const because = `${leaseOf(own)} expired and no report came${silence}${unsure(account, own)}`
     return { kind: 'NO_REPORT', because, ...facts }
   }
   const ago = facts.lateMs === undefined ? '' : `${span(facts.lateMs)} `
-  const because = `${leaseOf(own)} expired ${ago}before its report arrived${silence}${unsure(own)}`
+  const because = `${leaseOf(own)} expired ${ago}before its report arrived${silence}${unsure(account, own)}`
   return { kind: 'REPORTED_LATE', because, ...facts }
 }
 
@@ -136,8 +139,9 @@ function tellSilence({ heartbeats }: KnownAttempt, { silenceMs }: Facts): string
 }
 
 /** A memory knows that a lease expired, and not whether anybody was there to hear heartbeats. */
-function unsure({ end }: KnownAttempt): string {
-  return end!.atStart === undefined
-    ? '; whether a coordinator was running then is not remembered'
-    : ''
+function unsure({ created }: Account, { end, grantedAt, leaseExpiry }: KnownAttempt): string {
+  if (end!.atStart === undefined)
+    return '; whether a coordinator was running then is not remembered'
+  const isMeasured = created !== undefined && grantedAt !== undefined && leaseExpiry !== undefined
+  return isMeasured ? '' : '; whether its execution window was over is not known'
 }

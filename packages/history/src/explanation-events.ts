@@ -1,12 +1,13 @@
 import type { RecordOf } from '@tenure/state-machine'
 import type { Entry } from './entry.js'
 import type { Cause, ExplainedAttempt, ExplainedEvent, Overlap } from './explanation.js'
-import type { Account, KnownAttempt } from './explanation-account.js'
-import { explainAttempts, lateReportOf, marginsOf } from './explanation-attempts.js'
-import { windowOver } from './explanation-causes.js'
+import type { Account } from './explanation-account.js'
+import { explainAttempts, marginsOf } from './explanation-attempts.js'
+import { tellCancelled, tellEnd, whoOf } from './explanation-ends.js'
+import type { KnownAttempt } from './explanation-known.js'
 import { findOverlaps } from './explanation-overlaps.js'
-import { coordinatorStart, coordinatorStarts } from './explanation-start.js'
-import { counted, leaseOf, moment, span } from './explanation-words.js'
+import { coordinatorStarts } from './explanation-start.js'
+import { counted, moment, span } from './explanation-words.js'
 
 /** Everything that happened, in order. What is only remembered comes before all that there are records of. */
 export function tellEvents(account: Account, causes: readonly Cause[]): ExplainedEvent[] {
@@ -60,9 +61,9 @@ class Teller {
       case 'LeaseExpired':
       case 'TaskCompleted':
       case 'TaskFailed':
-        return [{ ...place, ...this.#ended(this.#known.get(record.leaseId)!) }]
+        return [{ ...place, ...tellEnd(this.#account, this.#known.get(record.leaseId)!) }]
       case 'TaskCancelled':
-        return [{ ...place, ...this.#cancelled(this.#known.get(record.leaseId)!) }]
+        return [{ ...place, ...tellCancelled(this.#account, this.#known.get(record.leaseId)!) }]
       case 'TaskDead':
         return [{ ...place, ...this.#stopped(record.reason) }]
       case 'TasksForgotten':
@@ -100,7 +101,7 @@ class Teller {
       events.push({ lsn: own.leaseId, at, ...this.#granted(own), remembered })
       const { end } = own
       if (end === undefined || end.lsn !== undefined || end.outcome === 'DEAD') continue
-      events.push({ at: end.at, ...this.#ended(own), remembered })
+      events.push({ at: end.at, ...tellEnd(this.#account, own), remembered })
     }
     const isRecorded = entries.some(({ record }) => record.type === 'TaskDead')
     if (death === undefined || isRecorded) return events
@@ -147,7 +148,7 @@ class Teller {
     ]
     return {
       kind: 'LEASED' as const,
-      ...this.#who(own),
+      ...whoOf(own),
       what: [`lease ${own.leaseId} granted`, ...good].join(', '),
       why: `worker ${workerId ?? 'unknown'} asked for a task`,
       ...(notes.length > 0 && { notes }),
@@ -189,99 +190,12 @@ class Teller {
       {
         ...place,
         kind: 'HEARTBEATS',
-        ...this.#who(own),
+        ...whoOf(own),
         what: `${count}, lease ${leaseId} good until ${moment(leaseExpiry!)}`,
         why: `worker ${own.workerId ?? 'unknown'} asked to go on`,
         ...(notes.length > 0 && { notes }),
       },
     ]
-  }
-
-  #ended(own: KnownAttempt) {
-    const { end, leaseId, grantedAt } = own
-    const after = grantedAt === undefined ? '' : ` after ${span(end!.at - grantedAt)}`
-    const who = this.#who(own)
-    const worker = `worker ${own.workerId ?? 'unknown'}`
-    switch (end!.outcome) {
-      case 'EXPIRED':
-        return { kind: 'EXPIRED' as const, ...who, ...this.#expired(own, after) }
-      case 'COMPLETED':
-        return {
-          ...{ kind: 'COMPLETED' as const, ...who },
-          what: `completed under lease ${leaseId}${after}`,
-          why: `${worker} reported it`,
-        }
-      default:
-        return {
-          ...{ kind: 'FAILED' as const, ...who },
-          what: `failed under lease ${leaseId}${after}`,
-          why: `${worker} reported it${end!.reason ? `: ${end!.reason}` : ''}`,
-          ...this.#afterFailure(own),
-        }
-    }
-  }
-
-  #afterFailure({ end }: KnownAttempt) {
-    const { failures, backoffMs, eligibleAt } = end!
-    const retriesMax = this.#account.created?.retryPolicy.maxRetries
-    if (failures === undefined || retriesMax === undefined) return {}
-    const count = counted(failures, 'failure', 'failures')
-    if (backoffMs === undefined || eligibleAt === undefined) {
-      return { notes: [`${count}, ${counted(retriesMax, 'retry', 'retries')}: FAILED for good`] }
-    }
-    const from = backoffMs === 0 ? 'at once' : `from ${moment(eligibleAt)} on`
-    return { notes: [`retry ${failures} of ${retriesMax}, after ${span(backoffMs)}: ${from}`] }
-  }
-
-  #expired(own: KnownAttempt, after: string) {
-    const { end, leaseId, lateReport } = own
-    const notes = lateReport === undefined ? ['no report came'] : []
-    return {
-      what: `lease ${leaseId} expired${after}`,
-      why: this.#whyExpired(own),
-      ...(end!.outcome === 'EXPIRED' && notes.length > 0 && { notes }),
-    }
-  }
-
-  #whyExpired(own: KnownAttempt): string {
-    const { end, leaseExpiry, heartbeats, grantedAt, isRemembered } = own
-    if (end!.atStart === true) {
-      const start = coordinatorStart(this.#account, end!.lsn!)
-      const epoch = start === undefined ? '' : ` of epoch ${start.epoch}`
-      const ago = leaseExpiry === undefined ? '' : `, ${span(end!.at - leaseExpiry)} after its time`
-      return `seen at the start${epoch}${ago}`
-    }
-    const windowMs = windowOver(this.#account, own)
-    if (windowMs !== undefined) return `its execution window of ${span(windowMs)} was over`
-    const lastSeen = heartbeats.at(-1)?.at ?? (isRemembered ? undefined : grantedAt)
-    if (leaseExpiry === undefined || lastSeen === undefined) return 'its time had passed'
-    const since = heartbeats.length > 0 ? 'the last heartbeat' : 'the grant'
-    return `${span(leaseExpiry - lastSeen)} had passed since ${since}`
-  }
-
-  #cancelled(own: KnownAttempt) {
-    const late = lateReportOf(this.#account, own)!
-    const since = own.end?.outcome === 'DEAD' ? 'the task was stopped' : 'the expiry'
-    const after =
-      late.lateMs === undefined
-        ? 'its lease was lost'
-        : `it came ${span(late.lateMs)} after ${since}`
-    return {
-      kind: 'CANCELLED' as const,
-      ...this.#who(own),
-      what: `a report under ${leaseOf(own)} was CANCELLED, and what it said dropped`,
-      why: [after, ...this.#instead(own, late)].join('; '),
-    }
-  }
-
-  #instead(own: KnownAttempt, { state, supersededBy }: { state?: string; supersededBy?: object }) {
-    if (state === undefined) return []
-    if (supersededBy === undefined) return [`the task was ${state}`]
-    const { attempt, leaseId } = supersededBy as { attempt?: number; leaseId: number }
-    if (leaseId === own.leaseId) return [`the task was ${state}`]
-    const which =
-      attempt === undefined ? `lease ${leaseId}` : `attempt ${attempt} (lease ${leaseId})`
-    return [state === 'LEASED' ? `${which} owned the task` : `the task was ${state} after ${which}`]
   }
 
   #stopped(reason: string) {
@@ -290,7 +204,7 @@ class Teller {
     const isUnder = last?.end?.outcome === 'DEAD'
     return {
       kind: 'DEAD' as const,
-      ...(isUnder && this.#who(last)),
+      ...(isUnder && whoOf(last)),
       what: isUnder ? `stopped for good under lease ${last.leaseId}` : 'stopped for good',
       why: reason === '' ? 'no reason was given' : `the reason given: ${reason}`,
       ...(isUnder && { notes: ['its worker learns it from its next heartbeat or report'] }),
@@ -302,14 +216,6 @@ class Teller {
       kind: 'FORGOTTEN' as const,
       what: 'forgotten by the coordinator',
       why: `its retention was over, for all tasks that had ended up to LSN ${through}`,
-    }
-  }
-
-  #who({ attempt, leaseId, workerId }: KnownAttempt) {
-    return {
-      ...(attempt !== undefined && { attempt }),
-      leaseId,
-      ...(workerId !== undefined && { worker: workerId }),
     }
   }
 }

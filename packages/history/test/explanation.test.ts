@@ -159,6 +159,7 @@ t.test('a failure with retries left', async (t) => {
     summary,
     `It waits to run again from ${noon}0:03.035Z on because worker w-8 reported a failure under lease 4 (“no”): this is retry 2 of 3.`,
   )
+  t.match(summary, /^Task 1 ran twice because worker w-7 [^.]*: this is retry 1 of 3\. It waits/)
   t.match(events.at(-1), { notes: [`retry 2 of 3, after 2.0 s: from ${noon}0:03.035Z on`] })
   t.equal(attempts[1]?.waitedMs, 20)
 })
@@ -314,6 +315,27 @@ t.test(
     t.strictSame(removed, { attempts: 9 })
   },
 )
+
+t.test('failures that nobody remembers one by one are counted all the same', async (t) => {
+  const { book, task, first } = leased()
+  book.fail(first, 'no')
+  book.expire(book.wait(1000).lease(task))
+  for (let attempt = 3; attempt <= 40; attempt++) book.expire(book.lease(task))
+  const checkpoint = book.nextLsn - 1
+  book.fail(book.lease(task), 'once more')
+  const options = { checkpoints: [checkpoint], firstLsn: checkpoint + 1 }
+  const { summary, attempts } = await tell(book, task, {}, options)
+  t.match(summary, '(“once more”): this is retry 2 of 3.')
+  t.match(attempts.at(-1)?.end, { failures: 2, reason: 'once more' })
+})
+
+t.test('a record tells more of an end than a memory, and goes before it', async (t) => {
+  const { book, task, first } = leased()
+  const failed = book.fail(first, 'no')
+  const options = { checkpoints: [failed], firstLsn: failed }
+  const { attempts } = await tell(book, task, {}, options)
+  t.match(attempts[0]?.end, { lsn: failed, reason: 'no' })
+})
 
 t.test('of a forgotten task whose beginning was removed only the rest is told', async (t) => {
   const { book, task, first } = leased()

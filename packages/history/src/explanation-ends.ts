@@ -1,0 +1,103 @@
+import type { Account } from './explanation-account.js'
+import { lateReportOf } from './explanation-attempts.js'
+import { windowOver } from './explanation-causes.js'
+import type { KnownAttempt } from './explanation-known.js'
+import { coordinatorStart } from './explanation-start.js'
+import { counted, leaseOf, moment, span } from './explanation-words.js'
+
+/** How an attempt ended: by time, or by its worker's report. */
+export function tellEnd(account: Account, own: KnownAttempt) {
+  const { end, leaseId, grantedAt } = own
+  const after = grantedAt === undefined ? '' : ` after ${span(end!.at - grantedAt)}`
+  const who = whoOf(own)
+  const worker = `worker ${own.workerId ?? 'unknown'}`
+  switch (end!.outcome) {
+    case 'EXPIRED':
+      return { kind: 'EXPIRED' as const, ...who, ...expired(account, own, after) }
+    case 'COMPLETED':
+      return {
+        ...{ kind: 'COMPLETED' as const, ...who },
+        what: `completed under lease ${leaseId}${after}`,
+        why: `${worker} reported it`,
+      }
+    default:
+      return {
+        ...{ kind: 'FAILED' as const, ...who },
+        what: `failed under lease ${leaseId}${after}`,
+        why: `${worker} reported it${end!.reason ? `: ${end!.reason}` : ''}`,
+        ...afterFailure(account, own),
+      }
+  }
+}
+
+function afterFailure(account: Account, { end }: KnownAttempt) {
+  const { failures, backoffMs, eligibleAt } = end!
+  const retriesMax = account.created?.retryPolicy.maxRetries
+  if (failures === undefined || retriesMax === undefined) return {}
+  const count = counted(failures, 'failure', 'failures')
+  if (backoffMs === undefined || eligibleAt === undefined) {
+    return { notes: [`${count}, ${counted(retriesMax, 'retry', 'retries')}: FAILED for good`] }
+  }
+  const from = backoffMs === 0 ? 'at once' : `from ${moment(eligibleAt)} on`
+  return { notes: [`retry ${failures} of ${retriesMax}, after ${span(backoffMs)}: ${from}`] }
+}
+
+function expired(account: Account, own: KnownAttempt, after: string) {
+  const { end, leaseId, lateReport } = own
+  const notes = lateReport === undefined ? ['no report came'] : []
+  return {
+    what: `lease ${leaseId} expired${after}`,
+    why: whyExpired(account, own),
+    ...(end!.outcome === 'EXPIRED' && notes.length > 0 && { notes }),
+  }
+}
+
+function whyExpired(account: Account, own: KnownAttempt): string {
+  const { end, leaseExpiry, heartbeats, grantedAt, isRemembered } = own
+  if (end!.atStart === true) {
+    const start = coordinatorStart(account, end!.lsn!)
+    const epoch = start === undefined ? '' : ` of epoch ${start.epoch}`
+    const ago = leaseExpiry === undefined ? '' : `, ${span(end!.at - leaseExpiry)} after its time`
+    return `seen at the start${epoch}${ago}`
+  }
+  const windowMs = windowOver(account, own)
+  if (windowMs !== undefined) return `its execution window of ${span(windowMs)} was over`
+  const lastSeen = heartbeats.at(-1)?.at ?? (isRemembered ? undefined : grantedAt)
+  if (leaseExpiry === undefined || lastSeen === undefined) return 'its time had passed'
+  const since = heartbeats.length > 0 ? 'the last heartbeat' : 'the grant'
+  return `${span(leaseExpiry - lastSeen)} had passed since ${since}`
+}
+
+/** A report that came without authority. */
+export function tellCancelled(account: Account, own: KnownAttempt) {
+  const late = lateReportOf(account, own)!
+  const since = own.end?.outcome === 'DEAD' ? 'the task was stopped' : 'the expiry'
+  const after =
+    late.lateMs === undefined ? 'its lease was lost' : `it came ${span(late.lateMs)} after ${since}`
+  return {
+    kind: 'CANCELLED' as const,
+    ...whoOf(own),
+    what: `a report under ${leaseOf(own)} was CANCELLED, and what it said dropped`,
+    why: [after, ...instead(own, late)].join('; '),
+  }
+}
+
+function instead(
+  own: KnownAttempt,
+  { state, supersededBy }: { state?: string; supersededBy?: object },
+) {
+  if (state === undefined) return []
+  if (supersededBy === undefined) return [`the task was ${state}`]
+  const { attempt, leaseId } = supersededBy as { attempt?: number; leaseId: number }
+  if (leaseId === own.leaseId) return [`the task was ${state}`]
+  const which = attempt === undefined ? `lease ${leaseId}` : `attempt ${attempt} (lease ${leaseId})`
+  return [state === 'LEASED' ? `${which} owned the task` : `the task was ${state} after ${which}`]
+}
+
+export function whoOf({ attempt, leaseId, workerId }: KnownAttempt) {
+  return {
+    ...(attempt !== undefined && { attempt }),
+    leaseId,
+    ...(workerId !== undefined && { worker: workerId }),
+  }
+}

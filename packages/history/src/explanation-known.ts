@@ -1,0 +1,122 @@
+import type { RecordOf } from '@tenure/state-machine'
+import {
+  type AttemptEnd,
+  AttemptTracker,
+  type TrackedAttempt,
+  type TrackedHeartbeat,
+} from './attempts.js'
+import type { ExplainedEnd } from './explanation.js'
+import type { RememberedAttempt, RememberedTask } from './remembered.js'
+import type { TaskHistory } from './task-history.js'
+
+/** An attempt, of its records and what is remembered made one. */
+export interface KnownAttempt {
+  readonly attempt?: number
+  readonly leaseId: number
+  readonly workerId?: string
+  readonly grantedAt?: number
+  /** As granted, where that record is there. */
+  readonly firstExpiry?: number
+  /** As last extended. */
+  readonly leaseExpiry?: number
+  /** Those of which there are records. */
+  readonly heartbeats: readonly TrackedHeartbeat[]
+  readonly end?: ExplainedEnd
+  readonly lateReport?: { readonly lsn?: number; readonly at?: number }
+  /** There is no record of its grant. */
+  readonly isRemembered: boolean
+}
+
+/** Attempts whose grant was removed are put before the tracker as the memory has them. */
+export function knownAttempts({ taskId, entries, remembered }: TaskHistory): KnownAttempt[] {
+  const known = remembered?.attempts.map(({ leaseId }) => leaseId) ?? []
+  const granted = new Set(
+    entries.flatMap(({ record }) => (record.type === 'LeaseGranted' ? [record.leaseId] : [])),
+  )
+  const named = entries.flatMap(({ record }) => ('leaseId' in record ? [record.leaseId] : []))
+  const unseen = new Set([...known, ...named].filter((leaseId) => !granted.has(leaseId)))
+  const tracker = new AttemptTracker()
+  for (const leaseId of [...unseen].sort((a, b) => a - b)) {
+    tracker.add({ lsn: leaseId, record: placeholder(taskId, leaseId) })
+  }
+  for (const entry of entries) tracker.add(entry)
+  const all = [...tracker.all()]
+  return all.map((attempt, index) => {
+    const { leaseId } = attempt
+    if (!unseen.has(leaseId)) return fromRecords(attempt)
+    // Where its end is seen, the next grant is that of the next attempt.
+    const next = attempt.end === undefined ? 0 : (all[index + 1]?.attempt ?? 0)
+    return fromMemory(attempt, recall(remembered, leaseId), next > 0 ? next - 1 : undefined)
+  })
+}
+
+/** Whether there was no other attempt between: of a forgotten task some may be missing. */
+export function isNext(own: KnownAttempt, next: KnownAttempt): boolean {
+  return own.attempt !== undefined && next.attempt === own.attempt + 1
+}
+
+function placeholder(taskId: number, leaseId: number): RecordOf<'LeaseGranted'> {
+  const unknown = { at: 0, attempt: 0, workerId: '', leaseExpiry: 0 }
+  return { type: 'LeaseGranted', taskId, leaseId, ...unknown }
+}
+
+function fromRecords(tracked: TrackedAttempt): KnownAttempt {
+  const { attempt, leaseId, workerId, grantedAt, heartbeats, leaseExpiry } = tracked
+  const { end, lateReport } = tracked
+  return {
+    ...{ attempt, leaseId, workerId, grantedAt, heartbeats },
+    firstExpiry: leaseExpiry,
+    leaseExpiry: heartbeats.at(-1)?.newLeaseExpiry ?? leaseExpiry,
+    ...(end !== undefined && { end }),
+    ...(lateReport !== undefined && { lateReport }),
+    isRemembered: false,
+  }
+}
+
+interface Recalled extends RememberedAttempt {
+  /** Of a failure: a task remembers that of its last one. */
+  readonly reason?: string
+}
+
+function recall(remembered: RememberedTask | undefined, leaseId: number): Recalled | undefined {
+  const found = remembered?.attempts.find((attempt) => attempt.leaseId === leaseId)
+  if (found === undefined || found !== remembered?.attempts.at(-1)) return found
+  const { reason } = remembered
+  return found.outcome === 'FAILED' && remembered.state !== 'DEAD' && reason !== undefined
+    ? { ...found, reason }
+    : found
+}
+
+function fromMemory(
+  { leaseId, heartbeats, end: seen, lateReport }: TrackedAttempt,
+  known: Recalled | undefined,
+  number: number | undefined,
+): KnownAttempt {
+  const attempt = known?.attempt ?? number
+  const expiry = heartbeats.at(-1)?.newLeaseExpiry ?? known?.leaseExpiry
+  const end = endOf(known, seen)
+  const late = lateReport ?? (known?.cancelled ? {} : undefined)
+  return {
+    ...{ leaseId, heartbeats, isRemembered: true },
+    ...(attempt !== undefined && { attempt }),
+    ...(known !== undefined && { workerId: known.workerId, grantedAt: known.grantedAt }),
+    ...(expiry !== undefined && { leaseExpiry: expiry }),
+    ...(end !== undefined && { end }),
+    ...(late !== undefined && { lateReport: late }),
+  }
+}
+
+/** A record tells more, unless it stopped a task whose attempt had ended before. */
+function endOf(
+  known: Recalled | undefined,
+  seen: AttemptEnd | undefined,
+): ExplainedEnd | undefined {
+  if (known === undefined || known.outcome === 'RUNNING') return seen
+  if (known.outcome === seen?.outcome) return seen
+  const { outcome, endedAt, reportId, reason } = known
+  return {
+    ...{ outcome, at: endedAt! },
+    ...(reason !== undefined && { reason }),
+    ...(reportId !== undefined && { reportId }),
+  }
+}
