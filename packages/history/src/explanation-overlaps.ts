@@ -1,6 +1,6 @@
 import type { Overlap } from './explanation.js'
 import type { Account } from './explanation-account.js'
-import { isNext, type KnownAttempt } from './explanation-known.js'
+import type { KnownAttempt } from './explanation-known.js'
 
 /**
  * Attempts that lasted at once. One that is reported late lasted until then: with each later one it
@@ -13,7 +13,7 @@ export function findOverlaps({ attempts }: Account): Overlap[] {
     const reportedAt = earlier.lateReport?.at
     if (reportedAt !== undefined) return overlapsUntil(earlier, reportedAt, attempts, index + 1)
     const next = attempts[index + 1]
-    if (next?.grantedAt === undefined || !isNext(earlier, next)) return []
+    if (next?.grantedAt === undefined) return []
     return [{ ...between(earlier, next), fromAt: next.grantedAt, certain: false }]
   })
 }

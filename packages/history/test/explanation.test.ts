@@ -358,3 +358,30 @@ t.test('of a forgotten task whose beginning was removed only the rest is told', 
     /^Task 1 ran at least once\. What it is now is not known\. The log begins at LSN 6/,
   )
 })
+
+t.test('of what came between two leases that nobody remembers nothing is claimed', async (t) => {
+  const { book, task, first } = leased()
+  book.expire(first)
+  const second = book.lease(task)
+  const removed = book.expire(second)
+  book.wait(10).cancel(first)
+  book.wait(10).cancel(second)
+  const third = book.wait(10).lease(task, 'w-8')
+  book.forget(book.complete(third))
+  const options = { checkpoints: [book.nextLsn - 1], firstLsn: removed + 1 }
+  const { attempts, causes, overlaps, runs } = await tell(book, task, {}, options)
+  t.equal(runs, 3)
+  t.match(attempts, [{ leaseId: first }, { leaseId: second }, { leaseId: third, attempt: 3 }])
+  for (const { lateReport, supersededBy, attempt } of attempts.slice(0, 2)) {
+    t.strictSame([supersededBy, attempt], [undefined, undefined])
+    t.strictSame(Object.keys(lateReport!), ['lsn', 'at'])
+  }
+  t.strictSame(
+    causes.map(({ attempt, kind, leaseId }) => [attempt, kind, leaseId]),
+    [
+      [2, 'NOT_KNOWN', undefined],
+      [3, 'NOT_KNOWN', undefined],
+    ],
+  )
+  t.strictSame(overlaps, [])
+})
