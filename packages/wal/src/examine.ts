@@ -36,7 +36,7 @@ import {
 } from './lineage.js'
 import type { Lsn } from './lsn.js'
 import { listRoot } from './root.js'
-import { type Remainder, Scanner } from './scanner.js'
+import { Scanner } from './scanner.js'
 import { judge } from './verdict.js'
 
 /**
@@ -106,14 +106,28 @@ export interface BadCheckpoint {
  */
 export type Depth = 'names' | 'recovery' | 'everything'
 
-export async function examine(disk: Disk, layout: Layout, depth: Depth): Promise<Examination> {
-  return new Examiner(disk, layout, depth).run()
+export async function examine(
+  disk: Disk,
+  layout: Layout,
+  depth: Depth,
+  options: ExamineOptions = {},
+): Promise<Examination> {
+  return new Examiner(disk, layout, depth, options).run()
+}
+
+export interface ExamineOptions {
+  /**
+   * Somebody may be writing: an end that gets longer at a second look was only on its way. Never for
+   * whoever goes on writing there, who has to see one picture.
+   */
+  readonly besideWriter?: boolean
 }
 
 class Examiner {
   readonly #disk: Disk
   readonly #layout: Layout
   readonly #depth: Depth
+  readonly #besideWriter: boolean
 
   readonly #segments: Segment[] = []
   readonly #gaps: Gap[] = []
@@ -129,10 +143,11 @@ class Examiner {
   #torn: Examination['torn']
   #damage: Damage | undefined
 
-  constructor(disk: Disk, layout: Layout, depth: Depth) {
+  constructor(disk: Disk, layout: Layout, depth: Depth, { besideWriter = false }: ExamineOptions) {
     this.#disk = disk
     this.#layout = layout
     this.#depth = depth
+    this.#besideWriter = besideWriter
   }
 
   async run(): Promise<Examination> {
@@ -353,8 +368,7 @@ class Examiner {
       }
       this.#startAt(scanner.end, scanner.nextBatch)
       this.#bytes += scanner.end.offset
-      if (next === undefined)
-        this.#judgeEnd(segmentPath(segment.name), scanner, await scanner.remainder())
+      if (next === undefined) await this.#judgeEnd(segmentPath(segment.name), scanner)
       else if ('previous' in next) this.#compareEnd(segmentPath(segment.name), scanner, next)
     })
   }
@@ -386,22 +400,34 @@ class Examiner {
     })
   }
 
-  #judgeEnd(file: string, scanner: Scanner, behind: Remainder): void {
-    const { finding } = scanner
+  async #judgeEnd(file: string, scanner: Scanner): Promise<void> {
+    const { finding, offset } = scanner
     if (finding === undefined) throw new Error('a scan ended without a finding')
+    const behind = await scanner.remainder()
     const verdict = judge(finding, behind, scanner.nextBatch)
+    if (verdict.kind === 'clean' || (await this.#goesOn(scanner))) return
     if (verdict.kind === 'torn') {
       this.#torn = { contentEnd: behind.contentEnd, why: verdict.why }
-    } else if (verdict.kind !== 'clean') {
+    } else {
       const later = behind.later?.header
       this.#report({
         kind: verdict.kind,
         file,
-        offset: scanner.offset,
+        offset,
         why: verdict.why,
         ...(later === undefined ? {} : { lastMissingLsn: later.firstLsn - 1 }),
       })
     }
+  }
+
+  /**
+   * Whether the end was where a writer was just at it. One batch is in flight at a time, so all that
+   * stood behind it was written later than what was scanned.
+   */
+  async #goesOn(scanner: Scanner): Promise<boolean> {
+    if (!this.#besideWriter) return false
+    scanner.retry()
+    return (await scanner.next()) !== undefined
   }
 
   /** A checkpoint is made from sealed segments, so none can know more than the log. */

@@ -1,5 +1,6 @@
 export type { Clock, Timer } from './clock.js'
 export type { AcceptedLoss, Damage } from './damage.js'
+export { type CutOff, Diagnosis, diagnoseLog, type Remain } from './diagnosis.js'
 export type { Disk, DiskFile, LockAttempt, OpenMode } from './disk.js'
 export { WalDamageError, WalError, type WalErrorCode } from './errors.js'
 export type { BadCheckpoint, Gap } from './examine.js'
@@ -13,15 +14,16 @@ export {
 } from './log.js'
 export {
   type FollowOptions,
-  type LogOpening,
   type LogReader,
   openReadOnly,
+  type ReaderSegment,
   type ReadOnlyOptions,
 } from './log-reader.js'
 export type { Lsn } from './lsn.js'
 export { makeCheckpoint } from './make-checkpoint.js'
 export { nodeDisk } from './node-disk.js'
 export type { Commit, LogObserver } from './observer.js'
+export type { LogOpening } from './openings.js'
 export type { LogOptions, SyncMode } from './options.js'
 export type { Records } from './records.js'
 export type { Claim, Urgency } from './room.js'

@@ -8,9 +8,10 @@ import type { Gap, Segment } from './examine.js'
 import { readIfPresent } from './files.js'
 import { Layout, segmentPath } from './layout.js'
 import { followPollMs } from './limits.js'
-import { forgotten, startOf } from './log.js'
+import { forgotten, type SegmentInfo, startOf } from './log.js'
 import type { Lsn } from './lsn.js'
 import { nodeDisk } from './node-disk.js'
+import { type LogOpening, openingsOf } from './openings.js'
 import { brokenOff, type Run, takeRun } from './runs.js'
 import { Scanner } from './scanner.js'
 import { type Survey, surveySteadily } from './survey.js'
@@ -30,13 +31,14 @@ export interface FollowOptions {
   readonly signal?: AbortSignal
 }
 
-/** A writer opened the log: what it wrote begins at `firstLsn`. */
-export interface LogOpening {
-  /** How many times the log had been opened, this time included. */
+/** A segment as a reader knows it. */
+export interface ReaderSegment extends SegmentInfo {
+  /** The file's name within the log's directory. */
+  readonly file: string
   readonly epoch: number
-  readonly firstLsn: Lsn
-  /** By the writer's own clock. */
-  readonly at: number
+  /** Of a sealed one: its last record, and where what it holds ends. */
+  readonly lastLsn?: Lsn
+  readonly end?: number
 }
 
 /** Opens the log for reading, beside a running writer or without one. Takes no lock and changes nothing. */
@@ -86,11 +88,22 @@ export class LogReader {
    * it is not known whether its writer began with it.
    */
   get openings(): LogOpening[] {
-    const isOpening = ({ header }: Segment, before: Segment | undefined) =>
-      before === undefined ? header.previous.sequence === 0 : header.epoch !== before.header.epoch
-    return this.#segments
-      .filter((segment, index) => isOpening(segment, this.#segments[index - 1]))
-      .map(({ header: { epoch, firstLsn, clockMs: at } }) => ({ epoch, firstLsn, at }))
+    return openingsOf(this.#segments)
+  }
+
+  /** Oldest first. What records the last one holds, only reading tells. */
+  get segments(): ReaderSegment[] {
+    return this.#segments.map(({ name, header }, index) => {
+      const next = this.#segments[index + 1]?.header
+      return {
+        file: segmentPath(name),
+        firstLsn: header.firstLsn,
+        bytes: header.segmentBytes,
+        begunAt: header.clockMs,
+        epoch: header.epoch,
+        ...(next !== undefined && { lastLsn: next.previous.lastLsn, end: next.previous.offset }),
+      }
+    })
   }
 
   /** The records from an LSN on, checked on the way. */

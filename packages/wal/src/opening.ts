@@ -1,14 +1,15 @@
 import { endOfContent, isZero } from './bytes.js'
-import type { Disk, DiskFile } from './disk.js'
-import { saysNoSpace, systemCode, WalDamageError, WalError } from './errors.js'
+import type { Disk } from './disk.js'
+import { saysNoSpace, WalDamageError, WalError } from './errors.js'
 import { type Examination, examine } from './examine.js'
 import { beginning, type FileHeader, type GapReason } from './file-header.js'
 import { listIfPresent, readFully, removeIfPresent, withFile, writeFully } from './files.js'
 import { HeadFile } from './head.js'
 import { isSpareName, type Layout, segmentName, temporarySuffix } from './layout.js'
-import { readWindowBytes, sectorBytes } from './limits.js'
+import { readWindowBytes } from './limits.js'
 import { lsnMax } from './lsn.js'
 import type { LogSettings } from './options.js'
+import { salvage } from './salvage.js'
 import { beginSegment, type SegmentFile } from './segment-file.js'
 import { makeZeroFile } from './spare.js'
 
@@ -237,25 +238,6 @@ async function quarantineTail(
   else await disk.rename(temporary, await quarantinePath(disk, layout, `${name}.${end}.tail`))
   await disk.syncDirectory(layout.quarantine)
   return length
-}
-
-/** What can be read of the range, with zeros for the sectors that cannot. */
-async function salvage(file: DiskFile, length: number, position: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length)
-  const read = async (from: number, to: number) => {
-    try {
-      await readFully(file, bytes.subarray(from, to), position + from)
-      return true
-    } catch (error) {
-      if (systemCode(error) !== 'EIO') throw error
-      bytes.fill(0, from, to)
-      return false
-    }
-  }
-  if (await read(0, length)) return bytes
-  for (let at = 0; at < length; at += sectorBytes)
-    await read(at, Math.min(length, at + sectorBytes))
-  return bytes
 }
 
 async function moveToQuarantine(disk: Disk, layout: Layout, name: string): Promise<void> {

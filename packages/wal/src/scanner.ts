@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib'
 import {
-  batchMagic,
   countZeroSectors,
   type DecodedHeader,
   decodeBatchHeader,
@@ -12,6 +11,7 @@ import { endOfContent, isZero } from './bytes.js'
 import type { DiskFile } from './disk.js'
 import type { DecodedFileHeader, SegmentEnd } from './file-header.js'
 import { readFully } from './files.js'
+import { headersIn } from './header-search.js'
 import { batchAlignment, batchHeaderBytes, fileHeaderBytes, readWindowBytes } from './limits.js'
 import type { Lsn } from './lsn.js'
 
@@ -185,7 +185,7 @@ export class Scanner {
         const bytes = await readFully(this.#file, piece, start)
         if (isZero(bytes)) continue
         contentEnd = Math.max(contentEnd, start + endOfContent(bytes))
-        for (const { offset, header } of this.#headersIn(bytes, start)) {
+        for (const { offset, header } of headersIn(bytes, start, this.#place)) {
           if (header.batch <= this.#batch) continue
           later ??= { offset, header }
           syncedThrough = Math.max(syncedThrough, header.batch - 1 - header.unsyncedBefore)
@@ -196,20 +196,6 @@ export class Scanner {
     }
     const nonZero = contentEnd > this.#offset
     return { nonZero, contentEnd, syncedThrough, ...(later === undefined ? {} : { later }) }
-  }
-
-  *#headersIn(
-    bytes: Uint8Array,
-    start: number,
-  ): Generator<{ offset: number; header: DecodedHeader }> {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    for (let at = buffer.indexOf(batchMagic); at !== -1; at = buffer.indexOf(batchMagic, at + 1)) {
-      const offset = start + at
-      if (nextBatchOffset(offset) !== offset || at + batchHeaderBytes > bytes.length) continue
-      const candidate = bytes.subarray(at, at + batchHeaderBytes)
-      const header = decodeBatchHeader(candidate, this.#place.crcAt(offset))
-      if (header !== undefined) yield { offset, header }
-    }
   }
 
   #discontinuity(header: DecodedHeader): string | undefined {

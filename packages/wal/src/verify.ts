@@ -1,11 +1,11 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Damage } from './damage.js'
 import type { Disk } from './disk.js'
 import { WalError } from './errors.js'
-import { type BadCheckpoint, examine, type Gap } from './examine.js'
+import type { BadCheckpoint, Gap } from './examine.js'
 import { Layout } from './layout.js'
 import type { Lsn } from './lsn.js'
 import { nodeDisk } from './node-disk.js'
+import { examineSteadily } from './steady.js'
 
 /** What a log's directory is worth, read from end to end. */
 export interface Verification {
@@ -28,10 +28,6 @@ export interface Verification {
   readonly damage: Damage | undefined
 }
 
-/** So often in a row the same damage must be seen, while a writer may be at work, to be believed. */
-const looksBeforeBelief = 2
-const looksMax = 6
-
 /**
  * Checks every checksum, the chain, and that nothing is missing, and changes nothing. Beside a
  * running writer the batch on its way to the disk may show up as a torn tail; damage is reported
@@ -41,14 +37,7 @@ export async function verifyLog(
   directory: string,
   { disk = nodeDisk }: { readonly disk?: Disk } = {},
 ): Promise<Verification> {
-  const layout = new Layout(directory)
-  let found = await examine(disk, layout, 'everything')
-  for (let look = 1, same = 1; found.damage !== undefined && same < looksBeforeBelief; look++) {
-    const again = await examine(disk, layout, 'everything')
-    same = isDeepStrictEqual(again.damage, found.damage) ? same + 1 : 1
-    found = again
-    if (look === looksMax) break
-  }
+  const found = await examineSteadily(disk, new Layout(directory), 'everything')
   if (found.fresh) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
   return {
     logId: Buffer.from(found.logId ?? []).toString('hex'),

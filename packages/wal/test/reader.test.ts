@@ -282,3 +282,44 @@ t.test('verify beside a running writer does not take what moves for damage', asy
   t.equal(report.damage, undefined)
   await log.close()
 })
+
+t.test('verify beside a writer that never rests finds nothing wrong', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare({ segmentBytes: 64 * 1024 })
+  await appendOneByOne(log, 5)
+  const restless = withFileMethods(world.disk.process(), (file, path) => ({
+    async read(into, position) {
+      if (path.endsWith('.wal')) await appendOneByOne(log, 2)
+      return file.read(into, position)
+    },
+  }))
+  const report = await verifyLog(directory, { disk: restless })
+  t.equal(report.damage, undefined)
+  t.equal(report.tornTail, undefined)
+  t.ok(report.lastLsn >= 5)
+  await log.close()
+})
+
+t.test('verify beside a truncation looks again, and finds nothing wrong', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  for (let part = 0; part < 3; part++) {
+    await appendOneByOne(log, 20)
+    await log.roll()
+    await log.writeCheckpoint(log.sealedLsn, [new Uint8Array(10)])
+  }
+  let truncated: Promise<unknown> | undefined
+  const overtaken = withFileMethods(world.disk.process(), (file, path) => ({
+    async read(into, position) {
+      if (path.endsWith('.ckpt')) {
+        truncated ??= log.truncate()
+        await truncated
+      }
+      return file.read(into, position)
+    },
+  }))
+  const report = await verifyLog(directory, { disk: overtaken })
+  t.equal(report.damage, undefined)
+  t.ok(report.firstLsn > 1)
+  await log.close()
+})

@@ -1,0 +1,103 @@
+import t from 'tap'
+import { diagnoseLog, type Remain } from '../src/index.js'
+import { appendOneByOne, directory, recordOf, World } from './world.js'
+
+const diagnose = ({ disk }: World) => diagnoseLog(directory, { disk })
+
+/** Three epochs of several segments each, one batch a record. */
+async function written(): Promise<World> {
+  const world = new World()
+  for (let epoch = 0; epoch < 3; epoch++) {
+    const log = await world.open()
+    await appendOneByOne(log, 40)
+    await world.clock.advance(1000)
+    await log.close()
+  }
+  return world
+}
+
+async function remainsOf(world: World): Promise<Remain[]> {
+  const found: Remain[] = []
+  for await (const remain of (await diagnose(world)).remains()) found.push(remain)
+  return found
+}
+
+function flip(world: World, name: string, at: number): void {
+  const bytes = Buffer.from(world.disk.readFile(world.path(name)))
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  world.disk.writeFile(world.path(name), bytes)
+}
+
+function filesOf(world: World): [name: string, bytes: string][] {
+  const hex = (name: string) => Buffer.from(world.disk.readFile(world.path(name))).toString('hex')
+  return world.files().map((name) => [name, hex(name)])
+}
+
+function withoutZeros(bytes: Uint8Array): Buffer {
+  let end = bytes.length
+  while (end > 0 && bytes[end - 1] === 0) end--
+  return Buffer.from(bytes.subarray(0, end))
+}
+
+t.test('of a whole log there is nothing to say', async (t) => {
+  const world = await written()
+  const { damage, tornTail, cutOff, firstLsn, lastLsn, epoch } = await diagnose(world)
+  t.same(
+    { damage, tornTail, cutOff, firstLsn, lastLsn, epoch },
+    { damage: undefined, tornTail: undefined, cutOff: [], firstLsn: 1, lastLsn: 120, epoch: 3 },
+  )
+  t.same(await remainsOf(world), [])
+  await t.rejects(diagnose(new World()), { code: 'WAL_NOT_A_LOG' })
+})
+
+t.test(
+  'wherever a byte is changed: what can be read is told from what cannot, and nothing is changed',
+  async (t) => {
+    const world = await written()
+    let damaged = 0
+    for (const name of world.segments()) {
+      const { length } = world.disk.readFile(world.path(name))
+      for (let at = 5; at < length; at += 331) {
+        const copy = world.copy()
+        flip(copy, name, at)
+        const intact = copy.copy()
+        const diagnosis = await diagnose(copy)
+        const { damage, lastLsn, cutOff } = diagnosis
+        if (damage === undefined) continue
+        damaged++
+        const place = `${name} at ${at}`
+        let trusted = 0
+        for await (const { firstLsn, records } of diagnosis.replay({ fromLsn: 1 })) {
+          for (const [index, record] of records.entries()) {
+            trusted = firstLsn + index
+            if (!recordOf(trusted).every((byte, at) => byte === record[at])) t.fail(place)
+          }
+        }
+        t.equal(trusted, lastLsn, `${place}: all that can be trusted is read`)
+        const behind = await remainsOf(copy)
+        const wrong = behind.filter(
+          ({ firstLsn, records }) =>
+            records !== undefined && !Buffer.from(records[0] ?? []).equals(recordOf(firstLsn)),
+        )
+        t.same(wrong, [], `${place}: what is read behind is what was written`)
+        const lsns = behind.flatMap(({ firstLsn, records }) => (records ? [firstLsn] : []))
+        const isInHeader = at < 512
+        const missing = isInHeader ? 0 : 1
+        // It may have been a mark without records that the byte was changed in.
+        const unread = 120 - lastLsn - lsns.length
+        t.ok(unread >= 0 && unread <= missing, `${place}: one batch at most is not readable`)
+        t.same(filesOf(copy), filesOf(intact), `${place}: nothing is changed`)
+        const log = await copy.open({ acceptLoss: damage.acceptable! })
+        await log.close()
+        for (const { file, offset } of cutOff) {
+          const lost = withoutZeros(intact.disk.readFile(intact.path(file)).subarray(offset))
+          const kept = `quarantine/${file.slice('wal/'.length)}${offset === 0 ? '' : `.${offset}.tail`}`
+          if (lost.length === 0 && offset > 0) continue
+          const bytes = withoutZeros(copy.disk.readFile(copy.path(kept)))
+          t.ok(bytes.equals(lost), `${place}: all of ${file} that is cut off is kept`)
+        }
+      }
+    }
+    t.ok(damaged > 50, `${damaged} damaged logs`)
+  },
+)
