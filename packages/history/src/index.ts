@@ -22,6 +22,15 @@ export type {
 } from './explanation.js'
 export { History, openHistory, type Span } from './history.js'
 export type { LogSource, LsnRange, Opening, Run } from './log-source.js'
+export {
+  assessLoss,
+  type Fragment,
+  type Loss,
+  type LossOptions,
+  type OpenTask,
+  type UndoneTask,
+  type VanishingTask,
+} from './loss.js'
 export type { Position } from './position.js'
 export type { RememberedAttempt, RememberedTask } from './remembered.js'
 export {
@@ -40,6 +49,12 @@ export {
   type TaskHistoryOptions,
   type TaskOpening,
 } from './task-history.js'
+export {
+  type CheckedCheckpoint,
+  type HistoryVerification,
+  type VerifyHistoryOptions,
+  verifyHistory,
+} from './verify.js'
 export {
   type Change,
   type ChangeCause,

@@ -1,0 +1,112 @@
+import { encodeRecord, encodeState, hashState, type LogRecord } from '@tenure/state-machine'
+import { Book, sourceOf } from '@tenure/testing-histories'
+import t from 'tap'
+import { type LogSource, verifyHistory } from '../src/index.js'
+import { twoTasks, withBadCheckpoint } from './world.js'
+
+/** The same log, in which the record at an LSN says something else. */
+function withRecord(source: LogSource, lsn: number, record: Uint8Array): LogSource {
+  return {
+    ...source,
+    async *replay(options) {
+      for await (const { firstLsn, records } of source.replay(options)) {
+        yield { firstLsn, records: records.map((it, at) => (firstLsn + at === lsn ? record : it)) }
+      }
+    },
+  }
+}
+
+t.test(
+  'a whole history is applied from its beginning, and every checkpoint is equal',
+  async (t) => {
+    const { book } = twoTasks()
+    const told: number[] = []
+    const source = sourceOf(book, { checkpoints: [2, 5, 8], runLength: 2 })
+    const found = await verifyHistory(source, { onProgress: (lsn) => told.push(lsn) })
+    t.same(found, {
+      ...{ applied: 8, onlyRead: 0, beganAt: 0, lastLsn: 8, lastAt: book.now },
+      stateHash: hashState(book.state),
+      checkpoints: [2, 5, 8].map((lsn) => ({ lsn, verdict: 'equal' })),
+    })
+    t.equal(told.at(-1), 8)
+  },
+)
+
+t.test(
+  'where the beginning was removed, the oldest checkpoint is what the others are held against',
+  async (t) => {
+    const { book } = twoTasks()
+    const found = await verifyHistory(sourceOf(book, { checkpoints: [4, 7], firstLsn: 3 }))
+    t.match(found, { applied: 4, onlyRead: 2, beganAt: 4, stateHash: hashState(book.state) })
+    t.equal(found.fault, undefined)
+    t.same(found.checkpoints, [
+      { lsn: 4, verdict: 'not-compared' },
+      { lsn: 7, verdict: 'equal' },
+    ])
+    const none = await verifyHistory(sourceOf(book, { firstLsn: 3 }))
+    t.match(none.fault, { code: 'HISTORY_REMOVED' })
+  },
+)
+
+t.test('a checkpoint that holds another state is found, and one that cannot be read', async (t) => {
+  const { book } = twoTasks()
+  const source = sourceOf(book, { checkpoints: [3, 5] })
+  const other = new Book({ startAt: book.entries[0]!.record.at })
+  for (let count = 0; count < 5; count++) other.submit()
+  const wrong = {
+    ...source,
+    async *readCheckpoint(lsn: number) {
+      yield* lsn === 5 ? encodeState(other.state) : source.readCheckpoint(lsn)
+    },
+  }
+  const { checkpoints, stateHash } = await verifyHistory(wrong)
+  t.match(checkpoints, [
+    { lsn: 3, verdict: 'equal' },
+    { lsn: 5, verdict: 'different', why: 'the records before it make another state' },
+  ])
+  t.equal(stateHash, hashState(book.state))
+  const broken = await verifyHistory(withBadCheckpoint(source, 3))
+  t.match(broken.checkpoints, [
+    { lsn: 3, verdict: 'unreadable', why: 'it breaks off' },
+    { lsn: 5, verdict: 'equal' },
+  ])
+})
+
+t.test('a checkpoint of records that are not there is another state', async (t) => {
+  const { book } = twoTasks()
+  const source = sourceOf(book, { checkpoints: [3] })
+  const { checkpoints } = await verifyHistory({ ...source, async *replay() {} })
+  t.match(checkpoints, [{ lsn: 3, verdict: 'different', why: 'the records end at LSN 0' }])
+})
+
+t.test(
+  'a record that breaks a rule, or is none, is named, with what was good before it',
+  async (t) => {
+    const { book } = twoTasks()
+    const source = sourceOf(book)
+    const early = {
+      ...book.entries[5 - 1]!.record,
+      at: book.entries[4 - 1]!.record.at,
+    } as LogRecord
+    const broken = await verifyHistory(withRecord(source, 5, encodeRecord(early)))
+    t.match(broken, { applied: 0, lastLsn: 4, fault: { code: 'STATE_INVARIANT_VIOLATION' } })
+    t.match(broken.fault?.message, /^LeaseExpired at LSN 5: /)
+    const none = await verifyHistory(withRecord(source, 5, Buffer.from('none')))
+    t.match(none.fault, { code: 'HISTORY_UNREADABLE_RECORD', message: /LSN 5: / })
+  },
+)
+
+t.test(
+  'records that are removed while they are read are no fault: whoever looks has to look again',
+  async (t) => {
+    const source = sourceOf(twoTasks().book)
+    const gone = {
+      ...source,
+      // biome-ignore lint/correctness/useYield: it fails before.
+      async *replay() {
+        throw Object.assign(new Error('gone'), { code: 'WAL_FORGOTTEN' })
+      },
+    }
+    await t.rejects(verifyHistory(gone), { code: 'WAL_FORGOTTEN' })
+  },
+)
