@@ -4,7 +4,7 @@ import { decodeAt, type Entry, entriesOf } from './entry.js'
 import { HistoryError } from './errors.js'
 import type { LogSource, LsnRange, Opening } from './log-source.js'
 import { isWithin, type Position } from './position.js'
-import { beginning, type ReplayOptions, readState, replayOnto } from './replay.js'
+import { beginning, hasBeginning, type ReplayOptions, readState, replayOnto } from './replay.js'
 
 /** What is read: from an LSN on, up to a moment. */
 export interface Span {
@@ -119,7 +119,7 @@ export class History {
   }
 
   #fromTheStart(until: Position | undefined, hashKey: number | undefined): State {
-    if (this.firstLsn === 1) return beginning(hashKey)
+    if (hasBeginning(this.#log)) return beginning(hashKey)
     const wanted = until === undefined ? 'the end' : describe(until)
     throw new HistoryError(
       'HISTORY_REMOVED',

@@ -33,12 +33,28 @@ export async function replayOnto(
   { until, onProgress }: Omit<ReplayOptions, 'hashKey'> = {},
 ): Promise<void> {
   let applied = 0
-  for await (const run of log.replay({ fromLsn: position(state).lastLsn + 1 })) {
+  for await (const run of log.replay({ fromLsn: firstBehind(state, log.gaps) })) {
     const count = applyRun(state, log.gaps, run, until)
     applied += count
     onProgress?.(applied)
     if (count < run.records.length) return
   }
+}
+
+/** Where an accepted loss has left nothing behind a checkpoint, the first record stands behind the gap. */
+function firstBehind(state: State, gaps: readonly LsnRange[]): number {
+  return behindGap(gaps, position(state).lastLsn + 1)
+}
+
+/** The first LSN from here on that the log does not declare as never issued, or given up. */
+export function behindGap(gaps: readonly LsnRange[], lsn: number): number {
+  const gap = gaps.find(({ firstLsn, lastLsn }) => firstLsn <= lsn && lastLsn >= lsn)
+  return gap === undefined ? lsn : gap.lastLsn + 1
+}
+
+/** Whether no record was removed from the beginning, though all may have been lost and given up. */
+export function hasBeginning({ firstLsn, gaps }: Pick<LogSource, 'firstLsn' | 'gaps'>): boolean {
+  return firstLsn <= behindGap(gaps, 1)
 }
 
 /** How many records of the run were applied: all of them, or those up to `until`. */

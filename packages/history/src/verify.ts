@@ -2,7 +2,7 @@ import { checkInvariants, hashState, position, type State } from '@tenure/state-
 import { entriesOf } from './entry.js'
 import { HistoryError } from './errors.js'
 import type { LogSource } from './log-source.js'
-import { beginning, readState, replayOnto } from './replay.js'
+import { beginning, behindGap, hasBeginning, readState, replayOnto } from './replay.js'
 
 /** What replaying a whole log has shown. */
 export interface HistoryVerification {
@@ -83,7 +83,7 @@ class HistoryVerifier {
   /** The beginning, or where that was removed the oldest state that is left. */
   async #begin(): Promise<void> {
     const { firstLsn } = this.#log
-    if (firstLsn === 1) return
+    if (hasBeginning(this.#log)) return
     for (const lsn of [...this.#log.checkpoints].reverse()) {
       const state = await this.#readCheckpoint(lsn)
       if (state === undefined) continue
@@ -116,11 +116,14 @@ class HistoryVerifier {
     const kept = await this.#readCheckpoint(lsn)
     if (kept === undefined) return
     const { lastLsn } = position(this.#state)
-    const why = isSame(kept, this.#state)
-      ? undefined
-      : lastLsn < lsn
-        ? `the records end at LSN ${lastLsn}`
-        : 'the records before it make another state'
+    if (lastLsn < lsn && behindGap(this.#log.gaps, lastLsn + 1) > lsn) {
+      // The records were given up, and what they made is what the log goes on from.
+      this.#checkpoints.push({ lsn, verdict: 'not-compared' })
+      this.#state = kept
+      this.#beganAt = lsn
+      return
+    }
+    const why = isSame(kept, this.#state) ? undefined : tellDifference(lastLsn, lsn)
     this.#checkpoints.push(
       why === undefined ? { lsn, verdict: 'equal' } : { lsn, verdict: 'different', why },
     )
@@ -148,6 +151,12 @@ class HistoryVerifier {
       },
     })
   }
+}
+
+function tellDifference(lastLsn: number, lsn: number): string {
+  return lastLsn < lsn
+    ? `the records end at LSN ${lastLsn}`
+    : 'the records before it make another state'
 }
 
 function isSame(a: State, b: State): boolean {

@@ -135,6 +135,27 @@ t.test('a declared gap is passed, and one that is not declared is refused', asyn
   t.equal(position(await new History(declared).stateAt()).lastLsn, 1000)
 })
 
+t.test(
+  'where a loss has left nothing behind a checkpoint, the log goes on behind the gap',
+  async (t) => {
+    const { book } = twoTasks()
+    const gap = { firstLsn: 4, lastLsn: 999 }
+    const source = { ...sourceOf(book, { checkpoints: [3] }), gaps: [gap], firstLsn: 1000 }
+    const asked: number[] = []
+    const lost = {
+      ...source,
+      // biome-ignore lint/correctness/useYield: nothing is left.
+      async *replay({ fromLsn }: { readonly fromLsn: number }) {
+        asked.push(fromLsn)
+      },
+    }
+    t.equal(hashState(await new History(lost).stateAt()), hashOf(book.entries.slice(0, 3)))
+    const all = { ...lost, checkpoints: [], gaps: [{ firstLsn: 1, lastLsn: 999 }] }
+    t.equal(hashState(await new History(all).stateAt()), hashOf([]))
+    t.same(asked, [1000, 1000])
+  },
+)
+
 t.test('a record that is none is named by its LSN', async (t) => {
   const { book } = twoTasks()
   const source = sourceOf(book)

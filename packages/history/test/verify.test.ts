@@ -110,3 +110,12 @@ t.test(
     await t.rejects(verifyHistory(gone), { code: 'WAL_FORGOTTEN' })
   },
 )
+
+t.test('a checkpoint of records that were given up is what the log goes on from', async (t) => {
+  const { book } = twoTasks()
+  const gaps = [{ firstLsn: 1, lastLsn: 999 }]
+  const source = { ...sourceOf(book, { checkpoints: [3] }), gaps, async *replay() {} }
+  const { checkpoints, fault, lastLsn } = await verifyHistory(source)
+  t.same({ fault, lastLsn }, { fault: undefined, lastLsn: 3 })
+  t.same(checkpoints, [{ lsn: 3, verdict: 'not-compared' }])
+})

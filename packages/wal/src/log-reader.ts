@@ -57,6 +57,7 @@ export async function openReadOnly(
  * be on its way to the disk still, and lost if the machine stops right then.
  */
 export class LogReader {
+  readonly logId: string
   /** The first record that could be read when the log was opened. */
   readonly firstLsn: Lsn
   readonly checkpointLsn: Lsn
@@ -73,6 +74,7 @@ export class LogReader {
   /** For `openReadOnly`. */
   constructor(disk: Disk, clock: Clock, layout: Layout, { examination, head }: Survey) {
     this.#head = head
+    this.logId = Buffer.from(examination.logId ?? []).toString('hex')
     this.#disk = disk
     this.#clock = clock
     this.#layout = layout
