@@ -1,6 +1,5 @@
 import { formatDuration, type Kind, parseDuration } from '@tenure/app-kit'
 import type { History, Position } from '@tenure/history'
-import { showTime } from './show/times.js'
 
 /** A moment of a log as somebody names it; the last form is counted back from the last record. */
 export type NamedPosition = Position | { readonly beforeEndMs: number }
@@ -42,7 +41,7 @@ function parseTime(text: string): number | undefined {
   return Number.isNaN(at) || at < 0 || !isDay ? undefined : at
 }
 
-export function formatPosition(position: NamedPosition): string {
+function formatPosition(position: NamedPosition): string {
   if ('lsn' in position) return String(position.lsn)
   return 'at' in position
     ? new Date(position.at).toISOString()
@@ -56,9 +55,4 @@ export async function resolvePosition(
 ): Promise<Position | undefined> {
   if (position === undefined || !('beforeEndMs' in position)) return position
   return { at: Math.max(0, (await history.end()).at - position.beforeEndMs) }
-}
-
-/** Where one stands in a log, for people. */
-export function showMoment({ lsn, at }: { readonly lsn: number; readonly at: number }): string {
-  return lsn === 0 ? 'before the first record' : `LSN ${lsn}, ${showTime(at)}`
 }

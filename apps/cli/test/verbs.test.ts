@@ -135,7 +135,7 @@ t.test('what is typed wrongly ends with 2 and one line', async (t) => {
   const wrong: [args: string[], complaint: RegExp][] = [
     [[], new RegExp(`^tenure: say which of ${verbs.join(', ')}\\. See tenure --help\\.\n$`)],
     [['gte', '1'], /^tenure: "gte" is no verb\. Did you mean get\? .*\n$/],
-    [['get', 'x'], /^tenure get: <task-id> is "x"; it must be a whole number from 1 .*\n$/],
+    [['get', 'x'], /^tenure get: <task-id> is "x"; it must be the id of a task \(17\), .*\n$/],
     [['get', '0'], /^tenure get: <task-id> is "0"; .*\n$/],
     [
       ['list', '--state', 'GONE'],

@@ -1,4 +1,5 @@
-import type { Counters, QueueLine, Stats } from '@tenure/client'
+import type { Counters } from '@tenure/client'
+import type { TaskLine, TaskStats } from '../source.js'
 import { type Column, showColumns } from './columns.js'
 import { showFacts } from './facts.js'
 import type { Look } from './look.js'
@@ -6,7 +7,7 @@ import { countOf, showCount, showSize } from './numbers.js'
 import { showAge, showSpan, showTime } from './times.js'
 
 /** What there is now, by queue, and what there has been. */
-export function showStats(stats: Stats, look: Look): string {
+export function showStats(stats: TaskStats, look: Look): string {
   const { lines = [], linesLeftOut = 0 } = stats
   const parts = [
     showFacts(factsOf(stats), look),
@@ -16,7 +17,7 @@ export function showStats(stats: Stats, look: Look): string {
   return parts.join('\n')
 }
 
-function factsOf({ tasks, ...stats }: Stats) {
+function factsOf({ tasks, ...stats }: TaskStats) {
   const { now, startedAt, epoch, lastLsn, lastAt, connections, waitingPolls, workers } = stats
   return [
     ['waiting', countOf(tasks.waiting, 'task')],
@@ -24,7 +25,7 @@ function factsOf({ tasks, ...stats }: Stats) {
     ['ended', `${countOf(tasks.ended, 'task')} that are remembered`],
     ['memory', `${showSize(tasks.bytes)} of payloads, results and names`],
     ['queues', showCount(stats.queues)],
-    ['workers', tellWorkers(workers, waitingPolls)],
+    ['workers', workers === undefined ? undefined : tellWorkers(workers, waitingPolls)],
     ['connections', connections === undefined ? undefined : showCount(connections)],
     ['log', `${countOf(lastLsn, 'record')}, the last one ${showAge(lastAt, now)}`],
     ['started', startedAt === undefined ? undefined : tellStart(startedAt, now, epoch)],
@@ -37,31 +38,35 @@ function tellWorkers(workers: number, waitingPolls: number | undefined): string 
   return showCount(workers) + polls
 }
 
-function tellStart(startedAt: number, now: number, epoch: number): string {
+function tellStart(startedAt: number, now: number, epoch = 0): string {
   return `${showTime(startedAt)}, ${showAge(startedAt, now)}; start ${showCount(epoch)} on this log`
 }
 
 /** What waits, queue by queue. */
 export function showQueues(
-  lines: readonly QueueLine[],
+  lines: readonly TaskLine[],
   now: number,
   look: Look,
   leftOut = 0,
 ): string {
   const more = leftOut > 0 ? `… ${countOf(leftOut, 'more queue')} with less to do\n` : ''
-  return showColumns(columnsAt(now), lines, look) + more
+  const isAsked = lines.some(({ pollsWaiting }) => pollsWaiting !== undefined)
+  const columns = isAsked ? [...waitingAt(now), ...askedAt(now)] : waitingAt(now)
+  return showColumns(columns, lines, look) + more
 }
 
-function columnsAt(now: number): readonly Column<QueueLine>[] {
+function waitingAt(now: number): readonly Column<TaskLine>[] {
   return [
     { head: 'queue', cut: true, of: ({ queue }) => queue },
     { head: 'waiting', right: true, of: ({ waiting }) => showCount(waiting) },
     { head: 'lag', right: true, of: (line) => showLag(line, now) },
-    {
-      head: 'polls',
-      right: true,
-      of: ({ pollsWaiting }) => showCount(pollsWaiting),
-    },
+  ]
+}
+
+/** Of those who ask for tasks only a coordinator knows. */
+function askedAt(now: number): readonly Column<TaskLine>[] {
+  return [
+    { head: 'polls', right: true, of: ({ pollsWaiting = 0 }) => showCount(pollsWaiting) },
     {
       head: 'asked for',
       right: true,
@@ -72,11 +77,11 @@ function columnsAt(now: number): readonly Column<QueueLine>[] {
 }
 
 /** How long the first task of a queue has been waiting that may be leased. */
-export function lagOf({ firstEligibleAt }: QueueLine, now: number): number {
+export function lagOf({ firstEligibleAt }: TaskLine, now: number): number {
   return firstEligibleAt === undefined ? 0 : Math.max(0, now - firstEligibleAt)
 }
 
-function showLag(line: QueueLine, now: number): string {
+function showLag(line: TaskLine, now: number): string {
   const { firstEligibleAt } = line
   if (firstEligibleAt === undefined) return ''
   return firstEligibleAt > now

@@ -1,9 +1,9 @@
-import { defineVerb, exitCodes, setting, yesOrNo } from '@tenure/app-kit'
+import { argument, defineVerb, exitCodes, setting, yesOrNo } from '@tenure/app-kit'
+import { logOf, namedTask } from '../explain/which-task.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
 import { lookOf } from '../show/look.js'
 import { showTask } from '../show/task.js'
-import { taskIdSettings } from '../task-id.js'
-import { sourceSettings, withSource } from '../with-source.js'
+import { type Reading, sourceSettings, withSource } from '../with-source.js'
 import { writeResult } from '../write-result.js'
 
 export const get = defineVerb({
@@ -12,9 +12,17 @@ export const get = defineVerb({
     { line: 'tenure get 17', help: 'Task 17.' },
     { line: 'tenure get 17 --result > cat.png', help: 'Its result alone, byte by byte.' },
     { line: "tenure get 17 --json | jq -r '.attempts[].workerId'", help: 'Who has had it.' },
+    {
+      line: 'tenure get tenure-data#17 --at -1h',
+      help: 'As it was an hour before the end of that log.',
+    },
   ],
   settings: {
-    ...taskIdSettings,
+    Which: {
+      taskId: argument(namedTask(), {
+        help: 'The id of the task; behind a directory and #, one in its log.',
+      }),
+    },
     What: {
       result: setting(yesOrNo(), {
         fallback: false,
@@ -27,11 +35,12 @@ export const get = defineVerb({
   },
   prepare(configuration) {
     const { taskId, json, result } = configuration.values
-    return withSource(configuration, async (source, host) => {
-      const task = await source.get(taskId)
+    const reading: Reading = async (source, host) => {
+      const task = await source.get(taskId.taskId)
       if (result) return writeResult(task, host)
       host.stdout.write(json ? toJsonLine(task) : showTask(task, lookOf(host.stdout, host.env)))
       return exitCodes.done
-    })
+    }
+    return withSource(configuration, reading, logOf(taskId, configuration.values.log))
   },
 })

@@ -1,0 +1,81 @@
+import { type Entry, type FilterStart, TaskFilter } from '@tenure/history'
+import {
+  defaultQueue,
+  getTask,
+  listTasks,
+  type RecordType,
+  type State,
+} from '@tenure/state-machine'
+
+/** Which records are wanted; what is left out does not matter. */
+export interface Wanted {
+  readonly task?: number
+  readonly worker?: string
+  readonly queue?: string
+  readonly types?: readonly RecordType[]
+}
+
+/** Says of one record after the other whether it is wanted. It has to see all of them, from the first one on. */
+export type Filter = (entry: Entry) => boolean
+
+/** Some records name only a lease or a task: what they belong to is remembered from earlier ones. */
+export function filterFor(
+  { task, worker, queue, types }: Wanted,
+  before: State | undefined,
+): Filter {
+  const filters: Filter[] = []
+  if (task !== undefined) {
+    const filter = new TaskFilter(task, before === undefined ? {} : filterStart(before, task))
+    filters.push((entry) => filter.takes(entry))
+  }
+  if (worker !== undefined) filters.push(ofWorker(worker, before))
+  if (queue !== undefined) filters.push(ofQueue(queue, before))
+  if (types !== undefined) filters.push(({ record }) => types.includes(record.type))
+  // Each of them has to see every record.
+  return (entry) => filters.reduce((taken, takes) => takes(entry) && taken, true)
+}
+
+function filterStart(before: State, taskId: number): FilterStart {
+  const task = getTask(before, taskId)
+  return {
+    leaseIds: task?.attempts.map(({ leaseId }) => leaseId) ?? [],
+    endedLsn: task?.endedLsn,
+  }
+}
+
+function ofWorker(worker: string, before: State | undefined): Filter {
+  const leases = new Set<number>()
+  for (const { attempts } of tasksOf(before)) {
+    for (const { leaseId, workerId } of attempts) if (workerId === worker) leases.add(leaseId)
+  }
+  return ({ record }) => {
+    if (!('leaseId' in record)) return false
+    if (record.type === 'LeaseGranted' && record.workerId === worker) leases.add(record.leaseId)
+    return leases.has(record.leaseId)
+  }
+}
+
+function ofQueue(queue: string, before: State | undefined): Filter {
+  const tasks = new Set<number>()
+  const leases = new Set<number>()
+  for (const task of tasksOf(before)) {
+    if (task.queue !== queue) continue
+    tasks.add(task.taskId)
+    for (const { leaseId } of task.attempts) leases.add(leaseId)
+  }
+  return ({ record }) => {
+    if (record.type === 'LeaseExtended') return leases.has(record.leaseId)
+    if (record.type === 'TasksForgotten') return false
+    if (record.type === 'TaskCreated' && (record.queue ?? defaultQueue) === queue) {
+      tasks.add(record.taskId)
+    }
+    if (!tasks.has(record.taskId)) return false
+    if (record.type === 'LeaseGranted') leases.add(record.leaseId)
+    return true
+  }
+}
+
+function* tasksOf(state: State | undefined) {
+  if (state === undefined) return
+  for (const { taskId } of listTasks(state)) yield getTask(state, taskId)!
+}

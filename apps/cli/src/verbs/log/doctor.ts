@@ -1,0 +1,71 @@
+import { defineVerb, exitCodes, type Host } from '@tenure/app-kit'
+import type { AcceptedLoss } from '@tenure/wal'
+import { acceptLoss } from '../../accept-loss.js'
+import { diagnose } from '../../diagnose.js'
+import { flag } from '../../flag.js'
+import { logDirectorySettings, withLog } from '../../log-directory.js'
+import { lossPlace } from '../../loss-place.js'
+import { showFinding } from '../../show/finding.js'
+import { outputSettings, toJsonLine } from '../../show/json.js'
+import { lookOf } from '../../show/look.js'
+
+export const doctor = defineVerb({
+  summary:
+    'Says why a log does not open: what is damaged, which tasks that concerns, what each way out would lose. Changes nothing, ' +
+    'unless a loss is accepted by its exact place. Exit code 0: it opens; 1: it does not; 2: it could not be read.',
+  examples: [
+    { line: 'tenure log doctor tenure-data', help: 'What is wrong, and what can be done.' },
+    {
+      line: 'tenure log doctor tenure-data --accept-loss 3:4096',
+      help: 'Gives up what the first line has named.',
+    },
+  ],
+  settings: {
+    ...logDirectorySettings,
+    'What to do': {
+      acceptLoss: flag(lossPlace(), {
+        help: 'Gives up everything behind this place, which has to be that of the damage. What is cut off is kept in quarantine/. No coordinator may run.',
+      }),
+    },
+    ...outputSettings,
+  },
+  prepare({ values: { directory, acceptLoss: place, json } }) {
+    return withLog(directory, async (host) => {
+      const { stdout, env } = host
+      if (place !== undefined) return accept(directory, place, json, host)
+      const finding = await diagnose(directory)
+      stdout.write(
+        json ? toJsonLine(finding) : showFinding(finding, directory, lookOf(stdout, env)),
+      )
+      return finding.verdict === 'opens' ? exitCodes.done : exitCodes.failed
+    })
+  },
+})
+
+async function accept(
+  directory: string,
+  place: AcceptedLoss,
+  json: boolean,
+  { stdout, stderr }: Host,
+): Promise<number> {
+  // A directory that holds no log must not become one.
+  await diagnose(directory)
+  const done = await acceptLoss(directory, place)
+  if (done === undefined) {
+    // Whoever has not looked at a damage must not learn here how to accept it.
+    stderr.write(
+      `tenure: that is not where the log is damaged, and nothing was changed. tenure log doctor ${directory} says what is\n`,
+    )
+    return exitCodes.misconfigured
+  }
+  stdout.write(json ? toJsonLine(done) : tellDone(directory, done))
+  return exitCodes.done
+}
+
+function tellDone(
+  directory: string,
+  { nextLsn, quarantined }: NonNullable<Awaited<ReturnType<typeof acceptLoss>>>,
+): string {
+  const kept = quarantined.map((name) => `kept ${directory}/quarantine/${name}\n`).join('')
+  return `the loss is accepted: the log opens, and goes on at LSN ${nextLsn}\n${kept}`
+}

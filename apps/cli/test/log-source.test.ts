@@ -1,0 +1,90 @@
+import { Book, writeLog } from '@tenure/testing-histories'
+import t, { type Test } from 'tap'
+import { golden } from './golden.js'
+import { makeDirectory, log as tenure, twoTasks } from './log-world.js'
+
+async function written(t: Test, book = twoTasks(), options = {}): Promise<string> {
+  const directory = makeDirectory(t)
+  await writeLog(directory, book, options)
+  return directory
+}
+
+t.test('a log answers as a coordinator would have at that moment', async (t) => {
+  const log = await written(t)
+  const stateAt = async (...at: string[]) => {
+    const { code, stdout } = await tenure(['get', '1', '--log', log, '--json', ...at])
+    return code === 0 ? JSON.parse(stdout).state : code
+  }
+  t.equal(await stateAt(), 'COMPLETED')
+  t.equal(await stateAt('--at', '6'), 'LEASED')
+  t.equal(await stateAt('--at', '5'), 'WAITING')
+  t.equal(await stateAt('--at', '2026-01-02T12:00:40.029Z'), 'WAITING')
+  t.equal(await stateAt('--at=-1ms'), 'COMPLETED')
+  t.equal(await stateAt('--at=-2ms'), 'LEASED')
+  t.equal(await stateAt('--at', '2026-01-02T11:00:00Z'), 1)
+})
+
+t.test('get, list and stats of a log, as they are shown', async (t) => {
+  const log = await written(t)
+  const shown = async (...args: string[]) => {
+    const { code, stdout, stderr } = await tenure(args)
+    t.equal(code, 0)
+    return stderr + stdout
+  }
+  golden(t, 'log/get', await shown('get', `${log}#1`, '--at', '6'))
+  golden(t, 'log/list', await shown('list', '--log', log, '--at=-1s'))
+  golden(t, 'log/stats', await shown('stats', '--log', log))
+  const { stdout } = await tenure(['list', '--log', log, '--state', 'WAITING', '--json'])
+  t.match(JSON.parse(stdout), { taskId: 2, queue: 'default' })
+})
+
+t.test('what a log cannot tell is said in one line', async (t) => {
+  const log = await written(t)
+  const removed = await written(t, twoTasks(), { checkpoints: [5, 8], firstLsn: 2 })
+  const refusals: [args: string[], code: number, complaint: RegExp][] = [
+    [['get', '9', '--log', log], 1, /tenure: task 9 is not in the log as of LSN 8\. .*\n$/],
+    [
+      ['list', '--log', log, '--at', '99'],
+      2,
+      /^tenure: there is no LSN 99: the log ends at LSN 8: .*\n$/,
+    ],
+    [
+      ['stats', '--log', removed, '--at', '3'],
+      2,
+      /^tenure: the state at LSN 3 cannot be told: .*: name a later moment\n$/,
+    ],
+    [['list', '--at', '3'], 2, /^tenure list: --at is a moment of a log: name it with --log\n$/],
+    [['get', `${log}#1`, '--log', log], 2, /^tenure get: the log is named twice: .*\n$/],
+    [['list', '--log', '/nowhere'], 2, /^tenure: there is no directory \/nowhere: .*\n$/],
+    [
+      ['list', '--log', log, '--at', 'noon'],
+      2,
+      /^tenure list: --at is "noon"; it must be an LSN .*\n$/,
+    ],
+  ]
+  for (const [args, code, complaint] of refusals) {
+    t.match(await tenure(args), { code, stdout: '', stderr: complaint }, args.join(' '))
+  }
+})
+
+t.test('what others have written in a log does nothing to a terminal', async (t) => {
+  const book = new Book()
+  const task = book.submit({ queue: 'q\u001b[2J\u202e', payload: Buffer.from('\u009b2J') })
+  book.fail(book.lease(task, 'w\u001b[31m'), 'no \u001b[2Jroom')
+  const log = await written(t, book)
+  const all = [
+    ...[
+      ['get', `${log}#1`],
+      ['list', '--log', log],
+      ['stats', '--log', log],
+    ],
+    ...[
+      ['log', 'dump', log, '--text'],
+      ['log', 'stat', log],
+      ['log', 'doctor', log],
+    ],
+  ]
+  for (const args of all) {
+    t.notMatch((await tenure(args)).stdout, /[^\P{Cc}\n]|\u202e/u, args.join(' '))
+  }
+})

@@ -1,0 +1,246 @@
+import { rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { connect } from '@tenure/client'
+import { startCoordinator } from '@tenure/coordinator-server'
+import { encodeRecord, encodeState, type LogRecord } from '@tenure/state-machine'
+import { writeLog } from '@tenure/testing-histories'
+import { openLog } from '@tenure/wal'
+import t, { type Test } from 'tap'
+import { explainLogError } from '../src/log-refusals.js'
+import { golden } from './golden.js'
+import {
+  filesIn,
+  log,
+  makeDirectory,
+  manyTasks,
+  segmentsOf,
+  stateAfter,
+  twoTasks,
+  writeSmall,
+} from './log-world.js'
+
+/** How fast it went differs from run to run, and where the log is. */
+function steady(text: string, directory: string): string {
+  return text
+    .replaceAll(directory, '<directory>')
+    .replaceAll(/[\d,]+\/s/g, '<rate>/s')
+    .replaceAll(/"recordsPerSecond":\d+/g, '"recordsPerSecond":<rate>')
+    .replaceAll(/[\d.]+ (ms|s|min|h|d) ago/g, '<age> ago')
+}
+
+async function written(t: Test, options = {}): Promise<string> {
+  const directory = makeDirectory(t)
+  await writeLog(directory, twoTasks(), options)
+  return directory
+}
+
+t.test('verify of a whole log, as it is shown', async (t) => {
+  const directory = await written(t)
+  const shown = await log(['log', 'verify', directory])
+  t.match(shown, { code: 0, stderr: '' })
+  golden(t, 'log/verify', steady(shown.stdout, directory))
+  const json = await log(['log', 'verify', directory, '--json'])
+  golden(t, 'log/verify.json', steady(json.stdout, directory))
+  const coloured = await log(['log', 'verify', directory], { isTTY: true })
+  golden(t, 'log/verify.terminal', steady(coloured.stdout, directory))
+})
+
+t.test('verify says what it could not compare where the beginning was removed', async (t) => {
+  const directory = await written(t, { checkpoints: [5, 8], firstLsn: 2 })
+  const shown = await log(['log', 'verify', directory])
+  t.match(shown, { code: 0, stderr: '' })
+  golden(t, 'log/verify-removed', steady(shown.stdout, directory))
+})
+
+const change = (directory: string, name: string, at: number) => {
+  const bytes = Buffer.from(filesIn(directory).get(name)!)
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  writeFileSync(join(directory, name), bytes)
+}
+
+t.test('every kind of damage ends with 1, and is named by its place', async (t) => {
+  const kinds: [what: string, act: (directory: string) => void, said: RegExp][] = [
+    [
+      'a byte in the middle',
+      (directory) => change(directory, segmentsOf(directory)[1]!, 1500),
+      /^wrong +wal\/\d{16}-\d{8}\.wal at byte \d+: bad-body found/m,
+    ],
+    [
+      'a segment cut short',
+      (directory) => truncateSync(join(directory, segmentsOf(directory)[1]!), 1024),
+      /^wrong +wal\/.*it has 1024 bytes where its header says 4096$/m,
+    ],
+    [
+      'a segment removed',
+      (directory) => rmSync(join(directory, segmentsOf(directory)[1]!)),
+      /^wrong +wal\/.*segment 2, which it continues, is missing$/m,
+    ],
+    [
+      'a checkpoint changed',
+      (directory) => change(directory, 'checkpoint/0000000000000060.ckpt', 700),
+      /^wrong +0000000000000060\.ckpt cannot be used: /m,
+    ],
+    [
+      'HEAD removed',
+      (directory) => rmSync(join(directory, 'HEAD')),
+      /^wrong +HEAD: it is missing/m,
+    ],
+  ]
+  for (const [what, act, said] of kinds) {
+    const directory = makeDirectory(t)
+    await writeSmall(directory, manyTasks(), what.includes('checkpoint') ? [60] : [])
+    act(directory)
+    const shown = await log(['log', 'verify', directory])
+    t.match(shown, { code: 1, stdout: said, stderr: '' }, what)
+    t.match(shown.stdout, /^verdict +damaged$/m, what)
+    t.equal(
+      JSON.parse((await log(['log', 'verify', directory, '--json'])).stdout).verdict,
+      'damaged',
+    )
+  }
+})
+
+t.test('a record that breaks a rule under good checksums ends with 1, and is named', async (t) => {
+  const directory = await written(t)
+  const wal = await openLog(directory)
+  const late: LogRecord = { type: 'TaskDead', at: Date.UTC(2027, 0, 1), taskId: 1, reason: 'late' }
+  await wal.append(wal.nextLsn, encodeRecord(late))
+  await wal.close()
+  const shown = await log(['log', 'verify', directory])
+  t.match(shown, {
+    code: 1,
+    stderr: '',
+    stdout: /^wrong +TaskDead at LSN 9: task must not be terminal/m,
+  })
+  t.match(shown.stdout, /^verdict +its records break the rules$/m)
+  const doctor = await log(['log', 'doctor', directory])
+  t.match(doctor, { code: 1, stdout: /^broken +TaskDead at LSN 9: /m })
+  t.notMatch(doctor.stdout, '--accept-loss')
+})
+
+t.test('a checkpoint of another state under good checksums ends with 1', async (t) => {
+  const book = twoTasks()
+  const directory = makeDirectory(t)
+  await writeLog(directory, book)
+  const wal = await openLog(directory)
+  await wal.writeCheckpoint(8, encodeState(stateAfter(book, 7)))
+  await wal.close()
+  const shown = await log(['log', 'verify', directory])
+  t.match(shown, { code: 1, stdout: /^wrong +the checkpoint of LSN 8 holds another state: /m })
+})
+
+t.test('a write that never returned is no damage', async (t) => {
+  const directory = await written(t)
+  const [, newest] = segmentsOf(directory)
+  const bytes = Buffer.from(filesIn(directory).get(newest!)!)
+  bytes.fill(7, 8192, 8300)
+  writeFileSync(join(directory, newest!), bytes)
+  const shown = await log(['log', 'verify', directory])
+  t.match(shown, { code: 0, stdout: /^end +the header is missing, .* nothing is lost/m })
+  t.match(await log(['log', 'doctor', directory]), {
+    code: 0,
+    stdout: /^end +the header is missing/m,
+  })
+})
+
+t.test(
+  'verify beside a coordinator under load finds nothing wrong, however often it looks',
+  async (t) => {
+    const dataDir = makeDirectory(t)
+    const coordinator = await startCoordinator({
+      ...{ dataDir, port: 0, httpPort: false },
+      log: { sync: 'none' },
+    })
+    const tenure = await connect({ endpoints: [`127.0.0.1:${coordinator.port}`] })
+    let submitted = 0
+    let isOver = false
+    const load = Promise.all(
+      Array.from({ length: 20 }, async () => {
+        while (!isOver) {
+          await tenure.submit(Buffer.from('x'.repeat(500)))
+          submitted++
+        }
+      }),
+    )
+    for (let look = 0; look < 20; look++) {
+      const before = submitted
+      const shown = await log(['log', 'verify', dataDir])
+      t.match(shown, { code: 0, stderr: '' }, shown.stdout)
+      t.match(await log(['log', 'doctor', dataDir]), { code: 0 })
+      while (submitted < before + 100) await tenure.submit(Buffer.from('more'))
+    }
+    isOver = true
+    await load
+    await tenure.close()
+    await coordinator.stop()
+    t.match(await log(['log', 'verify', dataDir]), { code: 0 })
+  },
+)
+
+t.test('what cannot be read at all ends with 2 and one line that says what to do', async (t) => {
+  const empty = makeDirectory(t)
+  const refusals: [args: string[], complaint: RegExp][] = [
+    [
+      ['verify', '/nowhere/log'],
+      /^tenure: there is no directory \/nowhere\/log: name the --data-dir of a coordinator\n$/,
+    ],
+    [['stat', empty], /^tenure: .* holds no log: name the --data-dir of a coordinator\n$/],
+    [['dump', process.execPath], /^tenure: .* is no directory.*\n$/],
+    [['doctor', empty, '--accept-loss', '1:512'], /^tenure: .* holds no log: .*\n$/],
+    [
+      ['dump', empty, '--from', 'noon'],
+      /^tenure log dump: --from is "noon"; it must be an LSN \(17\), .*\n$/,
+    ],
+    [
+      ['doctor', empty, '--accept-loss', '512'],
+      /^tenure log doctor: --accept-loss is "512"; it must be .*\n$/,
+    ],
+  ]
+  for (const [args, complaint] of refusals) {
+    t.match(await log(['log', ...args]), { code: 2, stdout: '', stderr: complaint }, args.join(' '))
+  }
+  t.equal(filesIn(empty).size, 0, 'nothing was made')
+})
+
+t.test('a log of a newer version says that a newer tenure is needed', async (t) => {
+  const directory = await written(t)
+  for (const name of segmentsOf(directory)) {
+    const bytes = Buffer.from(filesIn(directory).get(name)!)
+    bytes.writeUInt32LE(99, 12)
+    bytes.writeUInt32LE(crc32(bytes.subarray(12, 512)), 8)
+    writeFileSync(join(directory, name), bytes)
+  }
+  const shown = await log(['log', 'verify', directory])
+  t.match(shown, {
+    code: 2,
+    stdout: '',
+    stderr: /^tenure: .* has format version 99; .*newer version.*\n$/,
+  })
+})
+
+t.test('stat of a log, as it is shown', async (t) => {
+  const directory = await written(t, { checkpoints: [5, 8], firstLsn: 2 })
+  const whole = await written(t)
+  golden(t, 'log/stat', steady((await log(['log', 'stat', whole])).stdout, whole))
+  golden(t, 'log/stat.json', steady((await log(['log', 'stat', whole, '--json'])).stdout, whole))
+  golden(t, 'log/stat-removed', steady((await log(['log', 'stat', directory])).stdout, directory))
+  golden(
+    t,
+    'log/stat.terminal',
+    steady((await log(['log', 'stat', whole], { isTTY: true, columns: 80 })).stdout, whole),
+  )
+})
+
+t.test('whoever may not read a log is told who may, and other faults stay faults', (t) => {
+  const forbidden = Object.assign(new Error('no'), { code: 'EACCES', syscall: 'open' })
+  t.match(explainLogError(forbidden, 'data'), {
+    message: /^data may not be read by this user: /,
+    isFailure: false,
+  })
+  const removed = Object.assign(new Error('LSN 3 is gone.'), { code: 'WAL_FORGOTTEN' })
+  t.match(explainLogError(removed, 'data'), { message: /^LSN 3 is gone\. .*: run it again$/ })
+  t.equal(explainLogError(new Error('a fault'), 'data'), undefined)
+  t.equal(explainLogError(Object.assign(new Error('x'), { code: 'ERR_X' }), 'data'), undefined)
+  t.end()
+})
