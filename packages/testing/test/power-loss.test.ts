@@ -252,6 +252,48 @@ t.test('a file has one name, also when only the later of two renames is left', a
   t.same(outcomes, [['/d/a'], ['/d/b'], ['/d/c'], ['/d/c']])
 })
 
+t.test('a directory gets its new name with everything in it, or not at all', async (t) => {
+  const disk = new SimulatedDisk()
+  disk.writeFile('/d/new/wal/a', bytesOf(1))
+  disk.writeFile('/d/newer', bytesOf(1))
+  await disk.rename('/d/new', '/d/log')
+  t.same(disk.files(), ['/d/log/wal/a', '/d/newer'])
+  t.same(
+    disk.pending().map(({ kind }) => kind),
+    ['rename-directory'],
+  )
+  const image = disk.snapshot()
+  t.same(disk.powerLoss('keep-none').files(), ['/d/new/wal/a', '/d/newer'])
+  t.same(disk.powerLoss('keep-all').files(), ['/d/log/wal/a', '/d/newer'])
+  const synced = SimulatedDisk.from(image)
+  await synced.syncDirectory('/d')
+  const found = synced.powerLoss('keep-none')
+  t.same(found.files(), ['/d/log/wal/a', '/d/newer'])
+  t.same(await found.list('/d/log'), ['wal'])
+  const refusing = SimulatedDisk.from(image)
+  const at = refusing.callCount
+  refusing.failCall(at, { kind: 'failed-sync', model: 'reverted' })
+  await t.rejects(refusing.syncDirectory('/d'), { code: 'EIO' })
+  t.same(await refusing.list('/d/new'), ['wal'])
+})
+
+t.test('a directory with names that are pending is not renamed: that is not modelled', async (t) => {
+  const disk = diskWithFile(1)
+  await disk.open('/d/b', 'create')
+  await t.rejects(disk.rename('/d', '/e'), { message: '/d is renamed while /d/b is pending' })
+})
+
+t.test('a removed directory may come back until the one it was in is synced', async (t) => {
+  const disk = diskWithFile(1)
+  await disk.createDirectory('/d/empty')
+  await disk.removeDirectory('/d/empty')
+  const image = disk.snapshot()
+  t.same(await disk.powerLoss('keep-none').list('/d'), ['empty', 'a'])
+  const synced = SimulatedDisk.from(image)
+  await synced.syncDirectory('/d')
+  t.same(await synced.powerLoss('keep-none').list('/d'), ['a'])
+})
+
 t.test('what is in a directory that was lost is lost with it', async (t) => {
   const disk = new SimulatedDisk()
   const creating = disk.createDirectory('/a/b')

@@ -45,6 +45,10 @@ t.test('wrong use fails with the error that Node would raise', async (t) => {
   await t.rejects(disk.createDirectory('/d/a'), { code: 'EEXIST' })
   await t.rejects(disk.createDirectory('/d/a/b'), { code: 'ENOTDIR' })
   await t.rejects(disk.remove('/d/none'), { code: 'ENOENT' })
+  await t.rejects(disk.removeDirectory('/d'), { code: 'ENOTEMPTY', syscall: 'rmdir' })
+  await t.rejects(disk.removeDirectory('/none'), { code: 'ENOENT' })
+  await t.rejects(disk.removeDirectory('/d/a'), { code: 'ENOTDIR' })
+  await t.rejects(disk.rename('/d', '/d/below'), { code: 'EINVAL' })
   await t.rejects(disk.rename('/d/none', '/d/b'), {
     code: 'ENOENT',
     dest: '/d/b',

@@ -9,6 +9,7 @@ export type DiskCallKind =
   | 'open'
   | 'rename'
   | 'remove'
+  | 'removeDirectory'
   | 'lock'
   | 'release'
   | 'size'
@@ -46,6 +47,7 @@ export const syscalls: Readonly<Record<DiskCallKind, string>> = {
   open: 'open',
   rename: 'rename',
   remove: 'unlink',
+  removeDirectory: 'rmdir',
   lock: 'flock',
   release: 'close',
   size: 'fstat',
@@ -73,6 +75,7 @@ export function isChange(call: CallDetails): boolean {
     case 'syncDirectory':
     case 'rename':
     case 'remove':
+    case 'removeDirectory':
     case 'lock':
     case 'write':
     case 'writeOnLoop':

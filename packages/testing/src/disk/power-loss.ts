@@ -18,9 +18,14 @@ export type PendingChange =
       readonly path: string
       readonly size: number
     }
-  | { readonly kind: 'rename'; readonly call: number; readonly path: string; readonly to: string }
   | {
-      readonly kind: 'create' | 'remove' | 'create-directory'
+      readonly kind: 'rename' | 'rename-directory'
+      readonly call: number
+      readonly path: string
+      readonly to: string
+    }
+  | {
+      readonly kind: 'create' | 'remove' | 'create-directory' | 'remove-directory'
       readonly call: number
       readonly path: string
     }

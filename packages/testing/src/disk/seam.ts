@@ -11,6 +11,7 @@ export interface Disk {
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
   freeBytes(path: string): Promise<number>
+  removeDirectory(path: string): Promise<void>
   lock(path: string, holder: string): Promise<LockAttempt>
 }
 

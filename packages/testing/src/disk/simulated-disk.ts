@@ -68,6 +68,10 @@ export class SimulatedDisk implements Disk {
     return this.#own.remove(path)
   }
 
+  removeDirectory(path: string): Promise<void> {
+    return this.#own.removeDirectory(path)
+  }
+
   lock(path: string, holder: string): Promise<LockAttempt> {
     return this.#own.lock(path, holder)
   }

@@ -103,6 +103,14 @@ export class SimulatedProcess implements Disk {
     })
   }
 
+  removeDirectory(path: string): Promise<void> {
+    const details = { kind: 'removeDirectory', path: normalize(path) } as const
+    return this.#caller.perform(details, (call) => {
+      this.#machine.volume.removeDirectory(details.path, call.index)
+      return () => {}
+    })
+  }
+
   lock(path: string, holder: string): Promise<LockAttempt> {
     const details = { kind: 'lock', path: normalize(path) } as const
     return this.#caller.perform<LockAttempt>(details, (call) => {

@@ -14,7 +14,13 @@ import type { PendingChange } from './power-loss.js'
 export interface NameChange {
   readonly order: number
   readonly call: number
-  readonly kind: 'create' | 'rename' | 'remove' | 'create-directory'
+  readonly kind:
+    | 'create'
+    | 'rename'
+    | 'remove'
+    | 'create-directory'
+    | 'rename-directory'
+    | 'remove-directory'
   readonly path: string
   readonly to: string | undefined
   readonly inode: Inode | undefined
@@ -87,16 +93,13 @@ export class Volume {
 
   /** Makes durable that the directory is there, whoever created it and its parents. */
   landCreation(path: string): void {
-    const within = (parent: string): boolean => path === parent || path.startsWith(`${parent}/`)
-    this.#landNames((change) => change.kind === 'create-directory' && within(change.path))
+    this.#landNames((change) => change.kind === 'create-directory' && isWithin(path, change.path))
   }
 
   list(path: string): string[] {
     this.#assertDirectory(path)
-    const inside = (child: string): boolean => child !== path && posix.dirname(child) === path
-    const children = [...this.#names.keys(), ...this.#directories].filter(inside)
     // In an order that nobody can mistake for a promise.
-    return children
+    return this.#childrenOf(path)
       .map((child) => posix.basename(child))
       .sort((a, b) => scatter(a) - scatter(b) || (a < b ? -1 : 1))
   }
@@ -121,6 +124,10 @@ export class Volume {
   }
 
   rename(from: string, to: string, call: number): void {
+    if (this.#directories.has(from)) {
+      this.#renameDirectory(from, to, call)
+      return
+    }
     const inode = this.find(from)
     this.#assertParent(to)
     if (this.#directories.has(to)) throw new Refused('EISDIR')
@@ -135,6 +142,13 @@ export class Volume {
     this.find(path)
     this.#forgetName(path)
     this.#record({ kind: 'remove', path, call })
+  }
+
+  removeDirectory(path: string, call: number): void {
+    this.#assertDirectory(path)
+    if (this.#childrenOf(path).length > 0) throw new Refused('ENOTEMPTY')
+    this.#directories.delete(path)
+    this.#record({ kind: 'remove-directory', path, call })
   }
 
   assertSyncable(path: string): void {
@@ -157,7 +171,9 @@ export class Volume {
   revertDirectory(path: string, mark: number): void {
     this.forgetDirectory(path, mark)
     this.#names.clear()
+    this.#directories.clear()
     for (const [name, inode] of this.#mediumNames) this.#names.set(name, inode)
+    for (const name of this.#mediumDirectories) this.#directories.add(name)
     for (const change of this.#pendingNames) applyName(change, this.#names, this.#directories)
   }
 
@@ -307,6 +323,23 @@ export class Volume {
 
   // Inside
 
+  #renameDirectory(from: string, to: string, call: number): void {
+    this.#assertParent(to)
+    if (this.#names.has(to)) throw new Refused('ENOTDIR')
+    if (isWithin(to, from)) throw new Refused(to === from ? 'EEXIST' : 'EINVAL')
+    if (this.#directories.has(to) && this.#childrenOf(to).length > 0) throw new Refused('ENOTEMPTY')
+    // What a power loss makes of a name that is pending in a directory that moves is not modelled.
+    const pending = this.#pendingNames.find(({ path }) => path !== from && isWithin(path, from))
+    if (pending !== undefined) throw new Error(`${from} is renamed while ${pending.path} is pending`)
+    moveDirectory(from, to, this.#names, this.#directories)
+    this.#record({ kind: 'rename-directory', path: from, to, call })
+  }
+
+  #childrenOf(path: string): string[] {
+    const inside = (child: string): boolean => child !== path && posix.dirname(child) === path
+    return [...this.#names.keys(), ...this.#directories].filter(inside)
+  }
+
   #record(change: {
     kind: NameChange['kind']
     path: string
@@ -388,11 +421,41 @@ function applyName(
     directories.add(path)
     return
   }
+  if (kind === 'remove-directory') {
+    directories.delete(path)
+    return
+  }
+  if (kind === 'rename-directory') {
+    moveDirectory(path, to!, names, directories)
+    return
+  }
   names.delete(path)
   if (inode === undefined) return
   // When an earlier change was lost the file may still have an earlier name: it has only one.
   for (const [name, other] of names) if (other === inode) names.delete(name)
   names.set(to ?? path, inode)
+}
+
+/** The directory, with everything in it. */
+function moveDirectory(
+  from: string,
+  to: string,
+  names: Map<string, Inode>,
+  directories: Set<string>,
+): void {
+  const moved = (path: string): string => to + path.slice(from.length)
+  for (const [path, inode] of [...names]) {
+    if (!isWithin(path, from)) continue
+    names.delete(path)
+    names.set(moved(path), inode)
+  }
+  for (const path of [...directories]) {
+    if (isWithin(path, from) && directories.delete(path)) directories.add(moved(path))
+  }
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`)
 }
 
 function pendingSectors(inode: Inode, write: PendingWrite) {
@@ -408,7 +471,9 @@ function pendingSectors(inode: Inode, write: PendingWrite) {
 }
 
 function describe({ kind, call, path, to }: NameChange): PendingChange {
-  return kind === 'rename' ? { kind, call, path, to: to as string } : { kind, call, path }
+  return kind === 'rename' || kind === 'rename-directory'
+    ? { kind, call, path, to: to as string }
+    : { kind, call, path }
 }
 
 /** FNV-1a. Any order will do that is neither alphabetical nor that of creation. */
