@@ -18,7 +18,10 @@ export interface Disk {
   /** Opens the file; see `OpenMode`. */
   open(path: string, mode: OpenMode): Promise<DiskFile>
 
-  /** Gives the file another name, replacing what stood there, in one step that no crash can halve. */
+  /**
+   * Gives the file another name, replacing what stood there, in one step that no crash can halve.
+   * A directory keeps everything in it; nothing may stand where it goes.
+   */
   rename(from: string, to: string): Promise<void>
 
   /** Removes the name. Durable only after `syncDirectory`. */
@@ -26,6 +29,9 @@ export interface Disk {
 
   /** How much room this process has on the file system that holds the path. */
   freeBytes(path: string): Promise<number>
+
+  /** Removes the directory, which has to be empty. Durable only after `syncDirectory` of its parent. */
+  removeDirectory(path: string): Promise<void>
 
   /**
    * Tries to take the exclusive lock on the file, creating it when missing, and leaves `holder`

@@ -23,6 +23,9 @@ export type WalErrorCode =
   | 'WAL_LSN_MISMATCH'
   | 'WAL_FORGOTTEN'
   | 'WAL_BAD_CHECKPOINT'
+  | 'WAL_BAD_DESTINATION'
+  | 'WAL_OVERTAKEN'
+  | 'WAL_COPY_FAILED'
 
 /** Every error this package raises on purpose. */
 export class WalError extends Error {

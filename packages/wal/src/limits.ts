@@ -28,6 +28,9 @@ export const firstSegmentBytes = 1024 * 1024
 export const calmPieceBytes = 256 * 1024
 export const hurriedPieceBytes = 4 * 1024 * 1024
 
+/** A copy is made durable in pieces of this size, so as not to hold up the commits beside it. */
+export const copyPieceBytes = 8 * 1024 * 1024
+
 /** After this long without an append, the last data batch gets its proof; see `BatchHeader`. */
 export const syncMarkDelayMs = 100
 

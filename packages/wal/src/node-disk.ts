@@ -61,6 +61,8 @@ export const nodeDisk: Disk = {
     return bavail * bsize
   },
 
+  removeDirectory: (path: string) => fsp.rmdir(path),
+
   async lock(path: string, holder: string): Promise<LockAttempt> {
     // Only here, so that a log can be read where the addon has no binary.
     const { tryLock } = await import('fs-native-extensions')

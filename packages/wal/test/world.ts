@@ -188,6 +188,7 @@ export function withFileMethods(
     rename: (from, to) => disk.rename(from, to),
     remove: (path) => disk.remove(path),
     freeBytes: (path) => disk.freeBytes(path),
+    removeDirectory: (path) => disk.removeDirectory(path),
     lock: (path, holder) => disk.lock(path, holder),
     async open(path, mode) {
       const file = await disk.open(path, mode)

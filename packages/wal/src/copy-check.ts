@@ -1,0 +1,50 @@
+import { verifyCheckpoint } from './checkpoint.js'
+import type { Picture } from './copy-log.js'
+import type { Disk } from './disk.js'
+import { WalDamageError, WalError } from './errors.js'
+import type { Layout } from './layout.js'
+import type { Lsn } from './lsn.js'
+import { type Verification, verifyLog } from './verify.js'
+
+/**
+ * Reads the copy from end to end. It has to be whole, and to be what was to be copied: a copy whose
+ * last bytes went astray could look like a log that ends earlier. Where it is not, the original
+ * tells whose fault that is.
+ */
+export async function checkCopy(
+  disk: Disk,
+  from: Layout,
+  to: Layout,
+  { segments, end, badCheckpoints }: Picture,
+): Promise<Verification> {
+  const found = await verifyLog(to.root, { disk })
+  const { damage, lastLsn, tornTail } = found
+  if (damage !== undefined) {
+    const original = await verifyLog(from.root, { disk })
+    if (original.damage?.file === damage.file) throw new WalDamageError(original.damage)
+    throw badCopy(to, `${damage.file}: ${damage.why}`)
+  }
+  if (tornTail !== undefined) throw badCopy(to, tornTail)
+  if (lastLsn !== end.lastLsn) throw badCopy(to, `it ends at LSN ${lastLsn}, not ${end.lastLsn}`)
+  if (found.segments !== segments.length) throw badCopy(to, `it has ${found.segments} segments`)
+  for (const bad of found.badCheckpoints) {
+    if (await readsBack(disk, from, bad.lsn)) throw badCopy(to, bad.why)
+  }
+  return { ...found, badCheckpoints: [...badCheckpoints, ...found.badCheckpoints] }
+}
+
+/** A checkpoint that is bad in the original was bad before; it is copied as it is, and told of. */
+async function readsBack(disk: Disk, layout: Layout, lsn: Lsn): Promise<boolean> {
+  try {
+    await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn)
+    return true
+  } catch (error) {
+    // One that is gone from there cannot speak for the copy.
+    return !(error instanceof WalError && error.code === 'WAL_BAD_CHECKPOINT')
+  }
+}
+
+function badCopy({ root }: Layout, why: string): WalError {
+  const what = 'does not read back as what was copied'
+  return new WalError('WAL_COPY_FAILED', `${root} ${what}: ${why}. Copy again, to a sound disk.`)
+}

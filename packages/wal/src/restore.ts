@@ -1,0 +1,63 @@
+import { type Backup, type BackupOptions, makeCopy, settleWork } from './backup.js'
+import type { Disk } from './disk.js'
+import { saysNotWritable, WalError } from './errors.js'
+import { listIfPresent } from './files.js'
+import type { Layout } from './layout.js'
+import type { Lsn } from './lsn.js'
+import { prepareLog } from './opening.js'
+import { settle } from './options.js'
+
+export interface RestoreOptions extends BackupOptions {
+  /** Where the log goes on. Default: far beyond any LSN that can have been issued since the backup. */
+  readonly nextLsn?: Lsn
+}
+
+export interface Restored extends Backup {
+  /** The first LSN that the restored log issues; those since `lastLsn` are a declared gap. */
+  readonly nextLsn: Lsn
+}
+
+/**
+ * Makes a log out of a backup, in a directory that does not exist yet. It is opened once behind a
+ * declared gap before it gets its name: no crash leaves a copy there that would issue LSNs again
+ * that the original has issued since.
+ */
+export async function restoreLog(
+  backup: string,
+  directory: string,
+  { nextLsn, ...options }: RestoreOptions = {},
+): Promise<Restored> {
+  const work = settleWork(options)
+  const { disk, clock } = work
+  const settings = settle({ disk, clock, restored: nextLsn === undefined ? true : { nextLsn } })
+  return makeCopy(backup, directory, work, {
+    before: (layout) => refuseInUse(disk, layout),
+    async finish(layout, copied) {
+      const { segment, headFile } = await prepareLog(layout, settings)
+      await segment.file.close()
+      await headFile.close()
+      const { epoch, firstLsn } = segment.header
+      return { ...copied, epoch, nextLsn: firstLsn }
+    },
+  })
+}
+
+/** A log that is being written is no backup: it would go on beside the one restored from it. */
+async function refuseInUse(disk: Disk, { root, lock }: Layout): Promise<void> {
+  const names = await listIfPresent(disk, root)
+  if (!names.includes('LOCK')) return
+  try {
+    const attempt = await disk.lock(lock, `process ${process.pid}`)
+    if (attempt.granted) {
+      await attempt.release()
+      return
+    }
+    throw new WalError(
+      'WAL_LOCKED',
+      `${root} is in use by ${attempt.holder || 'another process'}: it is a log, not a backup of one. Back it up first.`,
+    )
+  } catch (error) {
+    // Where nothing can be written, nobody writes.
+    if (!saysNotWritable(error)) throw error
+  }
+}

@@ -1,0 +1,359 @@
+import { Random, SimulatedDisk } from '@tenure/testing'
+import t, { type Test } from 'tap'
+import { backupLog, type CopyProgress, type Log, verifyLog, WalDamageError } from '../src/index.js'
+import {
+  backUp,
+  checkWhole,
+  contentOf,
+  destination,
+  filesUnder,
+  hastyClock,
+  steppedDisk,
+  withLog,
+} from './copies.js'
+import {
+  appendOneByOne,
+  appendTogether,
+  directory,
+  rejection,
+  World,
+  withFileMethods,
+} from './world.js'
+
+const staged = `${destination}.copying`
+
+t.test('a backup of a closed log is that log, under another name', async (t) => {
+  const world = await withLog()
+  const before = contentOf(world.disk, directory)
+  const seen: CopyProgress[] = []
+  const backup = await backUp(world, { onProgress: (progress) => seen.push(progress) })
+  const { logId, epoch } = await world.verify()
+  t.match(backup, { logId, epoch, firstLsn: 11, lastLsn: 35, segments: 3, checkpoints: 3 })
+  t.ok(backup.bytes > 1000 && backup.bytes < 20_000, `${backup.bytes} bytes`)
+  t.same(contentOf(world.disk, directory), before, 'nothing is changed in the log itself')
+  t.equal(filesUnder(world.disk, staged), undefined)
+  t.notOk(filesUnder(world.disk, destination)?.some((path) => path.includes('spare')))
+  const { copiedBytes, totalBytes } = seen.at(-1)!
+  t.equal(copiedBytes, totalBytes, 'progress ends with everything')
+  await checkWhole(t, world, 11, 35)
+})
+
+t.test('a backup is on the medium when it is told of', async (t) => {
+  const world = await withLog()
+  await backUp(world)
+  await checkWhole(t, world.with(world.disk.powerLoss('keep-none')), 11, 35)
+})
+
+t.test('a log without a record, and one that was never rolled, are copied', async (t) => {
+  for (const records of [0, 1, 5]) {
+    const world = new World()
+    const log = await world.open()
+    await appendOneByOne(log, records)
+    const backup = await backUp(world)
+    t.match(backup, { firstLsn: 1, lastLsn: records, segments: 1, checkpoints: 0 })
+    await checkWhole(t, world, 1, records)
+    await log.close()
+  }
+})
+
+t.test('a backup of a backup is the same log', async (t) => {
+  const world = await withLog()
+  const { bytes: _, ...first } = await backUp(world)
+  const { disk } = world
+  t.match(await backupLog(destination, '/backups/again', { disk }), first)
+})
+
+/** What a busy writer does, one piece after the other. */
+function* piecesOf(log: Log): Generator<Promise<unknown>> {
+  for (;;) {
+    yield appendOneByOne(log, 3)
+    yield appendTogether(log, 5)
+    yield log.roll()
+    const { sealedLsn } = log
+    yield log.writeCheckpoint(sealedLsn, [Buffer.from(`the state after ${sealedLsn}`)])
+    yield appendTogether(log, 2)
+    yield log.truncate()
+  }
+}
+
+/** A disk for the copier on which the writer does a piece of its work before every n-th call. */
+function besideWriter(world: World, log: Log, every: number, most: number) {
+  const pieces = piecesOf(log)
+  let calls = 0
+  let done = 0
+  return steppedDisk(world.disk.process(), async () => {
+    if (++calls % every !== 0 || done === most) return
+    done++
+    await pieces.next().value
+  })
+}
+
+t.test('beside a writer that appends, rolls and truncates, every copy is a prefix', async (t) => {
+  for (let every = 1; every <= 40; every++) {
+    const world = await withLog()
+    const log = await world.open()
+    await appendOneByOne(log, 1)
+    const acknowledged = log.durableLsn
+    const disk = besideWriter(world, log, every, 60)
+    const backup = await backUp(world, { disk })
+    const what = `work before every call of ${every}`
+    t.ok(backup.lastLsn >= acknowledged, `${what}: all that was acknowledged before is there`)
+    t.ok(backup.lastLsn <= log.durableLsn, what)
+    await log.close()
+    await checkWhole(t, world, backup.firstLsn, backup.lastLsn, what)
+  }
+})
+
+t.test('at whatever call the writer rolls and truncates, the copy is a prefix', async (t) => {
+  const rehearsal = await withLog()
+  const from = rehearsal.disk.callCount
+  await backUp(rehearsal)
+  const calls = rehearsal.disk.callCount - from
+  for (let at = 1; at <= calls; at++) {
+    const world = await withLog()
+    const log = await world.open()
+    let count = 0
+    const disk = steppedDisk(world.disk.process(), async () => {
+      if (++count !== at) return
+      const pieces = piecesOf(log)
+      for (let piece = 0; piece < 12; piece++) await pieces.next().value
+    })
+    const backup = await backUp(world, { disk })
+    await log.close()
+    await checkWhole(t, world, backup.firstLsn, backup.lastLsn, `at call ${at}`)
+  }
+})
+
+t.test('a log that is always truncated before its turn is given up, typed', async (t) => {
+  const world = await withLog()
+  const log = await world.open()
+  const before = besideWriter(world, log, 1, Number.POSITIVE_INFINITY)
+  t.equal(await rejection(backUp(world, { disk: before })), 'WAL_OVERTAKEN')
+  t.equal(filesUnder(world.disk, '/backups'), undefined)
+  await log.close()
+})
+
+t.test('a batch that is half on its way is waited for', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  const path = world.path(world.segments().at(-1)!)
+  const without = world.disk.readFile(path)
+  await appendOneByOne(log, 1)
+  const whole = world.disk.readFile(path)
+  // Its last byte is still missing, in a way that no crash leaves behind.
+  const end = whole.findLastIndex((byte) => byte !== 0)
+  const half = whole.slice()
+  half[end] = without[end]!
+  world.disk.writeFile(path, half)
+  const clock = hastyClock(world, () => world.disk.writeFile(path, whole))
+  t.match(await backUp(world, { clock }), { lastLsn: 4 })
+  world.disk.writeFile(path, half)
+  const again = backupLog(directory, '/backups/again', {
+    disk: world.disk,
+    clock: hastyClock(world),
+  })
+  t.equal(await rejection(again), 'WAL_AMBIGUOUS', 'one that stays so is damage')
+})
+
+t.test('what a crash tore is left behind, and the copy opens without it', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  const path = world.path(world.segments().at(-1)!)
+  const whole = world.disk.readFile(path)
+  await log.close()
+  const end = whole.findLastIndex((byte) => byte !== 0) + 1
+  whole[end + 600] = 1
+  world.disk.writeFile(path, whole)
+  t.match(await backUp(world), { lastLsn: 3 })
+  await checkWhole(t, world, 1, 3)
+})
+
+/** A machine for every call that a backup makes, with the index of that call. */
+async function* atEveryCall(): AsyncGenerator<{ machine: World; index: number }> {
+  const origin = await withLog()
+  const image = origin.disk.snapshot()
+  const rehearsal = origin.with(SimulatedDisk.from(image))
+  await backUp(rehearsal)
+  for (let index = 0; index < rehearsal.disk.callCount; index++) {
+    yield { machine: origin.with(SimulatedDisk.from(image)), index }
+  }
+}
+
+t.test(
+  'a power loss at any call leaves the whole copy or none, and the next one succeeds',
+  async (t) => {
+    for await (const { machine, index } of atEveryCall()) {
+      const before = contentOf(machine.disk, directory)
+      machine.disk.failCall(index, { kind: 'crash', when: index % 2 === 0 ? 'after' : 'before' })
+      await rejection(backUp(machine))
+      for (let variation = 0; variation < 3; variation++) {
+        const random = new Random(index * 3 + variation)
+        const survivor = machine.with(machine.disk.powerLoss({ random }))
+        const what = `call ${index}, variation ${variation}`
+        t.same(contentOf(survivor.disk, directory), before, what)
+        if (filesUnder(survivor.disk, destination) === undefined) await backUp(survivor)
+        await checkWhole(t, survivor, 11, 35, what)
+        t.equal(filesUnder(survivor.disk, staged), undefined, what)
+      }
+    }
+  },
+)
+
+t.test('a failure at any call is typed and leaves nothing under the name', async (t) => {
+  for (const code of ['EIO', 'ENOSPC', 'EACCES']) {
+    for await (const { machine, index } of atEveryCall()) {
+      const before = contentOf(machine.disk, directory)
+      machine.disk.failCall(index, { kind: 'error', code })
+      const what = `${code} at call ${index}`
+      const refused = await rejection(backUp(machine))
+      t.match(refused ?? 'WAL_', /^WAL_/, what)
+      t.same(contentOf(machine.disk, directory), before, what)
+      if (refused === undefined) await checkWhole(t, machine, 11, 35, what)
+      else t.equal(filesUnder(machine.disk, '/backups'), undefined, what)
+    }
+  }
+})
+
+/** Once the copy has its name, a disk that is dead cannot take it back: then it is whole. */
+async function checkAbsentOrWhole(t: Test, machine: World, what: string): Promise<void> {
+  machine.disk.heal()
+  if (filesUnder(machine.disk, destination) !== undefined) {
+    await checkWhole(t, machine, 11, 35, what)
+  }
+}
+
+t.test('a disk that fails and stays so leaves nothing, or the whole copy', async (t) => {
+  for await (const { machine, index } of atEveryCall()) {
+    machine.disk.failCall(index, { kind: 'error', code: 'EIO', times: 'forever' })
+    t.match((await rejection(backUp(machine))) ?? 'WAL_', /^WAL_/)
+    await checkAbsentOrWhole(t, machine, `call ${index}`)
+  }
+})
+
+t.test('a sync that fails is not believed, whatever it brought to the medium', async (t) => {
+  for (const model of ['clean-page', 'reverted', 'dead'] as const) {
+    for await (const { machine, index } of atEveryCall()) {
+      const fault = machine.disk.failCall(index, { kind: 'failed-sync', model })
+      const refused = await rejection(backUp(machine))
+      t.equal(refused !== undefined, fault.hits > 0, `${model} at call ${index}`)
+      await checkAbsentOrWhole(t, machine, `${model} at call ${index}`)
+      if (model === 'dead') continue
+      t.equal(filesUnder(machine.disk, destination) === undefined, fault.hits > 0)
+    }
+  }
+})
+
+t.test('a full disk is typed, and leaves the room that it took', async (t) => {
+  const world = await withLog()
+  const { usedBytes } = world.disk
+  world.disk.setCapacity(usedBytes + 4096)
+  t.equal(await rejection(backUp(world)), 'WAL_NO_SPACE')
+  t.equal(world.disk.usedBytes, usedBytes)
+  t.equal(filesUnder(world.disk, '/backups'), undefined)
+})
+
+/** A disk that turns over one bit of all that is written into the copy, counted over its writes. */
+function flipping(world: World, bit: number) {
+  let passed = 0
+  const write = (bytes: Uint8Array) => {
+    const own = bit - passed
+    passed += 8 * bytes.length
+    if (own < 0 || own >= 8 * bytes.length) return bytes
+    const changed = bytes.slice()
+    changed[own >> 3]! ^= 1 << (own & 7)
+    return changed
+  }
+  const disk = withFileMethods(world.disk, (file, path) => ({
+    write: (bytes, position) =>
+      file.write(path.startsWith(staged) ? write(bytes) : bytes, position),
+  }))
+  return { disk, written: () => passed }
+}
+
+t.test('a bit that is flipped in the copy is noticed, or means nothing', async (t) => {
+  const origin = await withLog()
+  const rehearsal = flipping(origin.copy(), -1)
+  await backUp(origin.copy(), { disk: rehearsal.disk })
+  let noticed = 0
+  let harmless = 0
+  for (let bit = 3; bit < rehearsal.written(); bit += 509) {
+    const machine = origin.copy()
+    const refused = await rejection(backUp(machine, { disk: flipping(machine, bit).disk }))
+    if (refused === undefined) {
+      harmless++
+      await checkWhole(t, machine, 11, 35, `bit ${bit}`)
+    } else {
+      noticed++
+      t.equal(refused, 'WAL_COPY_FAILED', `bit ${bit}`)
+      t.equal(filesUnder(machine.disk, '/backups'), undefined, `bit ${bit}`)
+    }
+  }
+  t.ok(noticed > harmless && noticed > 50, `${noticed} noticed, ${harmless} harmless`)
+})
+
+t.test('damage in the log itself is refused, and named', async (t) => {
+  for (const name of ['sealed', 'newest', 'HEAD'] as const) {
+    const world = await withLog()
+    const [, second, newest] = world.segments()
+    const file = { sealed: second!, newest: newest!, HEAD: 'HEAD' }[name]
+    if (name === 'HEAD') world.disk.removeFile(world.path(file))
+    else world.disk.flipBit(world.path(file), 8 * 700)
+    const { damage } = await world.verify()
+    const refused: unknown = await backUp(world).catch((error: unknown) => error)
+    t.ok(refused instanceof WalDamageError, name)
+    t.match(refused, { damage: { file: damage!.file } }, name)
+    t.equal(filesUnder(world.disk, '/backups'), undefined)
+  }
+})
+
+t.test(
+  'a checkpoint that is bad in the log is told of, and no reason to have no backup',
+  async (t) => {
+    const world = await withLog()
+    world.disk.flipBit(world.path('checkpoint/0000000000000030.ckpt'), 8 * 600)
+    const backup = await backUp(world)
+    t.match(backup, { checkpoints: 2, badCheckpoints: [{ lsn: 30 }] })
+    t.match(await verifyLog(destination, { disk: world.disk }), { damage: undefined, lastLsn: 35 })
+  },
+)
+
+t.test('nothing is put where something is', async (t) => {
+  const world = await withLog()
+  const { disk } = world
+  await disk.createDirectory('/backups/empty')
+  disk.writeFile('/backups/full/mine', Buffer.from('mine'))
+  disk.writeFile('/backups/file', Buffer.from('mine'))
+  disk.writeFile('/backups/begun.copying/mine', Buffer.from('mine'))
+  const to = (place: string) => rejection(backupLog(directory, place, { disk }))
+  const before = contentOf(disk, '/')
+  const taken = ['/backups/full', '/backups/file', '/backups/begun']
+  const within = [directory, `${directory}/`, `${directory}/wal`, `${directory}/../log/backup`]
+  for (const place of [...taken, ...within]) t.equal(await to(place), 'WAL_BAD_DESTINATION', place)
+  t.same(contentOf(disk, '/'), before)
+  t.equal(await to('/backups/empty'), undefined, 'an empty directory is taken')
+  t.equal(await to('/backups/empty'), 'WAL_BAD_DESTINATION', 'but not twice')
+})
+
+t.test('two who copy to the same place are kept apart', async (t) => {
+  const world = await withLog()
+  let second: string | undefined
+  const disk = steppedDisk(world.disk, async () => {
+    if (second !== undefined || !world.disk.files().some((path) => path.endsWith('.ckpt'))) return
+    if (filesUnder(world.disk, `${staged}/wal`) === undefined) return
+    second = ''
+    second = await rejection(backUp(world, { disk: world.disk.process() }))
+  })
+  await backUp(world, { disk })
+  t.equal(second, 'WAL_LOCKED')
+  await checkWhole(t, world, 11, 35)
+})
+
+t.test('where there is no log there is nothing to back up', async (t) => {
+  const world = new World()
+  t.equal(await rejection(backUp(world)), 'WAL_NOT_A_LOG')
+  world.disk.writeFile(world.path('notes'), Buffer.from('mine'))
+  t.equal(await rejection(backUp(world)), 'WAL_NOT_A_LOG')
+  t.equal(filesUnder(world.disk, '/backups'), undefined)
+})

@@ -1,0 +1,126 @@
+import { crc32 } from 'node:zlib'
+import type { SimulatedDisk } from '@tenure/testing'
+import type { Test } from 'tap'
+import {
+  type BackupOptions,
+  backupLog,
+  type Clock,
+  type Disk,
+  type DiskFile,
+  openLog,
+  type RestoreOptions,
+  restoreLog,
+  verifyLog,
+} from '../src/index.js'
+import { appendOneByOne, directory, range, replayedLsns, World } from './world.js'
+
+export const destination = '/backups/monday'
+
+/** Copies the world's log. Nothing is waited for. */
+export function backUp(world: World, options: BackupOptions = {}) {
+  const { disk } = world
+  return backupLog(directory, destination, { disk, clock: hastyClock(world), ...options })
+}
+
+export function restore(world: World, to: string, options: RestoreOptions = {}) {
+  const { disk } = world
+  return restoreLog(destination, to, { disk, clock: hastyClock(world), ...options })
+}
+
+/** Whoever waits has waited long enough; `meanwhile` happens first. */
+export function hastyClock({ clock }: World, meanwhile = () => {}): Clock {
+  return {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    soon: (callback) => clock.soon(callback),
+    setTimer(_delayMs, callback) {
+      meanwhile()
+      clock.soon(callback)
+      return { cancel() {} }
+    },
+  }
+}
+
+/** A closed log of several segments, three checkpoints, and records up to 35, the first 10 removed. */
+export async function withLog(): Promise<World> {
+  const world = new World()
+  const log = await world.open()
+  for (const lsn of [10, 20, 30]) {
+    await appendOneByOne(log, 10)
+    await log.roll()
+    await log.writeCheckpoint(lsn, [Buffer.from(`the state after ${lsn}`)])
+    if (lsn === 20) await log.truncate()
+  }
+  await appendOneByOne(log, 5)
+  await log.close()
+  // Nothing of it is pending any more.
+  return world.with(world.disk.powerLoss('keep-all'))
+}
+
+/** What stands under a path, `undefined` when nothing does. */
+export function filesUnder(disk: SimulatedDisk, path: string): string[] | undefined {
+  const files = disk.files().filter((file) => file.startsWith(`${path}/`))
+  return files.length === 0 ? undefined : files
+}
+
+/** What every file below the path holds, in short. */
+export function contentOf(disk: SimulatedDisk, path: string): Record<string, string> {
+  const files = filesUnder(disk, path) ?? []
+  return Object.fromEntries(
+    files.map((file) => {
+      const bytes = disk.readFile(file)
+      return [file, `${bytes.length} bytes, ${crc32(bytes)}`]
+    }),
+  )
+}
+
+/** Fails unless the copy is whole, replays exactly these records, and goes on in both ways. */
+export async function checkWhole(
+  t: Test,
+  world: World,
+  firstLsn: number,
+  lastLsn: number,
+  what = '',
+) {
+  const found = await verifyLog(destination, { disk: world.disk })
+  const expected = { damage: undefined, tornTail: undefined, badCheckpoints: [], firstLsn, lastLsn }
+  t.match(found, expected, what)
+  for (const restored of [undefined, true] as const) {
+    const machine = world.copy()
+    const options = machine.options(restored === undefined ? {} : { restored })
+    const log = await openLog(destination, options)
+    t.same(await replayedLsns(t, log, firstLsn), range(firstLsn, lastLsn), what)
+    t.equal(log.nextLsn > lastLsn + 1, restored === true, what)
+    await appendOneByOne(log, 3)
+    await log.close()
+  }
+}
+
+/** The disk, with something happening before every call. */
+export function steppedDisk(disk: Disk, before: () => Promise<void>): Disk {
+  const stepped =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      await before()
+      return call(...args)
+    }
+  const steppedFile = (file: DiskFile): DiskFile => ({
+    size: stepped(() => file.size()),
+    read: stepped((into, position) => file.read(into, position)),
+    write: stepped((bytes, position) => file.write(bytes, position)),
+    writeOnLoop: (bytes, position) => file.writeOnLoop(bytes, position),
+    sync: stepped(() => file.sync()),
+    close: stepped(() => file.close()),
+  })
+  return {
+    createDirectory: stepped((path) => disk.createDirectory(path)),
+    list: stepped((path) => disk.list(path)),
+    syncDirectory: stepped((path) => disk.syncDirectory(path)),
+    rename: stepped((from, to) => disk.rename(from, to)),
+    remove: stepped((path) => disk.remove(path)),
+    freeBytes: stepped((path) => disk.freeBytes(path)),
+    removeDirectory: stepped((path) => disk.removeDirectory(path)),
+    lock: stepped((path, holder) => disk.lock(path, holder)),
+    open: stepped(async (path, mode) => steppedFile(await disk.open(path, mode))),
+  }
+}

@@ -1,0 +1,105 @@
+import { Random, SimulatedDisk } from '@tenure/testing'
+import t from 'tap'
+import { openLog, restoreLog, verifyLog } from '../src/index.js'
+import { backUp, contentOf, destination, filesUnder, restore, withLog } from './copies.js'
+import { appendOneByOne, directory, range, rejection, replayedLsns, type World } from './world.js'
+
+const restored = '/data/restored'
+
+/** A machine with a backup and the log it was made of, which has gone on since. */
+async function withBackup(): Promise<World> {
+  const world = await withLog()
+  await backUp(world)
+  const log = await world.open()
+  await appendOneByOne(log, 7)
+  await log.close()
+  return world.with(world.disk.powerLoss('keep-all'))
+}
+
+t.test('a restored log holds what the backup holds, and goes on beyond a gap', async (t) => {
+  const world = await withBackup()
+  const before = contentOf(world.disk, destination)
+  const result = await restore(world, restored)
+  t.match(result, { firstLsn: 11, lastLsn: 35, nextLsn: 35 + 2 ** 32, epoch: 2 })
+  t.same(contentOf(world.disk, destination), before, 'the backup is as it was')
+  const log = await openLog(restored, world.options())
+  t.equal(log.nextLsn, result.nextLsn)
+  t.same(log.gaps, [{ firstLsn: 36, lastLsn: result.nextLsn - 1, reason: 'restored' }])
+  t.same(await replayedLsns(t, log, 11), range(11, 35))
+  await appendOneByOne(log, 1)
+  await log.close()
+})
+
+t.test('where it goes on can be said, but not behind what it holds', async (t) => {
+  const world = await withBackup()
+  const { disk } = world
+  t.match(await restore(world, restored, { nextLsn: 1000 }), { nextLsn: 1000 })
+  for (const nextLsn of [35, 0, 1.5]) {
+    t.equal(await rejection(restore(world, '/data/another', { nextLsn })), 'WAL_BAD_OPTION')
+  }
+  t.equal(filesUnder(disk, '/data/another'), undefined)
+  t.match(await restore(world, '/data/another', { nextLsn: 36 }), { nextLsn: 36 })
+})
+
+t.test('a log that is open is no backup, and nothing is restored over anything', async (t) => {
+  const world = await withBackup()
+  const { disk } = world
+  const to = (from: string, place: string) => rejection(restoreLog(from, place, { disk }))
+  t.equal(await to(destination, directory), 'WAL_BAD_DESTINATION')
+  t.equal(await to(destination, destination), 'WAL_BAD_DESTINATION')
+  t.equal(await to('/none', restored), 'WAL_NOT_A_LOG')
+  const log = await openLog(directory, world.options({ disk: disk.process() }))
+  t.equal(await to(directory, restored), 'WAL_LOCKED')
+  await log.close()
+  t.equal(filesUnder(disk, restored), undefined)
+})
+
+t.test('a backup on a medium that takes no writes can be restored', async (t) => {
+  const world = await withBackup()
+  world.disk.failWhen(({ kind, path }) => kind === 'lock' && path.startsWith(`${destination}/`), {
+    kind: 'error',
+    code: 'EROFS',
+  })
+  t.match(await restore(world, restored), { lastLsn: 35 })
+})
+
+t.test('a damaged backup is refused, and named', async (t) => {
+  const world = await withBackup()
+  const [segment] = world.disk.files().filter((path) => path.startsWith(`${destination}/wal`))
+  world.disk.flipBit(segment!, 8 * 700)
+  t.equal(await rejection(restore(world, restored)), 'WAL_CORRUPT')
+  t.equal(filesUnder(world.disk, '/data/restored'), undefined)
+})
+
+t.test(
+  'whatever call fails or loses power, no log is there that would issue an LSN again',
+  async (t) => {
+    const image = (await withBackup()).disk.snapshot()
+    const origin = await withBackup()
+    const machineOf = () => origin.with(SimulatedDisk.from(image))
+    const rehearsal = machineOf()
+    await restore(rehearsal, restored)
+    const faults = [
+      { kind: 'error', code: 'EIO' },
+      { kind: 'error', code: 'ENOSPC' },
+      { kind: 'crash', when: 'before' },
+      { kind: 'crash', when: 'after' },
+    ] as const
+    for (let index = 0; index < rehearsal.disk.callCount; index++) {
+      for (const fault of faults) {
+        const machine = machineOf()
+        machine.disk.failCall(index, fault)
+        const what = `${JSON.stringify(fault)} at call ${index}`
+        const refused = await rejection(restore(machine, restored))
+        const random = new Random(index)
+        const disk = fault.kind === 'crash' ? machine.disk.powerLoss({ random }) : machine.disk
+        if (filesUnder(disk, restored) === undefined) {
+          t.match(refused, /^WAL_/, what)
+          continue
+        }
+        const { damage, lastLsn, gaps } = await verifyLog(restored, { disk })
+        t.match({ damage, lastLsn, gaps }, { damage: undefined, gaps: [{ firstLsn: 36 }] }, what)
+      }
+    }
+  },
+)
