@@ -1,10 +1,12 @@
 import { completionVerb, type Verbs } from '@tenure/app-kit'
 import { checkpoint } from './verbs/checkpoint.js'
+import { backup } from './verbs/backup.js'
 import { explain } from './verbs/explain.js'
 import { get } from './verbs/get.js'
 import { kill } from './verbs/kill.js'
 import { list } from './verbs/list.js'
 import { log } from './verbs/log.js'
+import { restore } from './verbs/restore.js'
 import { resubmit } from './verbs/resubmit.js'
 import { stats } from './verbs/stats.js'
 import { submit } from './verbs/submit.js'
@@ -27,7 +29,7 @@ export const program: Verbs = {
   ignoresOtherVariables: true,
   verbs: {
     ...{ submit, get, list, explain, why, wait, kill, resubmit, stats, workers, watch, log },
-    checkpoint,
+    ...{ checkpoint, backup, restore },
     completion: completionVerb('tenure', () => program),
   },
 }

@@ -277,11 +277,14 @@ t.test('a directory gets its new name with everything in it, or not at all', asy
   t.same(await refusing.list('/d/new'), ['wal'])
 })
 
-t.test('a directory with names that are pending is not renamed: that is not modelled', async (t) => {
-  const disk = diskWithFile(1)
-  await disk.open('/d/b', 'create')
-  await t.rejects(disk.rename('/d', '/e'), { message: '/d is renamed while /d/b is pending' })
-})
+t.test(
+  'a directory with names that are pending is not renamed: that is not modelled',
+  async (t) => {
+    const disk = diskWithFile(1)
+    await disk.open('/d/b', 'create')
+    await t.rejects(disk.rename('/d', '/e'), { message: '/d is renamed while /d/b is pending' })
+  },
+)
 
 t.test('a removed directory may come back until the one it was in is synced', async (t) => {
   const disk = diskWithFile(1)

@@ -330,7 +330,8 @@ export class Volume {
     if (this.#directories.has(to) && this.#childrenOf(to).length > 0) throw new Refused('ENOTEMPTY')
     // What a power loss makes of a name that is pending in a directory that moves is not modelled.
     const pending = this.#pendingNames.find(({ path }) => path !== from && isWithin(path, from))
-    if (pending !== undefined) throw new Error(`${from} is renamed while ${pending.path} is pending`)
+    if (pending !== undefined)
+      throw new Error(`${from} is renamed while ${pending.path} is pending`)
     moveDirectory(from, to, this.#names, this.#directories)
     this.#record({ kind: 'rename-directory', path: from, to, call })
   }
