@@ -9,7 +9,7 @@ import { run, World } from './world.js'
 async function start(t: Test) {
   const directory = t.testdir()
   const [dataDir, copy, restored] = ['data', 'copy', 'restored'].map((it) => join(directory, it))
-  const world = await World.start(t, { dataDir: dataDir! })
+  const world = await World.start(t, { dataDir: dataDir!, log: {} })
   await world.tenure('submit', 'hello')
   const tenure = (...args: string[]) => run(t, args)
   return { tenure, dataDir: dataDir!, copy: copy!, restored: restored! }

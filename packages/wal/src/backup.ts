@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js'
 import { checkCopy } from './copy-check.js'
-import { type CopyProgress, type CopyWork, LogCopier } from './copy-log.js'
+import { type CopyProgress, type CopyWork, LogCopier, type Picture } from './copy-log.js'
 import type { Disk } from './disk.js'
 import { saysNoSpace, saysNotWritable, systemCode, WalError } from './errors.js'
 import type { BadCheckpoint } from './examine.js'
@@ -59,7 +59,7 @@ export interface CopySteps<T> {
   /** Looks at the original before anything is made. */
   readonly before?: (layout: Layout) => Promise<void>
   /** Works on the copy before it gets its name. */
-  readonly finish: (layout: Layout, copied: Backup) => Promise<T>
+  readonly finish: (layout: Layout, copied: Backup, picture: Picture) => Promise<T>
 }
 
 /** Copies, checks, and gives the copy its name; or leaves nothing. */
@@ -81,7 +81,7 @@ export async function makeCopy<T>(
     const { logId, epoch, firstLsn, lastLsn, segments, badCheckpoints } = found
     const checkpoints = found.goodCheckpoints.length
     const copied = { logId, epoch, firstLsn, lastLsn, segments, checkpoints, badCheckpoints }
-    const result = await finish(staging.layout, { ...copied, bytes: picture.bytes })
+    const result = await finish(staging.layout, { ...copied, bytes: picture.bytes }, picture)
     await staging.publish()
     return result
   } catch (error) {

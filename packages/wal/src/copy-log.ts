@@ -29,6 +29,8 @@ export interface CopyWork {
 /** What a copy is meant to hold. */
 export interface Picture extends Pick<Examination, 'segments' | 'badCheckpoints'> {
   readonly end: SegmentEnd
+  /** What is left out behind it, if anything is. */
+  readonly tornTail: string | undefined
   /** What it takes on the disk: zeros are not written. */
   readonly bytes: number
 }
@@ -90,7 +92,8 @@ export class LogCopier {
     }
     const newest = await this.#copyNewest(segments.at(-1)!, onBytes)
     const bytes = [...this.#done.values()].reduce((sum, taken) => sum + taken, newest.bytes)
-    return { segments, badCheckpoints, end: newest.end, bytes }
+    const { end, tornTail } = newest
+    return { segments, badCheckpoints, end, tornTail, bytes }
   }
 
   async #look(): Promise<Examination> {
@@ -140,9 +143,10 @@ export class LogCopier {
     const { disk, clock } = this.#work
     const found = await this.#withSource(this.#from.segment(name), async (file) => {
       const scanner = new Scanner(file, await file.size(), header)
-      const end = await findSoundEnd(scanner, name, clock)
+      const { end, tornTail } = await findSoundEnd(scanner, name, clock)
       const to = this.#to.segment(name)
-      return { end, bytes: await copyFile(disk, file, to, { end: end.offset, onBytes }) }
+      const bytes = await copyFile(disk, file, to, { end: end.offset, onBytes })
+      return { end, tornTail, bytes }
     })
     const head = await HeadFile.open(disk, this.#to)
     try {

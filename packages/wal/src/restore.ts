@@ -1,8 +1,9 @@
 import { type Backup, type BackupOptions, makeCopy, settleWork } from './backup.js'
+import type { Picture } from './copy-log.js'
 import type { Disk } from './disk.js'
-import { saysNotWritable, WalError } from './errors.js'
+import { saysNotWritable, WalDamageError, WalError } from './errors.js'
 import { listIfPresent } from './files.js'
-import type { Layout } from './layout.js'
+import { type Layout, segmentPath } from './layout.js'
 import type { Lsn } from './lsn.js'
 import { prepareLog } from './opening.js'
 import { settle } from './options.js'
@@ -32,7 +33,8 @@ export async function restoreLog(
   const settings = settle({ disk, clock, restored: nextLsn === undefined ? true : { nextLsn } })
   return makeCopy(backup, directory, work, {
     before: (layout) => refuseInUse(disk, layout),
-    async finish(layout, copied) {
+    async finish(layout, copied, picture) {
+      refuseTorn(picture)
       const { segment, headFile } = await prepareLog(layout, settings)
       await segment.file.close()
       await headFile.close()
@@ -40,6 +42,17 @@ export async function restoreLog(
       return { ...copied, epoch, nextLsn: firstLsn }
     },
   })
+}
+
+/**
+ * A backup ends with its last batch and zeros. In one that was made of a log without syncs what was
+ * changed at its end since looks like a write that never returned.
+ */
+function refuseTorn({ segments, end, tornTail: why }: Picture): void {
+  if (why === undefined) return
+  const { name } = segments.at(-1)!
+  const place = { file: segmentPath(name), offset: end.offset, firstMissingLsn: end.lastLsn + 1 }
+  throw new WalDamageError({ kind: 'ambiguous', ...place, why: `${why}, which no backup holds` })
 }
 
 /** A log that is being written is no backup: it would go on beside the one restored from it. */

@@ -71,6 +71,19 @@ t.test('a damaged backup is refused, and named', async (t) => {
   t.equal(filesUnder(world.disk, '/data/restored'), undefined)
 })
 
+t.test('a backup with a torn end is refused: none is made with one', async (t) => {
+  const world = await withBackup()
+  const newest = world.disk
+    .files()
+    .findLast((path) => path.endsWith('.wal') && path.startsWith(destination))!
+  const bytes = world.disk.readFile(newest)
+  bytes[bytes.findLastIndex((byte) => byte !== 0) + 600] = 1
+  world.disk.writeFile(newest, bytes)
+  const refused: unknown = await restore(world, restored).catch((error: unknown) => error)
+  t.match(refused, { code: 'WAL_AMBIGUOUS', damage: { firstMissingLsn: 36 } })
+  t.equal(filesUnder(world.disk, restored), undefined)
+})
+
 t.test(
   'whatever call fails or loses power, no log is there that would issue an LSN again',
   async (t) => {
