@@ -144,7 +144,8 @@ function restoreHead({ authoritative }: State): number {
   if (length < 1) throw new Unreadable('it has no version')
   const version = reader.whole()
   if (version !== stateVersion) {
-    throw malformedState(`its version is ${version}; this software reads version ${stateVersion}`)
+    const own = `this software reads version ${stateVersion}`
+    throw malformedState(`its version is ${version}; ${own}: use a newer one`)
   }
   if (length !== 5) throw new Unreadable(`it has ${length} values, not 5`)
   authoritative.lastLsn = reader.whole()
