@@ -10,6 +10,7 @@ import { restore } from './verbs/restore.js'
 import { resubmit } from './verbs/resubmit.js'
 import { stats } from './verbs/stats.js'
 import { submit } from './verbs/submit.js'
+import { timeline } from './verbs/timeline.js'
 import { wait } from './verbs/wait.js'
 import { watch } from './verbs/watch.js'
 import { why } from './verbs/why.js'
@@ -29,7 +30,7 @@ export const program: Verbs = {
   ignoresOtherVariables: true,
   verbs: {
     ...{ submit, get, list, explain, why, wait, kill, resubmit, stats, workers, watch, log },
-    ...{ checkpoint, backup, restore },
+    ...{ timeline, checkpoint, backup, restore },
     completion: completionVerb('tenure', () => program),
   },
 }

@@ -20,11 +20,13 @@ export class World {
   readonly #t: Test
   readonly #link: Link
   readonly endpoint: string
+  readonly dataDir: string
 
-  constructor(t: Test, link: Link, endpoint: string) {
+  constructor(t: Test, link: Link, endpoint: string, dataDir: string) {
     this.#t = t
     this.#link = link
     this.endpoint = endpoint
+    this.dataDir = dataDir
   }
 
   static async start(t: Test, options: CoordinatorOptions = {}): Promise<World> {
@@ -40,7 +42,7 @@ export class World {
     const own = { name: 'w\u001b[31m1', role: 'work', ...(token && { token }) } as const
     const link = await openLink({ endpoints: [endpoint], ...own })
     t.teardown(() => link.close())
-    return new World(t, link, endpoint)
+    return new World(t, link, endpoint, dataDir)
   }
 
   tenure(...args: string[]): Promise<AppExit> {

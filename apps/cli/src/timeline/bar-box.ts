@@ -1,0 +1,55 @@
+import { type LaneAttempt, lastSignOf, type Outcome, outcomeOf } from './lane.js'
+import type { TimeScale } from './time-scale.js'
+
+/** An attempt in pixels. */
+export interface BarBox {
+  readonly attempt: LaneAttempt
+  readonly outcome: Outcome
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+  /** How much of it is known to be owned by somebody alive; the rest fades. */
+  readonly solidWidth: number
+  readonly beats: readonly number[]
+  readonly lateX: number | undefined
+}
+
+const widthMin = 2
+/** Heartbeats nearer to each other are drawn as one. */
+const beatGap = 3
+
+export function placeBar(
+  attempt: LaneAttempt,
+  scale: TimeScale,
+  y: number,
+  height: number,
+): BarBox {
+  const { grantedAt, end, lateReport, pulse } = attempt
+  const outcome = outcomeOf(attempt)
+  const granted = scale.x(grantedAt)
+  const right = scale.x(end?.at ?? scale.span.to)
+  // The shortest ones are widened, at the very end of the axis to the left.
+  const width = Math.max(widthMin, right - granted)
+  const x = Math.min(granted, scale.right - width)
+  const fades = outcome === 'EXPIRED' || outcome === 'RUNNING'
+  const solidWidth = fades ? Math.max(0, scale.x(lastSignOf(attempt)) - x) : width
+  return {
+    ...{ attempt, outcome, x, y, width, height },
+    solidWidth: Math.min(width, solidWidth),
+    beats: thin(
+      pulse.ticks
+        .filter((at) => at >= scale.span.from && at <= scale.span.to)
+        .map((at) => scale.x(at)),
+    ),
+    lateX: lateReport && scale.x(lateReport.at),
+  }
+}
+
+function thin(places: readonly number[]): number[] {
+  const kept: number[] = []
+  for (const place of places) {
+    if (kept.length === 0 || place - kept.at(-1)! >= beatGap) kept.push(place)
+  }
+  return kept
+}

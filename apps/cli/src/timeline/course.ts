@@ -1,0 +1,83 @@
+import type { Entry } from '@tenure/history'
+import type { RecordOf, RetryPolicy, TaskState } from '@tenure/state-machine'
+
+/** A time in which nobody owned the task. */
+export interface Wait {
+  readonly from: number
+  /** Before that nobody could have it: a backoff, or a submission for later. */
+  readonly eligibleAt: number
+  /** Absent while it lasts. */
+  readonly to?: number
+  /** The lease that ended it. */
+  readonly leaseId?: number
+}
+
+/** What becomes of a task between its attempts, from its own records in order. */
+export class TaskCourse {
+  readonly waits: Wait[] = []
+  queue = ''
+  state: TaskState | undefined
+  attempts = 0
+  #policy: RetryPolicy | undefined
+  #failures = 0
+  #waiting: Wait | undefined
+
+  add({ record }: Entry): void {
+    switch (record.type) {
+      case 'TaskCreated':
+        this.queue = record.queue ?? 'default'
+        this.#policy = record.retryPolicy
+        this.#wait(record.at, Math.max(record.at, record.notBefore ?? 0))
+        break
+      case 'LeaseGranted':
+        this.attempts = record.attempt
+        this.#end('LEASED', record.at, record.leaseId)
+        break
+      case 'LeaseExpired':
+        this.#wait(record.at, record.at)
+        break
+      case 'TaskFailed':
+        this.#fail(record)
+        break
+      case 'TaskCompleted':
+        this.#end('COMPLETED', record.at)
+        break
+      case 'TaskDead':
+        this.#end('DEAD', record.at)
+        break
+      default:
+    }
+  }
+
+  /** Those that are over, and the one that is not. */
+  get allWaits(): readonly Wait[] {
+    return this.#waiting === undefined ? this.waits : [...this.waits, this.#waiting]
+  }
+
+  #fail({ at }: RecordOf<'TaskFailed'>): void {
+    this.#failures++
+    const policy = this.#policy
+    if (policy === undefined) this.state = undefined
+    else if (this.#failures > policy.maxRetries) this.#end('FAILED', at)
+    else this.#wait(at, at + backoffMs(policy, this.#failures))
+  }
+
+  #wait(from: number, eligibleAt: number): void {
+    this.state = 'WAITING'
+    this.#waiting = { from, eligibleAt }
+  }
+
+  #end(state: TaskState, to: number, leaseId?: number): void {
+    this.state = state
+    if (this.#waiting !== undefined) {
+      this.waits.push({ ...this.#waiting, to, ...(leaseId !== undefined && { leaseId }) })
+    }
+    this.#waiting = undefined
+  }
+}
+
+/** `semantics.md §7`, from the policy that the log has. */
+function backoffMs({ backoff }: RetryPolicy, failures: number): number {
+  if (backoff.kind === 'fixed') return backoff.delayMs
+  return Math.min(backoff.maxMs, backoff.initialMs * 2 ** Math.min(failures - 1, 52))
+}

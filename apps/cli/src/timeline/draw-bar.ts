@@ -1,0 +1,77 @@
+import type { BarBox } from './bar-box.js'
+import type { Outcome } from './lane.js'
+import { mark, markSize, outcomeClasses } from './marks.js'
+import { lines, type Markup, markup } from './markup.js'
+import { fit } from './text-width.js'
+import { tellAttempt } from './words.js'
+
+/** One attempt, with its heartbeats, and the time in which it went on without authority. */
+export function drawBar(box: BarBox, inside: string, font: number): Markup {
+  const { attempt, outcome, x, y, width, height, lateX } = box
+  const kind = outcomeClasses[outcome]
+  const end = x + width
+  const middle = y + height / 2
+  return markup`<g class="attempt ${kind}" data-lease="${attempt.leaseId}"><title>${lines(...tellAttempt(attempt))}</title>${
+    lateX !== undefined && lateX > end
+      ? markup`<path class="beyond" d="M${end} ${middle}H${lateX}"/>`
+      : undefined
+  }${drawBody(box, kind)}${drawBeats(box)}${drawInside(box, inside, font)}</g>
+`
+}
+
+/** How it ended, and a report that came too late: above all bars, since the next one may follow at once. */
+export function drawMarks({ outcome, x, y, width, height, lateX }: BarBox): Markup {
+  const middle = y + height / 2
+  const size = Math.min(markSize, height - 3)
+  const late = lateX === undefined ? undefined : mark('late', lateX, middle, size)
+  // Where there is no room for its mark, a plain bar has been completed.
+  if (outcome === 'COMPLETED' && width < size + 2) return markup`${late}`
+  // Time takes a lease at a moment; a report belongs to the bar that it ends.
+  const back = outcome !== 'EXPIRED' && width >= size + 2 ? size / 2 + 2 : 0
+  return markup`${mark(outcomeClasses[outcome], x + width - back, middle, size)}${late}`
+}
+
+type Body = Pick<BarBox, 'outcome' | 'x' | 'y' | 'width' | 'height' | 'solidWidth'>
+
+function drawBody({ outcome, x, y, width, height, solidWidth }: Body, kind: string): Markup {
+  const rect = (className: string, from: number, length: number, fill?: string) =>
+    length <= 0
+      ? undefined
+      : markup`<rect class="${className}" x="${from}" y="${y}" width="${length}" height="${height}"${
+          fill === undefined ? undefined : markup` style="fill:url(#${fill})"`
+        }/>`
+  const pattern = outcome === 'FAILED' ? 'stripes' : outcome === 'DEAD' ? 'crosses' : undefined
+  const fading = width - solidWidth
+  // Bars that follow each other at once can be told apart.
+  const gap = width > 4 && fading === 0 ? 0.8 : 0
+  return markup`${rect('bar', x, solidWidth - gap)}${rect('bar', x + solidWidth, fading, `fade-${kind}`)}${
+    pattern && rect('pattern', x, width - gap, pattern)
+  }${fading > 2 ? markup`<rect class="edge" x="${x + 0.5}" y="${y + 0.5}" width="${width - 1}" height="${height - 1}"/>` : undefined}`
+}
+
+function drawBeats({ beats, y, height }: BarBox): Markup | undefined {
+  if (beats.length === 0) return undefined
+  const length = Math.min(6, height / 4)
+  const path = beats.map((place) => markup`M${place} ${y + height}v${-length}`)
+  return markup`<path class="beat" d="${path}"/>`
+}
+
+/** Fewer of a longer name say nothing. */
+const charactersMin = 9
+
+/** Only where the bar is solid, and before the mark at its end. */
+function drawInside({ x, y, width, height, solidWidth }: BarBox, text: string, font: number) {
+  const room = Math.min(solidWidth, width - markSize - 2) - 8
+  const whole = fit(text, font, room)
+  const shown = whole === text || whole.length >= charactersMin ? whole : ''
+  if (shown === '') return undefined
+  return markup`<text class="inside" x="${x + 5}" y="${y + height / 2 + font * 0.3}" font-size="${font}">${shown}</text>`
+}
+
+/** As the legend shows it. */
+export function drawBarSample(outcome: Outcome, x: number, y: number): Markup {
+  const kind = outcomeClasses[outcome]
+  const fades = outcome === 'EXPIRED' || outcome === 'RUNNING'
+  const box = { outcome, x, y: y - 6, width: 24, height: 12, solidWidth: fades ? 8 : 24 }
+  return markup`<g class="${kind}">${drawBody(box, kind)}</g>${mark(kind, x + 24, y)}`
+}

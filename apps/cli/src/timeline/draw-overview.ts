@@ -1,0 +1,58 @@
+import { showSpan } from '../show/times.js'
+import { drawStrip } from './draw-strip.js'
+import { outcomeClasses } from './marks.js'
+import { type Markup, markup } from './markup.js'
+import { endings, type Overview } from './overview.js'
+import type { TimeScale } from './time-scale.js'
+import { outcomeWords } from './words.js'
+
+const stripHeight = 26
+const stripGap = 10
+
+interface Strip {
+  readonly kind: string
+  readonly name: string
+  readonly fact: string
+  readonly amounts: readonly number[]
+}
+
+/** Strips that count every attempt, and how high they are together. */
+export function drawOverview(overview: Overview, scale: TimeScale, y: number) {
+  const strips = stripsOf(overview, scale)
+  const drawn = strips.map((strip, at) => drawOne(strip, scale, y + at * (stripHeight + stripGap)))
+  return {
+    height: strips.length * (stripHeight + stripGap),
+    drawn: markup`<g class="overview">${drawn}</g>`,
+  }
+}
+
+function drawOne({ kind, name, fact, amounts }: Strip, scale: TimeScale, y: number): Markup {
+  const base = y + stripHeight - 3
+  return markup`<g><title>${name}: ${fact}</title>${drawStrip(amounts, scale, y, stripHeight, kind)}<text class="name" text-anchor="end" x="${scale.left - 14}" y="${base}">${name}</text><text class="note" x="${scale.right + 16}" y="${base}">${fact}</text></g>
+`
+}
+
+function stripsOf({ running, endings: ends, lateReports }: Overview, { span }: TimeScale): Strip[] {
+  const { amounts } = running
+  const piece = showSpan((span.to - span.from) / amounts.length)
+  const most = Math.max(...amounts)
+  const shown = most.toLocaleString('en', { maximumFractionDigits: most < 10 ? 1 : 0 })
+  const events = [
+    ...endings.map((end) => ({
+      kind: outcomeClasses[end],
+      name: outcomeWords[end],
+      bins: ends[end],
+    })),
+    { kind: 'late', name: 'late reports', bins: lateReports },
+  ]
+  return [
+    { kind: 'running', name: 'running at once', fact: `at most ${shown}`, amounts },
+    ...events
+      .filter(({ bins }) => bins.count > 0)
+      .map(({ kind, name, bins }) => {
+        const highest = Math.max(...bins.amounts).toLocaleString('en')
+        const fact = `${bins.count.toLocaleString('en')}, ≤ ${highest} in ${piece}`
+        return { kind, name, fact, amounts: bins.amounts }
+      }),
+  ]
+}

@@ -1,0 +1,90 @@
+import type { TrackedAttempt } from '@tenure/history'
+import { Bins } from './bins.js'
+import type { Wait } from './course.js'
+import {
+  type Lane,
+  type LaneAttempt,
+  lastMomentOf,
+  type Outcome,
+  outcomeOf,
+  type Rest,
+} from './lane.js'
+import { Pulse } from './pulse.js'
+import { overlaps, type Span } from './span.js'
+
+/** More than that no lane shows one by one. */
+const attemptsMax = 400
+export const restPieces = 160
+
+/** A lane while records are read. */
+export class LaneDraft {
+  readonly #span: Span
+  readonly #kept = new Map<number, TrackedAttempt>()
+  readonly #pulses = new Map<number, Pulse>()
+  readonly #surplus = new Set<number>()
+  readonly #running: Bins
+  readonly #outcomes = new Map<Outcome, number>()
+
+  constructor(span: Span) {
+    this.#span = span
+    this.#running = new Bins(span, restPieces)
+  }
+
+  /** Gives the lease of an attempt that it has dropped, and that nobody has to know any longer. */
+  begin(attempt: TrackedAttempt): number | undefined {
+    const dropped = this.#kept.size >= attemptsMax ? this.#dropEarlier() : undefined
+    if (this.#kept.size < attemptsMax) {
+      this.#kept.set(attempt.leaseId, attempt)
+      this.#pulses.set(attempt.leaseId, new Pulse())
+    } else this.#surplus.add(attempt.leaseId)
+    return dropped
+  }
+
+  beat(leaseId: number, at: number): void {
+    this.#pulses.get(leaseId)?.add(at)
+  }
+
+  /** Whether the attempt can be forgotten: it is counted, and is not drawn. */
+  end(attempt: TrackedAttempt): boolean {
+    if (!this.#surplus.delete(attempt.leaseId)) return false
+    this.count(attempt)
+    return true
+  }
+
+  /** Those that still run when the reading ends are counted, too. */
+  count(attempt: TrackedAttempt): void {
+    const end = attempt.end?.at ?? this.#span.to
+    if (!overlaps(this.#span, attempt.grantedAt, end)) return
+    const outcome = outcomeOf(attempt)
+    this.#running.addSpan(attempt.grantedAt, end)
+    this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1)
+  }
+
+  finish(texts: Pick<Lane, 'name' | 'note' | 'outcome'>, waits: readonly Wait[]): Lane {
+    const attempts = [...this.#kept.values()]
+      .filter((attempt) => overlaps(this.#span, attempt.grantedAt, lastMomentOf(attempt)))
+      .map((attempt) => this.#withPulse(attempt))
+    const within = waits.filter(({ from, to = this.#span.to }) => overlaps(this.#span, from, to))
+    return { ...texts, attempts, waits: within, rest: this.#rest() }
+  }
+
+  #withPulse(attempt: TrackedAttempt): LaneAttempt {
+    return { ...attempt, pulse: this.#pulses.get(attempt.leaseId) ?? new Pulse() }
+  }
+
+  #rest(): Rest | undefined {
+    if (this.#running.count === 0) return undefined
+    return { running: this.#running, outcomes: this.#outcomes }
+  }
+
+  /** Makes room: what was over before the span began is not seen, unless a report comes late. */
+  #dropEarlier(): number | undefined {
+    for (const { leaseId, end } of this.#kept.values()) {
+      if (end === undefined || end.at >= this.#span.from) continue
+      this.#kept.delete(leaseId)
+      this.#pulses.delete(leaseId)
+      return leaseId
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,30 @@
+/** How wide a text is at most, in a font of that size. No font is at hand to be asked. */
+export function widthOf(text: string, fontSize: number): number {
+  let em = 0
+  for (const character of text) em += emOf(character)
+  return em * fontSize
+}
+
+/** As much of it as fits, with … where some is missing; nothing if not even that fits. */
+export function fit(text: string, fontSize: number, width: number): string {
+  if (widthOf(text, fontSize) <= width) return text
+  let left = width / fontSize - emOf('…')
+  let kept = ''
+  for (const { segment } of graphemes.segment(text)) {
+    for (const character of segment) left -= emOf(character)
+    if (left < 0) break
+    kept += segment
+  }
+  return kept === '' ? '' : `${kept}…`
+}
+
+/** What a reader takes for one character is not cut in two. */
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** Those of DejaVu Sans, which is wider than most. */
+function emOf(character: string): number {
+  if (character > '\u02ff') return 1.25
+  if (/[MW@%mw—…]/.test(character)) return 1.02
+  if (/[A-Z<>=+~#&]/.test(character)) return 0.85
+  return /[ iIjlftr.,:;'|!()/-]/.test(character) ? 0.42 : 0.66
+}

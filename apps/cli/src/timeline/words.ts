@@ -1,0 +1,89 @@
+import { showSpan, showTime } from '../show/times.js'
+import { type Lane, type LaneAttempt, lastSignOf, type Outcome, outcomeOf } from './lane.js'
+import { unknownLsn } from './remembered.js'
+import type { Timeline } from './timeline.js'
+
+export const outcomeWords: Readonly<Record<Outcome, string>> = {
+  COMPLETED: 'completed',
+  FAILED: 'failed',
+  EXPIRED: 'expired',
+  DEAD: 'stopped',
+  RUNNING: 'still running',
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`
+}
+
+/** Everything the log says about an attempt, line by line. */
+export function tellAttempt(attempt: LaneAttempt): string[] {
+  const { taskId, leaseId, workerId, grantedAt, end, lateReport, pulse, leaseExpiry } = attempt
+  const until =
+    end === undefined ? `lease of ${showTime(leaseExpiry)} as granted` : tellEnd(attempt)
+  return [
+    `task ${taskId}, attempt ${attempt.attempt}, lease ${leaseId}`,
+    `worker ${workerId}`,
+    `granted ${showTime(grantedAt)}`,
+    count(pulse.count, 'heartbeat'),
+    until,
+    ...(end?.reason ? [end.reason] : []),
+    ...(lateReport
+      ? [`late report CANCELLED ${showTime(lateReport.at)} (LSN ${lateReport.lsn})`]
+      : []),
+  ]
+}
+
+function tellEnd(attempt: LaneAttempt): string {
+  const { grantedAt, end } = attempt
+  if (end === undefined) return ''
+  const lsn = end.lsn === unknownLsn ? '' : ` (LSN ${end.lsn})`
+  const word = outcomeWords[outcomeOf(attempt)]
+  const what = `${word} ${showTime(end.at)} after ${showSpan(end.at - grantedAt)}${lsn}`
+  if (end.outcome !== 'EXPIRED') return what
+  const silence = showSpan(end.at - lastSignOf(attempt))
+  return `${what}, ${silence} after the last sign of life${end.atStart ? '; seen at a start' : ''}`
+}
+
+/** At the end of a lane: what became of it. */
+export function tellLane({ outcome, attempts, rest }: Lane): string {
+  const all = attempts.length + (rest?.running.count ?? 0)
+  const expired =
+    attempts.filter(({ end }) => end?.outcome === 'EXPIRED').length +
+    (rest?.outcomes.get('EXPIRED') ?? 0)
+  if (outcome === '') return `${count(all, 'attempt')}${expired > 0 ? `, ${expired} expired` : ''}`
+  return all < 2 ? outcome : `${outcome}, ${count(all, 'attempt')}`
+}
+
+export function tellTitle({ name }: Timeline): string {
+  return `Tenure: who owned what, and when — ${name}`
+}
+
+/** What the picture shows, in a few sentences. */
+export function tellContent(timeline: Timeline): string[] {
+  const { span, firstLsn, lastLsn, overview, lanesBy, removedBefore } = timeline
+  const ends = `${showTime(span.from)} to ${showTime(span.to)}`
+  const late = overview.lateReports.count
+  const expired = overview.endings.EXPIRED.count
+  const facts = [
+    count(overview.attempts, 'attempt'),
+    ...(expired > 0 ? [`${expired.toLocaleString('en')} expired`] : []),
+    ...(late > 0 ? [count(late, 'late report')] : []),
+  ]
+  return [
+    `${ends}, LSN ${firstLsn} to ${lastLsn}. One lane per ${lanesBy === 'tasks' ? 'task' : 'worker'}. ${facts.join(', ')}.`,
+    ...tellChoice(timeline),
+    ...(removedBefore === undefined
+      ? []
+      : [`Records before LSN ${removedBefore} were removed; what is remembered of them is shown.`]),
+  ]
+}
+
+function tellChoice({ lanes, lanesTotal, lanesBy, rule, onlyTwice }: Timeline): string[] {
+  const what = onlyTwice && lanesBy === 'tasks' ? 'tasks with more than one attempt' : lanesBy
+  if (lanes.length < lanesTotal) {
+    const total = lanesTotal.toLocaleString('en')
+    return [`${lanes.length} of ${total} ${what} are shown: ${rule}. The strips count all of them.`]
+  }
+  if (!onlyTwice) return []
+  return ['Tasks with one attempt or none are left out.']
+}

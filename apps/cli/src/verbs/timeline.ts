@@ -1,0 +1,115 @@
+import { writeFileSync } from 'node:fs'
+import {
+  argument,
+  ConfigError,
+  choice,
+  defineVerb,
+  exitCodes,
+  flagOf,
+  type Host,
+  text,
+  whole,
+} from '@tenure/app-kit'
+import { flag } from '../flag.js'
+import { printable } from '../show/printable.js'
+import { drawHtml } from '../timeline/html.js'
+import { withLog } from '../timeline/log.js'
+import { position } from '../timeline/position.js'
+import { decodeTaskHistory, type Recording, recordingOfTask } from '../timeline/recording.js'
+import { nameOf, parseSubject } from '../timeline/subject.js'
+import { drawSvg } from '../timeline/svg.js'
+import { themes } from '../timeline/theme.js'
+import { makeTimeline, type Timeline } from '../timeline/timeline.js'
+import { count } from '../timeline/words.js'
+import { clientSettings, withClient } from '../with-client.js'
+
+export const timeline = defineVerb({
+  summary:
+    'Draws who owned which task, and when: attempts, heartbeats, expiries, late reports, restarts. From a log, beside a running coordinator or without one; one task also from a coordinator.',
+  examples: [
+    { line: 'tenure timeline ./data --out timeline.svg', help: 'All tasks of a log.' },
+    {
+      line: 'tenure timeline ./data#17 --lanes workers --out 17.html',
+      help: 'Who ran task 17, as a page with a table.',
+    },
+    { line: 'tenure timeline 17 --out 17.svg', help: 'The same task, asked of the coordinator.' },
+    {
+      line: 'tenure timeline ./data --only twice --from 2026-01-02T12:00Z --out twice.svg',
+      help: 'What ran more than once since then.',
+    },
+  ],
+  settings: {
+    What: {
+      subject: argument(text('dir|dir#task|task'), {
+        help: "A coordinator's data directory, a task in one, or a task of the coordinator.",
+      }),
+      out: flag(text('file'), {
+        help: 'Where the picture goes: a name that ends in .svg or .html.',
+        required: true,
+      }),
+      lanes: flag(choice('tasks', 'workers'), {
+        fallback: 'tasks',
+        help: 'What has a lane of its own.',
+      }),
+      lanesMax: flag(whole(1, 500), {
+        fallback: 40,
+        help: 'How many lanes at most; the picture says how they were chosen.',
+      }),
+      from: flag(position(), { help: 'Not before that.' }),
+      to: flag(position(), { help: 'Not behind that.' }),
+      only: flag(choice('twice'), { help: 'Only tasks with more than one attempt.' }),
+      theme: flag(choice(...themes), {
+        fallback: 'auto',
+        help: 'auto is what the reader of the picture prefers.',
+      }),
+    },
+    ...clientSettings,
+  },
+  prepare(configuration) {
+    const { values } = configuration
+    const { out, theme } = values
+    const draw = drawerFor(out)
+    const subject = parseSubject(values.subject)
+    const options = { ...values, lanesBy: values.lanes, onlyTwice: values.only === 'twice' }
+    const finish = async (recording: Recording, { stdout, stderr }: Host) => {
+      const made = await makeTimeline(recording, options)
+      const nothing = `nothing of ${recording.name} is recorded there`
+      const fault = made === undefined ? nothing : whyNotWritten(out, draw(made, theme))
+      if (made === undefined || fault !== undefined) {
+        stderr.write(`tenure: ${printable(fault ?? nothing)}\n`)
+        return exitCodes.failed
+      }
+      stdout.write(`${printable(tellDrawn(made, out))}\n`)
+      return exitCodes.done
+    }
+    const { directory, taskId } = subject
+    const name = nameOf(subject)
+    if (directory !== undefined) return (host) => withLog({ directory, taskId, name }, host, finish)
+    return withClient(configuration, async (tenure, host) => {
+      const answer = await tenure.history(taskId!)
+      return finish(recordingOfTask(name, decodeTaskHistory(taskId!, answer)), host)
+    })
+  },
+})
+
+function drawerFor(out: string) {
+  if (out.endsWith('.svg')) return drawSvg
+  if (out.endsWith('.html')) return drawHtml
+  throw new ConfigError(`${flagOf('out')} must end in .svg or .html; it is ${out}`)
+}
+
+function whyNotWritten(out: string, drawn: string): string | undefined {
+  try {
+    writeFileSync(out, drawn)
+    return undefined
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return error.message
+    throw error
+  }
+}
+
+function tellDrawn({ lanes, lanesTotal, lanesBy, overview }: Timeline, out: string): string {
+  const some = lanes.length < lanesTotal ? `${lanes.length} of ` : ''
+  const lane = count(lanesTotal, lanesBy === 'tasks' ? 'task' : 'worker')
+  return `${out}: ${some}${lane}, ${count(overview.attempts, 'attempt')}`
+}
