@@ -1,6 +1,6 @@
 import { completionVerb, type Verbs } from '@tenure/app-kit'
-import { checkpoint } from './verbs/checkpoint.js'
 import { backup } from './verbs/backup.js'
+import { checkpoint } from './verbs/checkpoint.js'
 import { explain } from './verbs/explain.js'
 import { get } from './verbs/get.js'
 import { kill } from './verbs/kill.js'
