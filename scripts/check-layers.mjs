@@ -32,7 +32,7 @@ const mayKnow = {
  * @type {Record<string, string[]>}
  */
 const mayStart = {
-  '@tenure/bench': ['@tenure/coordinator', '@tenure/worker'],
+  '@tenure/bench': ['@tenure/coordinator', '@tenure/worker', '@tenure/cli'],
   '@tenure/chaos': ['@tenure/coordinator', '@tenure/worker'],
   '@tenure/demo': ['@tenure/coordinator', '@tenure/worker', '@tenure/cli'],
 }

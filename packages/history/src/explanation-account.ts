@@ -25,7 +25,7 @@ export interface Account extends ExplainOptions {
   readonly removed?: Removed
 }
 
-export interface Created {
+interface Created {
   readonly at: number
   readonly queue: string
   readonly executionWindowMs: number
@@ -35,7 +35,7 @@ export interface Created {
   readonly isRemembered: boolean
 }
 
-export interface Death {
+interface Death {
   readonly at: number
   readonly lsn?: number
   readonly reason: string
