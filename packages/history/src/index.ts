@@ -6,7 +6,7 @@ export {
 } from './attempts.js'
 export { type Entry, entriesOf, keep } from './entry.js'
 export { HistoryError, type HistoryErrorCode } from './errors.js'
-export { explainRemembered, explainTask } from './explain-task.js'
+export { explainRemembered, explainTask } from './explanation/explain-task.js'
 export type {
   Cause,
   CauseKind,
@@ -19,7 +19,7 @@ export type {
   LateReport,
   Overlap,
   Removed,
-} from './explanation.js'
+} from './explanation/explanation.js'
 export { History, openHistory, type Span } from './history.js'
 export type { LogSource, LsnRange, Opening, Run } from './log-source.js'
 export {

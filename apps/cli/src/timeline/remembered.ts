@@ -1,11 +1,11 @@
-import type { Entry } from '@tenure/history'
-import type { Attempt, LogRecord, Task } from '@tenure/state-machine'
+import type { Entry, RememberedAttempt, RememberedTask } from '@tenure/history'
+import type { LogRecord } from '@tenure/state-machine'
 
 /**
  * A task that is only remembered, told in records like those that were removed: when it was made,
  * who owned it, how that ended. Heartbeats and reasons are lost.
  */
-export function retell(task: Task, firstLsn: number): Entry[] {
+export function retell(task: RememberedTask, firstLsn: number): Entry[] {
   const { taskId, createdAt, executionWindowMs, retryPolicy, queue, notBefore } = task
   if (taskId >= firstLsn) return []
   const created: LogRecord = {
@@ -20,8 +20,10 @@ export function retell(task: Task, firstLsn: number): Entry[] {
   ]
 }
 
-function retellAttempt(taskId: number, attempt: Attempt): Entry[] {
-  const { leaseId, workerId, grantedAt, leaseExpiry, endedAt } = attempt
+function retellAttempt(taskId: number, attempt: RememberedAttempt): Entry[] {
+  const { leaseId, workerId, grantedAt, endedAt } = attempt
+  // Where even that is not known, the records that are left say how long it lasted.
+  const { leaseExpiry = endedAt ?? grantedAt } = attempt
   const granted: LogRecord = {
     ...{ type: 'LeaseGranted', at: grantedAt, taskId, leaseId, workerId, leaseExpiry },
     attempt: attempt.attempt,
@@ -36,7 +38,11 @@ function retellAttempt(taskId: number, attempt: Attempt): Entry[] {
 
 export const unknownLsn = 0
 
-function endOf(taskId: number, { leaseId, outcome }: Attempt, at: number): LogRecord | undefined {
+function endOf(
+  taskId: number,
+  { leaseId, outcome }: RememberedAttempt,
+  at: number,
+): LogRecord | undefined {
   switch (outcome) {
     case 'COMPLETED':
       return { type: 'TaskCompleted', at, taskId, leaseId }

@@ -1,13 +1,13 @@
 import type { RecordOf } from '@tenure/state-machine'
-import type { Entry } from './entry.js'
+import type { Entry } from '../entry.js'
+import type { Account } from './account.js'
+import { explainAttempts, marginsOf } from './attempts.js'
+import { tellCancelled, tellEnd, whoOf } from './ends.js'
 import type { Cause, ExplainedAttempt, ExplainedEvent, Overlap } from './explanation.js'
-import type { Account } from './explanation-account.js'
-import { explainAttempts, marginsOf } from './explanation-attempts.js'
-import { tellCancelled, tellEnd, whoOf } from './explanation-ends.js'
-import type { KnownAttempt } from './explanation-known.js'
-import { findOverlaps } from './explanation-overlaps.js'
-import { coordinatorStarts } from './explanation-start.js'
-import { counted, moment, span } from './explanation-words.js'
+import type { KnownAttempt } from './known.js'
+import { findOverlaps } from './overlaps.js'
+import { coordinatorStarts } from './start.js'
+import { counted, moment, span } from './words.js'
 
 /** Everything that happened, in order. What is only remembered comes before all that there are records of. */
 export function tellEvents(account: Account, causes: readonly Cause[]): ExplainedEvent[] {

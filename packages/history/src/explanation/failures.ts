@@ -1,6 +1,6 @@
 import { type RetryPolicy, retryDelayMs } from '@tenure/state-machine'
-import type { KnownAttempt } from './explanation-known.js'
-import type { TaskHistory } from './task-history.js'
+import type { TaskHistory } from '../task-history.js'
+import type { KnownAttempt } from './known.js'
 
 /** Failures are counted, and the n-th one decides what comes after it. */
 export function numberFailures(

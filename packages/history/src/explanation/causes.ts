@@ -1,8 +1,8 @@
+import type { Account } from './account.js'
 import type { Cause } from './explanation.js'
-import type { Account } from './explanation-account.js'
-import type { KnownAttempt } from './explanation-known.js'
-import { coordinatorStart } from './explanation-start.js'
-import { leaseOf, quoted, span } from './explanation-words.js'
+import type { KnownAttempt } from './known.js'
+import { coordinatorStart } from './start.js'
+import { leaseOf, quoted, span } from './words.js'
 
 /** One for each attempt behind the first, and one for the attempt that a task waits for again. */
 export function findCauses(account: Account): Cause[] {

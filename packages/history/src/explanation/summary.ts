@@ -1,6 +1,6 @@
+import type { Account } from './account.js'
 import type { Cause, CauseKind } from './explanation.js'
-import type { Account } from './explanation-account.js'
-import { counted, leaseOf, moment, ordinal, quoted, span, times } from './explanation-words.js'
+import { counted, leaseOf, moment, ordinal, quoted, span, times } from './words.js'
 
 /** The question is why the task ran as often as it did; this is the answer. */
 export function summarize(account: Account, causes: readonly Cause[]): string {

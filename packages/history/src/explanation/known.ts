@@ -4,10 +4,10 @@ import {
   AttemptTracker,
   type TrackedAttempt,
   type TrackedHeartbeat,
-} from './attempts.js'
+} from '../attempts.js'
+import type { RememberedAttempt, RememberedTask } from '../remembered.js'
+import type { TaskHistory } from '../task-history.js'
 import type { ExplainedEnd } from './explanation.js'
-import type { RememberedAttempt, RememberedTask } from './remembered.js'
-import type { TaskHistory } from './task-history.js'
 
 /** An attempt, of its records and what is remembered made one. */
 export interface KnownAttempt {

@@ -1,7 +1,7 @@
 import type { TaskState } from '@tenure/state-machine'
+import type { Account } from './account.js'
 import type { ExplainedAttempt, Heartbeats, LateReport } from './explanation.js'
-import type { Account } from './explanation-account.js'
-import { isNext, type KnownAttempt } from './explanation-known.js'
+import { isNext, type KnownAttempt } from './known.js'
 
 export function explainAttempts(account: Account): ExplainedAttempt[] {
   const { attempts } = account

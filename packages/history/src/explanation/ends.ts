@@ -1,9 +1,9 @@
-import type { Account } from './explanation-account.js'
-import { lateReportOf } from './explanation-attempts.js'
-import { windowOver } from './explanation-causes.js'
-import type { KnownAttempt } from './explanation-known.js'
-import { coordinatorStart } from './explanation-start.js'
-import { counted, leaseOf, moment, span } from './explanation-words.js'
+import type { Account } from './account.js'
+import { lateReportOf } from './attempts.js'
+import { windowOver } from './causes.js'
+import type { KnownAttempt } from './known.js'
+import { coordinatorStart } from './start.js'
+import { counted, leaseOf, moment, span } from './words.js'
 
 /** How an attempt ended: by time, or by its worker's report. */
 export function tellEnd(account: Account, own: KnownAttempt) {

@@ -4,12 +4,12 @@ import {
   type RetryPolicy,
   type TaskState,
 } from '@tenure/state-machine'
-import type { Entry } from './entry.js'
+import type { Entry } from '../entry.js'
+import type { RememberedTask } from '../remembered.js'
+import type { TaskHistory, TaskOpening } from '../task-history.js'
 import type { ExplainOptions, Removed } from './explanation.js'
-import { numberFailures } from './explanation-failures.js'
-import { type KnownAttempt, knownAttempts } from './explanation-known.js'
-import type { RememberedTask } from './remembered.js'
-import type { TaskHistory, TaskOpening } from './task-history.js'
+import { numberFailures } from './failures.js'
+import { type KnownAttempt, knownAttempts } from './known.js'
 
 /** What is known of a task, of records and memory made one. Everything that is told is told from here. */
 export interface Account extends ExplainOptions {

@@ -1,4 +1,4 @@
-import type { Account } from './explanation-account.js'
+import type { Account } from './account.js'
 
 /** A coordinator that started while the task was there. */
 export interface CoordinatorStart {

@@ -1,4 +1,4 @@
-import type { KnownAttempt } from './explanation-known.js'
+import type { KnownAttempt } from './known.js'
 
 // How numbers, times and names stand in a sentence.
 

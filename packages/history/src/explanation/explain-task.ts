@@ -1,12 +1,12 @@
+import type { RememberedTask } from '../remembered.js'
+import type { TaskHistory } from '../task-history.js'
+import { type Account, keepAccount } from './account.js'
+import { explainAttempts } from './attempts.js'
+import { findCauses } from './causes.js'
+import { tellEvents } from './events.js'
 import type { ExplainOptions, Explanation } from './explanation.js'
-import { type Account, keepAccount } from './explanation-account.js'
-import { explainAttempts } from './explanation-attempts.js'
-import { findCauses } from './explanation-causes.js'
-import { tellEvents } from './explanation-events.js'
-import { findOverlaps } from './explanation-overlaps.js'
-import { summarize } from './explanation-summary.js'
-import type { RememberedTask } from './remembered.js'
-import type { TaskHistory } from './task-history.js'
+import { findOverlaps } from './overlaps.js'
+import { summarize } from './summary.js'
 
 /** Tells nothing that the records and the memory do not say; `undefined` where they say nothing. */
 export function explainTask(
