@@ -1,4 +1,4 @@
-import { type Entry, type FilterStart, TaskFilter } from '@tenure/history'
+import { type Entry, filterBehind } from '@tenure/history'
 import {
   defaultQueue,
   getTask,
@@ -25,7 +25,7 @@ export function filterFor(
 ): Filter {
   const filters: Filter[] = []
   if (task !== undefined) {
-    const filter = new TaskFilter(task, before === undefined ? {} : filterStart(before, task))
+    const filter = filterBehind(task, before && getTask(before, task))
     filters.push((entry) => filter.takes(entry))
   }
   if (worker !== undefined) filters.push(ofWorker(worker, before))
@@ -33,14 +33,6 @@ export function filterFor(
   if (types !== undefined) filters.push(({ record }) => types.includes(record.type))
   // Each of them has to see every record.
   return (entry) => filters.reduce((taken, takes) => takes(entry) && taken, true)
-}
-
-function filterStart(before: State, taskId: number): FilterStart {
-  const task = getTask(before, taskId)
-  return {
-    leaseIds: task?.attempts.map(({ leaseId }) => leaseId) ?? [],
-    endedLsn: task?.endedLsn,
-  }
 }
 
 function ofWorker(worker: string, before: State | undefined): Filter {

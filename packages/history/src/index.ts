@@ -41,7 +41,7 @@ export {
   replayOnto,
   skipGap,
 } from './replay.js'
-export { type FilterStart, TaskFilter } from './task-filter.js'
+export { type FilterPlace, type FilterStart, filterBehind, TaskFilter } from './task-filter.js'
 export {
   cutTaskHistory,
   readTaskHistory,

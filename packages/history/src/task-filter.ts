@@ -1,57 +1,128 @@
+import type { LogRecord } from '@tenure/state-machine'
 import type { Entry } from './entry.js'
+import type { RememberedTask } from './remembered.js'
 
-/** What a filter that begins in the middle of a history has to know. */
-export interface FilterStart {
-  /** Leases of the task that were granted before. */
+/** What the records before have said, as far as those behind them cannot be told apart without it. */
+export interface FilterPlace {
+  /** The lease that owns the task. */
+  readonly leaseId?: number
+  /** How many more failures would send it back to WAITING. */
+  readonly retriesLeft?: number
+  /** Of a task that has ended: the LSN of the record that ended it. */
+  readonly endedLsn?: number
+}
+
+export interface FilterStart extends FilterPlace {
+  /** Leases that the task is known to have had. */
   readonly leaseIds?: Iterable<number>
-  /** The last report or stop of the task, if nothing followed it. */
-  readonly endedLsn?: number | undefined
 }
 
 /**
- * Which records concern one task: those that name it, extensions of its leases, which name only the
- * lease, and the TasksForgotten that may have dropped it. After a report of failure the last is a
- * guess: a task that waits for its next attempt is not dropped. Who keeps the records knows better.
+ * Says of one record after the other whether it concerns a task. Most name it. A LeaseExtended names
+ * its lease only, and a TasksForgotten no task at all, so what the records before have said is
+ * remembered: it is the place at which another filter goes on.
  */
 export class TaskFilter {
   readonly #taskId: number
   readonly #leaseIds: Set<number>
+  #leaseId: number | undefined
+  #retriesLeft: number | undefined
   #endedLsn: number | undefined
+  #isForgotten = false
 
-  constructor(taskId: number, { leaseIds = [], endedLsn }: FilterStart = {}) {
+  constructor(taskId: number, { leaseIds = [], ...place }: FilterStart = {}) {
     this.#taskId = taskId
     this.#leaseIds = new Set(leaseIds)
-    this.#endedLsn = endedLsn
+    this.#leaseId = place.leaseId
+    this.#retriesLeft = place.retriesLeft
+    this.#endedLsn = place.endedLsn
+    if (place.leaseId !== undefined) this.#leaseIds.add(place.leaseId)
   }
 
-  /** With what a filter goes on behind here. */
-  get start(): FilterStart {
-    return { leaseIds: [...this.#leaseIds], endedLsn: this.#endedLsn }
+  /** Nothing that follows can concern the task. */
+  get isForgotten(): boolean {
+    return this.#isForgotten
   }
 
+  get place(): FilterPlace {
+    return {
+      ...(this.#leaseId !== undefined && { leaseId: this.#leaseId }),
+      ...(this.#retriesLeft !== undefined && { retriesLeft: this.#retriesLeft }),
+      ...(this.#endedLsn !== undefined && { endedLsn: this.#endedLsn }),
+    }
+  }
+
+  /** Whether the record concerns the task; if so, what it says is remembered. */
   takes({ lsn, record }: Entry): boolean {
+    if (!this.concerns(record)) return false
+    this.#take(lsn, record)
+    return true
+  }
+
+  /** The same, remembering nothing. */
+  concerns(record: LogRecord): boolean {
     switch (record.type) {
       case 'LeaseExtended':
         return this.#leaseIds.has(record.leaseId)
       case 'TasksForgotten':
-        return this.#isDropped(record.through)
+        return this.#endedLsn !== undefined && record.through >= this.#endedLsn
       default:
-        if (record.taskId !== this.#taskId) return false
+        return record.taskId === this.#taskId
     }
-    if (record.type === 'LeaseGranted') {
-      this.#leaseIds.add(record.leaseId)
-      this.#endedLsn = undefined
-    } else if (ends.has(record.type)) {
-      this.#endedLsn = lsn
-    }
-    return true
   }
 
-  #isDropped(through: number): boolean {
-    if (this.#endedLsn === undefined || through < this.#endedLsn) return false
-    this.#endedLsn = undefined
-    return true
+  #take(lsn: number, record: LogRecord): void {
+    switch (record.type) {
+      case 'TaskCreated':
+        this.#retriesLeft = record.retryPolicy.maxRetries
+        break
+      case 'LeaseGranted':
+        this.#leaseId = record.leaseId
+        this.#leaseIds.add(record.leaseId)
+        break
+      case 'LeaseExpired':
+        this.#leaseId = undefined
+        break
+      case 'TaskFailed':
+        this.#takeFailure(lsn)
+        break
+      case 'TaskCompleted':
+      case 'TaskDead':
+        this.#end(lsn)
+        break
+      case 'TasksForgotten':
+        this.#isForgotten = true
+        this.#endedLsn = undefined
+        break
+      case 'LeaseExtended':
+      case 'TaskCancelled':
+    }
+  }
+
+  /**
+   * A task whose creation is not in the log any more, and that nobody remembers, has failed in a way
+   * that cannot be told, so that its being forgotten is not found; nothing else is missed.
+   */
+  #takeFailure(lsn: number): void {
+    this.#leaseId = undefined
+    if (this.#retriesLeft === 0) this.#end(lsn)
+    else if (this.#retriesLeft !== undefined) this.#retriesLeft--
+  }
+
+  #end(lsn: number): void {
+    this.#leaseId = undefined
+    this.#endedLsn = lsn
   }
 }
 
-const ends: ReadonlySet<string> = new Set(['TaskCompleted', 'TaskFailed', 'TaskDead'])
+/** A filter that begins where the task was as it is remembered, or where it was not yet there. */
+export function filterBehind(taskId: number, remembered: RememberedTask | undefined): TaskFilter {
+  if (remembered === undefined) return new TaskFilter(taskId)
+  const { attempts, currentLeaseId, endedLsn, retryPolicy, failures } = remembered
+  return new TaskFilter(taskId, {
+    leaseIds: attempts.map(({ leaseId }) => leaseId),
+    retriesLeft: Math.max(0, retryPolicy.maxRetries - failures),
+    ...(currentLeaseId !== null && { leaseId: currentLeaseId }),
+    ...(endedLsn !== undefined && { endedLsn }),
+  })
+}

@@ -4,7 +4,7 @@ import type { History } from './history.js'
 import type { Opening } from './log-source.js'
 import { isWithin, type Position } from './position.js'
 import { type RememberedTask, rewind } from './remembered.js'
-import { TaskFilter } from './task-filter.js'
+import { filterBehind } from './task-filter.js'
 
 /** What a log says about one task. */
 export interface TaskHistory {
@@ -38,7 +38,7 @@ export async function readTaskHistory(
 ): Promise<TaskHistory> {
   const { firstLsn } = history
   const remembered = taskId < firstLsn ? await recall(history, taskId, until) : undefined
-  const filter = filterFrom(taskId, remembered)
+  const filter = filterBehind(taskId, remembered)
   const entries: Entry[] = []
   const openings = new OpeningsPassed(
     history.openings.filter(({ firstLsn, at }) => isWithin(until, firstLsn, at)),
@@ -106,7 +106,7 @@ async function recall(
   const { lastLsn, lastAt } = position(state!)
   if (isWithin(until, lastLsn, lastAt)) return task
   if ('lsn' in until! && until.lsn < history.firstLsn - 1) return undefined
-  const filter = filterFrom(taskId, task)
+  const filter = filterBehind(taskId, task)
   const later: Entry[] = []
   for await (const run of history.read({ until: { lsn: lastLsn } })) {
     const first = run[0]!
@@ -119,11 +119,4 @@ async function recall(
     }
   }
   return rewind(task, later)
-}
-
-function filterFrom(taskId: number, remembered: RememberedTask | undefined): TaskFilter {
-  return new TaskFilter(taskId, {
-    leaseIds: remembered?.attempts.map(({ leaseId }) => leaseId) ?? [],
-    endedLsn: remembered?.endedLsn,
-  })
 }

@@ -1,8 +1,8 @@
+import { TaskFilter } from '@tenure/history'
 import type { HistoryRecord, Opening } from '@tenure/protocol'
 import { decodeRecord, type LogRecord } from '@tenure/state-machine'
 import { type LogReader, WalError } from '@tenure/wal'
 import type { HistoryPage, HistoryQuery } from './history-reader.js'
-import { HistoryScan } from './history-scan.js'
 
 /** How many records one page looks at. */
 const lookedAtMax = 1_000_000
@@ -45,7 +45,7 @@ class PageReading {
   readonly #query: HistoryQuery
   readonly #lookedAtMax: number
   readonly #signal: AbortSignal | undefined
-  readonly #scan: HistoryScan
+  readonly #filter: TaskFilter
   readonly #fromLsn: number
   readonly #records: HistoryRecord[] = []
   #bytes = 0
@@ -58,7 +58,7 @@ class PageReading {
     this.#query = query
     this.#lookedAtMax = options.lookedAtMax ?? lookedAtMax
     this.#signal = options.signal
-    this.#scan = new HistoryScan(query.taskId, query, query.leaseIds)
+    this.#filter = new TaskFilter(query.taskId, query)
     // Nothing is said about a task before its creation, whose LSN is its id.
     this.#fromLsn = Math.max(query.fromLsn, query.taskId, log.firstLsn)
   }
@@ -67,7 +67,7 @@ class PageReading {
     const isFull = await this.#lookAtAll()
     return {
       ...{ firstLsn: this.#log.firstLsn, records: this.#records, openings: this.#openings() },
-      ...(isFull && { next: this.#scan.placeAt(this.#untilLsn) }),
+      ...(isFull && { next: { fromLsn: this.#untilLsn, ...this.#filter.place } }),
     }
   }
 
@@ -92,7 +92,7 @@ class PageReading {
 
   /** Whether nothing follows, because the task is forgotten or its id is that of no task. */
   #isOver(lsn: number, bytes: Uint8Array): boolean {
-    if (this.#scan.isForgotten) return true
+    if (this.#filter.isForgotten) return true
     const isFirst = this.#lookedAt === 0 && this.#fromLsn === this.#query.taskId
     return isFirst && !isCreation(decodeRecord(bytes), lsn, this.#query.taskId)
   }
@@ -101,10 +101,10 @@ class PageReading {
   #look(lsn: number, bytes: Uint8Array): boolean {
     if (this.#lookedAt++ === this.#lookedAtMax) return false
     const record = decodeRecord(bytes)
-    if (!this.#scan.concerns(record)) return true
+    if (!this.#filter.concerns(record)) return true
     this.#bytes += bytes.length + entryBytes
     if (this.#bytes > this.#query.bytesMax && this.#records.length > 0) return false
-    this.#scan.take(lsn, record)
+    this.#filter.takes({ lsn, record })
     // What the log hands out is a view that the next step ends.
     this.#records.push({ lsn, bytes: new Uint8Array(bytes) })
     return true
