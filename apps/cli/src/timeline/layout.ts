@@ -20,7 +20,7 @@ export interface LaneBox {
 }
 
 /** What is only counted, as a strip below the bars. */
-export interface RestBox {
+interface RestBox {
   readonly y: number
   readonly amounts: readonly number[]
   readonly attempts: number
