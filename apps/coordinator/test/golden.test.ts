@@ -38,6 +38,11 @@ t.test('this version writes the bytes that are kept', async (t) => {
   t.same(filesIn(dataDir), filesIn(goldenDirectory))
 })
 
+/** On free ports, if it should start against all expectation. */
+function runOn(t: Test, dataDir: string) {
+  return runToEnd(t, ['--data-dir', dataDir, '--port', '0', '--http-port', 'off'])
+}
+
 /** Gives the file a format version of the future, with a checksum that fits. */
 function makeNewer(path: string, headers: readonly number[], headerBytes: number): void {
   const bytes = readFileSync(path)
@@ -62,7 +67,7 @@ for (const [name, { headers, headerBytes }] of Object.entries(newerFiles)) {
     const dataDir = copyOfGolden(t)
     makeNewer(join(dataDir, name), headers, headerBytes)
     const before = filesIn(dataDir)
-    const { code, stdout, stderr } = await runToEnd(t, ['--data-dir', dataDir])
+    const { code, stdout, stderr } = await runOn(t, dataDir)
     t.equal(code, 3)
     t.match(stdout + stderr, /WAL_NEWER_FORMAT/)
     t.match(
@@ -83,7 +88,7 @@ function newer(bytes: Uint8Array): Uint8Array {
 /** Opening begins a segment of a new epoch before a record is read; all that was there stays as it was. */
 async function checkRefused(t: Test, dataDir: string, code: string, words: RegExp): Promise<void> {
   const before = filesIn(dataDir)
-  const { code: exitCode, stdout, stderr } = await runToEnd(t, ['--data-dir', dataDir])
+  const { code: exitCode, stdout, stderr } = await runOn(t, dataDir)
   t.equal(exitCode, 3)
   t.equal(JSON.parse(stdout.trim().split('\n').at(-1)!).code, code)
   t.match(stderr + stdout, words)
