@@ -17,7 +17,9 @@ export async function writeLog(
   const state = createState()
   for (const [index, opening] of openings.entries()) {
     const clock = new SimulatedClock({ startMs: opening.at })
-    const log = await openLog(directory, { clock, randomBytes: fixedBytes, sync: 'none' })
+    // Files of one size: otherwise how large they get depends on how fast the disk is.
+    const options = { clock, randomBytes: fixedBytes, sync: 'none', segmentBytes: 2 ** 20 } as const
+    const log = await openLog(directory, options)
     const end = openings[index + 1]?.firstLsn ?? entries.length + 1
     for (const batch of cut(entries.slice(opening.firstLsn - 1, end - 1), checkpoints)) {
       await log.append(
