@@ -3,7 +3,7 @@ import type { Explanation } from '@tenure/history'
 import type { LogRecord } from '@tenure/state-machine'
 import { AppProcess, Cable, cleanEnvironment } from '@tenure/testing'
 import t, { type Test } from 'tap'
-import { leaseFrom, reportOf, Scene, untilOver } from './scene.js'
+import { extend, leaseFrom, reportOf, Scene, untilOver } from './scene.js'
 
 /** Every way in which a task runs twice, with a real coordinator and real sockets. */
 const span = String.raw`\d+(?:\.\d)? (?:ms|s)`
@@ -44,6 +44,7 @@ t.test('a worker stalls, and reports when another one has the task', async (t) =
   const first = await leaseFrom(stalled)
   await stalled.request({ ...reportOf(first), kind: 'heartbeat' })
   const second = await leaseFrom(other)
+  await extend(other, second)
   t.match(await stalled.request(reportOf(first)), { kind: 'cancelled' })
   t.match(await other.request(reportOf(second)), { kind: 'committed' })
   const told = await scene.explain(taskId)

@@ -2,13 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { runVerbs } from '@tenure/app-kit'
 import { type Link, type NewRequest, openLink } from '@tenure/client'
 import { type CoordinatorServer, startCoordinator } from '@tenure/coordinator-server'
 import { type Explanation, type History, openHistory } from '@tenure/history'
-import type { Leased } from '@tenure/protocol'
+import type { Extended, Leased } from '@tenure/protocol'
 import type { Test } from 'tap'
-import { program } from '../src/program.js'
+import { type Said, type } from './terminal.js'
 
 /** A coordinator whose leases are short, workers by name, and what is explained afterwards. */
 export class Scene {
@@ -61,27 +60,8 @@ export class Scene {
     return answer.taskId
   }
 
-  /** The command in this process, as its own one would be. */
-  async tenure(...args: string[]) {
-    const said = { stdout: '', stderr: '' }
-    const end = (exitCode: number): never => {
-      throw new Error(`it ended with ${exitCode}: ${said.stderr}`)
-    }
-    const output = (name: keyof typeof said, fd: number) => ({
-      fd,
-      write: (text: string | Uint8Array) => {
-        said[name] += text
-      },
-    })
-    const code = await runVerbs(program, {
-      argv: ['node', 'tenure', ...args],
-      env: { TENURE_COORDINATOR: `127.0.0.1:${this.port}` },
-      stdout: output('stdout', 1),
-      stderr: output('stderr', 2),
-      on: () => {},
-      exit: end,
-    })
-    return { code, ...said }
+  tenure(...args: string[]): Promise<Said> {
+    return type(args, { env: { TENURE_COORDINATOR: `127.0.0.1:${this.port}` } })
   }
 
   /** What the coordinator explains, which the log without one has to explain in the same way. */
@@ -117,6 +97,14 @@ export async function leaseFrom(link: Link): Promise<Leased> {
 
 export function reportOf({ taskId, leaseId }: Leased) {
   return { kind: 'complete', taskId, leaseId, reportId: `of ${leaseId}` } as const
+}
+
+/** Goes on until a heartbeat has moved the expiry: some time has passed since the grant. */
+export async function extend(link: Link, lease: Leased): Promise<void> {
+  const heartbeat = { ...reportOf(lease), kind: 'heartbeat' } as const
+  for (let expiry = lease.leaseExpiry; expiry === lease.leaseExpiry; ) {
+    expiry = ((await link.request(heartbeat)) as Extended).leaseExpiry
+  }
 }
 
 /** The moment at which a lease runs out is a fact of time: there is nothing else to wait for. */

@@ -12,7 +12,8 @@ const code = 0
 const stderr = ''
 
 t.test('submit gives the id of a task, which get shows', async (t) => {
-  const { tenure } = bind(await World.start(t))
+  const world = await World.start(t)
+  const tenure = (...args: string[]) => world.run(...args)
   t.same(await tenure('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1'), {
     ...{ code, stderr },
     stdout: 'task 1\n',

@@ -6,6 +6,7 @@ import { type Link, openLink } from '@tenure/client'
 import { type CoordinatorOptions, startCoordinator } from '@tenure/coordinator-server'
 import { type AppExit, AppProcess, cleanEnvironment } from '@tenure/testing'
 import type { Test } from 'tap'
+import { type Said, type } from './terminal.js'
 
 export const binary = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
@@ -45,7 +46,13 @@ export class World {
     return new World(t, link, endpoint, dataDir)
   }
 
-  tenure(...args: string[]): Promise<AppExit> {
+  /** The command, in this process: a process of its own takes half a second to begin. */
+  tenure(...args: string[]): Promise<Said> {
+    return type(args, { env: { TENURE_COORDINATOR: this.endpoint } })
+  }
+
+  /** The built binary. */
+  run(...args: string[]): Promise<AppExit> {
     return run(this.#t, args, { TENURE_COORDINATOR: this.endpoint })
   }
 
