@@ -2,6 +2,7 @@ import {
   countTasks,
   expiredInARow,
   forgettableThrough,
+  getCounters,
   getCurrentLeaseId,
   getLease,
   getSummary,
@@ -25,6 +26,9 @@ export class Timekeeper {
   #expireAgainAt = 0
   /** Not 0 while a TasksForgotten is on its way: tasks that ended up to there are on their way out. */
   #forgettingThrough = 0
+  /** How many had been forgotten before those, and whether there may be more that are due. */
+  #forgottenBefore = 0
+  #isBehind = false
 
   constructor(parts: CoordinatorParts, commits: Commits<unknown>, alarm: Alarm) {
     this.#parts = parts
@@ -93,17 +97,24 @@ export class Timekeeper {
     const through = forgettableThrough(state, limits)
     if (through === undefined) return
     const written = this.#commits.write({ type: 'TasksForgotten', at, through }, 'high', {})
-    if (written) this.#forgettingThrough = through
+    if (!written) return
+    this.#forgettingThrough = through
+    this.#forgottenBefore = getCounters(state).tasksForgotten
   }
 
-  /** Does not wait for the time to tidy up when there are many too many. */
+  /** Does not wait for the time to tidy up when there are many more that are due. */
   forgetSurplus(): void {
     const { state, knobs } = this.#parts
-    if (countTasks(state).ended - knobs.retentionTasks >= tasksAtOnce) this.forget()
+    const surplus = countTasks(state).ended - knobs.retentionTasks
+    if (!this.#isBehind && surplus < tasksAtOnce) return
+    this.#isBehind = false
+    this.forget()
   }
 
   noteForgotten(): void {
     this.#forgettingThrough = 0
+    const forgotten = getCounters(this.#parts.state).tasksForgotten - this.#forgottenBefore
+    this.#isBehind = forgotten >= tasksAtOnce
   }
 
   get isForgetting(): boolean {

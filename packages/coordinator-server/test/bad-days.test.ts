@@ -165,6 +165,27 @@ t.test('a replay walks over one declared gap after the other, and over nothing e
   t.equal(position(state).lastLsn, 4)
 })
 
+t.test(
+  'however many have ended, none is remembered for much longer than its retention',
+  async (t) => {
+    const world = await World.started({ retentionMs: 60_000 })
+    const ids = Array.from({ length: 2500 }, () => world.submit())
+    for (const id of await Promise.all(ids)) world.send({ kind: 'kill', taskId: id, reason: '' })
+    await world.clock.settle()
+    const ended = async () => (await world.expect('stats', { kind: 'stats' })).stats.tasks
+    await world.clock.advance(59_999)
+    world.coordinator.tidy()
+    await world.clock.settle()
+    t.match(await ended(), { ended: 2500 })
+    await world.clock.advance(1)
+    const before = world.log.nextLsn
+    world.coordinator.tidy()
+    await world.clock.settle()
+    t.match(await ended(), { ended: 0 })
+    t.equal(world.log.nextLsn - before, 3, 'a thousand at once')
+  },
+)
+
 t.test('ended tasks are let go of from time to time, not with every batch', async (t) => {
   const world = await World.started({ retentionTasks: 0 })
   for (let count = 0; count < 5; count++)

@@ -19,7 +19,7 @@ async function start(t: Test, options: CoordinatorOptions = {}) {
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   const made: Checkpointed[] = []
   const server = await startCoordinator({
-    ...{ dataDir, port: 0, httpPort: 0, checkpoints: small },
+    ...{ dataDir, port: 0, httpPort: 0, checkpoints: small, log: { sync: 'none' } },
     observer: {
       checkpointed: (checkpoint) => made.push(checkpoint),
       checkpointFailed: (error) => t.fail(String(error)),
