@@ -18,6 +18,7 @@ const {
 const figures = await measureSoak({
   seconds: Number(minutes) * 60,
   livesPerSecond: Number(rate),
+  ...{ replayMs: 1000, historyBytes: 256 * 2 ** 20, segmentBytes: 16 * 2 ** 20 },
   tell: (line) => process.stderr.write(`${line}\n`),
 })
 for (const figure of figures) {

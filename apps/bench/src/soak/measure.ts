@@ -13,6 +13,10 @@ import { median, type Sample, takeSample } from './samples.js'
 export interface SoakOptions {
   readonly seconds: number
   readonly livesPerSecond: number
+  /** What a restart may have to replay, and how much history is kept. */
+  readonly replayMs: number
+  readonly historyBytes: number
+  readonly segmentBytes: number
   readonly tell: (line: string) => void
 }
 
@@ -25,8 +29,6 @@ export interface Figure {
 }
 
 const mib = 2 ** 20
-const segmentBytes = 16 * mib
-const knobs = { ...defaultCheckpointKnobs, replayMsMax: 1000, historyBytesMax: 256 * mib }
 /** Ended tasks are forgotten this soon, so that memory has its final size early. */
 const retention = '60s'
 const sampleEveryMs = 1000
@@ -38,24 +40,25 @@ export async function measureSoak(options: SoakOptions): Promise<Figure[]> {
   const endings = [() => rm(dataDir, { recursive: true, force: true })]
   try {
     const phase = { now: 'quiet' as Phase, checkpoints: 0 }
-    const coordinator = startCoordinator(endings, dataDir, (line) => follow(phase, line))
+    const hear = (line: LogLine) => follow(phase, line)
+    const coordinator = startCoordinator(endings, dataDir, options, hear)
     const port = Number((await coordinator.line('started')).port)
     const latencies = new Latencies()
     const load = await Load.connect(port, (kind, ms) => latencies.add(kind, phase.now, ms))
     endings.push(() => load.close())
     const samples = await runFor(options, load, coordinator, dataDir)
-    const restartSeconds = await restart(endings, coordinator, dataDir)
+    const restartSeconds = await restart(endings, coordinator, dataDir, options)
+    const restartBound = options.replayMs / 1000 + startSeconds
     const made = { name: 'checkpoints made', value: phase.checkpoints, unit: '' }
     const lives = load.completed / options.seconds
     return [
       { name: 'task lives', value: lives, unit: 'a second' },
       made,
-      ...figuresOf(samples),
+      ...figuresOf(samples, options),
       ...kinds.map((kind) => latencyOf(latencies, kind)),
       {
         ...{ name: 'kill to first line "started"', value: restartSeconds, unit: 's' },
-        ...{ bound: knobs.replayMsMax / 1000 + startSeconds },
-        holds: restartSeconds <= knobs.replayMsMax / 1000 + startSeconds,
+        ...{ bound: restartBound, holds: restartSeconds <= restartBound },
       },
     ]
   } finally {
@@ -69,13 +72,14 @@ const startSeconds = 2
 function startCoordinator(
   endings: (() => Promise<void>)[],
   dataDir: string,
+  { replayMs, historyBytes, segmentBytes }: SoakOptions,
   hear?: (line: LogLine) => void,
 ): AppProcess {
   const args = [
     ...['--data-dir', dataDir, '--port', '0', '--http-port', 'off', '--log-level', 'debug'],
     ...['--segment-bytes', `${segmentBytes}`, '--retention', retention],
-    ...['--replay-max', `${knobs.replayMsMax}ms`],
-    ...['--history-bytes-max', `${knobs.historyBytesMax}`],
+    ...['--replay-max', `${replayMs}ms`],
+    ...['--history-bytes-max', `${historyBytes}`],
   ]
   return startProgram(endings, 'coordinator', args, hear)
 }
@@ -114,8 +118,12 @@ function describe(sample: Sample | undefined, { completed }: Load): string {
   return `${second} s: ${completed} lives, memory ${inMib(residentBytes)}, log ${inMib(logBytes)}, checkpoints ${inMib(checkpointBytes)}`
 }
 
-function figuresOf(samples: readonly Sample[]): Figure[] {
-  const bound = logBytesBound(knobs, segmentBytes) / mib
+function figuresOf(
+  samples: readonly Sample[],
+  { replayMs, historyBytes, segmentBytes }: SoakOptions,
+): Figure[] {
+  const knobs = { replayMsMax: replayMs, historyBytesMax: historyBytes }
+  const bound = logBytesBound({ ...defaultCheckpointKnobs, ...knobs }, segmentBytes) / mib
   const log = Math.max(...samples.map(({ logBytes }) => logBytes)) / mib
   const checkpoints = Math.max(...samples.map(({ checkpointBytes }) => checkpointBytes)) / mib
   // The first third is for the memory to fill with tasks that are remembered.
@@ -150,9 +158,10 @@ async function restart(
   endings: (() => Promise<void>)[],
   coordinator: AppProcess,
   dataDir: string,
+  options: SoakOptions,
 ): Promise<number> {
   const killedMs = performance.now()
   await coordinator.end()
-  await startCoordinator(endings, dataDir).line('started')
+  await startCoordinator(endings, dataDir, options).line('started')
   return (performance.now() - killedMs) / 1000
 }
