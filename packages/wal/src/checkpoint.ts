@@ -85,6 +85,7 @@ async function writeChunks(
     let offset = fileHeaderBytes
     let number = 1
     let chain = header.crc
+    let unsyncedBytes = 0
     const add = async (chunk: Uint8Array | undefined) => {
       const bytes = new Uint8Array(
         batchHeaderBytes + (chunk === undefined ? 0 : recordHeaderBytes + chunk.length),
@@ -111,6 +112,11 @@ async function writeChunks(
       await writeFully(file, bytes, offset)
       offset += bytes.length
       number++
+      unsyncedBytes += bytes.length
+      if (unsyncedBytes < syncEveryBytes) return
+      // All of it at once would hold up the syncs of the log for as long as it takes.
+      await file.sync()
+      unsyncedBytes = 0
     }
     for await (const chunk of chunks) {
       if (!isBytes(chunk)) {
@@ -128,6 +134,8 @@ async function writeChunks(
     await file.sync()
   })
 }
+
+const syncEveryBytes = 8 * 2 ** 20
 
 /** Reads all of it; fails with `WAL_BAD_CHECKPOINT` unless it is whole. Returns its header. */
 export async function verifyCheckpoint(
