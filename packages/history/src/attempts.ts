@@ -70,7 +70,7 @@ export class AttemptTracker {
         )
       case 'TaskDead': {
         const running = this.#newest.get(record.taskId)
-        if (running === undefined || running.end !== undefined) return undefined
+        if (running === undefined || hasLostLease(running)) return undefined
         return this.#end(running.leaseId, endOf(lsn, record.at, 'DEAD', record))
       }
       case 'TaskCancelled': {
@@ -112,6 +112,11 @@ export class AttemptTracker {
     if (attempt !== undefined) attempt.end = end
     return attempt
   }
+}
+
+/** Only who has lost a lease reports late, also where the record that ended it was removed. */
+function hasLostLease({ end, lateReport }: TrackedAttempt): boolean {
+  return end !== undefined || lateReport !== undefined
 }
 
 interface Said {

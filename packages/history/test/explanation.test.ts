@@ -122,7 +122,11 @@ t.test(
     const read = await readTaskHistory(history, task)
     t.match(explainTask(read)!.causes[0], { downMsMax: 60_000 })
     const openings = read.openings.map(({ lastRecordAt: _, ...opening }) => opening)
-    t.match(explainTask({ ...read, openings })!.causes[0], { downMsMax: 80_000 })
+    const told = explainTask({ ...read, openings })!
+    t.match(told.causes[0], { downMsMax: 80_000 })
+    t.match(told.events[2], {
+      why: 'none was there for up to 80.0 s: that long nothing was recorded of this task',
+    })
   },
 )
 
@@ -384,4 +388,47 @@ t.test('of what came between two leases that nobody remembers nothing is claimed
     ],
   )
   t.strictSame(overlaps, [])
+})
+
+t.test(
+  'a task was not stopped under a lease of which a report had come too late before',
+  async (t) => {
+    const { book, task, first } = leased()
+    const expired = book.expire(first)
+    book.wait(10).cancel(first)
+    book.wait(10).kill(task, 'enough')
+    const { events, attempts, state } = await tell(book, task, {}, { firstLsn: expired + 1 })
+    t.equal(state, 'DEAD')
+    t.match(events, [
+      { kind: 'CANCELLED', why: 'its lease was lost' },
+      { kind: 'DEAD', what: 'stopped for good' },
+    ])
+    t.strictSame(Object.keys(attempts[0]!.lateReport!), ['lsn', 'at'])
+    t.notOk('end' in attempts[0]!)
+  },
+)
+
+t.test(
+  'a silence while no coordinator was there is not put down to the worker alone',
+  async (t) => {
+    const { book, task, first } = leased()
+    book.wait(29_000).restart()
+    book.expire(first)
+    book.lease(task, 'w-8')
+    t.match(
+      (await tell(book, task)).summary,
+      'expired and no report came; no heartbeat had extended it in the 30.0 s since its grant, ' +
+        'and for up to 29.0 s of that no coordinator was there.',
+    )
+  },
+)
+
+t.test('what is not known is no reason', async (t) => {
+  const { book, task, first } = leased()
+  book.expire(first)
+  const second = book.lease(task, 'w-8')
+  book.complete(second)
+  const { summary, events } = await tell(book, task, {}, { firstLsn: second })
+  t.match(summary, /^Task 1 ran twice; how the attempt before it ended is not known\. Worker w-8 /)
+  t.match(events[0], { notes: ['again; how the attempt before it ended is not known'] })
 })

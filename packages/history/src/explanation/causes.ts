@@ -1,7 +1,7 @@
 import type { Account } from './account.js'
 import type { Cause } from './explanation.js'
 import type { KnownAttempt } from './known.js'
-import { coordinatorStart } from './start.js'
+import { awayMsMax, coordinatorStart } from './start.js'
 import { leaseOf, quoted, span } from './words.js'
 
 /** One for each attempt behind the first, and one for the attempt that a task waits for again. */
@@ -69,7 +69,7 @@ function expiry(account: Account, own: KnownAttempt): Found {
       executionWindowMs: windowMs,
     }
   }
-  const silence = tellSilence(own, facts)
+  const silence = tellSilence(own, facts) + tellAway(account, facts)
   if (!facts.reported) {
     const because = `${leaseOf(own)} expired and no report came${silence}${unsure(account, own)}`
     return { kind: 'NO_REPORT', because, ...facts }
@@ -136,6 +136,13 @@ function tellSilence({ heartbeats }: KnownAttempt, { silenceMs }: Facts): string
   return heartbeats.length > 0
     ? `; its last heartbeat had come ${span(silenceMs)} before the expiry`
     : `; no heartbeat had extended it in the ${span(silenceMs)} since its grant`
+}
+
+/** Who cannot be heard is not silent. */
+function tellAway(account: Account, { expiredAt, silenceMs }: Facts): string {
+  if (expiredAt === undefined || silenceMs === undefined) return ''
+  const awayMs = awayMsMax(account, expiredAt - silenceMs, expiredAt)
+  return awayMs > 0 ? `, and for up to ${span(awayMs)} of that no coordinator was there` : ''
 }
 
 /** A memory knows that a lease expired, and not whether anybody was there to hear heartbeats. */

@@ -34,6 +34,10 @@ function byLater(overlaps: readonly Overlap[]): Map<number, Overlap[]> {
   return found
 }
 
+function whyAgain({ kind, because }: Cause): string {
+  return kind === 'NOT_KNOWN' ? `again; ${because}` : `again because ${because}`
+}
+
 class Teller {
   readonly #account: Account
   readonly #causes: ReadonlyMap<number | undefined, Cause>
@@ -76,13 +80,13 @@ class Teller {
     const until = this.#isOver() ? (last?.place ?? 0) : Number.POSITIVE_INFINITY
     return coordinatorStarts(this.#account)
       .filter(({ firstLsn }) => firstLsn <= until)
-      .map(({ epoch, firstLsn, at, downMsMax }) => ({
+      .map(({ epoch, firstLsn, at, downMsMax, isByOwnRecords }) => ({
         place: firstLsn - 0.5,
         at,
         kind: 'COORDINATOR_STARTED',
         what: `a coordinator started (epoch ${epoch})`,
         ...(downMsMax !== undefined && {
-          why: `none was there for up to ${span(downMsMax)}: that long nothing was recorded`,
+          why: `none was there for up to ${span(downMsMax)}: that long nothing was recorded${isByOwnRecords ? ' of this task' : ''}`,
         }),
       }))
   }
@@ -143,7 +147,7 @@ class Teller {
           : [`good for ${span(until - grantedAt!)}, until ${moment(until)}`]
     const notes = [
       ...(waitedMs === undefined ? [] : [`the task had waited ${span(waitedMs)} for a worker`]),
-      ...(cause === undefined ? [] : [`again because ${cause.because}`]),
+      ...(cause === undefined ? [] : [whyAgain(cause)]),
       ...this.#beside(own),
     ]
     return {

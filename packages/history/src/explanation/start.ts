@@ -9,6 +9,8 @@ export interface CoordinatorStart {
   readonly lastKnownAt?: number
   /** Nobody was there for longer. */
   readonly downMsMax?: number
+  /** Only the task's own records tell when somebody was there last; those of others may be later. */
+  readonly isByOwnRecords: boolean
 }
 
 /** The start in which the record with this LSN was written. */
@@ -22,8 +24,15 @@ export function coordinatorStarts(account: Account): CoordinatorStart[] {
     .map(({ epoch, firstLsn, at, lastRecordAt }) => {
       const lastKnownAt = lastRecordAt ?? lastOwnBefore(account, firstLsn)
       const known = lastKnownAt === undefined ? {} : { lastKnownAt, downMsMax: at - lastKnownAt }
-      return { epoch, firstLsn, at, ...known }
+      return { epoch, firstLsn, at, ...known, isByOwnRecords: lastRecordAt === undefined }
     })
+}
+
+/** For how much of a time there may have been no coordinator to hear anybody. */
+export function awayMsMax(account: Account, fromAt: number, untilAt: number): number {
+  return coordinatorStarts(account)
+    .filter(({ at }) => at > fromAt && at <= untilAt)
+    .reduce((sum, { at, lastKnownAt = fromAt }) => sum + at - Math.max(fromAt, lastKnownAt), 0)
 }
 
 /** Every record was written by a coordinator that ran; of those of other tasks nothing is known here. */

@@ -30,7 +30,8 @@ function answerOf(account: Account, causes: readonly Cause[]): string {
 
 function tellWhy(causes: readonly Cause[]): string {
   const [only, ...others] = causes
-  return others.length === 0 ? ` because ${only!.because}` : `: ${countCauses(causes)}`
+  if (others.length > 0) return `: ${countCauses(causes)}`
+  return only!.kind === 'NOT_KNOWN' ? `; ${only!.because}` : ` because ${only!.because}`
 }
 
 /** There was no second execution, whatever became of the answer to the report. */
