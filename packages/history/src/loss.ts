@@ -105,12 +105,13 @@ class Ends {
   }
 
   add({ lsn, record }: Entry): void {
+    if ('taskId' in record) this.#note(record.taskId)
     switch (record.type) {
       case 'TaskCreated': {
         const { taskId, queue, requestId, retryPolicy } = record
         this.#retries.set(taskId, retryPolicy.maxRetries)
         this.created.set(taskId, {
-          taskId,
+          ...this.created.get(taskId)!,
           ...(queue !== undefined && { queue }),
           ...(requestId !== undefined && { requestId }),
         })
@@ -133,6 +134,12 @@ class Ends {
     }
   }
 
+  /** A task whose creation cannot be read is gone all the same, whatever is read of it. */
+  #note(taskId: number): void {
+    if (this.created.has(taskId) || getSummary(this.#state, taskId) !== undefined) return
+    this.created.set(taskId, { taskId })
+  }
+
   #isLastFailure(taskId: number): boolean {
     const known = getSummary(this.#state, taskId)
     const failures = (this.#failures.get(taskId) ?? known?.failures ?? 0) + 1
@@ -144,8 +151,7 @@ class Ends {
   #end(taskId: number, ended: EndedState, lsn: number): void {
     const known = getSummary(this.#state, taskId)
     if (known !== undefined) this.undone.set(taskId, { taskId, ended, lsn })
-    // A task whose creation cannot be read is gone all the same.
-    else this.created.set(taskId, { ...this.created.get(taskId), taskId, ended })
+    else this.created.set(taskId, { ...this.created.get(taskId)!, ended })
   }
 }
 

@@ -98,3 +98,13 @@ t.test('of a task whose creation cannot be read, the end tells that it was there
   t.same(loss.vanishing, [{ taskId: lost, ended: 'COMPLETED' }])
   t.same(loss.unreadable, [{ firstLsn: 2, lastLsn: 3 }])
 })
+
+t.test('of a task whose creation cannot be read, any record tells that it was there', async (t) => {
+  const book = new Book()
+  const kept = book.submit()
+  const lost = book.submit()
+  const granted = book.lease(lost)
+  const other = book.lease(kept)
+  const loss = await assessLoss(stateAfter(book, 1), left(book, [granted, other]))
+  t.same(loss.vanishing, [{ taskId: lost }])
+})
