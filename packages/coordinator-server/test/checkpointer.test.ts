@@ -152,6 +152,15 @@ t.test('stopping gives up what is under way, and that is no failure', async (t) 
   t.equal(world.asked.length, 1)
 })
 
+t.test('stopping gives up a checkpoint for which the log is still being rolled', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 10
+  const making = world.checkpointer.make()
+  await Promise.all([t.rejects(making, /given up/), world.checkpointer.stop()])
+  t.same(world.asked, [])
+  t.same(world.told, [])
+})
+
 t.test('history is kept as long as it is young enough and small enough', (t) => {
   const segments = [
     { firstLsn: 1, bytes: 100, begunAt: 0 },

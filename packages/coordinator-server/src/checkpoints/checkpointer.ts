@@ -1,4 +1,5 @@
 import type { Clock } from '../decision-time.js'
+import { CoordinatorError } from '../errors.js'
 import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'
 import { type HistoryKept, keepFrom } from './history-kept.js'
 
@@ -130,6 +131,8 @@ export class Checkpointer {
 
   async #make(): Promise<Checkpointed> {
     await this.#log.roll()
+    // The maker can be stopped only once it has begun.
+    if (this.#isStopping) throw new CoordinatorError('COORDINATOR_FAILED', givenUp)
     if (this.#log.sealedLsn === this.#log.checkpointLsn) return nothingNew(this.#log.checkpointLsn)
     const lsn = this.#log.sealedLsn
     this.#observer.checkpointBegun?.(lsn)
@@ -171,6 +174,8 @@ export function logBytesBound(knobs: CheckpointKnobs, segmentBytes: number): num
   // Beside whole segments at both ends: the next one, full of zeros.
   return Math.max(knobs.historyBytesMax, 3 * betweenCheckpoints) + 3 * segmentBytes
 }
+
+const givenUp = 'the checkpoint was given up'
 
 /** How long after a failed attempt the next one is made. */
 const againAfterMs = 60_000
