@@ -241,6 +241,10 @@ t.test(
       code: 1,
       stderr: /^tenure: task 99: the log has no record of it\./,
     })
+    t.match(await scene.tenure('explain', '/nowhere#99'), {
+      code: 2,
+      stderr: 'tenure: there is no directory /nowhere: name the --data-dir of a coordinator\n',
+    })
     t.match(await scene.tenure('explain', '99', '--from-memory'), {
       code: 1,
       stderr: /UNKNOWN_TASK/,

@@ -13,7 +13,7 @@ import {
 import { flag } from '../flag.js'
 import { printable } from '../show/printable.js'
 import { drawHtml } from '../timeline/html.js'
-import { withLog } from '../timeline/log.js'
+import { withRecording } from '../timeline/log.js'
 import { position } from '../timeline/position.js'
 import { decodeTaskHistory, type Recording, recordingOfTask } from '../timeline/recording.js'
 import { nameOf, parseSubject } from '../timeline/subject.js'
@@ -84,7 +84,7 @@ export const timeline = defineVerb({
     }
     const { directory, taskId } = subject
     const name = nameOf(subject)
-    if (directory !== undefined) return (host) => withLog({ directory, taskId, name }, host, finish)
+    if (directory !== undefined) return withRecording({ directory, taskId, name }, finish)
     return withClient(configuration, async (tenure, host) => {
       const answer = await tenure.history(taskId!)
       return finish(recordingOfTask(name, decodeTaskHistory(taskId!, answer)), host)

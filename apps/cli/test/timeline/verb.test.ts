@@ -40,7 +40,7 @@ t.test('timeline says in one line what it cannot draw', async (t) => {
   await refuse([data], 2, /--out/)
   await refuse([data, '--out', out, '--from', 'noon'], 2, /--from .*noon.*an LSN \(17\) or a time/)
   await refuse([data, '--out', out, '--to', '0'], 2, /--to .*an LSN/)
-  await refuse([file('nowhere'), '--out', out], 1, /^tenure: .*nowhere.*\n$/)
+  await refuse([file('nowhere'), '--out', out], 2, /^tenure: there is no directory .*nowhere.*\n$/)
   await refuse([data, '--out', out, '--from', '999'], 1, /^tenure: nothing of log data is .*\n$/)
   await refuse([`${data}#999`, '--out', out], 1, /^tenure: nothing of task 999 of log data .*\n$/)
   await refuse([data, '--out', file('no/where.svg')], 1, /^tenure: .*ENOENT.*\n$/)
