@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { startCoordinator } from '@tenure/coordinator-server'
 import { openHistory } from '@tenure/history'
 import { getTask, hashState, listTasks } from '@tenure/state-machine'
+import { writeLog } from '@tenure/testing-histories'
 import { openLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import type { Finding } from '../src/diagnose.js'
@@ -204,4 +205,18 @@ t.test('doctor of a damaged log, as it is shown', async (t) => {
   golden(t, 'log/doctor', steady(plain.stdout))
   const coloured = await log(['log', 'doctor', directory], { isTTY: true })
   golden(t, 'log/doctor.terminal', steady(coloured.stdout))
+})
+
+t.test('a bad checkpoint is dispensable only where the log opens without it', async (t) => {
+  const directory = makeDirectory(t)
+  await writeLog(directory, book, { checkpoints: [30, 60], firstLsn: 31 })
+  const spoil = (lsn: number) =>
+    truncateSync(join(directory, 'checkpoint', `${String(lsn).padStart(16, '0')}.ckpt`), 600)
+  spoil(60)
+  const one = await log(['log', 'doctor', directory])
+  t.match(one, { code: 0, stdout: /60\.ckpt cannot be used: .*; the log opens without it/ })
+  spoil(30)
+  const both = await log(['log', 'doctor', directory])
+  t.match(both, { code: 1, stdout: /30\.ckpt cannot be used: / })
+  t.notMatch(both.stdout, /opens without it/)
 })

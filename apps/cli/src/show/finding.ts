@@ -21,11 +21,13 @@ export function showFinding(finding: Finding, directory: string, look: Look): st
 function whatItIs(finding: Finding): Facts {
   const { verdict, damage, breach, tornTail, badCheckpoints, kept } = finding
   const { firstLsn, lsn } = kept
+  // Where it was the last one, that is why the log does not open.
+  const without = verdict === 'opens' ? '; the log opens without it' : ''
   return [
     ['log', `${finding.logId}, opened ${countOf(finding.epoch, 'time')}`],
     ['damaged', damage && { text: tellDamage(damage), style: 'bad' }],
     ['broken', breach === undefined ? undefined : { text: breach, style: 'bad' }],
-    ...badCheckpoints.map(({ why }) => ['checkpoint', `${why}; the log opens without it`] as const),
+    ...badCheckpoints.map(({ why }) => ['checkpoint', `${why}${without}`] as const),
     [
       'end',
       tornTail && `${tornTail}: never acknowledged, so nothing is lost; the next start cuts it off`,
@@ -79,19 +81,31 @@ function behind({ keptThrough, lastKnownLsn, readable, unreadable }: Loss): Fact
 }
 
 function showDecisions(finding: Finding, loss: Loss, directory: string, look: Look): string {
-  const { vanishing, undone, open, unreadable } = loss
   const copy: Facts = [
     [
       'either',
-      'restore a copy of the directory, and start its coordinator once with --restored: what was',
+      'restore a backup (tenure restore <backup> --to <new directory>), or start a snapshot once',
     ],
-    ['', 'acknowledged after the copy was made is lost, and nothing else'],
+    ['', 'with --restored: what was acknowledged after it was made is lost, and nothing else'],
   ]
   const accept: Facts = [
     [
       'or',
       `accept the loss: the log goes on behind LSN ${loss.keptThrough}, and everything behind it is given up`,
     ],
+    ...whatGoes(loss),
+    ['leases', 'stay unique: no LSN is issued twice, for the log goes on behind a declared gap'],
+    ['kept', `what is cut off is moved to ${directory}/quarantine, all of it`],
+    ...finding.cutOff.map(
+      ({ file, offset }) => ['', offset === 0 ? file : `${file} from byte ${offset} on`] as const,
+    ),
+    ['to do it', `tenure log doctor ${directory} --accept-loss ${finding.place}`],
+  ]
+  return `${showFacts(copy, look)}\n${showFacts(accept, look)}`
+}
+
+function whatGoes({ vanishing, undone, open, unreadable }: Loss): Facts {
+  return [
     [
       'vanish',
       tell(
@@ -125,14 +139,7 @@ function showDecisions(finding: Finding, loss: Loss, directory: string, look: Lo
         'were open there and go on from there, whatever became of them',
       ),
     ],
-    ['leases', 'stay unique: no LSN is issued twice, for the log goes on behind a declared gap'],
-    ['kept', `what is cut off is moved to ${directory}/quarantine, all of it`],
-    ...finding.cutOff.map(
-      ({ file, offset }) => ['', offset === 0 ? file : `${file} from byte ${offset} on`] as const,
-    ),
-    ['to do it', `tenure log doctor ${directory} --accept-loss ${finding.place}`],
   ]
-  return `${showFacts(copy, look)}\n${showFacts(accept, look)}`
 }
 
 function tell(ids: readonly number[], noun: string, one: string, many: string): string {
@@ -146,5 +153,8 @@ const ofBreach: Facts = [
     'what to do',
     'The files are as they were written, so there is no loss to accept: another version wrote',
   ],
-  ['', 'them, or a fault did. Keep the directory, restore a copy, and report it.'],
+  [
+    '',
+    'them, or a fault did. Keep the directory, restore a backup (tenure restore), and report it.',
+  ],
 ]
