@@ -59,6 +59,14 @@ t.test('an older coordinator tells less, and that is shown', async (t) => {
   golden(t, 'show/workers-of-an-older-coordinator', showWorkers([worker as never], noon, plain))
 })
 
+t.test(
+  'when a worker was heard of last is not known where the coordinator does not say',
+  async (t) => {
+    const [worker] = workers as [(typeof workers)[0]]
+    t.match(showWorkers([{ ...worker, lastHeardAt: 0 }], noon, plain), / not known /)
+  },
+)
+
 t.test('the end of a task is a line', async (t) => {
   const ended = [
     task({ state: 'COMPLETED', result: Buffer.from('done'), reason: 'an attempt before' }),

@@ -18,7 +18,12 @@ function columnsAt(now: number): readonly Column<WorkerInfo>[] {
         connections === 0 ? { text: 'gone', style: 'bad' } : String(connections),
     },
     { head: 'holds', right: true, of: showHolds },
-    { head: 'heard of', right: true, of: ({ lastHeardAt }) => showAge(lastHeardAt, now) },
+    {
+      head: 'heard of',
+      right: true,
+      // 0: its connection was gone before the coordinator noted that it holds a lease.
+      of: ({ lastHeardAt }) => (lastHeardAt === 0 ? 'not known' : showAge(lastHeardAt, now)),
+    },
     { head: 'queues', cut: true, of: ({ queues = [] }) => queues.join(',') },
     { head: 'tasks', cut: true, of: showHeld },
   ]
