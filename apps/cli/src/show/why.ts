@@ -56,7 +56,7 @@ function tellQueue(why: Why): string {
   const asked = showAge(queueLastAskedAt, now)
   return now - queueLastAskedAt >= forsakenMs
     ? `nobody has asked for tasks of queue ${queue} for ${showSpan(now - queueLastAskedAt)}`
-    : `${place}; the workers, of whom one asked ${asked}, are busy`
+    : `${place}; the last request for one came ${asked}, and none waits now`
 }
 
 function tellPlace({ queue, ahead = 0, aheadIsMore = false }: Why): string {
