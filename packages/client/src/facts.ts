@@ -175,7 +175,8 @@ export interface QueueLine {
 export interface CheckpointInfo {
   /** The state of all tasks after this record is kept. */
   readonly lsn: number
-  readonly tasks: number
+  /** Absent where there was nothing new to make one of. */
+  readonly tasks?: number
   /** Records that were replayed for it. */
   readonly replayed: number
   readonly replayMs: number

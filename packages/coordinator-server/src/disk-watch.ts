@@ -11,6 +11,7 @@ export class DiskWatch {
   readonly #observer: DiskObserver
   #freeBytes = Number.NaN
   #isLow = false
+  #isLooking = false
 
   constructor(freeBytesOf: () => Promise<number>, lowBytes: number, observer: DiskObserver) {
     this.#freeBytesOf = freeBytesOf
@@ -25,8 +26,12 @@ export class DiskWatch {
 
   /** To be called from time to time. */
   async look(): Promise<void> {
+    // A disk that hangs is asked once.
+    if (this.#isLooking) return
+    this.#isLooking = true
     // A disk that cannot be asked shows when it cannot be written.
     this.#freeBytes = await this.#freeBytesOf().catch(() => Number.NaN)
+    this.#isLooking = false
     const isLow = this.#freeBytes < this.#lowBytes
     const isAmple = this.#freeBytes >= this.#lowBytes * amplerThanLow
     if (this.#isLow ? isAmple : isLow) {

@@ -14,6 +14,7 @@ class World {
     nextLsn: 1,
     sealedLsn: 0,
     checkpointLsn: 0,
+    gaps: [] as { firstLsn: number; lastLsn: number }[],
     segments: [{ firstLsn: 1, bytes: 1024, begunAt: 0 }],
     roll: async () => {
       this.log.sealedLsn = this.log.nextLsn - 1
@@ -80,6 +81,14 @@ t.test(
     t.same(world.asked, [1_000_000, 2_000_000])
   },
 )
+
+t.test('LSNs that were never issued are not replayed', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 4_000_000_001
+  world.log.gaps.push({ firstLsn: 1000, lastLsn: 4_000_000_000 })
+  await world.tend()
+  t.same(world.asked, [])
+})
 
 t.test('large records are replayed as slowly as their bytes are read', async (t) => {
   const world = new World()

@@ -19,6 +19,25 @@ t.test('a disk that gets low is told once, and that there is enough again', asyn
   ])
 })
 
+t.test('a disk that hangs is asked once', async (t) => {
+  let asked = 0
+  let answer = (_: number) => {}
+  const hangs = () => {
+    asked++
+    return new Promise<number>((resolve) => {
+      answer = resolve
+    })
+  }
+  const watch = new DiskWatch(hangs, 1000, {})
+  const looks = [watch.look(), watch.look(), watch.look()]
+  t.equal(asked, 1)
+  answer(7)
+  await Promise.all(looks)
+  t.equal(watch.freeBytes, 7)
+  watch.look().catch(() => {})
+  t.equal(asked, 2)
+})
+
 t.test('a disk that does not say how much room it has is no full disk', async (t) => {
   const watch = new DiskWatch(() => Promise.reject(new Error('EIO')), 1000, {
     diskLow: () => t.fail('told'),

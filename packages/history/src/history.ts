@@ -4,7 +4,14 @@ import { decodeAt, type Entry, entriesOf } from './entry.js'
 import { HistoryError } from './errors.js'
 import type { LogSource, LsnRange, Opening } from './log-source.js'
 import { isWithin, type Position } from './position.js'
-import { beginning, hasBeginning, type ReplayOptions, readState, replayOnto } from './replay.js'
+import {
+  beginning,
+  hasBeginning,
+  passGaps,
+  type ReplayOptions,
+  readState,
+  replayOnto,
+} from './replay.js'
 
 /** What is read: from an LSN on, up to a moment. */
 export interface Span {
@@ -76,7 +83,10 @@ export class History {
     const { until, hashKey } = options
     const state = (await this.#newestBefore(until, hashKey)) ?? this.#fromTheStart(until, hashKey)
     await replayOnto(state, this.#log, options)
-    refuseFuture(state, until)
+    if (until !== undefined && 'lsn' in until) {
+      passGaps(state, this.gaps, until.lsn)
+      refuseFuture(position(state).lastLsn, until)
+    }
     return state
   }
 
@@ -128,8 +138,8 @@ export class History {
   }
 }
 
-function refuseFuture(state: State, until: Position | undefined): void {
-  const { lastLsn } = position(state)
+/** A moment there is not yet. */
+export function refuseFuture(lastLsn: number, until: Position | undefined): void {
   if (until === undefined || !('lsn' in until) || until.lsn <= lastLsn) return
   throw new HistoryError(
     'HISTORY_NOT_YET',

@@ -93,6 +93,18 @@ export function skipGap(state: State, gaps: readonly LsnRange[], nextLsn: number
   }
 }
 
+/** Goes on to an LSN for which there are no records because the log declares that there are none. */
+export function passGaps(state: State, gaps: readonly LsnRange[], throughLsn: number): void {
+  for (;;) {
+    const { lastLsn } = position(state)
+    const gap = gaps.find(
+      ({ firstLsn, lastLsn: last }) => firstLsn <= lastLsn + 1 && last > lastLsn,
+    )
+    if (gap === undefined || lastLsn >= throughLsn) return
+    skipTo(state, Math.min(gap.lastLsn, throughLsn) + 1)
+  }
+}
+
 /** The state that a checkpoint holds. */
 export async function readState(
   chunks: AsyncIterable<Uint8Array>,

@@ -1,7 +1,7 @@
 import { getTask, position } from '@tenure/state-machine'
 import { type Entry, keep } from './entry.js'
-import type { History } from './history.js'
-import type { Opening } from './log-source.js'
+import { type History, refuseFuture } from './history.js'
+import type { LsnRange, Opening } from './log-source.js'
 import { isWithin, type Position } from './position.js'
 import { type RememberedTask, rewind } from './remembered.js'
 import { filterBehind } from './task-filter.js'
@@ -16,6 +16,8 @@ export interface TaskHistory {
   /** The task as a checkpoint or a coordinator remembers it, where records of it were removed. */
   readonly remembered?: RememberedTask
   readonly openings: readonly TaskOpening[]
+  /** LSNs behind the task's creation of which the log has no records, and says so. */
+  readonly gaps?: readonly LsnRange[]
 }
 
 /** A coordinator opened the log, while the task was there. */
@@ -44,17 +46,33 @@ export async function readTaskHistory(
     history.openings.filter(({ firstLsn, at }) => isWithin(until, firstLsn, at)),
   )
   let read = 0
+  let lastLsn: number | undefined
   const span = { fromLsn: Math.max(taskId, firstLsn), ...(until !== undefined && { until }) }
   for await (const run of history.read(span)) {
     for (const entry of run) {
       openings.pass(entry)
       if (filter.takes(entry)) entries.push(keep(entry))
     }
+    lastLsn = run.at(-1)?.lsn
     read += run.length
     onProgress?.(read)
   }
-  const own = { taskId, entries, firstLsn, openings: openings.all() }
+  if (lastLsn !== undefined) refuseFuture(lastKnown(history, lastLsn), until)
+  const gaps = history.gaps.filter(
+    (gap) => gap.lastLsn > taskId && isWithin(until, gap.firstLsn, openingOf(history, gap)),
+  )
+  const own = { taskId, entries, firstLsn, openings: openings.all(), gaps }
   return { ...own, ...(remembered !== undefined && { remembered }) }
+}
+
+/** The last LSN, given the last one that has a record. */
+function lastKnown({ gaps }: History, lsn: number): number {
+  return Math.max(lsn, ...gaps.filter((gap) => gap.firstLsn <= lsn + 1).map((gap) => gap.lastLsn))
+}
+
+/** When the log went on behind the gap. */
+function openingOf({ openings }: History, { lastLsn }: LsnRange): number {
+  return openings.find(({ firstLsn }) => firstLsn === lastLsn + 1)?.at ?? 0
 }
 
 /** The same up to a moment. A memory knows what came later, and cannot tell it apart. */

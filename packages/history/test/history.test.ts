@@ -156,6 +156,14 @@ t.test(
   },
 )
 
+t.test('a gap at the end is a part of the log, and the state goes on behind it', async (t) => {
+  const { book } = twoTasks()
+  const history = new History({ ...sourceOf(book), gaps: [{ firstLsn: 9, lastLsn: 500 }] })
+  const state = await history.stateAt({ until: { lsn: 500 } })
+  t.equal(position(state).lastLsn, 500)
+  await t.rejects(history.stateAt({ until: { lsn: 501 } }), { code: 'HISTORY_NOT_YET' })
+})
+
 t.test('a record that is none is named by its LSN', async (t) => {
   const { book } = twoTasks()
   const source = sourceOf(book)

@@ -1,6 +1,6 @@
 import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
-import { AttemptTracker, History, readTaskHistory } from '../src/index.js'
+import { AttemptTracker, explainTask, History, readTaskHistory } from '../src/index.js'
 import { twoTasks } from './world.js'
 
 const lsnsOf = (entries: readonly { readonly lsn: number }[]) => entries.map(({ lsn }) => lsn)
@@ -57,6 +57,30 @@ t.test('a history up to some moment knows nothing of later records and restarts'
   t.same(lsnsOf(entries), [1, 3, 4])
   t.equal(openings.length, 1)
   t.equal((await readTaskHistory(history, ran)).openings.length, 2)
+})
+
+t.test(
+  'where the log gave something up, an explanation says so, and of what lay before it nothing',
+  async (t) => {
+    const book = new Book()
+    const task = book.submit()
+    const source = sourceOf(book)
+    const gaps = [{ firstLsn: 2, lastLsn: 90 }]
+    const openings = [...source.openings, { epoch: 2, firstLsn: 91, at: book.now + 1000 }]
+    const history = new History({ ...source, gaps, openings })
+    const told = explainTask(await readTaskHistory(history, task))
+    t.match(told?.summary, /The log has no LSN 2 to 90: what happened to the task there/)
+    const before = await readTaskHistory(history, task, { until: { at: book.now } })
+    t.same(before.gaps, [])
+    t.same((await readTaskHistory(new History({ ...source, gaps: [] }), task)).gaps, [])
+  },
+)
+
+t.test('a task is not told as of a moment that has not come', async (t) => {
+  const { book, ran } = twoTasks()
+  const history = new History(sourceOf(book))
+  await t.rejects(readTaskHistory(history, ran, { until: { lsn: 9 } }), { code: 'HISTORY_NOT_YET' })
+  t.ok(await readTaskHistory(history, ran, { until: { lsn: 8 } }))
 })
 
 t.test('what is kept of a task is whole when the log has gone on', async (t) => {

@@ -9,5 +9,5 @@ export function showCheckpoint({ lsn, tasks, replayed, removed, ...took }: Check
   const span = showSpan(took.replayMs + took.writeMs)
   const gone =
     segments === 0 ? '' : ` ${countOf(segments, 'file')} of the log removed (${showSize(bytes)}).`
-  return `A checkpoint of ${countOf(tasks, 'task')} at LSN ${lsn}, made in ${span}.${gone}\n`
+  return `A checkpoint of ${countOf(tasks ?? 0, 'task')} at LSN ${lsn}, made in ${span}.${gone}\n`
 }

@@ -32,13 +32,13 @@ function tellLease({ lease, now, workerLastHeardAt }: Why): string {
   if (lease === undefined) return 'is leased'
   const { workerId, leaseExpiry, attempt } = lease
   const holder = `attempt ${attempt} by worker ${workerId}`
-  if (leaseExpiry > now) {
-    return `runs: ${holder}, whose lease is good for another ${showSpan(leaseExpiry - now)}`
-  }
   const heard =
     workerLastHeardAt === undefined
       ? 'which has not been heard of since the coordinator started'
       : `which was last heard of ${showAge(workerLastHeardAt, now)}`
+  if (leaseExpiry > now) {
+    return `is leased: ${holder}, ${heard}; the lease is good for another ${showSpan(leaseExpiry - now)}`
+  }
   return `is about to be taken back: ${holder}, ${heard}; the lease expired ${showAge(leaseExpiry, now)}`
 }
 

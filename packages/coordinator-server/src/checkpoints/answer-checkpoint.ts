@@ -12,7 +12,10 @@ export async function answerCheckpoint(
   }
   try {
     const { lsn, tasks, replayed, replayMs, writeMs, removed } = await make()
-    const facts = { lsn, tasks, replayed, replayMs, writeMs, removed: { ...removed } }
+    const facts = {
+      ...{ lsn, replayed, replayMs, writeMs, removed: { ...removed } },
+      ...(tasks !== undefined && { tasks }),
+    }
     return { kind: 'checkpointed', id, checkpoint: facts }
   } catch (error) {
     if (hasCode(error, 'WAL_NO_SPACE')) return rejected(id, 'NO_SPACE')

@@ -3,7 +3,8 @@ export interface MadeCheckpoint {
   readonly lsn: number
   /** Every checkpoint that was read back and is good, newest first, this one included. */
   readonly good: readonly number[]
-  readonly tasks: number
+  /** How many are in it. */
+  readonly tasks?: number
   /** Records that were replayed for it, and how long that took. */
   readonly replayed: number
   readonly replayMs: number

@@ -9,7 +9,7 @@ import type { CheckpointJob } from './checkpoint-thread.js'
 // The thread: `semantics` §11, replay done ahead of time.
 
 // Linux gives each thread a priority of its own; elsewhere this would be that of the process.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 const { directory, lsn } = workerData as CheckpointJob
 const startedMs = systemClock.monotonicMs()

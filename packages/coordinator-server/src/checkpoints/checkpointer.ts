@@ -28,6 +28,8 @@ export interface CheckpointedLog {
   readonly nextLsn: number
   readonly sealedLsn: number
   readonly checkpointLsn: number
+  /** LSNs for which there are no records. */
+  readonly gaps: readonly { readonly firstLsn: number; readonly lastLsn: number }[]
   readonly segments: readonly {
     readonly firstLsn: number
     readonly bytes: number
@@ -149,12 +151,17 @@ export class Checkpointer {
 /** Everything is in the newest checkpoint already. */
 function nothingNew(lsn: number): Checkpointed {
   const none = { segments: 0, bytes: 0, checkpoints: 0 }
-  return { lsn, good: [], tasks: 0, replayed: 0, replayMs: 0, writeMs: 0, removed: none }
+  return { lsn, good: [], replayed: 0, replayMs: 0, writeMs: 0, removed: none }
 }
 
 /** How long the records behind the newest checkpoint would take, by what a slow machine replays. */
-export function replayMs({ nextLsn, checkpointLsn, segments }: CheckpointedLog): number {
-  const records = nextLsn - 1 - checkpointLsn
+export function replayMs({ nextLsn, checkpointLsn, segments, gaps }: CheckpointedLog): number {
+  const missing = gaps.reduce(
+    (sum, { firstLsn, lastLsn }) =>
+      sum + Math.max(0, lastLsn - Math.max(firstLsn - 1, checkpointLsn)),
+    0,
+  )
+  const records = nextLsn - 1 - checkpointLsn - missing
   const bytes = segments
     .filter(({ firstLsn }) => firstLsn > checkpointLsn)
     .reduce((sum, segment) => sum + segment.bytes, 0)

@@ -5,6 +5,7 @@ import {
   type TaskState,
 } from '@tenure/state-machine'
 import type { Entry } from '../entry.js'
+import type { LsnRange } from '../log-source.js'
 import type { RememberedTask } from '../remembered.js'
 import type { TaskHistory, TaskOpening } from '../task-history.js'
 import type { ExplainOptions, Removed } from './explanation.js'
@@ -23,6 +24,7 @@ export interface Account extends ExplainOptions {
   readonly death?: Death
   readonly state?: TaskState
   readonly removed?: Removed
+  readonly gaps: readonly LsnRange[]
 }
 
 interface Created {
@@ -42,7 +44,7 @@ interface Death {
 }
 
 export function keepAccount(history: TaskHistory, options: ExplainOptions): Account {
-  const { taskId, entries, openings, remembered, firstLsn } = history
+  const { taskId, entries, openings, remembered, firstLsn, gaps = [] } = history
   const created = whenCreated(entries, remembered)
   const death = whenStopped(entries, remembered)
   const attempts = numberFailures(history, knownAttempts(history), created?.retryPolicy)
@@ -52,7 +54,7 @@ export function keepAccount(history: TaskHistory, options: ExplainOptions): Acco
   const from = Number.isFinite(firstLsn) ? { firstLsn } : {}
   return {
     ...options,
-    ...{ taskId, entries, openings, attempts, runs },
+    ...{ taskId, entries, openings, attempts, runs, gaps },
     ...(created !== undefined && { created }),
     ...(death !== undefined && { death }),
     ...(state !== undefined && { state }),

@@ -1,10 +1,16 @@
+import type { LsnRange } from '../log-source.js'
 import type { Account } from './account.js'
 import type { Cause, CauseKind } from './explanation.js'
 import { counted, leaseOf, moment, ordinal, quoted, span, times } from './words.js'
 
 /** The question is why the task ran as often as it did; this is the answer. */
 export function summarize(account: Account, causes: readonly Cause[]): string {
-  const answer = [answerOf(account, causes), standing(account, causes), incomplete(account)]
+  const answer = [
+    answerOf(account, causes),
+    standing(account, causes),
+    incomplete(account),
+    ...account.gaps.map(given),
+  ]
   return `${asOf(account)}${answer.filter(Boolean).join(' ')}`
 }
 
@@ -73,7 +79,9 @@ function neverRan(account: Account): string {
   const { taskId, state, created, death, now } = account
   if (state === 'DEAD') return `Task ${taskId} has not run: ${stoppedFor(death!.reason)}.`
   const { at, notBefore, queue } = created!
-  if (notBefore !== undefined && notBefore > (now ?? at)) {
+  const { asOf } = account
+  const then = now ?? (asOf !== undefined && 'at' in asOf ? asOf.at : at)
+  if (notBefore !== undefined && notBefore > then) {
     const ahead = now === undefined ? '' : `, in ${span(notBefore - now)}`
     return `Task ${taskId} has not run: it must not run before ${moment(notBefore)}${ahead}.`
   }
@@ -99,7 +107,8 @@ function standing(account: Account, causes: readonly Cause[]): string {
       const { leaseExpiry } = last!
       if (leaseExpiry === undefined) return `It is owned under ${leaseOf(last!)}.`
       const until = ` until ${moment(leaseExpiry)}`
-      return `${capital(leaseOf(last!))} is good${until}.`
+      const verb = account.now !== undefined && account.now > leaseExpiry ? 'was' : 'is'
+      return `${capital(leaseOf(last!))} ${verb} good${until}.`
     }
     case 'WAITING':
       return runs === 0 ? '' : waiting(account, causes.at(-1)!)
@@ -135,6 +144,11 @@ function incomplete({ removed, taskId }: Account): string {
     return `This is what the coordinator remembers, without heartbeats and restarts.${more}`
   }
   return `The log begins at LSN ${firstLsn}, after task ${taskId} was submitted: what came before is told as far as it is remembered.${more}`
+}
+
+/** Records that are not there, and about what nobody can say. */
+function given({ firstLsn, lastLsn }: LsnRange): string {
+  return `The log has no LSN ${firstLsn} to ${lastLsn}: what happened to the task there, if anything did, was given up with them.`
 }
 
 function capital(text: string): string {
