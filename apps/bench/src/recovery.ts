@@ -1,0 +1,53 @@
+// How long a restart takes: `pnpm bench:recovery`. A server holds many tasks, is killed with SIGKILL
+// and started again at once; what counts is the time from the kill to the first answer. Before the
+// first kill everything was read once: all of it comes from the page cache, for all of them.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { beanstalkdCases } from './recovery/beanstalkd.js'
+import type { Figure, Skipped } from './recovery/case.js'
+import { measureCase } from './recovery/measure.js'
+import { redisCases } from './recovery/redis.js'
+import { tenureCases } from './recovery/tenure.js'
+
+const { quick = false, json = false } = parseArgs({
+  options: { quick: { type: 'boolean' }, json: { type: 'boolean' } },
+}).values
+const tasks = quick ? 100_000 : 1_000_000
+const cases = [...tenureCases(tasks), ...beanstalkdCases(tasks), ...redisCases(tasks)]
+
+const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
+
+// However this ends: the servers go first, and nothing is left behind.
+process.once('exit', () => rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
+process.once('SIGTERM', () => process.exit(143))
+process.once('SIGINT', () => process.exit(130))
+
+if (!json) {
+  console.log(`${cpus().length} x ${cpus()[0]?.model}, Node ${process.version}, page cache warm`)
+}
+for (const [index, own] of cases.entries()) {
+  const directory = join(root, `${index}`)
+  mkdirSync(directory)
+  process.stderr.write(`${own.system}: ${own.name}\n`)
+  tell(await measureCase(own, directory), quick ? undefined : own.target)
+  rmSync(directory, { recursive: true })
+}
+
+function tell(figure: Figure | Skipped, target: number | undefined): void {
+  if (json) {
+    console.log(JSON.stringify({ ...figure, target }))
+    return
+  }
+  const name = `${figure.system.padEnd(12)}${figure.case.padEnd(34)}`
+  if ('skipped' in figure) {
+    console.log(`${name}skipped: ${figure.skipped}`)
+    return
+  }
+  const { liveTasks, records, seconds, least, most } = figure
+  const held = `${liveTasks.toLocaleString('en')} live, ${records.toLocaleString('en')} records`
+  const range = `${seconds.toFixed(2)} s (${least.toFixed(2)} to ${most.toFixed(2)})`
+  const goal = target === undefined ? '' : `target <= ${target} s`
+  console.log(`${name}${held.padEnd(38)}${range.padEnd(26)}${goal}`.trimEnd())
+}

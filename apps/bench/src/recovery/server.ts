@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { cleanEnvironment } from '@tenure/testing'
+import type { Place, RecoveryCase } from './case.js'
+
+const askEveryMs = 5
+const answerMsMax = 300_000
+
+/** The process of a case: started, killed, started again, and asked until it answers. */
+export class Server {
+  readonly #case: RecoveryCase
+  readonly #place: Place
+  readonly #onExit = () => this.#child?.kill('SIGKILL')
+  #child: ChildProcess | undefined
+
+  private constructor(own: RecoveryCase, place: Place) {
+    this.#case = own
+    this.#place = place
+    // Before whatever else happens then: its directory may be removed.
+    process.prependOnceListener('exit', this.#onExit)
+  }
+
+  static async start(own: RecoveryCase, place: Place): Promise<Server> {
+    const server = new Server(own, place)
+    server.#spawn()
+    await server.#answer()
+    return server
+  }
+
+  /** From the kill to the first answer, in seconds. That the killed one has to be gone first is part of it. */
+  async restart(): Promise<number> {
+    const killedMs = performance.now()
+    await this.#kill()
+    this.#spawn()
+    await this.#answer()
+    return (performance.now() - killedMs) / 1000
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#kill()
+    process.off('exit', this.#onExit)
+  }
+
+  #spawn(): void {
+    const log = openSync(this.#log, 'w')
+    const { program } = this.#case
+    const args = this.#case.args(this.#place)
+    // Scripts of ours are run by this Node; the others are programs of the machine.
+    const [file, all] = program.endsWith('.js')
+      ? [process.execPath, [program, ...args]]
+      : [program, args]
+    this.#child = spawn(file, all, {
+      env: cleanEnvironment(process.env),
+      stdio: ['ignore', log, log],
+    })
+    closeSync(log)
+  }
+
+  async #kill(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || hasEnded(child)) return
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+  }
+
+  async #answer(): Promise<void> {
+    const begunMs = performance.now()
+    while (!(await this.#case.answers(this.#place.port).catch(() => false))) {
+      if (this.#child === undefined || hasEnded(this.#child)) throw this.#failure('ended')
+      if (performance.now() - begunMs > answerMsMax) throw this.#failure('does not answer')
+      await pause(askEveryMs)
+    }
+  }
+
+  #failure(what: string): Error {
+    return new Error(`${this.#case.program} ${what}:\n${readFileSync(this.#log, 'utf8')}`)
+  }
+
+  get #log(): string {
+    return join(this.#place.directory, 'server.log')
+  }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
