@@ -12,6 +12,7 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   // A connection that its client has closed may be open for the coordinator still.
   [/(?<=^connections +)\d+/gm, '<count>'],
   [/(?<="waitingPolls":\d,"connections":)\d+/g, '<count>'],
+  [/(?<="(elapsed|replay|write)Ms":)[\d.]+/g, '<span>'],
   [/127\.0\.0\.1:\d+/g, '<endpoint>'],
   [/(?<=\S) {2,}/g, '  '],
 ]

@@ -4,6 +4,7 @@ import { showSpan } from './times.js'
 
 /** In a sentence or two. */
 export function showCheckpoint({ lsn, tasks, replayed, removed, ...took }: CheckpointInfo): string {
+  if (lsn === 0) return 'The log is empty: there is nothing to make a checkpoint of.\n'
   if (replayed === 0) return `Nothing has happened since the checkpoint at LSN ${lsn}.\n`
   const { segments, bytes } = removed
   const span = showSpan(took.replayMs + took.writeMs)
