@@ -18,25 +18,35 @@ async function start(t: Test, options: CoordinatorOptions = {}) {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tenure-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   const made: Checkpointed[] = []
+  let wake = () => {}
   const server = await startCoordinator({
     ...{ dataDir, port: 0, httpPort: 0, checkpoints: small, log: { sync: 'none' } },
     observer: {
-      checkpointed: (checkpoint) => made.push(checkpoint),
+      checkpointed: (checkpoint) => {
+        made.push(checkpoint)
+        wake()
+      },
       checkpointFailed: (error) => t.fail(String(error)),
     },
     ...options,
   })
   t.teardown(() => server.stop())
   const client = await PeerClient.open(server.port)
-  /** Lives whole lives until so many checkpoints were made, and gives the number of lives. */
+  /** As many whole lives as make a checkpoint due, and again, until so many were made. */
   const liveUntil = async (checkpoints: number) => {
-    for (let lives = 0; ; lives++) {
-      if (made.length >= checkpoints) return lives
-      await Promise.all(Array.from({ length: 50 }, () => liveOnce(client)))
+    while (made.length < checkpoints) {
+      const next = new Promise<void>((resolve) => {
+        wake = resolve
+      })
+      await Promise.all(Array.from({ length: livesBehind }, () => liveOnce(client)))
+      await next
     }
   }
   return { server, client, dataDir, made, liveUntil }
 }
+
+/** More than half of what may be replayed, at three records each. */
+const livesBehind = 700
 
 async function liveOnce(client: PeerClient): Promise<void> {
   await client.ask(submit)
