@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type Action, actionNames } from './actions.js'
+import { type Action, actionNames, shortFlags } from './actions.js'
 import { ConfigError } from './config-error.js'
 import { type Given, type Reader, read } from './given.js'
 import { suggest } from './near-miss.js'
@@ -28,7 +28,8 @@ export function readCommandLine(reader: Reader, args: readonly string[]): Comman
       given.push(readArgument(reader, named, token.value))
       continue
     }
-    const asked = actionNames.find((name) => flagOf(name) === token.rawName)
+    const asked =
+      shortFlags[token.rawName] ?? actionNames.find((name) => flagOf(name) === token.rawName)
     if (asked !== undefined) action ??= asked
     else given.push(readFlag(reader, flags, token.rawName, textOf(token)))
   }

@@ -51,7 +51,7 @@ function checkRequired({ command, settings }: Reader, values: ReadonlyMap<string
       variableOf(name),
     ]
     throw new ConfigError(
-      `${where} is missing; it must be ${setting.kind.accepted}. See ${command} --help.`,
+      `${where} is missing; it must be ${setting.kind.accepted}. ${setting.help} See ${command} --help.`,
     )
   }
 }

@@ -1,4 +1,4 @@
-import { type Action, actions } from './actions.js'
+import { type Action, actions, shortFlags } from './actions.js'
 import type { Command, Example } from './command.js'
 import { indent, section, wrap } from './paragraphs.js'
 import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from './setting.js'
@@ -22,9 +22,15 @@ export function showHelp({ name, summary, settings, examples = [] }: Command): s
     ...parts.flat(),
     ...section(
       'Instead of a run',
-      others.map(([name, help]) => [`  ${flagOf(name)}`, ...wrap(help, indent)]),
+      others.map(([name, help]) => [`  ${namesOf(name)}`, ...wrap(help, indent)]),
     ),
   ].join('\n')
+}
+
+/** `--help, -h`. */
+function namesOf(action: Action): string {
+  const short = Object.keys(shortFlags).filter((flag) => shortFlags[flag] === action)
+  return [flagOf(action), ...short].join(', ')
 }
 
 export function examplesSection(examples: readonly Example[]): string[] {

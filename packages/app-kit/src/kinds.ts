@@ -43,7 +43,8 @@ export function choice<const C extends string>(...choices: readonly C[]): Kind<C
     accepted: `one of ${choices.join(', ')}`,
     choices,
     json: ['string'],
-    parse: (given) => choices.find((known) => known === given),
+    // Words of the specification are in capitals, which nobody likes to type.
+    parse: (given) => choices.find((known) => known === given || known.toLowerCase() === given),
     format: (value) => value,
   }
 }

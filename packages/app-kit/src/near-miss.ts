@@ -1,11 +1,18 @@
 /** ` Did you mean X?`, if one of the known names is close to what was given. */
 export function suggest(given: string, known: readonly string[]): string {
+  const best = nearest(given, known)
+  return best === undefined ? '' : ` Did you mean ${best}?`
+}
+
+/** The one that takes the fewest edits, if some of it is left as it was given. */
+export function nearest(given: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((name) => ({ name, edits: distance(plain(given), plain(name)) }))
     .sort((a, b) => a.edits - b.edits)
   const best = ranked[0]
-  if (best === undefined || best.edits > Math.max(2, best.name.length / 4)) return ''
-  return ` Did you mean ${best.name}?`
+  if (best === undefined || best.edits > Math.max(2, best.name.length / 4)) return undefined
+  const letters = Math.min(plain(given).length, plain(best.name).length)
+  return best.edits < letters ? best.name : undefined
 }
 
 function plain(name: string): string {

@@ -1,10 +1,11 @@
+import { shortFlags } from './actions.js'
 import type { Command } from './command.js'
 import { ConfigError } from './config-error.js'
 import { showVerbs } from './help-of-verbs.js'
 import type { Host } from './host.js'
-import { suggest } from './near-miss.js'
+import { nearest } from './near-miss.js'
 import { obey, orRefuse, say } from './run-command.js'
-import type { Noun, Verb, Verbs } from './verb.js'
+import type { Noun, Verb, Verbs, VerbTable } from './verb.js'
 
 /** Which one is meant, and what is left for it; or what is asked of all of them, or of those of a noun. */
 export type Parsed =
@@ -24,8 +25,9 @@ export function runVerbs(program: Verbs, host: Host): Promise<number> {
 }
 
 export function parseCommand(program: Verbs, [first, ...args]: readonly string[]): Parsed {
-  if (first === '--help') return { kind: 'help', of: program }
-  if (first === '--version') return { kind: 'version' }
+  const asked = shortFlags[first ?? '']
+  if (first === '--help' || asked === 'help') return { kind: 'help', of: program }
+  if (first === '--version' || asked === 'version') return { kind: 'version' }
   const { name, version, verbs, ignoresOtherVariables = false } = program
   // `tenure help log verify` is what some type for `tenure log verify --help`.
   if (first === 'help' && !Object.hasOwn(verbs, first)) {
@@ -38,7 +40,8 @@ export function parseCommand(program: Verbs, [first, ...args]: readonly string[]
   return 'verbs' in chosen ? parseCommand(chosen, args) : { kind: 'command', command: chosen, args }
 }
 
-function choose({ name, verbs }: Verbs, word: string | undefined): Verb | Noun {
+function choose(program: Verbs, word: string | undefined): Verb | Noun {
+  const { name, verbs } = program
   const known = Object.keys(verbs)
   if (word === undefined) {
     throw new ConfigError(`say which of ${known.join(', ')}. See ${name} --help.`)
@@ -50,5 +53,26 @@ function choose({ name, verbs }: Verbs, word: string | undefined): Verb | Noun {
   }
   const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
   if (verb !== undefined) return verb
-  throw new ConfigError(`"${word}" is no verb.${suggest(word, known)} See ${name} --help.`)
+  throw new ConfigError(`"${word}" is no verb.${meant(program, word)} See ${name} --help.`)
+}
+
+/** Whoever leaves out the noun is shown it. */
+function meant({ name, verbs }: Verbs, word: string): string {
+  const typed = new Map([...deepVerbs(verbs, `${name} `), ...ownVerbs(verbs)])
+  const best = nearest(word, [...typed.keys()])
+  return best === undefined ? '' : ` Did you mean ${typed.get(best)}?`
+}
+
+function ownVerbs(verbs: VerbTable): [word: string, typed: string][] {
+  return ['--help', '--version', ...Object.keys(verbs)].map((word) => [word, word])
+}
+
+/** The verbs of nouns, with all that is typed for each. */
+function deepVerbs(verbs: VerbTable, before: string): [word: string, typed: string][] {
+  return Object.entries(verbs).flatMap(([noun, verb]) => {
+    if (!('verbs' in verb)) return []
+    const place = `${before}${noun} `
+    const own = Object.keys(verb.verbs).map((word): [string, string] => [word, place + word])
+    return [...own, ...deepVerbs(verb.verbs, place)]
+  })
 }

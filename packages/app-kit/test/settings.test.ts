@@ -19,6 +19,7 @@ import {
   whole,
   yesOrNo,
 } from '../src/index.js'
+import { suggest } from '../src/near-miss.js'
 import { exposedSecrets } from '../src/secret-files.js'
 import { file, HostWorld, refusal } from './world.js'
 
@@ -119,9 +120,9 @@ t.test('nothing runs without what is required', async (t) => {
   const missing = (args: string[], env?: Environment) => refusal(() => settle(args, env))
   t.match(
     missing(['--roof', 'flat']),
-    /^<owner> is missing; it must be a text .* build-house --help/,
+    /^<owner> is missing; it must be a text that is not empty\. .*\. See build-house --help/,
   )
-  t.match(missing(['Ada']), /^--roof is missing; it must be one of flat, steep\. See build-house/)
+  t.match(missing(['Ada']), /^--roof is missing; it must be one of flat, steep\. .+\. See build/)
   t.equal(missing(['Ada'], { TENURE_ROOF: 'steep' }), 'it was accepted')
 })
 
@@ -154,6 +155,13 @@ t.test('a bad value is refused with where it stands, what it is, and what would 
   )
 })
 
+t.test('a word in capitals may be typed without them', (t) => {
+  const { parse } = choice('WAITING', 'DEAD', 'none')
+  t.same(['dead', 'DEAD', 'none'].map(parse), ['DEAD', 'DEAD', 'none'])
+  t.same(['NONE', 'Dead', ''].map(parse), [undefined, undefined, undefined])
+  t.end()
+})
+
 t.test('what a file may say as JSON, it may; what not is refused with its path', async (t) => {
   const inFile = (content: unknown) => ['--config', file(t, 'c.json', content)]
   const content = { floors: 2, roomBytes: '1KiB', door: 'off', cellar: true, warmth: '1s' }
@@ -175,7 +183,8 @@ t.test('what is not known is refused, and what was meant is named', async (t) =>
   t.match(said(['--flors', '1']), /^--flors is no flag. Did you mean --floors\?/)
   t.match(said(['--roomBytes', '1']), /Did you mean --room-bytes\?/)
   t.match(said(['--zzzzzzzzzzzz']), /^--zzzzzzzzzzzz is no flag. See build-house --help/)
-  t.match(said(['-f', '1']), /^-f is no flag/)
+  t.match(said(['-f', '1']), /^-f is no flag\. See/)
+  t.equal(suggest('-1', ['--at', '--log']), '', 'nothing of it would be left')
   t.match(said([], { TENURE_FLORS: '1' }), /^TENURE_FLORS .* Did you mean TENURE_FLOORS\?/)
   t.equal(settle(least, { PATH: '/bin', TENURED: '1' }).origins.size, 2)
 })
@@ -248,7 +257,8 @@ t.test('the help says what is typed, gives examples, and names every setting', a
   t.match(host.said, '  --floors <number>\n      How many. [default 1, TENURE_FLOORS]\n')
   t.match(host.said, '  --cellar\n      Whether there is one. [default false, TENURE_CELLAR]\n')
   t.match(host.said, '  TENURE_LOCK_WORD <secret>\n      Or a file: --lock-file.\n')
-  for (const action of ['help', 'version', 'print-config']) t.match(host.said, `  --${action}\n`)
+  for (const action of ['help, -h', 'version, -V', 'print-config'])
+    t.match(host.said, `  --${action}\n`)
   t.same(
     host.said.split('\n').filter((line) => line.length > 100),
     [],

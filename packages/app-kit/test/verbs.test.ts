@@ -115,6 +115,23 @@ t.test('a verb that there is not is refused, and what was meant is named', async
   t.match(await run(t, 'cuont'), { code: 2, complained: /^things: "cuont" is no verb/ })
 })
 
+t.test('a verb of a noun is found without the noun, and named with it', async (t) => {
+  const said = (...args: string[]) => refusal(() => parseCommand(things, args))
+  t.equal(said('top'), '"top" is no verb. Did you mean things shelf top? See things --help.')
+  t.equal(said('dsut'), '"dsut" is no verb. Did you mean things shelf top dust? See things --help.')
+  // A verb of its own goes before one of the same name that lies deeper.
+  t.match(said('shelf', 'piant'), /Did you mean paint\?/)
+  t.match(said('piant'), /Did you mean paint\?/)
+})
+
+t.test('-h and -V are what they are elsewhere, before a verb and behind it', async (t) => {
+  for (const before of [[], ['get'], ['shelf'], ['shelf', 'paint']]) {
+    t.equal((await run(t, ...before, '-h')).said, (await run(t, ...before, '--help')).said)
+    t.equal((await run(t, ...before, '-V')).said, '1.2.3\n')
+  }
+  t.match(await run(t, 'version'), { complained: /Did you mean --version\?/ })
+})
+
 t.test('the help of all names every verb; that of a verb is its own', async (t) => {
   const all = await run(t, '--help')
   t.equal(all.code, 0)
