@@ -53,6 +53,14 @@ export async function resolvePosition(
   history: History,
   position: NamedPosition | undefined,
 ): Promise<Position | undefined> {
+  return countBack(position, async () => (await history.end()).at)
+}
+
+/** The same where the time of the last record comes from elsewhere. */
+export async function countBack(
+  position: NamedPosition | undefined,
+  lastAt: () => Promise<number>,
+): Promise<Position | undefined> {
   if (position === undefined || !('beforeEndMs' in position)) return position
-  return { at: Math.max(0, (await history.end()).at - position.beforeEndMs) }
+  return { at: Math.max(0, (await lastAt()) - position.beforeEndMs) }
 }

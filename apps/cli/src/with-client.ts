@@ -8,7 +8,9 @@ import {
 } from '@tenure/app-kit'
 import { connect, type LinkOptions, RejectedError, type Tenure, TenureError } from '@tenure/client'
 import type { Role } from '@tenure/protocol'
+import { Refusal } from './each-task.js'
 import { exitCodeOf, explain } from './refusals.js'
+import { printable } from './show/printable.js'
 
 /** Every verb takes them. */
 export const clientSettings = {
@@ -43,6 +45,10 @@ export function withClient(
         await tenure.close()
       }
     } catch (error) {
+      if (error instanceof Refusal) {
+        host.stderr.write(`tenure: ${printable(error.message)}\n`)
+        return error.exitCode
+      }
       if (!(error instanceof TenureError)) throw error
       host.stderr.write(`tenure: ${explain(error, roles[0])}\n`)
       return exitCodeOf(error)

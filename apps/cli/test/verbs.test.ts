@@ -164,7 +164,7 @@ t.test('what a coordinator refuses ends with 1 and one line that says what to do
   })
   const env = { TENURE_COORDINATOR: world.endpoint, TENURE_TOKEN: 'hush-hush' }
   const unknown = await run(t, ['get', '9'], env)
-  t.match(unknown, { code: 1, stdout: '', stderr: /^tenure: UNKNOWN_TASK: .*\n$/ })
+  t.match(unknown, { code: 1, stdout: '', stderr: /^tenure: task 9: UNKNOWN_TASK: .*\n$/ })
   const args = ['list', '--coordinator', '127.0.0.1:1', '--connect-timeout', '50ms']
   const none = await run(t, args)
   t.match(none, { code: 1, stdout: '' })

@@ -4,11 +4,10 @@ import {
   type Explanation,
   explainRemembered,
   explainTask,
-  type Position,
   type TaskHistory,
 } from '@tenure/history'
 import { decodeRecord } from '@tenure/state-machine'
-import type { NamedPosition } from '../position.js'
+import { countBack, type NamedPosition } from '../position.js'
 
 /** At once, and without heartbeats and restarts. */
 export async function explainFromMemory(tenure: Tenure, taskId: number): Promise<Explanation> {
@@ -26,7 +25,7 @@ export async function explainFromRecords(
   const remembered = await recall(tenure, taskId)
   const { now, lastAt } = await tenure.stats()
   const read = await readHistory(tenure, taskId, remembered)
-  const asOf = momentOf(at, lastAt)
+  const asOf = await countBack(at, async () => lastAt)
   return asOf === undefined
     ? explainTask(read, { now })
     : explainTask(cutTaskHistory(read, asOf), { asOf })
@@ -52,9 +51,4 @@ async function recall(tenure: Tenure, taskId: number): Promise<Task | undefined>
     if (error instanceof RejectedError && error.reason === 'UNKNOWN_TASK') return undefined
     throw error
   }
-}
-
-function momentOf(at: NamedPosition | undefined, lastAt: number): Position | undefined {
-  if (at === undefined || !('beforeEndMs' in at)) return at
-  return { at: Math.max(0, lastAt - at.beforeEndMs) }
 }

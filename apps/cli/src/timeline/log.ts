@@ -12,13 +12,13 @@ interface Place {
 /** What a log has recorded, of one task or of all. */
 export function withRecording(
   { directory, taskId, name }: Place,
-  action: (recording: Recording, host: Host) => Promise<number>,
+  action: (recording: Recording, lastAt: () => Promise<number>, host: Host) => Promise<number>,
 ): (host: Host) => Promise<number> {
   return withHistory(directory, async (history, host) => {
     const recording =
       taskId === undefined
         ? await recordingOfLog(name, history)
         : recordingOfTask(name, await readTaskHistory(history, taskId))
-    return action(recording, host)
+    return action(recording, async () => (await history.end()).at, host)
   })
 }

@@ -9,6 +9,7 @@ import {
   yesOrNo,
 } from '@tenure/app-kit'
 import type { Explanation } from '@tenure/history'
+import { aboutTask } from '../about-task.js'
 import { exitCodes } from '../exit-codes.js'
 import { explainFromMemory, explainFromRecords } from '../explain/of-coordinator.js'
 import { explainFromLog } from '../explain/of-log.js'
@@ -79,7 +80,7 @@ export const explain = defineVerb({
     }
     return withClient(configuration, async (tenure, host) => {
       const told = fromMemory
-        ? await explainFromMemory(tenure, taskId)
+        ? await aboutTask(taskId, explainFromMemory(tenure, taskId))
         : await explainFromRecords(tenure, taskId, at)
       return write(told, host)
     })

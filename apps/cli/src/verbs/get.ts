@@ -1,4 +1,5 @@
 import { argument, defineVerb, exitCodes, setting, yesOrNo } from '@tenure/app-kit'
+import { aboutTask } from '../about-task.js'
 import { logOf, namedTask } from '../explain/which-task.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
 import { lookOf } from '../show/look.js'
@@ -36,7 +37,7 @@ export const get = defineVerb({
   prepare(configuration) {
     const { taskId, json, result } = configuration.values
     const reading: Reading = async (source, host) => {
-      const task = await source.get(taskId.taskId)
+      const task = await aboutTask(taskId.taskId, source.get(taskId.taskId))
       if (result) return writeResult(task, host)
       host.stdout.write(json ? toJsonLine(task) : showTask(task, lookOf(host.stdout, host.env)))
       return exitCodes.done

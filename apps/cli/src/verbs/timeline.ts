@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import {
   argument,
   ConfigError,
@@ -10,13 +11,14 @@ import {
   text,
   whole,
 } from '@tenure/app-kit'
+import type { Position } from '@tenure/history'
 import { flag } from '../flag.js'
+import { countBack, logPosition } from '../position.js'
 import { printable } from '../show/printable.js'
 import { drawHtml } from '../timeline/html.js'
 import { withRecording } from '../timeline/log.js'
-import { position } from '../timeline/position.js'
 import { decodeTaskHistory, type Recording, recordingOfTask } from '../timeline/recording.js'
-import { nameOf, parseSubject } from '../timeline/subject.js'
+import { nameOf, parseSubject, type Subject } from '../timeline/subject.js'
 import { drawSvg } from '../timeline/svg.js'
 import { themes } from '../timeline/theme.js'
 import { makeTimeline, type Timeline } from '../timeline/timeline.js'
@@ -55,8 +57,8 @@ export const timeline = defineVerb({
         fallback: 40,
         help: 'How many lanes at most; the picture says how they were chosen.',
       }),
-      from: flag(position(), { help: 'Not before that.' }),
-      to: flag(position(), { help: 'Not behind that.' }),
+      from: flag(logPosition(), { help: 'Not before that.' }),
+      to: flag(logPosition(), { help: 'Not behind that.' }),
       only: flag(choice('twice'), { help: 'Only tasks with more than one attempt.' }),
       theme: flag(choice(...themes), {
         fallback: 'auto',
@@ -71,9 +73,15 @@ export const timeline = defineVerb({
     const draw = drawerFor(out)
     const subject = parseSubject(values.subject)
     const options = { ...values, lanesBy: values.lanes, onlyTwice: values.only === 'twice' }
-    const finish = async (recording: Recording, { stdout, stderr }: Host) => {
-      const made = await makeTimeline(recording, options)
-      const nothing = `nothing of ${recording.name} is recorded there`
+    const finish = async (
+      recording: Recording,
+      lastAt: () => Promise<number>,
+      { stdout, stderr }: Host,
+    ) => {
+      const from = await countBack(values.from, lastAt)
+      const to = await countBack(values.to, lastAt)
+      const made = await makeTimeline(recording, { ...options, from, to })
+      const nothing = tellNothing(subject, options.onlyTwice, from ?? to)
       const fault = made === undefined ? nothing : whyNotWritten(out, draw(made, theme))
       if (made === undefined || fault !== undefined) {
         stderr.write(`tenure: ${printable(fault ?? nothing)}\n`)
@@ -87,7 +95,8 @@ export const timeline = defineVerb({
     if (directory !== undefined) return withRecording({ directory, taskId, name }, finish)
     return withClient(configuration, async (tenure, host) => {
       const answer = await tenure.history(taskId!)
-      return finish(recordingOfTask(name, decodeTaskHistory(taskId!, answer)), host)
+      const recording = recordingOfTask(name, decodeTaskHistory(taskId!, answer))
+      return finish(recording, async () => (await tenure.stats()).lastAt, host)
     })
   },
 })
@@ -98,13 +107,23 @@ function drawerFor(out: string) {
   throw new ConfigError(`${flagOf('out')} must end in .svg or .html; it is ${out}`)
 }
 
+function tellNothing(subject: Subject, onlyTwice: boolean, within: Position | undefined): string {
+  const name = nameOf(subject)
+  if (!onlyTwice) return `nothing of ${name} is recorded there`
+  const span = within === undefined ? '' : ' in that span'
+  return subject.taskId === undefined
+    ? `no task of ${name} ran more than once${span}`
+    : `${name} did not run more than once${span}`
+}
+
 function whyNotWritten(out: string, drawn: string): string | undefined {
   try {
     writeFileSync(out, drawn)
     return undefined
   } catch (error) {
-    if (error instanceof Error && 'code' in error) return error.message
-    throw error
+    if (!(error instanceof Error && 'code' in error)) throw error
+    if (error.code === 'ENOENT') return `${out}: there is no directory ${dirname(out)}`
+    return error.message
   }
 }
 

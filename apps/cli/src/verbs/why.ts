@@ -1,4 +1,5 @@
 import { defineVerb } from '@tenure/app-kit'
+import { aboutTask } from '../about-task.js'
 import { exitCodes } from '../exit-codes.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
 import { lookOf } from '../show/look.js'
@@ -18,7 +19,7 @@ export const why = defineVerb({
   prepare(configuration) {
     const { taskId, json } = configuration.values
     return withClient(configuration, async (tenure, { stdout, env }) => {
-      const why = await tenure.why(taskId)
+      const why = await aboutTask(taskId, tenure.why(taskId))
       const answer = answerWhy(taskId, why)
       const look = lookOf(stdout, env)
       stdout.write(json ? toJsonLine({ taskId, answer, ...why }) : showWhy(taskId, why, look))

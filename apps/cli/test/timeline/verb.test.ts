@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openHistory } from '@tenure/history'
 import { writeLog } from '@tenure/testing-histories'
 import t, { type Test } from 'tap'
 import { run, World } from '../world.js'
@@ -38,13 +39,42 @@ t.test('timeline says in one line what it cannot draw', async (t) => {
     t.match(await run(t, ['timeline', ...args]), { code, stdout: '', stderr })
   await refuse([data, '--out', 'x.png'], 2, /^tenure timeline: --out must end in .*x\.png\n$/)
   await refuse([data], 2, /--out/)
-  await refuse([data, '--out', out, '--from', 'noon'], 2, /--from .*noon.*an LSN \(17\) or a time/)
+  await refuse([data, '--out', out, '--from', 'noon'], 2, /--from .*noon.*an LSN \(17\), a time/)
+  // What --at of other verbs refuses, --from refuses.
+  await refuse([data, '--out', out, '--from', '2026-01-02T12:00:00'], 2, /a time with its zone/)
   await refuse([data, '--out', out, '--to', '0'], 2, /--to .*an LSN/)
   await refuse([file('nowhere'), '--out', out], 2, /^tenure: there is no directory .*nowhere.*\n$/)
   await refuse([data, '--out', out, '--from', '999'], 1, /^tenure: nothing of log data is .*\n$/)
   await refuse([`${data}#999`, '--out', out], 1, /^tenure: nothing of task 999 of log data .*\n$/)
-  await refuse([data, '--out', file('no/where.svg')], 1, /^tenure: .*ENOENT.*\n$/)
+  await refuse(
+    [data, '--out', file('no/where.svg')],
+    1,
+    /where\.svg: there is no directory .*no\n$/,
+  )
+  const twice = ['--only', 'twice', '--out', out]
+  await refuse(
+    [data, ...twice, '--to', '2'],
+    1,
+    /^tenure: no task of log data ran more than once in that span\n$/,
+  )
+  await refuse(
+    [`${data}#3`, ...twice],
+    1,
+    /^tenure: task 3 of log data did not run more than once\n$/,
+  )
   t.notOk(existsSync(out))
+})
+
+t.test('where a timeline begins may be counted back from the last record', async (t) => {
+  const { data, file } = await writeSome(t)
+  const drawn = async (...args: string[]) => {
+    await run(t, ['timeline', data, '--out', file('a.svg'), ...args])
+    return readFileSync(file('a.svg'), 'utf8')
+  }
+  const { at } = await (await openHistory(data)).end()
+  const before = await drawn('--from', '-10s')
+  t.ok(before === (await drawn('--from', new Date(at - 10_000).toISOString())))
+  t.notOk(before === (await drawn()))
 })
 
 t.test(
