@@ -18,7 +18,7 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
     ...(tls && { tls }),
     knobs: {
       leaseDurationMs: values.leaseDuration,
-      heartbeatIntervalMs: values.heartbeatInterval,
+      heartbeatIntervalMs: values.heartbeatInterval ?? Math.floor(values.leaseDuration / 3),
       executionWindowMs: values.executionWindow,
       retryPolicy: { maxRetries: values.maxRetries, backoff: backoffOf(values) },
       poisonThreshold: values.poisonThreshold,

@@ -115,8 +115,7 @@ const leases = {
     option: 'knobs.leaseDurationMs',
   }),
   heartbeatInterval: setting(duration(...knobRanges.heartbeatIntervalMs), {
-    fallback: defaultKnobs.heartbeatIntervalMs,
-    help: 'How often a worker is asked to send one; at most half of --lease-duration.',
+    help: 'How often a worker is asked to send one; at most half of --lease-duration, and a third of it where this is not set.',
     option: 'knobs.heartbeatIntervalMs',
   }),
   executionWindow: setting(duration(...knobRanges.executionWindowMs), {

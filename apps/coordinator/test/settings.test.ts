@@ -50,6 +50,7 @@ t.test('without a word the coordinator gets its own defaults', async (t) => {
 t.test('each setting reaches the option it stands for', async (t) => {
   const other: Record<string, string> = {
     sync: 'none',
+    heartbeatInterval: '7s',
     acceptLoss: '3:512',
     restored: '99',
   }
@@ -62,6 +63,14 @@ t.test('each setting reaches the option it stands for', async (t) => {
     const expected = name === 'restored' ? { nextLsn: 99 } : kind.parse(text)
     t.same(reached, expected, `${flagOf(name)} ${text} is ${option}`)
   }
+})
+
+t.test('where nobody says how often, a heartbeat is wanted three times in a lease', async (t) => {
+  const intervalOf = (...args: string[]) =>
+    toOptions(configureWith(args)).knobs?.heartbeatIntervalMs
+  t.equal(intervalOf('--lease-duration', '5s'), 1666)
+  t.equal(intervalOf('--lease-duration', '10ms'), 3)
+  t.equal(intervalOf('--lease-duration', '5s', '--heartbeat-interval', '1s'), 1000)
 })
 
 t.test('an exponential backoff takes its delay and its end', async (t) => {
@@ -223,7 +232,8 @@ t.test('the help names every setting with its variable and default, in 100 colum
     if (fallback === undefined) continue
     t.ok(entry?.replace(/\s+/g, ' ').includes(`default ${kind.format(fallback)},`), flagOf(name))
   }
-  for (const action of ['help', 'version', 'print-config']) t.ok(help.includes(`  --${action}\n`))
+  for (const action of ['help, -h', 'version, -V', 'print-config'])
+    t.ok(help.includes(`  --${action}\n`))
   t.same(
     help.split('\n').filter((line) => line.length > 100),
     [],

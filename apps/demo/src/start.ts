@@ -11,6 +11,10 @@ const handler = join(import.meta.dirname, '../../../../examples/greet.mjs')
 const programs: AppProcess[] = []
 let stopping: Promise<void> | undefined
 
+if (process.argv.slice(2).some((word) => word === '--help' || word === '-h')) {
+  console.log(usage())
+  process.exit()
+}
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
 try {
   await start()
@@ -80,4 +84,15 @@ Tenure is running. In a second terminal, in this directory:
 
 The worker runs examples/greet.mjs. The data is in ./tenure-data and stays there; Ctrl-C stops both.
 `
+}
+
+function usage(): string {
+  return `npx pnpm start [flags of the coordinator]
+
+Runs a coordinator with its data in ./tenure-data and a worker with examples/greet.mjs, until
+Ctrl-C. Every flag goes to the coordinator, as in:
+
+    npx pnpm start --port 7500 --lease-duration 5s
+
+node apps/coordinator/dist/src/main.js --help shows them all.`
 }

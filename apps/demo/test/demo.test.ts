@@ -24,6 +24,20 @@ t.test('the demonstration goes the way it says, and ends with why a task ran twi
   t.match(output, /→ It ran once\. A lease that was granted before the crash is good after it\./)
 })
 
+t.test('start says what it is, and whose flags it takes, and runs nothing', async (t) => {
+  const start = fileURLToPath(new URL('../src/start.js', import.meta.url))
+  for (const flag of ['--help', '-h']) {
+    const child = spawn(process.execPath, [start, flag], { stdio: 'pipe', cwd: t.testdir() })
+    let output = ''
+    child.stdout.on('data', (text) => {
+      output += text
+    })
+    t.same(await once(child, 'close'), [0, null])
+    t.match(output, /^npx pnpm start \[flags of the coordinator\]\n/)
+    t.notMatch(output, 'started')
+  }
+})
+
 for (const [when, pauseMs] of [
   ['1 of 5', '60000'],
   ['is submitted', '0'],
