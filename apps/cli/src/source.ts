@@ -20,6 +20,8 @@ export interface TaskStats extends Pick<Stats, 'tasks'> {
   readonly workers?: number
   readonly connections?: number
   readonly waitingPolls?: number
+  readonly diskFull?: boolean
+  readonly diskFreeBytes?: number
   readonly lines?: readonly TaskLine[]
   readonly linesLeftOut?: number
 }

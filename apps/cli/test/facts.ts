@@ -74,6 +74,7 @@ export const stats: Stats = {
     ...{ tasksDead: 1, tasksForgotten: 3654, possibleDuplicates: 2, confirmedDuplicates: 1 },
   },
   ...{ queues: 2, workers: 2, connections: 5, waitingPolls: 3 },
+  ...{ diskFull: true, diskFreeBytes: 12_345_678 },
   ...{ lines: queueLines, linesLeftOut: 0 },
 }
 

@@ -13,6 +13,9 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/(?<=^connections +)\d+/gm, '<count>'],
   [/(?<="waitingPolls":\d,"connections":)\d+/g, '<count>'],
   [/(?<="(elapsed|replay|write)Ms":)[\d.]+/g, '<span>'],
+  // The room on the disk is that of the machine.
+  [/(?<=^disk +)\S.*(?= free$)/gm, '<size>'],
+  [/(?<="diskFreeBytes":)\d+/g, '<count>'],
   [/127\.0\.0\.1:\d+/g, '<endpoint>'],
   [/(?<=\S) {2,}/g, '  '],
 ]

@@ -17,9 +17,8 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
       nextProgressMs = progress.ms + progressEveryMs
       logger.info(describeProgress(progress), 'replaying')
     },
-    started: ({ port, httpPort, epoch, records, tasks, replayMs }) => {
-      const rounded = Math.round(replayMs)
-      logger.info({ port, httpPort, epoch, records, tasks, replayMs: rounded }, 'started')
+    started: ({ replayMs, ...facts }) => {
+      logger.info({ ...facts, replayMs: Math.round(replayMs) }, 'started')
     },
     clockAhead: (aheadMs) => {
       const aheadHours = Math.round(aheadMs / 3_600_000)

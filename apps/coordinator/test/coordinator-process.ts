@@ -22,8 +22,13 @@ export class CoordinatorProcess extends AppProcess {
   ) {
     const free = ['--data-dir', dataDir, '--port', '0', '--http-port', '0']
     const coordinator = new CoordinatorProcess(t, [...free, ...args], env)
-    const { port, httpPort, epoch, records, tasks } = await coordinator.line('started')
-    return { coordinator, started: { epoch, records, tasks }, port: Number(port), httpPort }
+    const { port, httpPort, epoch, lastLsn, replayed, tasks } = await coordinator.line('started')
+    return {
+      coordinator,
+      started: { epoch, lastLsn, replayed, tasks },
+      port: Number(port),
+      httpPort,
+    }
   }
 }
 

@@ -46,6 +46,7 @@ t.test(
     t.ok(accepted.length > 10, 'while there was room submissions were taken')
     await coordinator.line('disk full: what needs room is refused until there is some')
     t.equal(await refusal(submit()), 'NO_SPACE', 'then they are refused')
+    t.match(await link.request({ kind: 'stats' }), { stats: { diskFull: true } })
 
     const { taskId, leaseId } = held
     t.equal(taskId, first.taskId)
@@ -67,6 +68,7 @@ t.test(
     disk.empty()
     await coordinator.line('disk has room again')
     t.equal(await refusal(submit()), undefined, 'room was made: it goes on by itself')
+    t.match(await link.request({ kind: 'stats' }), { stats: { diskFull: false } })
     const completed = { kind: 'complete', taskId, leaseId } as const
     t.match(await link.request(completed), { kind: 'committed' })
 

@@ -11,7 +11,7 @@ const submit = { kind: 'submit', payload: Buffer.from('work') } as const
 t.test('it starts, is ready, and a signal stops it', async (t) => {
   const dataDir = makeDataDir(t)
   const { coordinator, httpPort, started } = await start(t, dataDir)
-  t.same(started, { epoch: 1, records: 0, tasks: 0 })
+  t.same(started, { epoch: 1, lastLsn: 0, replayed: 0, tasks: 0 })
   t.equal((await fetch(`http://127.0.0.1:${httpPort}/readyz`)).status, 200)
   coordinator.kill('SIGTERM')
   t.match(await coordinator.exited, { code: 0, stderr: '' })
@@ -54,7 +54,7 @@ t.test('after SIGKILL it goes on with what it had, in the next epoch', async (t)
   first.coordinator.kill('SIGKILL')
   await first.coordinator.exited
   const second = await start(t, dataDir)
-  t.same(second.started, { epoch: 2, records: 1, tasks: 1 })
+  t.same(second.started, { epoch: 2, lastLsn: 1, replayed: 1, tasks: 1 })
 })
 
 t.test('it says what it can do, what it is, and what it would do, and ends with 0', async (t) => {

@@ -49,8 +49,8 @@ who holds what, until when. The worker comes back under its lease as if nothing 
       const taskId = await stage.submit(stage.leaseMs * 1.2)
       await stage.whoLeases(['ada', 'ben'], taskId)
       await stage.program('coordinator').end()
-      const { replayMs, records } = await stage.startCoordinator()
-      stage.say(`The new coordinator has read ${records} records in ${replayMs} ms.`)
+      const { replayMs, replayed } = await stage.startCoordinator()
+      stage.say(`The new coordinator has read ${replayed} records in ${replayMs} ms.`)
       expectAttempts(await stage.ended(taskId), 1)
       return 'It ran once. A lease that was granted before the crash is good after it.'
     },

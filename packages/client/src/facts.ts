@@ -134,6 +134,10 @@ export interface Stats extends Facts {
   readonly connections: number
   /** Lease requests that wait for a task. */
   readonly waitingPolls: number
+  /** Whether submissions are refused because the disk has no room; a newer coordinator says so. */
+  readonly diskFull?: boolean
+  /** As seen last, where the disk says so. */
+  readonly diskFreeBytes?: number
   /** Up to 100 queues, those with the most waiting tasks first. */
   readonly lines: readonly QueueLine[]
   /** How many queues are not among them. */

@@ -94,7 +94,9 @@ export interface Started {
   readonly port: number
   readonly httpPort: number | undefined
   readonly epoch: number
-  readonly records: number
+  /** The LSN of the last record, and how many records were read behind the newest checkpoint. */
+  readonly lastLsn: number
+  readonly replayed: number
   readonly tasks: number
   readonly replayMs: number
 }

@@ -21,6 +21,8 @@ export interface CoordinatorParts {
   readonly epoch?: number
   /** How many connections are open. */
   readonly connections?: () => number
+  /** How much room the log has; no number where the disk does not say. */
+  readonly disk?: () => { readonly isFull: boolean; readonly freeBytes: number }
   /** Without one nobody is told what the log holds about a task. */
   readonly history?: HistoryReader
   /** Makes a checkpoint of now. Without it none can be asked for. */

@@ -60,6 +60,8 @@ class Server implements CoordinatorServer {
   readonly #metrics = new Metrics()
   #end: (error: unknown) => void = () => {}
   #health: Health = { isReady: false }
+  #replayed = 0
+  #isDiskFull = false
   #http: HttpServer | undefined
   #log: Log | undefined
   #history: HistoryThread | undefined
@@ -102,6 +104,7 @@ class Server implements CoordinatorServer {
         spaceChanged: (isFull) => {
           this.#metrics.ofLog.spaceChanged?.(isFull)
           log.observer?.spaceChanged?.(isFull)
+          this.#isDiskFull = isFull
           if (isFull)
             this.#checkpointer?.makeRoom().catch((error: unknown) => this.#tellFailed(error))
         },
@@ -113,7 +116,8 @@ class Server implements CoordinatorServer {
     await this.#serve(this.#log, state, replayMs)
     observer.started?.({
       ...{ port: this.port, httpPort: this.httpPort, epoch: this.#log.recovery.epoch },
-      ...{ records: position(state).lastLsn, tasks: this.#countTasks(state), replayMs },
+      ...{ lastLsn: position(state).lastLsn, replayed: this.#replayed },
+      ...{ tasks: this.#countTasks(state), replayMs },
     })
   }
 
@@ -136,6 +140,7 @@ class Server implements CoordinatorServer {
     return recover(log, {
       hashKey: randomInt(2 ** 48 - 1),
       onProgress: (applied, total) => {
+        this.#replayed = applied
         this.#health = { isReady: false, replayed: { applied, total } }
         observer.replaying?.({ applied, total, ms: systemClock.monotonicMs() - startMs })
       },
@@ -160,6 +165,7 @@ class Server implements CoordinatorServer {
     const coordinator = new Coordinator({
       ...{ state, log, clock: systemClock, time, registry, knobs, history },
       ...{ epoch: log.recovery.epoch, connections: () => this.#peers?.size ?? 0 },
+      disk: () => ({ isFull: this.#isDiskFull, freeBytes: disk.freeBytes }),
       waitingPollsMax: limits.waitingPollsMax,
       ...(checkpointer && { checkpoint: () => checkpointer.make() }),
       answerBytesMax: Math.floor(limits.frameBytesMax / 2),

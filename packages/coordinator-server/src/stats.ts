@@ -14,7 +14,7 @@ const queuesLookedAtMax = 10_000
 
 /** Counts and positions: the coordinator in one look. */
 export function stats(sources: QuestionSources): Facts {
-  const { state, time, registry, startedAt, epoch, connections, polls } = sources
+  const { state, time, registry, startedAt, epoch, connections, disk, polls } = sources
   const { lastLsn, lastAt } = position(state)
   const queues = countQueues(state)
   const lines = longestLines(sources)
@@ -25,8 +25,14 @@ export function stats(sources: QuestionSources): Facts {
     counters: getCounters(state),
     ...{ queues, workers: registry.size, waitingPolls: polls.size },
     ...(connections !== undefined && { connections: connections() }),
+
+    ...(disk !== undefined && diskFacts(disk())),
     ...{ lines, linesLeftOut: queues - lines.length },
   }
+}
+
+function diskFacts({ isFull, freeBytes }: { isFull: boolean; freeBytes: number }): Facts {
+  return { diskFull: isFull, ...(freeBytes >= 0 && { diskFreeBytes: freeBytes }) }
 }
 
 function longestLines({ state, polls, queuesAsked }: QuestionSources): Facts[] {

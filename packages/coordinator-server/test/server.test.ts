@@ -397,6 +397,9 @@ t.test('stats say how often the log was opened, and how many are connected', asy
   const { port } = await start(t)
   const [client, other] = [await PeerClient.open(port), await PeerClient.open(port)]
   t.match(await client.ask({ kind: 'stats' }), { stats: { epoch: 1, connections: 2 } })
+  t.match(await client.ask({ kind: 'stats' }), {
+    stats: { diskFull: false, diskFreeBytes: Number },
+  })
   await Promise.all([client.close(), other.close()])
 })
 

@@ -27,9 +27,18 @@ function factsOf({ tasks, ...stats }: TaskStats) {
     ['queues', showCount(stats.queues)],
     ['workers', workers === undefined ? undefined : tellWorkers(workers, waitingPolls)],
     ['connections', connections === undefined ? undefined : showCount(connections)],
-    ['log', `${countOf(lastLsn, 'record')}, the last one ${showAge(lastAt, now)}`],
+    ['log', `LSN ${showCount(lastLsn)}; the last record ${showAge(lastAt, now)}`],
+    ['disk', tellDisk(stats)],
     ['started', startedAt === undefined ? undefined : tellStart(startedAt, now, epoch)],
   ] as const
+}
+
+function tellDisk(stats: Pick<TaskStats, 'diskFull' | 'diskFreeBytes'>) {
+  const { diskFull, diskFreeBytes } = stats
+  const room = diskFreeBytes === undefined ? '' : `${showSize(diskFreeBytes)} free`
+  if (diskFull !== true) return room === '' ? undefined : room
+  const full = 'full: submissions are refused until there is room'
+  return { text: room === '' ? full : `${full}; ${room}`, style: 'bad' } as const
 }
 
 function tellWorkers(workers: number, waitingPolls: number | undefined): string {
