@@ -214,3 +214,27 @@ t.test('variables of a coordinator or a worker in the same shell are not looked 
 function bind(world: World) {
   return { tenure: (...args: string[]) => world.tenure(...args) }
 }
+
+t.test(
+  'a task may be submitted with retries of its own, in the words of the coordinator',
+  async (t) => {
+    const world = await World.start(t)
+    const policyOf = async (...args: string[]) => {
+      const { taskId } = JSON.parse((await world.tenure('submit', 'x', '--json', ...args)).stdout)
+      return JSON.parse((await world.tenure('get', String(taskId), '--json')).stdout).retryPolicy
+    }
+    const usual = await policyOf()
+    t.same(await policyOf('--max-retries', '0'), { ...usual, maxRetries: 0 })
+    t.same(await policyOf('--backoff-delay', '2s'), {
+      ...{ maxRetries: 3, backoff: { kind: 'fixed', delayMs: 2000 } },
+    })
+    const doubling = ['--backoff', 'exponential', '--backoff-delay', '1s', '--max-retries', '7']
+    t.same(await policyOf(...doubling, '--backoff-max', '1m'), {
+      ...{ maxRetries: 7, backoff: { kind: 'exponential', initialMs: 1000, maxMs: 60_000 } },
+    })
+    t.match(await policyOf(...doubling), { backoff: { maxMs: 3_600_000 } })
+    t.match(await world.tenure('submit', 'x', '--backoff-max', '1m'), {
+      ...{ code: 2, stderr: /--backoff-max is for --backoff exponential/ },
+    })
+  },
+)

@@ -1,6 +1,7 @@
-import { argument, duration, text, whole, yesOrNo } from '@tenure/app-kit'
+import { argument, duration, text, type ValuesOf, whole, yesOrNo } from '@tenure/app-kit'
 import type { TaskOptions } from '@tenure/client'
 import { flag } from '../flag.js'
+import { retryPolicyOf, retrySettings } from './retry-policy.js'
 
 const longestMs = 2 ** 45
 
@@ -30,6 +31,7 @@ export const submitSettings = {
       help: 'Waits, but no longer than that. Exit code 3 if the time was over.',
     }),
   },
+  ...retrySettings,
   'Many tasks': {
     lines: flag(text('file'), {
       help: 'In place of a payload: a file in which each line is one; - is the standard input. Empty lines are passed over.',
@@ -44,17 +46,20 @@ export const submitSettings = {
   },
 } as const
 
-interface Given {
+interface Given extends ValuesOf<typeof retrySettings> {
   readonly queue: string
   readonly delay: number | undefined
   readonly executionWindow: number | undefined
 }
 
 /** What is the same for one task and for many. */
-export function taskOptionsOf({ queue, delay, executionWindow }: Given): TaskOptions {
+export function taskOptionsOf(given: Given): TaskOptions {
+  const { queue, delay, executionWindow } = given
+  const retryPolicy = retryPolicyOf(given)
   return {
     queue,
     ...(delay !== undefined && { delayMs: delay }),
     ...(executionWindow !== undefined && { executionWindowMs: executionWindow }),
+    ...(retryPolicy !== undefined && { retryPolicy }),
   }
 }
