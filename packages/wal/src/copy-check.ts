@@ -1,5 +1,6 @@
 import { verifyCheckpoint } from './checkpoint.js'
 import type { Picture } from './copy-log.js'
+import type { Damage } from './damage.js'
 import type { Disk } from './disk.js'
 import { WalDamageError, WalError } from './errors.js'
 import type { Layout } from './layout.js'
@@ -18,10 +19,12 @@ export async function checkCopy(
   { segments, end, badCheckpoints }: Picture,
 ): Promise<Verification> {
   const found = await verifyLog(to.root, { disk })
-  const { damage, lastLsn, tornTail } = found
+  const { lastLsn, tornTail } = found
+  // A copy is for looking back, too: what no restart needs has to be in it all the same.
+  const damage = firstDamageOf(found)
   if (damage !== undefined) {
-    const original = await verifyLog(from.root, { disk })
-    if (original.damage?.file === damage.file) throw new WalDamageError(original.damage)
+    const original = firstDamageOf(await verifyLog(from.root, { disk }))
+    if (original?.file === damage.file) throw new WalDamageError(original)
     throw badCopy(to, `${damage.file}: ${damage.why}`)
   }
   if (tornTail !== undefined) throw badCopy(to, tornTail)
@@ -34,6 +37,10 @@ export async function checkCopy(
     if (await readsBack(disk, from, bad.lsn)) throw badCopy(to, bad.why)
   }
   return { ...found, badCheckpoints: [...badCheckpoints, ...found.badCheckpoints] }
+}
+
+function firstDamageOf({ damage, historyDamage }: Verification): Damage | undefined {
+  return damage ?? historyDamage[0]
 }
 
 /** A checkpoint that is bad in the original was bad before; it is copied as it is, and told of. */

@@ -24,8 +24,20 @@ export interface Damage {
   /** What was found, and what was expected. */
   readonly why: string
 
+  /**
+   * The LSN of a good checkpoint that holds what the missing records made: no restart needs them, and
+   * the log opens.
+   */
+  readonly coveredBy?: Lsn
+
   /** The loss an operator can accept to open the log all the same; absent where that cannot help. */
   readonly acceptable?: AcceptedLoss
+}
+
+/** Damage in the records before a good checkpoint. The log opens; who looks back there misses them. */
+export interface HistoryDamage extends Damage {
+  readonly lastMissingLsn: Lsn
+  readonly coveredBy: Lsn
 }
 
 /**

@@ -50,8 +50,14 @@ export class WalDamageError extends WalError {
 }
 
 function describe(damage: Damage): string {
-  const { file, offset, why, firstMissingLsn, lastMissingLsn, acceptable } = damage
+  const { file, offset, why, firstMissingLsn, lastMissingLsn, acceptable, coveredBy } = damage
   const place = offset === undefined ? file : `${file} at byte ${offset}`
+  if (coveredBy !== undefined) {
+    return (
+      `${place}: ${why}. LSN ${firstMissingLsn} to ${lastMissingLsn} cannot be read. The checkpoint of ` +
+      `LSN ${coveredBy} covers them, so the log opens without them: truncate it behind a newer checkpoint`
+    )
+  }
   const lost =
     lastMissingLsn === undefined || lastMissingLsn < firstMissingLsn
       ? `LSN ${firstMissingLsn} and what follows cannot be read`

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { bytesEqual } from './bytes.js'
 import { readCheckpointHeader, verifyCheckpoint } from './checkpoint.js'
-import type { AcceptedLoss, Damage } from './damage.js'
+import type { AcceptedLoss, Damage, HistoryDamage } from './damage.js'
 import type { Disk } from './disk.js'
 import { systemCode, WalError } from './errors.js'
 import {
@@ -70,6 +70,8 @@ export interface Examination {
   /** A write that never returned, behind the end. */
   readonly torn: { readonly contentEnd: number; readonly why: string } | undefined
   readonly damage: Damage | undefined
+  /** What is wrong with what a checkpoint covers, as far as it was read. No recovery needs it. */
+  readonly historyDamage: readonly HistoryDamage[]
   /** Segments behind the end, which an accepted loss cuts off. */
   readonly beyond: readonly string[]
   /** Segments that an accepted loss has cut off already. */
@@ -142,6 +144,7 @@ class Examiner {
   #bytes = 0
   #torn: Examination['torn']
   #damage: Damage | undefined
+  readonly #historyDamage: HistoryDamage[] = []
 
   constructor(disk: Disk, layout: Layout, depth: Depth, { besideWriter = false }: ExamineOptions) {
     this.#disk = disk
@@ -221,6 +224,7 @@ class Examiner {
       badCheckpoints: this.#badCheckpoints,
       torn: this.#torn,
       damage: this.#damage,
+      historyDamage: this.#historyDamage,
       beyond: [...names(cut), ...unreadable.filter((name) => !cutOff.includes(name))],
       superseded: [...names(superseded), ...cutOff],
       unfinished: names(unfinished),
@@ -340,7 +344,7 @@ class Examiner {
   /** Whether what lies before this segment need not be read. */
   #isSkipped(next: DecodedFileHeader): boolean {
     if (this.#depth !== 'recovery') return this.#depth === 'names'
-    return next.previous.lastLsn <= (this.#goodCheckpoints[0]?.previous.lastLsn ?? 0)
+    return this.#isCovered(next.previous.lastLsn)
   }
 
   #startAt(end: SegmentEnd, nextBatch: number): void {
@@ -369,35 +373,52 @@ class Examiner {
       this.#startAt(scanner.end, scanner.nextBatch)
       this.#bytes += scanner.end.offset
       if (next === undefined) await this.#judgeEnd(segmentPath(segment.name), scanner)
-      else if ('previous' in next) this.#compareEnd(segmentPath(segment.name), scanner, next)
+      else if ('previous' in next) this.#compareEnd(segment, scanner, next)
     })
   }
 
   /** The next segment pins where this one ends; a valid part that ends elsewhere is damage. */
-  #compareEnd(file: string, scanner: Scanner, next: DecodedFileHeader): void {
+  #compareEnd({ name, header }: Found, scanner: Scanner, next: DecodedFileHeader): void {
     const { previous } = next
     const end = scanner.end
-    const place = { kind: 'corrupt', file, offset: scanner.offset } as const
+    const place = { kind: 'corrupt', file: segmentPath(name), offset: scanner.offset } as const
     if (end.offset === previous.offset && end.chain === previous.chain) return
+    const { lastLsn } = previous
     if (end.offset < previous.offset) {
-      this.#report({
-        ...place,
-        lastMissingLsn: Math.max(previous.lastLsn, end.lastLsn),
-        why:
-          `${scanner.finding?.kind ?? 'nothing'} found where acknowledged data should be: ` +
-          `segment ${next.sequence} says that this one goes on to byte ${previous.offset} and LSN ${previous.lastLsn}`,
-      })
+      const why =
+        `${scanner.finding?.kind ?? 'nothing'} found where acknowledged data should be: ` +
+        `segment ${next.sequence} says that this one goes on to byte ${previous.offset} and LSN ${previous.lastLsn}`
+      if (this.#isCovered(lastLsn)) {
+        this.#reportCovered({ ...place, firstMissingLsn: end.lastLsn + 1, why }, next)
+      } else this.#report({ ...place, lastMissingLsn: Math.max(lastLsn, end.lastLsn), why })
+      return
+    }
+    const why =
+      `two histories: this segment goes on to byte ${end.offset} and LSN ${end.lastLsn}, ` +
+      `but segment ${next.sequence} of epoch ${next.epoch} says that it ends at byte ${previous.offset} ` +
+      `and LSN ${previous.lastLsn}. Two writers must have been at work at once`
+    if (this.#isCovered(lastLsn)) {
+      this.#reportCovered({ ...place, firstMissingLsn: header.firstLsn, why }, next)
       return
     }
     // What both share can be trusted.
     this.#startAt(previous, next.firstBatch)
-    this.#report({
-      ...place,
-      why:
-        `two histories: this segment goes on to byte ${end.offset} and LSN ${end.lastLsn}, ` +
-        `but segment ${next.sequence} of epoch ${next.epoch} says that it ends at byte ${previous.offset} ` +
-        `and LSN ${previous.lastLsn}. Two writers must have been at work at once`,
-    })
+    this.#report({ ...place, why })
+  }
+
+  #isCovered(lastLsn: Lsn): boolean {
+    return lastLsn <= (this.#goodCheckpoints[0]?.previous.lastLsn ?? 0)
+  }
+
+  /** Goes on behind it, as a recovery does that never reads there. */
+  #reportCovered(
+    damage: Omit<HistoryDamage, 'lastMissingLsn' | 'coveredBy'>,
+    next: DecodedFileHeader,
+  ): void {
+    const { lastLsn: lastMissingLsn } = next.previous
+    const coveredBy = this.#goodCheckpoints[0]!.previous.lastLsn
+    this.#historyDamage.push({ ...damage, lastMissingLsn, coveredBy })
+    this.#startAt(next.previous, next.firstBatch)
   }
 
   async #judgeEnd(file: string, scanner: Scanner): Promise<void> {

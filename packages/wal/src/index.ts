@@ -1,7 +1,7 @@
 export { type Backup, type BackupOptions, backupLog } from './backup.js'
 export type { Clock, Timer } from './clock.js'
 export type { CopyProgress } from './copy-log.js'
-export type { AcceptedLoss, Damage } from './damage.js'
+export type { AcceptedLoss, Damage, HistoryDamage } from './damage.js'
 export { type CutOff, Diagnosis, diagnoseLog, type Remain } from './diagnosis.js'
 export type { Disk, DiskFile, LockAttempt, OpenMode } from './disk.js'
 export { WalDamageError, WalError, type WalErrorCode } from './errors.js'

@@ -157,7 +157,10 @@ export class LogReader {
         }
         if (next !== undefined) {
           // It may have been read before the writer was through with it; but only once.
-          if (doubts++ > 0) throw brokenOff(segment.name, scanner, lastLsn)
+          if (doubts++ > 0) {
+            const coveredBy = lastLsn <= this.checkpointLsn ? this.checkpointLsn : undefined
+            throw brokenOff(segment.name, scanner, lastLsn, coveredBy)
+          }
         } else if (await this.#refresh(segment, scanner.nextLsn)) {
           doubts = 0
         } else {

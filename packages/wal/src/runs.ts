@@ -46,7 +46,13 @@ export async function* readRuns(
   }
 }
 
-export function brokenOff(name: string, scanner: Scanner, lastMissingLsn: Lsn): WalDamageError {
+/** `coveredBy`: the LSN of a checkpoint that holds what the records made, where one does. */
+export function brokenOff(
+  name: string,
+  scanner: Scanner,
+  lastMissingLsn: Lsn,
+  coveredBy?: Lsn,
+): WalDamageError {
   const { finding, offset, nextLsn } = scanner
   return new WalDamageError({
     kind: 'corrupt',
@@ -55,6 +61,7 @@ export function brokenOff(name: string, scanner: Scanner, lastMissingLsn: Lsn): 
     firstMissingLsn: nextLsn,
     lastMissingLsn,
     why: `${finding?.kind} found where acknowledged data should be`,
+    ...(coveredBy !== undefined && { coveredBy }),
   })
 }
 

@@ -20,10 +20,16 @@ export async function examineSteadily(
   for (let look = 1; ; look++) {
     const found = await tryToExamine(disk, layout, depth, look === looksMax)
     if (found === undefined) continue
-    const isSame = before !== undefined && isDeepStrictEqual(found.damage, before.damage)
-    if (found.damage === undefined || isSame || look === looksMax) return found
+    const isGood = found.damage === undefined && found.historyDamage.length === 0
+    const isSame =
+      before !== undefined && isDeepStrictEqual(allDamageOf(found), allDamageOf(before))
+    if (isGood || isSame || look === looksMax) return found
     before = found
   }
+}
+
+function allDamageOf({ damage, historyDamage }: Examination) {
+  return [damage, historyDamage]
 }
 
 async function tryToExamine(

@@ -1,4 +1,4 @@
-import type { Damage } from './damage.js'
+import type { Damage, HistoryDamage } from './damage.js'
 import type { Disk } from './disk.js'
 import { WalError } from './errors.js'
 import type { BadCheckpoint, Gap } from './examine.js'
@@ -26,6 +26,8 @@ export interface Verification {
   readonly tornTail: string | undefined
   /** Why the log does not open. */
   readonly damage: Damage | undefined
+  /** What cannot be read of the records that a good checkpoint covers, oldest first. The log opens. */
+  readonly historyDamage: readonly HistoryDamage[]
 }
 
 /**
@@ -53,5 +55,6 @@ export async function verifyLog(
     badCheckpoints: found.badCheckpoints,
     tornTail: found.torn?.why,
     damage: found.damage,
+    historyDamage: found.historyDamage,
   }
 }

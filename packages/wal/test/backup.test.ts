@@ -334,12 +334,25 @@ t.test('damage in the log itself is refused, and named', async (t) => {
     const file = { sealed: second!, newest: newest!, HEAD: 'HEAD' }[name]
     if (name === 'HEAD') world.disk.removeFile(world.path(file))
     else world.disk.flipBit(world.path(file), 8 * 700)
-    const { damage } = await world.verify()
+    const { damage, historyDamage } = await world.verify()
+    const found = damage ?? historyDamage[0]
     const refused: unknown = await backUp(world).catch((error: unknown) => error)
     t.ok(refused instanceof WalDamageError, name)
-    t.match(refused, { damage: { file: damage!.file } }, name)
+    t.match(refused, { damage: { file: found!.file } }, name)
     t.equal(filesUnder(world.disk, '/backups'), undefined)
   }
+})
+
+t.test('damage that a checkpoint covers is refused, and no loss to accept is named', async (t) => {
+  const world = await withLog()
+  const [oldest = ''] = world.segments()
+  world.disk.flipBit(world.path(oldest), 8 * 700)
+  const [covered] = (await world.verify()).historyDamage
+  t.match(covered, { file: oldest })
+  const refused: unknown = await backUp(world).catch((error: unknown) => error)
+  t.match(refused, { code: 'WAL_CORRUPT', damage: covered, message: /covers them/ })
+  t.notMatch((refused as Error).message, /acceptLoss/)
+  t.equal(filesUnder(world.disk, '/backups'), undefined)
 })
 
 t.test(

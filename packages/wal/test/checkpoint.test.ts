@@ -1,6 +1,6 @@
 import { type DiskCall, Random, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
-import { type AcceptedLoss, openReadOnly } from '../src/index.js'
+import { type AcceptedLoss, diagnoseLog, openReadOnly } from '../src/index.js'
 import {
   appendOneByOne,
   directory,
@@ -261,6 +261,38 @@ t.test('a reader reads any checkpoint that is left', async (t) => {
   t.equal(older[0], 'state after 20')
   t.equal((await stateOf(reader))[0], 'state after 30')
 })
+
+t.test(
+  'damage that a checkpoint covers is no reason not to open; it is told, and truncated away behind one more checkpoint',
+  async (t) => {
+    const { world } = await withCheckpoints()
+    const [oldest = ''] = world.segments()
+    world.disk.flipBit(world.path(oldest), (512 + 64 + 10) * 8)
+    const { damage, historyDamage } = await world.verify()
+    t.equal(damage, undefined)
+    const [covered, ...others] = historyDamage
+    t.same(others, [])
+    t.match(covered, { kind: 'corrupt', file: oldest, firstMissingLsn: 1, coveredBy: 30 })
+    t.notOk(covered && 'acceptable' in covered, 'there is no loss to accept')
+    t.equal((await diagnoseLog(directory, { disk: world.disk })).damage, undefined)
+
+    const reader = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
+    await t.rejects(replayedLsns(t, reader, 1), {
+      code: 'WAL_CORRUPT',
+      damage: { firstMissingLsn: 1, lastMissingLsn: covered!.lastMissingLsn, coveredBy: 30 },
+    })
+    const behind = covered!.lastMissingLsn + 1
+    t.same(await replayedLsns(t, reader, behind), range(behind, 35))
+
+    const log = await world.open()
+    await appendOneByOne(log, 1)
+    await log.roll()
+    await log.writeCheckpoint(log.sealedLsn, chunksOf(log.sealedLsn))
+    t.ok((await log.truncate()).segments > 0)
+    await log.close()
+    t.match(await world.verify(), { damage: undefined, historyDamage: [] })
+  },
+)
 
 t.test(
   'a hole among segments that a checkpoint covers is reported, and nothing is removed because of it',
