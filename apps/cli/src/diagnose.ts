@@ -1,6 +1,13 @@
 import { assessLoss, History, type Loss } from '@tenure/history'
 import { position } from '@tenure/state-machine'
-import { type CutOff, type Damage, type Diagnosis, diagnoseLog } from '@tenure/wal'
+import {
+  type CutOff,
+  type Damage,
+  type Diagnosis,
+  diagnoseLog,
+  type HistoryDamage,
+  verifyLog,
+} from '@tenure/wal'
 import { countByState, type TaskTotals } from './task-totals.js'
 
 /** What a coordinator would make of a log, and what could be done. */
@@ -12,6 +19,10 @@ export interface Finding {
   readonly kept: Kept
   readonly damage?: Damage
   readonly tornTail?: string
+  /** What cannot be read of the history that a checkpoint covers: no coordinator needs it. */
+  readonly historyDamage: readonly HistoryDamage[]
+  /** Segments before a hole in that history. */
+  readonly strandedSegments: readonly string[]
   /** Newer checkpoints that cannot be used. An older one, or the records, take their place. */
   readonly badCheckpoints: readonly { readonly lsn: number; readonly why: string }[]
   /** A record that no coordinator may have written. */
@@ -35,6 +46,8 @@ export async function diagnose(directory: string): Promise<Finding> {
   const { damage, tornTail, logId, epoch, badCheckpoints, cutOff } = diagnosis
   const replayed = await replay(diagnosis)
   const { breach, ...known } = replayed
+  // To open the log nobody reads what a checkpoint covers; whoever asks how it is wants to know of it.
+  const { historyDamage, strandedSegments } = await verifyLog(directory)
   const place = damage?.acceptable
   const loss =
     damage === undefined || replayed.state === undefined
@@ -45,6 +58,7 @@ export async function diagnose(directory: string): Promise<Finding> {
   return {
     verdict: damage !== undefined ? 'damaged' : breach !== undefined ? 'broken' : 'opens',
     ...{ logId, epoch, kept: known.kept, badCheckpoints, cutOff },
+    ...{ historyDamage, strandedSegments },
     ...(damage !== undefined && { damage }),
     ...(tornTail !== undefined && { tornTail }),
     ...(breach !== undefined && { breach }),

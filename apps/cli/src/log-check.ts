@@ -1,5 +1,7 @@
 import { type HistoryVerification, verifyHistory } from '@tenure/history'
 import { openReadOnly, type Verification, verifyLog, WalDamageError } from '@tenure/wal'
+import { sourceBehind } from './history-behind.js'
+import { tellPlace, tellUnreadable } from './unreadable-history.js'
 
 /** All that reading a whole log has shown. */
 export interface LogCheck {
@@ -24,7 +26,9 @@ export async function checkLog(
 ): Promise<LogCheck> {
   const files = await verifyLog(directory)
   const began = performance.now()
-  const records = await checkRecords(directory, (lsn) => onProgress(lsn, files.lastLsn))
+  // What is unreadable is told already; a checkpoint behind it is where the rest can begin.
+  const fromLsn = (files.historyDamage.at(-1)?.lastMissingLsn ?? 0) + 1
+  const records = await checkRecords(directory, fromLsn, (lsn) => onProgress(lsn, files.lastLsn))
   const seconds = (performance.now() - began) / 1000
   const damage = damageOf(files, records)
   const breaches = breachesOf(records)
@@ -40,11 +44,13 @@ export async function checkLog(
 
 async function checkRecords(
   directory: string,
+  fromLsn: number,
   onProgress: (lsn: number) => void,
 ): Promise<HistoryVerification | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await verifyHistory(await openReadOnly(directory), { onProgress })
+      const source = sourceBehind(await openReadOnly(directory), fromLsn)
+      return await verifyHistory(source, { onProgress })
     } catch (error) {
       if (error instanceof WalDamageError) return undefined
       const isOvertaken =
@@ -55,11 +61,11 @@ async function checkRecords(
 }
 
 function damageOf(files: Verification, records: HistoryVerification | undefined): string[] {
-  const { damage, badCheckpoints, strandedSegments } = files
-  const place = damage?.offset === undefined ? '' : ` at byte ${damage.offset}`
+  const { damage, historyDamage, badCheckpoints, strandedSegments } = files
   const fault = records?.fault
   return [
-    ...(damage === undefined ? [] : [`${damage.file}${place}: ${damage.why}`]),
+    ...(damage === undefined ? [] : [tellPlace(damage)]),
+    ...historyDamage.map(tellUnreadable),
     ...badCheckpoints.map(({ why }) => why),
     ...strandedSegments.map((name) => `wal/${name}: what followed it is missing`),
     ...(damage === undefined && fault instanceof WalDamageError ? [fault.message] : []),

@@ -3,6 +3,7 @@ import { type Backup, type BackupOptions, WalDamageError, WalError } from '@tenu
 import { countOf, showSize } from './show/numbers.js'
 import { printable } from './show/printable.js'
 import { ProgressLine } from './show/progress.js'
+import { historyDamageOf, tellUnreadable } from './unreadable-history.js'
 
 /** A copy of a log that is made with a line of progress; gives what it made, and how long it took. */
 export async function copyWithProgress<T>(
@@ -25,12 +26,16 @@ export async function copyWithProgress<T>(
 }
 
 /** Acts, and says in one line why it could not. */
-export async function orExplain(host: Host, act: () => Promise<number>): Promise<number> {
+export async function orExplain(
+  host: Host,
+  directory: string,
+  act: () => Promise<number>,
+): Promise<number> {
   try {
     return await act()
   } catch (error) {
     if (!(error instanceof WalError)) throw error
-    host.stderr.write(`tenure: ${printable(explain(error))}\n`)
+    host.stderr.write(`tenure: ${printable(explain(error, directory))}\n`)
     return misconfigured.has(error.code) ? exitCodes.misconfigured : exitCodes.failed
   }
 }
@@ -44,13 +49,17 @@ const misconfigured: ReadonlySet<string> = new Set([
 ])
 
 /** What is wrong and what to do, in the words of whoever types commands. */
-function explain(error: WalError): string {
+function explain(error: WalError, directory: string): string {
+  const unreadable = historyDamageOf(error)
+  if (unreadable !== undefined) {
+    return `${tellUnreadable(unreadable)}. A copy has to be whole: tenure log doctor ${directory} says how to be rid of them`
+  }
   const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
   return error.message
     .replace('options.restored.nextLsn', flagOf('nextLsn'))
     .replace(
-      `open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
-      `start the coordinator with ${flagOf('acceptLoss')} ${segment}:${offset}`,
+      `Restore a copy, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
+      `Run tenure log doctor ${directory} first: it says what each way out would lose. Restore a copy, or start the coordinator with ${flagOf('acceptLoss')} ${segment}:${offset}`,
     )
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { WalDamageError } from '@tenure/wal'
+import { historyDamageOf, tellPlace, tellUnreadable } from './unreadable-history.js'
 
 /** Why a log could not be read, and what to do. */
 export interface LogRefusal {
@@ -11,19 +12,25 @@ export interface LogRefusal {
 /** `undefined` for what is no word about a log. */
 export function explainLogError(error: unknown, directory: string): LogRefusal | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
+  const unreadable = historyDamageOf(error)
+  if (unreadable !== undefined) {
+    const behind = `what lies behind LSN ${unreadable.lastMissingLsn} can be read`
+    return {
+      message: `${tellUnreadable(unreadable)}; ${behind}. tenure log doctor ${directory} says how to be rid of them`,
+      isFailure: true,
+    }
+  }
   if (error instanceof WalDamageError) {
-    return { message: `${tellPlace(error)}. ${seeDoctor(directory)}`, isFailure: true }
+    return {
+      message: `the log is damaged: ${tellPlace(error.damage)}. ${seeDoctor(directory)}`,
+      isFailure: true,
+    }
   }
   const code = String(error.code)
   const told = sentences[code]?.(error.message.replace(/\.$/, ''), directory)
   if (told !== undefined) return { message: told, isFailure: failures.has(code) }
   const isOurs = /^(WAL|HISTORY|STATE)_/.test(code) || 'syscall' in error
   return isOurs ? { message: `${directory}: ${error.message}`, isFailure: false } : undefined
-}
-
-function tellPlace({ damage: { file, offset, why } }: WalDamageError): string {
-  const place = offset === undefined ? file : `${file} at byte ${offset}`
-  return `the log is damaged: ${place}: ${why}`
 }
 
 function seeDoctor(directory: string): string {
@@ -38,9 +45,9 @@ const forbidden: Sentence = (_, directory) =>
 const newer: Sentence = (message) => `${message}: take a newer tenure`
 
 const sentences: Readonly<Record<string, Sentence | undefined>> = {
-  WAL_NOT_A_LOG: (message, directory) =>
+  WAL_NOT_A_LOG: (_, directory) =>
     existsSync(directory)
-      ? `${message}: name the --data-dir of a coordinator`
+      ? `${directory} holds no log: name the --data-dir of a coordinator`
       : `there is no directory ${directory}: name the --data-dir of a coordinator`,
   WAL_NEWER_FORMAT: (message) => message,
   STATE_UNKNOWN_RECORD: newer,

@@ -2,7 +2,16 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { entriesOf } from '@tenure/history'
 import type { RecordType } from '@tenure/state-machine'
-import { type Gap, type LogOpening, openReadOnly, type ReaderSegment } from '@tenure/wal'
+import {
+  type Gap,
+  type HistoryDamage,
+  type LogOpening,
+  type LogReader,
+  openReadOnly,
+  type ReaderSegment,
+  type Run,
+} from '@tenure/wal'
+import { historyDamageOf } from './unreadable-history.js'
 
 /** What a log consists of, and what is in it. */
 export interface LogStatistics {
@@ -24,6 +33,8 @@ export interface LogStatistics {
   readonly segments: readonly SegmentStatistics[]
   readonly checkpoints: readonly NamedFile[]
   readonly gaps: readonly Gap[]
+  /** History that went bad, so that it is not counted. */
+  readonly unreadable: readonly HistoryDamage[]
   readonly quarantine: readonly NamedFile[]
 }
 
@@ -52,7 +63,8 @@ export async function readStatistics(
   const reader = await openReadOnly(directory)
   const { logId, firstLsn, segments, openings, gaps } = reader
   const tally = new Tally(segments)
-  for await (const run of reader.replay({ fromLsn: firstLsn })) {
+  const unreadable: HistoryDamage[] = []
+  for await (const run of readOver(reader, unreadable)) {
     let index = 0
     for (const { lsn, record } of entriesOf(run)) {
       tally.add(lsn, record.type, record.at, run.records[index++]!.length)
@@ -62,9 +74,24 @@ export async function readStatistics(
   const checkpoints = filesIn(join(directory, 'checkpoint'))
   const fileBytes = [...segments, ...checkpoints].reduce((sum, { bytes }) => sum + bytes, 0)
   return {
-    ...{ logId, directory, firstLsn, fileBytes, openings, gaps, checkpoints },
+    ...{ logId, directory, firstLsn, fileBytes, openings, gaps, unreadable, checkpoints },
     ...tally.facts(firstLsn - 1),
     quarantine: filesIn(join(directory, 'quarantine')),
+  }
+}
+
+/** Every record that can be read. What went bad in history that a checkpoint covers is passed over, and noted. */
+async function* readOver(reader: LogReader, unreadable: HistoryDamage[]): AsyncGenerator<Run> {
+  for (let fromLsn = reader.firstLsn; ; ) {
+    try {
+      yield* reader.replay({ fromLsn })
+      return
+    } catch (error) {
+      const damage = historyDamageOf(error)
+      if (damage === undefined) throw error
+      unreadable.push(damage)
+      fromLsn = damage.lastMissingLsn + 1
+    }
   }
 }
 

@@ -63,13 +63,18 @@ export class History {
       }
       if (entries.length > 0) yield entries
       if (entries.length < run.records.length) return
+      // What lies behind need not be readable.
+      if (until !== undefined && 'lsn' in until && (entries.at(-1)?.lsn ?? 0) >= until.lsn) return
     }
   }
 
   /** The last record's place; of a log without records, that of its newest state, or LSN 0. */
   async end(): Promise<{ readonly lsn: number; readonly at: number }> {
-    // What was written last is behind the last opening, unless nothing was written there yet.
-    const starts = [...this.openings.map(({ firstLsn }) => firstLsn).reverse(), this.firstLsn]
+    // What was written last is behind the last opening, unless nothing was written there yet. What a
+    // checkpoint covers is not read for it: that may have gone bad without a restart's noticing.
+    const openings = this.openings.map(({ firstLsn }) => firstLsn).reverse()
+    const covered = (this.checkpoints[0] ?? 0) + 1
+    const starts = [...openings.filter((firstLsn) => firstLsn > covered), covered]
     for (const fromLsn of starts) {
       const last = await this.#lastBehind(Math.max(fromLsn, this.firstLsn))
       if (last !== undefined) return last

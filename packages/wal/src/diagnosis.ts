@@ -1,6 +1,6 @@
 import { Place } from './batch.js'
 import { readCheckpoint } from './checkpoint.js'
-import type { Damage } from './damage.js'
+import type { AcceptedLoss, Damage } from './damage.js'
 import type { Disk, DiskFile } from './disk.js'
 import { WalError } from './errors.js'
 import type { BadCheckpoint, Examination, Gap } from './examine.js'
@@ -63,6 +63,8 @@ export class Diagnosis {
   readonly checkpoints: readonly Lsn[]
   readonly badCheckpoints: readonly BadCheckpoint[]
   readonly openings: readonly LogOpening[]
+  /** The losses that an operator has accepted, as they were named. */
+  readonly acceptedLosses: readonly AcceptedLoss[]
   /** What an accepted loss would move to the quarantine. */
   readonly cutOff: readonly CutOff[]
 
@@ -86,6 +88,9 @@ export class Diagnosis {
     this.checkpoints = goodCheckpoints
     this.badCheckpoints = examination.badCheckpoints
     this.openings = openingsOf(segments)
+    this.acceptedLosses = segments
+      .filter(({ header }) => header.gap === 'accepted-loss')
+      .map(({ header: { previous } }) => ({ segment: previous.sequence, offset: previous.offset }))
     this.cutOff = cutOffOf(examination)
   }
 

@@ -1,14 +1,22 @@
-import { type Explanation, explainTask, type History, readTaskHistory } from '@tenure/history'
+import { type Explanation, explainTask, type History } from '@tenure/history'
+import type { HistoryDamage } from '@tenure/wal'
 import { type NamedPosition, resolvePosition } from '../position.js'
+import { readTaskOverDamage } from './over-damage.js'
+
+export interface ToldOfLog {
+  readonly explanation: Explanation | undefined
+  readonly unreadable?: HistoryDamage
+}
 
 /** From the log alone; `undefined` where it says nothing. What is not over yet has no end in it. */
 export async function explainFromLog(
+  directory: string,
   history: History,
   taskId: number,
   at: NamedPosition | undefined,
-): Promise<Explanation | undefined> {
+): Promise<ToldOfLog> {
   const until = await resolvePosition(history, at)
-  const options = until === undefined ? {} : { until }
-  const read = await readTaskHistory(history, taskId, options)
-  return explainTask(read, until === undefined ? {} : { asOf: until })
+  const { read, ...rest } = await readTaskOverDamage(directory, history, taskId, until)
+  const explanation = explainTask(read, until === undefined ? {} : { asOf: until })
+  return { explanation, ...rest }
 }

@@ -1,6 +1,8 @@
 import type { Loss } from '@tenure/history'
 import type { Finding } from '../diagnose.js'
+import { readableRanges } from '../readable-ranges.js'
 import type { TaskTotals } from '../task-totals.js'
+import { tellPlace, tellUnreadable } from '../unreadable-history.js'
 import { type Facts, showFacts } from './facts.js'
 import type { Look } from './look.js'
 import { showMoment, showRange } from './moments.js'
@@ -11,6 +13,9 @@ const shownMax = 20
 /** What is wrong with a log, what each decision would cost, and how to make it. */
 export function showFinding(finding: Finding, directory: string, look: Look): string {
   const parts = [showFacts(whatItIs(finding), look)]
+  const { historyDamage, strandedSegments } = finding
+  if (historyDamage.length > 0) parts.push(showFacts(beRidOfHistory(finding, directory), look))
+  if (strandedSegments.length > 0) parts.push(showFacts(beRidOfStranded(finding, directory), look))
   const { loss, breach } = finding
   if (loss !== undefined) {
     parts.push(showFacts(behind(loss), look), showDecisions(finding, loss, directory, look))
@@ -20,7 +25,7 @@ export function showFinding(finding: Finding, directory: string, look: Look): st
 
 function whatItIs(finding: Finding): Facts {
   const { verdict, damage, breach, tornTail, badCheckpoints, kept } = finding
-  const { firstLsn, lsn } = kept
+  const { firstLsn } = kept
   // Where it was the last one, that is why the log does not open.
   const without = verdict === 'opens' ? '; the log opens without it' : ''
   return [
@@ -32,22 +37,63 @@ function whatItIs(finding: Finding): Facts {
       'end',
       tornTail && `${tornTail}: never acknowledged, so nothing is lost; the next start cuts it off`,
     ],
+    ...finding.historyDamage.map(
+      (one) => ['history', { text: tellUnreadable(one), style: 'bad' }] as const,
+    ),
+    ...finding.strandedSegments.map((name) => ['history', tellStranded(name, firstLsn)] as const),
     [
       'good',
-      verdict === 'broken'
-        ? undefined
-        : `${lsn < firstLsn ? `the state at ${showMoment(kept)}` : `${showRange({ firstLsn, lastLsn: lsn })}, to ${showMoment(kept)}`}; tasks: ${tellTasks(kept.tasks)}`,
+      verdict === 'broken' ? undefined : `${tellGood(finding)}; tasks: ${tellTasks(kept.tasks)}`,
     ],
-    [
-      'verdict',
-      verdict === 'opens' ? { text: 'it opens; nothing has to be done', style: 'good' } : undefined,
-    ],
+    ['verdict', verdict === 'opens' ? { text: tellOpens(finding), style: 'good' } : undefined],
   ]
 }
 
-function tellDamage({ file, offset, kind, why }: NonNullable<Finding['damage']>): string {
-  const place = offset === undefined ? file : `${file} at byte ${offset}`
-  return `${place}: ${why} (${kind})`
+function tellDamage(damage: NonNullable<Finding['damage']>): string {
+  return `${tellPlace(damage)} (${damage.kind})`
+}
+
+function tellGood({ kept, historyDamage }: Finding): string {
+  const { firstLsn, lsn } = kept
+  if (lsn < firstLsn) return `the state at ${showMoment(kept)}`
+  const ranges = readableRanges({ firstLsn, lastLsn: lsn, historyDamage })
+  return `${ranges.map(showRange).join(' and ')}, to ${showMoment(kept)}`
+}
+
+function tellOpens({ historyDamage, strandedSegments }: Finding): string {
+  return historyDamage.length + strandedSegments.length === 0
+    ? 'it opens; nothing has to be done'
+    : 'it opens and nothing that a coordinator needs is lost; but a part of its history is'
+}
+
+function tellStranded(name: string, firstLsn: number): string {
+  return `wal/${name}: what followed it is missing, so nothing reads it; no restart needs anything before LSN ${firstLsn}`
+}
+
+/** One new checkpoint is enough: with the one that covers the damage it makes the two that a truncation asks for. */
+function beRidOfHistory({ historyDamage }: Finding, directory: string): Facts {
+  const behind = historyDamage.at(-1)!.lastMissingLsn + 1
+  return [
+    [
+      'missing in',
+      'explain, timeline, dump and whatif of that part; tenure backup and restore refuse to copy it',
+    ],
+    ['still there', `what lies behind it: tenure log dump ${directory} --from ${behind}`],
+    ['be rid of it', 'start the coordinator once with --history-age 0s --history-bytes-max 0, and'],
+    ['', 'run tenure checkpoint once when something has happened since the last one (if it is'],
+    [
+      '',
+      'idle, submit a task). That drops the history before the last two checkpoints; then start',
+    ],
+    ['', `it without the two again. tenure log verify ${directory} shows that it is good`],
+  ]
+}
+
+function beRidOfStranded({ strandedSegments }: Finding, directory: string): Facts {
+  return [
+    ['be rid of it', 'move it elsewhere; no coordinator need be stopped for that'],
+    ...strandedSegments.map((name) => ['', `mv ${directory}/wal/${name} <elsewhere>`] as const),
+  ]
 }
 
 function tellTasks(totals: TaskTotals): string {
@@ -84,9 +130,10 @@ function showDecisions(finding: Finding, loss: Loss, directory: string, look: Lo
   const copy: Facts = [
     [
       'either',
-      'restore a backup (tenure restore <backup> --to <new directory>), or start a snapshot once',
+      'restore a backup: tenure restore <backup> --to <new directory>, and start the coordinator on that.',
     ],
-    ['', 'with --restored: what was acknowledged after it was made is lost, and nothing else'],
+    ['', 'What was acknowledged after it was made is lost, and nothing else. Of a snapshot of the'],
+    ['', 'file system make the backup first: tenure backup <snapshot> --to <backup>'],
   ]
   const accept: Facts = [
     [
@@ -100,8 +147,19 @@ function showDecisions(finding: Finding, loss: Loss, directory: string, look: Lo
       ({ file, offset }) => ['', offset === 0 ? file : `${file} from byte ${offset} on`] as const,
     ),
     ['to do it', `tenure log doctor ${directory} --accept-loss ${finding.place}`],
+    ['', tellLossPlace(finding)],
   ]
   return `${showFacts(copy, look)}\n${showFacts(accept, look)}`
+}
+
+/** The place is where what is good ends; the damage may begin a few bytes later, where the next batch would. */
+function tellLossPlace({ place, cutOff }: Finding): string | undefined {
+  const [segment, offset] = place?.split(':') ?? []
+  const tail = cutOff.find((cut) => cut.offset > 0)
+  return (
+    tail &&
+    `segment ${segment} is ${tail.file}; it is good up to byte ${offset}, and batches begin at multiples of 8`
+  )
 }
 
 function whatGoes({ vanishing, undone, open, unreadable }: Loss): Facts {

@@ -1,11 +1,12 @@
 import type { LogCheck, Verdict } from '../log-check.js'
+import { readableRanges } from '../readable-ranges.js'
 import { type Facts, showFacts } from './facts.js'
 import type { Look, Style } from './look.js'
 import { showMoment, showRange } from './moments.js'
 import { countOf, showCount, showSize } from './numbers.js'
 
-export function showLogCheck(check: LogCheck, look: Look): string {
-  return showFacts(factsOf(check), look)
+export function showLogCheck(check: LogCheck, directory: string, look: Look): string {
+  return showFacts([...factsOf(check), ...whatNext(check, directory)], look)
 }
 
 /** The same for programs. */
@@ -53,10 +54,16 @@ function factsOf({ files, records, verdict, findings, recordsPerSecond }: LogChe
   ]
 }
 
-function tellRecords({ records, firstLsn, lastLsn }: LogCheck['files']): string {
-  return lastLsn < firstLsn
+function whatNext({ verdict }: LogCheck, directory: string): Facts {
+  if (verdict === 'good') return []
+  return [['next', `tenure log doctor ${directory} says what that means, and what can be done`]]
+}
+
+function tellRecords({ records, ...files }: LogCheck['files']): string {
+  const ranges = readableRanges(files)
+  return ranges.length === 0
     ? 'none'
-    : `${countOf(records, 'record')}, ${showRange({ firstLsn, lastLsn })}, each with a good checksum`
+    : `${countOf(records, 'record')}, ${ranges.map(showRange).join(' and ')}, each with a good checksum`
 }
 
 function tellReplay(records: LogCheck['records']): string {

@@ -1,5 +1,7 @@
 import type { LogStatistics, NamedFile, SegmentStatistics, TypeCount } from '../log-statistics.js'
+import { readableRanges } from '../readable-ranges.js'
 import type { TaskTotals } from '../task-totals.js'
+import { tellUnreadable } from '../unreadable-history.js'
 import { type Column, showColumns } from './columns.js'
 import { type Facts, showFacts } from './facts.js'
 import type { Look } from './look.js'
@@ -31,9 +33,10 @@ function list<T>(columns: readonly Column<T>[], items: readonly T[], look: Look)
 type Shown = Parameters<typeof showLogStatistics>[0]
 
 function factsOf(stats: Shown, now: number): Facts {
-  const { firstLsn, lastLsn, firstAt, lastAt, records, gaps, tasks } = stats
+  const { firstLsn, lastLsn, firstAt, lastAt, records, gaps, tasks, unreadable } = stats
+  const ranges = readableRanges({ firstLsn, lastLsn, historyDamage: unreadable })
   const range =
-    records === 0 ? 'none' : `${showCount(records)}, ${showRange({ firstLsn, lastLsn })}`
+    records === 0 ? 'none' : `${showCount(records)}, ${ranges.map(showRange).join(' and ')}`
   const removed = firstLsn === 1 ? '' : `; those before LSN ${firstLsn} were removed`
   const { recordsPerSecond: rate, bytesPerRecord } = stats
   return [
@@ -54,6 +57,7 @@ function factsOf(stats: Shown, now: number): Facts {
     ],
     ['tasks', tasks && tellTasks(tasks)],
     ...gaps.map((gap) => ['gap', `${showRange(gap)}: ${gap.reason}`] as const),
+    ...unreadable.map((one) => ['history', { text: tellUnreadable(one), style: 'bad' }] as const),
   ]
 }
 

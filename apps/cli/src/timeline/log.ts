@@ -1,5 +1,6 @@
 import type { Host } from '@tenure/app-kit'
-import { readTaskHistory } from '@tenure/history'
+import { readTaskOverDamage } from '../explain/over-damage.js'
+import { warnOfUnreadable } from '../unreadable-history.js'
 import { withHistory } from '../with-history.js'
 import { type Recording, recordingOfLog, recordingOfTask } from './recording.js'
 
@@ -15,10 +16,10 @@ export function withRecording(
   action: (recording: Recording, lastAt: () => Promise<number>, host: Host) => Promise<number>,
 ): (host: Host) => Promise<number> {
   return withHistory(directory, async (history, host) => {
-    const recording =
-      taskId === undefined
-        ? await recordingOfLog(name, history)
-        : recordingOfTask(name, await readTaskHistory(history, taskId))
-    return action(recording, async () => (await history.end()).at, host)
+    const lastAt = async () => (await history.end()).at
+    if (taskId === undefined) return action(await recordingOfLog(name, history), lastAt, host)
+    const { read, unreadable } = await readTaskOverDamage(directory, history, taskId)
+    warnOfUnreadable(unreadable, host)
+    return action(recordingOfTask(name, read), lastAt, host)
   })
 }

@@ -27,7 +27,7 @@ export const backup = defineVerb({
   },
   prepare({ values: { dataDir, to, json } }) {
     return (host) =>
-      orExplain(host, async () => {
+      orExplain(host, dataDir, async () => {
         const { made, elapsedMs } = await copyWithProgress(host, (options) =>
           backupLog(dataDir, to, options),
         )

@@ -8,16 +8,19 @@ import {
   text,
   yesOrNo,
 } from '@tenure/app-kit'
+import { RejectedError, type Tenure } from '@tenure/client'
 import type { Explanation } from '@tenure/history'
 import { aboutTask } from '../about-task.js'
 import { exitCodes } from '../exit-codes.js'
 import { explainFromMemory, explainFromRecords } from '../explain/of-coordinator.js'
 import { explainFromLog } from '../explain/of-log.js'
 import { logOf, namedTask } from '../explain/which-task.js'
-import { logPosition } from '../position.js'
+import { logPosition, type NamedPosition } from '../position.js'
 import { showExplanation } from '../show/explanation.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
 import { lookOf } from '../show/look.js'
+import { printable } from '../show/printable.js'
+import { warnOfUnreadable } from '../unreadable-history.js'
 import { clientSettings, withClient } from '../with-client.js'
 import { withHistory } from '../with-history.js'
 
@@ -75,13 +78,15 @@ export const explain = defineVerb({
         : tell(explanation, json, host)
     if (directory !== undefined) {
       return withHistory(directory, async (history, host) => {
-        return write(await explainFromLog(history, taskId, at), host)
+        const told = await explainFromLog(directory, history, taskId, at)
+        warnOfUnreadable(told.unreadable, host)
+        return write(told.explanation, host)
       })
     }
     return withClient(configuration, async (tenure, host) => {
       const told = fromMemory
         ? await aboutTask(taskId, explainFromMemory(tenure, taskId))
-        : await explainFromRecords(tenure, taskId, at)
+        : await explainFromRecordsOr(tenure, taskId, at, host)
       return write(told, host)
     })
   },
@@ -90,6 +95,29 @@ export const explain = defineVerb({
 function tell(explanation: Explanation, json: boolean, { stdout, env }: Host): number {
   stdout.write(json ? toJsonLine(explanation) : showExplanation(explanation, lookOf(stdout, env)))
   return exitCodes.done
+}
+
+/** Records that the coordinator cannot read do not keep it from telling what it remembers. */
+async function explainFromRecordsOr(
+  tenure: Tenure,
+  taskId: number,
+  at: NamedPosition | undefined,
+  { stderr }: Host,
+): Promise<Explanation | undefined> {
+  try {
+    return await explainFromRecords(tenure, taskId, at)
+  } catch (error) {
+    const isUnreadable = error instanceof RejectedError && error.reason === 'INTERNAL'
+    if (!isUnreadable || at !== undefined) throw error
+    stderr.write(
+      `tenure: ${printable(withoutStop(error.message))}. This is what the coordinator remembers, without heartbeats and restarts:\n`,
+    )
+    return explainFromMemory(tenure, taskId)
+  }
+}
+
+function withoutStop(message: string): string {
+  return message.replace(/\.$/, '')
 }
 
 function refuse(taskId: number, isLog: boolean, isThen: boolean, { stderr }: Host): number {

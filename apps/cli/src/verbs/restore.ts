@@ -30,7 +30,7 @@ export const restore = defineVerb({
   },
   prepare({ values: { backup, to, nextLsn, json } }) {
     return (host) =>
-      orExplain(host, async () => {
+      orExplain(host, backup, async () => {
         const { made, elapsedMs } = await copyWithProgress(host, (options) =>
           restoreLog(backup, to, { ...options, ...(nextLsn !== undefined && { nextLsn }) }),
         )

@@ -1,5 +1,5 @@
 import { defineVerb, exitCodes, type Host } from '@tenure/app-kit'
-import type { AcceptedLoss } from '@tenure/wal'
+import { type AcceptedLoss, diagnoseLog } from '@tenure/wal'
 import { acceptLoss } from '../../accept-loss.js'
 import { diagnose } from '../../diagnose.js'
 import { flag } from '../../flag.js'
@@ -49,7 +49,13 @@ async function accept(
   { stdout, stderr }: Host,
 ): Promise<number> {
   // A directory that holds no log must not become one.
-  await diagnose(directory)
+  const { damage, acceptedLosses } = await diagnoseLog(directory)
+  const isSame = (one: AcceptedLoss) => one.segment === place.segment && one.offset === place.offset
+  if (damage === undefined && acceptedLosses.some(isSame)) {
+    const text = 'this loss was accepted already: the log opens, and nothing was changed\n'
+    stdout.write(json ? toJsonLine({ already: true }) : text)
+    return exitCodes.done
+  }
   const done = await acceptLoss(directory, place)
   if (done === undefined) {
     // Whoever has not looked at a damage must not learn here how to accept it.

@@ -29,7 +29,9 @@ export const verify = defineVerb({
       })
       line.clear()
       stdout.write(
-        json ? toJsonLine(logCheckFacts(check)) : showLogCheck(check, lookOf(stdout, env)),
+        json
+          ? toJsonLine(logCheckFacts(check))
+          : showLogCheck(check, directory, lookOf(stdout, env)),
       )
       return check.verdict === 'good' ? exitCodes.done : exitCodes.failed
     })
