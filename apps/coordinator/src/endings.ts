@@ -43,8 +43,9 @@ export function explain(error: unknown, configuration: Configuration): string {
   }
   const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
   const message = error.message.replace(
-    `open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
-    `start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
+    `Restore a copy, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
+    `Run tenure log doctor ${configuration.values.dataDir} first: it says what each way out would lose. ` +
+      `Restore a copy, or start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
   )
   return inOwnWords(message, configuration)
 }

@@ -24,6 +24,19 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
       const aheadHours = Math.round(aheadMs / 3_600_000)
       logger.warn({ aheadHours }, 'the clock is more than a day ahead of the last time in the log')
     },
+    recovered: ({ badCheckpoints, strandedSegments, tornTail }) => {
+      for (const { lsn, why } of badCheckpoints) {
+        logger.warn({ lsn, why }, 'a checkpoint cannot be read: the start does without it')
+      }
+      for (const segment of strandedSegments) {
+        const text = 'segments that followed this one are missing; a checkpoint covers them all'
+        logger.warn({ segment, next: 'tenure log doctor' }, text)
+      }
+      if (tornTail !== undefined) {
+        const text = 'a write at the end was never acknowledged: nothing is lost, it was cut off'
+        logger.warn({ why: tornTail }, text)
+      }
+    },
     checkpointBegun: (lsn) => logger.debug({ lsn }, 'making a checkpoint'),
     checkpointed: ({ lsn, tasks, replayed, replayMs, writeMs, removed }) => {
       const ms = Math.round(replayMs + writeMs)

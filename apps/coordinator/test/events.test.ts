@@ -46,6 +46,21 @@ t.test('a clock that has leapt since the last time in the log is told', async (t
   t.match(lines, [{ level: 40, aheadHours: 30, msg: /more than a day ahead/ }])
 })
 
+t.test('what a start had to do without is told, and of a whole log nothing', async (t) => {
+  const { lines, server } = listen()
+  const whole = { badCheckpoints: [], strandedSegments: [], tornTail: undefined }
+  server.recovered?.(whole)
+  t.same(lines, [])
+  server.recovered?.({ ...whole, badCheckpoints: [{ lsn: 17, why: 'it breaks off' }] })
+  server.recovered?.({ ...whole, strandedSegments: ['0000000000000001-00000001.wal'] })
+  server.recovered?.({ ...whole, tornTail: 'the header is missing' })
+  t.match(lines, [
+    { level: 40, lsn: 17, why: 'it breaks off', msg: /^a checkpoint cannot be read/ },
+    { level: 40, segment: '0000000000000001-00000001.wal', msg: /are missing/ },
+    { level: 40, why: 'the header is missing', msg: /nothing is lost, it was cut off/ },
+  ])
+})
+
 t.test('a full disk is told, and that it has room again', async (t) => {
   const { lines, log } = listen()
   log.spaceChanged?.(true)

@@ -37,9 +37,33 @@ t.test('a damaged log is refused with 3 and the way out, which works', async (t)
   t.equal(code, 3)
   const [, place = ''] = /start with --accept-loss (\d+:\d+) to go on/.exec(stdout) ?? []
   t.match(stdout, /"level":"fatal".*"code":"WAL_CORRUPT"/)
+  const [first = ''] = stdout.split('--accept-loss')
+  t.match(first, `Run tenure log doctor ${dataDir} first: it says what each way out would lose.`)
   const accepted = await start(t, dataDir, ['--accept-loss', place])
   t.match(accepted.started, { epoch: 2, tasks: 0 })
 })
+
+t.test(
+  'a checkpoint that cannot be read is told at the start, which does without it',
+  async (t) => {
+    const dataDir = makeDataDir(t)
+    const { coordinator, port } = await start(t, dataDir)
+    const link = await connectTo(t, port, 'admin')
+    await link.request(submit)
+    await link.request({ kind: 'checkpoint' })
+    await link.close()
+    await coordinator.stop()
+    const [name = ''] = readdirSync(join(dataDir, 'checkpoint'))
+    const path = join(dataDir, 'checkpoint', name)
+    const bytes = readFileSync(path)
+    bytes[600]! ^= 1
+    writeFileSync(path, bytes)
+    const again = await start(t, dataDir)
+    t.match(again.started, { tasks: 1 })
+    const warnings = again.coordinator.lines.filter(({ level }) => level === 'warn')
+    t.match(warnings, [{ lsn: 1, why: /cannot be used/, msg: /^a checkpoint cannot be read/ }])
+  },
+)
 
 t.test('a log that fails ends it with 1 and one fatal line', async (t) => {
   const dataDir = makeDataDir(t)

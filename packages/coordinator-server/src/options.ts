@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { messageLimits, type Role, roles } from '@tenure/protocol'
-import type { LogOptions } from '@tenure/wal'
+import type { LogOptions, Recovery } from '@tenure/wal'
 import {
   type CheckpointKnobs,
   type CheckpointObserver,
@@ -88,6 +88,8 @@ export interface ServerObserver extends CoordinatorObserver, CheckpointObserver,
   failed?(error: unknown): void
   /** At the start: the clock is this far ahead of the last time in the log, which is more than a day. */
   clockAhead?(aheadMs: number): void
+  /** At the start, of a log that opens: what it had to do without, or has cut off. */
+  recovered?(found: Pick<Recovery, 'badCheckpoints' | 'strandedSegments' | 'tornTail'>): void
 }
 
 export interface Started {

@@ -110,6 +110,7 @@ class Server implements CoordinatorServer {
         },
       },
     })
+    observer.recovered?.(this.#log.recovery)
     const replayStart = systemClock.monotonicMs()
     const state = await this.#replay(this.#log, replayStart)
     const replayMs = systemClock.monotonicMs() - replayStart
