@@ -183,7 +183,7 @@ async function adoptSpare(
 async function zeroBytes(disk: Disk, path: string): Promise<number> {
   return withFile(disk, path, 'read', async (file) => {
     const size = await file.size()
-    const window = new Uint8Array(readWindowBytes)
+    const window = new Uint8Array(Math.min(size, readWindowBytes))
     for (let at = 0; at < size; at += window.length) {
       const bytes = await readFully(file, window, at)
       if (bytes.length < Math.min(window.length, size - at) || !isZero(bytes)) return 0
@@ -198,7 +198,7 @@ async function zeroBytes(disk: Disk, path: string): Promise<number> {
  */
 async function rewrite(disk: Disk, layout: Layout, name: string, end: number): Promise<void> {
   await withFile(disk, layout.segment(name), 'write', async (file) => {
-    const window = new Uint8Array(readWindowBytes)
+    const window = new Uint8Array(Math.min(end, readWindowBytes))
     for (let at = 0; at < end; at += window.length) {
       const bytes = await readFully(file, window.subarray(0, Math.min(window.length, end - at)), at)
       await writeFully(file, bytes, at)

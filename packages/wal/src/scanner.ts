@@ -178,8 +178,9 @@ export class Scanner {
     let later: { offset: number; header: DecodedHeader } | undefined
     let syncedThrough = -1
     // A header may lie across two pieces, so the pieces overlap by a header less the alignment.
-    const piece = new Uint8Array(readWindowBytes)
     const overlap = batchHeaderBytes - batchAlignment
+    const left = this.#fileBytes - this.#offset
+    const piece = new Uint8Array(Math.min(left + overlap, readWindowBytes))
     try {
       for (let start = this.#offset; start < this.#fileBytes; start += piece.length - overlap) {
         const bytes = await readFully(this.#file, piece, start)
