@@ -30,6 +30,7 @@ t.test('every record is a line of JSON with all that it holds', async (t) => {
   const all = await log(['log', 'dump', directory])
   t.match(all, { code: 0, stderr: '' })
   golden(t, 'log/dump', all.stdout)
+  t.equal((await log(['log', 'dump', directory, '--json'])).stdout, all.stdout, 'it is JSON always')
   golden(t, 'log/dump-text', (await log(['log', 'dump', directory, '--text'])).stdout)
 })
 

@@ -14,6 +14,7 @@ import {
 import type { Position } from '@tenure/history'
 import { flag } from '../flag.js'
 import { countBack, logPosition } from '../position.js'
+import { outputSettings, toJsonLine } from '../show/json.js'
 import { printable } from '../show/printable.js'
 import { drawHtml } from '../timeline/html.js'
 import { withRecording } from '../timeline/log.js'
@@ -65,6 +66,7 @@ export const timeline = defineVerb({
         help: 'auto is what the reader of the picture prefers.',
       }),
     },
+    ...outputSettings,
     ...clientSettings,
   },
   prepare(configuration) {
@@ -87,7 +89,9 @@ export const timeline = defineVerb({
         stderr.write(`tenure: ${printable(fault ?? nothing)}\n`)
         return exitCodes.failed
       }
-      stdout.write(`${printable(tellDrawn(made, out))}\n`)
+      stdout.write(
+        values.json ? toJsonLine(factsOf(made, out)) : `${printable(tellDrawn(made, out))}\n`,
+      )
       return exitCodes.done
     }
     const { directory, taskId } = subject
@@ -125,6 +129,10 @@ function whyNotWritten(out: string, drawn: string): string | undefined {
     if (error.code === 'ENOENT') return `${out}: there is no directory ${dirname(out)}`
     return error.message
   }
+}
+
+function factsOf({ lanes, lanesTotal, lanesBy, overview }: Timeline, out: string) {
+  return { out, lanesBy, lanes: lanes.length, lanesTotal, attempts: overview.attempts }
 }
 
 function tellDrawn({ lanes, lanesTotal, lanesBy, overview }: Timeline, out: string): string {

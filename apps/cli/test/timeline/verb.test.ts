@@ -30,6 +30,10 @@ t.test('timeline draws a log, a part of it, or a task of it', async (t) => {
   const some = await run(t, ['timeline', data, ...part, '--theme', 'dark', '--out', svg])
   t.match(some, { code: 0, stdout: /: 2 of 3 tasks, 6 attempts\n$/ })
   t.notMatch(readFileSync(svg, 'utf8'), '@media')
+  const told = await run(t, ['timeline', data, '--out', svg, '--json'])
+  t.same(JSON.parse(told.stdout), {
+    ...{ out: svg, lanesBy: 'tasks', lanes: 7, lanesTotal: 7, attempts: 11 },
+  })
 })
 
 t.test('timeline says in one line what it cannot draw', async (t) => {

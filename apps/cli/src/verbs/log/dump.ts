@@ -5,6 +5,7 @@ import { flag } from '../../flag.js'
 import { logDirectorySettings, withLog } from '../../log-directory.js'
 import { logPosition } from '../../position.js'
 import type { Wanted } from '../../record-filter.js'
+import { outputSettings } from '../../show/json.js'
 
 const most = Number.MAX_SAFE_INTEGER
 const types = Object.keys(transitions) as [RecordType, ...RecordType[]]
@@ -42,6 +43,7 @@ export const dump = defineVerb({
       type: flag(listOf(recordType), { help: `Records of these types: ${types.join(', ')}.` }),
     },
     Output: {
+      ...outputSettings.Output,
       text: flag(yesOrNo(), {
         fallback: false,
         help: 'Payloads and results that are text stand as payloadText and resultText. Without it, and all others: base64.',
