@@ -30,7 +30,7 @@ function leases(share: string): string[] {
     `A heartbeat is due after ${share} of a lease, then and now. What is carried over is by how much a worker was later than that, not how long it was silent.`,
     'A worker that was not heard of after its lease had expired is taken for lost: its lease expires one lease after the last sign of life, whatever its length.',
     'A silence before a late report lasts until the report: heartbeats that were refused in between are not in the log. More late reports may have been in time, and not fewer.',
-    'While no coordinator ran nobody could be heard. A silence then counts as any other; a lease that runs out then is found expired at the next start, and does not count as poison.',
+    'While no coordinator ran nobody could be heard. Such a silence counts like every other; a lease that runs out then is found expired at the next start, and does not count as poison.',
   ]
 }
 
