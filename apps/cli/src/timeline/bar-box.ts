@@ -33,7 +33,9 @@ export function placeBar(
   const width = Math.max(widthMin, right - granted)
   const x = Math.min(granted, scale.right - width)
   const fades = outcome === 'EXPIRED' || outcome === 'RUNNING'
-  const solidWidth = fades ? Math.max(0, scale.x(lastSignOf(attempt)) - x) : width
+  const lastSign = lastSignOf(attempt)
+  const isFading = fades && lastSign !== undefined
+  const solidWidth = isFading ? Math.max(0, scale.x(lastSign) - x) : width
   return {
     ...{ attempt, outcome, x, y, width, height },
     solidWidth: Math.min(width, solidWidth),

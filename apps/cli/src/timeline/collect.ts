@@ -20,7 +20,7 @@ export async function collect(
   lanesBy: LanesBy,
   onlyTasks?: ReadonlySet<number>,
 ): Promise<Collected> {
-  const collector = new Collector(found, lanesBy)
+  const collector = new Collector(found, lanesBy, recording.firstLsn)
   const { tracker } = collector
   const which = { lastLsn: found.lastLsn, onlyTasks }
   for await (const step of follow(recording, tracker, which)) collector.add(step)
@@ -36,11 +36,11 @@ class Collector {
   /** A remembered end may be told once more by its record. */
   readonly #counted = new Set<number>()
 
-  constructor(found: Survey, lanesBy: LanesBy) {
+  constructor(found: Survey, lanesBy: LanesBy, recordedFrom: number) {
     this.#lanesBy = lanesBy
     this.#overview = new Overview(found.span)
     for (const key of found.lanes) {
-      this.#drafts.set(key, new LaneDraft(found.span))
+      this.#drafts.set(key, new LaneDraft(found.span, recordedFrom))
       if (lanesBy === 'tasks') this.#courses.set(key, new TaskCourse())
     }
   }

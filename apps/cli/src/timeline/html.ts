@@ -4,7 +4,7 @@ import { Markup, markup } from './markup.js'
 import { drawPicture } from './svg.js'
 import { styleOf, type Theme } from './theme.js'
 import type { Timeline } from './timeline.js'
-import { count, outcomeWords, tellTitle } from './words.js'
+import { count, outcomeWords, tellBeats, tellTitle } from './words.js'
 
 /** A page with the picture and a table of the attempts in it. It has no script and loads nothing. */
 export function drawHtml(timeline: Timeline, theme: Theme): string {
@@ -50,10 +50,11 @@ const heads = [
 
 function drawRow(attempt: LaneAttempt): Markup {
   const { taskId, leaseId, workerId, grantedAt, pulse, end, lateReport } = attempt
+  const lastSign = lastSignOf(attempt)
   const cells = [
-    ...[taskId, attempt.attempt, leaseId, workerId, showTime(grantedAt), pulse.count],
+    ...[taskId, attempt.attempt, leaseId, workerId, showTime(grantedAt), tellBeats(pulse)],
     ...[
-      showTime(lastSignOf(attempt)),
+      lastSign === undefined ? 'not left' : showTime(lastSign),
       end && showTime(end.at),
       end && showSpan(end.at - grantedAt),
     ],

@@ -19,14 +19,17 @@ export const restPieces = 160
 /** A lane while records are read. */
 export class LaneDraft {
   readonly #span: Span
+  readonly #recordedFrom: number
   readonly #kept = new Map<number, TrackedAttempt>()
   readonly #pulses = new Map<number, Pulse>()
   readonly #surplus = new Set<number>()
   readonly #running: Bins
   readonly #outcomes = new Map<Outcome, number>()
 
-  constructor(span: Span) {
+  /** `recordedFrom`: the first LSN whose record is left. */
+  constructor(span: Span, recordedFrom: number) {
     this.#span = span
+    this.#recordedFrom = recordedFrom
     this.#running = new Bins(span, restPieces)
   }
 
@@ -35,7 +38,7 @@ export class LaneDraft {
     const dropped = this.#kept.size >= attemptsMax ? this.#dropEarlier() : undefined
     if (this.#kept.size < attemptsMax) {
       this.#kept.set(attempt.leaseId, attempt)
-      this.#pulses.set(attempt.leaseId, new Pulse())
+      this.#pulses.set(attempt.leaseId, new Pulse(attempt.leaseId >= this.#recordedFrom))
     } else this.#surplus.add(attempt.leaseId)
     return dropped
   }

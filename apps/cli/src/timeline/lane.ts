@@ -31,9 +31,12 @@ export function outcomeOf({ end }: Pick<TrackedAttempt, 'end'>): Outcome {
   return end?.outcome ?? 'RUNNING'
 }
 
-/** When the worker was last heard of under this lease, before it ended. */
-export function lastSignOf({ pulse, grantedAt }: LaneAttempt): number {
-  return pulse.ticks.at(-1) ?? grantedAt
+/**
+ * When the worker was last heard of under this lease, before it ended; `undefined` where the
+ * heartbeats that may have come were removed.
+ */
+export function lastSignOf({ pulse, grantedAt }: LaneAttempt): number | undefined {
+  return pulse.ticks.at(-1) ?? (pulse.isWhole ? grantedAt : undefined)
 }
 
 /** Until when there was something of it: at least a thin line, up to the report that came too late. */

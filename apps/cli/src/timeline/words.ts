@@ -1,5 +1,6 @@
 import { showSpan, showTime } from '../show/times.js'
 import { type Lane, type LaneAttempt, lastSignOf, type Outcome, outcomeOf } from './lane.js'
+import type { Pulse } from './pulse.js'
 import { unknownLsn } from './remembered.js'
 import type { Timeline } from './timeline.js'
 
@@ -15,6 +16,11 @@ export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many}`
 }
 
+/** How many heartbeats there were, as far as their records are left. */
+export function tellBeats({ count, isWhole }: Pulse): string {
+  return isWhole ? String(count) : `${count}, and those that were removed`
+}
+
 /** Everything the log says about an attempt, line by line. */
 export function tellAttempt(attempt: LaneAttempt): string[] {
   const { taskId, leaseId, workerId, grantedAt, end, lateReport, pulse, leaseExpiry } = attempt
@@ -24,7 +30,7 @@ export function tellAttempt(attempt: LaneAttempt): string[] {
     `task ${taskId}, attempt ${attempt.attempt}, lease ${leaseId}`,
     `worker ${workerId}`,
     `granted ${showTime(grantedAt)}`,
-    count(pulse.count, 'heartbeat'),
+    pulse.isWhole ? count(pulse.count, 'heartbeat') : `heartbeats: ${tellBeats(pulse)}`,
     until,
     ...(end?.reason ? [end.reason] : []),
     ...(lateReport
@@ -40,8 +46,10 @@ function tellEnd(attempt: LaneAttempt): string {
   const word = outcomeWords[outcomeOf(attempt)]
   const what = `${word} ${showTime(end.at)} after ${showSpan(end.at - grantedAt)}${lsn}`
   if (end.outcome !== 'EXPIRED') return what
-  const silence = showSpan(end.at - lastSignOf(attempt))
-  return `${what}, ${silence} after the last sign of life${end.atStart ? '; seen at a start' : ''}`
+  const lastSign = lastSignOf(attempt)
+  const silence =
+    lastSign === undefined ? '' : `, ${showSpan(end.at - lastSign)} after the last sign of life`
+  return `${what}${silence}${end.atStart ? '; seen at a start' : ''}`
 }
 
 /** At the end of a lane: what became of it. */

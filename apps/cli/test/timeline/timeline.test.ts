@@ -4,6 +4,7 @@ import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
 import { decodeTaskHistory, recordingOfTask } from '../../src/timeline/recording.js'
 import { makeTimeline, type Timeline } from '../../src/timeline/timeline.js'
+import { tellAttempt } from '../../src/timeline/words.js'
 import { manyTasks, someTasks, twoTasks } from './histories.js'
 import { timelineOf } from './world.js'
 
@@ -105,6 +106,22 @@ t.test('where records were removed, leases that still ran are remembered', async
   t.equal(removedBefore, 6)
   t.same(namesOf(lanes), [['task 1', [1]]])
   t.match(lanes[0]!.attempts, [{ leaseId: 3, end: { outcome: 'COMPLETED', at: book.now } }])
+})
+
+t.test('of a lease whose heartbeats were removed no silence is told', async (t) => {
+  const book = new Book()
+  const lease = book.lease(book.submit())
+  book.wait(10_000).extend(lease)
+  book.submit()
+  book.expire(lease)
+  const [whole, cut] = await Promise.all([
+    timelineOf(book),
+    timelineOf(book, {}, { checkpoints: [4], firstLsn: 4 }),
+  ])
+  const told = ({ lanes }: typeof cut) => tellAttempt(lanes[0]!.attempts[0]!).join('; ')
+  t.match(told(whole), /; 1 heartbeat; expired .* 30\.0 s after the last sign of life$/)
+  t.match(told(cut), /; heartbeats: 0, and those that were removed; expired /)
+  t.notMatch(told(cut), /sign of life/)
 })
 
 t.test('one task is read from a log and from the answer of a coordinator alike', async (t) => {
