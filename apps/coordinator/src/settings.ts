@@ -5,6 +5,7 @@ import {
   configFileSettings,
   duration,
   loggingSettings,
+  logPlace,
   portOrOff,
   secret,
   setting,
@@ -20,7 +21,7 @@ import {
   defaultLimits,
   knobRanges,
 } from '@tenure/coordinator-server'
-import { place, trueOrLsn } from './log-kinds.js'
+import { trueOrLsn } from './log-kinds.js'
 
 // The one table: what can be set, what it means, what it may be, and what it is otherwise. Flags,
 // variables, the keys of the file, the help and the checks all follow from it.
@@ -55,7 +56,7 @@ const storage = {
     help: 'With less room on the disk than this a warning is logged. Submissions are refused only when it is full.',
     option: 'diskLowBytes',
   }),
-  acceptLoss: setting(place(), {
+  acceptLoss: setting(logPlace('the refusal'), {
     help: 'Opens a damaged log without what lies behind this place. The refusal to open it names the place.',
     option: 'options.acceptLoss',
   }),

@@ -13,7 +13,9 @@ export {
   choice,
   duration,
   type Kind,
+  type LogPlace,
   listOf,
+  logPlace,
   portOrOff,
   secret,
   text,
@@ -46,7 +48,7 @@ export { awaitStopSignal } from './signals.js'
 export type { Source } from './source.js'
 export { readJsonObject, readText } from './text-file.js'
 export { checkToken, readToken } from './token.js'
-export { formatBytes, formatDuration, parseDuration, parseWhole } from './units.js'
+export { formatBytes, formatDuration, parseDuration } from './units.js'
 export { defineVerb, type Noun, type Verb, type Verbs, type VerbTable } from './verb.js'
 export { type Parsed, parseCommand, runVerbs } from './verbs.js'
 export { readVersions, type Versions } from './versions.js'

@@ -101,6 +101,27 @@ export function portOrOff(): Kind<number | 'off'> {
   }
 }
 
+/** The place in a damaged log behind which everything is given up. */
+export interface LogPlace {
+  readonly segment: number
+  readonly offset: number
+}
+
+/** `namedBy` says who has told the place. */
+export function logPlace(namedBy: string): Kind<LogPlace> {
+  return {
+    placeholder: '<segment:offset>',
+    accepted: `the place that ${namedBy} named, as segment:offset`,
+    json: ['string'],
+    parse: (given) => {
+      const [, first = '', second = ''] = /^(\d+):(\d+)$/.exec(given) ?? []
+      const [segment, offset] = [parseWhole(first), parseWhole(second)]
+      return segment === undefined || offset === undefined ? undefined : { segment, offset }
+    },
+    format: ({ segment, offset }) => `${segment}:${offset}`,
+  }
+}
+
 /** Several of a kind, with commas between them. */
 export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
   return {

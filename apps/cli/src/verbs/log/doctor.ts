@@ -1,10 +1,9 @@
-import { defineVerb, exitCodes, type Host } from '@tenure/app-kit'
+import { defineVerb, exitCodes, type Host, logPlace } from '@tenure/app-kit'
 import { type AcceptedLoss, diagnoseLog } from '@tenure/wal'
 import { acceptLoss } from '../../accept-loss.js'
 import { diagnose } from '../../diagnose.js'
 import { flag } from '../../flag.js'
 import { logDirectorySettings, withLog } from '../../log-directory.js'
-import { lossPlace } from '../../loss-place.js'
 import { showFinding } from '../../show/finding.js'
 import { outputSettings, toJsonLine } from '../../show/json.js'
 import { lookOf } from '../../show/look.js'
@@ -23,7 +22,7 @@ export const doctor = defineVerb({
   settings: {
     ...logDirectorySettings,
     'What to do': {
-      acceptLoss: flag(lossPlace(), {
+      acceptLoss: flag(logPlace('tenure log doctor'), {
         help: 'Gives up everything behind this place, which has to be that of the damage. What is cut off is kept in quarantine/. No coordinator may run.',
       }),
     },
