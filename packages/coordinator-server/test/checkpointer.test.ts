@@ -37,6 +37,7 @@ class World {
           this.settle = { resolve, reject }
         })
       },
+      hurry: () => this.told.push('hurry'),
       stop: async () => this.settle?.reject(new Error('given up')),
     },
     observer: {
@@ -68,7 +69,7 @@ t.test(
     world.log.nextLsn = 1_000_001
     await world.tend()
     t.same(world.asked, [1_000_000])
-    world.log.nextLsn = 1_500_001
+    world.log.nextLsn = 1_400_000
     await world.tend()
     t.equal(world.asked.length, 1, 'one at a time')
     await world.finish()
@@ -81,6 +82,19 @@ t.test(
     t.same(world.asked, [1_000_000, 2_000_000])
   },
 )
+
+t.test('a checkpoint hurries when three quarters of what may be replayed lie behind', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 1_000_001
+  await world.tend()
+  world.log.nextLsn = 1_500_000
+  await world.tend()
+  t.same(world.told, [])
+  world.log.nextLsn = 1_500_001
+  await world.tend()
+  t.same(world.told, ['hurry'])
+  await world.finish()
+})
 
 t.test('LSNs that were never issued are not replayed', async (t) => {
   const world = new World()

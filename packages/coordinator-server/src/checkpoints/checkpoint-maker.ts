@@ -17,6 +17,8 @@ export interface MadeCheckpoint {
  */
 export interface CheckpointMaker {
   make(lsn: number): Promise<MadeCheckpoint>
+  /** What is under way is needed soon: it may disturb whatever else goes on. */
+  hurry(): void
   /** Gives up what is under way; it settles with an error. */
   stop(): Promise<void>
 }

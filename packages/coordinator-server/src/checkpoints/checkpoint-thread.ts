@@ -1,27 +1,31 @@
 import { Worker } from 'node:worker_threads'
 import { CoordinatorError } from '../errors.js'
 import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'
+import { createPaceCell, hurry, type PaceCell } from './pace.js'
 
 /** What a thread is started with. */
 export interface CheckpointJob {
   readonly directory: string
   readonly lsn: number
+  readonly pace: PaceCell
 }
 
 /**
- * Makes checkpoints in a thread of its own, one at a time. The thread has a state of its own, so
+ * Makes checkpoints in a thread of its own, calmly, one at a time. The thread has a state of its own, so
  * while it runs the process takes up to twice the memory; it goes when the checkpoint is made.
  */
 export class CheckpointThread implements CheckpointMaker {
   readonly #directory: string
   #thread: Worker | undefined
+  #pace = createPaceCell()
 
   constructor(directory: string) {
     this.#directory = directory
   }
 
   make(lsn: number): Promise<MadeCheckpoint> {
-    const workerData: CheckpointJob = { directory: this.#directory, lsn }
+    this.#pace = createPaceCell()
+    const workerData: CheckpointJob = { directory: this.#directory, lsn, pace: this.#pace }
     // It needs nothing of what this process was started with.
     const options = { workerData, execArgv: [], env: {} }
     const thread = new Worker(new URL('./checkpoint-worker.js', import.meta.url), options)
@@ -35,6 +39,10 @@ export class CheckpointThread implements CheckpointMaker {
         reject(new CoordinatorError('COORDINATOR_FAILED', 'the checkpoint was given up'))
       })
     })
+  }
+
+  hurry(): void {
+    hurry(this.#pace)
   }
 
   async stop(): Promise<void> {

@@ -95,9 +95,13 @@ export class Checkpointer {
 
   /** To be called from time to time: makes a checkpoint if one is due. */
   tend(): void {
-    if (this.#isStopping || this.#making !== undefined) return
-    if (this.#clock.monotonicMs() < this.#notBeforeMs) return
-    if (replayMs(this.#log) * 2 < this.#knobs.replayMsMax) return
+    if (this.#isStopping) return
+    const share = replayMs(this.#log) / this.#knobs.replayMsMax
+    if (this.#making !== undefined) {
+      if (share >= urgentShare) this.#maker.hurry()
+      return
+    }
+    if (share < dueShare || this.#clock.monotonicMs() < this.#notBeforeMs) return
     // The observer has heard of it.
     this.make().catch(() => {})
   }
@@ -181,6 +185,11 @@ export function logBytesBound(knobs: CheckpointKnobs, segmentBytes: number): num
   // Beside whole segments at both ends: the next one, full of zeros.
   return Math.max(knobs.historyBytesMax, 3 * betweenCheckpoints) + 3 * segmentBytes
 }
+
+/** How much of what may be replayed lies behind the last checkpoint when the next one is begun. */
+const dueShare = 1 / 2
+/** And when the one that is being made has to be ready soon. */
+const urgentShare = 3 / 4
 
 const givenUp = 'the checkpoint was given up'
 
