@@ -10,12 +10,12 @@ const handler = fileURLToPath(new URL('./empty-handler.js', import.meta.url))
 /** A coordinator with an empty log and a client, for one round; workers come as they are asked for. */
 export class Stage {
   readonly tenure: Tenure
-  readonly #port: number
+  readonly port: number
   readonly #endings: (() => Promise<void>)[]
 
   private constructor(tenure: Tenure, port: number, endings: (() => Promise<void>)[]) {
     this.tenure = tenure
-    this.#port = port
+    this.port = port
     this.#endings = endings
   }
 
@@ -32,7 +32,7 @@ export class Stage {
 
   /** A worker that asks for tasks. */
   async startWorker(settings: readonly string[]): Promise<WorkerProcess> {
-    const where = ['--coordinator', `127.0.0.1:${this.#port}`, '--http-port', '0']
+    const where = ['--coordinator', `127.0.0.1:${this.port}`, '--http-port', '0']
     const worker = startProgram(this.#endings, 'worker', [
       ...where,
       '--handler',

@@ -1,25 +1,17 @@
+import type { Place, ServerProgram } from '../server.js'
+
 /** A server with its data, to be killed and started again. */
-export interface RecoveryCase {
+export interface RecoveryCase extends ServerProgram {
   readonly system: string
   readonly name: string
   /** The most seconds that it should take, at full size. */
   readonly target?: number
-  /** Where this is missing on the machine, the case is skipped. */
-  readonly program: string
-  args(place: Place): readonly string[]
   /** Makes the data without the server, where that can be done. */
   write?(directory: string): Promise<Held>
   /** Makes it through the server. */
   fill?(place: Place): Promise<Held>
-  /** Whether it answers a request now; that nobody listens yet is an error or `false`. */
-  answers(port: number): Promise<boolean>
   /** How many tasks it knows, to be held against what it was given. */
   countTasks(place: Place): Promise<number>
-}
-
-export interface Place {
-  readonly directory: string
-  readonly port: number
 }
 
 /** What a server holds: tasks, and in how many records they were written. */

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
-import type { Figure, Held, Place, RecoveryCase, Skipped } from './case.js'
-import { Server } from './server.js'
+import { type Place, Server } from '../server.js'
+import type { Figure, Held, RecoveryCase, Skipped } from './case.js'
 
 const rounds = 3
 

@@ -2,8 +2,9 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { connect, type Tenure } from '@tenure/client'
 import { openReadOnly } from '@tenure/wal'
+import type { Place } from '../server.js'
 import { isListening } from './ask.js'
-import type { Place, RecoveryCase } from './case.js'
+import type { RecoveryCase } from './case.js'
 import { writeLives, writeWaiting } from './tenure-log.js'
 
 const manifest = createRequire(import.meta.url).resolve('@tenure/coordinator/package.json')

@@ -1,12 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Link, type NewRequest, openLink } from '@tenure/client'
-import type { Kind } from './latencies.js'
+
+export type Kind = 'submit' | 'lease' | 'heartbeat' | 'complete'
 
 /** Told how long each request took. */
 export type Note = (kind: Kind, ms: number) => void
 
 const connections = 4
-const tickMs = 10
+const tickMs = 2
 const payload = Buffer.alloc(100, 7)
 /** One in so many attempts sends a heartbeat. */
 const heartbeatEvery = 10

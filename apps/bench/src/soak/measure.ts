@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defaultCheckpointKnobs, logBytesBound } from '@tenure/coordinator-server'
 import type { AppProcess, LogLine } from '@tenure/testing'
+import { Latencies } from '../load/latencies.js'
 import { startProgram } from '../programs.js'
-import { type Kind, Latencies, type Phase } from './latencies.js'
-import { Load } from './load.js'
+import { type Kind, Load } from './load.js'
 import { median, type Sample, takeSample } from './samples.js'
 
 export interface SoakOptions {
@@ -33,6 +33,19 @@ const mib = 2 ** 20
 const retention = '60s'
 const sampleEveryMs = 1000
 const kinds: readonly Kind[] = ['submit', 'lease', 'heartbeat', 'complete']
+/** Of the time, in which code is compiled and no latency counts. */
+const warmUpShare = 0.1
+
+type Phase = 'quiet' | 'checkpoint'
+type LatenciesByPhase = Readonly<Record<Phase, Readonly<Record<Kind, Latencies>>>>
+
+function createLatencies(): LatenciesByPhase {
+  const byKind = () => {
+    const [submit, lease, heartbeat, complete] = kinds.map(() => new Latencies())
+    return { submit: submit!, lease: lease!, heartbeat: heartbeat!, complete: complete! }
+  }
+  return { quiet: byKind(), checkpoint: byKind() }
+}
 
 /** Runs the load beside samples of memory and disk, then restarts. */
 export async function measureSoak(options: SoakOptions): Promise<Figure[]> {
@@ -43,8 +56,11 @@ export async function measureSoak(options: SoakOptions): Promise<Figure[]> {
     const hear = (line: LogLine) => follow(phase, line)
     const coordinator = startCoordinator(endings, dataDir, options, hear)
     const port = Number((await coordinator.line('started')).port)
-    const latencies = new Latencies()
-    const load = await Load.connect(port, (kind, ms) => latencies.add(kind, phase.now, ms))
+    const latencies = createLatencies()
+    const warmAtMs = performance.now() + options.seconds * warmUpShare * 1000
+    const load = await Load.connect(port, (kind, ms) => {
+      if (performance.now() >= warmAtMs) latencies[phase.now][kind].add(ms)
+    })
     endings.push(() => load.close())
     const samples = await runFor(options, load, coordinator, dataDir)
     const restartSeconds = await restart(endings, coordinator, dataDir, options)
@@ -144,10 +160,9 @@ function figuresOf(
 
 const growthMax = 1.05
 
-/** Above a floor, because a ratio of two tenths of a millisecond says nothing. */
-function latencyOf(latencies: Latencies, kind: Kind): Figure {
-  const quiet = latencies.quantile(kind, 'quiet', 0.99)
-  const during = latencies.quantile(kind, 'checkpoint', 0.99)
+function latencyOf(latencies: LatenciesByPhase, kind: Kind): Figure {
+  const quiet = latencies.quiet[kind].quantile(0.99)
+  const during = latencies.checkpoint[kind].quantile(0.99)
   return {
     ...{ name: `p99 of ${kind} during a checkpoint (else ${quiet.toFixed(2)})`, unit: 'ms' },
     ...{ value: during, bound: 2 * quiet, holds: during <= 2 * quiet },

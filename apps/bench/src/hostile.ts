@@ -3,9 +3,10 @@
 // several times in alternation, for other work on the machine comes and goes; medians count.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { Latencies } from './latencies.js'
-import { LoadConnection } from './load-connection.js'
-import { BenchCoordinator, OtherProcess } from './other-process.js'
+import { type Link, openLink } from '@tenure/client'
+import { PeersProcess } from './hostile/peers-process.js'
+import { Latencies } from './load/latencies.js'
+import { Stage } from './stage.js'
 
 const { quick = false, json = false } = parseArgs({
   options: { quick: { type: 'boolean' }, json: { type: 'boolean' } },
@@ -47,34 +48,31 @@ for (let round = 0; round < pace.rounds; round++) {
 report()
 
 /** On a coordinator of its own: what the peers of one round leave behind is no part of the next. */
-async function measure({ manner, count, isArriving = false }: Company): Promise<Round> {
-  await using coordinator = await BenchCoordinator.start()
-  const { port } = coordinator
-  const client = await LoadConnection.open(port, 'healthy')
+async function measure({ manner, count = 0, isArriving = false }: Company): Promise<Round> {
+  await using stage = await Stage.set()
+  const { port } = stage
+  await using client = await openLink({ endpoints: [`127.0.0.1:${port}`], role: 'admin' })
   const queue = 'q'.repeat(64)
   const fill = Array.from({ length: tasksToList }, () =>
-    client.ask({ kind: 'submit', payload, queue }),
+    client.request({ kind: 'submit', payload, queue }),
   )
   await Promise.all(fill)
   await submitFor(client, 0.3)
-  const args = [String(port), manner ?? '', String(count)]
-  const peers = manner === undefined ? undefined : new OtherProcess('hostile-peers', args)
+  await using peers = manner === undefined ? undefined : new PeersProcess(port, manner, count)
   await peers?.hear()
   peers?.tell('begin')
   if (!isArriving) await peers?.hear()
   const latencies = await submitFor(client, pace.seconds)
-  client.close()
-  await peers?.kill()
-  const [p50, p99, max] = [0.5, 0.99, 1 - Number.EPSILON].map((share) => latencies.quantile(share))
+  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => latencies.quantile(share))
   return { p50: p50!, p99: p99!, max: max!, submissions: latencies.count }
 }
 
 /** One submission after the other, each answered after its sync. */
-async function submitFor(client: LoadConnection, seconds: number): Promise<Latencies> {
+async function submitFor(client: Link, seconds: number): Promise<Latencies> {
   const latencies = new Latencies()
   const end = performance.now() + seconds * 1000
   for (let start = performance.now(); start < end; start = performance.now()) {
-    const { kind } = await client.ask({ kind: 'submit', payload })
+    const { kind } = await client.request({ kind: 'submit', payload })
     if (kind !== 'submitted') throw new Error(`the submission was answered ${kind}`)
     latencies.add(performance.now() - start)
   }

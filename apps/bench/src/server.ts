@@ -4,27 +4,40 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { cleanEnvironment } from '@tenure/testing'
-import type { Place, RecoveryCase } from './case.js'
 
 const askEveryMs = 5
 const answerMsMax = 300_000
 
-/** The process of a case: started, killed, started again, and asked until it answers. */
+/** A server of which there is a program on this machine. */
+export interface ServerProgram {
+  /** Where this is missing, what needs it is skipped. */
+  readonly program: string
+  args(place: Place): readonly string[]
+  /** Whether it answers a request now; that nobody listens yet is an error or `false`. */
+  answers(port: number): Promise<boolean>
+}
+
+export interface Place {
+  readonly directory: string
+  readonly port: number
+}
+
+/** A process of it: started, killed, started again, and asked until it answers. */
 export class Server {
-  readonly #case: RecoveryCase
+  readonly #program: ServerProgram
   readonly #place: Place
   readonly #onExit = () => this.#child?.kill('SIGKILL')
   #child: ChildProcess | undefined
 
-  private constructor(own: RecoveryCase, place: Place) {
-    this.#case = own
+  private constructor(program: ServerProgram, place: Place) {
+    this.#program = program
     this.#place = place
     // Before whatever else happens then: its directory may be removed.
     process.prependOnceListener('exit', this.#onExit)
   }
 
-  static async start(own: RecoveryCase, place: Place): Promise<Server> {
-    const server = new Server(own, place)
+  static async start(program: ServerProgram, place: Place): Promise<Server> {
+    const server = new Server(program, place)
     server.#spawn()
     await server.#answer()
     return server
@@ -46,8 +59,8 @@ export class Server {
 
   #spawn(): void {
     const log = openSync(this.#log, 'w')
-    const { program } = this.#case
-    const args = this.#case.args(this.#place)
+    const { program } = this.#program
+    const args = this.#program.args(this.#place)
     // Scripts of ours are run by this Node; the others are programs of the machine.
     const [file, all] = program.endsWith('.js')
       ? [process.execPath, [program, ...args]]
@@ -69,7 +82,7 @@ export class Server {
 
   async #answer(): Promise<void> {
     const begunMs = performance.now()
-    while (!(await this.#case.answers(this.#place.port).catch(() => false))) {
+    while (!(await this.#program.answers(this.#place.port).catch(() => false))) {
       if (this.#child === undefined || hasEnded(this.#child)) throw this.#failure('ended')
       if (performance.now() - begunMs > answerMsMax) throw this.#failure('does not answer')
       await pause(askEveryMs)
@@ -77,7 +90,7 @@ export class Server {
   }
 
   #failure(what: string): Error {
-    return new Error(`${this.#case.program} ${what}:\n${readFileSync(this.#log, 'utf8')}`)
+    return new Error(`${this.#program.program} ${what}:\n${readFileSync(this.#log, 'utf8')}`)
   }
 
   get #log(): string {

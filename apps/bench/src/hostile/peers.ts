@@ -1,4 +1,4 @@
-// Peers that mean no good, in a process of their own: `node hostile-peers.js <port> <manner> <count>`.
+// Peers that mean no good, in a process of their own: `node peers.js <port> <manner> <count>`.
 // It says `ready` when it could begin, begins when it is told anything, and says `there` when all of
 // them are connected and have said what they have to say.
 import { connect, type Socket } from 'node:net'
