@@ -83,14 +83,14 @@ t.test(
   },
 )
 
-t.test('a checkpoint hurries when three quarters of what may be replayed lie behind', async (t) => {
+t.test('a checkpoint hurries when seven eighths of what may be replayed lie behind', async (t) => {
   const world = new World()
   world.log.nextLsn = 1_000_001
   await world.tend()
-  world.log.nextLsn = 1_500_000
+  world.log.nextLsn = 1_750_000
   await world.tend()
   t.same(world.told, [])
-  world.log.nextLsn = 1_500_001
+  world.log.nextLsn = 1_750_001
   await world.tend()
   t.same(world.told, ['hurry'])
   await world.finish()

@@ -135,7 +135,7 @@ async function writeChunks(
   })
 }
 
-const syncEveryBytes = 8 * 2 ** 20
+const syncEveryBytes = 2 ** 20
 
 /** Reads all of it; fails with `WAL_BAD_CHECKPOINT` unless it is whole. Returns its header. */
 export async function verifyCheckpoint(

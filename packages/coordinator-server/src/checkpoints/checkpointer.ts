@@ -189,7 +189,7 @@ export function logBytesBound(knobs: CheckpointKnobs, segmentBytes: number): num
 /** How much of what may be replayed lies behind the last checkpoint when the next one is begun. */
 const dueShare = 1 / 2
 /** And when the one that is being made has to be ready soon. */
-const urgentShare = 3 / 4
+const urgentShare = 7 / 8
 
 const givenUp = 'the checkpoint was given up'
 
