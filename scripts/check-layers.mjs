@@ -9,9 +9,10 @@ import { listPackages, main, root } from './workspace.mjs'
 
 /** @type {Record<string, string[]>} */
 const mayKnow = {
+  '@tenure/values': [],
   '@tenure/wal': [],
-  '@tenure/state-machine': [],
-  '@tenure/protocol': [],
+  '@tenure/state-machine': ['@tenure/values'],
+  '@tenure/protocol': ['@tenure/values'],
   '@tenure/testing': [],
   '@tenure/testing-histories': ['@tenure/testing', '@tenure/wal', '@tenure/state-machine'],
   '@tenure/client': ['@tenure/protocol'],

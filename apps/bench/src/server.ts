@@ -12,7 +12,13 @@ const answerMsMax = 300_000
 export interface ServerProgram {
   /** Where this is missing, what needs it is skipped. */
   readonly program: string
+  /** Whom it runs as, where that is somebody else than whoever starts it. */
+  readonly user?: { readonly uid: number; readonly gid: number }
+  /** What ends it and all that it has started at once; SIGKILL, where nothing else is said. */
+  readonly endSignal?: NodeJS.Signals
   args(place: Place): readonly string[]
+  /** Beside the environment that is here. */
+  env?(place: Place): NodeJS.ProcessEnv
   /** Whether it answers a request now; that nobody listens yet is an error or `false`. */
   answers(port: number): Promise<boolean>
 }
@@ -26,7 +32,7 @@ export interface Place {
 export class Server {
   readonly #program: ServerProgram
   readonly #place: Place
-  readonly #onExit = () => this.#child?.kill('SIGKILL')
+  readonly #onExit = () => this.#end()
   #child: ChildProcess | undefined
 
   private constructor(program: ServerProgram, place: Place) {
@@ -41,6 +47,10 @@ export class Server {
     server.#spawn()
     await server.#answer()
     return server
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
   }
 
   /** From the kill to the first answer, in seconds. That the killed one has to be gone first is part of it. */
@@ -66,7 +76,8 @@ export class Server {
       ? [process.execPath, [program, ...args]]
       : [program, args]
     this.#child = spawn(file, all, {
-      env: cleanEnvironment(process.env),
+      ...this.#program.user,
+      env: { ...cleanEnvironment(process.env), ...this.#program.env?.(this.#place) },
       stdio: ['ignore', log, log],
     })
     closeSync(log)
@@ -76,8 +87,12 @@ export class Server {
     const child = this.#child
     if (child === undefined || hasEnded(child)) return
     const gone = once(child, 'exit')
-    child.kill('SIGKILL')
+    this.#end()
     await gone
+  }
+
+  #end(): void {
+    this.#child?.kill(this.#program.endSignal ?? 'SIGKILL')
   }
 
   async #answer(): Promise<void> {

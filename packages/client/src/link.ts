@@ -2,17 +2,18 @@ import {
   type Answer,
   encodeRequest,
   frameHeadBytes,
-  isPoll,
   type Limits,
   type Request,
   type Welcome,
 } from '@tenure/protocol'
 import { Aborts } from './aborts.js'
+import { Call } from './call.js'
 import { aborted, closed, lost, timedOut, unreachable, withheld } from './call-errors.js'
 import type { Clock } from './clock.js'
+import { Deadlines } from './deadlines.js'
 import { Dialer } from './dialer.js'
 import { badArgument, RejectedError, TenureError } from './errors.js'
-import { type CallOptions, Limit } from './limit.js'
+import type { CallOptions } from './limit.js'
 import type { NewRequest, RequestOptions } from './new-request.js'
 import type { LinkSettings } from './options.js'
 import type { Random } from './random.js'
@@ -29,6 +30,11 @@ export class Link {
   readonly #dialer: Dialer
   readonly #table = new RequestTable()
   readonly #aborts = new Aborts()
+  readonly #deadlines: Deadlines<Call>
+  readonly #onCallOver = (call: Call) => {
+    this.#deadlines.remove(call, call.timeoutMs)
+    call.forgetSignal?.()
+  }
   /** Who waits for a connection, and who for time to pass. */
   readonly #awaitingConnection: Waiters<Welcome>
   readonly #pauses: Waiters<void>
@@ -40,6 +46,9 @@ export class Link {
     const { observer, clock } = settings
     this.#awaitingConnection = new Waiters(clock, this.#aborts)
     this.#pauses = new Waiters(clock, this.#aborts)
+    this.#deadlines = new Deadlines(clock, settings.requestTimeoutMs, (call) =>
+      this.#giveUp(call, this.#explainTimeout(call.timeoutMs, call)),
+    )
     this.#dialer = new Dialer(settings, {
       connected: (welcome, endpoint) => this.#onConnected(welcome, endpoint),
       answered: (answer) => this.#onAnswered(answer),
@@ -84,32 +93,18 @@ export class Link {
 
   /** Settles with the answer, whichever it is: a refusal is one, too. */
   request(request: NewRequest, options: RequestOptions = {}): Promise<Answer> {
-    const { signal, timeoutMs = this.requestTimeoutMs, retry = false } = options
     return new Promise((resolve, reject) => {
-      this.#assertUsable({ signal, timeoutMs })
+      const { signal, timeoutMs = this.requestTimeoutMs } = options
+      this.#assertUsable(signal, timeoutMs)
       const id = this.#table.takeId()
-      const pending: PendingRequest = {
-        id,
-        kind: request.kind,
-        frame: encode({ ...request, id }),
-        retry,
-        maySend: options.maySend,
-        onSent: options.onSent,
-        isPoll: isPoll(request),
-        requestId: request.kind === 'submit' ? request.requestId : undefined,
-        wasSent: false,
-        settle: (outcome) => {
-          limit.release()
-          if (outcome instanceof Error) reject(outcome)
-          else resolve(outcome)
-        },
+      const frame = encode({ ...request, id })
+      const onOver = this.#onCallOver
+      const call = new Call({ id, request, frame, options, timeoutMs, onOver, resolve, reject })
+      this.#deadlines.add(call, timeoutMs)
+      if (signal !== undefined) {
+        call.forgetSignal = this.#aborts.on(signal, () => this.#giveUp(call, aborted(signal, call)))
       }
-      const limit = new Limit(this.clock, this.#aborts, { signal, timeoutMs }, (why) => {
-        this.#table.abandon(pending)
-        if (why === 'aborted') reject(aborted(signal, pending))
-        else reject(this.#explainTimeout(timeoutMs, pending))
-      })
-      this.#table.add(pending)
+      this.#table.add(call)
       this.#dialer.start()
       this.#flush()
     })
@@ -117,7 +112,7 @@ export class Link {
 
   /** Settles when there is a connection. */
   async ready(options: CallOptions = {}): Promise<Welcome> {
-    this.#assertUsable(options)
+    this.#assertUsable(options.signal, options.timeoutMs)
     if (this.isConnected && this.#welcome !== undefined) return this.#welcome
     const connected = this.#awaitingConnection.wait(options, () =>
       unreachable(options.timeoutMs, this.#dialer.lastError),
@@ -128,7 +123,7 @@ export class Link {
 
   /** Settles when the time is over; `close` and the signal reject it. */
   async pause(pauseMs: number, { signal }: Pick<CallOptions, 'signal'> = {}): Promise<void> {
-    this.#assertUsable({ signal })
+    this.#assertUsable(signal, undefined)
     await this.#pauses.wait({ signal, timeoutMs: pauseMs }, () => undefined)
   }
 
@@ -139,6 +134,7 @@ export class Link {
     for (const request of [...this.#table.connectionLost(), ...this.#table.clearQueue()]) {
       request.settle(closed(request))
     }
+    this.#deadlines.clear()
     this.#awaitingConnection.failed(closed())
     this.#pauses.failed(closed())
     await stopped
@@ -148,7 +144,7 @@ export class Link {
     return this.close()
   }
 
-  #assertUsable({ signal, timeoutMs }: CallOptions): void {
+  #assertUsable(signal: AbortSignal | undefined, timeoutMs: number | undefined): void {
     if (this.#isClosed) throw closed()
     if (timeoutMs !== undefined) duration('timeoutMs', timeoutMs)
     if (signal === undefined) return
@@ -157,6 +153,11 @@ export class Link {
       throw badArgument('signal', 'something else', 'an AbortSignal')
     }
     if (signal.aborted) throw aborted(signal)
+  }
+
+  #giveUp(call: Call, why: TenureError): void {
+    this.#table.abandon(call)
+    call.settle(why)
   }
 
   #explainTimeout(timeoutMs: number, request: PendingRequest): TenureError {

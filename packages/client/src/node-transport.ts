@@ -11,28 +11,37 @@ export const nodeTransport: Transport = {
     const { tls } = target
     const socket = tls === undefined ? connectTcp(addressOf(target)) : connectTls(optionsOf(target))
     let failure: Error | undefined
-    let isCorked = false
+    let outgoing: Uint8Array[] = []
+    let outgoingBytes = 0
+    let isHeld = false
+    // Joined, because a stream makes several objects for each piece that it is given.
+    const leave = () => {
+      socket.write(outgoing.length === 1 ? outgoing[0]! : Buffer.concat(outgoing, outgoingBytes))
+      outgoing = []
+      outgoingBytes = 0
+      // What the operating system takes at once drains nothing that would be told.
+      if (isHeld && !socket.writableNeedDrain) release()
+    }
+    const release = () => {
+      isHeld = false
+      events.drained()
+    }
     socket.setNoDelay(true)
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => events.opened())
     socket.on('data', (bytes) => events.received(bytes))
-    socket.on('drain', () => events.drained())
+    socket.on('drain', release)
     socket.on('error', (error) => {
       failure = error
     })
     socket.once('close', () => events.closed(failure))
     return {
       write(bytes) {
-        if (!isCorked) {
-          // What is written in one turn of the event loop leaves in one system call.
-          isCorked = true
-          socket.cork()
-          process.nextTick(() => {
-            isCorked = false
-            socket.uncork()
-          })
-        }
-        socket.write(bytes)
-        return socket.writableLength < heldBytesMax
+        // What is written in one turn of the event loop leaves in one system call.
+        if (outgoing.length === 0) process.nextTick(leave)
+        outgoing.push(bytes)
+        outgoingBytes += bytes.length
+        isHeld = socket.writableLength + outgoingBytes >= heldBytesMax
+        return !isHeld
       },
       close: () => {
         socket.destroy()

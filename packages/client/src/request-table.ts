@@ -151,7 +151,7 @@ export class RequestTable {
 }
 
 function firstOf({ queue, inFlight, window }: Lane): PendingRequest | undefined {
-  if (inFlight >= window) return undefined
+  if (queue.size === 0 || inFlight >= window) return undefined
   const [first] = queue
   return first
 }

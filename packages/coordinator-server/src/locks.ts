@@ -3,7 +3,8 @@
  * disk is not decided about again before that is applied (`semantics` §3).
  */
 export class Locks<Key, Waiter> {
-  readonly #waiters = new Map<Key, Waiter[]>()
+  /** Nearly nobody is waited for, so there is a list only where somebody is. */
+  readonly #waiters = new Map<Key, Waiter[] | undefined>()
 
   get size(): number {
     return this.#waiters.size
@@ -15,18 +16,22 @@ export class Locks<Key, Waiter> {
 
   hold(key: Key): void {
     if (this.#waiters.has(key)) throw new Error(`${String(key)} is held already`)
-    this.#waiters.set(key, [])
+    this.#waiters.set(key, undefined)
   }
 
   /** The key is held. */
   wait(key: Key, waiter: Waiter): void {
-    this.#waiters.get(key)!.push(waiter)
+    const waiters = this.#waiters.get(key)
+    if (waiters === undefined) this.#waiters.set(key, [waiter])
+    else waiters.push(waiter)
   }
 
   /** Those who waited, in their order. */
   release(key: Key): readonly Waiter[] {
-    const waiters = this.#waiters.get(key) ?? []
+    const waiters = this.#waiters.get(key)
     this.#waiters.delete(key)
-    return waiters
+    return waiters ?? nobody
   }
 }
+
+const nobody: readonly never[] = []

@@ -15,6 +15,7 @@ import {
 } from './checkpoints/checkpointer.js'
 import type { DecisionTime } from './decision-time.js'
 import type { CoordinatorObserver } from './observer.js'
+import { RequestMetrics } from './request-metrics.js'
 
 /** What the metrics look at when they are asked for. */
 export interface Measured {
@@ -56,16 +57,7 @@ const counterMetrics: { readonly [C in keyof Counters]: readonly [name: string, 
 /** 002 §8 and what an operator needs beside it, as Prometheus text. */
 export class Metrics {
   readonly #registry = new Registry()
-  readonly #requests = this.#counter('tenure_requests_total', 'Requests by kind and answer.', [
-    'kind',
-    'answer',
-  ])
-  readonly #requestSeconds = this.#histogram(
-    'tenure_request_seconds',
-    'From the arrival of a request to its answer; a lease request that waits is in here, too.',
-    [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2, 10, 60],
-    ['kind'],
-  )
+  readonly #requests = new RequestMetrics()
   readonly #margin = this.#histogram(
     'tenure_lease_margin_seconds',
     'How long before the expiry of its lease a heartbeat arrived.',
@@ -125,15 +117,12 @@ export class Metrics {
 
   /** What the core loop tells. */
   readonly ofCoordinator: CoordinatorObserver = {
-    answered: (kind, answer, tookMs) => {
-      this.#requests.inc({ kind, answer: answer.kind === 'rejected' ? answer.reason : answer.kind })
-      this.#requestSeconds.observe({ kind }, tookMs / 1000)
-    },
+    answered: (kind, answer, tookMs) => this.#requests.answered(kind, answer, tookMs),
     leaseMargin: (marginMs) => this.#margin.observe(marginMs / 1000),
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics()
+  async text(): Promise<string> {
+    return `${await this.#registry.metrics()}\n${this.#requests.text()}`
   }
 
   get contentType(): string {

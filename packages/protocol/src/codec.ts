@@ -1,18 +1,32 @@
-import { Packr, RESERVE_START_SPACE, Unpackr } from 'msgpackr'
+import { ValueWriter } from '@tenure/values'
+import { Unpackr } from 'msgpackr'
 import { ProtocolError } from './errors.js'
 import { frameHeadBytes } from './frame.js'
 import { checkStructure } from './guard.js'
 import { messageLimits } from './limits.js'
 
-/** Without the second option an undefined fact would be an extension, which no reader of ours accepts. */
-const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
+const writer = new ValueWriter()
 /** Other languages write whole numbers of 2^32 and more as 64-bit integers; we read them as numbers. */
 const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' })
 
 /** A message as a whole frame, length included. */
 export function packFrame(values: readonly unknown[]): Buffer {
-  if (!areWellFormed(values)) throw new TypeError('a text with half a surrogate pair has no UTF-8')
-  const frame = packr.pack(values, RESERVE_START_SPACE + frameHeadBytes)
+  writer.begin(frameHeadBytes)
+  writer.value(values)
+  return withLength(writer.end())
+}
+
+/** The same of a request or an answer: what it is, whose it is, and what it says. */
+export function packMessage(number: number, id: number, fields: readonly unknown[]): Buffer {
+  writer.begin(frameHeadBytes)
+  writer.list(2 + fields.length)
+  writer.number(number)
+  writer.number(id)
+  for (const field of fields) writer.value(field)
+  return withLength(writer.end())
+}
+
+function withLength(frame: Buffer): Buffer {
   frame.writeUInt32BE(frame.length - frameHeadBytes, 0)
   return frame
 }
@@ -28,12 +42,4 @@ export function unpackBody(body: Uint8Array): readonly unknown[] {
     )
   }
   return values
-}
-
-/** msgpackr would write bytes that are no UTF-8, for which the peer ends the connection. */
-function areWellFormed(values: readonly unknown[]): boolean {
-  return values.every((value) => {
-    if (typeof value === 'string') return value.isWellFormed()
-    return !Array.isArray(value) || areWellFormed(value)
-  })
 }

@@ -80,7 +80,7 @@ export function isMap(value: unknown): value is { readonly [key: string]: unknow
   )
 }
 
-function isTextOf(value: string, min: number, max: number): boolean {
+export function isTextOf(value: string, min: number, max: number): boolean {
   if (value.length < min || value.length > max) return false
   // No text takes more than three bytes a unit, so a short one need not be measured.
   return value.length * 3 <= max || Buffer.byteLength(value) <= max

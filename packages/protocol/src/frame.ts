@@ -17,6 +17,9 @@ const piecesMax = 1024
 export class FrameDecoder {
   #bodyBytesMax: number
   #pieces: Uint8Array[] = []
+  /** Where the next frame begins in the first piece. */
+  #at = 0
+  /** What has arrived and was not taken. */
   #bytes = 0
 
   constructor(bodyBytesMax: number) {
@@ -52,33 +55,49 @@ export class FrameDecoder {
       )
     }
     if (this.#bytes < frameHeadBytes + length) return undefined
-    return this.#take(frameHeadBytes + length).subarray(frameHeadBytes)
+    return this.#take(frameHeadBytes + length)
   }
 
   #readLength(): number {
+    const first = this.#pieces[0]!
+    const at = this.#at
+    if (first.length - at >= frameHeadBytes) {
+      return first[at]! * 2 ** 24 + (first[at + 1]! << 16) + (first[at + 2]! << 8) + first[at + 3]!
+    }
+    return this.#readScatteredLength()
+  }
+
+  #readScatteredLength(): number {
     let length = 0
     let read = 0
+    let at = this.#at
     for (const piece of this.#pieces) {
-      for (let index = 0; index < piece.length && read < frameHeadBytes; index++, read++) {
-        length = length * 256 + piece[index]!
+      for (; at < piece.length && read < frameHeadBytes; at++, read++) {
+        length = length * 256 + piece[at]!
       }
-      if (read === frameHeadBytes) break
+      at = 0
     }
     return length
   }
 
-  #take(length: number): Uint8Array {
-    const first = this.#pieces[0]!
-    if (first.length < length) this.#join()
-    const whole = this.#pieces[0]!
-    const taken = whole.subarray(0, length)
-    if (whole.length === length) this.#pieces.shift()
-    else this.#pieces[0] = whole.subarray(length)
-    this.#bytes -= length
-    return taken
+  /** The body of a frame of so many bytes, all of which are there. */
+  #take(frameBytes: number): Uint8Array {
+    if (this.#pieces[0]!.length - this.#at < frameBytes) this.#join()
+    const piece = this.#pieces[0]!
+    const end = this.#at + frameBytes
+    const body = piece.subarray(this.#at + frameHeadBytes, end)
+    this.#bytes -= frameBytes
+    this.#at = end
+    if (end === piece.length) {
+      this.#pieces.shift()
+      this.#at = 0
+    }
+    return body
   }
 
   #join(): void {
+    this.#pieces[0] = this.#pieces[0]!.subarray(this.#at)
+    this.#at = 0
     this.#pieces = [Buffer.concat(this.#pieces, this.#bytes)]
   }
 }

@@ -1,54 +1,14 @@
-import { packFrame, unpackBody } from './codec.js'
+import { packMessage, unpackBody } from './codec.js'
 import { ProtocolError } from './errors.js'
 import { Fields } from './fields.js'
 import { placeFields, readPlace } from './history-place.js'
 import { messageLimits } from './limits.js'
-import type { Request, RequestKind, Submit, WireRetryPolicy } from './request.js'
-
-/**
- * Requests, each a list of fixed length with nil for what is absent:
- *
- *     [ 1 submit,    id, payload, queue, not_before, delay, request_id, execution_window,
- *                        retries: nil or [max_retries, delay, delay_max]]
- *     [ 2 lease,     id, [queue, ...], wait]
- *     [ 3 heartbeat, id, task_id, lease_id]
- *     [ 4 complete,  id, task_id, lease_id, report_id, result]
- *     [ 5 fail,      id, task_id, lease_id, reason, report_id]
- *     [ 6 kill,      id, task_id, reason]
- *     [ 7 get,       id, task_id]
- *     [ 8 list,      id, state, queue, from_task_id, limit]
- *     [ 9 workers,   id]
- *     [10 stats,     id]
- *     [11 ping,      id]
- *     [12 withdraw,  id, of]
- *     [13 why,       id, task_id]
- *     [14 history,   id, task_id, from_lsn, lease_id, retries_left, ended_lsn]
- *     [15 checkpoint, id]
- */
-const requestTypes = {
-  submit: { number: 1, length: 9 },
-  lease: { number: 2, length: 4 },
-  heartbeat: { number: 3, length: 4 },
-  complete: { number: 4, length: 6 },
-  fail: { number: 5, length: 6 },
-  kill: { number: 6, length: 4 },
-  get: { number: 7, length: 3 },
-  list: { number: 8, length: 6 },
-  workers: { number: 9, length: 2 },
-  stats: { number: 10, length: 2 },
-  ping: { number: 11, length: 2 },
-  withdraw: { number: 12, length: 3 },
-  why: { number: 13, length: 3 },
-  history: { number: 14, length: 7 },
-  checkpoint: { number: 15, length: 2 },
-} as const satisfies { [K in RequestKind]: { number: number; length: number } }
-
-const kinds: (RequestKind | undefined)[] = []
-for (const [kind, { number }] of Object.entries(requestTypes)) kinds[number] = kind as RequestKind
+import { readQuickly } from './quick-requests.js'
+import type { Request, Submit, WireRetryPolicy } from './request.js'
+import { requestKinds, requestTypes } from './request-types.js'
 
 export function encodeRequest(request: Request): Buffer {
-  const { number } = requestTypes[request.kind]
-  return packFrame([number, request.id, ...fieldsOf(request)])
+  return packMessage(requestTypes[request.kind].number, request.id, fieldsOf(request))
 }
 
 /** A request whose id could be read and that is malformed all the same: it can be answered. */
@@ -59,6 +19,10 @@ export interface MalformedRequest {
 }
 
 export function decodeRequest(body: Uint8Array): Request | MalformedRequest {
+  return readQuickly(body) ?? readCarefully(body)
+}
+
+function readCarefully(body: Uint8Array): Request | MalformedRequest {
   const values = unpackBody(body)
   const [number, id] = values
   if (!Number.isInteger(id) || (id as number) < 1 || (id as number) > 0xffff_ffff) {
@@ -122,7 +86,7 @@ function retries(policy: WireRetryPolicy | undefined): readonly unknown[] | null
 }
 
 function fromValues(number: number, id: number, values: readonly unknown[]): Request {
-  const kind = kinds[number]
+  const kind = requestKinds[number]
   if (kind === undefined)
     throw new ProtocolError('PROTOCOL_BAD_MESSAGE', `there is no request of type ${number}`)
   const { length } = requestTypes[kind]

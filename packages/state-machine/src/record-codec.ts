@@ -1,4 +1,4 @@
-import { Packr } from 'msgpackr'
+import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
 import { malformedRecord, StateMachineError } from './errors.js'
 import type {
   Backoff,
@@ -9,7 +9,6 @@ import type {
   TaskFailed,
 } from './record.js'
 import { checkShape } from './record-shape.js'
-import { Unreadable, ValueReader } from './value-reader.js'
 
 /**
  * A record as bytes: one MessagePack array of fixed length, `nil` where an optional field is absent.
@@ -45,12 +44,19 @@ const typeNumbers = {
 /** Length of the array, by number of the type. */
 const lengths = [0, 12, 8, 5, 6, 7, 7, 5, 5, 4]
 
-const packr = new Packr({ useRecords: false })
+const writer = new ValueWriter()
 const reader = new ValueReader()
 
 export function encodeRecord(record: LogRecord): Uint8Array {
   checkShape(record)
-  return packr.pack(fields(record))
+  const type = typeNumbers[record.type]
+  writer.begin()
+  writer.list(lengths[type]!)
+  writer.number(recordVersion)
+  writer.number(type)
+  writer.number(record.at)
+  writeFields(record)
+  return writer.end()
 }
 
 /** Takes exactly the bytes that `encodeRecord` writes. Payload and result are views on them. */
@@ -60,45 +66,68 @@ export function decodeRecord(bytes: Uint8Array): LogRecord {
   return record
 }
 
-function fields(record: LogRecord): unknown[] {
-  const type = typeNumbers[record.type]
+function writeFields(record: LogRecord): void {
   switch (record.type) {
     case 'TaskCreated':
-      return taskCreatedFields(record)
-    case 'LeaseGranted': {
-      const { at, taskId, leaseId, workerId, attempt, leaseExpiry } = record
-      return [recordVersion, type, at, taskId, leaseId, workerId, attempt, leaseExpiry]
-    }
+      writeTaskCreated(record)
+      break
+    case 'LeaseGranted':
+      writer.number(record.taskId)
+      writer.number(record.leaseId)
+      writer.text(record.workerId)
+      writer.number(record.attempt)
+      writer.number(record.leaseExpiry)
+      break
     case 'LeaseExtended':
-      return [recordVersion, type, record.at, record.leaseId, record.newLeaseExpiry]
+      writer.number(record.leaseId)
+      writer.number(record.newLeaseExpiry)
+      break
     case 'LeaseExpired':
-      return [recordVersion, type, record.at, record.taskId, record.leaseId, record.atStart]
-    case 'TaskCompleted': {
-      const { at, taskId, leaseId, reportId = null, result = null } = record
-      return [recordVersion, type, at, taskId, leaseId, reportId, result]
-    }
-    case 'TaskFailed': {
-      const { at, taskId, leaseId, failureReason, reportId = null } = record
-      return [recordVersion, type, at, taskId, leaseId, failureReason, reportId]
-    }
+      writer.number(record.taskId)
+      writer.number(record.leaseId)
+      writer.boolean(record.atStart)
+      break
+    case 'TaskCompleted':
+      writer.number(record.taskId)
+      writer.number(record.leaseId)
+      writer.value(record.reportId ?? null)
+      writer.value(record.result ?? null)
+      break
+    case 'TaskFailed':
+      writer.number(record.taskId)
+      writer.number(record.leaseId)
+      writer.text(record.failureReason)
+      writer.value(record.reportId ?? null)
+      break
     case 'TaskCancelled':
-      return [recordVersion, type, record.at, record.taskId, record.leaseId]
+      writer.number(record.taskId)
+      writer.number(record.leaseId)
+      break
     case 'TaskDead':
-      return [recordVersion, type, record.at, record.taskId, record.reason]
+      writer.number(record.taskId)
+      writer.text(record.reason)
+      break
     case 'TasksForgotten':
-      return [recordVersion, type, record.at, record.through]
+      writer.number(record.through)
   }
 }
 
-function taskCreatedFields(record: TaskCreated): unknown[] {
-  const { at, taskId, payload, executionWindowMs, retryPolicy } = record
-  const { queue = null, notBefore = null, requestId = null } = record
-  const { maxRetries, backoff } = retryPolicy
-  const delayMs = backoff.kind === 'fixed' ? backoff.delayMs : backoff.initialMs
-  const delayMsMax = backoff.kind === 'fixed' ? null : backoff.maxMs
-  const fields: unknown[] = [recordVersion, typeNumbers.TaskCreated, at, taskId, payload]
-  fields.push(executionWindowMs, maxRetries, delayMs, delayMsMax, queue, notBefore, requestId)
-  return fields
+function writeTaskCreated(record: TaskCreated): void {
+  const { maxRetries, backoff } = record.retryPolicy
+  writer.number(record.taskId)
+  writer.bytes(record.payload)
+  writer.number(record.executionWindowMs)
+  writer.number(maxRetries)
+  if (backoff.kind === 'fixed') {
+    writer.number(backoff.delayMs)
+    writer.nil()
+  } else {
+    writer.number(backoff.initialMs)
+    writer.number(backoff.maxMs)
+  }
+  writer.value(record.queue ?? null)
+  writer.value(record.notBefore ?? null)
+  writer.value(record.requestId ?? null)
 }
 
 function readRecord(bytes: Uint8Array): LogRecord {

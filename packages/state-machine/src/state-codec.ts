@@ -1,4 +1,4 @@
-import { Packr } from 'msgpackr'
+import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
 import { badArgument, malformedState, StateMachineError } from './errors.js'
 import { recordLimits } from './record.js'
 import { createState, type State, type StateOptions } from './state.js'
@@ -6,7 +6,6 @@ import { states } from './store/task-rows.js'
 import { counterNames } from './task.js'
 import { TaskRestorer } from './task-restorer.js'
 import { taskValues } from './task-values.js'
-import { Unreadable, ValueReader } from './value-reader.js'
 import { isWholeOf } from './values.js'
 
 /**
@@ -26,7 +25,7 @@ export interface EncodeStateOptions {
   readonly chunkBytesMax?: number
 }
 
-const packr = new Packr({ useRecords: false })
+const writer = new ValueWriter()
 const reader = new ValueReader()
 
 /**
@@ -51,7 +50,9 @@ function* encodeChunks(
   let values: Uint8Array[] = []
   let bytes = 0
   for (const value of sequence(state)) {
-    const packed = packr.pack(value)
+    writer.begin()
+    writer.value(value)
+    const packed = writer.end()
     if (bytes > 0 && bytes + packed.length > chunkBytesMax) {
       yield Buffer.concat(values)
       assertUnchanged(state, lastLsn)
@@ -71,7 +72,7 @@ function assertUnchanged({ authoritative }: State, lastLsn: number): void {
   throw new StateMachineError('STATE_CHANGED', message)
 }
 
-function* sequence(state: State): Generator<unknown[]> {
+function* sequence(state: State): Generator<readonly unknown[]> {
   const { lastLsn, lastAt, counters, tasks } = state.authoritative
   const counts = counterNames.map((name) => counters[name])
   yield [stateVersion, lastLsn, lastAt, tasks.size, counts]

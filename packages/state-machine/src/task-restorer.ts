@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { Unreadable, type ValueReader } from '@tenure/values'
 import { keepInput, keepOutcome, makeInput, makeOutcome } from './contents.js'
 import { malformedState } from './errors.js'
 import { recordLimits } from './record.js'
@@ -8,7 +9,6 @@ import { states } from './store/task-rows.js'
 import { attemptsKept } from './task.js'
 import { joinLine } from './task-lines.js'
 import { attemptLength, taskLength } from './task-values.js'
-import { Unreadable, type ValueReader } from './value-reader.js'
 import { isTextOf } from './values.js'
 
 const { queueBytesMax, requestIdBytesMax, reportIdBytesMax, workerIdBytesMax } = recordLimits

@@ -21,7 +21,7 @@ import { outcomes } from './store/attempt-rows.js'
 export const taskLength = 18
 export const attemptLength = 8
 
-export function taskValues(state: State, row: number): unknown[] {
+export function taskValues(state: State, row: number): readonly unknown[] {
   const { tasks, queues } = state.authoritative
   return [
     tasks.taskId.get(row),
@@ -45,7 +45,7 @@ export function taskValues(state: State, row: number): unknown[] {
   ]
 }
 
-function attemptValues({ authoritative }: State, row: number): unknown[] {
+function attemptValues({ authoritative }: State, row: number): readonly unknown[] {
   const { tasks, attempts, workers, blobs } = authoritative
   const values: unknown[] = []
   for (let at = tasks.newestAttempt.get(row); at !== 0; at = attempts.older.get(at)) {

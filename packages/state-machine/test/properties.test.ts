@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { histories, type Position, type Step, starts } from './history.js'
 import { Play } from './play.js'
-import { runWithoutAddon } from './without-addon.js'
 
 const usualRuns = 2000
 const numRuns = Number(process.env.TENURE_PROPERTY_RUNS ?? usualRuns)
@@ -24,11 +23,3 @@ t.test(`${numRuns} random histories of legal and illegal records`, (t) => {
   t.ok(rules >= 24, `${rules} pairs of a record and a rule that it broke`)
   t.end()
 })
-
-const elsewhere = runWithoutAddon(import.meta.url, { TENURE_PROPERTY_RUNS: '100' })
-if (elsewhere !== undefined) {
-  t.test('histories are the same where msgpackr has no native addon', (t) => {
-    t.equal(elsewhere.status, 0, elsewhere.output)
-    t.end()
-  })
-}

@@ -13,7 +13,6 @@ import fc from 'fast-check'
 import { pack, unpack } from 'msgpackr'
 import t from 'tap'
 import { anyRecord } from './any-record.js'
-import { runWithoutAddon } from './without-addon.js'
 import { World } from './world.js'
 
 interface Golden {
@@ -525,11 +524,3 @@ t.test('-0 is no number of a record: no codec tells it from 0', (t) => {
   }
   t.end()
 })
-
-const elsewhere = runWithoutAddon(import.meta.url)
-if (elsewhere !== undefined) {
-  t.test('records are the same where msgpackr has no native addon', (t) => {
-    t.equal(elsewhere.status, 0, elsewhere.output)
-    t.end()
-  })
-}

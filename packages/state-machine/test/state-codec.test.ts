@@ -16,7 +16,6 @@ import {
 import { Random } from '@tenure/testing'
 import { pack, unpackMultiple } from 'msgpackr'
 import t from 'tap'
-import { runWithoutAddon } from './without-addon.js'
 import { allTasks, World } from './world.js'
 
 /** Something of everything. */
@@ -384,14 +383,6 @@ t.test('a decoder gives one state', (t) => {
   t.throws(() => decoder.add(new Uint8Array()), refused)
   t.end()
 })
-
-const elsewhere = runWithoutAddon(import.meta.url)
-if (elsewhere !== undefined) {
-  t.test('states are the same where msgpackr has no native addon', (t) => {
-    t.equal(elsewhere.status, 0, elsewhere.output)
-    t.end()
-  })
-}
 
 t.test('a task with more attempts than it remembers is restored with their number', (t) => {
   const world = new World()

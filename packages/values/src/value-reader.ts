@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 
-/** What a `ValueReader` throws; the codecs make errors of their own kind of it. */
+/** What a `ValueReader` throws; a codec makes an error of its own kind of it. */
 export class Unreadable extends Error {
   constructor(why: string) {
     super(why)

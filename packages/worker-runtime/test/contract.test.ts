@@ -116,8 +116,8 @@ t.test('§3.1 after COMMITTED: release all local resources', async (t) => {
   report.answer(committed)
   await world.rest()
   t.equal(world.worker.mode, 'leasing')
-  t.equal(world.clock.timers, timersWhileReporting - 1, 'the time limit of the report is gone')
   await world.advance(longMs)
+  t.equal(world.clock.timers, timersWhileReporting - 1, 'the time limit of the report is gone')
   t.strictSame(world.coordinator.all('heartbeat'), [])
 })
 

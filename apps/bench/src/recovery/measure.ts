@@ -1,7 +1,5 @@
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { freePort } from '../free-port.js'
+import { isInstalled } from '../is-installed.js'
 import { type Place, Server } from '../server.js'
 import type { Figure, Held, RecoveryCase, Skipped } from './case.js'
 
@@ -38,20 +36,4 @@ async function restart(
     }
   }
   return took
-}
-
-function isInstalled(program: string): boolean {
-  const directories = (process.env.PATH ?? '').split(delimiter)
-  return existsSync(program) || directories.some((path) => existsSync(join(path, program)))
-}
-
-/** The same one at each start, because whoever asks has to know it before anybody says it. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port is free')
-  return address.port
 }

@@ -1,0 +1,57 @@
+import type { Contender } from '../system/contender.js'
+import { echoContenders } from '../system/contenders/echo.js'
+import { tenureContenders } from '../system/contenders/tenure.js'
+import { drive } from '../system/drive.js'
+import type { Shape } from '../system/plan.js'
+import { Stand } from '../system/stand.js'
+
+/** Two things that are measured one right after the other, and the one as a share of the other. */
+export interface Ratio {
+  readonly name: string
+  measure(root: string): Promise<number>
+}
+
+const [echo] = echoContenders as [Contender]
+const [tenure] = tenureContenders as [Contender]
+const pace = { warmUpSeconds: 0.5, seconds: 0.7 }
+const many: Shape = { connections: 64, inFlight: 1 }
+const deep: Shape = { connections: 16, inFlight: 64 }
+const waiting = 200_000
+
+export const ratios: readonly Ratio[] = [
+  {
+    name: 'submit 64 x 1, of a bare echo',
+    measure: async (root) => (await submit(tenure, many, root)) / (await submit(echo, many, root)),
+  },
+  {
+    name: 'submit 16 x 64, of a bare echo',
+    measure: async (root) => (await submit(tenure, deep, root)) / (await submit(echo, deep, root)),
+  },
+  {
+    name: 'life 16 x 64, of a bare echo',
+    measure: async (root) => (await live(0, root)) / (await submit(echo, deep, root)),
+  },
+  {
+    name: `life beside ${waiting} tasks, of beside few`,
+    measure: async (root) => (await live(waiting, root)) / (await live(0, root)),
+  },
+]
+
+async function submit(contender: Contender, shape: Shape, root: string): Promise<number> {
+  await using stand = await Stand.set(contender, root)
+  const clients = await stand.open(shape.connections)
+  const { opsPerSecond } = await drive(clients, shape.inFlight, pace, (client) => client.submit())
+  return opsPerSecond
+}
+
+/** Each task is submitted as one is processed, so that the number of those that wait stays as it is. */
+async function live(waitingTasks: number, root: string): Promise<number> {
+  await using stand = await Stand.set(tenure, root)
+  await tenure.fill(stand.port, waitingTasks + 2000)
+  const clients = await stand.open(deep.connections)
+  const { opsPerSecond } = await drive(clients, deep.inFlight, pace, async (client) => {
+    await client.submit()
+    await client.process?.()
+  })
+  return opsPerSecond
+}

@@ -1,0 +1,79 @@
+// Ours beside its peers: `pnpm bench:system`. Each system with the same work, from this one process as
+// the load, one after the other, and all of it again in every round; medians count. Which of them are
+// there decides what is installed on this machine.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { isInstalled } from './is-installed.js'
+import { measureBareDisk } from './system/bare-disk.js'
+import type { Contender } from './system/contender.js'
+import { contenders } from './system/contenders.js'
+import type { Figure, Footprint } from './system/figure.js'
+import { describeMachine } from './system/machine.js'
+import { fullPlan, quickPlan } from './system/plan.js'
+import { drawPlots } from './system/plots.js'
+import { summarize } from './system/summary.js'
+import { drawTable, drawVerdicts } from './system/table.js'
+import { judge } from './system/targets.js'
+import { Trial } from './system/trial.js'
+
+const {
+  quick = false,
+  json = false,
+  peers,
+  out,
+} = parseArgs({
+  options: {
+    quick: { type: 'boolean' },
+    json: { type: 'boolean' },
+    peers: { type: 'string' },
+    out: { type: 'string' },
+  },
+}).values
+const plan = quick ? quickPlan : fullPlan
+const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
+
+// However this ends: the servers go first, and nothing is left behind.
+process.once('exit', () => rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
+process.once('SIGTERM', () => process.exit(143))
+process.once('SIGINT', () => process.exit(130))
+
+const asked = contenders.filter(isAsked)
+const there = asked.filter(({ program }) => isInstalled(program))
+const skipped = asked.filter((contender) => !there.includes(contender))
+const machine = describeMachine(there)
+const figures: (Figure | Footprint)[] = []
+for (let round = 1; round <= plan.rounds; round++) {
+  figures.push(measureBareDisk(root, plan.seconds))
+  for (const contender of there) {
+    process.stderr.write(`round ${round} of ${plan.rounds}: ${contender.system}\n`)
+    const trial = new Trial(contender, plan, root)
+    await trial.run()
+    figures.push(...trial.figures)
+  }
+}
+
+const found = summarize(figures)
+const verdicts = judge(found)
+if (json) {
+  for (const figure of found) console.log(JSON.stringify(figure))
+  for (const { system, program } of skipped) {
+    console.log(JSON.stringify({ system, skipped: `${program} is not installed` }))
+  }
+} else {
+  const lines = skipped.map(({ system, program }) => `${system}: skipped, ${program} is not installed`)
+  console.log([machine.text, drawTable(found), drawVerdicts(verdicts), ...lines].join('\n\n'))
+}
+if (out !== undefined) {
+  mkdirSync(out, { recursive: true })
+  const report = { machine: machine.facts, plan, figures: found, verdicts }
+  writeFileSync(join(out, 'system.json'), `${JSON.stringify(report, null, 2)}\n`)
+  for (const [name, svg] of await drawPlots(found, machine.line)) writeFileSync(join(out, name), svg)
+}
+
+/** By the beginning of a name; ours is always there. */
+function isAsked({ system }: Contender): boolean {
+  if (peers === undefined || system === 'tenure') return true
+  return peers.split(',').some((peer) => system.startsWith(peer.trim()))
+}

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process'
+import {
+  AckPolicy,
+  DiscardPolicy,
+  type JetStreamClient,
+  jetstream,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { ask } from '../../recovery/ask.js'
+import { type Client, type Contender, payloadBytes } from '../contender.js'
+import { fillThrough } from '../fill.js'
+
+const stream = 'bench'
+const subject = 'bench.task'
+const workers = 'workers'
+const payload = Buffer.alloc(payloadBytes, 'x')
+const timeout = 60_000
+
+/** Only this: `sync_interval` is a setting since 2.10, and Debian's 2.9 refuses it. */
+const nats: Contender = {
+  system: 'nats',
+  durability: 'soon after',
+  promise: 'an fsync of its stream every minute, as it is set in 2.9; every 2 minutes since 2.10',
+  program: 'nats-server',
+  args: ({ directory, port }) => [
+    ...['--addr', '127.0.0.1', '--port', `${port}`, '--jetstream', '--store_dir', directory],
+  ],
+  answers: async (port) =>
+    (await ask(port, 'CONNECT {"verbose":false}\r\nPING\r\n', /PONG\r\n$/)).startsWith('INFO '),
+  version: () => execFileSync('nats-server', ['--version'], { encoding: 'utf8' }).trim(),
+  open: async (port) => new NatsClient(await openTo(port)),
+  fill: (port, tasks) => fillThrough(nats, port, tasks),
+  async consume(port, { connections, atOnce }, begun) {
+    const opened: NatsConnection[] = []
+    for (let count = 0; count < connections; count++) opened.push(await openTo(port))
+    const manager = await jetstreamManager(opened[0]!)
+    await manager.consumers.add(stream, {
+      durable_name: workers,
+      ack_policy: AckPolicy.Explicit,
+      // By default a thousand for all of them together; each asks for no more than it handles.
+      max_ack_pending: -1,
+    })
+    const handling = await Promise.all(
+      opened.map((connection) => handle(connection, atOnce, begun)),
+    )
+    return {
+      async stop() {
+        await Promise.all(handling.map((stop) => stop()))
+        // The next one starts with nothing.
+        await manager.consumers.delete(stream, workers)
+        await Promise.all(opened.map((connection) => connection.close()))
+      },
+    }
+  },
+}
+
+export const natsContenders: readonly Contender[] = [nats]
+
+/** With the stream: to make one that is there changes nothing. */
+async function openTo(port: number): Promise<NatsConnection> {
+  const connection = await connect({
+    servers: `127.0.0.1:${port}`,
+    reconnect: false,
+    // Otherwise a stack trace is made for each request.
+    noAsyncTraces: true,
+  })
+  void connection.closed().then((error) => {
+    // Nobody waits for it, and handlers would wait for ever.
+    if (error) throw error
+  })
+  const manager = await jetstreamManager(connection, { timeout })
+  await manager.streams.add({
+    name: stream,
+    subjects: [subject],
+    retention: RetentionPolicy.Workqueue,
+    storage: StorageType.File,
+    discard: DiscardPolicy.New,
+  })
+  return connection
+}
+
+/** The documentation has an iterator for handlers that are asynchronous; so many loops share one. */
+async function handle(
+  connection: NatsConnection,
+  atOnce: number,
+  begun: () => void,
+): Promise<() => Promise<unknown>> {
+  const consumer = await jetstream(connection, { timeout }).consumers.get(stream, workers)
+  const messages = await consumer.consume({ max_messages: atOnce })
+  const shared = messages[Symbol.asyncIterator]()
+  const handleAll = async () => {
+    for await (const message of { [Symbol.asyncIterator]: () => shared }) {
+      begun()
+      // `ack` has no answer, and may be lost; this one says that the message has gone.
+      if (!(await message.ackAck())) throw new Error('nats does not confirm an acknowledgement')
+    }
+  }
+  const handled = Promise.all(Array.from({ length: atOnce }, handleAll))
+  return async () => {
+    await messages.close()
+    await handled
+  }
+}
+
+class NatsClient implements Client {
+  readonly #connection: NatsConnection
+  readonly #jetstream: JetStreamClient
+
+  constructor(connection: NatsConnection) {
+    this.#connection = connection
+    this.#jetstream = jetstream(connection, { timeout })
+  }
+
+  submit(): Promise<unknown> {
+    return this.#jetstream.publish(subject, payload)
+  }
+
+  close(): Promise<unknown> {
+    return this.#connection.close()
+  }
+}

@@ -1,0 +1,164 @@
+import { Latencies } from '../load/latencies.js'
+import type { Client, Consumer, Contender } from './contender.js'
+import { handlersOf, type Shape } from './plan.js'
+
+export interface Pace {
+  readonly seconds: number
+  readonly warmUpSeconds: number
+}
+
+/** What was counted in the time behind the warm-up. */
+export interface Drive {
+  readonly opsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** `false` where there was nothing left to do. */
+export type Operation = (client: Client) => Promise<unknown>
+
+/** A closed loop: each client has so many operations on their way, and begins one when one ends. */
+export async function drive(
+  clients: readonly Client[],
+  inFlight: number,
+  { seconds, warmUpSeconds }: Pace,
+  operation: Operation,
+): Promise<Drive> {
+  const latencies = new Latencies()
+  const countedFromMs = performance.now() + warmUpSeconds * 1000
+  const endMs = countedFromMs + seconds * 1000
+  let lastMs = countedFromMs
+  const loop = async (client: Client) => {
+    for (let begunMs = performance.now(); begunMs < endMs; ) {
+      if ((await operation(client)) === false) return
+      const endedMs = performance.now()
+      if (begunMs >= countedFromMs && endedMs < endMs) {
+        latencies.add(endedMs - begunMs)
+        lastMs = endedMs
+      }
+      begunMs = endedMs
+    }
+  }
+  await Promise.all(
+    clients.flatMap((client) => Array.from({ length: inFlight }, () => loop(client))),
+  )
+  return figuresOf(latencies, (lastMs - countedFromMs) / 1000)
+}
+
+/** Submissions at a steady rate, whether those before were answered or not: how long each takes. */
+export async function driveAtRate(
+  clients: readonly Client[],
+  perSecond: number,
+  { seconds, warmUpSeconds }: Pace,
+): Promise<Drive> {
+  const latencies = new Latencies()
+  const startMs = performance.now()
+  const countedFromMs = startMs + warmUpSeconds * 1000
+  const endMs = countedFromMs + seconds * 1000
+  const onTheirWay = new Set<Promise<unknown>>()
+  let begun = 0
+  const submit = async (client: Client, dueMs: number) => {
+    await client.submit()
+    // From when it was due: a load that is held up itself does not make the server look quicker.
+    if (dueMs >= countedFromMs) latencies.add(performance.now() - dueMs)
+  }
+  for (let now = startMs; now < endMs; now = performance.now()) {
+    for (; begun < ((now - startMs) / 1000) * perSecond; begun++) {
+      const dueMs = startMs + (begun / perSecond) * 1000
+      const submission = submit(clients[begun % clients.length]!, dueMs)
+      onTheirWay.add(submission)
+      void submission.finally(() => onTheirWay.delete(submission))
+    }
+    await nextTurn()
+  }
+  await Promise.all(onTheirWay)
+  return figuresOf(latencies, (performance.now() - countedFromMs) / 1000)
+}
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** For what gives tasks to handlers only: how many it begins in a second, of those that wait. */
+export async function driveHandlers(
+  { consume }: Contender,
+  port: number,
+  shape: Shape,
+  { seconds, warmUpSeconds }: Pace,
+  waiting: number,
+): Promise<Drive> {
+  const begunAtMs: number[] = []
+  let isEnough: (() => void) | undefined
+  const enough = new Promise<void>((resolve) => {
+    isEnough = resolve
+  })
+  const startMs = performance.now()
+  const endMs = startMs + (warmUpSeconds + seconds) * 1000
+  const consumer = await consume(port, handlersOf(shape), () => {
+    const now = performance.now()
+    begunAtMs.push(now)
+    if (now >= endMs || begunAtMs.length === waiting) isEnough?.()
+  })
+  await enough
+  await consumer.stop()
+  const counted = begunAtMs.filter((at) => at >= startMs + warmUpSeconds * 1000 && at < endMs)
+  const tookMs = (counted.at(-1) ?? Number.NaN) - (counted[0] ?? Number.NaN)
+  const opsPerSecond = ((counted.length - 1) / tookMs) * 1000
+  return { opsPerSecond, p50Ms: Number.NaN, p99Ms: Number.NaN }
+}
+
+/** The same for whole lives: a task is submitted whenever one of those submitted before was handled. */
+export async function driveLives(
+  contender: Contender,
+  port: number,
+  clients: readonly Client[],
+  shape: Shape,
+  pace: Pace,
+): Promise<Drive> {
+  const waiting: (() => void)[] = []
+  const consumer: Consumer = await contender.consume(port, handlersOf(shape), () =>
+    waiting.shift()?.(),
+  )
+  const result = await drive(clients, shape.inFlight, pace, async (client) => {
+    const handled = new Promise<void>((resolve) => waiting.push(resolve))
+    await client.submit()
+    await handled
+  })
+  await consumer.stop()
+  return result
+}
+
+/** On an idle system: from a submission until its handler begins, one after the other. */
+export async function drivePickUps(
+  { consume }: Contender,
+  port: number,
+  client: Client,
+  pickUps: number,
+): Promise<Drive> {
+  const latencies = new Latencies()
+  let onBegun = () => {}
+  const consumer = await consume(port, { connections: 1, atOnce: 1 }, () => onBegun())
+  const startMs = performance.now()
+  for (let count = 0; count < pickUps; count++) {
+    const begun = new Promise<void>((resolve) => {
+      onBegun = resolve
+    })
+    const askedMs = performance.now()
+    const submitted = client.submit()
+    await begun
+    latencies.add(performance.now() - askedMs)
+    await submitted
+    await new Promise((resolve) => setTimeout(resolve, idleMs))
+  }
+  await consumer.stop()
+  return figuresOf(latencies, (performance.now() - startMs) / 1000)
+}
+
+/** So that the worker asks again and everything falls asleep. */
+const idleMs = 5
+
+function figuresOf(latencies: Latencies, seconds: number): Drive {
+  return {
+    opsPerSecond: latencies.count / seconds,
+    p50Ms: latencies.quantile(0.5),
+    p99Ms: latencies.quantile(0.99),
+  }
+}

@@ -1,0 +1,39 @@
+import type { Durability } from './contender.js'
+import type { Shape, Work } from './plan.js'
+
+/** What one round has found, or several of them. */
+export interface Figure extends Shape {
+  readonly system: string
+  readonly durability: Durability
+  readonly work: Work
+  /** Tasks that wait beside what is measured, when it begins. */
+  readonly liveTasks: number
+  /** Submissions at a steady rate, in place of a closed loop: the share of the most that was reached. */
+  readonly load?: number
+  readonly opsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** What a waiting task takes. */
+export interface Footprint {
+  readonly system: string
+  readonly durability: Durability
+  readonly work: 'hold'
+  readonly liveTasks: number
+  readonly memoryBytesPerTask: number
+  readonly diskBytesPerTask: number
+}
+
+/** Of several rounds. */
+export interface Spread {
+  readonly median: number
+  readonly least: number
+  readonly most: number
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN
+  return { median: at(0.5), least: at(0), most: at(1) }
+}

@@ -1,0 +1,57 @@
+import type { Handlers } from './contender.js'
+
+export type Work = 'sync' | 'submit' | 'lease+complete' | 'life' | 'heartbeat' | 'pick-up'
+
+/** How the load asks: so many connections, each with so many requests on their way. */
+export interface Shape {
+  readonly connections: number
+  readonly inFlight: number
+}
+
+export interface Plan {
+  readonly rounds: number
+  /** Of each measurement, and before it without counting. */
+  readonly seconds: number
+  readonly warmUpSeconds: number
+  readonly shapes: readonly Shape[]
+  /** Beside how many waiting tasks submitting and leasing are measured again, and with which shapes. */
+  readonly waiting: readonly number[]
+  readonly shapesBesideWaiting: readonly Shape[]
+  readonly heldLeases: number
+  readonly pickUps: number
+  /** Shares of what was submitted at most, at which latency is looked at. */
+  readonly loads: readonly number[]
+}
+
+const alone = { connections: 1, inFlight: 1 }
+const many = { connections: 64, inFlight: 1 }
+const deep = { connections: 16, inFlight: 64 }
+
+export const fullPlan: Plan = {
+  rounds: 5,
+  seconds: 3,
+  warmUpSeconds: 1,
+  shapes: [alone, many, deep],
+  waiting: [100_000, 1_000_000],
+  shapesBesideWaiting: [many, deep],
+  heldLeases: 10_000,
+  pickUps: 300,
+  loads: [0.1, 0.25, 0.5, 0.75, 0.9],
+}
+
+export const quickPlan: Plan = {
+  rounds: 1,
+  seconds: 0.6,
+  warmUpSeconds: 0.3,
+  shapes: [alone, many, deep],
+  waiting: [],
+  shapesBesideWaiting: [],
+  heldLeases: 10_000,
+  pickUps: 50,
+  loads: [0.5],
+}
+
+/** As many tasks are handled at once as there would be requests on their way. */
+export function handlersOf({ connections, inFlight }: Shape): Handlers {
+  return { connections, atOnce: inFlight }
+}

@@ -1,0 +1,49 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Place, Server } from '../server.js'
+import { freePort } from '../free-port.js'
+import type { Client, Contender } from './contender.js'
+
+let stands = 0
+
+/** A contender with an empty directory of its own, running, and the clients that were opened to it. */
+export class Stand {
+  readonly contender: Contender
+  readonly place: Place
+  readonly server: Server
+  readonly #clients: Client[] = []
+
+  private constructor(contender: Contender, place: Place, server: Server) {
+    this.contender = contender
+    this.place = place
+    this.server = server
+  }
+
+  static async set(contender: Contender, root: string): Promise<Stand> {
+    const place = { directory: join(root, `${stands++}`), port: await freePort() }
+    mkdirSync(place.directory)
+    await contender.prepare?.(place)
+    return new Stand(contender, place, await Server.start(contender, place))
+  }
+
+  get port(): number {
+    return this.place.port
+  }
+
+  /** So many more. */
+  async open(connections: number): Promise<readonly Client[]> {
+    const opened: Client[] = []
+    for (let count = 0; count < connections; count++) {
+      opened.push(await this.contender.open(this.port, this.#clients.length + count))
+    }
+    this.#clients.push(...opened)
+    return opened
+  }
+
+  /** Nothing of it is left behind. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.close()))
+    await this.server[Symbol.asyncDispose]()
+    rmSync(this.place.directory, { recursive: true, force: true, maxRetries: 10 })
+  }
+}

@@ -1,0 +1,163 @@
+import type { Client, Contender } from './contender.js'
+import {
+  type Drive,
+  drive,
+  driveAtRate,
+  driveHandlers,
+  driveLives,
+  drivePickUps,
+} from './drive.js'
+import type { Figure, Footprint } from './figure.js'
+import { diskOf, memoryOf } from './footprint.js'
+import type { Plan, Shape, Work } from './plan.js'
+import { Stand } from './stand.js'
+
+/** One contender in one round: everything that is measured of it, each time with an empty directory. */
+export class Trial {
+  readonly #contender: Contender
+  readonly #plan: Plan
+  readonly #root: string
+  readonly figures: (Figure | Footprint)[] = []
+
+  constructor(contender: Contender, plan: Plan, root: string) {
+    this.#contender = contender
+    this.#plan = plan
+    this.#root = root
+  }
+
+  async run(): Promise<void> {
+    for (const shape of this.#plan.shapes) {
+      await this.#submitThenProcess(shape)
+      await this.#live(shape)
+    }
+    for (const shape of this.#plan.shapes) await this.#sendHeartbeats(shape)
+    await this.#pickUp()
+    await this.#submitUnderLoad()
+    for (const waiting of this.#plan.waiting) await this.#besideWaiting(waiting)
+  }
+
+  async #submitThenProcess(shape: Shape): Promise<void> {
+    await using stand = await this.#stand()
+    const clients = await stand.open(shape.connections)
+    const submitted = await this.#submit(clients, shape)
+    this.#add('submit', shape, 0, submitted)
+    // What was submitted, in the warm-up too, is what there is to be processed.
+    const { seconds, warmUpSeconds } = this.#plan
+    const waiting = Math.round(submitted.opsPerSecond * (seconds + warmUpSeconds))
+    this.#add('lease+complete', shape, 0, await this.#process(stand, clients, shape, waiting))
+  }
+
+  async #live(shape: Shape): Promise<void> {
+    await using stand = await this.#stand()
+    const clients = await stand.open(shape.connections)
+    const lived = clients.every(isProcessing)
+      ? await drive(clients, shape.inFlight, this.#plan, async (client) => {
+          await client.submit()
+          await client.process?.()
+        })
+      : await driveLives(this.#contender, stand.port, clients, shape, this.#plan)
+    this.#add('life', shape, 0, lived)
+  }
+
+  /** On many leases that are held, each of which gets its heartbeat in turn. */
+  async #sendHeartbeats(shape: Shape): Promise<void> {
+    const { heldLeases } = this.#plan
+    await using stand = await this.#stand()
+    const clients = await stand.open(shape.connections)
+    if (!clients.every(isHolding)) return
+    await this.#contender.fill(stand.port, heldLeases)
+    for (let held = 0; held < heldLeases; held += clients.length) {
+      const next = clients.slice(0, heldLeases - held)
+      await Promise.all(next.map((client) => client.hold?.()))
+    }
+    const beaten = await drive(clients, shape.inFlight, this.#plan, async (client) => {
+      await client.heartbeat?.()
+    })
+    this.#add('heartbeat', shape, heldLeases, beaten)
+  }
+
+  async #pickUp(): Promise<void> {
+    await using stand = await this.#stand()
+    const [client] = await stand.open(1)
+    const { pickUps } = this.#plan
+    const picked = await drivePickUps(this.#contender, stand.port, client!, pickUps)
+    this.#add('pick-up', { connections: 1, inFlight: 1 }, 0, picked)
+  }
+
+  /** At shares of what this very server takes at most. */
+  async #submitUnderLoad(): Promise<void> {
+    const shape = this.#plan.shapes.at(-1)!
+    await using stand = await this.#stand()
+    const clients = await stand.open(shape.connections)
+    const { opsPerSecond: most } = await this.#submit(clients, shape)
+    for (const load of this.#plan.loads) {
+      const driven = await driveAtRate(clients, most * load, this.#plan)
+      this.#add('submit', shape, 0, driven, { load })
+    }
+  }
+
+  async #besideWaiting(waiting: number): Promise<void> {
+    const { system, durability } = this.#contender
+    for (const [index, shape] of this.#plan.shapesBesideWaiting.entries()) {
+      await using stand = await this.#stand()
+      const before = footprintOf(stand)
+      await this.#contender.fill(stand.port, waiting)
+      const after = footprintOf(stand)
+      if (index === 0) {
+        this.figures.push({
+          ...{ system, durability, work: 'hold', liveTasks: waiting },
+          memoryBytesPerTask: (after.memory - before.memory) / waiting,
+          diskBytesPerTask: (after.disk - before.disk) / waiting,
+        })
+      }
+      const clients = await stand.open(shape.connections)
+      this.#add('submit', shape, waiting, await this.#submit(clients, shape))
+      const processed = await this.#process(stand, clients, shape, waiting)
+      this.#add('lease+complete', shape, waiting, processed)
+    }
+  }
+
+  #submit(clients: readonly Client[], { inFlight }: Shape): Promise<Drive> {
+    return drive(clients, inFlight, this.#plan, (client) => client.submit())
+  }
+
+  #process(
+    stand: Stand,
+    clients: readonly Client[],
+    shape: Shape,
+    waiting: number,
+  ): Promise<Drive> {
+    if (!clients.every(isProcessing)) {
+      return driveHandlers(this.#contender, stand.port, shape, this.#plan, waiting)
+    }
+    return drive(clients, shape.inFlight, this.#plan, async (client) => client.process?.())
+  }
+
+  #stand(): Promise<Stand> {
+    return Stand.set(this.#contender, this.#root)
+  }
+
+  #add(
+    work: Work,
+    { connections, inFlight }: Shape,
+    liveTasks: number,
+    driven: Drive,
+    more: Pick<Figure, 'load'> = {},
+  ): void {
+    const { system, durability } = this.#contender
+    const shape = { connections, inFlight }
+    this.figures.push({ system, durability, work, ...shape, liveTasks, ...driven, ...more })
+  }
+}
+
+function isProcessing({ process }: Client): boolean {
+  return process !== undefined
+}
+
+function isHolding({ hold, heartbeat }: Client): boolean {
+  return hold !== undefined && heartbeat !== undefined
+}
+
+function footprintOf({ server, place }: Stand) {
+  return { memory: memoryOf(server.pid), disk: diskOf(place.directory) }
+}

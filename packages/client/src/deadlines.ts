@@ -1,0 +1,74 @@
+import type { Clock, Timer } from './clock.js'
+
+/**
+ * When the time of each of many calls is over. Those that may take equally long end in the order in
+ * which they began, so one timer does for all of them. A timer for each would cost more than all else
+ * that is done here for a request.
+ */
+export class Deadlines<Call> {
+  readonly #clock: Clock
+  /** The line of these is kept when it is empty: the next call is soon to come. */
+  readonly #usualMs: number
+  readonly #onOver: (call: Call) => void
+  readonly #lines = new Map<number, Line<Call>>()
+
+  constructor(clock: Clock, usualMs: number, onOver: (call: Call) => void) {
+    this.#clock = clock
+    this.#usualMs = usualMs
+    this.#onOver = onOver
+  }
+
+  /** `Infinity` is no deadline. */
+  add(call: Call, timeoutMs: number): void {
+    if (timeoutMs === Number.POSITIVE_INFINITY) return
+    let line = this.#lines.get(timeoutMs)
+    if (line === undefined) {
+      line = { dueMs: new Map(), timer: undefined }
+      this.#lines.set(timeoutMs, line)
+    }
+    line.dueMs.set(call, this.#clock.monotonicMs() + timeoutMs)
+    if (line.timer === undefined) this.#arm(line, timeoutMs, timeoutMs)
+  }
+
+  /** The call has ended by itself. */
+  remove(call: Call, timeoutMs: number): void {
+    const line = this.#lines.get(timeoutMs)
+    if (line === undefined || !line.dueMs.delete(call)) return
+    if (line.dueMs.size === 0 && timeoutMs !== this.#usualMs) this.#drop(line, timeoutMs)
+  }
+
+  /** Nobody is called back any more. */
+  clear(): void {
+    for (const [timeoutMs, line] of this.#lines) this.#drop(line, timeoutMs)
+  }
+
+  #arm(line: Line<Call>, timeoutMs: number, delayMs: number): void {
+    line.timer = this.#clock.setTimer(delayMs, () => this.#onTimer(line, timeoutMs))
+  }
+
+  #onTimer(line: Line<Call>, timeoutMs: number): void {
+    line.timer = undefined
+    const now = this.#clock.monotonicMs()
+    for (const [call, dueMs] of line.dueMs) {
+      if (dueMs > now) {
+        // Whoever was called back may have begun a call, which has set the timer already.
+        if (line.timer === undefined) this.#arm(line, timeoutMs, dueMs - now)
+        return
+      }
+      line.dueMs.delete(call)
+      this.#onOver(call)
+    }
+    if (line.dueMs.size === 0) this.#drop(line, timeoutMs)
+  }
+
+  #drop(line: Line<Call>, timeoutMs: number): void {
+    line.timer?.cancel()
+    if (this.#lines.get(timeoutMs) === line) this.#lines.delete(timeoutMs)
+  }
+}
+
+interface Line<Call> {
+  /** In the order in which they are over. */
+  readonly dueMs: Map<Call, number>
+  timer: Timer | undefined
+}

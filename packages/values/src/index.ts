@@ -1,0 +1,2 @@
+export { Unreadable, ValueReader } from './value-reader.js'
+export { ValueWriter } from './value-writer.js'

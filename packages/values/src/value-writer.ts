@@ -1,0 +1,187 @@
+/** Messages are cut out of pieces of this size, so that a small one needs no memory of its own. */
+const pieceBytes = 16 * 1024
+
+/** What a number takes, or the head of a text, at most. */
+const headBytesMax = 9
+
+/**
+ * Writes messages of MessagePack values in the form that `ValueReader` takes: each value in the shortest
+ * way there is. What `end` returns is the caller's; nothing is written there again.
+ *
+ * Numbers that `ValueReader` refuses, because they are not whole or not from 0 to 2^53 - 1, are written as
+ * what they are, so that a reader can say what is wrong with them.
+ */
+export class ValueWriter {
+  #piece: Buffer = empty
+  /** Where the message begins, and where the next value goes. */
+  #start = 0
+  #at = 0
+
+  /** Begins a message; what was begun and not ended is dropped. The caller fills in the head. */
+  begin(headBytes = 0): void {
+    this.#at = this.#start
+    this.#reserve(headBytes)
+    this.#at += headBytes
+  }
+
+  end(): Buffer {
+    const message = this.#piece.subarray(this.#start, this.#at)
+    this.#start = this.#at
+    // One that was made for a large message is not kept for small ones.
+    if (this.#piece.length > pieceBytes) this.#usePiece(empty)
+    return message
+  }
+
+  list(length: number): void {
+    this.#reserve(headBytesMax)
+    if (length < 0x10) this.#piece[this.#at++] = 0x90 | length
+    else this.#head(0xdc, 2, length)
+  }
+
+  nil(): void {
+    this.#byte(0xc0)
+  }
+
+  boolean(value: boolean): void {
+    this.#byte(value ? 0xc3 : 0xc2)
+  }
+
+  number(value: number): void {
+    this.#reserve(headBytesMax)
+    if (value >>> 0 === value) this.#whole(value)
+    else {
+      this.#piece[this.#at] = 0xcb
+      this.#at = this.#piece.writeDoubleBE(value, this.#at + 1)
+    }
+  }
+
+  /** Throws a TypeError where half a surrogate pair stands alone: such a text has no UTF-8. */
+  text(value: string): void {
+    const { length } = value
+    if (length < 0x20 && this.#shortAscii(value)) return
+    if (!value.isWellFormed()) throw new TypeError('a text with half a surrogate pair has no UTF-8')
+    const bytes = Buffer.byteLength(value)
+    this.#reserve(headBytesMax + bytes)
+    if (bytes < 0x20) this.#piece[this.#at++] = 0xa0 | bytes
+    else this.#sizedHead(0xd9, bytes)
+    this.#at += this.#piece.write(value, this.#at)
+  }
+
+  bytes(value: Uint8Array): void {
+    this.#reserve(headBytesMax + value.length)
+    this.#sizedHead(0xc4, value.length)
+    this.#piece.set(value, this.#at)
+    this.#at += value.length
+  }
+
+  /**
+   * A number, text, boolean or bytes, nil for `null` and `undefined`, or a list or map of such. Throws a
+   * TypeError for anything else.
+   */
+  value(value: unknown): void {
+    switch (typeof value) {
+      case 'number':
+        this.number(value)
+        break
+      case 'string':
+        this.text(value)
+        break
+      case 'boolean':
+        this.boolean(value)
+        break
+      case 'undefined':
+        this.nil()
+        break
+      case 'object':
+        this.#object(value)
+        break
+      default:
+        throw new TypeError(`a ${typeof value} is no value of MessagePack`)
+    }
+  }
+
+  #object(value: object | null): void {
+    if (value === null) this.nil()
+    else if (value instanceof Uint8Array) this.bytes(value)
+    else if (Array.isArray(value)) {
+      this.list(value.length)
+      for (const entry of value) this.value(entry)
+    } else this.#map(Object.entries(value))
+  }
+
+  /** With a length of 16 bits always, as msgpackr writes it. `ValueReader` reads no maps. */
+  #map(entries: readonly (readonly [string, unknown])[]): void {
+    this.#reserve(headBytesMax)
+    this.#head(0xde, 2, entries.length)
+    for (const [key, value] of entries) {
+      this.text(key)
+      this.value(value)
+    }
+  }
+
+  #byte(byte: number): void {
+    this.#reserve(1)
+    this.#piece[this.#at++] = byte
+  }
+
+  #whole(value: number): void {
+    if (value < 0x80) this.#piece[this.#at++] = value
+    else if (value < 0x100) this.#head(0xcc, 1, value)
+    else if (value < 0x1_0000) this.#head(0xcd, 2, value)
+    else this.#head(0xce, 4, value)
+  }
+
+  /** The first of three heads that stand for one, two and four bytes of length. */
+  #sizedHead(first: number, length: number): void {
+    if (length < 0x100) this.#head(first, 1, length)
+    else if (length < 0x1_0000) this.#head(first + 1, 2, length)
+    else this.#head(first + 2, 4, length)
+  }
+
+  #head(head: number, width: 1 | 2 | 4, value: number): void {
+    const piece = this.#piece
+    let at = this.#at
+    piece[at++] = head
+    if (width === 4) {
+      piece[at++] = value >>> 24
+      piece[at++] = value >>> 16
+    }
+    if (width >= 2) piece[at++] = value >>> 8
+    piece[at++] = value
+    this.#at = at
+  }
+
+  /** Nearly all texts are names of a few letters: for these a call into the engine costs more than the copying. */
+  #shortAscii(value: string): boolean {
+    const { length } = value
+    this.#reserve(1 + length)
+    const piece = this.#piece
+    const at = this.#at + 1
+    for (let index = 0; index < length; index++) {
+      const unit = value.charCodeAt(index)
+      if (unit >= 0x80) return false
+      piece[at + index] = unit
+    }
+    piece[this.#at] = 0xa0 | length
+    this.#at = at + length
+    return true
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#at + bytes <= this.#piece.length) return
+    const begun = this.#piece.subarray(this.#start, this.#at)
+    const needed = begun.length + bytes
+    // Twice of it, so that a message that grows is not copied for each of its values.
+    this.#usePiece(Buffer.allocUnsafeSlow(Math.max(pieceBytes, 2 * needed)))
+    this.#piece.set(begun)
+    this.#at = begun.length
+  }
+
+  #usePiece(piece: Buffer): void {
+    this.#piece = piece
+    this.#start = 0
+    this.#at = 0
+  }
+}
+
+const empty = Buffer.alloc(0)
