@@ -8,6 +8,7 @@ export { WalDamageError, WalError, type WalErrorCode } from './errors.js'
 export type { BadCheckpoint, Gap } from './examine.js'
 export {
   type Log,
+  type LogSegment,
   openLog,
   type Recovery,
   type SegmentInfo,

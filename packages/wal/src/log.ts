@@ -52,6 +52,12 @@ export interface SegmentInfo {
   readonly begunAt: number
 }
 
+/** The same of an open log. */
+export interface LogSegment extends SegmentInfo {
+  /** Where what it holds ends. Behind it are zeros. */
+  readonly usedBytes: number
+}
+
 export interface TruncateOptions {
   /** Keeps the records from here on, however far behind the checkpoints they are. */
   readonly keepFromLsn?: Lsn
@@ -203,10 +209,11 @@ export class Log {
   }
 
   /** Oldest first; the last one takes the records. */
-  get segments(): SegmentInfo[] {
-    return [...this.#sealed, this.#writer.segment].map(({ header }) => ({
+  get segments(): LogSegment[] {
+    return [...this.#sealed, this.#writer.segment].map(({ header, end }) => ({
       firstLsn: header.firstLsn,
       bytes: header.segmentBytes,
+      usedBytes: end.offset,
       begunAt: header.clockMs,
     }))
   }

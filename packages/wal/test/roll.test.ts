@@ -33,6 +33,27 @@ t.test('rolls asked for at once share one roll, and an empty segment is not roll
   await log.close()
 })
 
+t.test(
+  'of each segment the log tells how large it is, and how much of that it holds',
+  async (t) => {
+    const world = new World()
+    const log = await world.openWithSpare()
+    const header = log.segments[0]!.usedBytes
+    t.ok(header < 1024, 'an empty one holds its header')
+    await appendOneByOne(log, 3)
+    const filled = log.segments[0]!.usedBytes
+    t.ok(filled > header)
+    await log.roll()
+    const [sealed, current] = log.segments
+    t.match(sealed, { firstLsn: 1, bytes: 4096, usedBytes: filled })
+    t.match(current, { firstLsn: 4, usedBytes: header })
+    await log.close()
+    const reopened = await world.open()
+    t.match(reopened.segments[0], { usedBytes: filled }, 'and it is known again when it is opened')
+    await reopened.close()
+  },
+)
+
 t.test('a roll waits for the batch on its way and for no other, however many follow', async (t) => {
   const world = new World()
   const log = await world.openWithSpare()
