@@ -25,20 +25,27 @@ export type Replayable = Pick<LogSource, 'gaps' | 'replay'>
 
 /**
  * 000 §6: applies the records behind the state's last one, each under all its preconditions, and
- * leaves the state where `until` says. Records are missing only where the log declares it.
+ * leaves the state where `until` says. Records are missing only where the log declares it. What lies
+ * behind `until` need not be readable: it may be being written.
  */
 export async function replayOnto(
   state: State,
   log: Replayable,
   { until, onProgress }: Omit<ReplayOptions, 'hashKey'> = {},
 ): Promise<void> {
+  if (isReached(until, state, log.gaps)) return
   let applied = 0
   for await (const run of log.replay({ fromLsn: firstBehind(state, log.gaps) })) {
     const count = applyRun(state, log.gaps, run, until)
     applied += count
     onProgress?.(applied)
-    if (count < run.records.length) return
+    if (count < run.records.length || isReached(until, state, log.gaps)) return
   }
+}
+
+/** Whether no record is left up to there. At a time there may always be another one. */
+function isReached(until: Position | undefined, state: State, gaps: readonly LsnRange[]): boolean {
+  return until !== undefined && 'lsn' in until && firstBehind(state, gaps) > until.lsn
 }
 
 /** Where an accepted loss has left nothing behind a checkpoint, the first record stands behind the gap. */

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import {
   apply,
   createState,
@@ -11,6 +11,7 @@ import {
   position,
 } from '@tenure/state-machine'
 import { Book, sourceOf, writeLog } from '@tenure/testing-histories'
+import { type Disk, nodeDisk, openReadOnly } from '@tenure/wal'
 import t from 'tap'
 import { type Entry, History, openHistory, type Position, type Span } from '../src/index.js'
 import { twoTasks, withBadCheckpoint } from './world.js'
@@ -74,6 +75,66 @@ t.test('a checkpoint spares the replay of what lies before it', async (t) => {
   const applied: number[] = []
   await history.stateAt({ until: { lsn: 7 }, onProgress: (count) => applied.push(count) })
   t.equal(applied.at(-1), 2)
+})
+
+t.test('what lies behind the LSN that is asked for is not read', async (t) => {
+  const { book } = twoTasks()
+  for (const [checkpoints, runs] of [
+    [[], 2],
+    [[2], 1],
+    [[4], 0],
+  ] as const) {
+    const source = sourceOf(book, { checkpoints, runLength: 2 })
+    let read = 0
+    const counting = {
+      ...source,
+      async *replay(from: { readonly fromLsn: number }) {
+        for await (const run of source.replay(from)) {
+          read++
+          yield run
+        }
+      },
+    }
+    const state = await new History(counting).stateAt({ until: { lsn: 4 } })
+    t.equal(hashState(state), hashOf(book.entries.slice(0, 4)))
+    t.equal(read, runs, `from checkpoint ${checkpoints}`)
+  }
+})
+
+t.test('behind the last record before a gap nothing is read for an LSN in the gap', async (t) => {
+  const { book } = twoTasks()
+  const source = sourceOf(book)
+  const broken = {
+    ...source,
+    gaps: [{ firstLsn: 9, lastLsn: 999 }],
+    async *replay(from: { readonly fromLsn: number }) {
+      yield* source.replay(from)
+      throw new Error('this was read')
+    },
+  }
+  const state = await new History(broken).stateAt({ until: { lsn: 500 } })
+  t.equal(position(state).lastLsn, 500)
+})
+
+t.test('the state where a segment ends is made without a look at the next one', async (t) => {
+  const { book } = twoTasks()
+  const directory = mkdtempSync(join(tmpdir(), 'tenure-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  await writeLog(directory, book, { checkpoints: [4] })
+  rmSync(join(directory, 'checkpoint'), { recursive: true })
+  const read = new Set<string>()
+  const disk: Disk = {
+    ...nodeDisk,
+    open: (path, mode) => {
+      read.add(basename(path))
+      return nodeDisk.open(path, mode)
+    },
+  }
+  const history = new History(await openReadOnly(directory, { disk }))
+  read.clear()
+  const state = await history.stateAt({ until: { lsn: 4 } })
+  t.equal(hashState(state), hashOf(book.entries.slice(0, 4)))
+  t.same([...read], ['0000000000000001-00000001.wal'])
 })
 
 t.test(
