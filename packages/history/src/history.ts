@@ -1,5 +1,5 @@
 import { position, type State } from '@tenure/state-machine'
-import { openReadOnly } from '@tenure/wal'
+import { openReadOnly, WalError } from '@tenure/wal'
 import { decodeAt, type Entry, entriesOf } from './entry.js'
 import { HistoryError } from './errors.js'
 import type { LogSource, LsnRange, Opening } from './log-source.js'
@@ -28,6 +28,8 @@ export async function openHistory(directory: string): Promise<History> {
 /** The records of a log, and the states that they make. */
 export class History {
   readonly #log: LogSource
+  /** A coordinator has removed a checkpoint since the log was opened here. */
+  #isOvertaken = false
 
   constructor(log: LogSource) {
     this.#log = log
@@ -97,8 +99,13 @@ export class History {
 
   /** The state of the oldest checkpoint: all that is left of the records that were removed. */
   async oldestState(): Promise<State | undefined> {
-    const lsn = this.checkpoints.at(-1)
-    return lsn === undefined ? undefined : readState(this.#log.readCheckpoint(lsn))
+    for (const lsn of [...this.checkpoints].reverse()) {
+      const state = await this.#tryCheckpoint(lsn)
+      if (state !== undefined) return state
+    }
+    if (this.checkpoints.length === 0) return undefined
+    // Without a word, what was removed would pass for what never happened.
+    throw this.#nothingLeft('the oldest checkpoint')
   }
 
   async #lastBehind(fromLsn: number) {
@@ -123,22 +130,32 @@ export class History {
     return undefined
   }
 
-  /** A checkpoint that cannot be read is replay that has to be done. */
-  async #tryCheckpoint(lsn: number, hashKey: number | undefined): Promise<State | undefined> {
+  /** A checkpoint that cannot be read, or is there no more, is replay that has to be done. */
+  async #tryCheckpoint(lsn: number, hashKey?: number): Promise<State | undefined> {
     try {
       return await readState(this.#log.readCheckpoint(lsn), hashKey)
     } catch (error) {
-      if (hasCode(error, 'WAL_BAD_CHECKPOINT')) return undefined
-      throw error
+      const isRemoved = hasCode(error, 'ENOENT')
+      if (!isRemoved && !hasCode(error, 'WAL_BAD_CHECKPOINT')) throw error
+      this.#isOvertaken ||= isRemoved
+      return undefined
     }
   }
 
   #fromTheStart(until: Position | undefined, hashKey: number | undefined): State {
     if (hasBeginning(this.#log)) return beginning(hashKey)
-    const wanted = until === undefined ? 'the end' : describe(until)
-    throw new HistoryError(
+    throw this.#nothingLeft(until === undefined ? 'the end' : describe(until))
+  }
+
+  #nothingLeft(wanted: string): Error {
+    const before = `before LSN ${this.firstLsn}`
+    if (this.#isOvertaken) {
+      const why = `the records ${before} and the checkpoints behind them have been removed`
+      return new WalError('WAL_FORGOTTEN', why)
+    }
+    return new HistoryError(
       'HISTORY_REMOVED',
-      `the state at ${wanted} cannot be told: the records before LSN ${this.firstLsn} were removed, and no checkpoint from before it is left`,
+      `the state at ${wanted} cannot be told: the records ${before} were removed, and no checkpoint from before it is left`,
     )
   }
 }

@@ -148,6 +148,21 @@ t.test(
   },
 )
 
+t.test('a checkpoint that was removed meanwhile is one that is not there', async (t) => {
+  const { book } = twoTasks()
+  const gone = (lsn: number) => withBadCheckpoint(source, lsn, 'ENOENT')
+  const source = sourceOf(book, { checkpoints: [2, 5] })
+  t.equal(hashState(await new History(gone(5)).stateAt()), hashOf(book.entries))
+  const left = await new History(gone(2)).oldestState()
+  t.equal(hashState(left!), hashOf(book.entries.slice(0, 5)), 'the oldest that is left')
+  const only = withBadCheckpoint(sourceOf(book, { checkpoints: [2], firstLsn: 2 }), 2, 'ENOENT')
+  const overtaken = { code: 'WAL_FORGOTTEN', message: /before LSN 2 .* have been removed/ }
+  await t.rejects(new History(only).oldestState(), overtaken)
+  await t.rejects(new History(only).stateAt(), overtaken, 'whoever asks has to look again')
+  const failing = new History(withBadCheckpoint(source, 2, 'EIO'))
+  await t.rejects(failing.oldestState(), { code: 'EIO' }, 'a disk that fails is told')
+})
+
 t.test('what was removed cannot be told, and an LSN that is not yet there neither', async (t) => {
   const { book } = twoTasks()
   const history = new History(sourceOf(book, { checkpoints: [4, 6], firstLsn: 5 }))

@@ -18,12 +18,16 @@ export function twoTasks() {
 }
 
 /** The same log, in which a checkpoint cannot be read. */
-export function withBadCheckpoint(source: Source, bad: number): Source {
+export function withBadCheckpoint(
+  source: Source,
+  bad: number,
+  code = 'WAL_BAD_CHECKPOINT',
+): Source {
   return {
     ...source,
     async *readCheckpoint(lsn: number) {
       if (lsn !== bad) yield* source.readCheckpoint(lsn)
-      else throw Object.assign(new Error('it breaks off'), { code: 'WAL_BAD_CHECKPOINT' })
+      else throw Object.assign(new Error('it breaks off'), { code })
     },
   }
 }
