@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openHistory } from '@tenure/history'
 import { hashState } from '@tenure/state-machine'
@@ -54,4 +54,13 @@ t.test('a thread that is stopped gives up', async (t) => {
   const rejected = t.rejects(making, { code: 'COORDINATOR_FAILED' })
   await thread.stop()
   await rejected
+})
+
+t.test('where the process has the lowest priority a checkpoint is made all the same', async (t) => {
+  const { directory } = await sealedLog(t)
+  const log = await openLog(directory, { sync: 'none' })
+  t.teardown(() => log.close())
+  // Only who has all rights may go back up.
+  setPriority(constants.priority.PRIORITY_LOW)
+  t.match(await new CheckpointThread(directory).make(log.sealedLsn), { lsn: 151 })
 })

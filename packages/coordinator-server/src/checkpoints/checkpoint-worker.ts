@@ -1,7 +1,31 @@
-import { constants, setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { History } from '@tenure/history'
+import { countTasks, encodeState } from '@tenure/state-machine'
+import { makeCheckpoint, nodeDisk, openReadOnly, systemClock } from '@tenure/wal'
+import { calmDisk } from './calm-disk.js'
+import type { MadeCheckpoint } from './checkpoint-maker.js'
+import type { CheckpointJob } from './checkpoint-thread.js'
+import { Pace } from './pace.js'
 
-// The thread steps back before it does anything: to load its code is a tenth of a second of work.
-// Linux gives each thread a priority of its own; elsewhere this would be that of the process.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+// What the thread does: `semantics` §11, replay done ahead of time.
 
-await import('./checkpoint-job.js')
+const { directory, lsn, pace: cell } = workerData as CheckpointJob
+const pace = new Pace(cell, () => systemClock.monotonicMs())
+const disk = calmDisk(nodeDisk, () => pace.rest())
+const startedMs = systemClock.monotonicMs()
+const history = new History(await openReadOnly(directory, { disk }))
+let replayed = 0
+const state = await history.stateAt({
+  until: { lsn },
+  onProgress: (applied) => {
+    replayed = applied
+  },
+})
+const replayedMs = systemClock.monotonicMs()
+const good = await makeCheckpoint(directory, lsn, encodeState(state), { disk })
+const { waiting, leased, ended } = countTasks(state)
+parentPort?.postMessage({
+  ...{ lsn, good, replayed, tasks: waiting + leased + ended },
+  replayMs: replayedMs - startedMs,
+  writeMs: systemClock.monotonicMs() - replayedMs,
+} satisfies MadeCheckpoint)

@@ -12,10 +12,10 @@ export function hurry(cell: PaceCell): void {
 }
 
 /**
- * Lets a thread work a fifth of the time, because a priority alone is not enough: a new thread's code
- * is compiled and its memory collected by helpers that have the priority of the process, and beside
- * them and it the event loop waits for a processor. Measured on two cores, that made the slowest
- * hundredth of the requests three times as slow.
+ * Lets a thread work a fifth of the time, because beside one that never stops the event loop waits
+ * for a processor. A low priority is no way to the same: a new thread's code is compiled and its
+ * memory collected by helpers that have the priority of the process, where all processors are busy
+ * the thread itself would not get on, and only root may raise a priority again to hurry it.
  */
 export class Pace {
   readonly #cell: PaceCell
