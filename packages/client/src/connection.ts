@@ -103,6 +103,7 @@ export class Connection {
     this.#protocol.push(bytes)
     try {
       while (this.#takeReply());
+      this.#protocol.keep()
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
       const message = `what the peer sent cannot be understood: ${error.message}`

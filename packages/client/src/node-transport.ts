@@ -5,11 +5,14 @@ import type { Socket, SocketEvents, Target, Transport } from './transport.js'
 /** Beyond so much that the operating system has not taken, callers are asked to wait. */
 const heldBytesMax = 1024 * 1024
 
+const receiveBytes = 64 * 1024
+
 /** The machine's own network: the only file here that knows a socket. */
 export const nodeTransport: Transport = {
   connect(target: Target, events: SocketEvents): Socket {
     const { tls } = target
-    const socket = tls === undefined ? connectTcp(addressOf(target)) : connectTls(optionsOf(target))
+    const socket =
+      tls === undefined ? connectTcp(optionsOf(target, events)) : connectTls(tlsOptionsOf(target))
     let failure: Error | undefined
     let outgoing: Uint8Array[] = []
     let outgoingBytes = 0
@@ -28,7 +31,7 @@ export const nodeTransport: Transport = {
     }
     socket.setNoDelay(true)
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => events.opened())
-    socket.on('data', (bytes) => events.received(bytes))
+    if (tls !== undefined) socket.on('data', (bytes) => events.received(bytes))
     socket.on('drain', release)
     socket.on('error', (error) => {
       failure = error
@@ -50,11 +53,17 @@ export const nodeTransport: Transport = {
   },
 }
 
-function addressOf({ host, port }: Target) {
-  return { host, port }
+/** Everything is received into one piece of memory: a new one for each answer took a quarter of the time. */
+function optionsOf({ host, port }: Target, events: SocketEvents) {
+  const buffer = Buffer.allocUnsafeSlow(receiveBytes)
+  const callback = (count: number) => {
+    events.received(buffer.subarray(0, count))
+    return true
+  }
+  return { host, port, onread: { buffer, callback } }
 }
 
-function optionsOf({ host, port, tls = {} }: Target) {
+function tlsOptionsOf({ host, port, tls = {} }: Target) {
   const { ca, servername, ...own } = tls
   // By its specification SNI carries no address; the certificate is checked against `host` then.
   const sni = servername ?? (isIP(host) === 0 ? host : undefined)

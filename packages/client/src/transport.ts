@@ -25,6 +25,7 @@ export interface TlsOptions {
 export interface SocketEvents {
   /** Bytes can be written, and over TLS the peer is who it says. */
   opened(): void
+  /** The memory of the bytes may be used again when this has returned. */
   received(bytes: Uint8Array): void
   /** What had been held back is written: go on. */
   drained(): void

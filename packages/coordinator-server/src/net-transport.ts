@@ -148,6 +148,14 @@ class Connection implements Socket {
 
   write(bytes: Uint8Array): void {
     if (this.#hasEnded) return
+    // Nearly always: nothing waits, and it is small.
+    const stream = this.#stream
+    if (stream !== undefined && this.#queue.length === 0 && bytes.length <= pieceBytes) {
+      if (!stream.writableNeedDrain) {
+        stream.write(bytes)
+        return
+      }
+    }
     for (let at = 0; at < bytes.length; at += pieceBytes) {
       this.#queue.push(bytes.subarray(at, at + pieceBytes))
     }

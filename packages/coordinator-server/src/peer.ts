@@ -18,6 +18,7 @@ import type { ServerLimits } from './options.js'
 import { isQuestion } from './questions.js'
 import { notNow, rejected, tooManyRetryMs } from './refusals.js'
 import type { Socket } from './transport.js'
+import type { Flushable, TurnEnd } from './turn-end.js'
 import type { WorkerRegistry } from './worker-registry.js'
 
 /** What all peers of one server share. */
@@ -58,8 +59,9 @@ const heldBytesMax = 64 * 1024
  * One connection: the socket, what is understood on it, and the coordinator. Answers that are given
  * in one turn leave in one write.
  */
-export class Peer {
+export class Peer implements Flushable {
   readonly #context: PeerContext
+  readonly #turnEnd: TurnEnd
   readonly #socket: Socket
   readonly #connection: ServerConnection
   #hello: Hello | undefined
@@ -78,8 +80,9 @@ export class Peer {
   /** How much had left when that was last seen to change, and when. */
   #left: { readonly bytes: number; readonly at: number }
 
-  constructor(context: PeerContext, socket: Socket, onClosed: () => void) {
+  constructor(context: PeerContext, turnEnd: TurnEnd, socket: Socket, onClosed: () => void) {
     this.#context = context
+    this.#turnEnd = turnEnd
     this.#socket = socket
     const now = context.now()
     this.#connection = new ServerConnection(context.limits, now)
@@ -247,14 +250,15 @@ export class Peer {
   #write(bytes: Buffer): void {
     this.#outgoing.push(bytes)
     this.#outgoingBytes += bytes.length
-    if (this.#outgoing.length === 1) queueMicrotask(() => this.#flush())
+    if (this.#outgoing.length === 1) this.#turnEnd.add(this)
   }
 
-  #flush(): void {
+  /** At the end of a turn in which it was answered. */
+  flush(): void {
     if (this.#isClosed) return
     this.#writeOutgoing()
     // There may be room now for requests that have arrived and were not looked at yet.
-    this.#read()
+    if (this.#connection.isInside || this.#isPaused) this.#read()
   }
 
   #writeOutgoing(): void {

@@ -2,6 +2,7 @@ import { ServerConnection } from '@tenure/protocol'
 import type { ServerLimits } from './options.js'
 import { Peer, type PeerContext } from './peer.js'
 import type { Socket } from './transport.js'
+import { TurnEnd } from './turn-end.js'
 
 /** How many who were refused are waited for at once, until they have read why. */
 const refusedMax = 1000
@@ -10,6 +11,7 @@ const refusedMax = 1000
 export class Peers {
   readonly #context: PeerContext
   readonly #limits: ServerLimits
+  readonly #turnEnd = new TurnEnd()
   readonly #peers = new Set<Peer>()
   readonly #byAddress = new Map<string, number>()
   #refused = 0
@@ -32,7 +34,7 @@ export class Peers {
       return
     }
     this.#byAddress.set(address, ofAddress + 1)
-    const peer = new Peer(this.#context, socket, () => this.#forget(peer, address))
+    const peer = new Peer(this.#context, this.#turnEnd, socket, () => this.#forget(peer, address))
     this.#peers.add(peer)
   }
 

@@ -27,6 +27,11 @@ export class ClientConnection {
     this.#decoder.push(bytes)
   }
 
+  /** Copies what was pushed and is no whole message yet, before its memory is used again. */
+  keep(): void {
+    this.#decoder.keep()
+  }
+
   next(): Reply | undefined {
     const body = this.#decoder.next()
     if (body === undefined) return undefined

@@ -44,6 +44,18 @@ export class FrameDecoder {
     if (this.#pieces.length > piecesMax) this.#join()
   }
 
+  /**
+   * Copies what has arrived and was not taken. To be called before the memory of what was pushed is used
+   * again; what was pushed before the last time was kept then.
+   */
+  keep(): void {
+    const last = this.#pieces.pop()
+    if (last === undefined) return
+    const from = this.#pieces.length === 0 ? this.#at : 0
+    if (this.#pieces.length === 0) this.#at = 0
+    this.#pieces.push(Uint8Array.prototype.slice.call(last, from))
+  }
+
   /** The next whole body, or `undefined` when more bytes are needed. It may be a view on what was pushed. */
   next(): Uint8Array | undefined {
     if (this.#bytes < frameHeadBytes) return undefined

@@ -70,6 +70,11 @@ export class ServerConnection {
     return this.#inFlight >= this.#limits.requestsInFlightMax
   }
 
+  /** Whether something has arrived that was not given out: a part of a message, or more. */
+  get isInside(): boolean {
+    return this.#decoder.isInside
+  }
+
   isOverdue(now: number): boolean {
     return this.#deadline !== undefined && now >= this.#deadline
   }

@@ -10,7 +10,7 @@ import {
 } from '@tenure/protocol'
 import fc from 'fast-check'
 import t from 'tap'
-import { unframe } from './bytes.js'
+import { frameOf, unframe } from './bytes.js'
 
 const frames = [
   encodeHello({ version: 1, role: 'admin', name: 'w', capacity: 3 }),
@@ -167,5 +167,26 @@ t.test('a frame that comes byte by byte costs about its own size', (t) => {
   t.ok(bytesInUse() - before < 10 * bodyBytes)
   decoder.push(Uint8Array.of(0))
   t.equal(decoder.next()?.length, bodyBytes)
+  t.end()
+})
+
+t.test('what was kept stays what it was when the memory it came in is used again', (t) => {
+  const sent = Buffer.concat([frameOf(Buffer.from('first')), frameOf(Buffer.from('second one'))])
+  for (let pieceBytes = 1; pieceBytes <= sent.length; pieceBytes++) {
+    const decoder = new FrameDecoder(100)
+    const memory = Buffer.alloc(pieceBytes)
+    const found: string[] = []
+    for (let at = 0; at < sent.length; at += pieceBytes) {
+      const count = sent.copy(memory, 0, at, at + pieceBytes)
+      decoder.push(memory.subarray(0, count))
+      for (let body = decoder.next(); body !== undefined; body = decoder.next())
+        found.push(Buffer.from(body).toString())
+      decoder.keep()
+      memory.fill(0xff)
+    }
+    t.same(found, ['first', 'second one'], `pieces of ${pieceBytes}`)
+    t.notOk(decoder.isInside)
+  }
+  new FrameDecoder(100).keep()
   t.end()
 })

@@ -72,7 +72,7 @@ t.test('other numbers and maps are written as what they are', (t) => {
     t.ok(Object.is(unpack(write(value)), value), String(value))
     t.throws(() => new ValueReaderOf(write(value)).whole(), Unreadable)
   }
-  const map = { a: 1, 'ü': [true, { b: null }], c: undefined }
+  const map = { a: 1, ü: [true, { b: null }], c: undefined }
   t.same(unpack(write(map)), { ...map, c: null })
   const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`key ${index}`, index]))
   t.same(unpack(write(many)), many)

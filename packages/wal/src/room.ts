@@ -33,7 +33,6 @@ export interface Premises {
  */
 export class Room {
   readonly #premises: Premises
-  readonly #held = new Set<Claim>()
   #claimedBytes = 0
 
   constructor(premises: Premises) {
@@ -54,14 +53,12 @@ export class Room {
     if (refusal !== undefined) throw refusal
     // The records may turn out to need a batch of their own.
     this.#claimedBytes += bytes + batchOverheadBytes
-    const claim: Claim = { bytes, release: () => void this.spend(claim) }
-    this.#held.add(claim)
-    return claim
+    return new HeldClaim(this, bytes)
   }
 
   /** Ends the claim; says whether it was still held here. */
   spend(claim: Claim): boolean {
-    if (!this.#held.delete(claim)) return false
+    if (!(claim instanceof HeldClaim) || !claim.endIn(this)) return false
     this.#claimedBytes -= claim.bytes + batchOverheadBytes
     return true
   }
@@ -80,5 +77,28 @@ export class Room {
       `the disk is full: ${left} bytes are left of the last segment, of which ${Math.min(left, keptBack)} ` +
         'are kept for more urgent records. Make room on the disk; the log goes on by itself.',
     )
+  }
+}
+
+/** There is one for each record of a busy log, so it is small, and no list of them is kept. */
+class HeldClaim implements Claim {
+  readonly bytes: number
+  /** Where it is held; nowhere when it has ended. */
+  #room: Room | undefined
+
+  constructor(room: Room, bytes: number) {
+    this.#room = room
+    this.bytes = bytes
+  }
+
+  release(): void {
+    this.#room?.spend(this)
+  }
+
+  /** Whether it was held in this room until now. */
+  endIn(room: Room): boolean {
+    if (this.#room !== room) return false
+    this.#room = undefined
+    return true
   }
 }
