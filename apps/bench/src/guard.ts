@@ -40,7 +40,14 @@ for (let round = 1; round <= roundsMax; round++) {
 for (const [ratio, values] of measured) {
   const { median, least, most } = spreadOf(values)
   const expected = recorded[ratio.name] ?? Number.NaN
-  const verdict = { name: ratio.name, median, least, most, recorded: expected, holds: holds(ratio, values) }
+  const verdict = {
+    name: ratio.name,
+    median,
+    least,
+    most,
+    recorded: expected,
+    holds: holds(ratio, values),
+  }
   if (json) console.log(JSON.stringify(verdict))
   else {
     const range = `${show(median)} (${show(least)} to ${show(most)})`

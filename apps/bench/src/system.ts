@@ -47,10 +47,12 @@ const figures: (Figure | Footprint)[] = []
 for (let round = 1; round <= plan.rounds; round++) {
   figures.push(measureBareDisk(root, plan.seconds))
   for (const contender of there) {
-    process.stderr.write(`round ${round} of ${plan.rounds}: ${contender.system}\n`)
+    const begunMs = performance.now()
     const trial = new Trial(contender, plan, root)
     await trial.run()
     figures.push(...trial.figures)
+    const seconds = Math.round((performance.now() - begunMs) / 1000)
+    process.stderr.write(`round ${round} of ${plan.rounds}: ${contender.system}, ${seconds} s\n`)
   }
 }
 
@@ -62,14 +64,17 @@ if (json) {
     console.log(JSON.stringify({ system, skipped: `${program} is not installed` }))
   }
 } else {
-  const lines = skipped.map(({ system, program }) => `${system}: skipped, ${program} is not installed`)
+  const lines = skipped.map(
+    ({ system, program }) => `${system}: skipped, ${program} is not installed`,
+  )
   console.log([machine.text, drawTable(found), drawVerdicts(verdicts), ...lines].join('\n\n'))
 }
 if (out !== undefined) {
   mkdirSync(out, { recursive: true })
   const report = { machine: machine.facts, plan, figures: found, verdicts }
   writeFileSync(join(out, 'system.json'), `${JSON.stringify(report, null, 2)}\n`)
-  for (const [name, svg] of await drawPlots(found, machine.line)) writeFileSync(join(out, name), svg)
+  for (const [name, svg] of await drawPlots(found, machine.line))
+    writeFileSync(join(out, name), svg)
 }
 
 /** By the beginning of a name; ours is always there. */

@@ -7,6 +7,10 @@ export interface Contender extends ServerProgram {
   readonly durability: Durability
   /** What an answer promises in this configuration, in words. */
   readonly promise: string
+  /** Its code is compiled while it runs: it is measured when it has run for a while. */
+  readonly warmsUp?: true
+  /** It takes submissions and does nothing with them. */
+  readonly isEcho?: true
   /** What it calls its version, where it is installed. */
   version(): string
   /** Once for an empty directory, before the first start. */

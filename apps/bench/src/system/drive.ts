@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Latencies } from '../load/latencies.js'
 import type { Client, Consumer, Contender } from './contender.js'
 import { handlersOf, type Shape } from './plan.js'
@@ -32,7 +33,8 @@ export async function drive(
     for (let begunMs = performance.now(); begunMs < endMs; ) {
       if ((await operation(client)) === false) return
       const endedMs = performance.now()
-      if (begunMs >= countedFromMs && endedMs < endMs) {
+      // Those that end behind the time, too: something so slow that none else ends is measured then.
+      if (endedMs >= countedFromMs) {
         latencies.add(endedMs - begunMs)
         lastMs = endedMs
       }
@@ -77,29 +79,23 @@ export async function driveAtRate(
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** For what gives tasks to handlers only: how many it begins in a second, of those that wait. */
+/** For what gives tasks to handlers only: how many it begins in a second, while there are some. */
 export async function driveHandlers(
   { consume }: Contender,
   port: number,
   shape: Shape,
   { seconds, warmUpSeconds }: Pace,
-  waiting: number,
 ): Promise<Drive> {
   const begunAtMs: number[] = []
-  let isEnough: (() => void) | undefined
-  const enough = new Promise<void>((resolve) => {
-    isEnough = resolve
-  })
+  const consumer = await consume(port, handlersOf(shape), () => begunAtMs.push(performance.now()))
   const startMs = performance.now()
-  const endMs = startMs + (warmUpSeconds + seconds) * 1000
-  const consumer = await consume(port, handlersOf(shape), () => {
-    const now = performance.now()
-    begunAtMs.push(now)
-    if (now >= endMs || begunAtMs.length === waiting) isEnough?.()
-  })
-  await enough
+  await pause((warmUpSeconds + seconds) * 1000)
+  const endMs = performance.now()
   await consumer.stop()
-  const counted = begunAtMs.filter((at) => at >= startMs + warmUpSeconds * 1000 && at < endMs)
+  // Where the tasks have not lasted for longer than the warm-up, all of it counts.
+  const isLong = (begunAtMs.at(-1) ?? 0) > startMs + 2 * warmUpSeconds * 1000
+  const countedFromMs = isLong ? startMs + warmUpSeconds * 1000 : startMs
+  const counted = begunAtMs.filter((at) => at >= countedFromMs && at < endMs)
   const tookMs = (counted.at(-1) ?? Number.NaN) - (counted[0] ?? Number.NaN)
   const opsPerSecond = ((counted.length - 1) / tookMs) * 1000
   return { opsPerSecond, p50Ms: Number.NaN, p99Ms: Number.NaN }
@@ -146,7 +142,7 @@ export async function drivePickUps(
     await begun
     latencies.add(performance.now() - askedMs)
     await submitted
-    await new Promise((resolve) => setTimeout(resolve, idleMs))
+    await pause(idleMs)
   }
   await consumer.stop()
   return figuresOf(latencies, (performance.now() - startMs) / 1000)

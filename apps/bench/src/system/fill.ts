@@ -4,11 +4,7 @@ const connections = 16
 const inFlight = 64
 
 /** One submission for each task, many on their way: as quick as it gets where a client may send on. */
-export async function fillThrough(
-  { open }: Contender,
-  port: number,
-  tasks: number,
-): Promise<void> {
+export async function fillThrough({ open }: Contender, port: number, tasks: number): Promise<void> {
   const clients = await Promise.all(Array.from({ length: connections }, (_, n) => open(port, n)))
   let left = tasks
   const loops = clients.flatMap((client) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /** What a process and all it has started have in memory for themselves. Linux only. */
 export function memoryOf(pid: number): number {
-  const [, kib = 'NaN'] = /^Pss:\s+(\d+) kB$/m.exec(read(pid, 'smaps_rollup')) ?? []
+  const [, kib = '0'] = /^Pss:\s+(\d+) kB$/m.exec(read(pid, 'smaps_rollup')) ?? []
   return childrenOf(pid).reduce((sum, child) => sum + memoryOf(child), Number(kib) * 1024)
 }
 

@@ -17,7 +17,9 @@ export interface Plan {
   /** Beside how many waiting tasks submitting and leasing are measured again, and with which shapes. */
   readonly waiting: readonly number[]
   readonly shapesBesideWaiting: readonly Shape[]
+  /** On how many leases heartbeats are sent, and how. */
   readonly heldLeases: number
+  readonly shapesOfHeartbeats: readonly Shape[]
   readonly pickUps: number
   /** Shares of what was submitted at most, at which latency is looked at. */
   readonly loads: readonly number[]
@@ -35,18 +37,20 @@ export const fullPlan: Plan = {
   waiting: [100_000, 1_000_000],
   shapesBesideWaiting: [many, deep],
   heldLeases: 10_000,
+  shapesOfHeartbeats: [alone, many, deep],
   pickUps: 300,
   loads: [0.1, 0.25, 0.5, 0.75, 0.9],
 }
 
 export const quickPlan: Plan = {
   rounds: 1,
-  seconds: 0.6,
-  warmUpSeconds: 0.3,
+  seconds: 0.5,
+  warmUpSeconds: 0.25,
   shapes: [alone, many, deep],
   waiting: [],
   shapesBesideWaiting: [],
-  heldLeases: 10_000,
+  heldLeases: 1000,
+  shapesOfHeartbeats: [deep],
   pickUps: 50,
   loads: [0.5],
 }

@@ -34,7 +34,16 @@ const durabilities = {
   domain: ['before the answer', 'soon after', 'unsynced'],
   range: ['#0072b2', '#e69f00', '#999999'],
 }
-const lines = ['#0072b2', '#d55e00', '#999999', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000']
+const lines = [
+  '#0072b2',
+  '#d55e00',
+  '#999999',
+  '#009e73',
+  '#cc79a7',
+  '#e69f00',
+  '#56b4e9',
+  '#000000',
+]
 
 const config = {
   font: 'system-ui, "Segoe UI", Helvetica, Arial, sans-serif',

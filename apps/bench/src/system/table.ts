@@ -6,7 +6,9 @@ import type { Verdict } from './targets.js'
 /** Each work with all systems below each other, as text that fits 100 columns. */
 export function drawTable(all: readonly (Summary | Footprint)[]): string {
   const groups = groupBy(all, titleOf)
-  return [...groups].map(([title, group]) => [title, ...group.map(drawLine)].join('\n')).join('\n\n')
+  return [...groups]
+    .map(([title, group]) => [title, ...group.map(drawLine)].join('\n'))
+    .join('\n\n')
 }
 
 function titleOf(figure: Summary | Footprint): string {

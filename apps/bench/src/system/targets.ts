@@ -72,7 +72,7 @@ export function judge(found: Found): Verdict[] {
 type Ratio = readonly [above: number | undefined, below: number | undefined]
 
 function atLeast(name: string, target: number, aim: number, ratio: Ratio): Verdict {
-  const value = valueOf(ratio)
+  const value = quotientOf(ratio)
   return { name, value, unit: 'x', target, aim, holds: value >= target }
 }
 
@@ -83,11 +83,11 @@ function atMost(
   unit: Verdict['unit'],
   ratio: Ratio,
 ): Verdict {
-  const value = valueOf(ratio)
+  const value = quotientOf(ratio)
   return { name, value, unit, target, aim, holds: value <= target }
 }
 
-function valueOf([above = Number.NaN, below = Number.NaN]: Ratio): number {
+function quotientOf([above = Number.NaN, below = Number.NaN]: Ratio): number {
   return above / below
 }
 

@@ -1,12 +1,5 @@
 import type { Client, Contender } from './contender.js'
-import {
-  type Drive,
-  drive,
-  driveAtRate,
-  driveHandlers,
-  driveLives,
-  drivePickUps,
-} from './drive.js'
+import { type Drive, drive, driveAtRate, driveHandlers, driveLives, drivePickUps } from './drive.js'
 import type { Figure, Footprint } from './figure.js'
 import { diskOf, memoryOf } from './footprint.js'
 import type { Plan, Shape, Work } from './plan.js'
@@ -26,11 +19,10 @@ export class Trial {
   }
 
   async run(): Promise<void> {
-    for (const shape of this.#plan.shapes) {
-      await this.#submitThenProcess(shape)
-      await this.#live(shape)
-    }
-    for (const shape of this.#plan.shapes) await this.#sendHeartbeats(shape)
+    for (const shape of this.#plan.shapes) await this.#submitThenProcess(shape)
+    if (this.#contender.isEcho) return
+    for (const shape of this.#plan.shapes) await this.#live(shape)
+    for (const shape of this.#plan.shapesOfHeartbeats) await this.#sendHeartbeats(shape)
     await this.#pickUp()
     await this.#submitUnderLoad()
     for (const waiting of this.#plan.waiting) await this.#besideWaiting(waiting)
@@ -41,20 +33,16 @@ export class Trial {
     const clients = await stand.open(shape.connections)
     const submitted = await this.#submit(clients, shape)
     this.#add('submit', shape, 0, submitted)
+    if (this.#contender.isEcho) return
     // What was submitted, in the warm-up too, is what there is to be processed.
-    const { seconds, warmUpSeconds } = this.#plan
-    const waiting = Math.round(submitted.opsPerSecond * (seconds + warmUpSeconds))
-    this.#add('lease+complete', shape, 0, await this.#process(stand, clients, shape, waiting))
+    this.#add('lease+complete', shape, 0, await this.#process(stand, clients, shape))
   }
 
   async #live(shape: Shape): Promise<void> {
     await using stand = await this.#stand()
     const clients = await stand.open(shape.connections)
     const lived = clients.every(isProcessing)
-      ? await drive(clients, shape.inFlight, this.#plan, async (client) => {
-          await client.submit()
-          await client.process?.()
-        })
+      ? await drive(clients, shape.inFlight, this.#plan, liveOnce)
       : await driveLives(this.#contender, stand.port, clients, shape, this.#plan)
     this.#add('life', shape, 0, lived)
   }
@@ -112,7 +100,7 @@ export class Trial {
       }
       const clients = await stand.open(shape.connections)
       this.#add('submit', shape, waiting, await this.#submit(clients, shape))
-      const processed = await this.#process(stand, clients, shape, waiting)
+      const processed = await this.#process(stand, clients, shape)
       this.#add('lease+complete', shape, waiting, processed)
     }
   }
@@ -121,20 +109,17 @@ export class Trial {
     return drive(clients, inFlight, this.#plan, (client) => client.submit())
   }
 
-  #process(
-    stand: Stand,
-    clients: readonly Client[],
-    shape: Shape,
-    waiting: number,
-  ): Promise<Drive> {
+  #process(stand: Stand, clients: readonly Client[], shape: Shape): Promise<Drive> {
     if (!clients.every(isProcessing)) {
-      return driveHandlers(this.#contender, stand.port, shape, this.#plan, waiting)
+      return driveHandlers(this.#contender, stand.port, shape, this.#plan)
     }
     return drive(clients, shape.inFlight, this.#plan, async (client) => client.process?.())
   }
 
-  #stand(): Promise<Stand> {
-    return Stand.set(this.#contender, this.#root)
+  async #stand(): Promise<Stand> {
+    const stand = await Stand.set(this.#contender, this.#root)
+    if (this.#contender.warmsUp) await warmUp(stand)
+    return stand
   }
 
   #add(
@@ -148,6 +133,17 @@ export class Trial {
     const shape = { connections, inFlight }
     this.figures.push({ system, durability, work, ...shape, liveTasks, ...driven, ...more })
   }
+}
+
+async function liveOnce(client: Client): Promise<void> {
+  await client.submit()
+  await client.process?.()
+}
+
+/** Whole lives, so that nothing of it waits afterwards. */
+async function warmUp(stand: Stand): Promise<void> {
+  const clients = await stand.open(16)
+  await drive(clients, 16, { warmUpSeconds: 0, seconds: 1 }, liveOnce)
 }
 
 function isProcessing({ process }: Client): boolean {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { ask } from '../../recovery/ask.js'
+import { ask } from '../../ask.js'
 import { type Client, type Contender, type Durability, payloadBytes } from '../contender.js'
 import { fillThrough } from '../fill.js'
 import { TextConnection } from './text-connection.js'
@@ -33,7 +33,11 @@ function beanstalkd(flag: string, durability: Durability, promise: string): Cont
           return connection
         }),
       )
-      return { stop: async () => clients.forEach((client) => client.close()) }
+      return {
+        stop: async () => {
+          for (const client of clients) client.close()
+        },
+      }
     },
   }
   return contender

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { type Job, Queue, Worker } from 'bullmq'
-import { ask } from '../../recovery/ask.js'
+import { ask } from '../../ask.js'
 import { type Client, type Contender, type Durability, payloadBytes } from '../contender.js'
 
 const manifest = createRequire(import.meta.url)('bullmq/package.json') as { version: string }
@@ -35,7 +35,7 @@ function bullmq(appendfsync: string, durability: Durability, promise: string): C
         /v=(\S+)/.exec(execFileSync('redis-server', ['-v'], { encoding: 'utf8' })) ?? []
       return `${manifest.version}, Redis ${redis}`
     },
-    open: async (port) => new BullmqClient(port),
+    open: async (port) => new BullmqClient(port, await openQueue(port)),
     fill,
     async consume(port, { connections, atOnce }, begun) {
       const workers = Array.from({ length: connections }, () => {
@@ -53,8 +53,14 @@ function bullmq(appendfsync: string, durability: Durability, promise: string): C
   }
 }
 
-async function fill(port: number, tasks: number): Promise<void> {
+async function openQueue(port: number): Promise<Queue> {
   const queue = new Queue(queueName, { connection: { port } }).on('error', fail)
+  await queue.waitUntilReady()
+  return queue
+}
+
+async function fill(port: number, tasks: number): Promise<void> {
+  const queue = await openQueue(port)
   let left = tasks
   const addBulks = async () => {
     while (left > 0) {
@@ -75,9 +81,9 @@ class BullmqClient implements Client {
   readonly #held: Job[] = []
   #turn = 0
 
-  constructor(port: number) {
+  constructor(port: number, queue: Queue) {
     this.#port = port
-    this.#queue = new Queue(queueName, { connection: { port } }).on('error', fail)
+    this.#queue = queue
   }
 
   submit(): Promise<unknown> {
@@ -107,7 +113,9 @@ class BullmqClient implements Client {
   }
 }
 
-/** Neither a queue nor a worker has anybody else to tell. */
-function fail(error: Error): never {
-  throw error
+/** Thrown where nobody catches it: whoever emits it does, prints it, and tries again for ever. */
+function fail(error: Error): void {
+  setImmediate(() => {
+    throw error
+  })
 }

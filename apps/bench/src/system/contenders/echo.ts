@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { isListening } from '../../recovery/ask.js'
+import { isListening } from '../../ask.js'
 import type { Contender } from '../contender.js'
 import { openAs, TenureClient } from './tenure.js'
 
@@ -10,6 +10,7 @@ import { openAs, TenureClient } from './tenure.js'
 export const echoContenders: readonly Contender[] = [
   {
     system: 'echo',
+    isEcho: true,
     durability: 'unsynced',
     promise: 'nothing: each frame is answered with one of the same kind',
     program: fileURLToPath(new URL('./echo-server.js', import.meta.url)),

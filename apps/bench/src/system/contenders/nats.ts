@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
   AckPolicy,
-  DiscardPolicy,
   type JetStreamClient,
   jetstream,
   jetstreamManager,
@@ -9,7 +8,6 @@ import {
   StorageType,
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { ask } from '../../recovery/ask.js'
 import { type Client, type Contender, payloadBytes } from '../contender.js'
 import { fillThrough } from '../fill.js'
 
@@ -18,24 +16,37 @@ const subject = 'bench.task'
 const workers = 'workers'
 const payload = Buffer.alloc(payloadBytes, 'x')
 const timeout = 60_000
+const config = {
+  name: stream,
+  subjects: [subject],
+  retention: RetentionPolicy.Workqueue,
+  storage: StorageType.File,
+}
 
-/** Only this: `sync_interval` is a setting since 2.10, and Debian's 2.9 refuses it. */
+/** Only as it is by default: `sync_interval: always` came with 2.10, and Debian's 2.9 does not know it. */
 const nats: Contender = {
   system: 'nats',
   durability: 'soon after',
-  promise: 'an fsync of its stream every minute, as it is set in 2.9; every 2 minutes since 2.10',
+  promise: 'an fsync of its stream every 2 minutes, which is the default',
   program: 'nats-server',
   args: ({ directory, port }) => [
     ...['--addr', '127.0.0.1', '--port', `${port}`, '--jetstream', '--store_dir', directory],
   ],
-  answers: async (port) =>
-    (await ask(port, 'CONNECT {"verbose":false}\r\nPING\r\n', /PONG\r\n$/)).startsWith('INFO '),
+  // With its stream: to make one that is there changes nothing.
+  answers: async (port) => {
+    const connection = await openTo(port)
+    try {
+      await (await jetstreamManager(connection)).streams.add(config)
+    } finally {
+      await connection.close()
+    }
+    return true
+  },
   version: () => execFileSync('nats-server', ['--version'], { encoding: 'utf8' }).trim(),
   open: async (port) => new NatsClient(await openTo(port)),
   fill: (port, tasks) => fillThrough(nats, port, tasks),
   async consume(port, { connections, atOnce }, begun) {
-    const opened: NatsConnection[] = []
-    for (let count = 0; count < connections; count++) opened.push(await openTo(port))
+    const opened = await Promise.all(Array.from({ length: connections }, () => openTo(port)))
     const manager = await jetstreamManager(opened[0]!)
     await manager.consumers.add(stream, {
       durable_name: workers,
@@ -49,7 +60,7 @@ const nats: Contender = {
     return {
       async stop() {
         await Promise.all(handling.map((stop) => stop()))
-        // The next one starts with nothing.
+        // What was on its way to it waits again, and at once.
         await manager.consumers.delete(stream, workers)
         await Promise.all(opened.map((connection) => connection.close()))
       },
@@ -59,27 +70,9 @@ const nats: Contender = {
 
 export const natsContenders: readonly Contender[] = [nats]
 
-/** With the stream: to make one that is there changes nothing. */
-async function openTo(port: number): Promise<NatsConnection> {
-  const connection = await connect({
-    servers: `127.0.0.1:${port}`,
-    reconnect: false,
-    // Otherwise a stack trace is made for each request.
-    noAsyncTraces: true,
-  })
-  void connection.closed().then((error) => {
-    // Nobody waits for it, and handlers would wait for ever.
-    if (error) throw error
-  })
-  const manager = await jetstreamManager(connection, { timeout })
-  await manager.streams.add({
-    name: stream,
-    subjects: [subject],
-    retention: RetentionPolicy.Workqueue,
-    storage: StorageType.File,
-    discard: DiscardPolicy.New,
-  })
-  return connection
+function openTo(port: number): Promise<NatsConnection> {
+  // Otherwise a stack trace is made for each request.
+  return connect({ servers: `127.0.0.1:${port}`, reconnect: false, noAsyncTraces: true })
 }
 
 /** The documentation has an iterator for handlers that are asynchronous; so many loops share one. */
@@ -98,8 +91,12 @@ async function handle(
       if (!(await message.ackAck())) throw new Error('nats does not confirm an acknowledgement')
     }
   }
-  const handled = Promise.all(Array.from({ length: atOnce }, handleAll))
+  let isStopping = false
+  const handled = Promise.all(Array.from({ length: atOnce }, handleAll)).then(() => {
+    if (!isStopping) throw new Error('nats has ended a consumer')
+  })
   return async () => {
+    isStopping = true
     await messages.close()
     await handled
   }

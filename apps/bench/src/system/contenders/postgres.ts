@@ -1,18 +1,12 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs'
+import { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { Logger, makeWorkerUtils, type Runner, run, type WorkerUtils } from 'graphile-worker'
-import { isInstalled } from '../../is-installed.js'
-import type { Place } from '../../server.js'
+import { Logger, makeWorkerUtils, run, type WorkerEvents, type WorkerUtils } from 'graphile-worker'
 import { type Client, type Contender, payloadBytes } from '../contender.js'
+import { addressOf, postgresql } from './postgresql.js'
 
 const manifest = createRequire(import.meta.url)('graphile-worker/package.json') as {
   version: string
 }
-const debianPrograms = '/usr/lib/postgresql/15/bin'
-const programs = isInstalled('postgres') ? '' : `${debianPrograms}/`
-const user = process.getuid?.() === 0 ? (userOf('postgres') ?? userOf('nobody')) : undefined
 const task = { identifier: 'task', payload: { payload: 'x'.repeat(payloadBytes) } }
 const batchJobs = 1000
 const batchesAtOnce = 4
@@ -25,34 +19,25 @@ const batching = {
   failJobBatchDelay: 0,
 } satisfies GraphileConfig.WorkerOptions
 
-/** Of what it says only what went wrong. */
+/** Its errors are thrown where nobody catches them: it logs them, and tries again for ever. */
 const logger = new Logger(() => (level, message) => {
-  if (level === 'error' || level === 'warning') console.error(`graphile-worker: ${message}`)
+  if (level !== 'error') return
+  setImmediate(() => {
+    throw new Error(`graphile-worker: ${message}`)
+  })
 })
 
 const graphileWorker: Contender = {
+  ...postgresql,
   system: 'graphile-worker',
   durability: 'before the answer',
   promise: 'an fsync of the write-ahead log before a commit is answered (synchronous_commit=on)',
-  program: `${programs}postgres`,
-  ...(user && { user }),
-  // An immediate shutdown, which is a crash to whoever starts it again; no process and no memory is left.
-  endSignal: 'SIGQUIT',
-  prepare,
-  args: ({ directory, port }) => [
-    ...['-D', dataOf(directory), '-p', `${port}`, '-h', '127.0.0.1', '-k', ''],
-    // By default a hundred, which clients and runners together would reach.
-    ...['-c', 'max_connections=300'],
-  ],
   // With its tables: they are made when they are missing.
   answers: async (port) => {
     await (await openTo(port, 1)).release()
     return true
   },
-  version: () => {
-    const postgres = execFileSync(`${programs}postgres`, ['--version'], { encoding: 'utf8' }).trim()
-    return `${manifest.version}, ${postgres}`
-  },
+  version: () => `${manifest.version}, ${postgresql.version()}`,
   open: async (port) => new GraphileClient(await openTo(port, 1)),
   fill,
   /**
@@ -62,55 +47,46 @@ const graphileWorker: Contender = {
   async consume(port, { connections, atOnce }, begun) {
     const runners = Math.min(connections, runnersMax)
     const jobsAtOnce = Math.min(Math.ceil((connections * atOnce) / runners), jobsAtOnceMax)
-    const running = await Promise.all(
+    const stops = await Promise.all(
       Array.from({ length: runners }, () => startRunner(port, jobsAtOnce, begun)),
     )
-    return { stop: () => Promise.all(running.map((runner) => runner.stop())) }
+    return { stop: () => Promise.all(stops.map((stop) => stop())) }
   },
 }
 
 export const postgresContenders: readonly Contender[] = [graphileWorker]
 
-/** It refuses to run as root, and the other one has to reach the directory. */
-async function prepare({ directory }: Place): Promise<void> {
-  const data = dataOf(directory)
-  mkdirSync(data, { mode: 0o700 })
-  if (user !== undefined) {
-    chownSync(data, user.uid, user.gid)
-    chmodSync(directory, 0o711)
-    chmodSync(dirname(directory), 0o711)
-  }
-  const settings = ['-D', data, '-U', 'postgres', '--auth', 'trust', '--locale', 'C', '-E', 'UTF8']
-  execFileSync(`${programs}initdb`, settings, { ...user, stdio: ['ignore', 'ignore', 'inherit'] })
-}
-
-function userOf(name: string): { readonly uid: number; readonly gid: number } | undefined {
-  const line = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm')
-  const [, uid, gid] = line.exec(readFileSync('/etc/passwd', 'utf8')) ?? []
-  return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
-}
-
-function dataOf(directory: string): string {
-  return join(directory, 'data')
-}
-
-function addressOf(port: number): string {
-  return `postgres://postgres@127.0.0.1:${port}/postgres`
-}
-
 function openTo(port: number, maxPoolSize: number): Promise<WorkerUtils> {
   return makeWorkerUtils({ connectionString: addressOf(port), maxPoolSize, logger })
 }
 
-function startRunner(port: number, concurrentJobs: number, begun: () => void): Promise<Runner> {
-  return run({
-    connectionString: addressOf(port),
+async function startRunner(
+  port: number,
+  concurrentJobs: number,
+  begun: () => void,
+): Promise<() => Promise<void>> {
+  const events: WorkerEvents = new EventEmitter()
+  let isHolding = false
+  let tellEmpty = () => {}
+  events.on('localQueue:setMode', ({ newMode }) => {
+    isHolding = newMode === 'WAITING'
+    if (!isHolding) tellEmpty()
+  })
+  const runner = await run({
+    ...{ connectionString: addressOf(port), logger, events },
     taskList: { [task.identifier]: begun },
     noHandleSignals: true,
     parsedCronItems: [],
-    logger,
     preset: { worker: { concurrentJobs, maxPoolSize: concurrentJobs + 1, ...batching } },
   })
+  return async () => {
+    const empty = new Promise<void>((resolve) => {
+      tellEmpty = resolve
+    })
+    // With tasks in its local queue it does not stop: 0.17.3 fails to give them back.
+    if (isHolding) await empty
+    await runner.stop()
+  }
 }
 
 async function fill(port: number, tasks: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
+import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { freePort } from '../../free-port.js'
 import type { Place } from '../../server.js'
 import { type Client, type Contender, payloadBytes } from '../contender.js'
@@ -20,16 +20,18 @@ const rabbitmq: Contender = {
   prepare,
   args: () => [],
   env: ({ directory }) => ({ RABBITMQ_CONF_ENV_FILE: environmentOf(directory) }),
+  // With its queue, which must not be made by two at once.
   answers: async (port) => {
-    await (await openTo(port)).close()
+    const connection = await openTo(port)
+    const channel = await connection.createChannel()
+    await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
+    await connection.close()
     return true
   },
   version: () => /rabbitmq_server-([^/]+)/.exec(realpathSync(program))?.[1] ?? 'unknown',
   async open(port) {
     const connection = await openTo(port)
-    const channel = await connection.createConfirmChannel()
-    await assertQueue(channel)
-    return new RabbitmqClient(connection, channel)
+    return new RabbitmqClient(connection, await connection.createConfirmChannel())
   },
   fill: (port, tasks) => fillThrough(rabbitmq, port, tasks),
   async consume(port, { connections, atOnce }, begun) {
@@ -76,10 +78,6 @@ function openTo(port: number): Promise<ChannelModel> {
   return connect({ hostname: '127.0.0.1', port })
 }
 
-async function assertQueue(channel: Channel): Promise<void> {
-  await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
-}
-
 /** One acknowledgement for each task, as its handler ends. There is no answer to it. */
 async function handle(
   port: number,
@@ -88,7 +86,6 @@ async function handle(
 ): Promise<() => Promise<unknown>> {
   const connection = await openTo(port)
   const channel = await connection.createChannel()
-  await assertQueue(channel)
   await channel.prefetch(atOnce)
   const { consumerTag } = await channel.consume(queue, (message) => {
     if (message === null) throw new Error('rabbitmq has cancelled a consumer')

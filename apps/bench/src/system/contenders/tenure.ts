@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type Link, openLink } from '@tenure/client'
 import { startWorker } from '@tenure/worker-runtime'
-import { isListening } from '../../recovery/ask.js'
+import { isListening } from '../../ask.js'
 import { type Client, type Contender, payloadBytes } from '../contender.js'
 import { fillThrough } from '../fill.js'
 
@@ -12,6 +12,7 @@ const payload = Buffer.alloc(payloadBytes, 'x')
 
 const tenure: Contender = {
   system: 'tenure',
+  warmsUp: true,
   durability: 'before the answer',
   promise: 'every answer after its record was written with O_DSYNC',
   program: join(dirname(manifest), 'dist/src/main.js'),

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isInstalled } from '../../is-installed.js'
+import type { Place, ServerProgram } from '../../server.js'
+
+// Debian puts them where only its own wrappers look.
+const programs = isInstalled('postgres') ? '' : '/usr/lib/postgresql/15/bin/'
+const user = process.getuid?.() === 0 ? (userOf('postgres') ?? userOf('nobody')) : undefined
+
+/** PostgreSQL as it comes, for programs of this machine only. */
+export const postgresql = {
+  program: `${programs}postgres`,
+  ...(user && { user }),
+  // An immediate shutdown, which is a crash to whoever starts it again; no process and no memory is left.
+  endSignal: 'SIGQUIT',
+  args: ({ directory, port }) => [
+    ...['-D', dataOf(directory), '-p', `${port}`, '-h', '127.0.0.1', '-k', ''],
+    // By default a hundred, which clients and workers together would reach.
+    ...['-c', 'max_connections=300'],
+  ],
+  version: () => execFileSync(`${programs}postgres`, ['--version'], { encoding: 'utf8' }).trim(),
+  /** It refuses to run as root, and the other one has to reach the directory. */
+  async prepare({ directory }) {
+    const data = dataOf(directory)
+    mkdirSync(data, { mode: 0o700 })
+    if (user !== undefined) {
+      chownSync(data, user.uid, user.gid)
+      chmodSync(directory, 0o711)
+      chmodSync(dirname(directory), 0o711)
+    }
+    const settings = [
+      ...['-D', data, '-U', 'postgres', '--auth', 'trust'],
+      ...['--locale', 'C', '--encoding', 'UTF8'],
+    ]
+    execFileSync(`${programs}initdb`, settings, { ...user, stdio: ['ignore', 'ignore', 'inherit'] })
+  },
+} satisfies Omit<ServerProgram, 'answers'> & {
+  version(): string
+  prepare(place: Place): Promise<void>
+}
+
+export function addressOf(port: number): string {
+  return `postgres://postgres@127.0.0.1:${port}/postgres`
+}
+
+function dataOf(directory: string): string {
+  return join(directory, 'data')
+}
+
+function userOf(name: string): { readonly uid: number; readonly gid: number } | undefined {
+  const line = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm')
+  const [, uid, gid] = line.exec(readFileSync('/etc/passwd', 'utf8')) ?? []
+  return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
+}
