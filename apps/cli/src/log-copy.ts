@@ -44,6 +44,7 @@ export async function orExplain(
 const misconfigured: ReadonlySet<string> = new Set([
   'WAL_BAD_OPTION',
   'WAL_NOT_A_LOG',
+  'WAL_NO_LSN',
   'WAL_BAD_DESTINATION',
   'WAL_READ_ONLY',
 ])

@@ -33,7 +33,8 @@ t.test(
     t.same({ code, stderr }, { code: 0, stderr: '' })
     const [what, goesOn, means, next] = stdout.split('\n')
     t.match(what, new RegExp(`^restored ${copy} to ${restored} in [^:]+: LSN 1 to 1, `))
-    t.match(goesOn, /^It goes on at LSN 4294967297, behind a declared gap: /)
+    const [, nextLsn] = /^It goes on at LSN (\d+), behind all that can /.exec(goesOn ?? '') ?? []
+    t.ok(Number(nextLsn) > 2 ** 32)
     t.match(means, /^What was answered after the backup is gone; .* as UNKNOWN_LEASE\.$/)
     t.equal(next, `Next: tenure-coordinator --data-dir ${restored}`)
 
@@ -41,7 +42,7 @@ t.test(
     t.teardown(() => second.stop())
     const endpoint = ['--coordinator', `127.0.0.1:${second.port}`]
     t.match(await tenure('get', '1', ...endpoint), { code: 0, stdout: /^payload +hello$/m })
-    t.equal((await tenure('submit', 'next', ...endpoint)).stdout, 'task 4294967297\n')
+    t.equal((await tenure('submit', 'next', ...endpoint)).stdout, `task ${nextLsn}\n`)
   },
 )
 

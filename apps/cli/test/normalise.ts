@@ -17,6 +17,8 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/(?<=^disk +)\S.*(?= free$)/gm, '<size>'],
   [/(?<="diskFreeBytes":)\d+/g, '<count>'],
   [/127\.0\.0\.1:\d+/g, '<endpoint>'],
+  // Where a restored log goes on is a matter of the clock.
+  [/(?<=goes on at LSN )\d{13,}/g, '<lsn>'],
   [/(?<=\S) {2,}/g, '  '],
 ]
 

@@ -15,6 +15,7 @@ const byCode: Readonly<Record<string, ExitCode>> = {
   COORDINATOR_EXPOSED: exitCodes.misconfigured,
   WAL_BAD_OPTION: exitCodes.misconfigured,
   WAL_NOT_A_LOG: exitCodes.misconfigured,
+  WAL_NO_LSN: exitCodes.misconfigured,
   WAL_READ_ONLY: exitCodes.misconfigured,
   WAL_CORRUPT: exitCodes.damaged,
   WAL_AMBIGUOUS: exitCodes.damaged,

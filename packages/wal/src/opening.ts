@@ -1,4 +1,5 @@
 import { endOfContent, isZero } from './bytes.js'
+import { firstLsnBehindGap } from './declared-gap.js'
 import type { Disk } from './disk.js'
 import { saysNoSpace, WalDamageError, WalError } from './errors.js'
 import { type Examination, examine } from './examine.js'
@@ -7,17 +8,10 @@ import { listIfPresent, readFully, removeIfPresent, withFile, writeFully } from 
 import { HeadFile } from './head.js'
 import { isSpareName, type Layout, segmentName, temporarySuffix } from './layout.js'
 import { readWindowBytes } from './limits.js'
-import { lsnMax } from './lsn.js'
 import type { LogSettings } from './options.js'
 import { salvage } from './salvage.js'
 import { beginSegment, type SegmentFile } from './segment-file.js'
 import { makeZeroFile } from './spare.js'
-
-/**
- * How far behind everything seen the log goes on where LSNs may have been issued that nobody can
- * see any more: four billion records, more than any lost tail can hold.
- */
-const gapLength = 2 ** 32
 
 /** What opening the log found and did. */
 export interface Opening {
@@ -114,22 +108,22 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
   const { end, damage, highestLsn } = examination
   const { restored, clock } = settings
   const isGap = damage !== undefined || restored !== undefined
-  const beyond = highestLsn + gapLength
-  const asked = typeof restored === 'object' ? restored.nextLsn : beyond
-  if (isGap && (asked <= highestLsn || asked > lsnMax)) {
+  const asked = typeof restored === 'object' ? restored.nextLsn : undefined
+  if (asked !== undefined && asked <= highestLsn) {
     throw new WalError(
       'WAL_BAD_OPTION',
       `options.restored.nextLsn is ${asked}; it has to lie behind LSN ${highestLsn}, the last one known here`,
     )
   }
+  const nowMs = clock.now()
   const gap: GapReason = damage !== undefined ? 'accepted-loss' : isGap ? 'restored' : 'none'
   return {
     kind: 'segment',
     logId: examination.logId ?? settings.newLogId(),
     sequence: examination.highestSequence + 1,
     epoch: examination.highestEpoch + 1,
-    firstLsn: isGap ? asked : end.lastLsn + 1,
-    clockMs: Math.max(clock.now(), examination.latestClockMs),
+    firstLsn: isGap ? (asked ?? firstLsnBehindGap(highestLsn, nowMs)) : end.lastLsn + 1,
+    clockMs: Math.max(nowMs, examination.latestClockMs),
     segmentBytes: settings.firstSegmentBytes,
     firstBatch: examination.nextBatch,
     previous:

@@ -38,7 +38,7 @@ export interface LogOptions {
   readonly acceptLoss?: AcceptedLoss
   /**
    * Says that the directory is a copy from before and that the log went on elsewhere: it continues
-   * behind a gap, at this LSN or far beyond any it can have issued.
+   * behind a gap, at this LSN or, by the clock, beyond any that can have been issued up to now.
    */
   readonly restored?: true | { readonly nextLsn: Lsn }
   readonly observer?: LogObserver

@@ -9,7 +9,7 @@ import { prepareLog } from './opening.js'
 import { settle } from './options.js'
 
 export interface RestoreOptions extends BackupOptions {
-  /** Where the log goes on. Default: far beyond any LSN that can have been issued since the backup. */
+  /** Where the log goes on. Default: by the clock, beyond any LSN that can have been issued up to now. */
   readonly nextLsn?: Lsn
 }
 
@@ -21,7 +21,7 @@ export interface Restored extends Backup {
 /**
  * Makes a log out of a backup, in a directory that does not exist yet. It is opened once behind a
  * declared gap before it gets its name: no crash leaves a copy there that would issue LSNs again
- * that the original has issued since.
+ * that the original has issued since, or another log that was restored from the same backup.
  */
 export async function restoreLog(
   backup: string,

@@ -1,8 +1,24 @@
 import { Random, SimulatedDisk } from '@tenure/testing'
-import t from 'tap'
-import { openLog, restoreLog, verifyLog } from '../src/index.js'
-import { backUp, contentOf, destination, filesUnder, restore, withLog } from './copies.js'
-import { appendOneByOne, directory, range, rejection, replayedLsns, type World } from './world.js'
+import t, { type Test } from 'tap'
+import { backupLog, type Log, openLog, restoreLog, verifyLog } from '../src/index.js'
+import {
+  backUp,
+  contentOf,
+  destination,
+  filesUnder,
+  hastyClock,
+  restore,
+  withLog,
+} from './copies.js'
+import {
+  appendOneByOne,
+  appendTogether,
+  directory,
+  range,
+  rejection,
+  replayedLsns,
+  type World,
+} from './world.js'
 
 const restored = '/data/restored'
 
@@ -28,6 +44,81 @@ t.test('a restored log holds what the backup holds, and goes on beyond a gap', a
   t.same(await replayedLsns(t, log, 11), range(11, 35))
   await appendOneByOne(log, 1)
   await log.close()
+})
+
+/** Restores the backup, goes on there as anybody would, and says which LSNs that issued. */
+async function goOn(world: World, to: string, from = destination): Promise<number[]> {
+  await restoreLog(from, to, { disk: world.disk, clock: hastyClock(world) })
+  return issue(await openLog(to, world.options()))
+}
+
+/** More than a segment could hold: where one may be lost, the log goes on so much further. */
+async function issue(log: Log): Promise<number[]> {
+  const { nextLsn } = log
+  while (log.nextLsn < nextLsn + 1500) await appendTogether(log, 3)
+  await log.close()
+  return range(nextLsn, log.durableLsn)
+}
+
+/** Fails when an LSN stands in more than one of the lists. */
+function checkDisjoint(t: Test, ...lists: number[][]): void {
+  const all = lists.flat()
+  t.equal(new Set(all).size, all.length, JSON.stringify(lists.map((list) => list[0])))
+}
+
+t.test('two logs restored from one backup do not issue the same LSNs', async (t) => {
+  const world = await withBackup()
+  world.clock.jump(Date.UTC(2026, 10, 19) - world.clock.now())
+  const first = await goOn(world, '/data/first')
+  world.clock.jump(1000)
+  const second = await goOn(world, '/data/second')
+  checkDisjoint(t, range(1, 42), first, second)
+})
+
+t.test(
+  'two logs restored from a backup of one that was restored just before do not, either',
+  async (t) => {
+    const world = await withBackup()
+    world.clock.jump(Date.UTC(2026, 10, 19) - world.clock.now())
+    const first = await goOn(world, '/data/first')
+    const { disk } = world
+    await backupLog('/data/first', '/backups/tuesday', { disk, clock: hastyClock(world) })
+    const rest = []
+    for (const to of ['/data/second', '/data/third']) {
+      world.clock.jump(1000)
+      rest.push(await goOn(world, to, '/backups/tuesday'))
+    }
+    checkDisjoint(t, range(1, 42), first, ...rest)
+  },
+)
+
+t.test(
+  'a log that went on without what it lost, and one restored after all, do not issue the same LSNs',
+  async (t) => {
+    const world = await withBackup()
+    world.clock.jump(Date.UTC(2026, 10, 19) - world.clock.now())
+    const newest = world.segments().at(-1)!
+    world.disk.flipBit(world.path(newest), 8 * 700)
+    const acceptLoss = (await world.verify()).damage!.acceptable!
+    const accepted = await issue(await world.open({ acceptLoss }))
+    world.clock.jump(1000)
+    checkDisjoint(t, range(1, 42), accepted, await goOn(world, restored))
+  },
+)
+
+t.test('where the clock does not tell, a restored log goes on four billion further', async (t) => {
+  const world = await withBackup()
+  world.clock.jump(Date.UTC(2025, 0, 1) - world.clock.now())
+  t.match(await restore(world, restored), { nextLsn: 35 + 2 ** 32 })
+})
+
+t.test('a clock that shows a time behind all LSNs is named, and nothing is restored', async (t) => {
+  const world = await withBackup()
+  world.clock.jump(Date.UTC(2100, 0, 1) - world.clock.now())
+  const refused: unknown = await restore(world, restored).catch((error: unknown) => error)
+  t.match(refused, { code: 'WAL_NO_LSN', message: /2100-01-01T.*clock/ })
+  t.equal(filesUnder(world.disk, restored), undefined)
+  t.match(await restore(world, restored, { nextLsn: 1000 }), { nextLsn: 1000 })
 })
 
 t.test('where it goes on can be said, but not behind what it holds', async (t) => {

@@ -8,7 +8,7 @@ import { showSpan } from '../show/times.js'
 
 export const restore = defineVerb({
   summary:
-    'Makes a data directory out of a backup, for a coordinator to start on. It goes on far behind every id that can have been issued since, so that none is issued twice.',
+    'Makes a data directory out of a backup, for a coordinator to start on. It goes on behind every id that can have been issued up to now, so that none is issued twice.',
   examples: [
     {
       line: 'tenure restore /backups/tenure-2026-01-02 --to /var/lib/tenure-new',
@@ -23,7 +23,7 @@ export const restore = defineVerb({
         help: 'The new data directory. It must not exist yet, or be empty.',
       }),
       nextLsn: flag(whole(1, Number.MAX_SAFE_INTEGER), {
-        help: 'Where it goes on, if you know the last LSN of the original. Without it, 2^32 later.',
+        help: 'Where it goes on, if you know the last LSN that was given out. Without it, the clock decides: behind all that can have been given out up to now.',
       }),
     },
     ...outputSettings,
@@ -46,7 +46,7 @@ export const restore = defineVerb({
 function showRestored(what: string, made: Restored, to: string): string {
   const lines = [
     `${what}: ${showCopied(made)}`,
-    `It goes on at LSN ${made.nextLsn}, behind a declared gap: no task id and no lease id is issued twice.`,
+    `It goes on at LSN ${made.nextLsn}, behind all that can have been issued up to now: no task id and no lease id is issued twice.`,
     'What was answered after the backup is gone; workers that hold leases granted after it are refused as UNKNOWN_LEASE.',
     `Next: tenure-coordinator --data-dir ${to}`,
   ]
