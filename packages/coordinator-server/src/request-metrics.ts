@@ -14,7 +14,11 @@ export class RequestMetrics {
   answered(kind: string, answer: Answer, tookMs: number): void {
     let own = this.#kinds.get(kind)
     if (own === undefined) {
-      own = { answers: new Map(), buckets: new Array<number>(bounds.length + 1).fill(0), seconds: 0 }
+      own = {
+        answers: new Map(),
+        buckets: new Array<number>(bounds.length + 1).fill(0),
+        seconds: 0,
+      }
       this.#kinds.set(kind, own)
     }
     const word = answer.kind === 'rejected' ? answer.reason : answer.kind
