@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { openHistory } from '@tenure/history'
 import { hashState } from '@tenure/state-machine'
 import { Book, writeLog } from '@tenure/testing-histories'
 import { openLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import { CheckpointThread } from '../src/checkpoints/checkpoint-thread.js'
+import { restsOf } from '../src/checkpoints/pace.js'
 
 /** A log whose records are all sealed. */
 async function sealedLog(t: Test) {
@@ -52,6 +54,17 @@ t.test('a thread that is stopped gives up', async (t) => {
   const thread = new CheckpointThread(directory)
   const making = thread.make(151)
   const rejected = t.rejects(making, { code: 'COORDINATOR_FAILED' })
+  await thread.stop()
+  await rejected
+})
+
+t.test('a thread that is stopped while it rests gives up, too', async (t) => {
+  const { directory } = await sealedLog(t)
+  const log = await openLog(directory, { sync: 'none' })
+  t.teardown(() => log.close())
+  const thread = new CheckpointThread(directory)
+  const rejected = t.rejects(thread.make(log.sealedLsn), { code: 'COORDINATOR_FAILED' })
+  while (restsOf(thread.pace) === 0) await turn()
   await thread.stop()
   await rejected
 })

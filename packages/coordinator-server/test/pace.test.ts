@@ -1,11 +1,13 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { nodeDisk } from '@tenure/wal'
 import t from 'tap'
 import { calmDisk } from '../src/checkpoints/calm-disk.js'
-import { createPaceCell, hurry, Pace } from '../src/checkpoints/pace.js'
+import { createPaceCell, hurry, Pace, restsOf } from '../src/checkpoints/pace.js'
 
 /** Work that took so long, as a clock says that is asked before it and behind it. */
 function worked(ms: number): () => number {
@@ -38,22 +40,40 @@ t.test('who is hurried rests no more', (t) => {
   t.end()
 })
 
+t.test('a disk that hung for a while earns no rest of minutes', (t) => {
+  const begunMs = performance.now()
+  const pace = new Pace(createPaceCell(), worked(30_000))
+  pace.rest()
+  t.ok(performance.now() - begunMs < 20_000)
+  t.end()
+})
+
+t.test('how long the rests took is told', (t) => {
+  const answers = [0, 5, 25, 26, 30]
+  const pace = new Pace(createPaceCell(), () => answers.shift()!, 1)
+  pace.rest()
+  t.equal(pace.restedMs, 20)
+  pace.rest()
+  t.equal(pace.restedMs, 24)
+  t.end()
+})
+
 t.test('who is hurried while it rests wakes up', async (t) => {
   const cell = createPaceCell()
   const program = `
     const { parentPort, workerData } = require('node:worker_threads')
-    parentPort.postMessage('resting')
-    parentPort.postMessage(Atomics.wait(workerData, 0, 0, 600_000))`
-  const thread = new Worker(program, { eval: true, workerData: cell, execArgv: [] })
-  const answers: string[] = []
-  await new Promise<void>((resolve) => {
-    thread.on('message', (message: string) => {
-      answers.push(message)
-      if (message === 'resting') hurry(cell)
-      else resolve()
-    })
-  })
-  t.equal(answers.length, 2)
+    import(workerData.module).then(({ Pace }) => {
+      let nowMs = 0
+      const pace = new Pace(workerData.cell, () => (nowMs += 600_000), 600_000)
+      pace.rest()
+      parentPort.postMessage('awake')
+    })`
+  const module = new URL('../src/checkpoints/pace.js', import.meta.url).href
+  const thread = new Worker(program, { eval: true, workerData: { cell, module }, execArgv: [] })
+  const awake = once(thread, 'message')
+  while (restsOf(cell) === 0) await turn()
+  hurry(cell)
+  t.same(await awake, ['awake'])
   await thread.terminate()
 })
 

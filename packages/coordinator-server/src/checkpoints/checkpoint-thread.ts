@@ -23,6 +23,11 @@ export class CheckpointThread implements CheckpointMaker {
     this.#directory = directory
   }
 
+  /** What the newest thread rests by. */
+  get pace(): PaceCell {
+    return this.#pace
+  }
+
   make(lsn: number): Promise<MadeCheckpoint> {
     this.#pace = createPaceCell()
     const workerData: CheckpointJob = { directory: this.#directory, lsn, pace: this.#pace }

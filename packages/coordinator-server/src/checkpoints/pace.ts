@@ -1,14 +1,19 @@
-/** What a thread rests by, and another one hurries it by. */
+/** What a thread rests by, and another one hurries it by: whether it is hurried, and how often it has begun to rest. */
 export type PaceCell = Int32Array
 
 export function createPaceCell(): PaceCell {
-  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  return new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
 }
 
 /** Whoever rests by the cell wakes up, and rests no more. */
 export function hurry(cell: PaceCell): void {
-  Atomics.store(cell, 0, hurried)
-  Atomics.notify(cell, 0)
+  Atomics.store(cell, haste, hurried)
+  Atomics.notify(cell, haste)
+}
+
+/** How often somebody has begun to rest by the cell. */
+export function restsOf(cell: PaceCell): number {
+  return Atomics.load(cell, rests)
 }
 
 /**
@@ -20,25 +25,43 @@ export function hurry(cell: PaceCell): void {
 export class Pace {
   readonly #cell: PaceCell
   readonly #now: () => number
-  #restedMs: number
+  readonly #restMsMax: number
+  #worksSinceMs: number
+  #restedMs = 0
 
-  constructor(cell: PaceCell, now: () => number) {
+  constructor(cell: PaceCell, now: () => number, restMsMax = restMsMaxDefault) {
     this.#cell = cell
     this.#now = now
-    this.#restedMs = now()
+    this.#restMsMax = restMsMax
+    this.#worksSinceMs = now()
+  }
+
+  /** How long all rests took together. */
+  get restedMs(): number {
+    return this.#restedMs
   }
 
   /** Blocks the thread for as long as the work since the last rest has earned. */
   rest(): void {
-    const workedMs = this.#now() - this.#restedMs
+    const nowMs = this.#now()
+    const workedMs = nowMs - this.#worksSinceMs
     if (workedMs < leastWorkMs) return
-    Atomics.wait(this.#cell, 0, calm, workedMs * restPerWork)
-    this.#restedMs = this.#now()
+    Atomics.add(this.#cell, rests, 1)
+    Atomics.wait(this.#cell, haste, calm, Math.min(workedMs * restPerWork, this.#restMsMax))
+    this.#worksSinceMs = this.#now()
+    this.#restedMs += this.#worksSinceMs - nowMs
   }
 }
 
+/** The places in a cell. */
+const haste = 0
+const rests = 1
+
 const calm = 0
 const hurried = 1
+
 const restPerWork = 4
 /** Below this a rest costs more than it spares. */
 const leastWorkMs = 1
+/** What the clock shows as work may be a disk that hung, or a machine that stood still. */
+const restMsMaxDefault = 250
