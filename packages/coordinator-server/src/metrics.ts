@@ -93,6 +93,8 @@ export class Metrics {
   )
 
   constructor() {
+    // Of a count that is not there until it is 1, an alert does not see that it grew.
+    for (const outcome of ['made', 'failed']) this.#checkpoints.inc({ outcome }, 0)
     collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
   }
 

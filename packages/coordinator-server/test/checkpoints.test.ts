@@ -116,6 +116,17 @@ t.test('the metrics say what a restart would take, and what the log takes', asyn
   t.match(metrics, /^tenure_log_bytes [1-9]\d+$/m)
 })
 
+t.test(
+  'the first failure counts as one more, because failures are told from the start',
+  async (t) => {
+    const { server } = await start(t)
+    const url = `http://127.0.0.1:${server.httpPort}/metrics`
+    const metrics = await (await fetch(url)).text()
+    t.match(metrics, /^tenure_checkpoints_total\{outcome="failed"\} 0$/m)
+    t.match(metrics, /^tenure_checkpoints_total\{outcome="made"\} 0$/m)
+  },
+)
+
 t.test('a coordinator that stops does not wait for a checkpoint', async (t) => {
   const { server, client, liveUntil } = await start(t)
   await liveUntil(1)
