@@ -17,9 +17,10 @@ import type { Spare, SpareKeeper } from './spare.js'
 
 type Mode = 'open' | 'closing' | 'closed' | 'failed'
 
-/** A write that takes longer sends the ones after it to the thread pool. */
+/** After a write that takes longer the next one goes to the thread pool. */
 const slowWriteMs = 1
-const writesOffLoopAfterSlowOne = 64
+/** How many turns of the event loop a batch waits for more at most. */
+const gatheringTurnsMax = 4
 
 /**
  * Appends by group commit. What is appended while one batch is on its way to the disk makes up the
@@ -68,7 +69,7 @@ export class Writer {
 
   #isScheduled = false
   #buffers: Uint8Array[] = []
-  #writesOffLoop = 0
+  #isDiskSlow = false
 
   #lastCommitMs = 0
   #isMarked = true
@@ -264,13 +265,25 @@ export class Writer {
     return this.#inFlight !== undefined || this.#isRolling || this.#mode === 'failed'
   }
 
-  /** Writes once the input that is ready now has been handled, so that all of it shares the batch. */
+  /**
+   * Writes once the input that is ready now has been handled, so that all of it shares the batch; and
+   * where that was more than one append, once no more comes: what many have been answered at once they
+   * follow with their next ones, and half of them would else wait for a second write.
+   */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
+    this.#gather(1, gatheringTurnsMax)
+  }
+
+  #gather(known: number, turnsLeft: number): void {
     this.#settings.clock.soon(() => {
-      this.#isScheduled = false
-      this.#pump()
+      const appends = this.#filling?.appends ?? 0
+      if (appends > known && turnsLeft > 1) this.#gather(appends, turnsLeft - 1)
+      else {
+        this.#isScheduled = false
+        this.#pump()
+      }
     })
   }
 
@@ -314,7 +327,10 @@ export class Writer {
     const offset = nextBatchOffset(this.#end)
     const chain = this.#seal(batch, offset)
     const startedMs = this.#settings.clock.monotonicMs()
-    if (this.#goesOnLoop()) {
+    // While the disk is quick, writing on the event loop is quicker than the way to the thread pool and
+    // back, and whoever could use the loop meanwhile waits for this write anyway. When the disk turns
+    // slow the loop has better things to do.
+    if (!this.#isDiskSlow) {
       try {
         writeFullyOnLoop(this.#segment.file, batch.bytes, offset)
       } catch (error) {
@@ -329,17 +345,6 @@ export class Writer {
         ),
       )
     }
-  }
-
-  /**
-   * While the disk is quick, writing on the event loop is quicker than the way to the thread pool
-   * and back, and whoever could use the loop meanwhile waits for this write anyway. When the disk
-   * turns slow the loop has better things to do.
-   */
-  #goesOnLoop(): boolean {
-    if (this.#writesOffLoop === 0) return true
-    this.#writesOffLoop--
-    return false
   }
 
   /** Keeps the files open until the work is done, and lets its failure end the log. */
@@ -383,7 +388,7 @@ export class Writer {
     const { clock, observer, sync } = this.#settings
     const nowMs = clock.monotonicMs()
     const durationMs = nowMs - startedMs
-    if (durationMs > slowWriteMs) this.#writesOffLoop = writesOffLoopAfterSlowOne
+    this.#isDiskSlow = durationMs > slowWriteMs
     this.#inFlight = undefined
     this.#end = offset + batch.length
     this.#chain = chain
