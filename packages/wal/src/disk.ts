@@ -27,7 +27,7 @@ export interface Disk {
   /** Removes the name. Durable only after `syncDirectory`. */
   remove(path: string): Promise<void>
 
-  /** How much room this process has on the file system that holds the path. */
+  /** How much room this process has on the file system that holds the path. Fails where that is not known. */
   freeBytes(path: string): Promise<number>
 
   /** Removes the directory, which has to be empty. Durable only after `syncDirectory` of its parent. */

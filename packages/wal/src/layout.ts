@@ -8,6 +8,7 @@ import type { Lsn } from './lsn.js'
  *     LOCK                                   held by the one process that may write
  *     wal/0000000000000001-00000001.wal      a segment: its first LSN and its writer's epoch
  *     wal/spare-00000001                     zeros, ready to become that epoch's next segment
+ *     wal/reserve-00000001                   zeros, kept for an opening when the disk is full
  *     checkpoint/0000000000004711.ckpt       the caller's state after that LSN
  *     quarantine/                            every byte ever cut off
  *
@@ -34,8 +35,13 @@ export class Layout {
     return join(this.segments, name)
   }
 
+  /** Each epoch has a spare of its own name, so that a writer that was superseded cannot take it. */
   spare(epoch: number): string {
-    return join(this.segments, spareName(epoch))
+    return join(this.segments, `spare-${digits(epoch, 8)}`)
+  }
+
+  reserve(epoch: number): string {
+    return join(this.segments, `reserve-${digits(epoch, 8)}`)
   }
 
   checkpoint(lsn: Lsn): string {
@@ -54,13 +60,12 @@ export function segmentName(firstLsn: Lsn, epoch: number): string {
   return `${digits(firstLsn, 16)}-${digits(epoch, 8)}.wal`
 }
 
-/** Each epoch has a spare of its own name, so that a writer that was superseded cannot take it. */
-function spareName(epoch: number): string {
-  return `spare-${digits(epoch, 8)}`
-}
-
 export function isSpareName(name: string): boolean {
   return /^spare-\d{8,}$/.test(name)
+}
+
+export function isReserveName(name: string): boolean {
+  return /^reserve-\d{8,}$/.test(name)
 }
 
 /** What a segment's name says of it, or `undefined` when it is no segment's name. */

@@ -34,8 +34,11 @@ export const copyPieceBytes = 8 * 1024 * 1024
 /** After this long without an append, the last data batch gets its proof; see `BatchHeader`. */
 export const syncMarkDelayMs = 100
 
-/** How often the log looks whether a full disk has room again. */
+/** How often the log asks whether a full disk has room again. */
 export const noSpaceRetryMs = 1000
+
+/** How often at least it tries where the disk says so and then has none, as one with quotas does. */
+export const noSpaceRetryMsMax = 60_000
 
 /** How much of a file is read at once. */
 export const readWindowBytes = 1024 * 1024

@@ -136,7 +136,7 @@ export class Log {
     opening: Opening,
     durationMs: number,
   ) {
-    const { examination, segment, spareBytes } = opening
+    const { examination, segment, spareBytes, hasReserve } = opening
     const { header } = segment
     this.#layout = layout
     this.#settings = settings
@@ -172,6 +172,8 @@ export class Log {
       clock: settings.clock,
       layout,
       epoch: header.epoch,
+      bytesMin: settings.firstSegmentBytes,
+      hasReserve,
       observer: settings.observer,
       isHurried: (share) => this.#writer.usedShare > share,
       onChange: () => this.#writer.spareChanged(),

@@ -57,8 +57,12 @@ export const nodeDisk: Disk = {
   remove: (path: string) => fsp.unlink(path),
 
   async freeBytes(path: string): Promise<number> {
-    const { bavail, bsize } = await fsp.statfs(path)
-    return bavail * bsize
+    const { bavail, bsize, blocks } = await fsp.statfs(path)
+    if (blocks > 0) return bavail * bsize
+    // Without any block there is no file either: such a file system answers with zeros for all it does not know.
+    throw Object.assign(new Error(`ENOTSUP: the file system of ${path} does not tell its size`), {
+      code: 'ENOTSUP',
+    })
   },
 
   removeDirectory: (path: string) => fsp.rmdir(path),
@@ -73,8 +77,9 @@ export const nodeDisk: Disk = {
         await handle.close()
         return { granted: false, holder: text }
       }
-      await handle.truncate()
-      await handle.write(`${holder}\n`, 0)
+      // Written first and cut then: on a full disk what is given back may not be had again.
+      const { bytesWritten } = await handle.write(`${holder}\n`, 0)
+      await handle.truncate(bytesWritten)
     } catch (error) {
       await handle.close()
       throw error

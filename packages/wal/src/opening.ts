@@ -6,12 +6,12 @@ import { type Examination, examine } from './examine.js'
 import { beginning, type FileHeader, type GapReason } from './file-header.js'
 import { listIfPresent, readFully, removeIfPresent, withFile, writeFully } from './files.js'
 import { HeadFile } from './head.js'
-import { isSpareName, type Layout, segmentName, temporarySuffix } from './layout.js'
+import { isReserveName, isSpareName, type Layout, segmentName, temporarySuffix } from './layout.js'
 import { readWindowBytes } from './limits.js'
 import type { LogSettings } from './options.js'
 import { salvage } from './salvage.js'
 import { beginSegment, type SegmentFile } from './segment-file.js'
-import { makeZeroFile } from './spare.js'
+import { adoptZeroFile, makeZeroFile, type ZeroFile } from './zero-file.js'
 
 /** What opening the log found and did. */
 export interface Opening {
@@ -22,6 +22,7 @@ export interface Opening {
   readonly quarantinedBytes: number
   /** The size of a spare left by an earlier epoch, now this one's. */
   readonly spareBytes: number | undefined
+  readonly hasReserve: boolean
 }
 
 /** Holds the lock already; leaves the directory as a log whose newest segment is this epoch's. */
@@ -35,9 +36,10 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
   for (const name of examination.unfinished) await removeIfPresent(disk, layout.segment(name))
   await disk.createDirectory(layout.segments)
   const header = nextHeader(examination, settings)
-  const spare = await adoptSpare(disk, layout, header.epoch, settings.firstSegmentBytes)
-  // First of all: a disk without room for it should not be filled by what comes next.
-  const { zeroFile, bytes } = await makeFirst(layout, settings, header, spare)
+  const { spare, reserve } = await adoptKept(layout, settings, header)
+  // First of all: a disk without room for it should not be filled by what comes next. The spare goes
+  // before the reserve, because a roll may take what is left of the two.
+  const first = await makeFirst(layout, settings, header, spare ?? reserve)
 
   let quarantinedBytes = 0
   const last = segments.at(-1)
@@ -54,8 +56,8 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
       disk,
       layout,
       headFile,
-      zeroFile,
-      { ...header, segmentBytes: bytes },
+      first.path,
+      { ...header, segmentBytes: first.bytes },
       mode,
     )
     // From here on the new segment says what is cut off; moving it away is tidying up.
@@ -71,7 +73,8 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
     segment,
     headFile,
     quarantinedBytes,
-    spareBytes: spare !== undefined && spare.path !== zeroFile ? spare.bytes : undefined,
+    spareBytes: spare === first ? undefined : spare?.bytes,
+    hasReserve: reserve !== undefined && reserve !== first,
   }
 }
 
@@ -132,58 +135,37 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
   }
 }
 
-/** The epoch's first segment: newly made, or out of the spare when the disk has no room. */
+/** What an earlier epoch has left for this one. */
+async function adoptKept(
+  layout: Layout,
+  { disk, firstSegmentBytes: bytes }: LogSettings,
+  { epoch }: FileHeader,
+) {
+  const adopt = (isOfKind: (name: string) => boolean, path: string) =>
+    adoptZeroFile(disk, layout.segments, isOfKind, { path, bytes })
+  return {
+    spare: await adopt(isSpareName, layout.spare(epoch)),
+    reserve: await adopt(isReserveName, layout.reserve(epoch)),
+  }
+}
+
+/** The epoch's first segment: newly made, or when the disk has no room out of what was kept for that. */
 async function makeFirst(
   layout: Layout,
-  { disk, firstSegmentBytes }: LogSettings,
-  header: FileHeader,
-  spare: { path: string; bytes: number } | undefined,
-): Promise<{ zeroFile: string; bytes: number }> {
-  const path = layout.segment(segmentName(header.firstLsn, header.epoch)) + temporarySuffix
+  { disk, firstSegmentBytes: bytes }: LogSettings,
+  { firstLsn, epoch }: FileHeader,
+  kept: ZeroFile | undefined,
+): Promise<ZeroFile> {
+  const path = layout.segment(segmentName(firstLsn, epoch)) + temporarySuffix
   try {
-    await makeZeroFile(disk, path, firstSegmentBytes)
-    return { zeroFile: path, bytes: firstSegmentBytes }
+    await makeZeroFile(disk, { path, bytes })
+    return { path, bytes }
   } catch (error) {
     if (!saysNoSpace(error)) throw error
     await removeIfPresent(disk, path)
-    if (spare === undefined) throw error
-    return { zeroFile: spare.path, bytes: spare.bytes }
+    if (kept === undefined) throw error
+    return kept
   }
-}
-
-/** Takes over a spare that an earlier epoch left behind, if it really holds nothing but zeros. */
-async function adoptSpare(
-  disk: Disk,
-  layout: Layout,
-  epoch: number,
-  bytesMin: number,
-): Promise<{ path: string; bytes: number } | undefined> {
-  const names = (await listIfPresent(disk, layout.segments)).filter(isSpareName)
-  let adopted: { path: string; bytes: number } | undefined
-  for (const name of names) {
-    const path = layout.segment(name)
-    const bytes = adopted === undefined ? await zeroBytes(disk, path) : 0
-    if (bytes < bytesMin) {
-      await disk.remove(path)
-      continue
-    }
-    adopted = { path: layout.spare(epoch), bytes }
-    await disk.rename(path, adopted.path)
-  }
-  return adopted
-}
-
-/** The file's size if it holds nothing but zeros, else 0. */
-async function zeroBytes(disk: Disk, path: string): Promise<number> {
-  return withFile(disk, path, 'read', async (file) => {
-    const size = await file.size()
-    const window = new Uint8Array(Math.min(size, readWindowBytes))
-    for (let at = 0; at < size; at += window.length) {
-      const bytes = await readFully(file, window, at)
-      if (bytes.length < Math.min(window.length, size - at) || !isZero(bytes)) return 0
-    }
-    return size
-  })
 }
 
 /**

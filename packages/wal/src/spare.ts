@@ -1,47 +1,20 @@
 import type { Clock, Timer } from './clock.js'
 import type { Disk } from './disk.js'
 import { saysNoSpace } from './errors.js'
-import { removeIfPresent, withFile, writeFully } from './files.js'
+import { removeIfPresent } from './files.js'
 import { type Layout, temporarySuffix } from './layout.js'
-import { calmPieceBytes, hurriedPieceBytes, noSpaceRetryMs } from './limits.js'
+import { calmPieceBytes, hurriedPieceBytes, noSpaceRetryMs, noSpaceRetryMsMax } from './limits.js'
 import type { LogObserver } from './observer.js'
+import { makeZeroFile, NoRoom, roomOn, type ZeroFile } from './zero-file.js'
 
-const zeros = new Uint8Array(hurriedPieceBytes)
-
-/**
- * Makes a file of real zeros: a sparse one would reserve nothing. Piece by piece, each durable
- * before the next, because one large sync at the end would hold up the commits beside it.
- * `pieceAt` says how much to write next when so many bytes are there; 0 gives up.
- */
-export async function makeZeroFile(
-  disk: Disk,
-  path: string,
-  bytes: number,
-  pieceAt: (filled: number) => number = () => calmPieceBytes,
-): Promise<void> {
-  await removeIfPresent(disk, path)
-  await withFile(disk, path, 'create', async () => {})
-  await withFile(disk, path, 'durable', async (file) => {
-    let filled = 0
-    while (filled < bytes) {
-      const piece = zeros.subarray(0, Math.min(pieceAt(filled), bytes - filled))
-      if (piece.length === 0) return
-      await writeFully(file, piece, filled)
-      filled += piece.length
-    }
-    await file.sync()
-  })
-}
-
-export interface Spare {
-  readonly path: string
-  readonly bytes: number
-}
+export type Spare = ZeroFile
 
 type Mode = 'idle' | 'preparing' | 'ready' | 'starved' | 'closed'
 
 /**
- * Keeps the next segment ready, so that a full disk shows here and not in the middle of a commit.
+ * Keeps the next segment ready, so that a full disk shows here and not in the middle of a commit. The
+ * reserve comes before it, a small file that only an opening may use: every opening begins a segment,
+ * and on a disk that filled up meanwhile the spare has long become one.
  *
  *     idle ──prepare──▶ preparing ──▶ ready ──take──▶ idle
  *                        │     ▲
@@ -54,6 +27,10 @@ export class SpareKeeper {
   readonly #disk: Disk
   readonly #clock: Clock
   readonly #path: string
+  readonly #directory: string
+  /** Where the reserve is to be, as long as it is not there. */
+  #reserve: ZeroFile | undefined
+  readonly #bytesMin: number
   readonly #observer: LogObserver
   readonly #isHurried: (share: number) => boolean
   readonly #onChange: () => void
@@ -61,7 +38,9 @@ export class SpareKeeper {
 
   #mode: Mode = 'idle'
   #isStarved = false
+  /** How large the spare is to be, or is. */
   #bytes = 0
+  #retryMs = noSpaceRetryMs
   #work: Promise<void> = Promise.resolve()
   #retry: Timer | undefined
 
@@ -70,6 +49,9 @@ export class SpareKeeper {
     clock: Clock
     layout: Layout
     epoch: number
+    /** The size of a reserve. No spare is smaller. */
+    bytesMin: number
+    hasReserve: boolean
     observer: LogObserver
     /** Whether more than this share of the segment in use is taken. */
     isHurried: (share: number) => boolean
@@ -81,6 +63,11 @@ export class SpareKeeper {
     this.#disk = options.disk
     this.#clock = options.clock
     this.#path = options.layout.spare(options.epoch)
+    this.#directory = options.layout.segments
+    this.#bytesMin = options.bytesMin
+    this.#reserve = options.hasReserve
+      ? undefined
+      : { path: options.layout.reserve(options.epoch), bytes: options.bytesMin }
     this.#observer = options.observer
     this.#isHurried = options.isHurried
     this.#onChange = options.onChange
@@ -102,12 +89,11 @@ export class SpareKeeper {
     this.#setMode('ready')
   }
 
-  /** Begins to make a spare of this size, unless there is one. */
+  /** Begins to make a spare of this size, unless there is one. Where there is less room, it gets smaller. */
   prepare(bytes: number): void {
     if (this.#mode !== 'idle') return
-    this.#bytes = bytes
     this.#setMode('preparing')
-    this.#work = this.#make()
+    this.#work = this.#make(bytes)
   }
 
   /** The spare, when it is ready. It is the caller's from then on. */
@@ -128,21 +114,19 @@ export class SpareKeeper {
     await this.#work
   }
 
-  async #make(): Promise<void> {
+  async #make(wantedBytes: number): Promise<void> {
     const startedMs = this.#clock.monotonicMs()
-    const temporary = this.#path + temporarySuffix
     try {
-      await makeZeroFile(this.#disk, temporary, this.#bytes, (filled) => this.#pieceAt(filled))
-      if (this.#mode !== 'preparing') {
-        await removeIfPresent(this.#disk, temporary)
-        return
-      }
-      await this.#disk.rename(temporary, this.#path)
+      await this.#keepReserve()
+      this.#bytes = await this.#affordable(wantedBytes)
+      await this.#fill({ path: this.#path, bytes: this.#bytes })
     } catch (error) {
-      if (!saysNoSpace(error)) this.#onFailure(error)
-      else await this.#starve(temporary)
+      if (error instanceof Stopped) return
+      if (saysNoSpace(error)) this.#starve(wantedBytes, error)
+      else this.#onFailure(error)
       return
     }
+    this.#retryMs = noSpaceRetryMs
     this.#observer.sparePrepared?.({
       bytes: this.#bytes,
       durationMs: this.#clock.monotonicMs() - startedMs,
@@ -151,24 +135,56 @@ export class SpareKeeper {
     this.#onChange()
   }
 
-  #pieceAt(filled: number): number {
-    if (this.#mode !== 'preparing') return 0
-    return this.#isHurried(filled / this.#bytes) ? hurriedPieceBytes : calmPieceBytes
+  async #keepReserve(): Promise<void> {
+    if (this.#reserve === undefined) return
+    await this.#fill(this.#reserve)
+    await this.#disk.syncDirectory(this.#directory)
+    this.#reserve = undefined
   }
 
-  async #starve(temporary: string): Promise<void> {
+  /**
+   * Half of the room, where it gets short, but no less than there has to be: a roll lets a checkpoint
+   * be made, which needs room itself, and then old segments can go.
+   */
+  async #affordable(wantedBytes: number): Promise<number> {
+    const room = await roomOn(this.#disk, this.#directory)
+    let bytes = wantedBytes
+    while (bytes > room / 2 && bytes / 2 >= this.#bytesMin) bytes = Math.floor(bytes / 2)
+    return bytes
+  }
+
+  /** Makes the file under another name first, which tells the next opening that it may be incomplete. */
+  async #fill({ path, bytes }: ZeroFile): Promise<void> {
+    const temporary = path + temporarySuffix
     try {
-      await removeIfPresent(this.#disk, temporary)
+      await makeZeroFile(this.#disk, { path: temporary, bytes }, (filled) =>
+        this.#pieceAt(filled / bytes),
+      )
+      if (this.#mode !== 'preparing') throw new Stopped()
     } catch (error) {
-      this.#onFailure(error)
-      return
+      if (saysNoSpace(error) || error instanceof Stopped) {
+        await removeIfPresent(this.#disk, temporary)
+      }
+      throw error
     }
+    await this.#disk.rename(temporary, path)
+  }
+
+  #pieceAt(share: number): number {
+    if (this.#mode !== 'preparing') return 0
+    return this.#isHurried(share) ? hurriedPieceBytes : calmPieceBytes
+  }
+
+  /** Asking costs nothing. Zeros that were written in vain are not written again so soon. */
+  #starve(wantedBytes: number, error: unknown): void {
     if (this.#mode !== 'preparing') return
     this.#setMode('starved')
-    this.#retry = this.#clock.setTimer(noSpaceRetryMs, () => {
+    if (error instanceof NoRoom) this.#retryMs = noSpaceRetryMs
+    this.#retry = this.#clock.setTimer(this.#retryMs, () => {
       this.#setMode('preparing')
-      this.#work = this.#make()
+      this.#work = this.#make(wantedBytes)
     })
+    if (!(error instanceof NoRoom)) this.#retryMs = Math.min(2 * this.#retryMs, noSpaceRetryMsMax)
     this.#onChange()
   }
 
@@ -182,3 +198,6 @@ export class SpareKeeper {
     this.#observer.spaceChanged?.(isStarved)
   }
 }
+
+/** The log was closed, or has ended, while a file was being made. */
+class Stopped extends Error {}

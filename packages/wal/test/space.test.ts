@@ -1,6 +1,15 @@
 import t from 'tap'
 import type { Claim, Log, Urgency } from '../src/index.js'
-import { appendOneByOne, codeOf, range, recordOf, rejection, replayedLsns, World } from './world.js'
+import {
+  appendOneByOne,
+  codeOf,
+  range,
+  recordOf,
+  rejection,
+  replayedLsns,
+  World,
+  withFileMethods,
+} from './world.js'
 
 /** A log on a disk without room for another segment. */
 async function onFullDisk(): Promise<{ world: World; log: Log; full: boolean[] }> {
@@ -37,20 +46,130 @@ t.test(
       t.equal(log.nextLsn, next, 'no LSN is used up')
     }
     t.equal(code, 'WAL_NO_SPACE')
-    const last = log.durableLsn
-    t.same(await replayedLsns(t, log), range(1, last))
+    t.same(await replayedLsns(t, log), range(1, log.durableLsn))
     await log.close()
-    const reopened = await world
-      .copy()
-      .open()
-      .catch((error: unknown) => error)
-    t.equal(codeOf(reopened), 'WAL_NO_SPACE', 'there is no room to open it either')
-    world.disk.setCapacity(1_000_000)
-    const roomy = await world.open()
-    t.same(await replayedLsns(t, roomy), range(1, last))
-    await roomy.close()
   },
 )
+
+t.test('a log whose disk is full opens once more, and again when there is room', async (t) => {
+  const { world, log } = await onFullDisk()
+  while ((await rejection(log.append(log.nextLsn, recordOf(log.nextLsn)))) === undefined);
+  const last = log.durableLsn
+  for (const policy of ['keep-none', 'keep-all'] as const) {
+    // A power loss leaves less than a close: what was kept for this has to be durable.
+    const survivor = world.copy()
+    const full = survivor.with(survivor.disk.powerLoss(policy))
+    const once = await full.open()
+    t.same(await replayedLsns(t, once), range(1, last))
+    t.equal(await appendOneByOne(once, 3), last + 3)
+    await once.close()
+    t.equal(await rejection(full.open()), 'WAL_NO_SPACE', 'nothing is left to open it with')
+    full.disk.setCapacity(1_000_000)
+    const roomy = await full.openWithSpare()
+    t.same(await replayedLsns(t, roomy), range(1, last + 3))
+    t.ok(full.files().includes('wal/reserve-00000003'), 'and the next time is provided for')
+    await roomy.close()
+  }
+  await log.close()
+})
+
+t.test(
+  'what was kept for opening a full disk outlasts openings that did not need it',
+  async (t) => {
+    const { world, log } = await onFullDisk()
+    await log.close()
+    world.disk.setCapacity(1_000_000)
+    for (const epoch of ['2', '3']) {
+      await (await world.open()).close()
+      const reserves = world.files().filter((name) => name.includes('reserve'))
+      t.same(reserves, [`wal/reserve-0000000${epoch}`])
+    }
+    world.disk.flipBit(world.path('wal/reserve-00000003'), 20_000)
+    await (await world.open()).close()
+    const left = world.files().filter((name) => name.includes('reserve'))
+    t.same(left, [], 'one that does not hold zeros is not kept')
+  },
+)
+
+t.test('what is kept for opening a full disk is durable as soon as there is a spare', async (t) => {
+  const world = new World()
+  await world.openWithSpare()
+  const left = world.with(world.disk.powerLoss('keep-none')).files()
+  t.ok(left.includes('wal/reserve-00000001'), left.join(' '))
+})
+
+t.test('while the disk is full nothing is written to it in vain', async (t) => {
+  const { world, log } = await onFullDisk()
+  const free = 4000
+  world.disk.setCapacity(world.disk.usedBytes + free)
+  const before = world.disk.callCount
+  await world.clock.advance(60_000)
+  const calls = world.disk.calls.slice(before)
+  t.same(
+    calls.filter(({ kind }) => kind === 'write'),
+    [],
+  )
+  t.ok(calls.length > 60, 'it asks')
+  t.equal(await log.freeBytes(), free)
+  await log.close()
+})
+
+t.test(
+  'where a disk promises room that it does not have, the log tries less and less',
+  async (t) => {
+    const world = new World()
+    const { disk } = world
+    const free = { now: Number.POSITIVE_INFINITY }
+    const promising = { ...withFileMethods(disk, () => ({})), freeBytes: async () => free.now }
+    const log = await world.openWithSpare({ disk: promising })
+    disk.setCapacity(disk.usedBytes)
+    while (world.segments().length < 2) await appendOneByOne(log, 1)
+    await world.clock.settle()
+    const attempts = async (ms: number) => {
+      const before = disk.callCount
+      await world.clock.advance(ms)
+      const calls = disk.calls.slice(before)
+      return calls.filter(({ kind, path }) => kind === 'write' && path.includes('spare')).length
+    }
+    t.ok((await attempts(10_000)) >= 3)
+    t.ok((await attempts(600_000)) <= 20)
+    disk.setCapacity(1_000_000)
+    t.equal(await attempts(60_000), 1, 'it notices room all the same')
+    await appendOneByOne(log, 60)
+    await log.close()
+  },
+)
+
+t.test('where the room gets short the next segment is a smaller one', async (t) => {
+  const mebibyte = 2 ** 20
+  const world = new World()
+  const made: number[] = []
+  const full: boolean[] = []
+  const observer = {
+    sparePrepared: ({ bytes }: { bytes: number }) => made.push(bytes / mebibyte),
+    spaceChanged: (isFull: boolean) => full.push(isFull),
+  }
+  const log = await world.open({ segmentBytes: 8 * mebibyte, observer })
+  const rollWith = async (roomBytes: number) => {
+    await world.clock.settle()
+    world.disk.setCapacity(world.disk.usedBytes + roomBytes)
+    await appendOneByOne(log, 1)
+    await log.roll()
+    await world.clock.settle()
+  }
+  await rollWith(100 * mebibyte)
+  await rollWith(100 * mebibyte)
+  await rollWith(5 * mebibyte)
+  await rollWith(1 * mebibyte)
+  t.same(made, [2, 4, 8, 2, 1])
+  t.same(full, [])
+  await rollWith(mebibyte - 1)
+  t.same(full, [true])
+  world.disk.setCapacity(world.disk.usedBytes + 100 * mebibyte)
+  await world.clock.advance(1000)
+  t.same([made.at(-1), full], [2, [true, false]])
+  await log.close()
+})
 
 t.test('the log knows how much room is left', async (t) => {
   const world = new World()
