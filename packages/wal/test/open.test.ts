@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
-import { openReadOnly } from '../src/index.js'
+import { nodeDisk, openReadOnly } from '../src/index.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -10,6 +11,7 @@ import {
   rejection,
   replayedLsns,
   World,
+  withFileMethods,
 } from './world.js'
 
 t.test('a directory that does not exist yet becomes a log', async (t) => {
@@ -396,3 +398,30 @@ t.test('a replay begins at an LSN, or is refused', async (t) => {
   t.throws(() => log.claim(10, 'urgent' as never), { code: 'WAL_BAD_OPTION' })
   await log.close()
 })
+
+t.test('whoever takes the lock leaves nothing of a longer name before', async (t) => {
+  const path = `${t.testdir()}/LOCK`
+  for (const holder of ['process 1234567', 'process 89']) {
+    const attempt = await nodeDisk.lock(path, holder)
+    if (!attempt.granted) throw new Error(`${attempt.holder} holds it`)
+    t.equal(readFileSync(path, 'utf8'), `${holder}\n`)
+    await attempt.release()
+  }
+})
+
+t.test(
+  'a file system that does not tell its size is not taken for a full one',
+  { skip: process.platform !== 'linux' && 'none is known here' },
+  async (t) => {
+    t.ok((await nodeDisk.freeBytes(t.testdir())) > 0)
+    await t.rejects(nodeDisk.freeBytes('/proc'), { code: 'ENOTSUP' })
+    const world = new World()
+    const { disk } = world
+    const silent = {
+      ...withFileMethods(disk, () => ({})),
+      freeBytes: () => nodeDisk.freeBytes('/proc'),
+    }
+    const log = await world.openWithSpare({ disk: silent })
+    await log.close()
+  },
+)
