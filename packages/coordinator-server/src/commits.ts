@@ -61,16 +61,16 @@ export class Commits<Waiter> {
    */
   write(record: LogRecord, urgency: Urgency, holds: Holds, onApplied?: () => void): boolean {
     const bytes = encodeRecord(record)
+    const { taskId, requestId } = holds
     try {
       const room = this.#log.claim(bytes.length, urgency)
       const lsn = this.#log.nextLsn
       this.#watch(this.#log.append(lsn, bytes, room))
-      this.#onTheirWay.push({ lsn, bytes, ...holds, ...(onApplied && { onApplied }) })
+      this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied })
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'WAL_NO_SPACE') return false
       this.#fail(error)
     }
-    const { taskId, requestId } = holds
     if (taskId !== undefined) {
       this.tasks.hold(taskId)
       withhold(this.#state, taskId)
@@ -132,8 +132,11 @@ export class Commits<Waiter> {
   }
 }
 
-interface OnItsWay extends Holds {
+/** Every field is always there: there is one for each record, and objects of one shape are quick. */
+interface OnItsWay {
   readonly lsn: number
   readonly bytes: Uint8Array
-  readonly onApplied?: () => void
+  readonly taskId: number | undefined
+  readonly requestId: string | undefined
+  readonly onApplied: (() => void) | undefined
 }

@@ -1,4 +1,4 @@
-import type { Answer, Leased, LeaseTerms } from './answer.js'
+import type { Answer, Extended, Leased } from './answer.js'
 import { answerTypes } from './answer-types.js'
 import { messageLimits } from './limits.js'
 import { QuickReader } from './quick-reader.js'
@@ -30,8 +30,7 @@ function readFields(number: number, length: number, id: number): Answer | undefi
     case answerTypes.empty.number:
       return length === answerTypes.empty.length ? { kind: 'empty', id } : undefined
     case answerTypes.extended.number:
-      if (length !== answerTypes.extended.length) return undefined
-      return { kind: 'extended', id, ...readTerms() }
+      return length === answerTypes.extended.length ? readExtended(id) : undefined
     case answerTypes.committed.number: {
       if (length !== answerTypes.committed.length) return undefined
       const state = reader.textOf(1, 16)
@@ -42,18 +41,22 @@ function readFields(number: number, length: number, id: number): Answer | undefi
   }
 }
 
+/** Each field by its name: a spread would take longer than all the reading. */
 function readLeased(id: number): Leased {
+  const taskId = reader.lsn()
+  const leaseId = reader.lsn()
+  const attempt = reader.lsn()
+  const queue = reader.textOf(1, messageLimits.queueBytesMax)
+  const payload = Uint8Array.prototype.slice.call(reader.bytes())
+  reader.listOf(termsLength)
   return {
-    ...{ kind: 'leased', id, taskId: reader.lsn(), leaseId: reader.lsn(), attempt: reader.lsn() },
-    queue: reader.textOf(1, messageLimits.queueBytesMax),
-    payload: Uint8Array.prototype.slice.call(reader.bytes()),
-    ...readTerms(),
-  }
-}
-
-function readTerms(): LeaseTerms {
-  reader.listOf(5)
-  return {
+    kind: 'leased',
+    id,
+    taskId,
+    leaseId,
+    attempt,
+    queue,
+    payload,
     leaseExpiry: reader.whole(),
     windowEnd: reader.whole(),
     heldMs: reader.whole(),
@@ -61,3 +64,18 @@ function readTerms(): LeaseTerms {
     windowMs: reader.whole(),
   }
 }
+
+function readExtended(id: number): Extended {
+  reader.listOf(termsLength)
+  return {
+    kind: 'extended',
+    id,
+    leaseExpiry: reader.whole(),
+    windowEnd: reader.whole(),
+    heldMs: reader.whole(),
+    leaseMs: reader.whole(),
+    windowMs: reader.whole(),
+  }
+}
+
+const termsLength = 5

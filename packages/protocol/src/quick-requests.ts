@@ -59,23 +59,18 @@ function readLease(id: number): Lease | undefined {
 }
 
 function readComplete(id: number): Complete {
-  const request: Building<Complete> = {
-    ...{ kind: 'complete', id },
-    taskId: reader.lsn(),
-    leaseId: reader.lsn(),
-  }
+  const taskId = reader.lsn()
+  const request: Building<Complete> = { kind: 'complete', id, taskId, leaseId: reader.lsn() }
   if (!reader.takeNil()) request.reportId = reader.textOf(1, messageLimits.reportIdBytesMax)
   if (!reader.takeNil()) request.result = Buffer.from(reader.bytes())
   return request
 }
 
 function readFail(id: number): Fail {
-  const request: Building<Fail> = {
-    ...{ kind: 'fail', id },
-    taskId: reader.lsn(),
-    leaseId: reader.lsn(),
-    reason: reader.textOf(0, messageLimits.reasonBytesMax),
-  }
+  const taskId = reader.lsn()
+  const leaseId = reader.lsn()
+  const reason = reader.textOf(0, messageLimits.reasonBytesMax)
+  const request: Building<Fail> = { kind: 'fail', id, taskId, leaseId, reason }
   if (!reader.takeNil()) request.reportId = reader.textOf(1, messageLimits.reportIdBytesMax)
   return request
 }
