@@ -23,7 +23,7 @@ export interface Finding {
   readonly historyDamage: readonly HistoryDamage[]
   /** Segments before a hole in that history. */
   readonly strandedSegments: readonly string[]
-  /** Newer checkpoints that cannot be used. An older one, or the records, take their place. */
+  /** Checkpoints that cannot be used, newest first. Others, or the records, take their place. */
   readonly badCheckpoints: readonly { readonly lsn: number; readonly why: string }[]
   /** A record that no coordinator may have written. */
   readonly breach?: string
@@ -43,11 +43,11 @@ interface Kept {
 
 export async function diagnose(directory: string): Promise<Finding> {
   const diagnosis = await diagnoseLog(directory)
-  const { damage, tornTail, logId, epoch, badCheckpoints, cutOff } = diagnosis
+  const { damage, tornTail, logId, epoch, cutOff } = diagnosis
   const replayed = await replay(diagnosis)
   const { breach, ...known } = replayed
-  // To open the log nobody reads what a checkpoint covers; whoever asks how it is wants to know of it.
-  const { historyDamage, strandedSegments } = await verifyLog(directory)
+  // To open the log nobody reads what a checkpoint covers, nor an older one; whoever asks how it is wants to know of it.
+  const { historyDamage, strandedSegments, badCheckpoints } = await verifyLog(directory)
   const place = damage?.acceptable
   const loss =
     damage === undefined || replayed.state === undefined

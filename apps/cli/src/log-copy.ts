@@ -74,6 +74,6 @@ export function showCopied({ firstLsn, lastLsn, segments, checkpoints, bytes }: 
 /** What should be looked at, although the copy is good. */
 export function warnOf({ badCheckpoints }: Backup, { stderr }: Host): void {
   for (const { why } of badCheckpoints) {
-    stderr.write(`tenure: ${printable(why)}; the log is whole without it\n`)
+    stderr.write(`tenure: ${printable(why)}; it is left out, and the copy is whole without it\n`)
   }
 }

@@ -215,8 +215,38 @@ t.test('a bad checkpoint is dispensable only where the log opens without it', as
   spoil(60)
   const one = await log(['log', 'doctor', directory])
   t.match(one, { code: 0, stdout: /60\.ckpt cannot be used: .*; the log opens without it/ })
+  t.match(one.stdout, /it opens and nothing is lost\n/)
   spoil(30)
   const both = await log(['log', 'doctor', directory])
   t.match(both, { code: 1, stdout: /30\.ckpt cannot be used: / })
   t.notMatch(both.stdout, /opens without it/)
 })
+
+t.test(
+  'a bad checkpoint that a newer one has replaced is named, and can be moved away',
+  async (t) => {
+    const directory = makeDirectory(t)
+    await writeLog(directory, book, { checkpoints: [30, 60, 90] })
+    const name = 'checkpoint/0000000000000060.ckpt'
+    truncateSync(join(directory, name), 600)
+    t.match(await log(['log', 'verify', directory]), { code: 1, stdout: /next +tenure log doctor/ })
+    const told = await log(['log', 'doctor', directory])
+    t.match(told, { code: 0, stdout: /60\.ckpt cannot be used: .*; the log opens without it/ })
+    t.match(told.stdout, `mv ${directory}/${name} <elsewhere>`)
+    t.notMatch(told.stdout, /nothing has to be done/)
+    const finding = JSON.parse(
+      (await log(['log', 'doctor', directory, '--json'])).stdout,
+    ) as Finding
+    t.match(finding, { verdict: 'opens', badCheckpoints: [{ lsn: 60 }] })
+
+    const copy = join(makeDirectory(t), 'copy')
+    const warning =
+      /60\.ckpt cannot be used: .*; it is left out, and the copy is whole without it\n$/
+    t.match(await log(['backup', directory, '--to', copy]), { code: 0, stderr: warning })
+    t.match(await log(['log', 'verify', copy]), { code: 0 })
+
+    rmSync(join(directory, name))
+    t.match(await log(['log', 'verify', directory]), { code: 0 })
+    t.match(await log(['log', 'doctor', directory]), { stdout: /nothing has to be done/ })
+  },
+)

@@ -26,7 +26,7 @@ export interface Backup {
   readonly lastLsn: Lsn
   readonly segments: number
   readonly checkpoints: number
-  /** Checkpoints that could not be used in the original either. */
+  /** Checkpoints of the original that cannot be used. They were left out. */
   readonly badCheckpoints: readonly BadCheckpoint[]
   /** What it takes on the disk. */
   readonly bytes: number

@@ -202,6 +202,11 @@ export async function* readCheckpoint(
   }
 }
 
+/** Whether the checkpoint was read and found wanting. */
+export function isBadCheckpoint(error: unknown): error is WalError {
+  return error instanceof WalError && error.code === 'WAL_BAD_CHECKPOINT'
+}
+
 function badCheckpoint(name: string, why: string): WalError {
   return new WalError('WAL_BAD_CHECKPOINT', `${name} cannot be used: ${why}`)
 }

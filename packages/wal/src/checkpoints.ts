@@ -1,6 +1,11 @@
-import { type CheckpointFacts, verifyCheckpoint, writeCheckpoint } from './checkpoint.js'
+import {
+  type CheckpointFacts,
+  isBadCheckpoint,
+  verifyCheckpoint,
+  writeCheckpoint,
+} from './checkpoint.js'
 import type { Disk } from './disk.js'
-import { saysNoSpace, WalError } from './errors.js'
+import { saysNoSpace, systemCode, WalError } from './errors.js'
 import type { FileHeader, SegmentEnd } from './file-header.js'
 import { listIfPresent } from './files.js'
 import { type Layout, lsnOfCheckpointName } from './layout.js'
@@ -60,7 +65,8 @@ async function readsBack(
     refuseForeignCheckpoint(await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn), segments)
     return true
   } catch (error) {
-    if (error instanceof WalError && error.code === 'WAL_BAD_CHECKPOINT') return false
+    // One that is gone was moved away by whoever was told that it is bad.
+    if (isBadCheckpoint(error) || systemCode(error) === 'ENOENT') return false
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import { isBadCheckpoint, verifyCheckpoint } from './checkpoint.js'
 import type { Clock } from './clock.js'
 import { copyFile } from './copy-file.js'
 import type { Disk, DiskFile } from './disk.js'
@@ -74,9 +75,9 @@ export class LogCopier {
   }
 
   async #attempt(): Promise<Picture> {
-    const { segments, goodCheckpoints, badCheckpoints } = await this.#look()
+    const { segments, ...found } = await this.#look()
+    const { checkpoints, badCheckpoints } = await this.#readCheckpoints(found)
     const sealed = segments.slice(0, -1)
-    const checkpoints = [...goodCheckpoints].reverse()
     await this.#removeOthers([
       ...sealed.map(({ name }) => name),
       ...checkpoints.map(checkpointName),
@@ -104,6 +105,23 @@ export class LogCopier {
       throw systemCode(error) === 'ENOENT' ? new Overtaken() : error
     }
     throw new WalError('WAL_NOT_A_LOG', `${this.#from.root} holds no log`)
+  }
+
+  /** Oldest first, those that read back from end to end: a copy of the others would help nobody. */
+  async #readCheckpoints(found: Pick<Examination, 'goodCheckpoints' | 'badCheckpoints'>) {
+    const checkpoints: Lsn[] = []
+    const badCheckpoints = [...found.badCheckpoints]
+    for (const lsn of found.goodCheckpoints) {
+      try {
+        await verifyCheckpoint(this.#work.disk, this.#from.checkpoint(lsn), lsn)
+        checkpoints.unshift(lsn)
+      } catch (error) {
+        if (systemCode(error) === 'ENOENT') throw new Overtaken()
+        if (!isBadCheckpoint(error)) throw error
+        badCheckpoints.push({ lsn, why: error.message })
+      }
+    }
+    return { checkpoints, badCheckpoints: badCheckpoints.sort((a, b) => b.lsn - a.lsn) }
   }
 
   /** Removes what only an earlier picture had, and whatever is not whole. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { bytesEqual } from './bytes.js'
-import { readCheckpointHeader, verifyCheckpoint } from './checkpoint.js'
+import { isBadCheckpoint, readCheckpointHeader, verifyCheckpoint } from './checkpoint.js'
 import type { AcceptedLoss, Damage, HistoryDamage } from './damage.js'
 import type { Disk } from './disk.js'
 import { systemCode, WalError } from './errors.js'
@@ -299,7 +299,7 @@ class Examiner {
         this.#goodCheckpoints.push(checkpoint)
         if (this.#depth === 'recovery') return
       } catch (error) {
-        if (!(error instanceof WalError) || error.code !== 'WAL_BAD_CHECKPOINT') throw error
+        if (!isBadCheckpoint(error)) throw error
         this.#badCheckpoints.push({ lsn, why: error.message })
       }
     }

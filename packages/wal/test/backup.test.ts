@@ -8,6 +8,7 @@ import {
   destination,
   filesUnder,
   hastyClock,
+  restore,
   steppedDisk,
   withLog,
 } from './copies.js'
@@ -356,15 +357,37 @@ t.test('damage that a checkpoint covers is refused, and no loss to accept is nam
 })
 
 t.test(
-  'a checkpoint that is bad in the log is told of, and no reason to have no backup',
+  'a checkpoint that is bad in the log is told of and left out, and no reason to have no backup',
   async (t) => {
-    const world = await withLog()
-    world.disk.flipBit(world.path('checkpoint/0000000000000030.ckpt'), 8 * 600)
-    const backup = await backUp(world)
-    t.match(backup, { checkpoints: 2, badCheckpoints: [{ lsn: 30 }] })
-    t.match(await verifyLog(destination, { disk: world.disk }), { damage: undefined, lastLsn: 35 })
+    for (const lsn of [30, 20]) {
+      const world = await withLog()
+      const path = `checkpoint/00000000000000${lsn}.ckpt`
+      world.disk.flipBit(world.path(path), 8 * 600)
+      const log = contentOf(world.disk, directory)
+      const { badCheckpoints, checkpoints, bytes } = await backUp(world)
+      t.match({ badCheckpoints, checkpoints }, { checkpoints: 2, badCheckpoints: [{ lsn }] })
+      t.same(contentOf(world.disk, directory), log, 'it stays in the log as it is')
+      t.notOk(filesUnder(world.disk, destination)?.includes(`${destination}/${path}`))
+      await checkWhole(t, world, 11, 35)
+
+      // In one that was made otherwise there may be one all the same.
+      world.disk.writeFile(`${destination}/${path}`, world.disk.readFile(world.path(path)))
+      const restored = await restore(world, '/data/restored')
+      t.match(restored, { checkpoints: 2, badCheckpoints: [{ lsn }], bytes })
+      const found = await verifyLog('/data/restored', { disk: world.disk })
+      t.same([found.badCheckpoints, found.damage], [[], undefined])
+    }
   },
 )
+
+t.test('a bad checkpoint without which records are missing is damage', async (t) => {
+  const world = await withLog()
+  for (const lsn of [10, 20, 30]) {
+    world.disk.flipBit(world.path(`checkpoint/00000000000000${lsn}.ckpt`), 8 * 600)
+  }
+  t.equal(await rejection(backUp(world)), 'WAL_CORRUPT')
+  t.equal(filesUnder(world.disk, '/backups'), undefined)
+})
 
 t.test('nothing is put where something is', async (t) => {
   const world = await withLog()

@@ -1,6 +1,6 @@
 import { type DiskCall, Random, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
-import { type AcceptedLoss, diagnoseLog, openReadOnly } from '../src/index.js'
+import { type AcceptedLoss, diagnoseLog, type Log, openReadOnly } from '../src/index.js'
 import {
   appendOneByOne,
   directory,
@@ -9,6 +9,7 @@ import {
   rejection,
   replayedLsns,
   World,
+  withFileMethods,
 } from './world.js'
 
 /** A log with three sealed segments and a checkpoint at the end of each. */
@@ -192,6 +193,26 @@ t.test(
     }
   },
 )
+
+t.test('a checkpoint that is moved away while others are read is no failure', async (t) => {
+  const { world } = await withCheckpoints()
+  const { disk } = world
+  let log: Log | undefined
+  const whoMoves = {
+    ...withFileMethods(disk, () => ({})),
+    async list(path: string) {
+      const names = await disk.list(path)
+      if (log !== undefined && names.includes('0000000000000020.ckpt')) {
+        disk.removeFile(world.path('checkpoint/0000000000000020.ckpt'))
+      }
+      return names
+    },
+  }
+  log = await world.open({ disk: whoMoves })
+  t.match(await log.truncate(), { checkpoints: 0 })
+  t.equal(log.firstLsn, 11, 'behind the older of the two that are left')
+  await log.close()
+})
 
 t.test('a checkpoint of another history is not used', async (t) => {
   const { world } = await withCheckpoints()

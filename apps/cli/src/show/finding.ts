@@ -13,9 +13,10 @@ const shownMax = 20
 /** What is wrong with a log, what each decision would cost, and how to make it. */
 export function showFinding(finding: Finding, directory: string, look: Look): string {
   const parts = [showFacts(whatItIs(finding), look)]
-  const { historyDamage, strandedSegments } = finding
+  const { historyDamage } = finding
   if (historyDamage.length > 0) parts.push(showFacts(beRidOfHistory(finding, directory), look))
-  if (strandedSegments.length > 0) parts.push(showFacts(beRidOfStranded(finding, directory), look))
+  const useless = uselessFiles(finding)
+  if (useless.length > 0) parts.push(showFacts(beRidOfFiles(useless, directory), look))
   const { loss, breach } = finding
   if (loss !== undefined) {
     parts.push(showFacts(behind(loss), look), showDecisions(finding, loss, directory, look))
@@ -60,10 +61,13 @@ function tellGood({ kept, historyDamage }: Finding): string {
   return `${ranges.map(showRange).join(' and ')}, to ${showMoment(kept)}`
 }
 
-function tellOpens({ historyDamage, strandedSegments }: Finding): string {
-  return historyDamage.length + strandedSegments.length === 0
-    ? 'it opens; nothing has to be done'
-    : 'it opens and nothing that a coordinator needs is lost; but a part of its history is'
+function tellOpens(finding: Finding): string {
+  const { historyDamage, strandedSegments } = finding
+  if (historyDamage.length + strandedSegments.length > 0) {
+    return 'it opens and nothing that a coordinator needs is lost; but a part of its history is'
+  }
+  if (uselessFiles(finding).length > 0) return 'it opens and nothing is lost'
+  return 'it opens; nothing has to be done'
 }
 
 function tellStranded(name: string, firstLsn: number): string {
@@ -89,10 +93,21 @@ function beRidOfHistory({ historyDamage }: Finding, directory: string): Facts {
   ]
 }
 
-function beRidOfStranded({ strandedSegments }: Finding, directory: string): Facts {
+/** What the log opens without, and what nobody can read or use any more. */
+function uselessFiles({ verdict, strandedSegments, badCheckpoints }: Finding): string[] {
+  if (verdict !== 'opens') return []
+  const nameOf = (lsn: number) => `${String(lsn).padStart(16, '0')}.ckpt`
+  return [
+    ...strandedSegments.map((name) => `wal/${name}`),
+    ...badCheckpoints.map(({ lsn }) => `checkpoint/${nameOf(lsn)}`),
+  ]
+}
+
+function beRidOfFiles(names: readonly string[], directory: string): Facts {
   return [
     ['be rid of it', 'move it elsewhere; no coordinator need be stopped for that'],
-    ...strandedSegments.map((name) => ['', `mv ${directory}/wal/${name} <elsewhere>`] as const),
+    ...names.map((name) => ['', `mv ${directory}/${name} <elsewhere>`] as const),
+    ['', `tenure log verify ${directory} finds fault as long as it is there`],
   ]
 }
 
