@@ -1,11 +1,10 @@
 export {
-  type Checkpointed,
   type CheckpointKnobs,
-  type CheckpointObserver,
   checkpointRanges,
   defaultCheckpointKnobs,
-  logBytesBound,
-} from './checkpoints/checkpointer.js'
+} from './checkpoints/checkpoint-knobs.js'
+export type { Checkpointed, CheckpointObserver } from './checkpoints/checkpointer.js'
+export { logBytesBound } from './checkpoints/log-bytes-bound.js'
 export type { CommitLog, Room } from './commit-log.js'
 export { Coordinator, type Session } from './coordinator.js'
 export { DecisionTime } from './decision-time.js'

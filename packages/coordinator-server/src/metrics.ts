@@ -8,11 +8,9 @@ import {
 } from '@tenure/state-machine'
 import type { Commit, LogObserver } from '@tenure/wal'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import {
-  type CheckpointedLog,
-  type CheckpointObserver,
-  replayMs as replayMsOf,
-} from './checkpoints/checkpointer.js'
+import type { CheckpointedLog } from './checkpoints/checkpointed-log.js'
+import type { CheckpointObserver } from './checkpoints/checkpointer.js'
+import { replayMs as replayMsOf } from './checkpoints/replay-estimate.js'
 import type { DecisionTime } from './decision-time.js'
 import type { CoordinatorObserver } from './observer.js'
 import { RequestMetrics } from './request-metrics.js'

@@ -4,10 +4,10 @@ import { messageLimits, type Role, roles } from '@tenure/protocol'
 import type { LogOptions, Recovery } from '@tenure/wal'
 import {
   type CheckpointKnobs,
-  type CheckpointObserver,
   checkpointRanges,
   defaultCheckpointKnobs,
-} from './checkpoints/checkpointer.js'
+} from './checkpoints/checkpoint-knobs.js'
+import type { CheckpointObserver } from './checkpoints/checkpointer.js'
 import type { DiskObserver } from './disk-watch.js'
 import { CoordinatorError } from './errors.js'
 import type { Token } from './gate.js'

@@ -1,60 +1,97 @@
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
+import {
+  type CheckpointKnobs,
+  defaultCheckpointKnobs,
+} from '../src/checkpoints/checkpoint-knobs.js'
 import type { MadeCheckpoint } from '../src/checkpoints/checkpoint-maker.js'
-import { Checkpointer, defaultCheckpointKnobs } from '../src/checkpoints/checkpointer.js'
+import { Checkpointer } from '../src/checkpoints/checkpointer.js'
 import { keepFrom } from '../src/checkpoints/history-kept.js'
+
+const mib = 2 ** 20
 
 /** A log of which only the numbers are there, and a maker that is done when it is told. */
 class World {
   readonly clock = new SimulatedClock()
   readonly asked: number[] = []
-  readonly truncated: object[] = []
+  readonly truncated: { readonly verified: readonly number[]; readonly keepFromLsn: number }[] = []
   readonly told: unknown[] = []
   readonly log = {
     nextLsn: 1,
     sealedLsn: 0,
     checkpointLsn: 0,
     gaps: [] as { firstLsn: number; lastLsn: number }[],
-    segments: [{ firstLsn: 1, bytes: 1024, begunAt: 0 }],
+    segments: [{ firstLsn: 1, bytes: 1024, usedBytes: 1024, begunAt: 0 }],
     roll: async () => {
       this.log.sealedLsn = this.log.nextLsn - 1
     },
-    truncate: async (options: { verified: readonly number[] }) => {
+    truncate: async (options: World['truncated'][number]) => {
       this.truncated.push(options)
-      this.log.checkpointLsn = options.verified[0] ?? 0
+      this.log.checkpointLsn = Math.max(this.log.checkpointLsn, options.verified[0] ?? 0)
       return { segments: 1, bytes: 1024, checkpoints: 0 }
     },
   }
   settle: { resolve(made: MadeCheckpoint): void; reject(error: Error): void } | undefined
-  readonly checkpointer = new Checkpointer({
-    log: this.log,
-    clock: this.clock,
-    knobs: { ...defaultCheckpointKnobs, replayMsMax: 5000 },
-    maker: {
-      make: (lsn) => {
-        this.asked.push(lsn)
-        return new Promise((resolve, reject) => {
-          this.settle = { resolve, reject }
-        })
+  readonly checkpointer: Checkpointer
+
+  constructor(knobs: Partial<CheckpointKnobs> = {}) {
+    this.checkpointer = new Checkpointer({
+      log: this.log,
+      clock: this.clock,
+      knobs: { ...defaultCheckpointKnobs, replayMsMax: 5000, ...knobs },
+      maker: {
+        make: (lsn) => {
+          this.asked.push(lsn)
+          return new Promise((resolve, reject) => {
+            this.settle = { resolve, reject }
+          })
+        },
+        hurry: () => this.told.push('hurry'),
+        stop: async () => this.settle?.reject(new Error('given up')),
       },
-      hurry: () => this.told.push('hurry'),
-      stop: async () => this.settle?.reject(new Error('given up')),
-    },
-    observer: {
-      checkpointed: ({ lsn }) => this.told.push(lsn),
-      historyRemoved: (removed) => this.told.push(removed),
-      checkpointFailed: (error) => this.told.push((error as Error).message),
-    },
-  })
+      observer: {
+        checkpointed: ({ lsn }) => this.told.push(lsn),
+        historyRemoved: (removed) => this.told.push(removed),
+        checkpointFailed: (error) => this.told.push((error as Error).message),
+      },
+    })
+  }
+
+  /** One with a checkpoint behind which hardly anything lies, and a log of three segments of so many bytes. */
+  static async checkpointed(bytes: number, knobs: Partial<CheckpointKnobs> = {}): Promise<World> {
+    const world = new World(knobs)
+    world.log.nextLsn = 31
+    const making = world.checkpointer.make()
+    await world.clock.settle()
+    await world.finish()
+    await making
+    world.truncated.length = 0
+    world.told.length = 0
+    const begunAt = world.clock.now()
+    world.log.segments.splice(
+      0,
+      1,
+      ...[1, 11, 21].map((firstLsn) => ({ firstLsn, bytes, usedBytes: bytes, begunAt })),
+    )
+    return world
+  }
 
   async tend(): Promise<void> {
     this.checkpointer.tend()
     await this.clock.settle()
   }
 
+  async tendFor(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      await this.clock.advance(1000)
+      await this.tend()
+    }
+  }
+
   async finish(): Promise<void> {
     const lsn = this.asked.at(-1)!
-    this.settle!.resolve({ lsn, good: [lsn], tasks: 1, replayed: lsn, replayMs: 1, writeMs: 1 })
+    const took = { replayed: lsn, replayMs: 1, writeMs: 1 }
+    this.settle!.resolve({ lsn, good: [lsn], tasks: 1, ...took })
     await this.clock.settle()
   }
 }
@@ -107,9 +144,20 @@ t.test('LSNs that were never issued are not replayed', async (t) => {
 t.test('large records are replayed as slowly as their bytes are read', async (t) => {
   const world = new World()
   world.log.nextLsn = 100
-  world.log.segments.push({ firstLsn: 50, bytes: 700 * 2 ** 20, begunAt: 0 })
+  const usedBytes = 700 * mib
+  world.log.segments.push({ firstLsn: 50, bytes: usedBytes, usedBytes, begunAt: 0 })
   await world.tend()
   t.same(world.asked, [99])
+})
+
+t.test('the zeros of the segment in use are not replayed', async (t) => {
+  const world = await World.checkpointed(64 * mib, { replayMsMax: 10 })
+  world.log.segments.push({ firstLsn: 31, bytes: 64 * mib, usedBytes: 5000, begunAt: 0 })
+  for (let task = 0; task < 20; task++) {
+    world.log.nextLsn++
+    await world.tendFor(1)
+  }
+  t.equal(world.asked.length, 1, 'only the one that was asked for')
 })
 
 t.test('a checkpoint that failed is reported, and tried again after a while', async (t) => {

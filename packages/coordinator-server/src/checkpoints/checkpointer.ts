@@ -1,52 +1,10 @@
 import type { Clock } from '../decision-time.js'
 import { CoordinatorError } from '../errors.js'
+import type { CheckpointKnobs } from './checkpoint-knobs.js'
 import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'
-import { type HistoryKept, keepFrom } from './history-kept.js'
-
-/** When checkpoints are made, and what is kept beside them. */
-export interface CheckpointKnobs extends HistoryKept {
-  /** How long a restart may have to replay records behind the newest checkpoint. */
-  readonly replayMsMax: number
-}
-
-export const defaultCheckpointKnobs: CheckpointKnobs = {
-  replayMsMax: 5000,
-  historyMs: 7 * 24 * 3_600_000,
-  historyBytesMax: 2 ** 30,
-}
-
-export const checkpointRanges: {
-  readonly [K in keyof CheckpointKnobs]: readonly [min: number, max: number]
-} = {
-  replayMsMax: [10, 3_600_000],
-  historyMs: [0, 2 ** 45],
-  historyBytesMax: [0, 2 ** 50],
-}
-
-/** What a log can do for it. */
-export interface CheckpointedLog {
-  readonly nextLsn: number
-  readonly sealedLsn: number
-  readonly checkpointLsn: number
-  /** LSNs for which there are no records. */
-  readonly gaps: readonly { readonly firstLsn: number; readonly lastLsn: number }[]
-  readonly segments: readonly {
-    readonly firstLsn: number
-    readonly bytes: number
-    readonly begunAt: number
-  }[]
-  roll(): Promise<void>
-  truncate(options: {
-    readonly verified: readonly number[]
-    readonly keepFromLsn: number
-  }): Promise<Removed>
-}
-
-interface Removed {
-  readonly segments: number
-  readonly bytes: number
-  readonly checkpoints: number
-}
+import type { CheckpointedLog, Removed } from './checkpointed-log.js'
+import { keepFrom } from './history-kept.js'
+import { replayMs } from './replay-estimate.js'
 
 export interface Checkpointed extends MadeCheckpoint {
   readonly removed: Removed
@@ -96,12 +54,14 @@ export class Checkpointer {
   /** To be called from time to time: makes a checkpoint if one is due. */
   tend(): void {
     if (this.#isStopping) return
-    const share = replayMs(this.#log) / this.#knobs.replayMsMax
+    const dueMs = replayMs(this.#log)
+    const share = dueMs / this.#knobs.replayMsMax
     if (this.#making !== undefined) {
       if (share >= urgentShare) this.#maker.hurry()
       return
     }
-    if (share < dueShare || this.#clock.monotonicMs() < this.#notBeforeMs) return
+    if (dueMs < leastDueMs || share < dueShare) return
+    if (this.#clock.monotonicMs() < this.#notBeforeMs) return
     // The observer has heard of it.
     this.make().catch(() => {})
   }
@@ -158,36 +118,10 @@ function nothingNew(lsn: number): Checkpointed {
   return { lsn, good: [], replayed: 0, replayMs: 0, writeMs: 0, removed: none }
 }
 
-/** How long the records behind the newest checkpoint would take, by what a slow machine replays. */
-export function replayMs({ nextLsn, checkpointLsn, segments, gaps }: CheckpointedLog): number {
-  const missing = gaps.reduce(
-    (sum, { firstLsn, lastLsn }) =>
-      sum + Math.max(0, lastLsn - Math.max(firstLsn - 1, checkpointLsn)),
-    0,
-  )
-  const records = nextLsn - 1 - checkpointLsn - missing
-  const bytes = segments
-    .filter(({ firstLsn }) => firstLsn > checkpointLsn)
-    .reduce((sum, segment) => sum + segment.bytes, 0)
-  return Math.max(records / replayedPerMs, bytes / replayedBytesPerMs)
-}
-
-/** What a restart reads, checks and applies in a millisecond at least, on two slow cores. */
-const replayedPerMs = 400
-const replayedBytesPerMs = 256 * 1024
-
-/**
- * What the log takes at most, checkpoints not counted, as far as these knobs decide: what is written
- * from the older of two checkpoints on, until the next one is made, or the history that is kept.
- */
-export function logBytesBound(knobs: CheckpointKnobs, segmentBytes: number): number {
-  const betweenCheckpoints = (knobs.replayMsMax / 2) * replayedBytesPerMs
-  // Beside whole segments at both ends: the next one, full of zeros.
-  return Math.max(knobs.historyBytesMax, 3 * betweenCheckpoints) + 3 * segmentBytes
-}
-
 /** How much of what may be replayed lies behind the last checkpoint when the next one is begun. */
 const dueShare = 1 / 2
+/** However little may be replayed: 2,000 records, or 1.25 MiB. Each checkpoint ends a segment. */
+const leastDueMs = 5
 /** And when the one that is being made has to be ready soon. */
 const urgentShare = 7 / 8
 
