@@ -84,6 +84,32 @@ t.test(
   },
 )
 
+t.test(
+  'a coordinator that starts on a full disk makes room of the history that no restart needs',
+  { skip: disk === undefined && cannot },
+  async (t) => {
+    if (disk === undefined) return
+    const dataDir = join(disk.path, 'history')
+    const args = ['--segment-bytes', '1MiB', '--disk-low-bytes', '0']
+    const first = await CoordinatorProcess.start(t, dataDir, args)
+    const link = await connectTo(t, first.port, 'p')
+    for (let checkpoint = 1; checkpoint <= 2; checkpoint++) {
+      for (let n = 0; n < 300; n++) await expect(link, 'submitted', { kind: 'submit', payload })
+      await expect(link, 'checkpointed', { kind: 'checkpoint' })
+    }
+    first.coordinator.kill('SIGTERM')
+    await first.coordinator.exited
+    const { bavail, bsize } = statfsSync(disk.path)
+    disk.fill(bavail * bsize)
+    const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, args)
+    await coordinator.line('the disk is full: history was removed that no restart needs')
+    await coordinator.line('disk has room again')
+    const other = await connectTo(t, port, 'p')
+    await expect(other, 'submitted', { kind: 'submit', payload })
+    disk.empty()
+  },
+)
+
 /** Leases a task and completes it; the reason where one of both is refused. */
 async function finishOne(link: Link): Promise<string | undefined> {
   const leased = await link.request({ kind: 'lease', queues: ['default'], waitMs: 0 })

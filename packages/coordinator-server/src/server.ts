@@ -105,8 +105,11 @@ class Server implements CoordinatorServer {
           this.#metrics.ofLog.spaceChanged?.(isFull)
           log.observer?.spaceChanged?.(isFull)
           this.#isDiskFull = isFull
-          if (isFull)
-            this.#checkpointer?.makeRoom().catch((error: unknown) => this.#tellFailed(error))
+          this.#checkpointer?.tend()
+        },
+        rolled: (roll) => {
+          log.observer?.rolled?.(roll)
+          this.#checkpointer?.tend()
         },
       },
     })
@@ -207,13 +210,9 @@ class Server implements CoordinatorServer {
     return new Checkpointer({
       ...{ log, clock: systemClock, knobs: checkpoints },
       maker: new CheckpointThread(dataDir),
+      isDiskFull: () => this.#isDiskFull,
       observer: observeCheckpointsTwice(this.#metrics.ofCheckpoints, observer),
     })
-  }
-
-  #tellFailed(error: unknown): void {
-    this.#metrics.ofCheckpoints.checkpointFailed?.(error)
-    this.#settings.observer.checkpointFailed?.(error)
   }
 
   /** `semantics` §1: leases and delays end by this clock, so one that has leapt should be noticed. */

@@ -16,6 +16,8 @@ class World {
   readonly asked: number[] = []
   readonly truncated: { readonly verified: readonly number[]; readonly keepFromLsn: number }[] = []
   readonly told: unknown[] = []
+  isDiskFull = false
+  cannotTruncate: Error | undefined
   readonly log = {
     nextLsn: 1,
     sealedLsn: 0,
@@ -27,6 +29,7 @@ class World {
     },
     truncate: async (options: World['truncated'][number]) => {
       this.truncated.push(options)
+      if (this.cannotTruncate !== undefined) throw this.cannotTruncate
       this.log.checkpointLsn = Math.max(this.log.checkpointLsn, options.verified[0] ?? 0)
       return { segments: 1, bytes: 1024, checkpoints: 0 }
     },
@@ -39,6 +42,7 @@ class World {
       log: this.log,
       clock: this.clock,
       knobs: { ...defaultCheckpointKnobs, replayMsMax: 5000, ...knobs },
+      isDiskFull: () => this.isDiskFull,
       maker: {
         make: (lsn) => {
           this.asked.push(lsn)
@@ -193,20 +197,84 @@ t.test('where nothing has happened since, there is nothing to make', async (t) =
   t.same([world.asked, world.truncated], [[], []])
 })
 
-t.test('on a full disk history goes that no restart needs', async (t) => {
+t.test('on a full disk history goes that no restart needs, once', async (t) => {
+  const world = await World.checkpointed(1024)
+  await world.tendFor(2)
+  t.same(world.truncated, [], 'there is no other reason')
+  world.isDiskFull = true
+  await world.tendFor(5)
+  t.same(world.truncated, [{ verified: [30], keepFromLsn: Number.MAX_SAFE_INTEGER }])
+  t.same(world.told, [{ segments: 1, bytes: 1024, checkpoints: 0 }])
+})
+
+t.test('a disk that was full before there was anybody to see it gets room, too', async (t) => {
   const world = new World()
-  world.log.nextLsn = 3_000_000
+  world.isDiskFull = true
+  await world.tend()
+  t.same(world.truncated, [], 'without a checkpoint everything is needed')
+  world.log.checkpointLsn = 20
+  world.log.nextLsn = 31
+  await world.tend()
+  t.match(world.truncated, [{ verified: [], keepFromLsn: Number.MAX_SAFE_INTEGER }])
+})
+
+t.test('a checkpoint that is ready while the disk is full leaves no history behind', async (t) => {
+  const world = await World.checkpointed(1024)
+  world.log.nextLsn = 41
+  const making = world.checkpointer.make()
+  await world.clock.settle()
+  world.isDiskFull = true
   await world.tend()
   await world.finish()
-  await world.checkpointer.makeRoom()
-  t.match(world.truncated.at(-1), {
-    verified: [2_999_999],
-    keepFromLsn: Number.MAX_SAFE_INTEGER,
-  })
-  t.same(world.told.at(-1), { segments: 1, bytes: 1024, checkpoints: 0 })
-  await world.checkpointer.stop()
-  await world.checkpointer.makeRoom()
+  await making
+  const keepFromLsn = Number.MAX_SAFE_INTEGER
+  t.match(world.truncated, [
+    { verified: [30], keepFromLsn },
+    { verified: [40], keepFromLsn },
+  ])
+})
+
+t.test('history that could not be removed is told, and removed after a while', async (t) => {
+  const world = await World.checkpointed(1024)
+  world.isDiskFull = true
+  world.cannotTruncate = new Error('no luck')
+  await world.tendFor(30)
+  t.same(world.told, ['no luck'])
+  world.cannotTruncate = undefined
+  await world.tendFor(31)
   t.equal(world.truncated.length, 2)
+})
+
+t.test('what was read back long ago is read back again before history goes', async (t) => {
+  const world = await World.checkpointed(1024)
+  await world.clock.advance(601_000)
+  world.isDiskFull = true
+  await world.tend()
+  t.match(world.truncated, [{ verified: [] }])
+})
+
+t.test('history that gets too old or too much goes without another checkpoint', async (t) => {
+  const old = await World.checkpointed(1024, { historyMs: 3_600_000 })
+  old.log.segments.push({ ...old.log.segments[0]!, firstLsn: 31 })
+  await old.tendFor(3)
+  t.same(old.truncated, [])
+  await old.clock.advance(3_600_000)
+  await old.tend()
+  t.match(old.truncated, [{ keepFromLsn: 31 }])
+
+  const large = await World.checkpointed(1024, { historyBytesMax: 3000 })
+  await large.tend()
+  t.match(large.truncated, [{ keepFromLsn: 11 }])
+  await large.tendFor(100)
+  t.equal(large.truncated.length, 1, 'what is needed is not asked about again and again')
+  large.log.segments.shift()
+  large.log.checkpointLsn = 35
+  await large.tend()
+  t.equal(large.truncated.length, 1, 'now it is small enough')
+  large.log.segments.push({ ...large.log.segments[0]!, firstLsn: 41 })
+  await large.tend()
+  t.match(large.truncated.at(-1), { keepFromLsn: 21 })
+  t.same(large.told, [])
 })
 
 t.test('stopping gives up what is under way, and that is no failure', async (t) => {

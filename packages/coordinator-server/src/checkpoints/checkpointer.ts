@@ -3,7 +3,7 @@ import { CoordinatorError } from '../errors.js'
 import type { CheckpointKnobs } from './checkpoint-knobs.js'
 import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'
 import type { CheckpointedLog, Removed } from './checkpointed-log.js'
-import { keepFrom } from './history-kept.js'
+import { HistoryTrimmer } from './history-trimmer.js'
 import { replayMs } from './replay-estimate.js'
 
 export interface Checkpointed extends MadeCheckpoint {
@@ -15,6 +15,7 @@ export interface CheckpointObserver {
   /** A thread has begun to make a checkpoint at this LSN. */
   checkpointBegun?(lsn: number): void
   checkpointed?(made: Checkpointed): void
+  /** No checkpoint could be made, or history not be removed. */
   checkpointFailed?(error: unknown): void
   /** The disk was full, and history was removed that no restart needs. */
   historyRemoved?(removed: Removed): void
@@ -31,9 +32,8 @@ export class Checkpointer {
   readonly #knobs: CheckpointKnobs
   readonly #clock: Clock
   readonly #observer: CheckpointObserver
+  readonly #trimmer: HistoryTrimmer
   #making: Promise<Checkpointed> | undefined
-  /** What was found good when the newest checkpoint was made. */
-  #good: readonly number[] = []
   #notBeforeMs = Number.NEGATIVE_INFINITY
   #isStopping = false
 
@@ -43,49 +43,41 @@ export class Checkpointer {
     readonly knobs: CheckpointKnobs
     readonly clock: Clock
     readonly observer: CheckpointObserver
+    /** Whether the log has no room for its next segment. */
+    readonly isDiskFull: () => boolean
   }) {
     this.#log = parts.log
     this.#maker = parts.maker
     this.#knobs = parts.knobs
     this.#clock = parts.clock
     this.#observer = parts.observer
+    this.#trimmer = new HistoryTrimmer({
+      ...parts,
+      onRoomMade: (removed) => this.#observer.historyRemoved?.(removed),
+      onFailure: (error) => this.#tellFailed(error),
+    })
   }
 
-  /** To be called from time to time: makes a checkpoint if one is due. */
+  /**
+   * To be called every second, when the log has grown by a segment, and when the disk is full: begins
+   * what is due.
+   */
   tend(): void {
     if (this.#isStopping) return
+    const nowMs = this.#clock.monotonicMs()
     const dueMs = replayMs(this.#log)
-    const share = dueMs / this.#knobs.replayMsMax
+    this.#trimmer.tend()
     if (this.#making !== undefined) {
-      if (share >= urgentShare) this.#maker.hurry()
-      return
+      if (dueMs >= this.#knobs.replayMsMax * urgentShare) this.#maker.hurry()
+    } else if (this.#isDue(dueMs) && nowMs >= this.#notBeforeMs) {
+      // The observer has heard of it.
+      this.#begin().catch(() => {})
     }
-    if (dueMs < leastDueMs || share < dueShare) return
-    if (this.#clock.monotonicMs() < this.#notBeforeMs) return
-    // The observer has heard of it.
-    this.make().catch(() => {})
   }
 
   /** A checkpoint of now; who asks while one is made gets that one. */
   make(): Promise<Checkpointed> {
-    this.#making ??= this.#make()
-      .catch((error: unknown) => {
-        this.#notBeforeMs = this.#clock.monotonicMs() + againAfterMs
-        if (!this.#isStopping) this.#observer.checkpointFailed?.(error)
-        throw error
-      })
-      .finally(() => {
-        this.#making = undefined
-      })
-    return this.#making
-  }
-
-  /** The disk is full: history goes before anything is refused for want of room. */
-  async makeRoom(): Promise<void> {
-    if (this.#isStopping) return
-    const keepFromLsn = Number.MAX_SAFE_INTEGER
-    const removed = await this.#log.truncate({ verified: this.#good, keepFromLsn })
-    if (removed.segments > 0) this.#observer.historyRemoved?.(removed)
+    return this.#making ?? this.#begin()
   }
 
   /** Gives up what is under way: the log has all that is needed. */
@@ -95,20 +87,38 @@ export class Checkpointer {
     await this.#making?.catch(() => {})
   }
 
+  #isDue(dueMs: number): boolean {
+    return dueMs >= Math.max(this.#knobs.replayMsMax * dueShare, leastDueMs)
+  }
+
+  #begin(): Promise<Checkpointed> {
+    this.#making = this.#make()
+      .catch((error: unknown) => {
+        this.#notBeforeMs = this.#clock.monotonicMs() + againAfterMs
+        this.#tellFailed(error)
+        throw error
+      })
+      .finally(() => {
+        this.#making = undefined
+      })
+    return this.#making
+  }
+
   async #make(): Promise<Checkpointed> {
     await this.#log.roll()
     // The maker can be stopped only once it has begun.
     if (this.#isStopping) throw new CoordinatorError('COORDINATOR_FAILED', givenUp)
-    if (this.#log.sealedLsn === this.#log.checkpointLsn) return nothingNew(this.#log.checkpointLsn)
-    const lsn = this.#log.sealedLsn
+    const { sealedLsn: lsn, checkpointLsn } = this.#log
+    if (lsn === checkpointLsn) return nothingNew(lsn)
     this.#observer.checkpointBegun?.(lsn)
     const made = await this.#maker.make(lsn)
-    this.#good = made.good
-    const keepFromLsn = keepFrom(this.#log.segments, this.#knobs, this.#clock.now())
-    const removed = await this.#log.truncate({ verified: made.good, keepFromLsn })
-    const checkpointed = { ...made, removed }
+    const checkpointed = { ...made, removed: await this.#trimmer.trimBehind(made.good) }
     this.#observer.checkpointed?.(checkpointed)
     return checkpointed
+  }
+
+  #tellFailed(error: unknown): void {
+    if (!this.#isStopping) this.#observer.checkpointFailed?.(error)
   }
 }
 
