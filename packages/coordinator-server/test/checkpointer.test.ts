@@ -92,9 +92,9 @@ class World {
     }
   }
 
-  async finish(): Promise<void> {
+  async finish(restedMs = 0): Promise<void> {
     const lsn = this.asked.at(-1)!
-    const took = { replayed: lsn, replayMs: 1, writeMs: 1 }
+    const took = { replayed: lsn, replayMs: 1, writeMs: 1, restedMs }
     this.settle!.resolve({ lsn, good: [lsn], tasks: 1, ...took })
     await this.clock.settle()
   }
@@ -124,18 +124,69 @@ t.test(
   },
 )
 
-t.test('a checkpoint hurries when seven eighths of what may be replayed lie behind', async (t) => {
-  const world = new World()
-  world.log.nextLsn = 1_000_001
-  await world.tend()
-  world.log.nextLsn = 1_750_000
-  await world.tend()
-  t.same(world.told, [])
-  world.log.nextLsn = 1_750_001
-  await world.tend()
-  t.same(world.told, ['hurry'])
-  await world.finish()
-})
+t.test(
+  'the first checkpoint hurries when three quarters of what may be replayed lie behind',
+  async (t) => {
+    const world = new World()
+    world.log.nextLsn = 1_000_001
+    await world.tend()
+    world.log.nextLsn = 1_500_000
+    await world.tend()
+    t.same(world.told, [])
+    world.log.nextLsn = 1_500_001
+    await world.tend()
+    t.same(world.told, ['hurry'])
+    await world.finish()
+  },
+)
+
+t.test(
+  'a checkpoint hurries when it would be ready too late, as long as the last one took',
+  async (t) => {
+    const world = new World()
+    world.log.nextLsn = 1_000_001
+    await world.tend()
+    // Ten seconds, of which it worked for two.
+    await world.clock.advance(10_000)
+    await world.finish(8000)
+    world.told.length = 0
+    world.log.nextLsn += 1_000_000
+    await world.tend()
+    t.equal(world.asked.length, 2)
+    // In each second comes a quarter of one to replay: in one, and twice the two that it works, 1.25 s.
+    for (let second = 1; second <= 4; second++) {
+      await world.clock.advance(1000)
+      world.log.nextLsn += 100_000
+      await world.tend()
+    }
+    t.same(world.told, [], 'two and a half seconds, and four times a quarter')
+    await world.clock.advance(1000)
+    world.log.nextLsn += 100_000
+    await world.tend()
+    t.same(world.told, ['hurry'])
+    await world.finish()
+  },
+)
+
+t.test(
+  'where half of what may be replayed is too little for the rest, it is begun before',
+  async (t) => {
+    const world = new World()
+    world.log.nextLsn = 1_000_001
+    await world.tend()
+    await world.clock.advance(6000)
+    await world.finish()
+    for (let second = 1; second <= 3; second++) {
+      await world.clock.advance(1000)
+      world.log.nextLsn += 150_000
+      await world.tend()
+    }
+    t.equal(world.asked.length, 1)
+    world.log.nextLsn += 50_000
+    await world.tend()
+    t.equal(world.asked.length, 2, 'a quarter of what may be replayed it is at least')
+  },
+)
 
 t.test('LSNs that were never issued are not replayed', async (t) => {
   const world = new World()

@@ -9,6 +9,8 @@ export interface MadeCheckpoint {
   readonly replayed: number
   readonly replayMs: number
   readonly writeMs: number
+  /** How much of both was rest. */
+  readonly restedMs: number
 }
 
 /**

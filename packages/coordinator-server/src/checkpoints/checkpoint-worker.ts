@@ -28,4 +28,5 @@ parentPort?.postMessage({
   ...{ lsn, good, replayed, tasks: waiting + leased + ended },
   replayMs: replayedMs - startedMs,
   writeMs: systemClock.monotonicMs() - replayedMs,
+  restedMs: pace.restedMs,
 } satisfies MadeCheckpoint)

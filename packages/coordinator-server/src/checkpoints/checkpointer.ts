@@ -5,6 +5,7 @@ import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'
 import type { CheckpointedLog, Removed } from './checkpointed-log.js'
 import { HistoryTrimmer } from './history-trimmer.js'
 import { replayMs } from './replay-estimate.js'
+import { ReplayForecast } from './replay-forecast.js'
 
 export interface Checkpointed extends MadeCheckpoint {
   readonly removed: Removed
@@ -24,7 +25,7 @@ export interface CheckpointObserver {
 /**
  * `semantics` §11: keeps the time of a restart and the size of the log within bounds. A checkpoint
  * is due when half of what may be replayed lies behind the last one, so that the other half is left
- * for the records that come while it is made.
+ * for the records that come while it is made; and it makes haste when that will not be enough.
  */
 export class Checkpointer {
   readonly #log: CheckpointedLog
@@ -33,6 +34,7 @@ export class Checkpointer {
   readonly #clock: Clock
   readonly #observer: CheckpointObserver
   readonly #trimmer: HistoryTrimmer
+  readonly #forecast = new ReplayForecast()
   #making: Promise<Checkpointed> | undefined
   #notBeforeMs = Number.NEGATIVE_INFINITY
   #isStopping = false
@@ -66,9 +68,10 @@ export class Checkpointer {
     if (this.#isStopping) return
     const nowMs = this.#clock.monotonicMs()
     const dueMs = replayMs(this.#log)
+    this.#forecast.see(dueMs, nowMs)
     this.#trimmer.tend()
     if (this.#making !== undefined) {
-      if (dueMs >= this.#knobs.replayMsMax * urgentShare) this.#maker.hurry()
+      if (this.#isUrgent(dueMs)) this.#maker.hurry()
     } else if (this.#isDue(dueMs) && nowMs >= this.#notBeforeMs) {
       // The observer has heard of it.
       this.#begin().catch(() => {})
@@ -88,7 +91,16 @@ export class Checkpointer {
   }
 
   #isDue(dueMs: number): boolean {
-    return dueMs >= Math.max(this.#knobs.replayMsMax * dueShare, leastDueMs)
+    const { replayMsMax } = this.#knobs
+    if (dueMs < leastDueMs || dueMs < replayMsMax * leastShare) return false
+    return dueMs >= replayMsMax * dueShare || this.#isUrgent(dueMs)
+  }
+
+  /** Whether a checkpoint that is made calmly from now on may be ready too late. */
+  #isUrgent(dueMs: number): boolean {
+    const { replayMsMax } = this.#knobs
+    const share = this.#forecast.isFounded ? urgentShare : urgentShareOfFirst
+    return dueMs >= replayMsMax * share || this.#forecast.dueWhenMadeMs(dueMs) >= replayMsMax
   }
 
   #begin(): Promise<Checkpointed> {
@@ -111,7 +123,9 @@ export class Checkpointer {
     const { sealedLsn: lsn, checkpointLsn } = this.#log
     if (lsn === checkpointLsn) return nothingNew(lsn)
     this.#observer.checkpointBegun?.(lsn)
+    const begunMs = this.#clock.monotonicMs()
     const made = await this.#maker.make(lsn)
+    this.#forecast.learn(this.#clock.monotonicMs() - begunMs - made.restedMs)
     const checkpointed = { ...made, removed: await this.#trimmer.trimBehind(made.good) }
     this.#observer.checkpointed?.(checkpointed)
     return checkpointed
@@ -125,15 +139,20 @@ export class Checkpointer {
 /** Everything is in the newest checkpoint already. */
 function nothingNew(lsn: number): Checkpointed {
   const none = { segments: 0, bytes: 0, checkpoints: 0 }
-  return { lsn, good: [], replayed: 0, replayMs: 0, writeMs: 0, removed: none }
+  return { lsn, good: [], replayed: 0, replayMs: 0, writeMs: 0, restedMs: 0, removed: none }
 }
 
-/** How much of what may be replayed lies behind the last checkpoint when the next one is begun. */
+/** How much of what may be replayed lies behind the last checkpoint when the next one is begun, */
 const dueShare = 1 / 2
+/** or how much at least, when that would be too late. */
+const leastShare = 1 / 4
 /** However little may be replayed: 2,000 records, or 1.25 MiB. Each checkpoint ends a segment. */
 const leastDueMs = 5
-/** And when the one that is being made has to be ready soon. */
+
+/** And when the one that is being made has to be ready soon, whatever is foreseen. */
 const urgentShare = 7 / 8
+/** The same where nothing is known of how long one takes. */
+const urgentShareOfFirst = 3 / 4
 
 const givenUp = 'the checkpoint was given up'
 
