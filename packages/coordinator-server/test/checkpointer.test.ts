@@ -17,6 +17,7 @@ class World {
   readonly truncated: { readonly verified: readonly number[]; readonly keepFromLsn: number }[] = []
   readonly told: unknown[] = []
   isDiskFull = false
+  rolls = 0
   cannotTruncate: Error | undefined
   readonly log = {
     nextLsn: 1,
@@ -25,6 +26,7 @@ class World {
     gaps: [] as { firstLsn: number; lastLsn: number }[],
     segments: [{ firstLsn: 1, bytes: 1024, usedBytes: 1024, begunAt: 0 }],
     roll: async () => {
+      this.rolls++
       this.log.sealedLsn = this.log.nextLsn - 1
     },
     truncate: async (options: World['truncated'][number]) => {
@@ -230,15 +232,57 @@ t.test('a checkpoint that failed is reported, and tried again after a while', as
   t.equal(world.asked.length, 2)
 })
 
-t.test('who asks for a checkpoint while one is made gets that one', async (t) => {
+t.test('behind an attempt that failed the next one needs no file of its own', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 2_000_001
+  await world.tend()
+  for (let attempt = 0; attempt < 3; attempt++) {
+    world.settle!.reject(new Error('no room'))
+    world.log.nextLsn += 10
+    await world.tendFor(61)
+  }
+  t.same(world.asked, [2_000_000, 2_000_000, 2_000_000, 2_000_000])
+  t.equal(world.rolls, 1)
+})
+
+t.test('a checkpoint that somebody waits for hurries', async (t) => {
   const world = new World()
   world.log.nextLsn = 10
-  const both = Promise.all([world.checkpointer.make(), world.checkpointer.make()])
+  const made = world.checkpointer.make()
   await world.clock.settle()
+  t.same(world.told, ['hurry'])
+  await world.finish()
+  t.equal((await made).lsn, 9)
+})
+
+t.test('who asks for a checkpoint while one is made gets one of all that was there', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 1_000_001
+  await world.tend()
+  world.log.nextLsn += 10
+  const both = Promise.all([world.checkpointer.make(), world.checkpointer.make()])
+  t.same(world.told, ['hurry'], 'the one that is in the way')
+  await world.finish()
+  t.same(world.asked, [1_000_000, 1_000_010])
+  world.log.nextLsn += 10
+  const third = world.checkpointer.make()
   await world.finish()
   const [one, other] = await both
-  t.equal(one.lsn, 9)
-  t.equal(other, one)
+  t.equal(one.lsn, 1_000_010)
+  t.equal(other, one, 'who asked meanwhile shares it')
+  await world.finish()
+  t.equal((await third).lsn, 1_000_020)
+})
+
+t.test('a checkpoint that was asked for is made also when the one before it fails', async (t) => {
+  const world = new World()
+  world.log.nextLsn = 1_000_001
+  await world.tend()
+  const made = world.checkpointer.make()
+  world.settle!.reject(new Error('no luck'))
+  await world.clock.settle()
+  await world.finish()
+  t.equal((await made).lsn, 1_000_000)
 })
 
 t.test('where nothing has happened since, there is nothing to make', async (t) => {
@@ -334,9 +378,13 @@ t.test('stopping gives up what is under way, and that is no failure', async (t) 
   const making = world.checkpointer.make()
   making.catch(() => {})
   await world.clock.settle()
-  await world.checkpointer.stop()
-  await t.rejects(making, /given up/)
-  t.same(world.told, [])
+  const behind = world.checkpointer.make()
+  await Promise.all([
+    t.rejects(making, /given up/),
+    t.rejects(behind, /given up/),
+    world.checkpointer.stop(),
+  ])
+  t.same(world.told, ['hurry', 'hurry'])
   world.log.nextLsn = 10_000_000
   await world.tend()
   t.equal(world.asked.length, 1)

@@ -36,6 +36,9 @@ export class Checkpointer {
   readonly #trimmer: HistoryTrimmer
   readonly #forecast = new ReplayForecast()
   #making: Promise<Checkpointed> | undefined
+  #isHurried = false
+  /** What was asked for while another one was made. */
+  #asked: Promise<Checkpointed> | undefined
   #notBeforeMs = Number.NEGATIVE_INFINITY
   #isStopping = false
 
@@ -71,23 +74,35 @@ export class Checkpointer {
     this.#forecast.see(dueMs, nowMs)
     this.#trimmer.tend()
     if (this.#making !== undefined) {
-      if (this.#isUrgent(dueMs)) this.#maker.hurry()
-    } else if (this.#isDue(dueMs) && nowMs >= this.#notBeforeMs) {
+      if (this.#isUrgent(dueMs)) this.#hurry()
+    } else if (this.#asked === undefined && this.#isDue(dueMs) && nowMs >= this.#notBeforeMs) {
       // The observer has heard of it.
-      this.#begin().catch(() => {})
+      this.#begin(false).catch(() => {})
     }
   }
 
-  /** A checkpoint of now; who asks while one is made gets that one. */
+  /**
+   * A checkpoint of all that there is now, for somebody who waits for it. One that is under way may
+   * have begun before, so another one is made behind it.
+   */
   make(): Promise<Checkpointed> {
-    return this.#making ?? this.#begin()
+    if (this.#asked !== undefined) return this.#asked
+    if (this.#making === undefined) return this.#begin(true)
+    this.#hurry()
+    this.#asked = this.#making
+      .catch(() => {})
+      .then(() => {
+        this.#asked = undefined
+        return this.#begin(true)
+      })
+    return this.#asked
   }
 
   /** Gives up what is under way: the log has all that is needed. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#maker.stop()
-    await this.#making?.catch(() => {})
+    await Promise.allSettled([this.#making, this.#asked])
   }
 
   #isDue(dueMs: number): boolean {
@@ -103,8 +118,14 @@ export class Checkpointer {
     return dueMs >= replayMsMax * share || this.#forecast.dueWhenMadeMs(dueMs) >= replayMsMax
   }
 
-  #begin(): Promise<Checkpointed> {
-    this.#making = this.#make()
+  #hurry(): void {
+    this.#isHurried = true
+    this.#maker.hurry()
+  }
+
+  #begin(isAsked: boolean): Promise<Checkpointed> {
+    this.#isHurried = isAsked
+    this.#making = this.#make(isAsked)
       .catch((error: unknown) => {
         this.#notBeforeMs = this.#clock.monotonicMs() + againAfterMs
         this.#tellFailed(error)
@@ -116,19 +137,31 @@ export class Checkpointer {
     return this.#making
   }
 
-  async #make(): Promise<Checkpointed> {
-    await this.#log.roll()
+  async #make(isAsked: boolean): Promise<Checkpointed> {
+    this.#refuseIfStopping()
+    if (isAsked || !this.#isEnoughSealed()) await this.#log.roll()
     // The maker can be stopped only once it has begun.
-    if (this.#isStopping) throw new CoordinatorError('COORDINATOR_FAILED', givenUp)
+    this.#refuseIfStopping()
     const { sealedLsn: lsn, checkpointLsn } = this.#log
     if (lsn === checkpointLsn) return nothingNew(lsn)
     this.#observer.checkpointBegun?.(lsn)
     const begunMs = this.#clock.monotonicMs()
-    const made = await this.#maker.make(lsn)
+    const making = this.#maker.make(lsn)
+    if (this.#isHurried) this.#maker.hurry()
+    const made = await making
     this.#forecast.learn(this.#clock.monotonicMs() - begunMs - made.restedMs)
     const checkpointed = { ...made, removed: await this.#trimmer.trimBehind(made.good) }
     this.#observer.checkpointed?.(checkpointed)
     return checkpointed
+  }
+
+  /** Each roll costs a file: one for every attempt of many that fail would fill the disk. */
+  #isEnoughSealed(): boolean {
+    return replayMs(this.#log, this.#log.sealedLsn) >= this.#knobs.replayMsMax * dueShare
+  }
+
+  #refuseIfStopping(): void {
+    if (this.#isStopping) throw new CoordinatorError('COORDINATOR_FAILED', givenUp)
   }
 
   #tellFailed(error: unknown): void {
