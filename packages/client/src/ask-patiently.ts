@@ -1,9 +1,9 @@
+import type { NewRequest } from '@tenure/protocol'
 import { type Answer, type AnswerKind, passingReasons } from '@tenure/protocol'
 import { ask } from './ask.js'
 import { RejectedError } from './errors.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
-import type { NewRequest } from './new-request.js'
 import { duration } from './values.js'
 
 export interface PatientOptions extends CallOptions {

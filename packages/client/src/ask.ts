@@ -1,7 +1,7 @@
-import type { Answer, AnswerKind } from '@tenure/protocol'
+import type { Answer, AnswerKind, NewRequest } from '@tenure/protocol'
 import { RejectedError, TenureError } from './errors.js'
 import type { Link } from './link.js'
-import type { NewRequest, RequestOptions } from './new-request.js'
+import type { RequestOptions } from './request-options.js'
 
 /** Asks, and gives the answer that was hoped for; every other one is an error. */
 export async function ask<K extends AnswerKind>(

@@ -1,6 +1,6 @@
-import { type Answer, isPoll, type RequestKind } from '@tenure/protocol'
+import { type Answer, isPoll, type NewRequest, type RequestKind } from '@tenure/protocol'
 import type { TenureError } from './errors.js'
-import type { NewRequest, RequestOptions } from './new-request.js'
+import type { RequestOptions } from './request-options.js'
 import type { PendingRequest } from './request-table.js'
 
 /** What a call is made of. */

@@ -1,9 +1,14 @@
-import type { HistoryFound, HistoryPlace, HistoryRecord, Opening } from '@tenure/protocol'
+import type {
+  HistoryFound,
+  HistoryPlace,
+  HistoryRecord,
+  NewRequest,
+  Opening,
+} from '@tenure/protocol'
 import { askPatiently } from './ask-patiently.js'
 import { TenureError } from './errors.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
-import type { NewRequest } from './new-request.js'
 import { checkNames, whole } from './values.js'
 
 export type { HistoryRecord, Opening } from '@tenure/protocol'

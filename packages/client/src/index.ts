@@ -1,3 +1,4 @@
+export type { NewRequest } from '@tenure/protocol'
 export type { Backoff } from './backoff.js'
 export type { Clock, Timer } from './clock.js'
 export { parseEndpoint } from './endpoint.js'
@@ -27,11 +28,11 @@ export type { CallOptions } from './limit.js'
 export type { Link } from './link.js'
 export type { FailedAttempt, LinkObserver } from './link-observer.js'
 export type { ListOptions } from './list.js'
-export type { NewRequest, RequestOptions } from './new-request.js'
 export { nodeTransport } from './node-transport.js'
 export { openLink } from './open-link.js'
 export type { LinkOptions } from './options.js'
 export type { Random } from './random.js'
+export type { RequestOptions } from './request-options.js'
 export {
   decodeJson,
   encodeJson,

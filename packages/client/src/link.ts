@@ -3,7 +3,7 @@ import {
   encodeRequest,
   frameHeadBytes,
   type Limits,
-  type Request,
+  type NewRequest,
   type Welcome,
 } from '@tenure/protocol'
 import { Aborts } from './aborts.js'
@@ -14,9 +14,9 @@ import { Deadlines } from './deadlines.js'
 import { Dialer } from './dialer.js'
 import { badArgument, RejectedError, TenureError } from './errors.js'
 import type { CallOptions } from './limit.js'
-import type { NewRequest, RequestOptions } from './new-request.js'
 import type { LinkSettings } from './options.js'
 import type { Random } from './random.js'
+import type { RequestOptions } from './request-options.js'
 import { type PendingRequest, RequestTable } from './request-table.js'
 import { duration } from './values.js'
 import { Waiters } from './waiters.js'
@@ -97,7 +97,7 @@ export class Link {
       const { signal, timeoutMs = this.requestTimeoutMs } = options
       this.#assertUsable(signal, timeoutMs)
       const id = this.#table.takeId()
-      const frame = encode({ ...request, id })
+      const frame = encode(request, id)
       const onOver = this.#onCallOver
       const call = new Call({ id, request, frame, options, timeoutMs, onOver, resolve, reject })
       this.#deadlines.add(call, timeoutMs)
@@ -234,9 +234,9 @@ export class Link {
   }
 }
 
-function encode(request: Request): Uint8Array {
+function encode(request: NewRequest, id: number): Uint8Array {
   try {
-    return encodeRequest(request)
+    return encodeRequest(request, id)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     throw badArgument('a text of the request', 'not encodable', `valid Unicode (${error.message})`)

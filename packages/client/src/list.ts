@@ -1,9 +1,9 @@
+import type { NewRequest } from '@tenure/protocol'
 import { messageLimits, type TasksFound } from '@tenure/protocol'
 import { ask } from './ask.js'
 import { readSummary, type TaskState, type TaskSummary } from './facts.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
-import type { NewRequest } from './new-request.js'
 import { checkNames, text, whole } from './values.js'
 
 export interface ListOptions extends CallOptions {

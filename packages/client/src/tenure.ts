@@ -1,3 +1,4 @@
+import type { NewRequest } from '@tenure/protocol'
 import { type AnswerKind, messageLimits } from '@tenure/protocol'
 import { ask } from './ask.js'
 import {
@@ -17,7 +18,6 @@ import { type HistoryOptions, readHistory, type TaskHistory } from './history.js
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
 import { type ListOptions, listTasks } from './list.js'
-import type { NewRequest } from './new-request.js'
 import { openLink } from './open-link.js'
 import type { LinkOptions } from './options.js'
 import { type Submission, type SubmitOptions, toRequest } from './submission.js'

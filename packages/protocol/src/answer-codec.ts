@@ -1,6 +1,7 @@
+import type { ValueWriter } from '@tenure/values'
 import type { Answer, HistoryRecord, LeaseTerms, Opening } from './answer.js'
 import { answerKinds, answerTypes } from './answer-types.js'
-import { packMessage, unpackBody } from './codec.js'
+import { beginMessage, endMessage, unpackBody } from './codec.js'
 import { ProtocolError } from './errors.js'
 import { Fields, isMap } from './fields.js'
 import { placeFields, readPlace } from './history-place.js'
@@ -9,63 +10,83 @@ import { readAnswerQuickly } from './quick-answers.js'
 import { type Reason, reasons } from './reasons.js'
 
 export function encodeAnswer(answer: Answer): Buffer {
-  return packMessage(answerTypes[answer.kind].number, answer.id, fieldsOf(answer))
+  const { number, length } = answerTypes[answer.kind]
+  writeFields(beginMessage(number, length, answer.id), answer)
+  return endMessage()
 }
 
-function fieldsOf(answer: Answer): readonly unknown[] {
+function writeFields(writer: ValueWriter, answer: Answer): void {
   switch (answer.kind) {
     case 'submitted':
-      return [answer.taskId, answer.known]
-    case 'leased': {
-      const { taskId, leaseId, attempt, queue, payload } = answer
-      return [taskId, leaseId, attempt, queue, payload, terms(answer)]
-    }
+      writer.number(answer.taskId)
+      writer.boolean(answer.known)
+      break
+    case 'leased':
+      writer.number(answer.taskId)
+      writer.number(answer.leaseId)
+      writer.number(answer.attempt)
+      writer.text(answer.queue)
+      writer.bytes(answer.payload)
+      writeTerms(writer, answer)
+      break
     case 'extended':
-      return [terms(answer)]
+      writeTerms(writer, answer)
+      break
     case 'committed':
-      return [answer.state, answer.eligibleAt ?? null]
+      writer.text(answer.state)
+      writer.value(answer.eligibleAt)
+      break
     case 'cancelled':
-      return [answer.reason, answer.supersededBy ?? null]
+      writer.text(answer.reason)
+      writer.value(answer.supersededBy)
+      break
     case 'rejected':
-      return [answer.reason, answer.message, answer.retryAfterMs ?? null]
+      writer.text(answer.reason)
+      writer.text(answer.message)
+      writer.value(answer.retryAfterMs)
+      break
     case 'killed':
-      return [answer.known]
+      writer.boolean(answer.known)
+      break
     case 'task':
-      return [answer.task]
+      writer.value(answer.task)
+      break
     case 'tasks':
-      return [answer.tasks, answer.nextTaskId ?? null]
+      writer.value(answer.tasks)
+      writer.value(answer.nextTaskId)
+      break
     case 'workers':
-      return [answer.workers, answer.leftOut]
+      writer.value(answer.workers)
+      writer.number(answer.leftOut)
+      break
     case 'stats':
-      return [answer.stats]
+      writer.value(answer.stats)
+      break
     case 'why':
-      return [answer.why]
+      writer.value(answer.why)
+      break
     case 'checkpointed':
-      return [answer.checkpoint]
-    case 'history': {
-      const { firstLsn, records, openings, next } = answer
-      return [
-        firstLsn,
-        records.map(({ lsn, bytes }) => [lsn, bytes]),
-        openings.map(({ epoch, firstLsn, at }) => [epoch, firstLsn, at]),
-        next === undefined ? null : placeFields(next),
-      ]
-    }
+      writer.value(answer.checkpoint)
+      break
+    case 'history':
+      writer.number(answer.firstLsn)
+      writer.value(answer.records.map(({ lsn, bytes }) => [lsn, bytes]))
+      writer.value(answer.openings.map(({ epoch, firstLsn, at }) => [epoch, firstLsn, at]))
+      writer.value(answer.next && placeFields(answer.next))
+      break
     case 'empty':
     case 'pong':
     case 'withdrawn':
-      return []
   }
 }
 
-function terms({
-  leaseExpiry,
-  windowEnd,
-  heldMs,
-  leaseMs,
-  windowMs,
-}: LeaseTerms): readonly number[] {
-  return [leaseExpiry, windowEnd, heldMs, leaseMs, windowMs]
+function writeTerms(writer: ValueWriter, terms: LeaseTerms): void {
+  writer.list(5)
+  writer.number(terms.leaseExpiry)
+  writer.number(terms.windowEnd)
+  writer.number(terms.heldMs)
+  writer.number(terms.leaseMs)
+  writer.number(terms.windowMs)
 }
 
 export function decodeAnswer(body: Uint8Array): Answer {

@@ -16,13 +16,17 @@ export function packFrame(values: readonly unknown[]): Buffer {
   return withLength(writer.end())
 }
 
-/** The same of a request or an answer: what it is, whose it is, and what it says. */
-export function packMessage(number: number, id: number, fields: readonly unknown[]): Buffer {
+/** Begins a request or an answer: what it is, and whose. Its other values are to be written, as many as are said. */
+export function beginMessage(number: number, length: number, id: number): ValueWriter {
   writer.begin(frameHeadBytes)
-  writer.list(2 + fields.length)
+  writer.list(length)
   writer.number(number)
   writer.number(id)
-  for (const field of fields) writer.value(field)
+  return writer
+}
+
+/** The message as a whole frame. */
+export function endMessage(): Buffer {
   return withLength(writer.end())
 }
 

@@ -55,6 +55,7 @@ export {
   type Kill,
   type Lease,
   type List,
+  type NewRequest,
   type Ping,
   type Request,
   type RequestKind,

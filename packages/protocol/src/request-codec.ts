@@ -1,14 +1,20 @@
-import { packMessage, unpackBody } from './codec.js'
+import type { ValueWriter } from '@tenure/values'
+import { beginMessage, endMessage, unpackBody } from './codec.js'
 import { ProtocolError } from './errors.js'
 import { Fields } from './fields.js'
 import { placeFields, readPlace } from './history-place.js'
 import { messageLimits } from './limits.js'
 import { readQuickly } from './quick-requests.js'
-import type { Request, Submit, WireRetryPolicy } from './request.js'
+import type { NewRequest, Request, Submit, WireRetryPolicy } from './request.js'
 import { requestKinds, requestTypes } from './request-types.js'
 
-export function encodeRequest(request: Request): Buffer {
-  return packMessage(requestTypes[request.kind].number, request.id, fieldsOf(request))
+/** Under the id that it has, or under the one that is given with it. */
+export function encodeRequest(request: Request): Buffer
+export function encodeRequest(request: NewRequest, id: number): Buffer
+export function encodeRequest(request: Request | NewRequest, id = (request as Request).id): Buffer {
+  const { number, length } = requestTypes[request.kind]
+  writeFields(beginMessage(number, length, id), request)
+  return endMessage()
 }
 
 /** A request whose id could be read and that is malformed all the same: it can be answered. */
@@ -36,45 +42,62 @@ function readCarefully(body: Uint8Array): Request | MalformedRequest {
   }
 }
 
-function fieldsOf(request: Request): readonly unknown[] {
+function writeFields(writer: ValueWriter, request: Request | NewRequest): void {
   switch (request.kind) {
-    case 'submit': {
-      const { payload, queue = null, notBefore = null, delayMs = null } = request
-      const { requestId = null, executionWindowMs = null, retryPolicy } = request
-      return [
-        payload,
-        queue,
-        notBefore,
-        delayMs,
-        requestId,
-        executionWindowMs,
-        retries(retryPolicy),
-      ]
-    }
+    case 'submit':
+      writer.value(request.payload)
+      writer.value(request.queue)
+      writer.value(request.notBefore)
+      writer.value(request.delayMs)
+      writer.value(request.requestId)
+      writer.value(request.executionWindowMs)
+      writer.value(retries(request.retryPolicy))
+      break
     case 'lease':
-      return [request.queues, request.waitMs]
+      writer.value(request.queues)
+      writer.number(request.waitMs)
+      break
     case 'heartbeat':
-      return [request.taskId, request.leaseId]
+      writer.number(request.taskId)
+      writer.number(request.leaseId)
+      break
     case 'complete':
-      return [request.taskId, request.leaseId, request.reportId ?? null, request.result ?? null]
+      writer.number(request.taskId)
+      writer.number(request.leaseId)
+      writer.value(request.reportId)
+      writer.value(request.result)
+      break
     case 'fail':
-      return [request.taskId, request.leaseId, request.reason, request.reportId ?? null]
+      writer.number(request.taskId)
+      writer.number(request.leaseId)
+      writer.value(request.reason)
+      writer.value(request.reportId)
+      break
     case 'kill':
-      return [request.taskId, request.reason]
+      writer.number(request.taskId)
+      writer.value(request.reason)
+      break
     case 'get':
     case 'why':
-      return [request.taskId]
+      writer.number(request.taskId)
+      break
     case 'list':
-      return [request.state ?? null, request.queue ?? null, request.fromTaskId, request.limit]
+      writer.value(request.state)
+      writer.value(request.queue)
+      writer.number(request.fromTaskId)
+      writer.number(request.limit)
+      break
+    case 'withdraw':
+      writer.number(request.of)
+      break
+    case 'history':
+      writer.number(request.taskId)
+      for (const field of placeFields(request)) writer.value(field)
+      break
     case 'workers':
     case 'stats':
     case 'ping':
     case 'checkpoint':
-      return []
-    case 'withdraw':
-      return [request.of]
-    case 'history':
-      return [request.taskId, ...placeFields(request)]
   }
 }
 

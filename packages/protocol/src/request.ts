@@ -21,6 +21,11 @@ export type Request =
 
 export type RequestKind = Request['kind']
 
+/** A request to be numbered by whoever sends it. */
+export type NewRequest = WithoutId<Request>
+
+type WithoutId<R> = R extends Request ? Omit<R, 'id'> : never
+
 export type RequestOf<K extends RequestKind> = Extract<Request, { kind: K }>
 
 /** A new task. What is absent is filled in by the coordinator's defaults. */

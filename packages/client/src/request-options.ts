@@ -1,9 +1,4 @@
-import type { Request } from '@tenure/protocol'
 import type { CallOptions } from './limit.js'
-
-type WithoutId<R> = R extends Request ? Omit<R, 'id'> : never
-/** A request as a caller writes it: the link numbers it. */
-export type NewRequest = WithoutId<Request>
 
 export interface RequestOptions extends CallOptions {
   /**
