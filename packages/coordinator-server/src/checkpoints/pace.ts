@@ -1,4 +1,4 @@
-/** What a thread rests by, and another one hurries it by: whether it is hurried, and how often it has begun to rest. */
+/** What a thread rests by: whether another one hurries it, and how often it has begun to rest. */
 export type PaceCell = Int32Array
 
 export function createPaceCell(): PaceCell {
