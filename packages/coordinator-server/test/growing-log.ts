@@ -81,7 +81,7 @@ export class GrowingLog implements CheckpointedLog {
   }
 }
 
-/** Makes checkpoints of such a log: a fifth of the time, and all of it in haste. */
+/** Makes checkpoints of such a log: a seventh of the time, and all of it in haste. */
 export class SlowMaker implements CheckpointMaker {
   readonly #log: GrowingLog
   readonly #workMsOf: (lsn: number) => number
@@ -116,7 +116,7 @@ export class SlowMaker implements CheckpointMaker {
   async stop(): Promise<void> {}
 
   pass(ms: number): void {
-    const workMs = this.#isHurried ? ms : ms / 5
+    const workMs = this.#isHurried ? ms : ms / 7
     this.#leftMs -= workMs
     this.#restedMs += ms - workMs
     if (this.#leftMs <= 0) this.#finish?.()

@@ -17,7 +17,7 @@ export function restsOf(cell: PaceCell): number {
 }
 
 /**
- * Lets a thread work a fifth of the time, because beside one that never stops the event loop waits
+ * Lets a thread work a seventh of the time, because beside one that never stops the event loop waits
  * for a processor. A low priority is no way to the same: a new thread's code is compiled and its
  * memory collected by helpers that have the priority of the process, where all processors are busy
  * the thread itself would not get on, and only root may raise a priority again to hurry it.
@@ -60,7 +60,7 @@ const rests = 1
 const calm = 0
 const hurried = 1
 
-const restPerWork = 4
+const restPerWork = 6
 /** Below this a rest costs more than it spares. */
 const leastWorkMs = 1
 /** What the clock shows as work may be a disk that hung, or a machine that stood still. */
