@@ -1,0 +1,128 @@
+import t from 'tap'
+import type { Client } from '../src/system/contender.js'
+import { drive, driveAtRate } from '../src/system/drive.js'
+import type { Figure, Footprint } from '../src/system/figure.js'
+import { memoryOf } from '../src/system/footprint.js'
+import { type Summary, summarize } from '../src/system/summary.js'
+import { drawTable, drawVerdicts } from '../src/system/table.js'
+import { judge } from '../src/system/targets.js'
+
+const figure: Figure = {
+  ...{ system: 'tenure', durability: 'before the answer', work: 'submit', liveTasks: 0 },
+  ...{ connections: 64, inFlight: 1, opsPerSecond: 10, p50Ms: 1, p99Ms: 2 },
+}
+const footprint: Footprint = {
+  ...{ system: 'tenure', durability: 'before the answer', work: 'hold', liveTasks: 1000 },
+  ...{ memoryBytesPerTask: 300, diskBytesPerTask: 200 },
+}
+
+class CountingClient implements Client {
+  submitted = 0
+  onTheirWay = 0
+  most = 0
+
+  async submit(): Promise<void> {
+    this.onTheirWay++
+    this.most = Math.max(this.most, this.onTheirWay)
+    await new Promise((resolve) => setImmediate(resolve))
+    this.onTheirWay--
+    this.submitted++
+  }
+
+  async close(): Promise<void> {}
+}
+
+t.test(
+  'a closed loop keeps as many operations on their way as it is told, and counts them',
+  async (t) => {
+    const clients = [new CountingClient(), new CountingClient()]
+    const pace = { warmUpSeconds: 0, seconds: 0.1 }
+    const { opsPerSecond, p50Ms, p99Ms } = await drive(clients, 8, pace, (client) =>
+      client.submit(),
+    )
+    const [one, other] = clients
+    t.equal(one?.most, 8)
+    t.equal(other?.most, 8)
+    const submitted = clients.reduce((sum, client) => sum + client.submitted, 0)
+    t.ok(Math.abs(opsPerSecond / (submitted / 0.1) - 1) < 0.5, `${opsPerSecond}, ${submitted}`)
+    t.ok(p50Ms > 0 && p50Ms <= p99Ms)
+  },
+)
+
+t.test('what is slower than the time it is given is measured all the same', async (t) => {
+  const pace = { warmUpSeconds: 0, seconds: 0.001 }
+  const slowly = async () => {
+    const endMs = performance.now() + 5
+    while (performance.now() < endMs) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const { opsPerSecond, p50Ms } = await drive([new CountingClient()], 1, pace, slowly)
+  t.ok(opsPerSecond > 0 && opsPerSecond <= 200, String(opsPerSecond))
+  t.ok(p50Ms >= 4.9, String(p50Ms))
+})
+
+t.test('where nothing is left to do the loop ends', async (t) => {
+  let left = 5
+  const clients = [new CountingClient()]
+  const pace = { warmUpSeconds: 0, seconds: 60 }
+  await drive(clients, 2, pace, async () => left-- > 0)
+  t.ok(left < 0)
+})
+
+t.test('a steady rate is kept, whether those before were answered or not', async (t) => {
+  const clients = [new CountingClient(), new CountingClient()]
+  const pace = { warmUpSeconds: 0.05, seconds: 0.2 }
+  const { opsPerSecond } = await driveAtRate(clients, 1000, pace)
+  t.ok(opsPerSecond > 500 && opsPerSecond < 1100, String(opsPerSecond))
+})
+
+t.test('of several rounds the median counts, and the least and most are told', (t) => {
+  const rounds = [30, 10, 20].map((opsPerSecond) => ({ ...figure, opsPerSecond }))
+  const other = { ...figure, work: 'life' as const }
+  const [first, second, third] = summarize([...rounds, other, footprint])
+  t.match(first, { opsPerSecond: 20, least: 10, most: 30, rounds: 3 })
+  t.match(second, { work: 'life', rounds: 1 })
+  t.match(third, footprint)
+  t.end()
+})
+
+t.test('loads and shapes are measurements of their own', (t) => {
+  const all = [figure, { ...figure, load: 0.5 }, { ...figure, connections: 1 }, figure]
+  t.equal(summarize(all).length, 3)
+  t.end()
+})
+
+t.test('only what was measured is judged', (t) => {
+  const found = (system: string, opsPerSecond: number): Summary => ({
+    ...figure,
+    ...{ system, opsPerSecond, least: 1, most: 1, rounds: 1 },
+  })
+  const verdicts = judge([found('tenure', 60), found('beanstalkd -F', 75)])
+  t.match(verdicts, [
+    { name: 'submit 64 x 1 to beanstalkd -F', value: 0.8, target: 0.75, holds: true },
+  ])
+  const [missed] = judge([found('tenure', 50), found('beanstalkd -F', 100)])
+  t.match(missed, { value: 0.5, holds: false })
+  t.match(judge([footprint]), [{ name: 'memory of a waiting task', value: 300, holds: true }])
+  t.match(drawVerdicts(verdicts), /0\.80x {2}target 0\.75x, aim 1x +holds/)
+  t.end()
+})
+
+t.test('the table fits a terminal, and names what was not measured by leaving it out', (t) => {
+  const handlers = { ...figure, system: 'bullmq always', p50Ms: Number.NaN, p99Ms: Number.NaN }
+  const table = drawTable(summarize([figure, handlers, footprint]))
+  for (const line of table.split('\n')) t.ok(line.length <= 100, line)
+  t.match(table, /submit, 64 x 1\n {2}tenure .* 1\.00 ms {3}2\.00 ms\n {2}bullmq always/)
+  t.match(table, /300 bytes of memory, 200 on the disk/)
+  t.notMatch(table, /NaN/)
+  t.end()
+})
+
+t.test(
+  'the memory of a process counts what it has started',
+  { skip: process.platform !== 'linux' },
+  (t) => {
+    t.ok(memoryOf(process.pid) > 10 * 2 ** 20)
+    t.equal(memoryOf(2 ** 22 + 1), 0, 'nobody has such a number')
+    t.end()
+  },
+)
