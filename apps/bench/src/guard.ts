@@ -29,6 +29,7 @@ const lossMax = 0.2
 
 const measured = new Map<Ratio, number[]>(ratios.map((ratio) => [ratio, []]))
 for (let round = 1; round <= roundsMax; round++) {
+  process.stderr.write(`round ${round}\n`)
   for (const [ratio, values] of measured) {
     if (round > roundsMin && holds(ratio, values)) continue
     values.push(await ratio.measure(root))
@@ -61,6 +62,7 @@ if (record) {
 } else if (![...measured].every(([ratio, values]) => holds(ratio, values))) process.exitCode = 1
 
 function holds({ name }: Ratio, values: readonly number[]): boolean {
+  if (record) return true
   const expected = recorded[name]
   if (expected === undefined) throw new Error(`${name} was never recorded: use --record`)
   return spreadOf(values).median >= expected * (1 - lossMax)
