@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { nodeDisk } from '@tenure/wal'
 import t from 'tap'
-import { calmDisk } from '../src/checkpoints/calm-disk.js'
+import { calmDisk, calmPieceBytes } from '../src/checkpoints/calm-disk.js'
 import { createPaceCell, hurry, Pace, restsOf } from '../src/checkpoints/pace.js'
 
 /** Work that took so long, as a clock says that is asked before it and behind it. */
@@ -95,5 +95,8 @@ t.test('a calm disk rests before each piece that it reads or writes', async (t) 
   t.equal(await file.read(into, 0), 5)
   t.equal(into.toString(), 'abcde')
   t.equal(rests, 3)
+  writeFileSync(path, Buffer.alloc(calmPieceBytes + 1))
+  const pieces = 'however much is asked for, it reads no more before it rests again'
+  t.equal(await file.read(Buffer.alloc(calmPieceBytes + 1), 0), calmPieceBytes, pieces)
   t.same(await disk.list(directory), ['file'], 'whatever else is as quick as ever')
 })

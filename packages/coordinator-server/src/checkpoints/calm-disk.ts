@@ -2,7 +2,8 @@ import type { Disk, DiskFile } from '@tenure/wal'
 
 /**
  * A disk for work that nobody waits for: whoever reads or writes through it rests before each piece.
- * Nearly all that a checkpoint costs, the processor's time included, lies between two of these.
+ * Nearly all that a checkpoint costs, the processor's time included, lies between two of these; so a
+ * piece is small, however much is asked for.
  */
 export function calmDisk(disk: Disk, rest: () => void): Disk {
   return {
@@ -16,7 +17,7 @@ function calmFile(file: DiskFile, rest: () => void): DiskFile {
     size: () => file.size(),
     read(into, position) {
       rest()
-      return file.read(into, position)
+      return file.read(into.subarray(0, calmPieceBytes), position)
     },
     write(bytes, position) {
       rest()
@@ -30,3 +31,6 @@ function calmFile(file: DiskFile, rest: () => void): DiskFile {
     close: () => file.close(),
   }
 }
+
+/** About a millisecond's worth of records. */
+export const calmPieceBytes = 64 * 1024
