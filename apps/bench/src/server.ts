@@ -16,6 +16,8 @@ export interface ServerProgram {
   readonly user?: { readonly uid: number; readonly gid: number }
   /** What ends it and all that it has started at once; SIGKILL, where nothing else is said. */
   readonly endSignal?: NodeJS.Signals
+  /** Where the program is a script of ours. */
+  readonly nodeOptions?: readonly string[]
   args(place: Place): readonly string[]
   /** Beside the environment that is here. */
   env?(place: Place): NodeJS.ProcessEnv
@@ -69,11 +71,11 @@ export class Server {
 
   #spawn(): void {
     const log = openSync(this.#log, 'w')
-    const { program } = this.#program
+    const { program, nodeOptions = [] } = this.#program
     const args = this.#program.args(this.#place)
     // Scripts of ours are run by this Node; the others are programs of the machine.
     const [file, all] = program.endsWith('.js')
-      ? [process.execPath, [program, ...args]]
+      ? [process.execPath, [...nodeOptions, program, ...args]]
       : [program, args]
     this.#child = spawn(file, all, {
       ...this.#program.user,

@@ -21,17 +21,20 @@ import { Trial } from './system/trial.js'
 const {
   quick = false,
   json = false,
+  rounds,
   peers,
   out,
 } = parseArgs({
   options: {
     quick: { type: 'boolean' },
     json: { type: 'boolean' },
+    rounds: { type: 'string' },
     peers: { type: 'string' },
     out: { type: 'string' },
   },
 }).values
-const plan = quick ? quickPlan : fullPlan
+const defaultPlan = quick ? quickPlan : fullPlan
+const plan = { ...defaultPlan, rounds: Number(rounds ?? defaultPlan.rounds) }
 const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
 
 // However this ends: the servers go first, and nothing is left behind.

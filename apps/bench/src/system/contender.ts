@@ -17,6 +17,8 @@ export interface Contender extends ServerProgram {
   prepare?(place: Place): Promise<void>
   /** One connection. Those of one system are opened one after the other, and are numbered from 0. */
   open(port: number, index: number): Promise<Client>
+  /** With more tasks than this it is not measured: to put them there takes minutes. */
+  readonly fillMax?: number
   /** Puts so many tasks there as quickly as its clients can. */
   fill(port: number, tasks: number): Promise<void>
   /** Calls `begun` for each task as its handler begins, and ends the task. */

@@ -30,9 +30,9 @@ const many = { connections: 64, inFlight: 1 }
 const deep = { connections: 16, inFlight: 64 }
 
 export const fullPlan: Plan = {
-  rounds: 5,
-  seconds: 3,
-  warmUpSeconds: 1,
+  rounds: 3,
+  seconds: 2,
+  warmUpSeconds: 0.5,
   shapes: [alone, many, deep],
   waiting: [100_000, 1_000_000],
   shapesBesideWaiting: [many, deep],

@@ -25,7 +25,9 @@ export class Trial {
     for (const shape of this.#plan.shapesOfHeartbeats) await this.#sendHeartbeats(shape)
     await this.#pickUp()
     await this.#submitUnderLoad()
-    for (const waiting of this.#plan.waiting) await this.#besideWaiting(waiting)
+    const { fillMax = Number.POSITIVE_INFINITY } = this.#contender
+    const waiting = this.#plan.waiting.filter((tasks) => tasks <= fillMax)
+    for (const tasks of waiting) await this.#besideWaiting(tasks)
   }
 
   async #submitThenProcess(shape: Shape): Promise<void> {
@@ -86,22 +88,20 @@ export class Trial {
 
   async #besideWaiting(waiting: number): Promise<void> {
     const { system, durability } = this.#contender
-    for (const [index, shape] of this.#plan.shapesBesideWaiting.entries()) {
-      await using stand = await this.#stand()
-      const before = footprintOf(stand)
-      await this.#contender.fill(stand.port, waiting)
-      const after = footprintOf(stand)
-      if (index === 0) {
-        this.figures.push({
-          ...{ system, durability, work: 'hold', liveTasks: waiting },
-          memoryBytesPerTask: (after.memory - before.memory) / waiting,
-          diskBytesPerTask: (after.disk - before.disk) / waiting,
-        })
-      }
+    await using stand = await this.#stand()
+    const before = footprintOf(stand)
+    await this.#contender.fill(stand.port, waiting)
+    const after = footprintOf(stand)
+    this.figures.push({
+      ...{ system, durability, work: 'hold', liveTasks: waiting },
+      memoryBytesPerTask: (after.memory - before.memory) / waiting,
+      diskBytesPerTask: (after.disk - before.disk) / waiting,
+    })
+    // What one shape submits beyond what it processes waits beside the next: a few seconds' worth.
+    for (const shape of this.#plan.shapesBesideWaiting) {
       const clients = await stand.open(shape.connections)
       this.#add('submit', shape, waiting, await this.#submit(clients, shape))
-      const processed = await this.#process(stand, clients, shape)
-      this.#add('lease+complete', shape, waiting, processed)
+      this.#add('lease+complete', shape, waiting, await this.#process(stand, clients, shape))
     }
   }
 
