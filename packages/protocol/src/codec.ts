@@ -6,8 +6,14 @@ import { checkStructure } from './guard.js'
 import { messageLimits } from './limits.js'
 
 const writer = new ValueWriter()
-/** Other languages write whole numbers of 2^32 and more as 64-bit integers; we read them as numbers. */
-const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' })
+/**
+ * Other languages write whole numbers of 2^32 and more as 64-bit integers; we read them as numbers. Bytes
+ * are copied wherever they stand, in a map of facts, too: the memory they came in is used again.
+ */
+const unpackr = new Unpackr({
+  ...{ useRecords: false, mapsAsObjects: true, int64AsType: 'number' },
+  copyBuffers: true,
+})
 
 /** A message as a whole frame, length included. */
 export function packFrame(values: readonly unknown[]): Buffer {

@@ -30,11 +30,11 @@ export class Fields {
     return value
   }
 
-  /** The bytes are copied: what was decoded shares memory with what was received. */
+  /** Bytes of its own: whoever decoded the message has copied them. */
   bytes(name: string): Uint8Array {
     const value = this.#next()
     if (!(value instanceof Uint8Array)) throw badField(name, value, 'bytes')
-    return Uint8Array.prototype.slice.call(value)
+    return value
   }
 
   boolean(name: string): boolean {

@@ -102,10 +102,24 @@ t.test('a fact that is undefined is nil to whoever asked', (t) => {
 })
 
 t.test('what was decoded keeps no part of what was received', (t) => {
-  const frame = encodeRequest({ kind: 'submit', id: 1, payload: Buffer.from('mine') })
+  const submit = { kind: 'submit', id: 1, payload: Buffer.from('mine') } as const
+  const frame = encodeRequest(submit)
   const request = decodeRequest(unframe(frame))
   frame.fill(0)
-  t.match(request, { kind: 'submit', payload: Buffer.from('mine') })
+  t.strictSame(plain(request), plain(submit))
+  const withDelay = encodeRequest({ ...submit, delayMs: 1 })
+  const carefully = decodeRequest(unframe(withDelay))
+  withDelay.fill(0)
+  t.strictSame(plain(carefully), plain({ ...submit, delayMs: 1 }))
+  t.end()
+})
+
+t.test('bytes among facts keep no part of what was received', (t) => {
+  const task = { payload: Buffer.from('mine'), attempts: [{ result: Buffer.from('too') }] }
+  const frame = encodeAnswer({ kind: 'task', id: 1, task })
+  const answer = decodeAnswer(unframe(frame))
+  frame.fill(0)
+  t.strictSame(plain(answer), plain({ kind: 'task', id: 1, task }))
   t.end()
 })
 
