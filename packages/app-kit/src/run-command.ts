@@ -8,6 +8,7 @@ import type { Environment } from './environment.js'
 import type { Reader } from './given.js'
 import { showHelp } from './help.js'
 import type { Host } from './host.js'
+import { printable } from './printable.js'
 import { byName, type Settings } from './settings.js'
 
 /** Runs a command with what is typed behind it, and gives the exit code. */
@@ -25,7 +26,8 @@ export async function orRefuse(
     return await act()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    host.stderr.write(`${name}: ${error.message}\n`)
+    // It may quote what was typed, or stands in a file.
+    host.stderr.write(`${name}: ${printable(error.message)}\n`)
     return exitCodes.misconfigured
   }
 }

@@ -237,6 +237,15 @@ t.test('what is configured wrongly is one line on the standard error, and 2', as
   t.equal(host.said, '')
 })
 
+t.test('a refusal is one line whatever it quotes, and no terminal obeys it', async (t) => {
+  const host = new HostWorld(t, ['Ada', 'Bob', 'a\nb\u001b[2J'])
+  t.equal(await runCommand(builder, host), 2)
+  t.match(host.complained, /^build-house: "a\\nb\\u001b\[2J" is not understood: [^\n]+\n$/)
+  const shown = new HostWorld(t, [...least.with(0, 'Ada\nEve'), '--print-config'])
+  t.equal(await runCommand(builder, shown), 0)
+  t.match(shown.said, /^<owner> +Ada\\nEve +<owner>$/m)
+})
+
 t.test('a fault is not taken for a wrong configuration', async (t) => {
   const broken = { ...builder, prepare: () => async () => Promise.reject(new TypeError('oh')) }
   await t.rejects(runCommand(broken, new HostWorld(t, least)), new TypeError('oh'))
