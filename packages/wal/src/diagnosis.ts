@@ -138,7 +138,7 @@ export class Diagnosis {
     const header = await readHeader(handle, file)
     if (header !== undefined) return [new Place(header.logId, header.sequence)]
     const { end, highestSequence, logId = noLogId } = this.#examination
-    const count = highestSequence + 1 - end.sequence
+    const count = Math.min(highestSequence + 1 - end.sequence, placesMax)
     return Array.from({ length: count }, (_, at) => new Place(logId, end.sequence + 1 + at))
   }
 
@@ -146,6 +146,9 @@ export class Diagnosis {
     return this.#layout.segment(file.slice(segmentPath('').length))
   }
 }
+
+/** The nearest ones: each costs a look at the whole file, and what names the last one may be wrong. */
+const placesMax = 256
 
 const noLogId = new Uint8Array(logIdBytes)
 

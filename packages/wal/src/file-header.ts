@@ -84,6 +84,9 @@ export function encodeFileHeader(header: FileHeader): { bytes: Uint8Array; crc: 
   return { bytes, crc }
 }
 
+/** Where its numbers of 64 bits stand. */
+const numberOffsets = [32, 40, 48, 56, 64, 72, 80, 88, 96]
+
 export interface DecodedFileHeader extends FileHeader {
   readonly crc: number
 }
@@ -109,7 +112,10 @@ export function decodeFileHeader(
     )
   }
   const gap = gapReasons[view.getUint32(108, true)]
-  if (version < 1 || gap === undefined) return 'its header holds values that no version wrote'
+  const numbers = numberOffsets.map((at) => readUint64(view, at))
+  if (version < 1 || gap === undefined || !numbers.every(Number.isSafeInteger)) {
+    return 'its header holds values that no version wrote'
+  }
   return {
     kind,
     crc,

@@ -66,11 +66,9 @@ function decodeHead(bytes: Uint8Array): Head | undefined {
         'Open it with the newer version that wrote it.',
     )
   }
-  return {
-    logId: bytes.slice(16, 16 + logIdBytes),
-    sequence: readUint64(view, 32),
-    epoch: readUint64(view, 40),
-  }
+  const [sequence, epoch] = [readUint64(view, 32), readUint64(view, 40)]
+  if (!Number.isSafeInteger(sequence) || !Number.isSafeInteger(epoch)) return undefined
+  return { logId: bytes.slice(16, 16 + logIdBytes), sequence, epoch }
 }
 
 /** The head; in words why it cannot be read; or `undefined` when there is none yet. */
