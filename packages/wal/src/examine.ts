@@ -200,12 +200,15 @@ class Examiner {
       highestSequence: Math.max(
         0,
         typeof head === 'object' ? head.sequence : 0,
+        // Where no segment is left, the place that a checkpoint speaks of.
+        this.#end.sequence,
         ...present.map((segment) => segment.header.sequence),
       ),
       highestEpoch: Math.max(
         0,
         typeof head === 'object' ? head.epoch : 0,
-        ...everyHeader.map((header) => header.epoch),
+        ...[...everyHeader, ...this.#goodCheckpoints].map((header) => header.epoch),
+        ...this.#unreadable.map(({ name }) => epochByName(name)),
       ),
       highestLsn: Math.max(
         this.#end.lastLsn,
@@ -477,6 +480,15 @@ class Examiner {
     this.#damage = { ...this.#damage, acceptable }
   }
 }
+
+/** As far as it is one: anybody can have put a file there. */
+function epochByName(name: string): number {
+  const epoch = parseSegmentName(name)?.epoch ?? 0
+  return epoch < epochMax ? epoch : 0
+}
+
+/** A batch has 32 bits for it. */
+const epochMax = 2 ** 32 - 1
 
 function lastPossibleLsn({ firstLsn, segmentBytes }: DecodedFileHeader): Lsn {
   return firstLsn - 1 + Math.floor(segmentBytes / recordHeaderBytes)

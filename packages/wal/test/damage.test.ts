@@ -560,6 +560,39 @@ t.test('no LSN is issued twice, whatever of the log still tells how far it went'
   }
 })
 
+t.test(
+  'where only a checkpoint tells how far the log was, it goes on behind that for good',
+  async (t) => {
+    const world = new World()
+    const log = await world.open(tiny)
+    await appendOneByOne(log, 3)
+    await log.roll()
+    await log.writeCheckpoint(3, [Buffer.from('state')])
+    await appendOneByOne(log, 2)
+    await log.close()
+    const reopened = await world.open(tiny)
+    const { epoch } = reopened.recovery
+    await appendOneByOne(reopened, 2)
+    await reopened.close()
+    const [first = '', ...others] = world.segments()
+    world.disk.removeFile(world.path('HEAD'))
+    world.disk.removeFile(world.path(first))
+    for (const name of others) world.disk.flipBit(world.path(name), 0)
+    const acceptLoss = (await world.verify()).damage?.acceptable as AcceptedLoss
+    const opened = await world.open({ ...tiny, acceptLoss })
+    const { nextLsn } = opened
+    t.equal(opened.recovery.epoch, epoch + 1)
+    await appendOneByOne(opened, 2)
+    await opened.close()
+    for (let times = 0; times < 2; times++) {
+      const again = await world.open(tiny)
+      t.same(await replayedLsns(t, again, nextLsn), [nextLsn, nextLsn + 1])
+      await again.close()
+    }
+    t.equal((await world.verify()).damage, undefined)
+  },
+)
+
 t.test('segments that continue something missing, and twins, are refused by name', async (t) => {
   const { world } = await crashedLog()
   const log = await world.open(tiny)
