@@ -41,6 +41,7 @@ function toIsolation({
 
 /** The runtime takes a path or the URL of a file. */
 function requireFile(handler: string, askedBy: string): void {
-  if (existsSync(handler.startsWith('file:') ? new URL(handler) : handler)) return
+  const file = handler.startsWith('file:') && URL.canParse(handler) ? new URL(handler) : handler
+  if (existsSync(file)) return
   throw new ConfigError(`${askedBy} ${handler}: there is no such file`)
 }

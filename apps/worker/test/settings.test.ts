@@ -42,6 +42,7 @@ t.test('a handler that is not there is refused, by --print-config, too', async (
   t.equal(refusal(['--handler', 'nope.mjs']), '--handler nope.mjs: there is no such file')
   const env = { TENURE_HANDLER: 'file:///nope.mjs' }
   t.equal(refusal([], env), 'TENURE_HANDLER file:///nope.mjs: there is no such file')
+  t.equal(refusal(['--handler', 'file://[']), '--handler file://[: there is no such file')
   t.match(await said(['--handler', 'nope.mjs', '--print-config']), /: there is no such file\n$/)
   t.match(optionsOf(['--handler', import.meta.url]), { handler: import.meta.url })
 })
