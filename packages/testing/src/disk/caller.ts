@@ -121,10 +121,15 @@ export class Caller {
   }
 
   #tryBegin<T>(call: DiskCall, begin: Begin<T>, fault?: Fault): Land<T> {
+    // Node's own errors of files have no stack either, and taking one costs more than the call.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     try {
       return begin(call, fault)
     } catch (error) {
       return raise(error instanceof Refused ? systemError(error.code, call) : error)
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit
     }
   }
 

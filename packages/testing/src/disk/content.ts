@@ -56,11 +56,12 @@ export class Content {
     return copy
   }
 
-  /** Puts one whole sector in its place; the size stays. */
-  putSector(sector: number, bytes: Uint8Array): void {
-    this.#own((sector + 1) * sectorBytes)
-    this.#bytes.set(bytes, sector * sectorBytes)
-    this.#allocated[sector] = 1
+  /** Puts whole sectors in their place, from this one on; the size stays. */
+  putSectors(first: number, bytes: Uint8Array): void {
+    const end = first + bytes.length / sectorBytes
+    this.#own(end * sectorBytes)
+    this.#bytes.set(bytes, first * sectorBytes)
+    this.#allocated.fill(1, first, end)
   }
 
   isAllocated(sector: number): boolean {

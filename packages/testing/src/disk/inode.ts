@@ -68,7 +68,8 @@ export class Inode {
   /** Brings the chosen writes to the medium. */
   land(chosen: (write: PendingWrite) => boolean): void {
     for (const write of this.#take(chosen)) {
-      for (const sector of sectorsOf(write)) this.landSector(write, sector)
+      if (write.superseded === undefined) this.medium.putSectors(write.firstSector, write.bytes)
+      else for (const sector of sectorsOf(write)) this.landSector(write, sector)
       if (write.size !== undefined) this.landSize(write.size)
       this.#supersede(write)
     }
@@ -76,7 +77,7 @@ export class Inode {
 
   landSector(write: PendingWrite, sector: number): void {
     const offset = (sector - write.firstSector) * sectorBytes
-    this.medium.putSector(sector, write.bytes.subarray(offset, offset + sectorBytes))
+    this.medium.putSectors(sector, write.bytes.subarray(offset, offset + sectorBytes))
   }
 
   landSize(size: number): void {
@@ -116,7 +117,7 @@ export class Inode {
     for (const write of this.pending) {
       for (const sector of sectorsOf(write)) {
         const offset = (sector - write.firstSector) * sectorBytes
-        this.cache.putSector(sector, write.bytes.subarray(offset, offset + sectorBytes))
+        this.cache.putSectors(sector, write.bytes.subarray(offset, offset + sectorBytes))
       }
       this.cache.size = Math.max(this.cache.size, write.size ?? 0)
     }

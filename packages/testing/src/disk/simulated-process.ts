@@ -163,8 +163,12 @@ export class SimulatedProcess implements Disk {
   }
 }
 
+/** What a path may have in it that has another spelling, too. */
+const unusual = /^$|^\.|\/\.|\/\/|\/$/
+
 /** One spelling for every path: names are compared as text. */
 function normalize(path: string): string {
+  if (!unusual.test(path)) return path
   const normal = posix.normalize(path)
   return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal
 }
