@@ -24,7 +24,7 @@ export async function copyFile(
 ): Promise<number> {
   const size = await from.size()
   const contentEnd = Math.min(end ?? size, size)
-  const window = new Uint8Array(readWindowBytes)
+  const window = new Uint8Array(Math.min(contentEnd, readWindowBytes))
   return withFile(disk, to, 'create', async (file) => {
     let written = 0
     let unsynced = 0
