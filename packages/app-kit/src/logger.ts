@@ -1,4 +1,4 @@
-import { destination, type Logger, pino, stdTimeFunctions } from 'pino'
+import type { Logger } from 'pino'
 import type { Configuration } from './configuration.js'
 import type { Host } from './host.js'
 import { choice, yesOrNo } from './kinds.js'
@@ -26,6 +26,8 @@ export async function openLogger(
   { logLevel, logPretty }: LoggingConfiguration['values'],
   { fd, isTTY = false }: Host['stdout'],
 ): Promise<Logger> {
+  // Loaded here, because most commands write no log and start sooner without it.
+  const { destination, pino, stdTimeFunctions } = await import('pino')
   const output = destination({ dest: fd, sync: true })
   output.on('error', (error: NodeJS.ErrnoException) => {
     // The terminal was closed. Nobody reads on, and what is being done is to be ended in order.
