@@ -1,85 +1,231 @@
-// Runs the tests of every package (or of those that `--filter` names) through turbo,
-// then closes with one plain line for all of them: "N passed, N failed".
+// Builds through turbo and runs the tests of every package (or of those that `--filter` names), then
+// closes with one plain line for all of them: "N passed, N failed".
 //
-// What did not run counts as failed: a package that did not build, a package whose test run left no
-// closing count, a test file without a test. So "0 failed" and exit code 0 mean the same.
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+// A compiled test file is a program that writes TAP. Each is run as it is, without tap's runner: what
+// that loads into every process (loaders for TypeScript, mocks, coverage) takes longer than most files.
+// All files wait in one line, the longest first, so that no processor stands still before the end.
+//
+// What did not run counts as failed: a package that did not build, a test file that did not come to
+// its closing count, one without a test. So "0 failed" and exit code 0 mean the same.
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { root } from './workspace.mjs'
 
 const turboBin = createRequire(import.meta.url).resolve('turbo/bin/turbo')
-/** tap passes a file that ends before its first test as skipped; nobody meant to skip it. */
-const emptyFile = /^ok \d+ - .* # SKIP no tests found$/gm
-const notOk = new RegExp(`^ *not ok .*$|${emptyFile.source}`, 'gm')
+const setup = pathToFileURL(join(import.meta.dirname, 'unhook-promises.mjs')).href
+/** Most files wait as long as they work: for processes, sockets, leases that expire. */
+const jobs = availableParallelism() + 1
+/** What a file may take, if it does not ask for more; property tests on a busy machine need some. */
+const timeoutS = 120
+/** How long each file took, by its path: only the order depends on it. */
+const timesPath = join(root, '.turbo', 'test-times.json')
 const started = performance.now()
 
 console.log(`Node ${process.version}`)
-const dirs = packagesToTest()
-for (const dir of dirs) rmSync(logOf(dir), { force: true })
-const { status } = turbo('inherit', '--continue=dependencies-successful')
+const isBuilt = turbo('inherit', 'build', '--continue=dependencies-successful').status === 0
+const packages = packagesToTest()
+const files = packages.filter(({ isReady }) => isReady).flatMap(({ dir }) => testFilesOf(dir))
+const times = readTimes()
+const outcomes = await runAll(files.sort((a, b) => timeOf(b) - timeOf(a)))
+writeTimes()
 
 console.log('')
 let passed = 0
 let failed = 0
-for (const dir of dirs) {
-  const log = existsSync(logOf(dir)) ? readFileSync(logOf(dir), 'utf8') : ''
-  const outcome = outcomeOf(log)
-  passed += outcome.passed
-  failed += outcome.failed
-  for (const line of log.match(notOk) ?? []) console.log(`${dir}  ${line}`)
-  console.log(`${dir.padEnd(28)} ${outcome.text}`)
+for (const { dir, isReady } of packages) {
+  const own = outcomes.filter((outcome) => outcome.dir === dir)
+  const counts = { pass: 0, fail: isReady ? 0 : 1, skip: 0, todo: 0 }
+  for (const outcome of own) {
+    for (const line of outcome.complaints) console.log(`${dir}  ${line}`)
+    for (const key of /** @type {const} */ (['pass', 'fail', 'skip', 'todo'])) {
+      counts[key] += outcome.counts[key]
+    }
+  }
+  passed += counts.pass
+  failed += counts.fail
+  const rest = ['skip', 'todo'].map((key) =>
+    tell(counts[/** @type {'skip' | 'todo'} */ (key)], key),
+  )
+  const text = `${counts.pass} passed, ${counts.fail} failed${rest.join('')}`
+  console.log(`${dir.padEnd(28)} ${isReady ? text : 'did not build'}`)
 }
-if (status !== 0 && failed === 0) {
-  console.log(`No test failed, but turbo ended with ${status}: see above.`)
+if (!isBuilt && failed === 0) {
+  console.log('No test failed, but the build did: see above.')
   failed = 1
 }
 console.log(`${((performance.now() - started) / 1000).toFixed(1)} s`)
-close()
+console.log(`\n${passed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1
 
-/** The folders of the packages that have tests and were asked for. */
+/** The folders of the packages that have tests and were asked for, and whether each is built. */
 function packagesToTest() {
-  const plan = turbo(['ignore', 'pipe', 'inherit'], '--dry=json')
-  if (plan.status !== 0) {
-    console.log(`turbo could not plan the run: it ended with ${plan.status}.`)
-    failBeforeStart()
-  }
-  /** @type {{ tasks: Array<{ task: string, command: string, directory: string }> }} */
+  const plan = turbo(['ignore', 'pipe', 'inherit'], 'test', '--dry=json')
+  if (plan.status !== 0)
+    failBeforeStart(`turbo could not plan the run: it ended with ${plan.status}.`)
+  /** @type {{ tasks: Array<{ task: string, command: string, directory: string, cache: { status: string } }> }} */
   const { tasks } = JSON.parse(plan.stdout)
+  // What has just been built is in turbo's cache, and what failed is not.
+  const ready = tasks.filter(({ task, cache }) => task === 'build' && cache.status === 'HIT')
+  const isReady = (/** @type {string} */ directory) =>
+    isBuilt || ready.some((build) => build.directory === directory)
   const found = tasks
     .filter(({ task, command }) => task === 'test' && command !== '<NONEXISTENT>')
-    .map(({ directory }) => directory.replaceAll('\\', '/'))
-    .sort()
-  if (found.length === 0) {
-    console.log('No package with tests was asked for.')
-    failBeforeStart()
-  }
+    .map(({ directory }) => ({
+      dir: directory.replaceAll('\\', '/'),
+      isReady: isReady(directory),
+    }))
+    .sort((a, b) => (a.dir < b.dir ? -1 : 1))
+  if (found.length === 0) failBeforeStart('No package with tests was asked for.')
   return found
 }
 
 /**
- * What tap counted, from the last line of its kind in the package's log.
- * @param {string} log
+ * @typedef {object} TestFile
+ * @property {string} dir of its package
+ * @property {string} name below it
  */
-function outcomeOf(log) {
-  const summary = [...log.matchAll(/^# \{ total: .*\}$/gm)].at(-1)?.[0]
-  if (summary === undefined) return { passed: 0, failed: 1, text: 'did not run to its end' }
+
+/**
+ * @param {string} dir
+ * @returns {TestFile[]}
+ */
+function testFilesOf(dir) {
+  return readdirSync(join(root, dir, 'dist/test'), { recursive: true, encoding: 'utf8' })
+    .map((name) => `dist/test/${name.replaceAll('\\', '/')}`)
+    .filter((name) => name.endsWith('.test.js') && !name.includes('/fixtures/'))
+    .map((name) => ({ dir, name }))
+}
+
+/**
+ * @typedef {object} Outcome
+ * @property {string} dir
+ * @property {{ pass: number, fail: number, skip: number, todo: number }} counts
+ * @property {string[]} complaints
+ */
+
+/**
+ * @param {TestFile[]} waiting
+ * @returns {Promise<Outcome[]>}
+ */
+async function runAll(waiting) {
+  /** @type {Outcome[]} */
+  const outcomes = []
+  const runNext = async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      outcomes.push(await runFile(file))
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, runNext))
+  return outcomes
+}
+
+/**
+ * Its output is shown when something in it failed.
+ * @param {TestFile} file
+ * @returns {Promise<Outcome>}
+ */
+async function runFile({ dir, name }) {
+  const startedMs = performance.now()
+  const { stdout, stderr, end } = await execute(join(root, dir), name)
+  times[`${dir}/${name}`] = Math.round(performance.now() - startedMs)
+  const counts = countsIn(stdout)
+  // A file that ends before its first test has nothing to show for itself.
+  const isWhole = end === 'ended with 0' && counts.pass + counts.skip + counts.todo > 0
+  const complaints = stdout.match(/^ *not ok (?!.*# TODO).*$/gm) ?? []
+  if (!isWhole && counts.fail === 0) {
+    counts.fail = 1
+    complaints.push(`not ok - ${name} ${counts.pass > 0 ? end : 'came to no count of its tests'}`)
+  }
+  if (counts.fail > 0) console.log(`\n${dir}/${name} ${end}\n${stdout}${stderr}`)
+  return { dir, counts, complaints }
+}
+
+/**
+ * @param {string} cwd
+ * @param {string} name
+ * @returns {Promise<{ stdout: string, stderr: string, end: string }>}
+ */
+function execute(cwd, name) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [`--import=${setup}`, '--enable-source-maps', name], {
+      cwd,
+      env: { ...process.env, TAP_TIMEOUT: String(timeoutS) },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    const said = { stdout: '', stderr: '' }
+    for (const name of /** @type {const} */ (['stdout', 'stderr'])) {
+      child[name]?.setEncoding('utf8').on('data', (text) => {
+        said[name] += text
+      })
+    }
+    // tap ends a file in time by itself, unless the file does not let it come to its turn.
+    const kill = () => child.kill('SIGKILL')
+    let guard = setTimeout(kill, 2 * timeoutS * 1000)
+    child.on('message', (message) => {
+      if (typeof message !== 'object' || message === null || !('setTimeout' in message)) return
+      clearTimeout(guard)
+      const asked = Number(message.setTimeout)
+      if (asked > 0) guard = setTimeout(kill, asked + timeoutS * 1000)
+    })
+    child.on('close', (code, signal) => {
+      clearTimeout(guard)
+      resolve({ ...said, end: `ended with ${signal ?? code}` })
+    })
+  })
+}
+
+/**
+ * What tap counted, from the last line of its kind.
+ * @param {string} stdout
+ */
+function countsIn(stdout) {
+  const summary = [...stdout.matchAll(/^# \{ total: .*\}$/gm)].at(-1)?.[0] ?? ''
   /** @param {string} key */
   const count = (key) => Number(summary.match(new RegExp(`\\b${key}: (\\d+)`))?.[1] ?? 0)
-  const empty = log.match(emptyFile)?.length ?? 0
-  const [pass, fail] = [count('pass'), count('fail') + empty]
-  const [skip, todo] = [count('skip') - empty, count('todo')]
-  const rest = [skip > 0 ? `, ${skip} skipped` : '', todo > 0 ? `, ${todo} todo` : ''].join('')
-  return { passed: pass, failed: fail, text: `${pass} passed, ${fail} failed${rest}` }
+  return { pass: count('pass'), fail: count('fail'), skip: count('skip'), todo: count('todo') }
+}
+
+/**
+ * @param {number} count
+ * @param {string} key
+ */
+function tell(count, key) {
+  return count > 0 ? `, ${count} ${key === 'skip' ? 'skipped' : key}` : ''
+}
+
+/**
+ * A file that never ran may be a long one.
+ * @param {TestFile} file
+ */
+function timeOf({ dir, name }) {
+  return times[`${dir}/${name}`] ?? Number.POSITIVE_INFINITY
+}
+
+/** @returns {Record<string, number>} */
+function readTimes() {
+  try {
+    return JSON.parse(readFileSync(timesPath, 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+function writeTimes() {
+  mkdirSync(dirname(timesPath), { recursive: true })
+  writeFileSync(timesPath, JSON.stringify(times))
 }
 
 /**
  * @param {import('node:child_process').StdioOptions} stdio
+ * @param {string} task
  * @param {string[]} args
  */
-function turbo(stdio, ...args) {
-  const command = [turboBin, 'run', 'test', ...args, ...process.argv.slice(2)]
+function turbo(stdio, task, ...args) {
+  const command = [turboBin, 'run', task, ...args, ...process.argv.slice(2)]
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1' }
   const result = spawnSync(process.execPath, command, {
     cwd: root,
@@ -92,17 +238,11 @@ function turbo(stdio, ...args) {
   return result
 }
 
-/** @param {string} dir every run leaves tap's output there */
-function logOf(dir) {
-  return join(root, dir, '.turbo', 'turbo-test.log')
-}
-
-function failBeforeStart() {
-  console.log('\n0 passed, 1 failed')
+/**
+ * @param {string} why
+ * @returns {never}
+ */
+function failBeforeStart(why) {
+  console.log(`${why}\n\n0 passed, 1 failed`)
   process.exit(1)
-}
-
-function close() {
-  console.log(`\n${passed} passed, ${failed} failed`)
-  process.exitCode = failed === 0 ? 0 : 1
 }
