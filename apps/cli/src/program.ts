@@ -1,20 +1,4 @@
 import { completionVerb, type Verbs } from '@tenure/app-kit'
-import { backup } from './verbs/backup.js'
-import { checkpoint } from './verbs/checkpoint.js'
-import { explain } from './verbs/explain.js'
-import { get } from './verbs/get.js'
-import { kill } from './verbs/kill.js'
-import { list } from './verbs/list.js'
-import { log } from './verbs/log.js'
-import { restore } from './verbs/restore.js'
-import { resubmit } from './verbs/resubmit.js'
-import { stats } from './verbs/stats.js'
-import { submit } from './verbs/submit.js'
-import { timeline } from './verbs/timeline.js'
-import { wait } from './verbs/wait.js'
-import { watch } from './verbs/watch.js'
-import { why } from './verbs/why.js'
-import { workers } from './verbs/workers.js'
 import { versions } from './versions.js'
 
 export const program: Verbs = {
@@ -29,8 +13,22 @@ export const program: Verbs = {
   // The variables of the coordinator and of workers may stand in the same shell.
   ignoresOtherVariables: true,
   verbs: {
-    ...{ submit, get, list, explain, why, wait, kill, resubmit, stats, workers, watch, log },
-    ...{ timeline, checkpoint, backup, restore },
+    submit: async () => (await import('./verbs/submit.js')).submit,
+    get: async () => (await import('./verbs/get.js')).get,
+    list: async () => (await import('./verbs/list.js')).list,
+    explain: async () => (await import('./verbs/explain.js')).explain,
+    why: async () => (await import('./verbs/why.js')).why,
+    wait: async () => (await import('./verbs/wait.js')).wait,
+    kill: async () => (await import('./verbs/kill.js')).kill,
+    resubmit: async () => (await import('./verbs/resubmit.js')).resubmit,
+    stats: async () => (await import('./verbs/stats.js')).stats,
+    workers: async () => (await import('./verbs/workers.js')).workers,
+    watch: async () => (await import('./verbs/watch.js')).watch,
+    log: async () => (await import('./verbs/log.js')).log,
+    timeline: async () => (await import('./verbs/timeline.js')).timeline,
+    checkpoint: async () => (await import('./verbs/checkpoint.js')).checkpoint,
+    backup: async () => (await import('./verbs/backup.js')).backup,
+    restore: async () => (await import('./verbs/restore.js')).restore,
     completion: completionVerb('tenure', () => program),
   },
 }

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { loadVerbs } from '@tenure/app-kit'
 import { cleanEnvironment } from '@tenure/testing'
 import t from 'tap'
 import { program } from '../src/program.js'
@@ -109,7 +110,7 @@ t.test('the bytes of a result come out as they went in', async (t) => {
 
 t.test('every verb has a help with examples, no line of it longer than 100 columns', async (t) => {
   t.match(await run(t, ['--help']), { code: 0, stdout: /\nExamples:\n/ })
-  for (const words of wordsOf(program)) {
+  for (const words of await wordsOf(program)) {
     const { code, stdout } = await type([...words, '--help'])
     t.equal(code, 0)
     t.match(stdout, `tenure ${words.join(' ')}`)
@@ -123,11 +124,14 @@ t.test('every verb has a help with examples, no line of it longer than 100 colum
 })
 
 /** What is typed for each verb, and for each noun. */
-function wordsOf({ verbs }: Pick<typeof program, 'verbs'>): string[][] {
-  return Object.entries(verbs).flatMap(([word, verb]) => [
-    [word],
-    ...('verbs' in verb ? wordsOf(verb).map((words) => [word, ...words]) : []),
-  ])
+async function wordsOf({ verbs }: Pick<typeof program, 'verbs'>): Promise<string[][]> {
+  const typed: string[][] = []
+  for (const [word, verb] of await loadVerbs(verbs)) {
+    typed.push([word])
+    if (!('verbs' in verb)) continue
+    for (const words of await wordsOf(verb)) typed.push([word, ...words])
+  }
+  return typed
 }
 
 t.test('bash can read its completion', { skip: process.platform === 'win32' }, async (t) => {

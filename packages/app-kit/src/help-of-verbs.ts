@@ -1,10 +1,10 @@
 import { examplesSection } from './help.js'
 import { firstSentenceOf, hang, section, wrap } from './paragraphs.js'
-import type { Verbs } from './verb.js'
+import { loadVerbs, type Verbs } from './verb.js'
 
 /** Every verb with what it does, in a line or two; what it takes is in the help of its own. */
-export function showVerbs({ name, summary, verbs, examples = [] }: Verbs): string {
-  const words = Object.entries(verbs).map(
+export async function showVerbs({ name, summary, verbs, examples = [] }: Verbs): Promise<string> {
+  const words = (await loadVerbs(verbs)).map(
     ([word, verb]) =>
       ['verbs' in verb ? `${word} …` : word, firstSentenceOf(verb.summary)] as const,
   )

@@ -5,7 +5,7 @@ import { showVerbs } from './help-of-verbs.js'
 import type { Host } from './host.js'
 import { nearest } from './near-miss.js'
 import { obey, orRefuse, say } from './run-command.js'
-import type { Noun, Verb, Verbs, VerbTable } from './verb.js'
+import { loadVerb, loadVerbs, type Noun, type Verb, type Verbs, type VerbTable } from './verb.js'
 
 /** Which one is meant, and what is left for it; or what is asked of all of them, or of those of a noun. */
 export type Parsed =
@@ -16,15 +16,18 @@ export type Parsed =
 /** Runs the verb that is typed first, and gives the exit code. */
 export function runVerbs(program: Verbs, host: Host): Promise<number> {
   return orRefuse(program.name, host, async () => {
-    const parsed = parseCommand(program, host.argv.slice(2))
-    if (parsed.kind === 'help') return say(host, showVerbs(parsed.of))
+    const parsed = await parseCommand(program, host.argv.slice(2))
+    if (parsed.kind === 'help') return say(host, await showVerbs(parsed.of))
     if (parsed.kind === 'version') return say(host, `${program.version}\n`)
     const { command, args } = parsed
     return orRefuse(command.name, host, () => obey(command, args, host))
   })
 }
 
-export function parseCommand(program: Verbs, [first, ...args]: readonly string[]): Parsed {
+export async function parseCommand(
+  program: Verbs,
+  [first, ...args]: readonly string[],
+): Promise<Parsed> {
   const asked = shortFlags[first ?? '']
   if (first === '--help' || asked === 'help') return { kind: 'help', of: program }
   if (first === '--version' || asked === 'version') return { kind: 'version' }
@@ -35,12 +38,12 @@ export function parseCommand(program: Verbs, [first, ...args]: readonly string[]
       ? { kind: 'help', of: program }
       : parseCommand(program, [...args, '--help'])
   }
-  const verb = choose(program, first)
+  const verb = await choose(program, first)
   const chosen = { ignoresOtherVariables, ...verb, name: `${name} ${first}`, version }
   return 'verbs' in chosen ? parseCommand(chosen, args) : { kind: 'command', command: chosen, args }
 }
 
-function choose(program: Verbs, word: string | undefined): Verb | Noun {
+async function choose(program: Verbs, word: string | undefined): Promise<Verb | Noun> {
   const { name, verbs } = program
   const known = Object.keys(verbs)
   if (word === undefined) {
@@ -52,13 +55,13 @@ function choose(program: Verbs, word: string | undefined): Verb | Noun {
     )
   }
   const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
-  if (verb !== undefined) return verb
-  throw new ConfigError(`"${word}" is no verb.${meant(program, word)} See ${name} --help.`)
+  if (verb !== undefined) return loadVerb(verb)
+  throw new ConfigError(`"${word}" is no verb.${await meant(program, word)} See ${name} --help.`)
 }
 
 /** Whoever leaves out the noun is shown it. */
-function meant({ name, verbs }: Verbs, word: string): string {
-  const typed = new Map([...deepVerbs(verbs, `${name} `), ...ownVerbs(verbs)])
+async function meant({ name, verbs }: Verbs, word: string): Promise<string> {
+  const typed = new Map([...(await deepVerbs(verbs, `${name} `)), ...ownVerbs(verbs)])
   const best = nearest(word, [...typed.keys()])
   return best === undefined ? '' : ` Did you mean ${typed.get(best)}?`
 }
@@ -68,11 +71,16 @@ function ownVerbs(verbs: VerbTable): [word: string, typed: string][] {
 }
 
 /** The verbs of nouns, with all that is typed for each. */
-function deepVerbs(verbs: VerbTable, before: string): [word: string, typed: string][] {
-  return Object.entries(verbs).flatMap(([noun, verb]) => {
-    if (!('verbs' in verb)) return []
+async function deepVerbs(
+  verbs: VerbTable,
+  before: string,
+): Promise<[word: string, typed: string][]> {
+  const found: [word: string, typed: string][] = []
+  for (const [noun, verb] of await loadVerbs(verbs)) {
+    if (!('verbs' in verb)) continue
     const place = `${before}${noun} `
-    const own = Object.keys(verb.verbs).map((word): [string, string] => [word, place + word])
-    return [...own, ...deepVerbs(verb.verbs, place)]
-  })
+    for (const word of Object.keys(verb.verbs)) found.push([word, place + word])
+    found.push(...(await deepVerbs(verb.verbs, place)))
+  }
+  return found
 }

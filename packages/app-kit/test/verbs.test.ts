@@ -9,11 +9,12 @@ import {
   setting,
   severalArguments,
   text,
+  type Verb,
   type Verbs,
   whole,
   yesOrNo,
 } from '../src/index.js'
-import { HostWorld, refusal } from './world.js'
+import { HostWorld } from './world.js'
 
 const get = defineVerb({
   summary: 'Shows a thing.',
@@ -69,12 +70,23 @@ const things: Verbs = {
   name: 'things',
   version: '1.2.3',
   summary: 'Looks at things.',
-  verbs: { get, count, paint, shelf },
+  verbs: { get, count, paint, shelf: async () => shelf },
 }
 
 async function run(t: Test, ...args: string[]) {
   const host = new HostWorld(t, args)
   return { code: await runVerbs(things, host), said: host.said, complained: host.complained }
+}
+
+/** The one message that it is refused with. */
+function refusal(...args: string[]): Promise<string> {
+  return parseCommand(things, args).then(
+    () => 'it was accepted',
+    (error) => {
+      if (error instanceof ConfigError) return error.message
+      throw error
+    },
+  )
 }
 
 t.test('the verb comes first, and what is behind it is its own', async (t) => {
@@ -104,24 +116,28 @@ t.test('what is wrong is said under the name of the verb, once', async (t) => {
 })
 
 t.test('a verb that there is not is refused, and what was meant is named', async (t) => {
-  const said = (...args: string[]) => refusal(() => parseCommand(things, args))
-  t.equal(said('cuont'), '"cuont" is no verb. Did you mean count? See things --help.')
-  t.equal(said('constructor'), '"constructor" is no verb. See things --help.')
-  t.equal(said(), 'say which of get, count, paint, shelf. See things --help.')
+  t.equal(await refusal('cuont'), '"cuont" is no verb. Did you mean count? See things --help.')
+  t.equal(await refusal('constructor'), '"constructor" is no verb. See things --help.')
+  t.equal(await refusal(), 'say which of get, count, paint, shelf. See things --help.')
   t.match(
-    said('--colour', 'red', 'get'),
+    await refusal('--colour', 'red', 'get'),
     /^--colour comes too early: first the verb, then its flags/,
   )
   t.match(await run(t, 'cuont'), { code: 2, complained: /^things: "cuont" is no verb/ })
 })
 
 t.test('a verb of a noun is found without the noun, and named with it', async (t) => {
-  const said = (...args: string[]) => refusal(() => parseCommand(things, args))
-  t.equal(said('top'), '"top" is no verb. Did you mean things shelf top? See things --help.')
-  t.equal(said('dsut'), '"dsut" is no verb. Did you mean things shelf top dust? See things --help.')
+  t.equal(
+    await refusal('top'),
+    '"top" is no verb. Did you mean things shelf top? See things --help.',
+  )
+  t.equal(
+    await refusal('dsut'),
+    '"dsut" is no verb. Did you mean things shelf top dust? See things --help.',
+  )
   // A verb of its own goes before one of the same name that lies deeper.
-  t.match(said('shelf', 'piant'), /Did you mean paint\?/)
-  t.match(said('piant'), /Did you mean paint\?/)
+  t.match(await refusal('shelf', 'piant'), /Did you mean paint\?/)
+  t.match(await refusal('piant'), /Did you mean paint\?/)
 })
 
 t.test('-h and -V are what they are elsewhere, before a verb and behind it', async (t) => {
@@ -154,10 +170,15 @@ t.test('a noun has verbs of its own, at any depth, and a help at each', async (t
   t.equal((await run(t, 'help', 'shelf')).said, own.said)
   t.match((await run(t, 'help', 'shelf', 'top', 'dust')).said, /^things shelf top dust \[flags\]\n/)
   t.match(await run(t, 'shelf', 'top', '--version'), { code: 0, said: '1.2.3\n' })
-  const said = (...args: string[]) => refusal(() => parseCommand(things, args))
-  t.equal(said('shelf'), 'say which of paint, top. See things shelf --help.')
-  t.equal(said('shelf', 'tpo'), '"tpo" is no verb. Did you mean top? See things shelf --help.')
-  t.equal(said('help', 'cuont'), '"cuont" is no verb. Did you mean count? See things --help.')
+  t.equal(await refusal('shelf'), 'say which of paint, top. See things shelf --help.')
+  t.equal(
+    await refusal('shelf', 'tpo'),
+    '"tpo" is no verb. Did you mean top? See things shelf --help.',
+  )
+  t.equal(
+    await refusal('help', 'cuont'),
+    '"cuont" is no verb. Did you mean count? See things --help.',
+  )
   t.match(await run(t, 'shelf', 'paint'), {
     code: 2,
     complained: /^things shelf paint: <colour> is missing; /,
@@ -195,4 +216,18 @@ t.test('what all verbs ignore, each does', async (t) => {
     t.equal(await runVerbs(things, host), 2)
     t.equal(await runVerbs({ ...things, ignoresOtherVariables: true }, host), 5)
   }
+})
+
+t.test('no verb is loaded but the one that is typed', async (t) => {
+  const loaded: string[] = []
+  const load = (word: string, verb: Verb | Noun) => async () => {
+    loaded.push(word)
+    return verb
+  }
+  const verbs = { get: load('get', get as Verb), shelf: load('shelf', shelf) }
+  const host = new HostWorld(t, ['shelf', 'top', 'dust'])
+  t.equal(await runVerbs({ ...things, verbs }, host), 5)
+  t.same(loaded, ['shelf'])
+  t.equal(await runVerbs({ ...things, verbs }, new HostWorld(t, ['--help'])), 0)
+  t.same(loaded, ['shelf', 'get', 'shelf'], 'and the help shows all of them')
 })

@@ -1,9 +1,4 @@
 import type { Noun } from '@tenure/app-kit'
-import { doctor } from './log/doctor.js'
-import { dump } from './log/dump.js'
-import { stat } from './log/stat.js'
-import { verify } from './log/verify.js'
-import { whatif } from './log/whatif.js'
 
 export const log: Noun = {
   summary:
@@ -12,5 +7,11 @@ export const log: Noun = {
     { line: 'tenure log verify tenure-data', help: 'What the log is worth.' },
     { line: 'tenure log dump tenure-data --task 17', help: 'All that it says about task 17.' },
   ],
-  verbs: { verify, stat, dump, doctor, whatif },
+  verbs: {
+    verify: async () => (await import('./log/verify.js')).verify,
+    stat: async () => (await import('./log/stat.js')).stat,
+    dump: async () => (await import('./log/dump.js')).dump,
+    doctor: async () => (await import('./log/doctor.js')).doctor,
+    whatif: async () => (await import('./log/whatif.js')).whatif,
+  },
 }

@@ -2,7 +2,7 @@ import { actionNames, actions } from '../actions.js'
 import { firstSentenceOf } from '../paragraphs.js'
 import { flagOf, mayStandIn, type Setting } from '../setting.js'
 import { byName } from '../settings.js'
-import type { Noun, Verb } from '../verb.js'
+import { loadVerbs, type Noun, type Verb } from '../verb.js'
 
 /** A word that can be typed somewhere, with what it means. */
 export interface Word {
@@ -31,14 +31,15 @@ export interface Place {
 }
 
 /** Every place of a program, itself first. */
-export function placesOf(program: Noun, path: readonly string[] = []): Place[] {
-  const entries = Object.entries(program.verbs)
+export async function placesOf(program: Noun, path: readonly string[] = []): Promise<Place[]> {
+  const entries = await loadVerbs(program.verbs)
   const verbs = entries.map(([word, { summary }]) => ({ word, help: shorten(summary) }))
   const own = { path, verbs, flags: actionsAmong(['help', 'version']), values: [] }
-  return [own, ...entries.flatMap(([word, verb]) => placesBelow(verb, [...path, word]))]
+  const below = entries.map(([word, verb]) => placesBelow(verb, [...path, word]))
+  return [own, ...(await Promise.all(below)).flat()]
 }
 
-function placesBelow(verb: Verb | Noun, path: readonly string[]): Place[] {
+async function placesBelow(verb: Verb | Noun, path: readonly string[]): Promise<Place[]> {
   if ('verbs' in verb) return placesOf(verb, path)
   const settings = [...byName(verb.settings)]
   const flags = settings.flatMap(([name, setting]) => {

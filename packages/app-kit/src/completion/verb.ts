@@ -29,7 +29,7 @@ export function completionVerb(name: string, program: () => Verbs): Verb {
     },
     prepare({ values: { shell } }) {
       return async ({ stdout }) => {
-        stdout.write(scripts[shell](name, placesOf(program())))
+        stdout.write(scripts[shell](name, await placesOf(program())))
         return exitCodes.done
       }
     },
