@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { startCoordinator } from '@tenure/coordinator-server'
 import { openReadOnly } from '@tenure/wal'
 import t, { type Test } from 'tap'
+import { type } from './terminal.js'
 import { run, World } from './world.js'
 
 /** A coordinator with one task, and places for copies of what it keeps. */
@@ -11,14 +12,15 @@ async function start(t: Test) {
   const [dataDir, copy, restored] = ['data', 'copy', 'restored'].map((it) => join(directory, it))
   const world = await World.start(t, { dataDir: dataDir!, log: {} })
   await world.tenure('submit', 'hello')
-  const tenure = (...args: string[]) => run(t, args)
+  const tenure = (...args: string[]) => type(args)
   return { tenure, dataDir: dataDir!, copy: copy!, restored: restored! }
 }
 
 t.test(
   'a backup beside a running coordinator is restored, and a coordinator starts on it',
   async (t) => {
-    const { tenure, dataDir, copy, restored } = await start(t)
+    const { dataDir, copy, restored } = await start(t)
+    const tenure = (...args: string[]) => run(t, args)
     const made = await tenure('backup', dataDir, '--to', copy)
     t.match(made, { code: 0, stderr: '' })
     const size = String.raw`\d+(\.\d+)? K?i?B`

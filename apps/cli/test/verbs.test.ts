@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { program } from '../src/program.js'
+import { type } from './terminal.js'
 import { binary, run, World } from './world.js'
 
 const time = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z/.source
@@ -13,8 +14,8 @@ const stderr = ''
 
 t.test('submit gives the id of a task, which get shows', async (t) => {
   const world = await World.start(t)
-  const tenure = (...args: string[]) => world.run(...args)
-  t.same(await tenure('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1'), {
+  const { tenure } = bind(world)
+  t.same(await world.run('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1'), {
     ...{ code, stderr },
     stdout: 'task 1\n',
   })
@@ -24,7 +25,7 @@ t.test('submit gives the id of a task, which get shows', async (t) => {
   t.match(shown, { code, stderr })
   t.match(shown.stdout, new RegExp(`^task +1\nstate +WAITING since ${time}\nqueue +mail\n`))
   t.match(shown.stdout, /^payload {3}hello$/m)
-  const { stdout } = await tenure('get', '1', '--json')
+  const { stdout } = await world.run('get', '1', '--json')
   t.match(JSON.parse(stdout), { taskId: 1, queue: 'mail', payload: 'aGVsbG8=', attempts: [] })
   t.match(JSON.parse((await tenure('submit', 'x', '--json')).stdout), { taskId: 2, known: false })
 })
@@ -132,8 +133,10 @@ t.test('what others have written does nothing to a terminal', async (t) => {
   t.match(JSON.parse(shown[3]!.stdout), { queue: 'q\u001b[2J\u202e' })
 })
 
+type Wrong = [args: string[], complaint: RegExp]
+
 t.test('what is typed wrongly ends with 2 and one line', async (t) => {
-  const wrong: [args: string[], complaint: RegExp][] = [
+  const wrong: [Wrong, ...Wrong[]] = [
     [[], new RegExp(`^tenure: say which of ${verbs.join(', ')}\\. See tenure --help\\.\n$`)],
     [['gte', '1'], /^tenure: "gte" is no verb\. Did you mean get\? .*\n$/],
     [['get', 'x'], /^tenure get: <task-id> is "x"; it must be the id of a task \(17\), .*\n$/],
@@ -144,10 +147,11 @@ t.test('what is typed wrongly ends with 2 and one line', async (t) => {
     ],
     [['submit', 'x', '--delay', '5'], /^tenure submit: --delay is "5"; .*\n$/],
   ]
-  const ends = await Promise.all(wrong.map(([args]) => run(t, args)))
-  for (const [at, [, complaint]] of wrong.entries()) {
-    t.match(ends[at], { code: 2, stdout: '', stderr: complaint })
+  for (const [args, complaint] of wrong) {
+    t.match(await type(args), { code: 2, stdout: '', stderr: complaint })
   }
+  const [[args, complaint]] = wrong
+  t.match(await run(t, args), { code: 2, stdout: '', stderr: complaint }, 'as a process, too')
   const { tenure } = bind(await World.start(t))
   const long = await tenure('submit', 'x', '--queue', 'q'.repeat(65))
   t.match(long, { code: 2, stdout: '', stderr: /^tenure: queue is .*\n$/ })
@@ -166,7 +170,7 @@ t.test('what a coordinator refuses ends with 1 and one line that says what to do
   const unknown = await run(t, ['get', '9'], env)
   t.match(unknown, { code: 1, stdout: '', stderr: /^tenure: task 9: UNKNOWN_TASK: .*\n$/ })
   const args = ['list', '--coordinator', '127.0.0.1:1', '--connect-timeout', '50ms']
-  const none = await run(t, args)
+  const none = await type(args)
   t.match(none, { code: 1, stdout: '' })
   t.match(
     none.stderr,
@@ -196,7 +200,7 @@ t.test('it says what it can do, and which version it is', async (t) => {
   t.match(help, { code, stderr })
   for (const verb of ['submit', 'get', 'list', 'explain']) {
     t.match(help.stdout, `\n  ${verb} `)
-    const own = await run(t, [verb, '--help'])
+    const own = await type([verb, '--help'])
     t.match(own.stdout, 'Examples:\n')
     t.same(
       own.stdout.split('\n').filter((line) => line.length > 100),
@@ -208,7 +212,7 @@ t.test('it says what it can do, and which version it is', async (t) => {
 
 t.test('variables of a coordinator or a worker in the same shell are not looked at', async (t) => {
   const env = { TENURE_DATA_DIR: 'data', TENURE_HANDLER: 'h.mjs', TENURE_LEASE_DURATION: '1m' }
-  t.match(await run(t, ['list', '--print-config'], env), { code, stderr })
+  t.match(await type(['list', '--print-config'], { env }), { code, stderr })
 })
 
 function bind(world: World) {

@@ -1,14 +1,13 @@
-import { runVerbs } from '@tenure/app-kit'
 import { forecast, type WhatIfKnobs } from '@tenure/history'
 import { Book, writeLog } from '@tenure/testing-histories'
 import t, { type Test } from 'tap'
-import { program } from '../src/program.js'
 import { type Look, plain } from '../src/show/look.js'
 import { widthOf } from '../src/show/width.js'
 import { assumptionsOf } from '../src/what-if/assumptions.js'
 import { showShare } from '../src/what-if/share.js'
 import { showForecast } from '../src/what-if/show-forecast.js'
 import { golden } from './golden.js'
+import { type } from './terminal.js'
 import { run } from './world.js'
 
 /** Lease 10 s; a heartbeat that comes 12 s after the grant, and a late report. */
@@ -54,16 +53,17 @@ async function directoryOf(t: Test, book: Book): Promise<string> {
   return directory
 }
 
-function whatif(t: Test, directory: string, ...flags: string[]) {
-  return run(t, ['log', 'whatif', directory, ...flags])
+function whatif(directory: string, ...flags: string[]) {
+  return type(['log', 'whatif', directory, ...flags])
 }
 
 t.test('a lease of 15 s would have outlasted a silence of 12 s', async (t) => {
   const directory = await directoryOf(t, silentFor12s())
-  const { stdout, stderr, code } = await whatif(t, directory, '--lease-duration', '15s')
+  const args = ['log', 'whatif', directory, '--lease-duration', '15s']
+  const { stdout, stderr, code } = await run(t, args)
   t.same({ stderr, code }, { stderr: '', code: 0 })
   golden(t, 'whatif/lease', stdout)
-  const json = await whatif(t, directory, '--lease-duration', '15s', '--json')
+  const json = await type([...args, '--json'])
   const told = JSON.parse(json.stdout)
   t.match(told.recorded, { executions: 2, leasesExpired: 1 })
   t.match(told.underKnobs, { executions: 1, leasesExpired: 0 })
@@ -75,7 +75,7 @@ t.test('a lease of 15 s would have outlasted a silence of 12 s', async (t) => {
 
 t.test('without a knob the log is as it was', async (t) => {
   const directory = await directoryOf(t, allSorts())
-  const { stdout } = await whatif(t, directory)
+  const { stdout } = await whatif(directory)
   golden(t, 'whatif/as-recorded', stdout)
 })
 
@@ -117,7 +117,7 @@ t.test('all that a run of flags says is tried', async (t) => {
     ...['--execution-window', '1m', '--max-retries', '5', '--poison-threshold', '4'],
     ...['--backoff', 'exponential', '--backoff-delay', '2s', '--heartbeat-share', '1/4'],
   ]
-  const { stdout } = await whatif(t, directory, ...flags, '--json', '--examples', '0')
+  const { stdout } = await whatif(directory, ...flags, '--json', '--examples', '0')
   t.match(JSON.parse(stdout).knobs, {
     executionWindowMs: 60_000,
     maxRetries: 5,
@@ -143,36 +143,14 @@ t.test('knobs that make no sense are refused before anything is read', async (t)
     ],
   ]
   for (const [flags, message] of refused) {
-    const { code, stdout, stderr } = await runHere('/nowhere', ...flags)
+    const { code, stdout, stderr } = await whatif('/nowhere', ...flags)
     t.same({ code, stdout }, { code: 2, stdout: '' })
     t.match(stderr, message)
   }
 })
 
-/** In this process: many calls that end at once. */
-async function runHere(...args: string[]) {
-  const written = { stdout: '', stderr: '' }
-  const output = (to: keyof typeof written) => ({
-    fd: 0,
-    write: (text: string) => {
-      written[to] += text
-    },
-  })
-  const code = await runVerbs(program, {
-    argv: ['node', 'tenure', 'log', 'whatif', ...args],
-    env: {},
-    stdout: output('stdout'),
-    stderr: output('stderr'),
-    on: () => undefined,
-    exit: () => {
-      throw new Error('nobody is to exit')
-    },
-  })
-  return { code, ...written }
-}
-
 t.test('a directory without a log is refused in a line', async (t) => {
-  const { code, stdout, stderr } = await runHere('/nowhere', '--lease-duration', '15s')
+  const { code, stdout, stderr } = await whatif('/nowhere', '--lease-duration', '15s')
   t.same({ code, stdout }, { code: 2, stdout: '' })
   t.equal(stderr, 'tenure: there is no directory /nowhere: name the --data-dir of a coordinator\n')
 })

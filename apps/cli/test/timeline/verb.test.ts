@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { openHistory } from '@tenure/history'
 import { writeLog } from '@tenure/testing-histories'
 import t, { type Test } from 'tap'
+import { type } from '../terminal.js'
 import { run, World } from '../world.js'
 import { someTasks } from './histories.js'
 
@@ -14,7 +15,7 @@ t.test('timeline draws a log, a part of it, or a task of it', async (t) => {
     stdout: `${svg}: 7 tasks, 11 attempts\n`,
   })
   t.match(readFileSync(svg, 'utf8'), /^<svg [^>]*aria-label="[^"]*log data"/)
-  const one = await run(t, ['timeline', `${data}#4`, '--lanes', 'workers', '--out', file('4.html')])
+  const one = await type(['timeline', `${data}#4`, '--lanes', 'workers', '--out', file('4.html')])
   t.match(one, { code: 0, stdout: /: 2 workers, 3 attempts\n$/ })
   t.match(readFileSync(file('4.html'), 'utf8'), /<h1>Tenure: [^<]* task 4 of log data<\/h1>/)
   const part = [
@@ -27,10 +28,10 @@ t.test('timeline draws a log, a part of it, or a task of it', async (t) => {
     '--lanes-max',
     '2',
   ]
-  const some = await run(t, ['timeline', data, ...part, '--theme', 'dark', '--out', svg])
+  const some = await type(['timeline', data, ...part, '--theme', 'dark', '--out', svg])
   t.match(some, { code: 0, stdout: /: 2 of 3 tasks, 6 attempts\n$/ })
   t.notMatch(readFileSync(svg, 'utf8'), '@media')
-  const told = await run(t, ['timeline', data, '--out', svg, '--json'])
+  const told = await type(['timeline', data, '--out', svg, '--json'])
   t.same(JSON.parse(told.stdout), {
     ...{ out: svg, lanesBy: 'tasks', lanes: 7, lanesTotal: 7, attempts: 11 },
   })
@@ -40,7 +41,7 @@ t.test('timeline says in one line what it cannot draw', async (t) => {
   const { data, file } = await writeSome(t)
   const out = file('none.svg')
   const refuse = async (args: string[], code: number, stderr: RegExp) =>
-    t.match(await run(t, ['timeline', ...args]), { code, stdout: '', stderr })
+    t.match(await type(['timeline', ...args]), { code, stdout: '', stderr })
   await refuse([data, '--out', 'x.png'], 2, /^tenure timeline: --out must end in .*x\.png\n$/)
   await refuse([data], 2, /--out/)
   await refuse([data, '--out', out, '--from', 'noon'], 2, /--from .*noon.*an LSN \(17\), a time/)
@@ -72,7 +73,7 @@ t.test('timeline says in one line what it cannot draw', async (t) => {
 t.test('where a timeline begins may be counted back from the last record', async (t) => {
   const { data, file } = await writeSome(t)
   const drawn = async (...args: string[]) => {
-    await run(t, ['timeline', data, '--out', file('a.svg'), ...args])
+    await type(['timeline', data, '--out', file('a.svg'), ...args])
     return readFileSync(file('a.svg'), 'utf8')
   }
   const { at } = await (await openHistory(data)).end()
@@ -89,7 +90,7 @@ t.test(
     await (await world.lease()).complete()
     const out = join(t.testdir(), 'live.svg')
     const drawn = { code: 0, stderr: '', stdout: `${out}: 1 task, 1 attempt\n` }
-    t.same(await run(t, ['timeline', world.dataDir, '--out', out]), drawn)
+    t.same(await type(['timeline', world.dataDir, '--out', out]), drawn)
     const fromLog = readFileSync(out, 'utf8')
     t.same(await world.tenure('timeline', '1', '--out', out), drawn)
     const bars = (svg: string) => svg.match(/<g class="attempt.*/g)
