@@ -12,6 +12,7 @@ t.test(
     for (let call = 0; call < diskCalls; call++) {
       for (const when of ['before', 'after'] as const) {
         const simulation = new Simulation(1)
+        simulation.isRepeated = true
         simulation.crashAt(call, when)
         await simulation.run()
         crashes += simulation.crashes
@@ -32,6 +33,7 @@ for (const seed of [2, 3]) {
       let crashes = 0
       for (let step = 0; step < steps; step++) {
         const simulation = new Simulation(seed, 'slow')
+        simulation.isRepeated = true
         await simulation.run(step)
         crashes += simulation.crashes
       }
