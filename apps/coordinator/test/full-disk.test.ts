@@ -1,11 +1,10 @@
-import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Link } from '@tenure/client'
 import type { Answer, Leased } from '@tenure/protocol'
+import { SmallDisk } from '@tenure/testing'
 import t from 'tap'
-import { CoordinatorProcess } from './coordinator-process.js'
+import { CoordinatorProcess, makeDirectory } from './coordinator-process.js'
 import { connectTo, expect, leaseFrom } from './links.js'
-import { mountSmallDisk } from './small-disk.js'
 
 const kib = 1024
 const mib = 2 ** 20
@@ -17,7 +16,8 @@ async function refusal(asked: Promise<Answer>): Promise<string | undefined> {
   return answer.kind === 'rejected' ? answer.reason : undefined
 }
 
-const disk = mountSmallDisk(t, 48)
+const disk = SmallDisk.mount(makeDirectory(t), 48)
+t.teardown(() => disk?.unmount())
 const cannot =
   'no small file system can be mounted by this user; the simulated disk is tested in any case'
 
@@ -33,8 +33,7 @@ t.test(
     const submit = () => link.request({ kind: 'submit', payload })
     const first = await expect(link, 'submitted', { kind: 'submit', payload, queue: 'kept' })
     const held = await leaseFrom(link, 'kept')
-    const { bavail, bsize } = statfsSync(disk.path)
-    disk.fill(Math.max(0, bavail * bsize - 6 * mib))
+    await disk.fill(6 * mib)
     await coordinator.line('the disk is getting full')
 
     const accepted: number[] = []
@@ -99,8 +98,7 @@ t.test(
     }
     first.coordinator.kill('SIGTERM')
     await first.coordinator.exited
-    const { bavail, bsize } = statfsSync(disk.path)
-    disk.fill(bavail * bsize)
+    await disk.fill()
     const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, args)
     await coordinator.line('the disk is full: history was removed that no restart needs')
     await coordinator.line('disk has room again')

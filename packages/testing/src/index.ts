@@ -27,3 +27,4 @@ export {
 } from './network/simulated-network.js'
 export { Random } from './random.js'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.js'
+export { SmallDisk } from './small-disk.js'
