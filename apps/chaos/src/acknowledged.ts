@@ -1,20 +1,26 @@
 import { appendFileSync } from 'node:fs'
 
-/**
- * What the coordinator has acknowledged, kept by whoever was told: by number of the submission the
- * id of its task. Beside the memory in a file, for whoever looks for what was lost.
- */
+/** A submission, by its number, and the task that the coordinator said it is. */
+export interface Acknowledgement {
+  readonly number: number
+  readonly taskId: number
+}
+
+/** Writes down what the coordinator has acknowledged, before anything else is done with it. */
 export class Acknowledged {
-  readonly tasks = new Map<number, number>()
   readonly #path: string
+  #count = 0
 
   constructor(path: string) {
     this.#path = path
   }
 
-  add(number: number, taskId: number): void {
-    const line = `${JSON.stringify({ number, taskId })}\n`
-    appendFileSync(this.#path, line)
-    this.tasks.set(number, taskId)
+  get count(): number {
+    return this.#count
+  }
+
+  add(acknowledgement: Acknowledgement): void {
+    appendFileSync(this.#path, `${JSON.stringify(acknowledgement)}\n`)
+    this.#count++
   }
 }

@@ -1,11 +1,11 @@
-import type { Evidence } from './evidence.js'
 import type { ExecutionReturned, ExecutionStarted } from './executions.js'
-import { type History, readHistory } from './history.js'
+import { type Forgetting, type History, readHistory } from './history.js'
+import type { Parcel } from './parcels.js'
 import type { WorkerLine } from './worker-lines.js'
 
-/** The evidence, in the order in which the checks ask for it. */
+/** What was seen of some tasks, in the order in which the checks ask for it. */
 export interface Case {
-  readonly evidence: Evidence
+  readonly parcel: Parcel
   readonly history: History
   readonly started: ReadonlyMap<number, readonly ExecutionStarted[]>
   readonly returned: ReadonlyMap<number, readonly ExecutionReturned[]>
@@ -13,11 +13,11 @@ export interface Case {
   readonly workerLines: ReadonlyMap<number, readonly WorkerLine[]>
 }
 
-export function openCase(evidence: Evidence): Case {
-  const { executions, logged, workerLines } = evidence
+export function openCase(parcel: Parcel, forgettings: readonly Forgetting[]): Case {
+  const { executions, logged, workerLines } = parcel
   return {
-    evidence,
-    history: readHistory(logged),
+    parcel,
+    history: readHistory(logged, forgettings),
     started: byLease(executions.filter((line) => line.what === 'started')),
     returned: byLease(executions.filter((line) => line.what === 'returned')),
     workerLines: byLease(workerLines),

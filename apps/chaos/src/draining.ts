@@ -26,7 +26,8 @@ export async function drain(
 }
 
 async function countTasks(tenure: Tenure, signal: AbortSignal) {
-  const { tasks } = await tenure.stats({ signal, timeoutMs: Number.POSITIVE_INFINITY })
-  const { waiting, leased, ended } = tasks as Record<'waiting' | 'leased' | 'ended', number>
-  return { alive: waiting + leased, ended }
+  const { tasks, counters } = await tenure.stats({ signal, timeoutMs: Number.POSITIVE_INFINITY })
+  // Those that are remembered may get fewer while others end.
+  const ended = tasks.ended + counters.tasksForgotten
+  return { alive: tasks.waiting + tasks.leased, ended }
 }

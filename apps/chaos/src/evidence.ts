@@ -1,49 +1,65 @@
-import type { TaskState } from '@tenure/client'
-import { type ExecutionLine, readExecutions } from './executions.js'
-import type { Places } from './fleet.js'
-import { readLines } from './lines.js'
-import { type Logged, readLog } from './log-records.js'
+import { readFileSync } from 'node:fs'
+import type { Acknowledgement } from './acknowledged.js'
+import { type CoordinatorStory, readCoordinatorStory } from './coordinator-lines.js'
+import type { ExecutionLine } from './executions.js'
+import type { FaultLine } from './fault-journal.js'
+import { readAllLines, readLines } from './lines.js'
+import { type LogLeft, readLogLeft } from './log-left.js'
 import type { Metrics } from './metrics.js'
+import type { LiveTask } from './parcels.js'
+import type { Places } from './places.js'
+import { type Logged, readRecords } from './record-file.js'
+import type { Refusal } from './refusals.js'
 import { readWorkerLines, type WorkerLine } from './worker-lines.js'
 
+/** There may be more of it than fits into the memory: it is gone through once, and forgotten. */
+type Source<T> = Iterable<T> | AsyncIterable<T>
+
 /** Everything that somebody has seen, each by itself: what is checked is that it fits together. */
-export interface Evidence {
-  /** Of the submissions, by number: the task that was acknowledged. */
-  readonly acknowledged: ReadonlyMap<number, number>
+export interface Evidence extends Sources, Seen, LogLeft {
+  readonly coordinator: CoordinatorStory
+  readonly faults: readonly FaultLine[]
+}
+
+interface Sources {
+  /** What the client was told of its submissions. */
+  readonly acknowledged: Source<Acknowledgement>
   /** What handlers wrote about their executions. */
-  readonly executions: readonly ExecutionLine[]
+  readonly executions: Source<ExecutionLine>
   /** What workers wrote about their leases. */
-  readonly workerLines: readonly WorkerLine[]
-  /** What the coordinator said at last about its tasks and about itself. */
-  readonly live: ReadonlyMap<number, TaskState>
+  readonly workerLines: Source<WorkerLine>
+  /** What the coordinator said at last about its tasks. */
+  readonly live: Source<LiveTask>
+  /** The log, as it was copied while it was written. */
+  readonly logged: Source<Logged>
+}
+
+/** What was asked, or counted, at the end. */
+export interface Seen {
+  /** Of the coordinator: where its log ended, and its counters. */
+  readonly lastLsn: number
   readonly metrics: Metrics
-  /** How often it was launched; and, of those times that it said it had started, the epochs. */
+  /** How often it was launched. */
   readonly coordinatorLives: number
-  readonly epochs: readonly number[]
-  /** What the log says. */
-  readonly logged: readonly Logged[]
+  /** How many processes work. */
+  readonly workers: number
+  /** Of submissions. */
+  readonly refusals: readonly Refusal[]
 }
 
 /** To be called when nothing runs any more. */
-export async function gatherEvidence(
-  places: Places,
-  seen: Pick<Evidence, 'acknowledged' | 'live' | 'metrics' | 'coordinatorLives'>,
-): Promise<Evidence> {
+export async function openEvidence(places: Places): Promise<Evidence> {
+  const faults: FaultLine[] = []
+  for await (const line of readLines<FaultLine>(places.faults)) faults.push(line)
   return {
-    ...seen,
-    executions: readExecutions(places.executions),
+    ...(JSON.parse(readFileSync(places.seen, 'utf8')) as Seen),
+    ...(await readLogLeft(places.data)),
+    acknowledged: readLines(places.acknowledged),
+    executions: readAllLines(places.executions),
     workerLines: readWorkerLines(places.workers),
-    epochs: readEpochs(places.coordinator),
-    logged: await readLog(places.data),
+    live: readLines(places.live),
+    logged: readRecords(places.records),
+    coordinator: await readCoordinatorStory(places.coordinator),
+    faults,
   }
-}
-
-interface StartedLine {
-  readonly msg: string
-  readonly epoch: number
-}
-
-function readEpochs(directory: string): number[] {
-  const lines = readLines(directory).flatMap(({ lines }) => lines as StartedLine[])
-  return lines.filter(({ msg }) => msg === 'started').map(({ epoch }) => epoch)
 }

@@ -1,5 +1,3 @@
-import { readLines } from './lines.js'
-
 /** What handlers say of themselves. */
 export type ExecutionLine = ExecutionStarted | ExecutionReturned
 
@@ -16,8 +14,4 @@ export interface ExecutionReturned {
   readonly taskId: number
   readonly leaseId: number
   readonly result: string
-}
-
-export function readExecutions(directory: string): ExecutionLine[] {
-  return readLines(directory).flatMap(({ lines }) => lines as ExecutionLine[])
 }

@@ -1,23 +1,38 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Random } from '@tenure/testing'
 import { type IsolationKind, isolations } from '@tenure/worker-runtime'
 import { Child, type Exit } from './child.js'
+import { type CoordinatorLine, Tail } from './coordinator-lines.js'
+import type { FaultJournal } from './fault-journal.js'
 import { Network } from './network.js'
+import type { Places } from './places.js'
 import { findPort } from './ports.js'
-import { coordinatorProgram, handlerModule, workerProgram } from './program.js'
+import { coordinatorProgram, handlerModule, witnessProgram, workerProgram } from './program.js'
 import { Seat } from './seat.js'
 import type { Queue } from './work.js'
 
 /** Without a heartbeat a worker owns its task for so long. */
 export const leaseMs = 2000
 
-/** Short leases, so that much happens; and nothing is forgotten before it was looked at. */
+/** So many tasks that have ended are remembered: much longer than anybody asks again. */
+export const retentionTasks = 30_000
+
+/** Short leases, so that much happens, small files of the log, and little history. */
 const coordinatorArgs = [
   ...['--lease-duration', `${leaseMs}ms`, '--heartbeat-interval', '500ms'],
-  ...['--retention', '365d', '--retention-tasks', '100000000'],
+  // By their number alone, so that nothing is forgotten any more when nothing happens any more.
+  ...['--retention', '365d', '--retention-tasks', `${retentionTasks}`],
+  ...['--segment-bytes', '1MiB', '--history-bytes-max', '8MiB', '--disk-low-bytes', '8MiB'],
+  ...['--log-level', 'debug'],
 ]
+
+/** About how often a checkpoint is made; the witness must not be further behind than two of them. */
+const checkpointEveryS = 3
+/** What the life of a task comes to, and what the coordinator takes for a millisecond of replay. */
+const recordsPerTask = 3.4
+const replayedPerMs = 400
+const replayMsMin = 10
 
 const workerArgs = [
   ...['--http-port', 'off', '--log-level', 'debug'],
@@ -33,27 +48,10 @@ const crews: { readonly [I in IsolationKind]: { concurrency: number; queues: rea
 
 const ownEndsMax = 10
 
-/** The places of a run's files. */
-export class Places {
-  readonly root: string
-  readonly data: string
-  readonly executions: string
-  readonly workers: string
-  readonly coordinator: string
-  readonly errors: string
-  readonly acknowledged: string
-
-  constructor(root: string) {
-    this.root = root
-    this.data = join(root, 'data')
-    this.executions = join(root, 'executions')
-    this.workers = join(root, 'workers')
-    this.coordinator = join(root, 'coordinator')
-    this.errors = join(root, 'errors.txt')
-    this.acknowledged = join(root, 'acknowledged.jsonl')
-    for (const directory of [this.executions, this.workers, this.coordinator]) mkdirSync(directory)
-  }
-}
+/** What an operator's supervisor waits before it starts again what could not start. */
+const startAgainMs = 1000
+/** So long after there is room again a start may have found none. */
+const startingMs = 10_000
 
 interface Ports {
   readonly coordinator: number
@@ -61,7 +59,13 @@ interface Ports {
   readonly network: number
 }
 
-/** The coordinator and the workers, each a process of the real binary in a seat of its own. */
+export interface FleetSize {
+  readonly workersOfEach: number
+  /** How many tasks are submitted. */
+  readonly tasksPerSecond: number
+}
+
+/** The coordinator, the workers and the witness, each a process of the real binary in a seat of its own. */
 export class Fleet {
   readonly port: number
   readonly httpPort: number
@@ -69,36 +73,56 @@ export class Fleet {
   readonly network: Network
   readonly coordinator: Seat
   readonly workers: readonly Seat[]
+  /** It copies the log; to be started when there is one. */
+  readonly witness: Seat
   /** Processes that ended though nobody had told them to. Others took their places. */
   readonly ownEnds: string[] = []
   readonly #broken = new AbortController()
   readonly #places: Places
   readonly #coordinatorPort: number
+  readonly #tasksPerSecond: number
+  readonly #journal: FaultJournal
+  #startsRefused = 0
+  #isEnding = false
 
-  private constructor(places: Places, workersOfEach: number, network: Network, ports: Ports) {
+  private constructor(
+    size: FleetSize,
+    places: Places,
+    journal: FaultJournal,
+    network: Network,
+    ports: Ports,
+  ) {
     this.#places = places
+    this.#journal = journal
+    this.#tasksPerSecond = size.tasksPerSecond
     this.network = network
     this.port = ports.network
     this.httpPort = ports.http
     this.#coordinatorPort = ports.coordinator
     const onOwnEnd = (seat: Seat, exit: Exit) => this.#onOwnEnd(seat, exit)
     this.coordinator = new Seat('coordinator', (life) => this.#launchCoordinator(life), onOwnEnd)
+    this.witness = new Seat('witness', () => this.#launchWitness(), onOwnEnd)
     this.workers = isolations.flatMap((isolation) =>
-      Array.from({ length: workersOfEach }, (_, index) => {
+      Array.from({ length: size.workersOfEach }, (_, index) => {
         const name = `${isolation}-${index + 1}`
         return new Seat(name, (life) => this.#launchWorker(isolation, `${name}.${life}`), onOwnEnd)
       }),
     )
   }
 
-  static async open(places: Places, workersOfEach: number, random: Random): Promise<Fleet> {
+  static async open(
+    size: FleetSize,
+    places: Places,
+    journal: FaultJournal,
+    random: Random,
+  ): Promise<Fleet> {
     const ports = {
       coordinator: await findPort(random),
       http: await findPort(random),
       network: await findPort(random),
     }
     const network = await Network.open(ports.network, ports.coordinator)
-    return new Fleet(places, workersOfEach, network, ports)
+    return new Fleet(size, places, journal, network, ports)
   }
 
   /** Aborts when so many processes end by themselves that there is no point in going on. */
@@ -107,7 +131,17 @@ export class Fleet {
   }
 
   get seats(): readonly Seat[] {
-    return [this.coordinator, ...this.workers]
+    return [this.coordinator, this.witness, ...this.workers]
+  }
+
+  /** Where the coordinator of now writes its lines. */
+  get coordinatorOutput(): string {
+    return join(this.#places.coordinator, `${this.coordinator.life}.jsonl`)
+  }
+
+  /** How often a coordinator could not start because its disk was full; each time it was tried again. */
+  get startsRefused(): number {
+    return this.#startsRefused
   }
 
   /** Stops the workers as an operator would; gives what did not end as it should. */
@@ -120,6 +154,11 @@ export class Fleet {
     return stopWell(this.coordinator)
   }
 
+  /** When it has read to the end of the log. */
+  async stopWitness(): Promise<string[]> {
+    return stopWell(this.witness)
+  }
+
   /** What is left of processes that are gone, after the time that it may take them to see it. */
   async leftovers(): Promise<string[]> {
     const left = () => this.seats.filter((seat) => seat.leftovers > 0)
@@ -129,24 +168,54 @@ export class Fleet {
 
   /** At once, whatever state it is in; settles when all are gone. */
   async end(): Promise<void> {
+    this.#isEnding = true
     this.network.close()
     await Promise.all(this.seats.map((seat) => seat.end()))
   }
 
   #onOwnEnd(seat: Seat, exit: Exit): void {
+    if (seat === this.coordinator && this.#hadNoRoom(exit)) {
+      this.#startsRefused++
+      void this.#startAgain(seat)
+      return
+    }
     this.ownEnds.push(`${seat.name}.${seat.life} ended by itself, ${describeExit(exit)}`)
-    if (this.ownEnds.length < ownEndsMax) seat.start()
-    else this.#broken.abort(new Error(`too many to go on:\n${this.ownEnds.join('\n')}`))
+    const isReplaceable = seat !== this.witness && this.ownEnds.length < ownEndsMax
+    if (isReplaceable) seat.start()
+    else this.#broken.abort(new Error(`no point in going on:\n${this.ownEnds.join('\n')}`))
+  }
+
+  #hadNoRoom(exit: Exit): boolean {
+    const last = new Tail(() => this.coordinatorOutput).read().at(-1)
+    return isForWantOfRoom(exit, last, this.#journal.wasFullWithin(startingMs))
+  }
+
+  async #startAgain(seat: Seat): Promise<void> {
+    await setTimeout(startAgainMs, undefined, { ref: false })
+    if (!this.#isEnding && seat.mode === 'down') seat.start()
   }
 
   #launchCoordinator(life: number): Child {
     const { data, coordinator, errors } = this.#places
     const ports = ['--port', `${this.#coordinatorPort}`, '--http-port', `${this.httpPort}`]
+    const replay = ['--replay-max', `${replayMsMax(this.#tasksPerSecond)}ms`]
     return new Child({
       program: coordinatorProgram,
-      args: ['--data-dir', data, ...ports, ...coordinatorArgs],
+      args: ['--data-dir', data, ...ports, ...coordinatorArgs, ...replay],
       env: {},
       outputPath: join(coordinator, `${life}.jsonl`),
+      errorPath: errors,
+    })
+  }
+
+  #launchWitness(): Child {
+    const { data, records, errors } = this.#places
+    const args = [data, records]
+    return new Child({
+      program: witnessProgram,
+      args,
+      env: {},
+      outputPath: errors,
       errorPath: errors,
     })
   }
@@ -166,6 +235,25 @@ export class Fleet {
       errorPath: errors,
     })
   }
+}
+
+/** A checkpoint is due when half of that lies behind the last one. */
+function replayMsMax(tasksPerSecond: number): number {
+  const dueMs = (checkpointEveryS * tasksPerSecond * recordsPerTask) / replayedPerMs
+  return Math.max(replayMsMin, Math.round(2 * dueMs))
+}
+
+/**
+ * docs/operations.md, A full disk: the second start on one ends like this, and changes nothing. There
+ * was no room for another file of the log, or in the one that was kept for this start.
+ */
+export function isForWantOfRoom(
+  { code }: Exit,
+  last: CoordinatorLine | undefined,
+  wasFull: boolean,
+): boolean {
+  if (code !== 1 || !wasFull || !last?.msg.startsWith('not started: ')) return false
+  return last.code === 'WAL_NO_SPACE' || last.msg.includes('the disk has no room to write down')
 }
 
 async function stopWell(seat: Seat): Promise<string[]> {

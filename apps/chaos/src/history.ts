@@ -1,5 +1,5 @@
 import type { LogRecord, RecordOf, RecordType } from '@tenure/state-machine'
-import type { Logged } from './log-records.js'
+import type { Logged } from './record-file.js'
 
 /** One lease, from the record that granted it to the one that ended it. */
 export interface Grant {
@@ -23,6 +23,14 @@ export interface TaskStory {
   failures: number
   /** The terminal states it was brought into, in the order of the log: there should be one. */
   readonly ends: ('COMPLETED' | 'FAILED' | 'DEAD')[]
+  /** Where it was brought into the first of them. */
+  endedLsn?: number
+}
+
+/** A decision to drop all tasks that have ended at an LSN or before. */
+export interface Forgetting {
+  readonly lsn: number
+  readonly through: number
 }
 
 /** What a log says about each task and each lease. */
@@ -30,18 +38,35 @@ export interface History {
   readonly tasks: ReadonlyMap<number, TaskStory>
   readonly leases: ReadonlyMap<number, Grant>
   readonly counts: Readonly<Record<RecordType, number>>
+  /** Every task that ended there or before is forgotten. */
+  readonly forgottenThrough: number
   /** What cannot be, seen at the LSN where it was. */
   readonly faults: readonly string[]
 }
 
 /**
- * Tells the stories of a log. It is written from the specification and uses nothing of the state
+ * Tells the stories of some tasks of a log: the records about them, and all decisions to forget. It is written from the specification and uses nothing of the state
  * machine: what that one lets pass by mistake it must not let pass as well.
  */
-export function readHistory(logged: readonly Logged[]): History {
-  const reader = new HistoryReader()
+export function readHistory(
+  logged: readonly Logged[],
+  forgettings: readonly Forgetting[],
+): History {
+  const reader = new HistoryReader(forgettings)
   for (const { lsn, record } of logged) reader.read(lsn, record)
+  reader.end()
   return reader
+}
+
+/** Whether the task ended at this LSN or before. */
+export function isBehind({ endedLsn }: TaskStory, lsn: number): boolean {
+  return endedLsn !== undefined && endedLsn <= lsn
+}
+
+function end(task: TaskStory | undefined, lsn: number, how: TaskStory['ends'][number]): void {
+  if (task === undefined) return
+  task.ends.push(how)
+  task.endedLsn ??= lsn
 }
 
 class HistoryReader implements History {
@@ -52,16 +77,21 @@ class HistoryReader implements History {
     ...{ TaskCreated: 0, LeaseGranted: 0, LeaseExtended: 0, LeaseExpired: 0, TaskCompleted: 0 },
     ...{ TaskFailed: 0, TaskCancelled: 0, TaskDead: 0, TasksForgotten: 0 },
   }
-  #lastLsn = 0
-  #lastAt = 0
-  #lastLeaseId = 0
+  readonly #forgettings: readonly Forgetting[]
+  #nextForgetting = 0
+  #forgottenThrough = 0
+
+  constructor(forgettings: readonly Forgetting[]) {
+    this.#forgettings = forgettings
+  }
+
+  get forgottenThrough(): number {
+    return this.#forgottenThrough
+  }
 
   read(lsn: number, record: LogRecord): void {
     this.counts[record.type]++
-    this.#require(lsn === this.#lastLsn + 1, lsn, `follows LSN ${this.#lastLsn}`)
-    this.#require(record.at >= this.#lastAt, lsn, 'goes back in time')
-    this.#lastLsn = lsn
-    this.#lastAt = record.at
+    this.#forgetUntil(lsn)
     switch (record.type) {
       case 'TaskCreated':
         this.#create(record)
@@ -86,8 +116,20 @@ class HistoryReader implements History {
         this.#kill(lsn, record)
         break
       case 'TasksForgotten':
-        this.#require(false, lsn, 'forgets tasks, though all were to be kept')
         break
+    }
+  }
+
+  end(): void {
+    this.#forgetUntil(Number.POSITIVE_INFINITY)
+  }
+
+  #forgetUntil(lsn: number): void {
+    for (;;) {
+      const forgetting = this.#forgettings[this.#nextForgetting]
+      if (forgetting === undefined || forgetting.lsn >= lsn) return
+      this.#forgottenThrough = Math.max(this.#forgottenThrough, forgetting.through)
+      this.#nextForgetting++
     }
   }
 
@@ -101,8 +143,6 @@ class HistoryReader implements History {
   #grant(lsn: number, record: RecordOf<'LeaseGranted'>): void {
     const { taskId, leaseId, attempt, workerId: worker, leaseExpiry: expiry } = record
     const task = this.#task(lsn, taskId)
-    this.#require(leaseId > this.#lastLeaseId, lsn, `lease ${leaseId} is not above the last one`)
-    this.#lastLeaseId = leaseId
     if (task === undefined) return
     const open = task.grants.find((grant) => grant.end === undefined)
     this.#require(open === undefined, lsn, `task ${taskId} has the lease ${open?.leaseId} already`)
@@ -136,10 +176,10 @@ class HistoryReader implements History {
     if (record.type === 'TaskCompleted') {
       const result = record.result && Buffer.from(record.result).toString()
       if (grant) grant.end = { how: 'COMPLETED', ...(result !== undefined && { result }) }
-      task?.ends.push('COMPLETED')
+      end(task, lsn, 'COMPLETED')
     } else {
       if (grant) grant.end = { how: 'FAILED' }
-      if (task && ++task.failures > task.maxRetries) task.ends.push('FAILED')
+      if (task && ++task.failures > task.maxRetries) end(task, lsn, 'FAILED')
     }
   }
 
@@ -148,6 +188,7 @@ class HistoryReader implements History {
     const isLost = grant?.end?.how === 'EXPIRED' || grant?.end?.how === 'DEAD'
     this.#require(isLost, lsn, `lease ${leaseId} is cancelled and had not lost its authority`)
     if (grant === undefined) return
+    this.#task(lsn, grant.taskId)
     grant.cancelled++
     this.#require(grant.cancelled === 1, lsn, `lease ${leaseId} is cancelled a second time`)
   }
@@ -156,12 +197,14 @@ class HistoryReader implements History {
     const task = this.#task(lsn, taskId)
     const open = task?.grants.find((grant) => grant.end === undefined)
     if (open !== undefined) open.end = { how: 'DEAD' }
-    task?.ends.push('DEAD')
+    end(task, lsn, 'DEAD')
   }
 
   #task(lsn: number, taskId: number): TaskStory | undefined {
     const task = this.tasks.get(taskId)
     this.#require(task !== undefined, lsn, `there is no task ${taskId}`)
+    const isForgotten = task !== undefined && isBehind(task, this.#forgottenThrough)
+    this.#require(!isForgotten, lsn, `task ${taskId} is forgotten`)
     return task
   }
 

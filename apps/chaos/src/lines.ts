@@ -1,32 +1,42 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createReadStream, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-export interface FileLines {
+interface LinesFile {
   /** Without the extension. */
   readonly name: string
-  readonly lines: readonly unknown[]
+  readonly path: string
 }
 
-/** Every file of a directory as lines of JSON, in the order of the names. */
-export function readLines(directory: string): FileLines[] {
+/** The files of a directory in the order of their names. */
+export function listFiles(directory: string): LinesFile[] {
   if (!existsSync(directory)) return []
   return readdirSync(directory)
     .sort(new Intl.Collator('en', { numeric: true }).compare)
-    .map((file) => ({
-      name: file.replace(/\.\w+$/, ''),
-      lines: parseLines(readFileSync(join(directory, file), 'utf8'), file),
-    }))
+    .map((file) => ({ name: file.replace(/\.\w+$/, ''), path: join(directory, file) }))
 }
 
-/** What a process had no time to end with a line feed was not said. */
-function parseLines(text: string, file: string): unknown[] {
-  const lines = text.split('\n')
-  lines.pop()
-  return lines.map((line, index) => {
-    try {
-      return JSON.parse(line)
-    } catch {
-      throw new Error(`${file}:${index + 1} is no JSON: ${line}`)
-    }
-  })
+/** A file as lines of JSON, one by one: it may be larger than the memory. */
+export async function* readLines<T>(path: string): AsyncGenerator<T> {
+  if (!existsSync(path)) return
+  let rest = ''
+  let number = 0
+  for await (const text of createReadStream(path, 'utf8')) {
+    const lines = (rest + text).split('\n')
+    // What a process had no time to end with a line feed was not said.
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield parseLine(line, path, ++number) as T
+  }
+}
+
+/** The same of all files of a directory. */
+export async function* readAllLines<T>(directory: string): AsyncGenerator<T> {
+  for (const { path } of listFiles(directory)) yield* readLines<T>(path)
+}
+
+function parseLine(line: string, path: string, number: number): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    throw new Error(`${path}:${number} is no JSON: ${line}`)
+  }
 }

@@ -11,7 +11,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 try {
   const { json, ...options } = parseCommandLine(process.argv.slice(2), Date.now() % 1_000_000)
-  const { summary } = await runChaos(options, process.stderr, stopping.signal)
+  const summary = await runChaos(options, process.stderr, stopping.signal)
   console.log(json ? JSON.stringify(summary) : describeSummary(summary))
   process.exitCode = summary.violations.length === 0 ? 0 : 1
 } catch (error) {

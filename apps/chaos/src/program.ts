@@ -15,6 +15,9 @@ export const workerProgram = binaryOf(
 /** The module whose default export the workers run. */
 export const handlerModule = fileURLToPath(new URL('./handler.js', import.meta.url))
 
+/** Who copies the log. */
+export const witnessProgram = fileURLToPath(new URL('./witness.js', import.meta.url))
+
 function binaryOf(manifestUrl: string, name: string): string {
   const path = fileURLToPath(manifestUrl)
   const { bin } = JSON.parse(readFileSync(path, 'utf8')) as { bin: Record<string, string> }

@@ -1,24 +1,32 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { setMaxListeners } from 'node:events'
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect, type TaskState, type Tenure } from '@tenure/client'
-import { Random } from '@tenure/testing'
+import { connect, type Tenure } from '@tenure/client'
+import { Random, SmallDisk } from '@tenure/testing'
 import { Acknowledged } from './acknowledged.js'
 import { drain } from './draining.js'
-import { type Evidence, gatherEvidence } from './evidence.js'
+import { openEvidence, type Seen } from './evidence.js'
+import { FaultJournal } from './fault-journal.js'
 import { type FaultCounts, injectFaults, noFaults } from './faults.js'
-import { Fleet, Places } from './fleet.js'
-import { fetchMetrics } from './metrics.js'
+import { Fleet } from './fleet.js'
+import { lookAtLast } from './last-look.js'
 import type { Options } from './options.js'
+import { Parcels } from './parcels.js'
+import { Places } from './places.js'
 import { Progress, type ProgressOutput } from './progress.js'
+import { Refusals } from './refusals.js'
 import { submitAll } from './submitting.js'
 import { type Summary, summarize } from './summary.js'
-import { judge, type Violation, violation } from './verdict.js'
+import { judge, type Verdict, type Violation, violation } from './verdict.js'
 
-export interface Outcome {
-  readonly summary: Summary
-  readonly evidence: Evidence
-}
+/**
+ * Room for a log of little history, three checkpoints of all tasks that are remembered, and the files
+ * that a minute of restarts leaves while no checkpoint can be made.
+ */
+const diskMegabytes = 192
+
+const noSmallDisk = 'the disk is never full: this user can mount no small file system'
 
 /**
  * The whole of it: starts the fleet, submits under faults, lets it drain, stops it, and judges what
@@ -28,20 +36,30 @@ export async function runChaos(
   options: Options,
   output: ProgressOutput,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<Summary> {
   const places = new Places(mkdtempSync(join(tmpdir(), 'tenure-chaos-')))
+  places.make()
   const random = new Random(options.seed)
   const ports = new Random(process.pid)
-  const fleet = await Fleet.open(places, options.workers, ports)
-  const end = () => void fleet.end()
+  const journal = new FaultJournal(places.faults)
+  const size = {
+    workersOfEach: options.workers,
+    tasksPerSecond: (options.tasks * 1000) / options.faultMs,
+  }
+  const fleet = await Fleet.open(size, places, journal, ports)
+  const disk = SmallDisk.mount(places.disk, diskMegabytes)
+  const end = () => {
+    void fleet.end()
+    disk?.unmount()
+  }
   process.on('exit', end)
   let isWorthKeeping = true
   try {
     const ending = AbortSignal.any([signal, fleet.broken])
-    const run = new Run(options, places, fleet, output, ending)
-    const { evidence, summary } = await run.play(random)
-    isWorthKeeping = summary.violations.length > 0
-    return { evidence, summary: { ...summary, ...(isWorthKeeping && { directory: places.root }) } }
+    const run = new Run({ options, places, fleet, disk, journal, output, signal: ending })
+    const summary = await run.play(random)
+    isWorthKeeping = options.keep || summary.violations.length > 0
+    return { ...summary, ...(isWorthKeeping && { directory: places.root }) }
   } catch (error) {
     isWorthKeeping = !signal.aborted
     if (isWorthKeeping) output.write(`what was written is kept in ${places.root}\n`)
@@ -49,55 +67,89 @@ export async function runChaos(
   } finally {
     await fleet.end()
     process.off('exit', end)
+    if (disk !== undefined) giveBack(disk, places, isWorthKeeping)
     if (!isWorthKeeping) rmSync(places.root, { recursive: true })
   }
+}
+
+/** The small disk goes; what is worth it stays in its place. */
+function giveBack(disk: SmallDisk, places: Places, isWorthKeeping: boolean): void {
+  const kept = join(places.root, 'kept')
+  if (isWorthKeeping) cpSync(places.disk, kept, { recursive: true })
+  disk.unmount()
+  if (!isWorthKeeping) return
+  rmSync(places.disk, { recursive: true })
+  renameSync(kept, places.disk)
+}
+
+interface RunParts {
+  readonly options: Options
+  readonly places: Places
+  readonly fleet: Fleet
+  readonly disk: SmallDisk | undefined
+  readonly journal: FaultJournal
+  readonly output: ProgressOutput
+  readonly signal: AbortSignal
 }
 
 class Run {
   readonly #options: Options
   readonly #places: Places
   readonly #fleet: Fleet
+  readonly #disk: SmallDisk | undefined
+  readonly #journal: FaultJournal
   readonly #output: ProgressOutput
   readonly #signal: AbortSignal
   readonly #acknowledged: Acknowledged
+  readonly #refusals = new Refusals()
   readonly #counts: FaultCounts = noFaults()
   readonly #problems: Violation[] = []
   #progress: Progress | undefined
   #phase = 'starting'
   #alive = 0
 
-  constructor(
-    options: Options,
-    places: Places,
-    fleet: Fleet,
-    output: ProgressOutput,
-    signal: AbortSignal,
-  ) {
+  constructor({ options, places, fleet, disk, journal, output, signal }: RunParts) {
     this.#options = options
     this.#places = places
     this.#fleet = fleet
+    this.#disk = disk
+    this.#journal = journal
     this.#output = output
     this.#signal = signal
     this.#acknowledged = new Acknowledged(places.acknowledged)
   }
 
-  async play(random: Random): Promise<Outcome> {
+  async play(random: Random): Promise<Summary> {
     const startMs = performance.now()
     this.#progress = new Progress(this.#output, () => this.#describe(performance.now() - startMs))
+    const { coordinator, witness, workers } = this.#fleet
     try {
-      for (const seat of this.#fleet.seats) seat.start()
+      coordinator.start()
       await using tenure = await this.#connect()
+      for (const seat of [witness, ...workers]) seat.start()
       await this.#work(tenure, random)
       const elapsedMs = performance.now() - startMs
       const seen = await this.#stop(tenure)
+      writeFileSync(this.#places.seen, JSON.stringify(seen))
       this.#begin('judging')
-      const evidence = await gatherEvidence(this.#places, seen)
-      const verdict = judge(evidence)
-      const all = { ...verdict, violations: [...this.#problems, ...verdict.violations] }
-      return { evidence, summary: summarize(this.#options, all, this.#counts, elapsedMs) }
+      const verdict = await this.#judge()
+      const refused = {
+        submissionsRefused: this.#refusals.count,
+        startsRefused: this.#fleet.startsRefused,
+      }
+      const skipped = this.#disk === undefined ? [noSmallDisk] : []
+      const counts = { ...this.#counts, ...refused }
+      return summarize(this.#options, verdict, counts, skipped, elapsedMs)
     } finally {
       this.#progress.end()
     }
+  }
+
+  async #judge(): Promise<Verdict> {
+    const parcels = new Parcels(this.#places.parcels)
+    const verdict = await judge(await openEvidence(this.#places), parcels)
+    parcels.remove()
+    return { ...verdict, violations: [...this.#problems, ...verdict.violations] }
   }
 
   #connect(): Promise<Tenure> {
@@ -113,10 +165,18 @@ class Run {
     // What goes wrong with one ends the other.
     const failing = new AbortController()
     const signal = AbortSignal.any([this.#signal, failing.signal])
-    const { faultMs } = this.#options
+    // All submissions that are on their way hear it.
+    setMaxListeners(0, signal)
+    const book = {
+      acknowledged: this.#acknowledged,
+      noteRefusal: (reason: string) => {
+        this.#refusals.add(reason, this.#journal.fills, Date.now())
+      },
+    }
+    const faults = { fleet, disk: this.#disk, random, counts: this.#counts, journal: this.#journal }
     const parts = [
-      submitAll(tenure, this.#options, this.#acknowledged, signal),
-      injectFaults(fleet, random, faultMs, this.#counts, signal),
+      submitAll(tenure, this.#options, book, signal),
+      injectFaults({ ...faults, signal }, this.#options.faultMs),
     ]
     try {
       await Promise.all(parts)
@@ -132,22 +192,20 @@ class Run {
   }
 
   /** The workers first, so that what the coordinator says then is the last that it says. */
-  async #stop(tenure: Tenure) {
+  async #stop(tenure: Tenure): Promise<Seen> {
     const fleet = this.#fleet
     this.#begin('stopping')
     const badEnds = await fleet.stopWorkers()
-    const live = new Map<number, TaskState>()
-    for await (const { taskId, state } of tenure.list({ signal: this.#signal })) {
-      live.set(taskId, state)
-    }
-    const metrics = await fetchMetrics(fleet.httpPort)
+    const look = await lookAtLast(tenure, fleet.httpPort, this.#places.live, this.#signal)
     await tenure.close()
     badEnds.push(...(await fleet.stopCoordinator()))
+    badEnds.push(...(await fleet.stopWitness()))
     this.#note('processes end only when they are told to', [...fleet.ownEnds, ...badEnds])
     this.#note('nothing outlives its process', await fleet.leftovers())
     this.#note('nobody complains', readComplaints(this.#places.errors))
-    const { tasks: acknowledged } = this.#acknowledged
-    return { acknowledged, live, metrics, coordinatorLives: fleet.coordinator.life }
+    const { life: coordinatorLives } = fleet.coordinator
+    const workers = fleet.workers.length
+    return { ...look, coordinatorLives, workers, refusals: this.#refusals.list }
   }
 
   #begin(phase: string): void {
@@ -160,11 +218,11 @@ class Run {
   }
 
   #describe(elapsedMs: number): string {
-    const { kills, stops, cuts, stalls } = this.#counts
+    const { kills, stops, cuts, stalls, fills } = this.#counts
     const seconds = `${Math.round(elapsedMs / 1000)} s`.padStart(6)
-    const acknowledged = `${this.#acknowledged.tasks.size}/${this.#options.tasks} acknowledged`
+    const acknowledged = `${this.#acknowledged.count} acknowledged`
     const alive = this.#phase === 'draining' ? `, ${this.#alive} alive` : ''
-    return `${seconds}  ${this.#phase}: ${acknowledged}${alive}, ${kills} kills, ${stops} stops, ${cuts} cuts, ${stalls} stalls`
+    return `${seconds}  ${this.#phase}: ${acknowledged}${alive}, ${kills} kills, ${stops} stops, ${cuts} cuts, ${stalls} stalls, ${fills} fills`
   }
 }
 

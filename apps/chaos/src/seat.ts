@@ -49,7 +49,9 @@ export class Seat {
     this.#child?.signal('SIGSTOP')
   }
 
+  /** One that has ended meanwhile by itself does not run again. */
   resume(): void {
+    if (this.#mode !== 'paused') return
     this.#mode = 'running'
     this.#child?.signal('SIGCONT')
   }

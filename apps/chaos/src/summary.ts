@@ -3,49 +3,67 @@ import type { Options } from './options.js'
 import type { Verdict } from './verdict.js'
 
 /** What a run comes to. */
-export interface Summary extends Verdict, FaultCounts {
+export interface Summary extends Verdict, FaultCounts, RefusalCounts {
   readonly seed: number
   /** From the first submission to the end of the last task. */
   readonly seconds: number
   readonly tasksPerSecond: number
-  /** Where everything was kept that was written, when something was found. */
+  /** Faults that could not be injected on this machine, and why. */
+  readonly skipped: readonly string[]
+  /** Where everything was kept that was written: when something was found, or when that was asked for. */
   readonly directory?: string
+}
+
+/** What was refused because the disk was full. */
+export interface RefusalCounts {
+  readonly submissionsRefused: number
+  readonly startsRefused: number
 }
 
 export function summarize(
   { seed }: Options,
   verdict: Verdict,
-  counts: FaultCounts,
+  counts: FaultCounts & RefusalCounts,
+  skipped: readonly string[],
   elapsedMs: number,
 ): Summary {
   const seconds = Math.round(elapsedMs / 100) / 10
   const { acknowledged } = verdict
   return {
-    ...{ ...verdict, ...counts, seed, seconds },
+    ...{ ...verdict, ...counts, seed, seconds, skipped },
     tasksPerSecond: Math.round(acknowledged / seconds),
   }
 }
 
+/** The totals come last. */
 export function describeSummary(summary: Summary): string {
-  const { duplicates, seconds, tasksPerSecond } = summary
+  const { checkpoints, duplicates, seconds, tasksPerSecond } = summary
   return `seed                  ${summary.seed}
 time                  ${seconds} s, ${tasksPerSecond} tasks/s
-faults                ${summary.kills} kills (${summary.coordinatorKills} of the coordinator), ${summary.stops} stops, ${summary.restarts} restarts
+faults                ${summary.kills} kills (${summary.coordinatorKills} of the coordinator, ${summary.checkpointKills} of these at a checkpoint), ${summary.stops} stops, ${summary.restarts} restarts
 network               ${summary.cuts} cuts, ${summary.stalls} stalls
-acknowledged          ${summary.acknowledged}, of which ${summary.lost} lost
+disk                  ${describeDisk(summary)}
+checkpoints           ${checkpoints.made} made, ${checkpoints.cut} broken off, ${checkpoints.starts} starts from one
 ended                 ${summary.completed} completed, ${summary.failed} failed, ${summary.dead} dead
 grants                ${summary.grants}, of which ${summary.expirations} expired
 executions            ${summary.executions} = grants - ${summary.answersLost} answers lost - ${summary.notBegun} not begun
-duplicate executions  ${duplicates.possible} possible, ${duplicates.confirmed} confirmed, ${summary.unexplained} unexplained
-${describeViolations(summary)}`
+${describeViolations(summary)}
+acknowledged          ${summary.acknowledged}, of which ${summary.lost} lost
+duplicate executions  ${duplicates.possible} possible, ${duplicates.confirmed} confirmed, ${summary.unexplained} unexplained`
+}
+
+function describeDisk(summary: Summary): string {
+  if (summary.skipped.length > 0) return `skipped: ${summary.skipped.join('; ')}`
+  const { fills, submissionsRefused, startsRefused, reserveWatched } = summary
+  return `filled ${fills} times, ${submissionsRefused} submissions and ${startsRefused} starts refused, ${reserveWatched} times watched what goes on`
 }
 
 function describeViolations({ violations, directory }: Summary): string {
-  if (violations.length === 0) return 'everything holds'
   const parts = violations.flatMap(({ check, found, count }) => [
     `VIOLATED              ${check}: ${count}`,
     ...found.map((fault) => `                      ${fault}`),
   ])
+  if (violations.length === 0) parts.push('everything holds')
   return [...parts, ...(directory ? [howToLook(directory)] : [])].join('\n')
 }
 
@@ -54,5 +72,7 @@ function howToLook(directory: string): string {
   acknowledged.jsonl  what the coordinator acknowledged to the client
   executions/         what handlers wrote when they began and when they returned
   workers/            the log of each worker, by name and life
-  coordinator/        the log lines of each life of the coordinator; data/ is its log of records`
+  coordinator/        the log lines of each life of the coordinator
+  disk/data/          what is left of its log of records; records.bin is the copy of all of it
+  faults.jsonl        what was done to whom, and when`
 }

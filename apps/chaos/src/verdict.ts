@@ -1,19 +1,26 @@
 import { type Case, openCase } from './case.js'
-import { findWrongCounters, findWrongEpochs, possibleDuplicates } from './checks/counters.js'
+import { findWrongCounters, findWrongEpochs } from './checks/counters.js'
 import {
   findReportsByNobody,
   findUnexplainedGrants,
   findUngrantedExecutions,
 } from './checks/executions.js'
-import { findLostTasks, findRepeatedTasks, findWrongEnds } from './checks/nothing-is-lost.js'
+import { findWrongRefusals, ReserveWatch } from './checks/full-disk.js'
+import { findLostTasks, findWrongEnds } from './checks/nothing-is-lost.js'
 import { findWordsAfterTheLast, findWrongAnswers, findWrongResults } from './checks/reports.js'
-import { findBrokenState } from './checks/state.js'
+import type { CheckpointCounts } from './coordinator-lines.js'
+import { CopyCheck } from './copy-check.js'
 import type { Evidence } from './evidence.js'
+import { retentionTasks } from './fleet.js'
+import { Found } from './found.js'
+import { LogOverview } from './log-overview.js'
+import type { Parcels } from './parcels.js'
+import { Replay } from './replay.js'
+import { addUp, count, type Tally } from './tally.js'
 
-/** What must hold, each with what finds where it does not. */
-const checks = {
+/** What must hold of tasks, each by itself, with what finds where it does not. */
+const checksOfTasks = {
   'nothing acknowledged is lost': findLostTasks,
-  'a request id is one task': findRepeatedTasks,
   'every task has its one end': findWrongEnds,
   'the log is possible': ({ history }) => history.faults,
   'answers to reports are what the log says': findWrongAnswers,
@@ -22,12 +29,20 @@ const checks = {
   'every execution has a lease of its own': findUngrantedExecutions,
   'every second execution is explained': findUnexplainedGrants,
   'what is reported was executed': findReportsByNobody,
-  'the metrics say what the log says': findWrongCounters,
-  'every epoch has its number': findWrongEpochs,
-  'the log replays to one sound state': findBrokenState,
 } as const satisfies Record<string, (it: Case) => Iterable<string>>
 
-export type Check = keyof typeof checks
+/** And of all of it. */
+type CheckOfAll =
+  | 'a request id is one task'
+  | 'the log is possible'
+  | 'the copy of the log is what is left of it'
+  | 'the log replays to one sound state'
+  | 'the metrics say what the log says'
+  | 'every epoch has its number'
+  | 'only a full disk refuses, and it passes'
+  | 'work goes on while a full disk refuses'
+
+export type Check = keyof typeof checksOfTasks | CheckOfAll
 
 export interface Violation {
   readonly check: string
@@ -37,69 +52,111 @@ export interface Violation {
 }
 
 /** The totals, exact. */
-export interface Verdict {
+export interface Verdict
+  extends Omit<
+    Tally,
+    'possibleDuplicates' | 'confirmedDuplicates' | 'tasks' | 'extensions' | 'failures'
+  > {
   readonly violations: readonly Violation[]
-  readonly acknowledged: number
-  /** Acknowledged tasks that are not in the log, or have come to no end. */
-  readonly lost: number
-  readonly completed: number
-  readonly failed: number
-  readonly dead: number
-  readonly grants: number
-  /** Executions that started. */
-  readonly executions: number
-  /** Grants of which their worker never knew: the answer was lost on the way. */
-  readonly answersLost: number
-  /** Grants that their worker knew of, and whose handler did not begin before it was ended. */
-  readonly notBegun: number
-  readonly expirations: number
   readonly duplicates: { readonly possible: number; readonly confirmed: number }
   /** Executions without a grant of their own, and grants without an end of the one before. */
   readonly unexplained: number
+  readonly checkpoints: CheckpointCounts
+  /** How often it was watched what goes on while submissions are refused. */
+  readonly reserveWatched: number
 }
 
-const shownMax = 10
+/** Goes through the evidence once; nothing of it stays in memory but one parcel at a time. */
+export async function judge(evidence: Evidence, parcels: Parcels): Promise<Verdict> {
+  const findings = new Findings()
+  const whole = await readWhole(evidence, parcels)
+  const { overview, replay, copy, reserve } = whole
+  const tallies: Tally[] = []
+  for (const parcel of parcels.open()) {
+    const it = openCase(parcel, overview.forgettings)
+    for (const [check, find] of Object.entries(checksOfTasks)) {
+      findings.of(check as Check).addAll(find(it))
+    }
+    tallies.push(count(it))
+  }
+  const tally = addUp(tallies)
+  findings.take('the log is possible', overview.faults)
+  findings.take('a request id is one task', overview.repeated)
+  findings.take('the copy of the log is what is left of it', copy.faults)
+  findings.take('the log replays to one sound state', replay.faults)
+  findings.take('work goes on while a full disk refuses', reserve.faults)
+  const { refusals, faults } = evidence
+  findings
+    .of('the metrics say what the log says')
+    .addAll(findWrongCounters(evidence, overview, tally))
+  findings.of('every epoch has its number').addAll(findWrongEpochs(evidence))
+  findings.of('only a full disk refuses, and it passes').addAll(findWrongRefusals(refusals, faults))
+  return summarizeCounts(tally, evidence, findings, reserve.count)
+}
 
-export function judge(evidence: Evidence): Verdict {
-  const it = openCase(evidence)
-  const found = Object.entries(checks).map(([check, find]) => [check, [...find(it)]] as const)
-  const counts = new Map(found.map(([check, faults]) => [check, faults.length]))
-  const countOf = (check: Check) => counts.get(check) ?? 0
+/** What the witnesses saw goes to the parcels, and what only the whole log tells is found out on the way. */
+async function readWhole(evidence: Evidence, parcels: Parcels) {
+  const overview = new LogOverview(retentionTasks)
+  const replay = new Replay(evidence.checkpoints)
+  const copy = new CopyCheck(evidence.left)
+  const reserve = new ReserveWatch(evidence)
+  for await (const logged of evidence.logged) {
+    const { record } = logged
+    // Where it stands is asked before it ends the lease that says so.
+    if (record.type !== 'TasksForgotten') parcels.put('logged', overview.taskOf(record), logged)
+    for (const reader of [overview, replay, copy, reserve]) reader.read(logged)
+  }
+  replay.end()
+  copy.end()
+  for await (const it of evidence.acknowledged) parcels.put('acknowledged', it.taskId, it)
+  for await (const it of evidence.executions) parcels.put('executions', it.taskId, it)
+  for await (const it of evidence.workerLines) parcels.put('workerLines', it.taskId, it)
+  for await (const it of evidence.live) parcels.put('live', it.taskId, it)
+  return { overview, replay, copy, reserve }
+}
+
+function summarizeCounts(
+  tally: Tally,
+  { coordinator }: Evidence,
+  findings: Findings,
+  reserveWatched: number,
+): Verdict {
+  const { possibleDuplicates, confirmedDuplicates, tasks, extensions, failures, ...totals } = tally
   return {
-    ...{ ...totals(it), ...endsOf(it) },
+    ...totals,
+    duplicates: { possible: possibleDuplicates, confirmed: confirmedDuplicates },
     unexplained:
-      countOf('every execution has a lease of its own') +
-      countOf('every second execution is explained'),
-    violations: found
-      .filter(([, faults]) => faults.length > 0)
-      .map(([check, faults]) => violation(check, faults)),
+      findings.of('every execution has a lease of its own').count +
+      findings.of('every second execution is explained').count,
+    checkpoints: coordinator.checkpoints,
+    reserveWatched,
+    violations: findings.violations,
+  }
+}
+
+/** What was found, by check. */
+class Findings {
+  readonly #found = new Map<Check, Found>()
+
+  of(check: Check): Found {
+    const found = this.#found.get(check) ?? new Found()
+    this.#found.set(check, found)
+    return found
+  }
+
+  take(check: Check, found: Found): void {
+    this.of(check).join(found)
+  }
+
+  get violations(): Violation[] {
+    return [...this.#found]
+      .filter(([, { count }]) => count > 0)
+      .map(([check, { first, count }]) => ({ check, found: first, count }))
   }
 }
 
 export function violation(check: string, faults: readonly string[]): Violation {
-  return { check, found: faults.slice(0, shownMax), count: faults.length }
-}
-
-function totals({ evidence, history, started, workerLines }: Case) {
-  const notStarted = [...history.leases.keys()].filter((leaseId) => !started.has(leaseId))
-  const answersLost = notStarted.filter((leaseId) => !workerLines.has(leaseId)).length
-  const ended = (taskId: number) => history.tasks.get(taskId)?.ends.length === 1
-  return {
-    acknowledged: evidence.acknowledged.size,
-    lost: [...evidence.acknowledged.values()].filter((taskId) => !ended(taskId)).length,
-    grants: history.counts.LeaseGranted,
-    executions: evidence.executions.filter(({ what }) => what === 'started').length,
-    ...{ answersLost, notBegun: notStarted.length - answersLost },
-    expirations: history.counts.LeaseExpired,
-    duplicates: {
-      possible: possibleDuplicates(history),
-      confirmed: history.counts.TaskCancelled,
-    },
-  }
-}
-
-function endsOf({ history }: Case) {
-  const ends = [...history.tasks.values()].flatMap((task) => task.ends)
-  const count = (end: string) => ends.filter((it) => it === end).length
-  return { completed: count('COMPLETED'), failed: count('FAILED'), dead: count('DEAD') }
+  const found = new Found()
+  found.addAll(faults)
+  return { check, found: found.first, count: found.count }
 }

@@ -7,6 +7,8 @@ export interface Work {
   readonly number: number
   readonly kind: WorkKind
   readonly waitMs: number
+  /** Says nothing: payloads of many sizes fill the files of the log in many ways. */
+  readonly padding: string
 }
 
 const workKinds = [
@@ -66,8 +68,13 @@ export const kinds: { readonly [K in WorkKind]: Kind } = {
   },
 }
 
-/** The same seed and number are the same work, whenever it is asked for. */
-function workOf(seed: number, number: number): Work {
+/** What the same work is made of, whenever it is asked for. */
+export interface WorkPlan {
+  readonly seed: number
+  readonly paddingBytesMax: number
+}
+
+function workOf({ seed, paddingBytesMax }: WorkPlan, number: number): Work {
   const random = new Random(seed * 2 ** 20 + number)
   let left = random.integer(1000)
   const kind = workKinds.find((name) => {
@@ -75,11 +82,12 @@ function workOf(seed: number, number: number): Work {
     return left < 0
   })!
   const [least, most] = kinds[kind].waitMs
-  return { number, kind, waitMs: least + random.integer(most - least + 1) }
+  const waitMs = least + random.integer(most - least + 1)
+  return { number, kind, waitMs, padding: 'x'.repeat(random.integer(paddingBytesMax + 1)) }
 }
 
-export function toSubmission(seed: number, number: number): Submission {
-  const work = workOf(seed, number)
+export function toSubmission(plan: WorkPlan, number: number): Submission {
+  const work = workOf(plan, number)
   const { queue, executionWindowMs, maxRetries } = kinds[work.kind]
   return {
     payload: Buffer.from(JSON.stringify(work)),
@@ -91,6 +99,12 @@ export function toSubmission(seed: number, number: number): Submission {
 
 export function requestIdOf(number: number): string {
   return `chaos-${number}`
+}
+
+/** `undefined` when no submission has this request id. */
+export function numberOf(requestId: string): number | undefined {
+  const number = Number(requestId.slice(requestIdOf(0).length - 1))
+  return requestIdOf(number) === requestId ? number : undefined
 }
 
 export function readWork(payload: Uint8Array): Work {

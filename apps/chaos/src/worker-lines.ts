@@ -1,8 +1,9 @@
-import { readLines } from './lines.js'
+import { listFiles, readLines } from './lines.js'
 
 /** A line of a worker's log that is about a lease. */
 export interface WorkerLine {
   readonly worker: string
+  readonly taskId: number
   readonly leaseId: number
   readonly what: WorkerWord
   /** Of `committed`: the state in which the report left the task. */
@@ -25,17 +26,18 @@ type WorkerWord = (typeof words)[number]
 
 interface LogLine {
   readonly msg: string
+  readonly taskId?: number
   readonly leaseId?: number
   readonly state?: string
 }
 
 /** In the order in which each worker wrote them. */
-export function readWorkerLines(directory: string): WorkerLine[] {
-  return readLines(directory).flatMap(({ name, lines }) =>
-    (lines as LogLine[]).flatMap(({ msg, leaseId, state }) => {
+export async function* readWorkerLines(directory: string): AsyncGenerator<WorkerLine> {
+  for (const { name, path } of listFiles(directory)) {
+    for await (const { msg, taskId, leaseId, state } of readLines<LogLine>(path)) {
       const what = words.find((word) => msg.startsWith(word))
-      if (what === undefined || leaseId === undefined) return []
-      return [{ worker: name, leaseId, what, ...(state !== undefined && { state }) }]
-    }),
-  )
+      if (what === undefined || taskId === undefined || leaseId === undefined) continue
+      yield { worker: name, taskId, leaseId, what, ...(state !== undefined && { state }) }
+    }
+  }
 }

@@ -1,28 +1,43 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
+import { Parcels } from '../src/parcels.js'
+import { Places } from '../src/places.js'
 import { runChaos } from '../src/run.js'
+import { describeSummary } from '../src/summary.js'
 import { judge } from '../src/verdict.js'
+import { gather } from './gathered.js'
 import { plants } from './plants.js'
 
-const tasks = 300
-const options = { faultMs: 4000, tasks, seed: 1, workers: 1 }
+const tasks = 900
+// Large payloads: the log grows so fast that a few seconds are enough for a checkpoint and a full disk.
+const work = { tasks, seed: 1, workers: 1, paddingBytesMax: 8192 }
+const options = { ...work, faultMs: 4000, keep: true }
 const lines: string[] = []
 const output = { write: (line: string) => lines.push(line) }
 
-const { summary, evidence } = await runChaos(options, output, new AbortController().signal)
+const summary = await runChaos(options, output, new AbortController().signal)
+const { acknowledged, directory = '' } = summary
+t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const evidence = await gather(new Places(directory))
 
 t.test('a small fleet under faults for a few seconds keeps all its promises', async (t) => {
   t.same(summary.violations, [])
-  t.match(summary, { acknowledged: tasks, lost: 0, unexplained: 0, seed: 1, directory: undefined })
-  t.equal(summary.completed + summary.failed + summary.dead, tasks)
+  t.match(summary, { lost: 0, unexplained: 0, seed: 1 })
+  t.ok(acknowledged > 0 && acknowledged <= tasks)
+  t.equal(summary.completed + summary.failed + summary.dead, acknowledged)
   t.equal(summary.executions, summary.grants - summary.answersLost - summary.notBegun)
 })
 
 t.test('there were faults', async (t) => {
-  const { kills, stops, restarts, coordinatorKills } = summary
+  const { kills, stops, restarts, coordinatorKills, startsRefused, fills, skipped } = summary
   t.ok(kills > 0)
   t.ok(stops > 0)
   t.equal(restarts, kills)
-  t.equal(evidence.coordinatorLives, coordinatorKills + 1)
+  t.equal(evidence.coordinatorLives, coordinatorKills + startsRefused + 1)
+  if (skipped.length === 0) t.ok(fills > 0, 'the disk was full')
+  else t.match(skipped, [/no small file system/])
 })
 
 t.test('it tells how far it is', async (t) => {
@@ -31,18 +46,54 @@ t.test('it tells how far it is', async (t) => {
   t.match(
     lines.at(-1),
     new RegExp(
-      `${tasks}/${tasks} acknowledged, \\d+ kills, \\d+ stops, \\d+ cuts, \\d+ stalls\\n$`,
+      `${acknowledged} acknowledged, \\d+ kills, \\d+ stops, \\d+ cuts, \\d+ stalls, \\d+ fills\\n$`,
     ),
   )
 })
 
+t.test('the text ends with the totals, and says what could not be done', async (t) => {
+  const lines = describeSummary({ ...summary, skipped: ['the disk is never full'] }).split('\n')
+  t.match(lines.at(-2), new RegExp(`^acknowledged +${acknowledged}, of which 0 lost$`))
+  t.match(lines.at(-1), /^duplicate executions +\d+ possible, \d+ confirmed, 0 unexplained$/)
+  t.ok(lines.some((line) => /^disk +skipped: the disk is never full$/.test(line)))
+})
+
 for (const { name, check, says, plant } of plants) {
   t.test(`it finds ${name}`, async (t) => {
-    const { violations } = judge({ ...evidence, ...plant(evidence) })
+    const { violations } = await judgeInParcels(plant(evidence))
     const found = violations.find((violation) => violation.check === check)?.found ?? []
     t.ok(
       found.some((fault) => says.test(fault)),
       `${check}: ${found.join('; ')}`,
     )
   })
+}
+
+t.test('what is sound is found to be so in parcels of any size', async (t) => {
+  const { violations, ...totals } = await judgeInParcels({}, 500)
+  t.same(violations, [])
+  t.match(summary, totals)
+})
+
+t.test(
+  'what nobody acknowledged in the end is counted as lost, and what nobody granted as unexplained',
+  async (t) => {
+    const [first] = evidence.acknowledged
+    const lost = await judgeInParcels({
+      acknowledged: [...evidence.acknowledged, { number: first!.number, taskId: 99999999 }],
+    })
+    t.match(lost, { lost: 1, unexplained: 0 })
+    const [started] = evidence.executions
+    const repeated = await judgeInParcels({ executions: [...evidence.executions, started!] })
+    t.match(repeated, { lost: 0, unexplained: 1 })
+  },
+)
+
+async function judgeInParcels(planted: Partial<typeof evidence>, lsnsEach?: number) {
+  const root = mkdtempSync(join(tmpdir(), 'tenure-chaos-test-'))
+  try {
+    return await judge({ ...evidence, ...planted }, new Parcels(join(root, 'parcels'), lsnsEach))
+  } finally {
+    rmSync(root, { recursive: true })
+  }
 }

@@ -1,15 +1,17 @@
-import type { LogRecord } from '@tenure/state-machine'
-import type { Evidence } from '../src/evidence.js'
-import type { Logged } from '../src/log-records.js'
+import { apply, createState, encodeState, type LogRecord } from '@tenure/state-machine'
+import type { FaultLine } from '../src/fault-journal.js'
+import type { Logged } from '../src/record-file.js'
+import type { Refusal } from '../src/refusals.js'
 import type { Check } from '../src/verdict.js'
 import type { WorkerLine } from '../src/worker-lines.js'
+import type { Gathered } from './gathered.js'
 
 /** Something wrong, put into evidence in which all is right, and who has to find it. */
 export interface Plant {
   readonly name: string
   readonly check: Check
   readonly says: RegExp
-  plant(evidence: Evidence): Partial<Evidence>
+  plant(evidence: Gathered): Partial<Gathered>
 }
 
 export const plants: readonly Plant[] = [
@@ -17,14 +19,16 @@ export const plants: readonly Plant[] = [
     name: 'an acknowledged submission that is in no log',
     check: 'nothing acknowledged is lost',
     says: /^submission 12345: task 99999999 was acknowledged and is lost$/,
-    plant: ({ acknowledged }) => ({ acknowledged: new Map([...acknowledged, [12345, 99999999]]) }),
+    plant: ({ acknowledged }) => ({
+      acknowledged: [...acknowledged, { number: 12345, taskId: 99999999 }],
+    }),
   },
   {
     name: 'an acknowledgement that names the task of another',
     check: 'nothing acknowledged is lost',
-    says: /was made by the request chaos-0$/,
+    says: /was made by the request chaos-\d+$/,
     plant: ({ acknowledged }) => ({
-      acknowledged: new Map([...acknowledged, [1, acknowledged.get(0)!]]),
+      acknowledged: [...acknowledged, { ...acknowledged[0]!, number: 12345 }],
     }),
   },
   {
@@ -39,7 +43,7 @@ export const plants: readonly Plant[] = [
     says: /is COMPLETED in the log; the coordinator says WAITING$/,
     plant: (evidence) => {
       const { taskId } = completion(evidence).record
-      return { live: new Map([...evidence.live, [taskId, 'WAITING']]) }
+      return { live: [...evidence.live, { taskId, state: 'WAITING' }] }
     },
   },
   {
@@ -200,13 +204,13 @@ export const plants: readonly Plant[] = [
     name: 'a restart that was not counted',
     check: 'every epoch has its number',
     says: /^epoch (\d+) follows epoch \1$/,
-    plant: ({ epochs }) => ({ epochs: [...epochs, epochs.at(-1)!] }),
+    plant: (evidence) => sayStarted(evidence, 0),
   },
   {
     name: 'a restart that the metrics do not know',
     check: 'every epoch has its number',
     says: /^tenure_coordinator_restarts is \d+ in epoch \d+$/,
-    plant: ({ epochs }) => ({ epochs: [...epochs, epochs.at(-1)! + 1] }),
+    plant: (evidence) => sayStarted(evidence, 1),
   },
   {
     name: 'an epoch that nobody began',
@@ -220,12 +224,144 @@ export const plants: readonly Plant[] = [
     says: /^the log does not replay: /,
     plant: (evidence) => append(evidence, () => ({ ...completion(evidence).record })),
   },
+  {
+    name: 'a checkpoint that lacks what happened last',
+    check: 'the log replays to one sound state',
+    says: /^at LSN \d+ the whole log gives the state \w+, the checkpoint there is \w+$/,
+    plant: checkpointOfTooLittle,
+  },
+  {
+    name: 'a checkpoint behind the end of the log',
+    check: 'the log replays to one sound state',
+    says: /^no record is at checkpoint 99999999$/,
+    plant: () => ({ checkpoints: [{ lsn: 99999999, chunks: [] }] }),
+  },
+  {
+    name: 'a record that is another one than when it was written',
+    check: 'the copy of the log is what is left of it',
+    says: /^LSN \d+ is TaskCancelled; when it was copied it was \w+$/,
+    plant: ({ left }) => {
+      const { lsn, record } = left.at(-1)!
+      const { at } = record
+      const other = { type: 'TaskCancelled', at, taskId: lsn, leaseId: lsn } as const
+      return { left: [...left.slice(0, -1), { lsn, record: other }] }
+    },
+  },
+  {
+    name: 'a record that was there once and is gone',
+    check: 'the copy of the log is what is left of it',
+    says: /^LSN \d+ was copied and is in the log no more$/,
+    plant: ({ left }) => ({ left: left.slice(0, -1) }),
+  },
+  {
+    name: 'a record that was never copied',
+    check: 'the copy of the log is what is left of it',
+    says: /^LSN \d+ is in the log and was not copied$/,
+    plant: ({ logged }) => ({ logged: logged.slice(0, -1) }),
+  },
+  {
+    name: 'a record whose LSN follows no other',
+    check: 'the log is possible',
+    says: /^LSN \d+: follows LSN \d+$/,
+    plant: ({ logged }) => ({ logged: logged.filter(({ lsn }) => lsn !== 2) }),
+  },
+  {
+    name: 'a task that was forgotten before its time',
+    check: 'the log is possible',
+    says: /^LSN \d+: leaves 0 of 30000 ended tasks$/,
+    plant: forgetAll,
+  },
+  {
+    name: 'a report about a task that is forgotten',
+    check: 'the log is possible',
+    says: /^LSN \d+: task \d+ is forgotten$/,
+    plant: (evidence) => {
+      const { leaseId, taskId } = completion(evidence).record
+      const forgotten = { ...evidence, ...forgetAll(evidence) }
+      const at = lastAt(evidence)
+      return append(forgotten, () => ({ type: 'TaskCancelled', at, leaseId, taskId }))
+    },
+  },
+  {
+    name: 'a task that is forgotten and still listed',
+    check: 'every task has its one end',
+    says: /^task \d+ is forgotten in the log; the coordinator says COMPLETED$/,
+    plant: forgetAll,
+  },
+  {
+    name: 'a task that is listed and in no log',
+    check: 'every task has its one end',
+    says: /^the coordinator lists task 99999999; it is in no log$/,
+    plant: ({ live }) => ({ live: [...live, { taskId: 99999999, state: 'WAITING' }] }),
+  },
+  {
+    name: 'a refusal for another reason than a full disk',
+    check: 'only a full disk refuses, and it passes',
+    says: /^3 submissions were refused as OVERLOADED$/,
+    plant: (evidence) => fill(evidence, { reason: 'OVERLOADED' }),
+  },
+  {
+    name: 'a full disk that nobody filled',
+    check: 'only a full disk refuses, and it passes',
+    says: /^3 submissions were refused as NO_SPACE before the disk was full$/,
+    plant: (evidence) => ({ ...fill(evidence, {}), faults: [] }),
+  },
+  {
+    name: 'a disk that stays full when there is room',
+    check: 'only a full disk refuses, and it passes',
+    says: /^3 submissions were refused as NO_SPACE, the last of them 60 s after there was room again$/,
+    plant: (evidence) => fill(evidence, { lastMs: fillOf(evidence).toMs + 60_000 }),
+  },
+  {
+    name: 'a full disk on which nothing goes on',
+    check: 'work goes on while a full disk refuses',
+    says: /^submissions were refused from \S+ on, and for a second nothing went on$/,
+    plant: (evidence) => ({
+      ...fill(evidence, {}),
+      logged: evidence.logged.filter(({ record }) => record.type === 'TaskCreated'),
+    }),
+  },
 ]
+
+/** Nobody is disturbed but by a disk that was full from the first completion on. */
+function fill(evidence: Gathered, refusal: Partial<Refusal>): Partial<Gathered> {
+  const line = fillOf(evidence)
+  const times = { firstMs: line.fromMs, lastMs: line.toMs }
+  return {
+    faults: [line],
+    refusals: [{ reason: 'NO_SPACE', fill: 1, count: 3, ...times, ...refusal }],
+  }
+}
+
+function fillOf(evidence: Gathered): FaultLine {
+  const { at } = completion(evidence).record
+  return { kind: 'fill', target: 'disk', fromMs: at, toMs: at + 5000 }
+}
+
+/** It says the LSN of a record that is not in it. */
+function checkpointOfTooLittle({ logged }: Gathered): Partial<Gathered> {
+  const state = createState()
+  const { length } = logged.slice(0, 100)
+  for (const { lsn, record } of logged.slice(0, length - 1)) apply(state, lsn, record)
+  const chunks = [...encodeState(state)].map((chunk) => chunk.slice())
+  return { checkpoints: [{ lsn: length, chunks }] }
+}
+
+function forgetAll(evidence: Gathered): Partial<Gathered> {
+  const at = lastAt(evidence)
+  return append(evidence, (lsn) => ({ type: 'TasksForgotten', at, through: lsn - 1 }))
+}
+
+/** A life of the coordinator more, in an epoch so far behind the last one. */
+function sayStarted({ coordinator }: Gathered, epochsLater: number): Partial<Gathered> {
+  const { epochs } = coordinator
+  return { coordinator: { ...coordinator, epochs: [...epochs, epochs.at(-1)! + epochsLater] } }
+}
 
 type Records<T extends LogRecord['type']> = Extract<LogRecord, { type: T }>
 
 /** A completion of which its worker wrote that it was committed; not every one had the time. */
-function completion({ logged, workerLines }: Evidence) {
+function completion({ logged, workerLines }: Gathered) {
   const told = new Set(
     workerLines.filter(({ what }) => what === 'committed').map(({ leaseId }) => leaseId),
   )
@@ -236,52 +372,52 @@ function completion({ logged, workerLines }: Evidence) {
 }
 
 /** The grant under which the task of `completion` was completed. */
-function grantOf(evidence: Evidence): Records<'LeaseGranted'> {
+function grantOf(evidence: Gathered): Records<'LeaseGranted'> {
   const { leaseId } = completion(evidence).record
   const { record } = evidence.logged[leaseId - 1]!
   return { ...(record as Records<'LeaseGranted'>), at: lastAt(evidence) }
 }
 
-function created(evidence: Evidence): Records<'TaskCreated'> {
+function created(evidence: Gathered): Records<'TaskCreated'> {
   const { record } = evidence.logged.find(({ record }) => record.type === 'TaskCreated')!
   return { ...(record as Records<'TaskCreated'>), at: lastAt(evidence) }
 }
 
 /** In the place of the completion the lease expires; its worker was told otherwise. */
-function expire(evidence: Evidence): Partial<Evidence> {
+function expire(evidence: Gathered): Partial<Gathered> {
   const { lsn, record } = completion(evidence)
   const { at, taskId, leaseId } = record
   return replace(evidence, lsn, { type: 'LeaseExpired', at, taskId, leaseId, atStart: false })
 }
 
 /** The worker of `completion` says one thing more. */
-function say(evidence: Evidence, what: WorkerLine['what']): Partial<Evidence> {
-  const { leaseId } = completion(evidence).record
+function say(evidence: Gathered, what: WorkerLine['what']): Partial<Gathered> {
+  const { leaseId, taskId } = completion(evidence).record
   const { workerId: worker } = grantOf(evidence)
-  const line: WorkerLine = { worker, leaseId, what, state: 'COMPLETED' }
+  const line: WorkerLine = { worker, taskId, leaseId, what, state: 'COMPLETED' }
   return { workerLines: [...evidence.workerLines, line] }
 }
 
-function append(evidence: Evidence, make: (lsn: number) => LogRecord): Partial<Evidence> {
+function append(evidence: Gathered, make: (lsn: number) => LogRecord): Partial<Gathered> {
   return insert(evidence, evidence.logged.length, make)
 }
 
 /** Behind an LSN; those that follow keep their numbers, which is one thing more to be found. */
 function insert(
-  { logged }: Evidence,
+  { logged }: Gathered,
   behind: number,
   make: (lsn: number) => LogRecord,
-): Partial<Evidence> {
+): Partial<Gathered> {
   const lsn = behind + 1
   return {
     logged: [...logged.slice(0, behind), { lsn, record: make(lsn) }, ...logged.slice(behind)],
   }
 }
 
-function replace({ logged }: Evidence, lsn: number, record: LogRecord): Partial<Evidence> {
+function replace({ logged }: Gathered, lsn: number, record: LogRecord): Partial<Gathered> {
   return { logged: logged.map((it): Logged => (it.lsn === lsn ? { lsn, record } : it)) }
 }
 
-function lastAt({ logged }: Evidence): number {
+function lastAt({ logged }: Gathered): number {
   return logged.at(-1)!.record.at
 }

@@ -1,10 +1,18 @@
-import type { Case } from '../case.js'
-import type { History } from '../history.js'
+import type { Evidence } from '../evidence.js'
+import type { LogOverview } from '../log-overview.js'
+import type { Tally } from '../tally.js'
 
 /** 002 §8, semantics §12: the metrics say what the log says, over all restarts. */
-export function* findWrongCounters({ evidence, history }: Case): Generator<string> {
-  for (const [name, count] of Object.entries(countersOf(history))) {
-    const said = evidence.metrics[name]
+export function* findWrongCounters(
+  { metrics, lastLsn }: Evidence,
+  overview: LogOverview,
+  tally: Tally,
+): Generator<string> {
+  if (lastLsn !== overview.lastLsn) {
+    yield `the log ends at LSN ${overview.lastLsn}; the coordinator said ${lastLsn}`
+  }
+  for (const [name, count] of Object.entries(countersOf(tally, overview.forgotten))) {
+    const said = metrics[name]
     if (said !== count) yield `${name} is ${said}; it should be ${count}`
   }
 }
@@ -13,8 +21,9 @@ export function* findWrongCounters({ evidence, history }: Case): Generator<strin
  * 002 §8: each time the log was opened counts, and the epoch says which time it is. A life that was
  * killed early may not have opened it, or may have had no time to say so.
  */
-export function* findWrongEpochs({ evidence }: Case): Generator<string> {
-  const { epochs, coordinatorLives, metrics } = evidence
+export function* findWrongEpochs(evidence: Evidence): Generator<string> {
+  const { coordinatorLives, metrics } = evidence
+  const { epochs } = evidence.coordinator
   const restarts = metrics.tenure_coordinator_restarts
   const last = epochs.at(-1)
   if (restarts !== last) yield `tenure_coordinator_restarts is ${restarts} in epoch ${last}`
@@ -26,32 +35,21 @@ export function* findWrongEpochs({ evidence }: Case): Generator<string> {
   }
 }
 
-function countersOf(history: History): Record<string, number> {
-  const { counts } = history
-  const tasks = [...history.tasks.values()]
-  const failed = tasks.filter(({ ends }) => ends.includes('FAILED')).length
+function countersOf(tally: Tally, forgotten: number): Record<string, number> {
   return {
-    tenure_tasks_created_total: counts.TaskCreated,
-    tenure_leases_granted_total: counts.LeaseGranted,
-    tenure_leases_extended_total: counts.LeaseExtended,
-    tenure_lease_expirations_total: counts.LeaseExpired,
-    tenure_tasks_completed_total: counts.TaskCompleted,
-    tenure_tasks_failed_total: failed,
-    tenure_retries_total: counts.TaskFailed - failed,
-    tenure_tasks_dead_total: counts.TaskDead,
-    tenure_duplicate_executions_possible_total: possibleDuplicates(history),
-    tenure_duplicate_executions_confirmed_total: counts.TaskCancelled,
+    tenure_tasks_created_total: tally.tasks,
+    tenure_leases_granted_total: tally.grants,
+    tenure_leases_extended_total: tally.extensions,
+    tenure_lease_expirations_total: tally.expirations,
+    tenure_tasks_completed_total: tally.completed,
+    tenure_tasks_failed_total: tally.failed,
+    tenure_retries_total: tally.failures - tally.failed,
+    tenure_tasks_dead_total: tally.dead,
+    tenure_tasks_forgotten_total: forgotten,
+    tenure_duplicate_executions_possible_total: tally.possibleDuplicates,
+    tenure_duplicate_executions_confirmed_total: tally.confirmedDuplicates,
     tenure_waiting_tasks: 0,
     tenure_leased_tasks: 0,
-    tenure_ended_tasks: counts.TaskCreated,
+    tenure_ended_tasks: tally.tasks - forgotten,
   }
-}
-
-/** Attempts that were granted while the one before had ended by expiry. */
-export function possibleDuplicates({ tasks }: History): number {
-  let count = 0
-  for (const { grants } of tasks.values()) {
-    count += grants.filter((_, index) => grants[index - 1]?.end?.how === 'EXPIRED').length
-  }
-  return count
 }

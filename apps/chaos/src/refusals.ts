@@ -1,0 +1,30 @@
+/** How often submissions were refused for a reason, during one filling of the disk and after it. */
+export interface Refusal {
+  readonly reason: string
+  /** Which filling of the disk was the last one that had begun, counted from 1; 0: none yet. */
+  readonly fill: number
+  readonly count: number
+  readonly firstMs: number
+  readonly lastMs: number
+}
+
+/** Counts them: there may be thousands for each time that the disk is full. */
+export class Refusals {
+  readonly #entries = new Map<string, Refusal>()
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  get list(): readonly Refusal[] {
+    return [...this.#entries.values()]
+  }
+
+  add(reason: string, fill: number, nowMs: number): void {
+    this.#count++
+    const key = `${fill} ${reason}`
+    const { count, firstMs } = this.#entries.get(key) ?? { count: 0, firstMs: nowMs }
+    this.#entries.set(key, { reason, fill, count: count + 1, firstMs, lastMs: nowMs })
+  }
+}

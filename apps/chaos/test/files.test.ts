@@ -1,0 +1,121 @@
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { encodeRecord, type LogRecord } from '@tenure/state-machine'
+import t, { type Test } from 'tap'
+import { readCoordinatorStory, Tail } from '../src/coordinator-lines.js'
+import { FaultJournal, type FaultLine } from '../src/fault-journal.js'
+import { isForWantOfRoom } from '../src/fleet.js'
+import { readLines } from '../src/lines.js'
+import { isSameRecord, RecordFile, readRecords } from '../src/record-file.js'
+
+function makeDirectory(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tenure-chaos-test-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+async function listOf<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = []
+  for await (const item of source) items.push(item)
+  return items
+}
+
+function completed(number: number): LogRecord {
+  const ids = { at: number, taskId: number, leaseId: number }
+  return { type: 'TaskCompleted', ...ids, result: Buffer.alloc(50_000 + number, number) }
+}
+
+t.test('records come out of their file as they went in, over many pieces', async (t) => {
+  const path = join(makeDirectory(t), 'records')
+  const file = new RecordFile(path)
+  const records = Array.from({ length: 60 }, (_, index) => completed(index + 1))
+  file.append(1, records.slice(0, 7).map(encodeRecord))
+  file.append(8, records.slice(7).map(encodeRecord))
+  file.close()
+  const found = await listOf(readRecords(path))
+  t.same(
+    found.map(({ lsn }) => lsn),
+    records.map((_, index) => index + 1),
+  )
+  t.ok(found.every(({ record }, index) => isSameRecord(record, records[index]!)))
+  t.notOk(isSameRecord(records[0]!, records[1]!))
+  appendFileSync(path, 'half')
+  await t.rejects(listOf(readRecords(path)), /ends in the middle of a record/)
+})
+
+t.test('what a process had no time to end with a line feed was not said', async (t) => {
+  const path = join(makeDirectory(t), 'lines.jsonl')
+  appendFileSync(path, '{"n":1}\n{"n":2}\n{"n":')
+  t.same(await listOf(readLines(path)), [{ n: 1 }, { n: 2 }])
+  appendFileSync(path, 'x}\n')
+  await t.rejects(listOf(readLines(path)), /lines\.jsonl:3 is no JSON/)
+})
+
+t.test('lines are read as they come, and from the next life when there is one', async (t) => {
+  const directory = makeDirectory(t)
+  let life = 1
+  const pathOf = () => join(directory, `${life}.jsonl`)
+  const tail = new Tail(pathOf)
+  t.same(tail.read(), [])
+  appendFileSync(pathOf(), '{"msg":"one"}\n{"msg":')
+  t.same(tail.read(), [{ msg: 'one' }])
+  appendFileSync(pathOf(), '"two"}\n')
+  t.same(tail.read(), [{ msg: 'two' }])
+  life = 2
+  appendFileSync(pathOf(), '{"msg":"three"}\n')
+  t.same(tail.read(), [{ msg: 'three' }])
+})
+
+t.test('a checkpoint that nobody ended was broken off', async (t) => {
+  const directory = makeDirectory(t)
+  const lives = [
+    ['started', 'making a checkpoint', 'checkpoint made', 'making a checkpoint'],
+    ['started', 'making a checkpoint', 'no checkpoint could be made: it is tried again'],
+  ]
+  for (const [index, words] of lives.entries()) {
+    const epoch = index + 1
+    const lines = words.map((msg) =>
+      JSON.stringify({ msg, epoch, lastLsn: 9 * index, replayed: 0 }),
+    )
+    appendFileSync(join(directory, `${epoch}.jsonl`), `${lines.join('\n')}\n`)
+  }
+  t.same(await readCoordinatorStory(directory), {
+    epochs: [1, 2],
+    checkpoints: { made: 1, cut: 1, starts: 1 },
+  })
+})
+
+t.test(
+  'a fault is written down when it is over, and a full disk is known of at once',
+  async (t) => {
+    const path = join(makeDirectory(t), 'faults.jsonl')
+    const journal = new FaultJournal(path)
+    t.notOk(journal.wasFullWithin(60_000))
+    await journal.record('fill', 'disk', async () => {
+      t.ok(journal.wasFullWithin(0))
+      t.same(await listOf(readLines(path)), [])
+    })
+    t.ok(journal.wasFullWithin(60_000))
+    t.notOk(journal.wasFullWithin(-1))
+    t.equal(journal.fills, 1)
+    const [line] = await listOf(readLines<FaultLine>(path))
+    t.match(line, { kind: 'fill', target: 'disk', fromMs: Number, toMs: Number })
+  },
+)
+
+t.test('only a start on a full disk may end for want of room', async (t) => {
+  const exit = { code: 1, signal: null }
+  const noRoom = { msg: 'not started: … without room for another segment', code: 'WAL_NO_SPACE' }
+  const noRoomForExpiries = {
+    msg: 'not started: the disk has no room to write down that leases have expired',
+    code: 'COORDINATOR_FAILED',
+  }
+  t.ok(isForWantOfRoom(exit, noRoom, true))
+  t.ok(isForWantOfRoom(exit, noRoomForExpiries, true))
+  t.notOk(isForWantOfRoom(exit, noRoom, false), 'there was room')
+  t.notOk(isForWantOfRoom({ ...exit, code: 3 }, noRoom, true), 'it says that the log is damaged')
+  t.notOk(isForWantOfRoom(exit, { msg: 'log failed: EIO' }, true), 'it ran, and should go on')
+  t.notOk(isForWantOfRoom(exit, { msg: 'not started: EIO', code: 'EIO' }, true))
+  t.notOk(isForWantOfRoom(exit, undefined, true))
+})
