@@ -108,6 +108,7 @@ async function readWhole(evidence: Evidence, parcels: Parcels) {
   }
   replay.end()
   copy.end()
+  reserve.end()
   for await (const it of evidence.acknowledged) parcels.put('acknowledged', it.taskId, it)
   for await (const it of evidence.executions) parcels.put('executions', it.taskId, it)
   for await (const it of evidence.workerLines) parcels.put('workerLines', it.taskId, it)

@@ -10,9 +10,9 @@ import { judge } from '../src/verdict.js'
 import { gather } from './gathered.js'
 import { plants } from './plants.js'
 
-const tasks = 900
+const tasks = 500
 // Large payloads: the log grows so fast that a few seconds are enough for a checkpoint and a full disk.
-const work = { tasks, seed: 1, workers: 1, paddingBytesMax: 8192 }
+const work = { tasks, seed: 1, workers: 1, paddingBytesMax: 6000 }
 const options = { ...work, faultMs: 4000, keep: true }
 const lines: string[] = []
 const output = { write: (line: string) => lines.push(line) }

@@ -315,13 +315,15 @@ export const plants: readonly Plant[] = [
   {
     name: 'a full disk on which nothing goes on',
     check: 'work goes on while a full disk refuses',
-    says: /^submissions were refused from \S+ on, and for a second nothing went on$/,
+    says: /^submissions were refused from \S+ on, and nobody who held a lease was heard$/,
     plant: (evidence) => ({
       ...fill(evidence, {}),
-      logged: evidence.logged.filter(({ record }) => record.type === 'TaskCreated'),
+      logged: evidence.logged.filter(({ record: { type } }) => !reports.includes(type)),
     }),
   },
 ]
+
+const reports: readonly string[] = ['LeaseExtended', 'LeaseExpired', 'TaskCompleted', 'TaskFailed']
 
 /** Nobody is disturbed but by a disk that was full from the first completion on. */
 function fill(evidence: Gathered, refusal: Partial<Refusal>): Partial<Gathered> {

@@ -8,9 +8,15 @@ import type { Refusal } from '../refusals.js'
 const passesMs = 10_000
 /** Workers that were cut off may take so long to come back. */
 const undisturbedMs = 3000
-const watchedMs = 1000
 /** With more of them killed or stopped there may be nobody who works. */
 const awayShareMax = 0.5
+
+/** Behind the first refusal: what was on its way then, or is small enough for what is left, says nothing. */
+const watchAfterMs = 500
+/** Twice as long as a worker waits before it sends a heartbeat. */
+const watchMs = 1000
+/** So many leases must be open: of fewer the workers may all be away. */
+const leasesMin = 5
 
 /** docs/operations.md, A full disk: it refuses submissions as NO_SPACE, nothing else does, and it passes. */
 export function* findWrongRefusals(
@@ -30,44 +36,91 @@ export function* findWrongRefusals(
   }
 }
 
+interface Watch {
+  readonly fromMs: number
+  readonly toMs: number
+  /** How many leases were open when it began. */
+  leases?: number
+  reports: number
+}
+
 /**
- * While submissions are refused, work that is under way goes on: in the second after the first
- * refusal something else than a submission must be written. Watched where nobody else disturbs.
+ * While submissions are refused, work that is under way goes on: in a second soon after the first
+ * refusal, somebody must be heard who holds a lease. Watched where nobody else disturbs.
  */
 export class ReserveWatch {
-  readonly #watches: { readonly fromMs: number; readonly toMs: number; records: number }[]
+  readonly #watches: Watch[]
+  /** The tasks that are leased. */
+  readonly #leased = new Set<number>()
 
   constructor({ refusals, faults, workers }: Pick<Evidence, 'refusals' | 'faults' | 'workers'>) {
     const fills = fillsOf(faults)
-    this.#watches = refusals.flatMap(({ reason, fill, firstMs: fromMs }) => {
-      const toMs = fromMs + watchedMs
+    this.#watches = refusals.flatMap(({ reason, fill, firstMs }) => {
+      const fromMs = firstMs + watchAfterMs
+      const toMs = fromMs + watchMs
       const isFull = toMs <= (fills[fill - 1]?.toMs ?? 0)
       const isWatched =
-        reason === 'NO_SPACE' && isFull && !isDisturbed(faults, workers, fromMs, toMs)
-      return isWatched ? [{ fromMs, toMs, records: 0 }] : []
+        reason === 'NO_SPACE' && isFull && !isDisturbed(faults, workers, firstMs, toMs)
+      return isWatched ? [{ fromMs, toMs, reports: 0 }] : []
     })
+  }
+
+  read({ record }: Logged): void {
+    this.#open(record.at)
+    switch (record.type) {
+      case 'LeaseGranted':
+        this.#leased.add(record.taskId)
+        break
+      case 'LeaseExtended':
+        this.#hear(record.at)
+        break
+      case 'TaskCompleted':
+      case 'TaskFailed':
+        this.#hear(record.at)
+        this.#leased.delete(record.taskId)
+        break
+      case 'LeaseExpired':
+      case 'TaskDead':
+        this.#leased.delete(record.taskId)
+        break
+      default:
+        break
+    }
+  }
+
+  end(): void {
+    this.#open(Number.POSITIVE_INFINITY)
   }
 
   /** How often it was watched. */
   get count(): number {
-    return this.#watches.length
-  }
-
-  read({ record: { type, at } }: Logged): void {
-    if (type === 'TaskCreated') return
-    for (const watch of this.#watches) {
-      if (at >= watch.fromMs && at <= watch.toMs) watch.records++
-    }
+    return this.#telling.length
   }
 
   get faults(): Found {
     const found = new Found()
-    for (const { fromMs, records } of this.#watches) {
-      if (records > 0) continue
-      const since = new Date(fromMs).toISOString()
-      found.add(`submissions were refused from ${since} on, and for a second nothing went on`)
+    for (const { fromMs, reports } of this.#telling) {
+      if (reports > 0) continue
+      const since = new Date(fromMs - watchAfterMs).toISOString()
+      found.add(`submissions were refused from ${since} on, and nobody who held a lease was heard`)
     }
     return found
+  }
+
+  get #telling(): Watch[] {
+    return this.#watches.filter(({ leases = 0 }) => leases >= leasesMin)
+  }
+
+  #open(now: number): void {
+    for (const watch of this.#watches) {
+      if (now >= watch.fromMs) watch.leases ??= this.#leased.size
+    }
+  }
+
+  #hear(at: number): void {
+    for (const watch of this.#watches) {
+      if (at >= watch.fromMs && at <= watch.toMs) watch.reports++
+    }
   }
 }
 
