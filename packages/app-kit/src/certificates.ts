@@ -20,7 +20,7 @@ export function readKeyPair(certFile: NamedFile, keyFile: NamedFile, passphrase?
   const key = readText(keyFile.path, keyFile.askedBy)
   check(
     () => createSecureContext({ cert, key, ...(passphrase !== undefined && { passphrase }) }),
-    `${certFile.path} and ${keyFile.path} are no certificate with its key`,
+    `${certFile.askedBy} and ${keyFile.askedBy} name ${certFile.path} and ${keyFile.path}, which are no certificate with its key`,
   )
   return { cert, key }
 }
@@ -28,7 +28,7 @@ export function readKeyPair(certFile: NamedFile, keyFile: NamedFile, passphrase?
 /** The certificate of an authority. */
 export function readAuthority({ path, askedBy }: NamedFile): string {
   const ca = readText(path, askedBy)
-  check(() => new X509Certificate(ca), `${path} is no certificate`)
+  check(() => new X509Certificate(ca), `${askedBy} names ${path}, which is no certificate`)
   return ca
 }
 
