@@ -271,11 +271,10 @@ export class Coordinator {
     const decision = decideLease(this.#circumstances(), request, asked.asker)
     if (decision?.kind === 'record' && decision.record.type === 'LeaseGranted') {
       this.#carryOut(asked, decision, 'normal', { taskId: decision.record.taskId })
-    } else if (expiring !== undefined) {
-      // What expires now may be what is asked for.
-      this.#commits.tasks.wait(expiring, asked)
     } else if (request.waitMs === 0) {
-      this.#answer(asked, { kind: 'empty', id: request.id })
+      // What expires now may be what is asked for.
+      if (expiring !== undefined) this.#commits.tasks.wait(expiring, asked)
+      else this.#answer(asked, { kind: 'empty', id: request.id })
     } else if (this.#polls.size >= (this.#parts.waitingPollsMax ?? Number.POSITIVE_INFINITY)) {
       this.#answer(asked, notNow(request.id, 'TOO_MANY', tooManyRetryMs))
     } else {
