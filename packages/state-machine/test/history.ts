@@ -2,12 +2,14 @@ import {
   attemptsKept,
   getTask,
   type LogRecord,
+  listTasks,
   type RetryPolicy,
   type State,
   type Task,
 } from '@tenure/state-machine'
 import fc from 'fast-check'
 import { cut } from './any-record.js'
+import { allTasks } from './world.js'
 
 /**
  * Random histories. A step says what to try and on which of the tasks there are; `recordOf` makes
@@ -87,19 +89,14 @@ export type Attempted =
   | { readonly lsn: number; readonly record: LogRecord }
   | { readonly skipTo: number }
 
-export function attemptedBy(
-  step: Step,
-  state: State,
-  tasks: readonly Task[],
-  last: Position,
-): Attempted {
+export function attemptedBy(step: Step, state: State, last: Position): Attempted {
   const lsn = last.lsn + 1
   if (step.kind === 'gap') return { skipTo: lsn + (step.choice % 3 === 0 ? 5000 : step.choice % 5) }
-  const task = pickTask(step, state, tasks)
+  const task = pickTask(step, state)
   // Where no task is fit for the step, a new one is of more use than another refusal.
   const kind = task === undefined && step.pick % 8 > 0 ? 'create' : step.kind
   const record = legalRecord({ ...step, kind }, task, lsn, last.at + step.afterMs)
-  return bend(step, lsn, record, tasks)
+  return bend(step, lsn, record, state)
 }
 
 export interface Position {
@@ -117,8 +114,9 @@ const statesFor: { readonly [kind: string]: readonly string[] } = {
   kill: ['WAITING', 'LEASED'],
 }
 
-function pickTask(step: Step, state: State, tasks: readonly Task[]): Task | undefined {
+function pickTask(step: Step, state: State): Task | undefined {
   const states = step.twist === 'any task' ? undefined : statesFor[step.kind]
+  const tasks = [...listTasks(state)]
   const candidates =
     states === undefined ? tasks : tasks.filter((task) => states.includes(task.state))
   const picked = candidates[step.pick % Math.max(1, candidates.length)]
@@ -218,14 +216,13 @@ const retryPolicies: readonly RetryPolicy[] = [
   { maxRetries: attemptsKept * 2, backoff: { kind: 'exponential', initialMs: 0, maxMs: 10 } },
 ]
 
-function bend(step: Step, lsn: number, record: LogRecord, tasks: readonly Task[]): Attempted {
+function bend(step: Step, lsn: number, record: LogRecord, state: State): Attempted {
   const { choice, pick } = step
   const sign = choice % 2 === 0 ? 1 : -1
   const bent = record as unknown as { [field: string]: unknown }
   const change = (field: string, by: number) => {
     if (typeof bent[field] === 'number') bent[field] = Math.max(1, bent[field] + by)
   }
-  const leases = tasks.flatMap(({ attempts }) => attempts.map(({ leaseId }) => leaseId))
   switch (step.twist) {
     case 'lsn':
       return { lsn: Math.max(1, lsn + sign), record }
@@ -235,9 +232,11 @@ function bend(step: Step, lsn: number, record: LogRecord, tasks: readonly Task[]
     case 'task':
       change('taskId', sign)
       break
-    case 'lease':
+    case 'lease': {
+      const leases = allTasks(state).flatMap(({ attempts }) => attempts.map((it) => it.leaseId))
       if ('leaseId' in bent) bent.leaseId = leases[pick % Math.max(1, leases.length)] ?? lsn + 1
       break
+    }
     case 'attempt':
       change('attempt', sign)
       break

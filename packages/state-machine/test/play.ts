@@ -56,10 +56,7 @@ export class Play {
     for (const [index, step] of steps.entries()) {
       if (index === this.#cut) this.#restored = rebuild(this.#state, 1 + step.choice)
       const { lastLsn: lsn, lastAt: at } = position(this.#state)
-      const attempted = attemptedBy(step, this.#state, allTasks(this.#state), {
-        lsn,
-        at: at || this.#start.at,
-      })
+      const attempted = attemptedBy(step, this.#state, { lsn, at: at || this.#start.at })
       if ('skipTo' in attempted) this.#skipTo(attempted.skipTo)
       else this.#apply(attempted.lsn, attempted.record)
       this.#compareNext(step)
