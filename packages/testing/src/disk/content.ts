@@ -8,11 +8,13 @@
 /** What the medium writes whole or not at all, and what space is given out by. */
 export const sectorBytes = 512
 
+const nothing = new Uint8Array(0)
+
 export class Content {
   size = 0
-  #bytes = new Uint8Array(0)
+  #bytes = nothing
   /** One entry a sector: 1 where the sector has its place on the disk, 0 in a hole. */
-  #allocated = new Uint8Array(0)
+  #allocated = nothing
   #shared = false
 
   static from(bytes: Uint8Array): Content {
