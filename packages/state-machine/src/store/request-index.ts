@@ -65,9 +65,12 @@ const tableShift = 32 - tableBits
 const slotsMin = 16
 const none = -1
 
+/** Nothing is written here: what a table has before its first entry, so that a new state costs little. */
+const freeSlots = new Uint32Array(2 * slotsMin)
+
 /** Open addressing with linear probing. A slot is a hash and a row; a row of 0 says that it is free. */
 class Table {
-  #slots = new Uint32Array(2 * slotsMin)
+  #slots = freeSlots
   #mask = slotsMin - 1
   size = 0
 
@@ -84,6 +87,7 @@ class Table {
   }
 
   add(hash: number, row: number): void {
+    if (this.#slots === freeSlots) this.#slots = new Uint32Array(2 * slotsMin)
     if (this.size >= (this.#mask + 1) * 0.75) this.#grow()
     this.#insert(hash, row)
     this.size++
