@@ -113,25 +113,31 @@ function forgeHead(world: World, sequence: bigint): void {
   world.disk.writeFile(world.path('HEAD'), head)
 }
 
-t.test('HEAD may name whatever it likes: a look behind the damage takes no more for it', async (t) => {
-  for (const sequence of [2n ** 40n, 2n ** 60n]) {
-    const world = await written()
-    const [first = '', second = ''] = world.segments()
-    flip(world, second, 20)
-    forgeHead(world, sequence)
-    const found = await remainsOf(world)
-    t.ok(found.length > 0, `${sequence}: the batches behind the bad header are found`)
-    t.notOk(found.some(({ file }) => file === first))
-  }
-})
+t.test(
+  'HEAD may name whatever it likes: a look behind the damage takes no more for it',
+  async (t) => {
+    for (const sequence of [2n ** 40n, 2n ** 60n]) {
+      const world = await written()
+      const [first = '', second = ''] = world.segments()
+      flip(world, second, 20)
+      forgeHead(world, sequence)
+      const found = await remainsOf(world)
+      t.ok(found.length > 0, `${sequence}: the batches behind the bad header are found`)
+      t.notOk(found.some(({ file }) => file === first))
+    }
+  },
+)
 
-t.test('a number that no version wrote is no part of a header, whatever its checksum', async (t) => {
-  const world = await written()
-  const [name = ''] = world.segments()
-  const bytes = Buffer.from(world.disk.readFile(world.path(name)))
-  bytes.writeBigUInt64LE(2n ** 60n, 64)
-  bytes.writeUInt32LE(crc32(bytes.subarray(12, 512)), 8)
-  world.disk.writeFile(world.path(name), bytes)
-  const { damage } = await diagnose(world)
-  t.match(damage, { kind: 'corrupt', why: 'its header holds values that no version wrote' })
-})
+t.test(
+  'a number that no version wrote is no part of a header, whatever its checksum',
+  async (t) => {
+    const world = await written()
+    const [name = ''] = world.segments()
+    const bytes = Buffer.from(world.disk.readFile(world.path(name)))
+    bytes.writeBigUInt64LE(2n ** 60n, 64)
+    bytes.writeUInt32LE(crc32(bytes.subarray(12, 512)), 8)
+    world.disk.writeFile(world.path(name), bytes)
+    const { damage } = await diagnose(world)
+    t.match(damage, { kind: 'corrupt', why: 'its header holds values that no version wrote' })
+  },
+)
