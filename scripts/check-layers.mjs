@@ -36,13 +36,14 @@ const mayStart = {
   '@tenure/bench': ['@tenure/coordinator', '@tenure/worker', '@tenure/cli'],
   '@tenure/chaos': ['@tenure/coordinator', '@tenure/worker'],
   '@tenure/demo': ['@tenure/coordinator', '@tenure/worker', '@tenure/cli'],
+  '@tenure/fuzzer': ['@tenure/coordinator', '@tenure/worker'],
 }
 
 /** Helpers for tests. What ships must not need them, and a benchmark must not measure them. */
 const testing = new Set(['@tenure/testing', '@tenure/testing-histories'])
 
 /** Apps that are tools of ours. They may need the same helpers, and none is published. */
-const ownTools = new Set(['@tenure/bench', '@tenure/chaos', '@tenure/demo'])
+const ownTools = new Set(['@tenure/bench', '@tenure/chaos', '@tenure/demo', '@tenure/fuzzer'])
 
 const sourceFile = /\.[cm]?[jt]s$/
 const notOurs = new Set(['node_modules', 'dist', '.turbo', '.tap'])

@@ -1,0 +1,253 @@
+import { recover } from '@tenure/coordinator-server'
+import { HistoryError, verifyHistory } from '@tenure/history'
+import {
+  checkInvariants,
+  encodeState,
+  hashState,
+  StateDecoder,
+  StateMachineError,
+} from '@tenure/state-machine'
+import type { Random, SimulatedDisk } from '@tenure/testing'
+import { openLog, openReadOnly, verifyLog, WalError } from '@tenure/wal'
+import type { Input, Step } from '../input.js'
+import { mutateBytes, mutateOneOf, mutateSteps } from '../mutation.js'
+import { anyHarm, harm } from '../segments/harm.js'
+import type { Target } from '../target.js'
+import { codeOf, hold } from '../violation.js'
+import {
+  type BaseHistory,
+  checkpointPath,
+  directory,
+  logOptions,
+  makeBaseHistories,
+} from './base-history.js'
+
+/** Who reads a checkpoint, and who goes on from it. */
+export interface CheckpointsParts {
+  readonly openLog: typeof openLog
+  readonly verifyLog: typeof verifyLog
+  readonly recover: typeof recover
+  readonly openDecoder: () => StateDecoder
+}
+
+const shipped: CheckpointsParts = {
+  ...{ openLog, verifyLog, recover, openDecoder: () => new StateDecoder() },
+}
+
+/**
+ * Checkpoints after something has happened to their files, and encoded states (`state` steps, the
+ * chunks of one) that nobody encoded. A `history` step says which log it was.
+ */
+export function checkpointsTarget(parts: Partial<CheckpointsParts> = {}): Target {
+  const used = { ...shipped, ...parts }
+  let bases: readonly BaseHistory[] | undefined
+  const baseOf = (list: readonly BaseHistory[], input: Input) => {
+    const { at = 0 } = input.find(({ kind }) => kind === 'history') ?? {}
+    return list[at % list.length]!
+  }
+  return {
+    name: 'checkpoints',
+    generate: (random) => [{ kind: 'history', at: random.integer(60) }],
+    mutate(random, input, other) {
+      if (bases === undefined) return input
+      const base = baseOf(bases, input)
+      const [first = { kind: 'history', at: 0 }, ...steps] = input
+      if (steps.some(({ kind }) => kind === 'state')) {
+        return [first, ...changeState(random, steps, other)]
+      }
+      if (steps.length === 0 && random.chance(0.6)) {
+        const [, bytes] = random.pick([...base.states])
+        return [first, ...changeState(random, chunksOf(random, bytes), other)]
+      }
+      if (steps.length > 0 && random.chance(0.2)) {
+        return [first, ...mutateSteps(random, steps, other.filter(isHarm))]
+      }
+      return [first, ...steps, ...anyHarm(random, base.disk, isCheckpoint)]
+    },
+    async run(input) {
+      bases ??= await makeBaseHistories()
+      const base = baseOf(bases, input)
+      const chunks = input.flatMap(({ kind, bytes }) => (kind === 'state' ? [bytes!] : []))
+      if (chunks.length > 0) return tryState(used, base, chunks)
+      return tryFiles(used, base, input.filter(isHarm))
+    },
+  }
+}
+
+function isCheckpoint(path: string): boolean {
+  return path.includes('/checkpoint/')
+}
+
+function isHarm({ kind }: Step): boolean {
+  return kind !== 'history' && kind !== 'state'
+}
+
+function chunksOf(random: Random, bytes: Uint8Array): Step[] {
+  if (random.chance(0.5)) return [{ kind: 'state', bytes }]
+  const at = random.integer(bytes.length)
+  return [
+    { kind: 'state', bytes: bytes.subarray(0, at) },
+    { kind: 'state', bytes: bytes.subarray(at) },
+  ]
+}
+
+function changeState(random: Random, steps: Input, other: Input): Input {
+  const states = other.filter(({ kind }) => kind === 'state')
+  if (random.chance(0.1)) return mutateSteps(random, steps, states)
+  if (random.chance(0.5)) return mutateOneOf(random, steps, states)
+  // Anywhere: the structure of a state goes on to its end.
+  const at = random.integer(steps.length)
+  const { bytes = new Uint8Array() } = steps[at]!
+  if (bytes.length === 0) return steps
+  const from = random.integer(bytes.length)
+  const changed = mutateBytes(random, bytes.subarray(from, from + 16))
+  const whole = Buffer.concat([bytes.subarray(0, from), changed, bytes.subarray(from + 16)])
+  return steps.with(at, { kind: 'state', bytes: whole })
+}
+
+/** A state that is taken is the one that its bytes say, and no other. */
+async function tryState(
+  parts: CheckpointsParts,
+  base: BaseHistory,
+  chunks: readonly Uint8Array[],
+): Promise<string> {
+  const found = decode(parts, chunks)
+  if (typeof found === 'string') return found
+  const encoded = [...encodeState(found.state)]
+  hold(
+    Buffer.compare(Buffer.concat(encoded), Buffer.concat(chunks)) === 0,
+    'a state has one spelling',
+    () => 'it is encoded as something else than it was decoded from',
+  )
+  const verdict = found.fault ?? 'sound'
+  return `state ${verdict} ${await tryRecovery(parts, base, chunks)}`
+}
+
+function decode(parts: CheckpointsParts, chunks: readonly Uint8Array[]) {
+  const decoder = parts.openDecoder()
+  try {
+    for (const chunk of chunks) decoder.add(chunk)
+    const state = decoder.finish()
+    return { state, fault: faultOf(() => checkInvariants(state)) }
+  } catch (error) {
+    const code = codeOf(error, isStateError)
+    return `${code} ${(error as Error).message.replaceAll(/\d+/g, '#').slice(0, 90)}`
+  }
+}
+
+function faultOf(act: () => void): string | undefined {
+  try {
+    act()
+    return undefined
+  } catch (error) {
+    return `${codeOf(error, isStateError)} ${(error as Error).message.replaceAll(/\d+/g, '#').slice(0, 90)}`
+  }
+}
+
+/**
+ * A state that decodes stands in a sound file in place of the newest checkpoint, as a fault in the
+ * writer would leave it: the start goes on from it or says in a typed error why not, and whoever
+ * verifies the log finds that it is another one than the records make.
+ */
+async function tryRecovery(
+  { openLog, recover }: CheckpointsParts,
+  base: BaseHistory,
+  chunks: readonly Uint8Array[],
+): Promise<string> {
+  const { disk } = harm({ disk: base.disk, earlier: [] }, [])
+  const lsn = base.checkpointLsns.at(-1)!
+  const log = await openLog(directory, logOptions(disk))
+  disk.removeFile(checkpointPath(lsn))
+  await log.writeCheckpoint(lsn, chunks)
+  const outcome = await recover(log).then(
+    (state) => (hashState(state) === base.hash ? 'the same' : 'another state'),
+    (error: unknown) => codeOf(error, isTyped),
+  )
+  await log.close()
+  const { clock } = logOptions(disk)
+  const { checkpoints } = await verifyHistory(
+    await openReadOnly(directory, { disk, clock: clock! }),
+  )
+  const isSame = Buffer.compare(Buffer.concat(chunks), base.states.get(lsn)!) === 0
+  const verdict = checkpoints.find((checkpoint) => checkpoint.lsn === lsn)?.verdict ?? 'none'
+  // Where the beginning is gone, the older one is what all is held against, and the newer one is compared.
+  hold(
+    (verdict === 'equal') === isSame || verdict === 'none',
+    'a checkpoint that is not what the records make is found',
+    () => `${verdict}; it is ${isSame ? 'the same' : 'another one'}`,
+  )
+  return `${outcome} ${verdict}`
+}
+
+/** Damaged files are named, and what is left is enough or the log does not open. */
+async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input): Promise<string> {
+  const { disk, isForged } = harm({ disk: base.disk, earlier: [] }, steps)
+  const sound = base.checkpointLsns.filter((lsn) => isUntouched(base, disk, lsn))
+  const report = await parts.verifyLog(directory, { disk }).catch((error: unknown) => {
+    return codeOf(error, isTyped)
+  })
+  if (typeof report === 'string') {
+    hold(isForged, 'a damaged checkpoint is named', () => report)
+    return `files: ${report}`
+  }
+  if (!isForged) checkReport(base, disk, sound, report)
+  let log: Awaited<ReturnType<typeof openLog>>
+  try {
+    log = await parts.openLog(directory, logOptions(disk))
+  } catch (error) {
+    const code = codeOf(error, isTyped)
+    const isEnough = sound.length > 0 || !base.isTruncated
+    hold(isForged || !isEnough, 'a bad checkpoint keeps no log from opening', () => String(error))
+    return `files ${code}`
+  }
+  const outcome = await parts
+    .recover(log)
+    .then(hashState, (error: unknown) => codeOf(error, isTyped))
+  const { checkpointLsn } = log
+  const bad = log.recovery.badCheckpoints.length
+  await log.close()
+  hold(
+    isForged || outcome === base.hash,
+    'the state is what the records make',
+    () => `recovered from LSN ${checkpointLsn}: ${outcome}`,
+  )
+  return `files: goes on from ${base.checkpointLsns.indexOf(checkpointLsn)}, ${bad} bad, ${report.goodCheckpoints.length} good`
+}
+
+/** A file is either named as bad or holds what it held. */
+function checkReport(
+  base: BaseHistory,
+  disk: SimulatedDisk,
+  sound: readonly number[],
+  { goodCheckpoints, badCheckpoints }: Awaited<ReturnType<typeof verifyLog>>,
+): void {
+  const bad = badCheckpoints.map(({ lsn }) => lsn)
+  for (const lsn of sound) {
+    hold(goodCheckpoints.includes(lsn), 'a sound checkpoint is good', () => `LSN ${lsn}`)
+  }
+  for (const lsn of goodCheckpoints) {
+    hold(base.states.has(lsn), 'a good checkpoint was made', () => `LSN ${lsn}`)
+    const content = Buffer.from(disk.readFile(checkpointPath(lsn)))
+    const written = Buffer.from(base.disk.readFile(checkpointPath(lsn)))
+    hold(content.length === written.length, 'a damaged checkpoint is named', () => `LSN ${lsn}`)
+  }
+  for (const lsn of base.checkpointLsns) {
+    const isThere = disk.files().includes(checkpointPath(lsn))
+    const isTold = goodCheckpoints.includes(lsn) || bad.includes(lsn)
+    hold(isThere === isTold, 'every checkpoint is told of', () => `LSN ${lsn}`)
+  }
+}
+
+function isUntouched({ disk: before }: BaseHistory, disk: SimulatedDisk, lsn: number): boolean {
+  const path = checkpointPath(lsn)
+  if (!disk.files().includes(path)) return false
+  return Buffer.compare(disk.readFile(path), before.readFile(path)) === 0
+}
+
+function isTyped(error: Error): boolean {
+  return error instanceof WalError || isStateError(error) || error instanceof HistoryError
+}
+
+function isStateError(error: Error): boolean {
+  return error instanceof StateMachineError
+}

@@ -1,0 +1,21 @@
+import type { CommitLog, Room } from '@tenure/coordinator-server'
+
+/** A log that keeps nothing and fails never: what it is asked for is another target's affair. */
+export class MemoryLog implements CommitLog {
+  nextLsn = 1
+  durableLsn = 0
+
+  async append(firstLsn: number): Promise<number> {
+    if (firstLsn !== this.nextLsn) throw new Error(`LSN ${firstLsn} is not the next one`)
+    const lsn = this.nextLsn++
+    await undefined
+    this.durableLsn = Math.max(this.durableLsn, lsn)
+    return this.durableLsn
+  }
+
+  claim(bytes: number): Room {
+    return { bytes, release: () => {} }
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,184 @@
+import {
+  Coordinator,
+  DecisionTime,
+  defaultKnobs,
+  defaultLimits,
+  Gate,
+  type PeerContext,
+  type Peers,
+  type ServerLimits,
+  type Token,
+  WorkerRegistry,
+} from '@tenure/coordinator-server'
+import { ClientConnection, isPoll, ProtocolError, type Reply } from '@tenure/protocol'
+import { checkInvariants, createState } from '@tenure/state-machine'
+import { SimulatedClock } from '@tenure/testing'
+import type { Input } from '../input.js'
+import { codeOf, hold, Violation } from '../violation.js'
+import { MemoryLog } from './memory-log.js'
+import { ScriptedSocket } from './scripted-socket.js'
+import { limits as connectionLimits, type Heard, welcome } from './server-end.js'
+
+export const token = 'sesame-7d1f0a'
+const tokens: readonly Token[] = [{ token, roles: ['produce', 'work'] }]
+
+/** Lets in whom a coordinator with this token lets in. */
+export const gate = new Gate(tokens)
+
+const limits: ServerLimits = { ...defaultLimits, ...connectionLimits, pollsPerConnectionMax: 8 }
+
+export type OpenPeers = (context: PeerContext, limits: ServerLimits) => Peers
+
+/**
+ * A whole coordinator, without disk and network, that listens to one connection. It has to do what a
+ * bare connection makes of the same bytes, `heard`, and nothing else: answer each request once, end
+ * what that ends with one word at most, and keep nothing of it.
+ */
+export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promise<string> {
+  const clock = new SimulatedClock({ startMs: 1_700_000_000_000, soon: 'manual' })
+  const state = createState()
+  const registry = new WorkerRegistry()
+  const failures: unknown[] = []
+  const complaints: string[] = []
+  const coordinator = new Coordinator({
+    ...{ state, clock, registry, log: new MemoryLog(), time: new DecisionTime(clock, 0) },
+    ...{ knobs: defaultKnobs, observer: {}, onFailure: (error) => failures.push(error) },
+  })
+  await coordinator.start()
+  let handled = 0
+  const handle = coordinator.handle.bind(coordinator)
+  coordinator.handle = (...asked) => {
+    handled++
+    handle(...asked)
+  }
+  const context: PeerContext = {
+    ...{ coordinator, registry, gate, welcome, limits },
+    ...{ now: () => clock.monotonicMs(), time: () => clock.now() },
+    soon: (callback) => clock.soon(callback),
+    onViolation: (...words) => complaints.push(words.join(' ')),
+  }
+  const peers = open(context, limits)
+  const socket = new ScriptedSocket()
+  await withFaults(failures, async () => {
+    peers.accept(socket)
+    for (const { kind, bytes } of steps) {
+      if (kind === 'peer') socket.arrive(bytes!)
+      else await clock.settle()
+    }
+    await comeToRest(clock, socket)
+  })
+  if (failures.length > 0) throw failures[0]
+  const replies = repliesIn(socket)
+  checkEnd(socket, heard, replies, complaints)
+  checkAnswers(replies, heard, handled)
+  socket.close()
+  await clock.settle()
+  hold(
+    coordinator.waitingPolls === 0 && peers.size === 0,
+    'a connection leaves nothing behind',
+    () => `${coordinator.waitingPolls} polls, ${peers.size} peers`,
+  )
+  const idle = [...registry.list()].filter(({ leaseIds }) => leaseIds.size === 0)
+  hold(idle.length === 0, 'a connection leaves nothing behind', () => `${idle.length} workers`)
+  checkInvariants(state)
+  return `${heard.end} ${kindsOf(replies)}`
+}
+
+/** An error that nobody waits for ends the process: here it is caught, and is a finding. */
+async function withFaults(failures: unknown[], act: () => Promise<void>): Promise<void> {
+  const note = (error: unknown) => void failures.push(error)
+  process.on('uncaughtException', note)
+  try {
+    await act()
+  } finally {
+    process.off('uncaughtException', note)
+  }
+}
+
+/** All that was said is read, and all that this allows is done. */
+async function comeToRest(clock: SimulatedClock, socket: ScriptedSocket): Promise<void> {
+  await clock.settle()
+  for (let rounds = 0; socket.unsentBytes > 0; rounds++) {
+    hold(rounds < roundsMax, 'a connection comes to rest', () => `${rounds} rounds`)
+    socket.drain()
+    await clock.settle()
+  }
+}
+
+const roundsMax = 10_000
+
+function repliesIn(socket: ScriptedSocket): Reply[] {
+  const connection = new ClientConnection()
+  const replies: Reply[] = []
+  try {
+    for (const bytes of socket.written) connection.push(bytes)
+    for (let reply = connection.next(); reply !== undefined; reply = connection.next()) {
+      replies.push(reply)
+    }
+  } catch (error) {
+    const code = codeOf(error, (it) => it instanceof ProtocolError)
+    throw new Violation('what is answered can be read', code)
+  }
+  return replies
+}
+
+function checkEnd(
+  socket: ScriptedSocket,
+  heard: Heard,
+  replies: readonly Reply[],
+  complaints: readonly string[],
+): void {
+  const isViolation = heard.end !== 'open'
+  hold(
+    socket.isOver === isViolation,
+    'a violation ends the connection, and nothing else does',
+    () => `it is ${socket.isOver ? 'over' : 'open'}; the bytes are: ${heard.end}`,
+  )
+  hold(
+    complaints.length === (isViolation ? 1 : 0),
+    'a violation is noted once',
+    () => `${complaints.length} times`,
+  )
+  hold(!complaints.join().includes(token), 'no token is in any message', () => complaints.join())
+  const farewells = replies.filter(isFarewell)
+  hold(farewells.length <= 1, 'there is one farewell at most', () => `${farewells.length} of them`)
+  const last = replies.at(-1)
+  hold(
+    farewells.length === 0 || (last !== undefined && isFarewell(last)),
+    'a farewell is the last word',
+    () => kindsOf(replies),
+  )
+  const isStranger = !heard.arrivals.some(({ kind }) => kind === 'hello')
+  hold(!isStranger || replies.length === 0, 'a stranger gets no word', () => kindsOf(replies))
+}
+
+function isFarewell(reply: Reply): boolean {
+  return reply.kind === 'refused' || (reply.kind === 'answer' && reply.answer.id === 0)
+}
+
+function checkAnswers(replies: readonly Reply[], heard: Heard, handled: number): void {
+  const requests = heard.arrivals.flatMap((it) => (it.kind === 'request' ? [it.request] : []))
+  hold(
+    handled <= requests.length,
+    'only who was let in is heard',
+    () => `${handled} requests of ${requests.length} were handled`,
+  )
+  const left = new Map<number, number>()
+  for (const { id } of requests) left.set(id, (left.get(id) ?? 0) + 1)
+  for (const reply of replies) {
+    if (reply.kind !== 'answer' || reply.answer.id === 0) continue
+    const { id } = reply.answer
+    const asked = left.get(id) ?? 0
+    hold(asked > 0, 'what was not asked is not answered', () => `id ${id}`)
+    left.set(id, asked - 1)
+  }
+  if (heard.end !== 'open') return
+  for (const request of requests) if (isPoll(request)) left.set(request.id, 0)
+  const unanswered = [...left].filter(([, count]) => count > 0)
+  hold(unanswered.length === 0, 'every request is answered', () => `ids ${unanswered.join('; ')}`)
+}
+
+function kindsOf(replies: readonly Reply[]): string {
+  const kinds = replies.map((reply) => (reply.kind === 'answer' ? reply.answer.kind : reply.kind))
+  return [...new Set(kinds)].sort().join(' ')
+}

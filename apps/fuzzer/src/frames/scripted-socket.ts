@@ -1,0 +1,68 @@
+import type { Socket } from '@tenure/coordinator-server'
+import { hold } from '../violation.js'
+
+/** The coordinator's end of a connection whose other end is the input: it keeps what was said there. */
+export class ScriptedSocket implements Socket {
+  readonly address = 'somewhere'
+  readonly written: Uint8Array[] = []
+  unsentBytes = 0
+  isOver = false
+  /** Given while reading paused. */
+  readonly #waiting: Uint8Array[] = []
+  #isPaused = false
+  #onData: (bytes: Uint8Array) => void = () => {}
+  #onDrain: () => void = () => {}
+  #onClose: () => void = () => {}
+
+  onData(callback: (bytes: Uint8Array) => void): void {
+    this.#onData = callback
+  }
+
+  onDrain(callback: () => void): void {
+    this.#onDrain = callback
+  }
+
+  onClose(callback: () => void): void {
+    this.#onClose = callback
+  }
+
+  write(bytes: Uint8Array): void {
+    hold(!this.isOver, 'nothing is written behind the end', () => `${bytes.length} bytes`)
+    this.written.push(bytes)
+    this.unsentBytes += bytes.length
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    while (!this.#isPaused && this.#waiting.length > 0) this.#onData(this.#waiting.shift()!)
+  }
+
+  end(): void {
+    this.isOver = true
+  }
+
+  destroy(): void {
+    this.isOver = true
+  }
+
+  /** Bytes arrive, when the other side is willing to take them. Their memory is used again. */
+  arrive(bytes: Uint8Array): void {
+    if (this.#isPaused) this.#waiting.push(bytes)
+    else this.#onData(bytes)
+  }
+
+  /** Whoever is on the other end reads all there is. */
+  drain(): void {
+    this.unsentBytes = 0
+    this.#onDrain()
+  }
+
+  close(): void {
+    this.isOver = true
+    this.#onClose()
+  }
+}

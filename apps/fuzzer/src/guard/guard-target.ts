@@ -1,0 +1,191 @@
+import {
+  checkStructure,
+  decodeAnswer,
+  decodeHello,
+  decodeRequest,
+  decodeWelcome,
+  encodeAnswer,
+  encodeHello,
+  encodeRequest,
+  encodeWelcome,
+  messageLimits,
+  ProtocolError,
+} from '@tenure/protocol'
+import { ValueWriter } from '@tenure/values'
+import { Unpackr } from 'msgpackr'
+import { anyMessage, anyValue, wideValue } from '../corpus/message-pack.js'
+import { anyAnswer, anyHello, anyRequest, anyWelcome, unframe } from '../corpus/messages.js'
+import { withinMemory } from '../memory.js'
+import { mutateOneOf } from '../mutation.js'
+import { isSame } from '../plain.js'
+import type { Target } from '../target.js'
+import { codeOf, hold } from '../violation.js'
+import { isSoundStructure } from './naive-structure.js'
+
+/** What stands between a stranger's bytes and the rest. */
+export interface GuardParts {
+  readonly checkStructure: typeof checkStructure
+  readonly decodeRequest: typeof decodeRequest
+  readonly decodeAnswer: typeof decodeAnswer
+  readonly decodeHello: typeof decodeHello
+  readonly decodeWelcome: typeof decodeWelcome
+}
+
+const shipped: GuardParts = {
+  ...{ checkStructure, decodeRequest, decodeAnswer, decodeHello, decodeWelcome },
+}
+
+/** The general decoder, set as the protocol sets it. */
+const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' })
+const writer = new ValueWriter()
+
+interface Codec {
+  readonly name: string
+  readonly decode: (body: Uint8Array) => object
+  /** `undefined` for what only a decoder makes. */
+  readonly encode: (message: never) => Uint8Array | undefined
+}
+
+/** The guard, the decoders behind it, and the quick readers beside them, on one body at a time. */
+export function guardTarget(parts: Partial<GuardParts> = {}): Target {
+  const used = { ...shipped, ...parts }
+  const codecs = codecsOf(used)
+  return {
+    name: 'guard',
+    generate: (random) => [{ kind: 'body', bytes: random.pick(bodies)(random) }],
+    mutate: mutateOneOf,
+    run: (input) => input.map(({ bytes }) => tryBody(used, codecs, bytes!)).join(', '),
+  }
+}
+
+const bodies: readonly ((random: Parameters<typeof anyValue>[0]) => Uint8Array)[] = [
+  (random) => unframe(encodeRequest(anyRequest(random))),
+  (random) => unframe(encodeRequest(anyRequest(random))),
+  (random) => unframe(encodeAnswer(anyAnswer(random))),
+  (random) => unframe(encodeAnswer(anyAnswer(random))),
+  (random) => unframe(encodeHello(anyHello(random, random.pick([undefined, 'token'])))),
+  (random) => unframe(encodeWelcome(anyWelcome(random))),
+  anyMessage,
+  (random) => (random.chance(0.02) ? wideValue(random) : anyValue(random)),
+]
+
+function codecsOf(parts: GuardParts): readonly Codec[] {
+  return [
+    {
+      name: 'decodeRequest',
+      decode: parts.decodeRequest,
+      encode: (message: ReturnType<typeof decodeRequest>) =>
+        message.kind === 'malformed' ? undefined : encodeRequest(message),
+    },
+    {
+      name: 'decodeAnswer',
+      decode: parts.decodeAnswer,
+      encode: (message: ReturnType<typeof decodeAnswer>) => encodeAnswer(message),
+    },
+    {
+      name: 'decodeHello',
+      decode: parts.decodeHello,
+      encode: (message: ReturnType<typeof decodeHello>) =>
+        'otherVersion' in message ? undefined : encodeHello(message),
+    },
+    {
+      name: 'decodeWelcome',
+      decode: parts.decodeWelcome,
+      encode: (message: ReturnType<typeof decodeWelcome>) =>
+        'reason' in message ? undefined : encodeWelcome(message),
+    },
+  ]
+}
+
+function tryBody(parts: GuardParts, codecs: readonly Codec[], body: Uint8Array): string {
+  const word = guardWord(parts, body)
+  const isSound = isSoundStructure(body, messageLimits)
+  hold(
+    (word === 'passes') === isSound,
+    'the guard lets through what is sound and nothing else',
+    () => `the guard: ${word}; the body is ${isSound ? 'sound' : 'not'}`,
+  )
+  if (word === 'passes') tryValue(body)
+  const words = codecs.map((codec) => {
+    const told = tryCodec(codec, body)
+    hold(
+      word === 'passes' || told !== 'taken',
+      'what the guard refuses is refused',
+      () => `${codec.name} takes it; the guard: ${word}`,
+    )
+    return told
+  })
+  return [word, ...words].join(' ')
+}
+
+function guardWord({ checkStructure }: GuardParts, body: Uint8Array): string {
+  try {
+    withinMemory('the guard', () => checkStructure(body, messageLimits))
+    return 'passes'
+  } catch (error) {
+    const code = codeOf(error, isProtocolError)
+    hold(code === 'PROTOCOL_BAD_STRUCTURE', 'the guard refuses with its own word', () => code)
+    return shape((error as Error).message)
+  }
+}
+
+/** What passes is decoded by the general decoder, and is the same when it was written and read again. */
+function tryValue(body: Uint8Array): void {
+  const value: unknown = withinMemory('the decoder', () => unpackr.unpack(body))
+  writer.begin()
+  writer.value(value)
+  const again: unknown = unpackr.unpack(writer.end())
+  hold(isSame(value, again), 'what passes can be written again', () => 'it reads as something else')
+}
+
+function tryCodec({ name, decode, encode }: Codec, body: Uint8Array): string {
+  const [word, message] = attempt(name, decode, body)
+  const longer = spelledLonger(body)
+  if (longer !== undefined) {
+    const [carefully, other] = attempt(name, decode, longer)
+    hold(
+      word === carefully && isSame(message, other),
+      'quick and careful readers agree',
+      () => `${name}: ${word} and, spelled longer, ${carefully}`,
+    )
+  }
+  const frame = message === undefined ? undefined : encode(message as never)
+  if (frame !== undefined) {
+    const [again, other] = attempt(name, decode, unframe(frame))
+    hold(
+      again === 'taken' && isSame(message, other),
+      'what is decoded can be sent',
+      () => `${name}: written and read again it is ${again}`,
+    )
+  }
+  return word
+}
+
+function attempt(
+  name: string,
+  decode: (body: Uint8Array) => object,
+  body: Uint8Array,
+): [word: string, message: object | undefined] {
+  try {
+    return ['taken', withinMemory(name, () => decode(body))]
+  } catch (error) {
+    codeOf(error, isProtocolError)
+    return [shape((error as Error).message), undefined]
+  }
+}
+
+/** The same list in a longer spelling, which only the careful reader takes. */
+function spelledLonger(body: Uint8Array): Uint8Array | undefined {
+  const [head = 0] = body
+  if (head < 0x90 || head > 0x9f) return undefined
+  return Buffer.concat([Buffer.of(0xdc, 0, head & 0x0f), body.subarray(1)])
+}
+
+function isProtocolError(error: Error): boolean {
+  return error instanceof ProtocolError
+}
+
+/** The message without what is different each time. */
+function shape(message: string): string {
+  return message.replaceAll(/-?\d+(\.\d+)?(e\+?\d+)?/g, '#')
+}

@@ -1,0 +1,31 @@
+/**
+ * What is tried at once: steps in their order. Every step may be left out, and its bytes and its text
+ * may be made shorter: so what is found can be cut down to what it needs.
+ */
+export type Input = readonly Step[]
+
+export interface Step {
+  readonly kind: string
+  readonly bytes?: Uint8Array
+  readonly text?: string
+  /** What it is about: a file, a variable. */
+  readonly name?: string
+  readonly other?: string
+  readonly at?: number
+  readonly to?: number
+}
+
+/** As JSON: bytes are hexadecimal. */
+export function toPlain(input: Input): unknown {
+  return input.map(({ bytes, ...rest }) => ({
+    ...rest,
+    ...(bytes !== undefined && { hex: Buffer.from(bytes).toString('hex') }),
+  }))
+}
+
+export function fromPlain(value: unknown): Input {
+  return (value as readonly (Step & { readonly hex?: string })[]).map(({ hex, ...rest }) => ({
+    ...rest,
+    ...(hex !== undefined && { bytes: Buffer.from(hex, 'hex') }),
+  }))
+}

@@ -1,0 +1,49 @@
+import { runBombs } from './bombs/bomb-run.js'
+import { tryOnce } from './campaign.js'
+import { readFinding } from './finding-files.js'
+import { runFuzz } from './fuzz-run.js'
+import { type CommandLine, parseCommandLine, UsageError, usage } from './options.js'
+import { openTarget } from './targets.js'
+
+const stopping = new AbortController()
+// Told twice, by a terminal and by whoever started it, is told once.
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort(name))
+
+try {
+  process.exitCode = await run(parseCommandLine(process.argv.slice(2), Date.now() % 1_000_000))
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  console.error(`${error.message}\n\n${usage}`)
+  process.exitCode = 2
+}
+
+async function run(commandLine: CommandLine): Promise<number> {
+  const { json, replay } = commandLine
+  if (replay !== undefined) return tryAgain(replay, json)
+  const summary = commandLine.bombs
+    ? await runBombs(commandLine, process.stderr, stopping.signal)
+    : await runFuzz(commandLine, process.stderr, stopping.signal)
+  console.log(json ? JSON.stringify(summary) : describe(summary))
+  if (stopping.signal.aborted) return 130
+  const isGood = 'survived' in summary ? summary.survived : summary.findings.length === 0
+  return isGood ? 0 : 1
+}
+
+async function tryAgain(path: string, json: boolean): Promise<number> {
+  const { target: name, input } = readFinding(path)
+  const target = openTarget(name)
+  // Some know what they try only after a first time.
+  const violation = await tryOnce(target, input)
+  target.close?.()
+  const { check, message } = violation ?? {}
+  if (json) console.log(JSON.stringify({ target: name, check: check ?? null, detail: message }))
+  else if (violation === undefined) console.log(`${path}: everything holds`)
+  else console.log(`${path}: it does not hold that ${check}\n${message}`)
+  return violation === undefined ? 0 : 1
+}
+
+function describe(summary: object): string {
+  return Object.entries(summary)
+    .map(([name, value]) => `${name.padEnd(18)} ${JSON.stringify(value)}`)
+    .join('\n')
+}

@@ -1,0 +1,328 @@
+import { SimulatedDisk } from '@tenure/testing'
+import {
+  backupLog,
+  diagnoseLog,
+  type Log,
+  type LogOptions,
+  openLog,
+  openReadOnly,
+  type Verification,
+  verifyLog,
+  WalDamageError,
+  WalError,
+} from '@tenure/wal'
+import type { Input, Step } from '../input.js'
+import { mutateOneOf, mutateSteps } from '../mutation.js'
+import type { Target } from '../target.js'
+import { codeOf, hold } from '../violation.js'
+import { type BaseLog, directory, logOptions, makeBaseLogs, recordOf } from './base-log.js'
+import { anyHarm, type HarmedDisk, harm } from './harm.js'
+import { checkPrefix, type Reading, readAll } from './witness.js'
+
+/** Who opens a log, and who only looks at one. */
+export interface SegmentsParts {
+  readonly openLog: typeof openLog
+  readonly openReadOnly: typeof openReadOnly
+  readonly verifyLog: typeof verifyLog
+  readonly diagnoseLog: typeof diagnoseLog
+  readonly backupLog: typeof backupLog
+}
+
+const shipped: SegmentsParts = { openLog, openReadOnly, verifyLog, diagnoseLog, backupLog }
+
+/** The files of a log, after something has happened to them: a `log` step says which one it was. */
+export function segmentsTarget(parts: Partial<SegmentsParts> = {}): Target {
+  const used = { ...shipped, ...parts }
+  let bases: readonly BaseLog[] | undefined
+  const baseOf = (list: readonly BaseLog[], { at = 0 }: Step) => list[at % list.length]!
+  return {
+    name: 'segments',
+    generate(random) {
+      // The logs are there after the first run; before it only their number is known.
+      return [{ kind: 'log', at: random.integer(60) }]
+    },
+    mutate(random, input, other) {
+      const steps = input.filter(({ kind }) => kind !== 'log')
+      const log = input.find(({ kind }) => kind === 'log') ?? { kind: 'log', at: 0 }
+      const base = bases === undefined ? undefined : baseOf(bases, log)
+      if (base === undefined || (steps.length > 0 && random.chance(0.3))) {
+        const changed = steps.length === 0 ? other : changeSteps(random, steps, other)
+        return [log, ...changed.filter(({ kind }) => kind !== 'log')]
+      }
+      return [log, ...steps, ...anyHarm(random, base.disk)]
+    },
+    async run(input) {
+      bases ??= await makeBaseLogs()
+      const log = input.find(({ kind }) => kind === 'log') ?? { kind: 'log', at: 0 }
+      return tryLog(used, baseOf(bases, log), input)
+    },
+  }
+}
+
+function changeSteps(random: Parameters<Target['mutate']>[0], steps: Input, other: Input): Input {
+  return random.chance(0.5) ? mutateSteps(random, steps, other) : mutateOneOf(random, steps, other)
+}
+
+async function tryLog(parts: SegmentsParts, base: BaseLog, input: Input): Promise<string> {
+  const harmed = harm(base, input)
+  const { disk } = harmed
+  const before = contentOf(disk)
+  const report = await orCode(() => parts.verifyLog(directory, { disk }))
+  await checkReader(parts, base, harmed)
+  await checkDiagnosis(parts, base, harmed, report)
+  await checkBackup(parts, base, harmed)
+  hold(contentOf(disk) === before, 'who only looks changes nothing', () => base.name)
+  const opened = await tryToOpen(parts, disk, {})
+  if (!(opened instanceof Refusal)) {
+    hold(
+      typeof report === 'string' || report.damage === undefined,
+      'what is damaged does not open',
+      () => JSON.stringify(report),
+    )
+    await checkOpened(parts, base, harmed, opened)
+    return `${base.name}: opens ${opened.recovery.tornTail === undefined ? '' : 'torn'} ${opened.recovery.badCheckpoints.length}`
+  }
+  const { acceptable, code } = opened
+  hold(
+    code === report || (typeof report !== 'string' && report.damage !== undefined),
+    'what is sound opens',
+    () => `${code}: ${opened.message}`,
+  )
+  if (acceptable === undefined) return `${base.name}: ${code}`
+  await checkAccepted(parts, base, harmed, acceptable)
+  return `${base.name}: ${code} ${shape(opened.message)}`
+}
+
+/** Gives all that it can, and says in a typed error where it breaks off. */
+async function checkReader(
+  parts: SegmentsParts,
+  base: BaseLog,
+  { disk, isForged }: HarmedDisk,
+): Promise<void> {
+  const { clock } = logOptions(disk)
+  const reader = await orCode(() => {
+    return parts.openReadOnly(directory, { disk, clock: hasty(clock!) })
+  })
+  if (typeof reader === 'string') return
+  for (const lsn of reader.checkpoints) await orCode(() => drain(reader.readCheckpoint(lsn)))
+  const records = new Map<number, Uint8Array>()
+  await orCode(() => readAll(reader, records))
+  if (!isForged) checkPrefix(base, { records, gaps: reader.gaps }, 'a reader')
+}
+
+async function checkDiagnosis(
+  parts: SegmentsParts,
+  base: BaseLog,
+  { disk, isForged }: HarmedDisk,
+  report: Verification | string,
+): Promise<void> {
+  const diagnosis = await orCode(() => parts.diagnoseLog(directory, { disk }))
+  if (typeof diagnosis === 'string' || typeof report === 'string') {
+    hold(
+      diagnosis === report,
+      'who looks at a log sees the same',
+      () => `verify: ${JSON.stringify(report)}; diagnose: ${JSON.stringify(diagnosis)}`,
+    )
+    return
+  }
+  hold(
+    (diagnosis.damage === undefined) === (report.damage === undefined),
+    'who looks at a log sees the same',
+    () => `verify: ${JSON.stringify(report.damage)}; diagnose: ${JSON.stringify(diagnosis.damage)}`,
+  )
+  const remains = await orCode(async () => {
+    const found: [lsn: number, record: Uint8Array][] = []
+    for await (const { firstLsn, records = [] } of diagnosis.remains()) {
+      for (const [index, record] of records.entries())
+        found.push([firstLsn + index, record.slice()])
+    }
+    return found
+  })
+  if (isForged || typeof remains === 'string') return
+  for (const [lsn, record] of remains) {
+    const written = base.records.get(lsn)
+    const isRight = written !== undefined && Buffer.compare(written, record) === 0
+    hold(isRight, 'what is read is what was written', () => `behind the damage: LSN ${lsn}`)
+  }
+}
+
+/** A copy is whole, or there is none. */
+async function checkBackup(
+  parts: SegmentsParts,
+  base: BaseLog,
+  { disk, isForged }: HarmedDisk,
+): Promise<void> {
+  const copied = SimulatedDisk.from(disk.snapshot(), { recordCalls: false })
+  const { clock } = logOptions(copied)
+  const destination = '/backups/one'
+  const options = { disk: copied, clock: hasty(clock!) }
+  const backup = await orCode(() => parts.backupLog(directory, destination, options))
+  const left = copied.files().filter((path) => path.startsWith('/backups/'))
+  if (typeof backup === 'string') {
+    hold(left.length === 0, 'a copy is whole, or there is none', () => `${backup}: ${left}`)
+    return
+  }
+  const report = await parts.verifyLog(destination, { disk: copied })
+  hold(
+    report.damage === undefined && report.lastLsn === backup.lastLsn,
+    'a copy is whole, or there is none',
+    () => JSON.stringify(report),
+  )
+  if (isForged) return
+  const reader = await parts.openReadOnly(destination, { disk: copied, clock: hasty(clock!) })
+  checkPrefix(base, await readAll(reader), 'a copy')
+}
+
+/** What is opened is sound, goes on, and is sound when it is opened again. */
+async function checkOpened(
+  parts: SegmentsParts,
+  base: BaseLog,
+  { disk, isForged }: HarmedDisk,
+  log: Log,
+): Promise<void> {
+  if (isForged) {
+    await orCode(() => readAll(log))
+    await log.close()
+    return
+  }
+  const reading = await readOpened(log)
+  checkPrefix(base, reading, 'an open log')
+  checkLoss(base, disk, log, reading)
+  const added = [recordOf(1), recordOf(5)]
+  const { nextLsn } = log
+  await log.append(nextLsn, added)
+  await log.close()
+  const again = await parts.openLog(directory, logOptions(disk))
+  const reread = await readOpened(again)
+  await again.close()
+  const expected = new Map(reading.records).set(nextLsn, added[0]!).set(nextLsn + 1, added[1]!)
+  hold(
+    isEqual(reread.records, expected),
+    'an opened log goes on where it was',
+    () =>
+      `it had LSNs ${[...reading.records.keys()]}, then ${nextLsn} and the next; now it has ${[...reread.records.keys()]}`,
+  )
+  const report = await parts.verifyLog(directory, { disk })
+  hold(report.damage === undefined, 'an opened log is sound', () => JSON.stringify(report.damage))
+}
+
+/** From its first record, or where that is bad and a checkpoint covers it, from there. */
+async function readOpened(log: Log): Promise<Reading> {
+  const whole = await orCode(() => readAll(log))
+  if (typeof whole !== 'string') return whole
+  const firstLsn = Math.max(log.firstLsn, log.checkpointLsn + 1)
+  const { gaps } = log
+  return readAll({ firstLsn, gaps, replay: (options) => log.replay(options) })
+}
+
+/** Records at the end that are lost without a word are gone without a trace, too. */
+function checkLoss(base: BaseLog, disk: SimulatedDisk, log: Log, { records }: Reading): void {
+  if (log.recovery.tornTail !== undefined) return
+  const last = Math.max(0, ...records.keys())
+  const left = lastContent(disk)
+  for (const [lsn, record] of base.records) {
+    const isDeclared = log.gaps.some(({ firstLsn, lastLsn }) => firstLsn <= lsn && lsn <= lastLsn)
+    const isKept = lsn <= Math.max(last, log.checkpointLsn)
+    if (isKept || isDeclared || record.every((byte) => byte === 0)) continue
+    hold(
+      !left.includes(Buffer.from(record)),
+      'nothing is lost in silence that is still there',
+      () => `LSN ${lsn}`,
+    )
+  }
+}
+
+/** Of the newest segment that was there before the opening began another one. */
+function lastContent(disk: SimulatedDisk): Buffer {
+  const paths = disk.files().filter((path) => path.endsWith('.wal'))
+  const path = paths.at(-2)
+  return path === undefined ? Buffer.alloc(0) : Buffer.from(disk.readFile(path))
+}
+
+/** What can be accepted as lost is accepted when it is named, and the rest goes on. */
+async function checkAccepted(
+  parts: SegmentsParts,
+  base: BaseLog,
+  harmed: HarmedDisk,
+  acceptLoss: NonNullable<Refusal['acceptable']>,
+): Promise<void> {
+  const opened = await tryToOpen(parts, harmed.disk, { acceptLoss })
+  if (opened instanceof Refusal) {
+    hold(harmed.isForged, 'a loss that can be accepted is accepted', () => opened.message)
+    return
+  }
+  await checkOpened(parts, base, harmed, opened)
+}
+
+class Refusal {
+  readonly code: string
+  readonly message: string
+  readonly acceptable: WalDamageError['damage']['acceptable']
+
+  constructor(error: unknown) {
+    this.code = codeOf(error, isWalError)
+    this.message = (error as WalError).message
+    this.acceptable = error instanceof WalDamageError ? error.damage.acceptable : undefined
+  }
+}
+
+async function tryToOpen(
+  { openLog }: SegmentsParts,
+  disk: SimulatedDisk,
+  options: LogOptions,
+): Promise<Log | Refusal> {
+  try {
+    return await openLog(directory, { ...logOptions(disk), ...options })
+  } catch (error) {
+    return new Refusal(error)
+  }
+}
+
+/** What it gives, or the word with which it was refused. */
+async function orCode<T>(act: () => Promise<T>): Promise<T | string> {
+  try {
+    return await act()
+  } catch (error) {
+    return codeOf(error, isWalError)
+  }
+}
+
+async function drain(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of chunks);
+}
+
+function isWalError(error: Error): boolean {
+  return error instanceof WalError
+}
+
+function isEqual(one: Reading['records'], other: Reading['records']): boolean {
+  if (one.size !== other.size) return false
+  return [...one].every(([lsn, record]) => {
+    const its = other.get(lsn)
+    return its !== undefined && Buffer.compare(its, record) === 0
+  })
+}
+
+function contentOf(disk: SimulatedDisk): string {
+  return disk
+    .files()
+    .map((path) => `${path} ${Buffer.from(disk.readFile(path)).toString('latin1')}`)
+    .join('\n')
+}
+
+/** Whoever waits has waited long enough. */
+function hasty(clock: NonNullable<LogOptions['clock']>): NonNullable<LogOptions['clock']> {
+  return {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    soon: (callback) => clock.soon(callback),
+    setTimer(_delayMs, callback) {
+      clock.soon(callback)
+      return { cancel() {} }
+    },
+  }
+}
+
+function shape(message: string): string {
+  return message.replaceAll(/\d+/g, '#').slice(0, 120)
+}

@@ -1,0 +1,25 @@
+import { checkpointsTarget } from './checkpoints/checkpoints-target.js'
+import { configurationTarget } from './configuration/configuration-target.js'
+import { framesTarget } from './frames/frames-target.js'
+import { guardTarget } from './guard/guard-target.js'
+import { recordsTarget } from './records/records-target.js'
+import { segmentsTarget } from './segments/segments-target.js'
+import type { Target } from './target.js'
+
+/** Each as it ships. */
+const targets = {
+  frames: framesTarget,
+  guard: guardTarget,
+  records: recordsTarget,
+  segments: segmentsTarget,
+  checkpoints: checkpointsTarget,
+  configuration: configurationTarget,
+} as const satisfies Record<string, () => Target>
+
+export const targetNames = Object.keys(targets)
+
+export function openTarget(name: string): Target {
+  const open = targets[name as keyof typeof targets]
+  if (open === undefined) throw new Error(`there is no target ${name}: ${targetNames.join(', ')}`)
+  return open()
+}

@@ -1,0 +1,287 @@
+import { Gate, Peers, recover } from '@tenure/coordinator-server'
+import {
+  ClientConnection,
+  checkStructure,
+  decodeRequest,
+  type Request,
+  ServerConnection,
+} from '@tenure/protocol'
+import {
+  apply,
+  createState,
+  decodeRecord,
+  position,
+  type State,
+  StateDecoder,
+  skipTo,
+} from '@tenure/state-machine'
+import { openLog, openReadOnly, verifyLog } from '@tenure/wal'
+import { Unpackr } from 'msgpackr'
+import t, { type Test } from 'tap'
+import { fuzz } from '../src/campaign.js'
+import { checkpointsTarget } from '../src/checkpoints/checkpoints-target.js'
+import { configurationTarget } from '../src/configuration/configuration-target.js'
+import { framesTarget } from '../src/frames/frames-target.js'
+import { guardTarget } from '../src/guard/guard-target.js'
+import { recordsTarget } from '../src/records/records-target.js'
+import { segmentsTarget } from '../src/segments/segments-target.js'
+import type { Target } from '../src/target.js'
+
+// Each fuzzer is given something that is broken on purpose, and has to see it.
+
+const inputsMax = 3000
+
+/** Fuzzes until something is found, which has to be this. */
+async function finds(t: Test, target: Target, check: string): Promise<void> {
+  t.teardown(() => target.close?.())
+  const found: string[] = []
+  const { inputs, findings } = await fuzz(target, {
+    ...{ seed: 1, shrinksMax: 20 },
+    isOver: (tried) => tried >= inputsMax || found.includes(check),
+    onFinding: (finding) => found.push(finding.check),
+  })
+  t.ok(found.includes(check), `${found} after ${inputs} inputs`)
+  const [finding] = findings.filter((it) => it.check === check)
+  t.comment(`${target.name}: ${inputs} inputs; ${JSON.stringify(finding?.input).length} characters`)
+}
+
+t.test('guard', async (t) => {
+  await t.test('that lets through whatever there is', async (t) => {
+    const target = guardTarget({ checkStructure: () => {} })
+    await finds(t, target, 'the guard lets through what is sound and nothing else')
+  })
+  await t.test('that does not look behind the value', async (t) => {
+    const target = guardTarget({
+      checkStructure(bytes, limits) {
+        try {
+          checkStructure(bytes, limits)
+        } catch (error) {
+          if (!/bytes behind/.test(String(error))) throw error
+        }
+      },
+    })
+    await finds(t, target, 'the guard lets through what is sound and nothing else')
+  })
+  await t.test('before which a decoder reads', async (t) => {
+    const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true })
+    const target = guardTarget({
+      decodeRequest(body) {
+        unpackr.unpack(body)
+        return decodeRequest(body)
+      },
+    })
+    await finds(t, target, 'nothing but typed errors is thrown')
+  })
+  await t.test('beside which a quick reader takes less care', async (t) => {
+    const target = guardTarget({
+      decodeRequest(body) {
+        // As if the quick one did not look at what stands behind a heartbeat.
+        const isLonger = body[0] === 0x94 && body[1] === 3 && body.length > 5
+        return decodeRequest(isLonger ? Buffer.of(0x94, 3, 1, 1, 1) : body)
+      },
+    })
+    await finds(t, target, 'quick and careful readers agree')
+  })
+  await t.test('that reserves what is announced', async (t) => {
+    const reserved: Uint8Array[] = []
+    const target = guardTarget({
+      checkStructure(bytes, limits) {
+        if (bytes.includes(0xdd)) reserved.push(new Uint8Array(64 * 2 ** 20))
+        reserved.length = 0
+        checkStructure(bytes, limits)
+      },
+    })
+    await finds(t, target, 'memory grows with what has arrived')
+  })
+})
+
+t.test('frames', async (t) => {
+  await t.test('whose beginning is lost when a length comes in pieces', async (t) => {
+    class Careless extends ServerConnection {
+      override push(bytes: Uint8Array, now: number): void {
+        super.push(bytes.length === 1 && bytes[0] === 0 ? Uint8Array.of(0, 0) : bytes, now)
+      }
+    }
+    const target = framesTarget({ openServer: (limits, now) => new Careless(limits, now) })
+    await finds(t, target, 'how bytes are cut changes nothing')
+  })
+  await t.test('which an asker does not keep', async (t) => {
+    class Forgetful extends ClientConnection {
+      override keep(): void {}
+    }
+    const target = framesTarget({ openClient: () => new Forgetful() })
+    await finds(t, target, 'how bytes are cut changes nothing')
+  })
+  await t.test('that go to whoever has not been let in', async (t) => {
+    const target = framesTarget({
+      openPeers: (context, limits) => new Peers({ ...context, gate: new Gate([]) }, limits),
+    })
+    await finds(t, target, 'a violation ends the connection, and nothing else does')
+  })
+  await t.test('of which one is answered twice', async (t) => {
+    const target = framesTarget({
+      openPeers: (context, limits) => {
+        const { coordinator } = context
+        const handle = coordinator.handle.bind(coordinator)
+        coordinator.handle = (request, session, respond) =>
+          handle(request, session, (answer) => {
+            respond(answer)
+            if ((request as Request).kind === 'stats') respond(answer)
+          })
+        return new Peers(context, limits)
+      },
+    })
+    await finds(t, target, 'what was not asked is not answered')
+  })
+  await t.test('on which an error of nobody ends the process', async (t) => {
+    const target = framesTarget({
+      openPeers: (context, limits) => {
+        const { coordinator } = context
+        const handle = coordinator.handle.bind(coordinator)
+        coordinator.handle = (...asked) => {
+          if ((asked[0] as Request).kind === 'why') throw new TypeError('nobody expected that')
+          handle(...asked)
+        }
+        return new Peers(context, limits)
+      },
+    })
+    await finds(t, target, 'nothing but typed errors is thrown')
+  })
+})
+
+t.test('records', async (t) => {
+  await t.test('that have two spellings', async (t) => {
+    const target = recordsTarget({
+      decodeRecord(bytes) {
+        try {
+          return decodeRecord(bytes)
+        } catch {
+          return decodeRecord(bytes.subarray(0, -1))
+        }
+      },
+    })
+    await finds(t, target, 'a record has one spelling')
+  })
+  await t.test('that are applied against the rules', async (t) => {
+    const target = recordsTarget({
+      apply(state, lsn, record) {
+        apply(state, lsn, record.type === 'TaskDead' ? { ...record, reason: 'why' } : record)
+      },
+    })
+    await finds(t, target, 'a record that is refused changes nothing')
+  })
+  await t.test('of which one is refused for nothing', async (t) => {
+    const target = recordsTarget({
+      apply(state, lsn, record) {
+        if (record.type === 'TasksForgotten' && record.through === 1) {
+          apply(state, lsn + 1, record)
+        } else apply(state, lsn, record)
+      },
+    })
+    await finds(t, target, 'a record is refused for what breaks a rule, and for nothing else')
+  })
+})
+
+t.test('segments', async (t) => {
+  await t.test('of which damage is cut off in silence', async (t) => {
+    const target = segmentsTarget({
+      async openLog(directory, options) {
+        try {
+          return await openLog(directory, options)
+        } catch (error) {
+          const { acceptable } = (error as { damage?: { acceptable?: never } }).damage ?? {}
+          if (acceptable === undefined) throw error
+          return openLog(directory, { ...options, acceptLoss: acceptable })
+        }
+      },
+    })
+    await finds(t, target, 'what is damaged does not open')
+  })
+  await t.test('whose reader gives what is not there', async (t) => {
+    const target = segmentsTarget({
+      async openReadOnly(directory, options) {
+        const reader = await openReadOnly(directory, options)
+        const replay = reader.replay.bind(reader)
+        reader.replay = async function* (how) {
+          for await (const run of replay(how)) yield { ...run, records: run.records.slice(0, 4) }
+        }
+        return reader
+      },
+    })
+    await finds(t, target, 'nothing is missing in the middle')
+  })
+  await t.test('whose damage is told in nobody’s words', async (t) => {
+    const target = segmentsTarget({
+      async verifyLog(directory, options) {
+        const report = await verifyLog(directory, options)
+        if (report.damage?.file === 'HEAD') throw new RangeError('offset is out of bounds')
+        return report
+      },
+    })
+    await finds(t, target, 'nothing but typed errors is thrown')
+  })
+})
+
+t.test('checkpoints', async (t) => {
+  await t.test('that are not verified', async (t) => {
+    const target = checkpointsTarget({
+      async verifyLog(directory, options) {
+        const report = await verifyLog(directory, options)
+        return { ...report, badCheckpoints: [] }
+      },
+    })
+    await finds(t, target, 'every checkpoint is told of')
+  })
+  await t.test('behind which nothing is replayed', async (t) => {
+    const target = checkpointsTarget({
+      recover: async (log, options) =>
+        log.checkpointLsn === 0 ? createState() : recover(log, options),
+    })
+    await finds(t, target, 'the state is what the records make')
+  })
+  await t.test('whose decoder gives another state than it was given', async (t) => {
+    class Ahead extends StateDecoder {
+      override finish(): State {
+        const state = super.finish()
+        skipTo(state, position(state).lastLsn + 2)
+        return state
+      }
+    }
+    const target = checkpointsTarget({ openDecoder: () => new Ahead() })
+    await finds(t, target, 'a state has one spelling')
+  })
+})
+
+t.test('configuration', async (t) => {
+  await t.test('that shows a secret', async (t) => {
+    const target = configurationTarget((program) => ({
+      ...program,
+      async start(_args, env) {
+        const message = `--port is ${Object.values(env)}`
+        return { exitCode: 2, message, error: new Error(message) }
+      },
+    }))
+    await finds(t, target, 'no secret is ever shown')
+  })
+  await t.test('that ends in an error of nobody', async (t) => {
+    const target = configurationTarget((program) => ({
+      ...program,
+      async start(args, env) {
+        for (const word of args) if (word.startsWith('127')) new URL(word)
+        return program.start(args, env)
+      },
+    }))
+    await finds(t, target, 'nothing but typed errors is thrown')
+  })
+  await t.test('that does not say what is wrong', async (t) => {
+    const target = configurationTarget((program) => ({
+      ...program,
+      async start(args, env) {
+        if (args.length < 3) return program.start(args, env)
+        const message = 'something is not as it should be'
+        return { exitCode: 2, message, error: new Error(message) }
+      },
+    }))
+    await finds(t, target, 'a refusal names what is meant')
+  })
+})

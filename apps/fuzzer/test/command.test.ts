@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { runBombs } from '../src/bombs/bomb-run.js'
+import { saveFinding } from '../src/finding-files.js'
+import { parseCommandLine } from '../src/options.js'
+import { targetNames } from '../src/targets.js'
+
+const program = fileURLToPath(new URL('../src/main.js', import.meta.url))
+const run = (...args: string[]) =>
+  spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
+
+t.test('without options every target has a minute', async (t) => {
+  t.same(parseCommandLine([], 7), {
+    ...{ minutes: 1, targets: targetNames, seed: 7, json: false, bombs: false },
+  })
+})
+
+t.test('every option is taken', async (t) => {
+  const args = ['--', '--minutes', '0.5', '--target', 'guard', '--seed', '3', '--json', '--bombs']
+  t.same(parseCommandLine([...args, '--replay', 'x'], 7), {
+    ...{ minutes: 0.5, targets: ['guard'], seed: 3, json: true, bombs: true, replay: 'x' },
+  })
+})
+
+t.test('what makes no sense is refused', async (t) => {
+  for (const [args, message] of [
+    [['--minutes', '0'], /^--minutes is 0; it must be a number above 0/],
+    [['--target', 'moon'], /^--target is moon; it must be one of frames, /],
+    [['--seed', '1.5'], /^--seed is 1.5; it must be a whole number above 0$/],
+    [['--sed', '1'], /--sed/],
+  ] as const) {
+    t.throws(() => parseCommandLine(args, 7), { message })
+  }
+})
+
+t.test('the last line is the summary', async (t) => {
+  const { status, stdout } = run('--minutes', '0.003', '--target', 'guard', '--seed', '1', '--json')
+  const summary = JSON.parse(stdout.trim().split('\n').at(-1)!)
+  t.match(summary, { seed: 1, minutes: 0.003, inputs: { guard: Number }, findings: [] })
+  t.ok(summary.inputs.guard > 10)
+  t.equal(status, 0)
+})
+
+t.test('a file is tried again, and whether it still holds is the exit code', async (t) => {
+  const finding = { target: 'records', check: 'a check', detail: 'once', input: [] }
+  const { status, stdout } = run('--replay', saveFinding(finding, t.testdir()))
+  t.equal(status, 0)
+  t.match(stdout, /everything holds/)
+})
+
+const reason = process.platform === 'linux' ? false : 'it looks at memory in /proc'
+
+t.test('bombs harm nobody', { skip: reason }, async (t) => {
+  const signal = new AbortController().signal
+  const summary = await runBombs({ minutes: 0.005 }, { write: () => {} }, signal)
+  t.comment(JSON.stringify(summary))
+  t.match(summary, { survived: true, unheeded: [] })
+  t.ok(summary.bombs > 100 && summary.healthySubmissions > 10)
+  t.ok(summary.peakRssBytes < 400 * 2 ** 20, `${summary.peakRssBytes} bytes at most`)
+})
