@@ -35,7 +35,7 @@ export class ValueWriter {
   list(length: number): void {
     this.#reserve(headBytesMax)
     if (length < 0x10) this.#piece[this.#at++] = 0x90 | length
-    else this.#head(0xdc, 2, length)
+    else this.#countedHead(0xdc, length)
   }
 
   nil(): void {
@@ -109,10 +109,10 @@ export class ValueWriter {
     } else this.#map(Object.entries(value))
   }
 
-  /** With a length of 16 bits always, as msgpackr writes it. `ValueReader` reads no maps. */
+  /** With a length of 16 bits at least, as msgpackr writes it. `ValueReader` reads no maps. */
   #map(entries: readonly (readonly [string, unknown])[]): void {
     this.#reserve(headBytesMax)
-    this.#head(0xde, 2, entries.length)
+    this.#countedHead(0xde, entries.length)
     for (const [key, value] of entries) {
       this.text(key)
       this.value(value)
@@ -129,6 +129,12 @@ export class ValueWriter {
     else if (value < 0x100) this.#head(0xcc, 1, value)
     else if (value < 0x1_0000) this.#head(0xcd, 2, value)
     else this.#head(0xce, 4, value)
+  }
+
+  /** The first of two heads that stand for two and four bytes of length. `ValueReader` takes no list of the second. */
+  #countedHead(first: number, length: number): void {
+    if (length < 0x1_0000) this.#head(first, 2, length)
+    else this.#head(first + 1, 4, length)
   }
 
   /** The first of three heads that stand for one, two and four bytes of length. */

@@ -79,6 +79,17 @@ t.test('other numbers and maps are written as what they are', (t) => {
   t.end()
 })
 
+t.test('lists and maps of more than 65,535 are written as what they are', (t) => {
+  for (const count of [0xffff, 0x1_0000, 70_000]) {
+    const list = Array.from({ length: count }, (_, index) => index)
+    t.strictSame(unpack(write(list)), list)
+    const map = Object.fromEntries(list.map((index) => [`k${index}`, index]))
+    t.strictSame(unpack(write(map)), map)
+  }
+  t.throws(() => new ValueReaderOf(write(new Array(0x1_0000).fill(0))).list(), Unreadable)
+  t.end()
+})
+
 t.test('what is no value is a TypeError', (t) => {
   t.throws(() => write(10n), TypeError)
   t.throws(() => write(() => 1), TypeError)
