@@ -11,7 +11,8 @@ export interface Poll {
 export class WaitingPolls<P extends Poll> {
   /** Each set in the order of arrival. */
   readonly #byQueue = new Map<string, Set<P>>()
-  readonly #bySession = new Map<object, Map<number, P>>()
+  /** Not by their numbers: whoever asks twice under the same one waits twice. */
+  readonly #bySession = new Map<object, Set<P>>()
   #size = 0
 
   get size(): number {
@@ -35,8 +36,8 @@ export class WaitingPolls<P extends Poll> {
   add(poll: P): void {
     this.#size++
     const own = this.#bySession.get(poll.session)
-    if (own === undefined) this.#bySession.set(poll.session, new Map([[poll.id, poll]]))
-    else own.set(poll.id, poll)
+    if (own === undefined) this.#bySession.set(poll.session, new Set([poll]))
+    else own.add(poll)
     for (const queue of poll.queues) {
       const polls = this.#byQueue.get(queue)
       if (polls === undefined) this.#byQueue.set(queue, new Set([poll]))
@@ -55,17 +56,17 @@ export class WaitingPolls<P extends Poll> {
     if (!waited) return false
     this.#size--
     const own = this.#bySession.get(poll.session)
-    if (own?.get(poll.id) === poll) own.delete(poll.id)
+    own?.delete(poll)
     if (own?.size === 0) this.#bySession.delete(poll.session)
     return true
   }
 
   find(session: object, id: number): P | undefined {
-    return this.#bySession.get(session)?.get(id)
+    return this.of(session).find((poll) => poll.id === id)
   }
 
   of(session: object): P[] {
-    return [...(this.#bySession.get(session)?.values() ?? [])]
+    return [...(this.#bySession.get(session) ?? [])]
   }
 
   all(): P[] {

@@ -160,6 +160,24 @@ t.test('one lease request too many that would wait is told so at once', async (t
   t.strictSame(socket.kinds(), [], 'there is room again')
 })
 
+t.test(
+  'of lease requests under one number none is left when the connection has ended',
+  async (t) => {
+    const { world, greet } = await serve()
+    const socket = await greet({ role: 'work', name: worker.name })
+    socket.receive(Buffer.concat([many(3, poll), encodeRequest({ ...poll, id: 2 })]))
+    await world.clock.settle()
+    t.equal(world.coordinator.waitingPolls, 4)
+    socket.receive(encodeRequest({ kind: 'withdraw', id: 3, of: 1 }))
+    await world.clock.settle()
+    t.strictSame(socket.kinds(), ['empty', 'withdrawn'])
+    socket.destroy()
+    t.equal(world.coordinator.waitingPolls, 0)
+    const taskId = await world.submit()
+    t.match(await world.ask({ kind: 'get', taskId }), { task: { state: 'WAITING' } })
+  },
+)
+
 t.test('what is answered at once takes turns', async (t) => {
   const { world, greet } = await serve()
   const socket = await greet()
