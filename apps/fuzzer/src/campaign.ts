@@ -35,15 +35,20 @@ export interface CampaignOptions {
   /** Asked before each input with how many there were. */
   readonly isOver: (inputs: number) => boolean
   readonly onFinding?: (finding: Finding) => void
+  /** Before each input that is tried, also to make a finding shorter. */
+  readonly onTry?: () => void
   /** How much is tried to make a finding shorter. However slow a target is, somebody waits for that. */
   readonly shrinksMax?: number
 }
 
 /** Tries one input after the other: the same seed tries the same ones. */
-export async function fuzz(
-  target: Target,
-  { seed, isOver, onFinding, shrinksMax = 3000 }: CampaignOptions,
-): Promise<Campaign> {
+export async function fuzz(tried: Target, options: CampaignOptions): Promise<Campaign> {
+  const { seed, isOver, onFinding, onTry, shrinksMax = 3000 } = options
+  const run: Target['run'] = (input) => {
+    onTry?.()
+    return tried.run(input)
+  }
+  const target = { ...tried, run }
   const random = new Random(seed)
   const outcomes = new Map<string, number>()
   const findings: Finding[] = []

@@ -49,10 +49,8 @@ export async function runFuzz(
     const endMs = performance.now() + minutes * 60_000
     const campaign = await fuzz(target, {
       seed,
-      isOver: () => {
-        watchdog.beat()
-        return signal.aborted || performance.now() >= endMs
-      },
+      isOver: () => signal.aborted || performance.now() >= endMs,
+      onTry: () => watchdog.beat(),
       onFinding: (finding) => {
         findings.push(keepFinding(finding))
         output.write(describeFinding(findings.at(-1)!))

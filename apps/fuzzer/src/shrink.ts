@@ -6,45 +6,54 @@ export async function shrink(
   fails: (input: Input) => Promise<boolean>,
   triesMax: number,
 ): Promise<Input> {
-  let tries = 0
-  const isKept = async (smaller: Input) => ++tries <= triesMax && (await fails(smaller))
+  let left = triesMax
+  const attempts: Attempts = {
+    get areLeft() {
+      return left > 0
+    },
+    async isKept(smaller) {
+      left--
+      return fails(smaller)
+    },
+  }
   let smallest = input
   for (let before = -1; before !== sizeOf(smallest); ) {
     before = sizeOf(smallest)
-    smallest = await shorten(smallest, isKept)
-    for (let at = 0; at < smallest.length; at++) smallest = await shortenStep(smallest, at, isKept)
+    smallest = await shorten(smallest, attempts, (steps) => steps)
+    for (let at = 0; at < smallest.length; at++)
+      smallest = await shortenStep(smallest, at, attempts)
   }
   return smallest
 }
 
-async function shortenStep(
-  input: Input,
-  at: number,
-  isKept: (input: Input) => Promise<boolean>,
-): Promise<Input> {
+interface Attempts {
+  readonly areLeft: boolean
+  isKept(smaller: Input): Promise<boolean>
+}
+
+async function shortenStep(input: Input, at: number, attempts: Attempts): Promise<Input> {
   const step = input[at]!
   const put = (part: Partial<Step>) => input.with(at, { ...step, ...part })
   if (step.bytes !== undefined) {
-    const bytes = await shorten([...step.bytes], (values) =>
-      isKept(put({ bytes: Uint8Array.from(values) })),
-    )
-    return put({ bytes: Uint8Array.from(bytes) })
+    const toInput = (values: readonly number[]) => put({ bytes: Uint8Array.from(values) })
+    return toInput(await shorten([...step.bytes], attempts, toInput))
   }
   if (step.text === undefined) return input
-  const letters = await shorten([...step.text], (values) => isKept(put({ text: values.join('') })))
-  return put({ text: letters.join('') })
+  const toInput = (letters: readonly string[]) => put({ text: letters.join('') })
+  return toInput(await shorten([...step.text], attempts, toInput))
 }
 
 /** Halves, then quarters, and so on to single items. */
 async function shorten<T>(
   items: readonly T[],
-  isKept: (items: readonly T[]) => Promise<boolean>,
+  attempts: Attempts,
+  toInput: (items: readonly T[]) => Input,
 ): Promise<readonly T[]> {
   let kept = items
   for (let size = Math.ceil(items.length / 2); size >= 1; size = Math.floor(size / 2)) {
-    for (let at = 0; at < kept.length; ) {
+    for (let at = 0; at < kept.length && attempts.areLeft; ) {
       const smaller = kept.toSpliced(at, size)
-      if (await isKept(smaller)) kept = smaller
+      if (await attempts.isKept(toInput(smaller))) kept = smaller
       else at += size
     }
   }
