@@ -90,10 +90,11 @@ export class Metrics {
     'How long the thread took that made the newest checkpoint since the start.',
   )
 
-  constructor() {
+  /** With those of the whole process: they are collected from then on, and for ever. */
+  constructor(ofProcess: boolean) {
     // Of a count that is not there until it is 1, an alert does not see that it grew.
     for (const outcome of ['made', 'failed']) this.#checkpoints.inc({ outcome }, 0)
-    collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
+    if (ofProcess) collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
   }
 
   /** What the log tells. */

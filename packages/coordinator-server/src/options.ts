@@ -1,18 +1,22 @@
 import { BlockList, isIP } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { messageLimits, type Role, roles } from '@tenure/protocol'
-import type { LogOptions, Recovery } from '@tenure/wal'
+import { type LogOptions, type Recovery, systemClock } from '@tenure/wal'
 import {
   type CheckpointKnobs,
   checkpointRanges,
   defaultCheckpointKnobs,
 } from './checkpoints/checkpoint-knobs.js'
+import type { CheckpointMaker } from './checkpoints/checkpoint-maker.js'
 import type { CheckpointObserver } from './checkpoints/checkpointer.js'
+import type { Clock } from './decision-time.js'
 import type { DiskObserver } from './disk-watch.js'
 import { CoordinatorError } from './errors.js'
 import type { Token } from './gate.js'
+import type { HistoryReader } from './history/history-reader.js'
 import { defaultKnobs, type Knobs } from './knobs.js'
 import type { CoordinatorObserver } from './observer.js'
+import type { Transport } from './transport.js'
 
 /** What the user gives; all of it has defaults. */
 export interface CoordinatorOptions {
@@ -39,6 +43,12 @@ export interface CoordinatorOptions {
   readonly insecure?: boolean
   readonly log?: LogOptions
   readonly observer?: ServerObserver
+  /** The edges to the world, for tests and simulations; the disk is among the options of the log. */
+  readonly clock?: Clock
+  readonly transport?: Transport
+  /** Without one a log on another disk than the machine's gets no checkpoints. */
+  readonly checkpointMaker?: CheckpointMaker
+  readonly historyReader?: HistoryReader
 }
 
 /** What peers may take of the server. */
@@ -118,6 +128,10 @@ export interface Settings {
   readonly tokens: readonly Token[]
   readonly log: LogOptions
   readonly observer: ServerObserver
+  readonly clock: Clock
+  readonly transport: Transport | undefined
+  readonly checkpointMaker: CheckpointMaker | undefined
+  readonly historyReader: HistoryReader | undefined
 }
 
 /** What a task can be beside its payload: 32 attempts with their names, a reason, ids. */
@@ -157,17 +171,31 @@ export function settle(options: CoordinatorOptions): Settings {
   const { dataDir = './tenure-data', observer = {}, diskLowBytes = 2 ** 30 } = options
   text('dataDir', dataDir)
   whole('diskLowBytes', diskLowBytes, 0, 2 ** 50)
-  const log = { appendBytesMax: Math.max(appendBytesMaxDefault, largestBytes), ...options.log }
+  const { clock = systemClock, transport, checkpointMaker, historyReader } = options
+  const appendBytesMax = Math.max(appendBytesMaxDefault, largestBytes)
+  const log = { appendBytesMax, clock, ...options.log }
   if (log.appendBytesMax < largestBytes) {
     throw bad('log.appendBytesMax', log.appendBytesMax, roomFor(largestBytes))
   }
   const listening = { host, port, httpHost, httpPort, tls, tokens }
-  return { dataDir, diskLowBytes, ...listening, knobs, limits, checkpoints, log, observer }
+  const edges = { clock, transport, checkpointMaker, historyReader }
+  return {
+    dataDir,
+    diskLowBytes,
+    ...listening,
+    knobs,
+    limits,
+    checkpoints,
+    log,
+    observer,
+    ...edges,
+  }
 }
 
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
   ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'knobs', 'limits'] as const),
   ...(['checkpoints', 'diskLowBytes', 'tls', 'tokens', 'insecure', 'log', 'observer'] as const),
+  ...(['clock', 'transport', 'checkpointMaker', 'historyReader'] as const),
 ]
 
 /** Less than a socket takes at once would say nothing about who reads. */

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { protocolVersion, type Welcome } from '@tenure/protocol'
 import { countTasks, position, type State } from '@tenure/state-machine'
-import { type Log, openLog, systemClock } from '@tenure/wal'
+import { type Log, openLog } from '@tenure/wal'
 import { CheckpointThread } from './checkpoints/checkpoint-thread.js'
 import { Checkpointer } from './checkpoints/checkpointer.js'
 import { Coordinator } from './coordinator.js'
@@ -9,6 +9,7 @@ import { DecisionTime, type Timer } from './decision-time.js'
 import { DiskWatch } from './disk-watch.js'
 import { CoordinatorError } from './errors.js'
 import { Gate } from './gate.js'
+import type { HistoryReader } from './history/history-reader.js'
 import { HistoryThread } from './history/history-thread.js'
 import { type Health, type HttpServer, serveHttp } from './http-server.js'
 import { Metrics } from './metrics.js'
@@ -25,6 +26,8 @@ import { WorkerRegistry } from './worker-registry.js'
 export interface CoordinatorServer {
   readonly port: number
   readonly httpPort: number | undefined
+  /** What it knows now, to be looked at with the views of `@tenure/state-machine`. */
+  readonly state: State
   /** Settles when the server has ended: with `undefined` after `stop`, or with the error that ended it. */
   readonly ended: Promise<unknown>
   /** Accepts nobody any more, finishes what is on its way, and gives the log back. */
@@ -57,13 +60,14 @@ const dayMs = 24 * 3600 * 1000
 class Server implements CoordinatorServer {
   readonly ended: Promise<unknown>
   readonly #settings: Settings
-  readonly #metrics = new Metrics()
+  readonly #metrics: Metrics
   #end: (error: unknown) => void = () => {}
   #health: Health = { isReady: false }
   #replayed = 0
   #isDiskFull = false
   #http: HttpServer | undefined
   #log: Log | undefined
+  #state: State | undefined
   #history: HistoryThread | undefined
   #coordinator: Coordinator | undefined
   #peers: Peers | undefined
@@ -76,6 +80,7 @@ class Server implements CoordinatorServer {
 
   constructor(settings: Settings) {
     this.#settings = settings
+    this.#metrics = new Metrics(settings.httpPort !== false)
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -89,8 +94,13 @@ class Server implements CoordinatorServer {
     return this.#http?.port
   }
 
+  get state(): State {
+    if (this.#state === undefined) throw new Error('the log has not been replayed')
+    return this.#state
+  }
+
   async start(): Promise<void> {
-    const { httpHost, httpPort, dataDir, log, observer } = this.#settings
+    const { httpHost, httpPort, dataDir, log, observer, clock } = this.#settings
     if (httpPort !== false)
       this.#http = await serveHttp(httpHost, httpPort, this.#metrics, () => this.#health)
     this.#log = await openLog(dataDir, {
@@ -114,9 +124,10 @@ class Server implements CoordinatorServer {
       },
     })
     observer.recovered?.(this.#log.recovery)
-    const replayStart = systemClock.monotonicMs()
+    const replayStart = clock.monotonicMs()
     const state = await this.#replay(this.#log, replayStart)
-    const replayMs = systemClock.monotonicMs() - replayStart
+    const replayMs = clock.monotonicMs() - replayStart
+    this.#state = state
     await this.#serve(this.#log, state, replayMs)
     observer.started?.({
       ...{ port: this.port, httpPort: this.httpPort, epoch: this.#log.recovery.epoch },
@@ -140,34 +151,32 @@ class Server implements CoordinatorServer {
   }
 
   #replay(log: Log, startMs: number): Promise<State> {
-    const { observer } = this.#settings
+    const { observer, clock } = this.#settings
     return recover(log, {
       hashKey: randomInt(2 ** 48 - 1),
       onProgress: (applied, total) => {
         this.#replayed = applied
         this.#health = { isReady: false, replayed: { applied, total } }
-        observer.replaying?.({ applied, total, ms: systemClock.monotonicMs() - startMs })
+        observer.replaying?.({ applied, total, ms: clock.monotonicMs() - startMs })
       },
     })
   }
 
   async #serve(log: Log, state: State, tookMs: number): Promise<void> {
-    const { dataDir, knobs, observer, limits, tokens, host, port, tls, diskLowBytes } =
-      this.#settings
+    const { knobs, observer, limits, tokens, host, port, tls, diskLowBytes, clock } = this.#settings
     const time = new DecisionTime(
-      systemClock,
+      clock,
       Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt),
     )
     this.#warnOfTime(log.recovery.latestClockMs ?? 0)
     const registry = new WorkerRegistry()
-    const history = new HistoryThread(dataDir, systemClock)
-    this.#history = history
+    const history = this.#readHistory()
     const disk = new DiskWatch(() => log.freeBytes(), diskLowBytes, observer)
     this.#disk = disk
     const checkpointer = this.#keepCheckpoints(log)
     this.#checkpointer = checkpointer
     const coordinator = new Coordinator({
-      ...{ state, log, clock: systemClock, time, registry, knobs, history },
+      ...{ state, log, clock, time, registry, knobs, history },
       ...{ epoch: log.recovery.epoch, connections: () => this.#peers?.size ?? 0 },
       disk: () => ({ isFull: this.#isDiskFull, freeBytes: disk.freeBytes }),
       waitingPollsMax: limits.waitingPollsMax,
@@ -180,7 +189,8 @@ class Server implements CoordinatorServer {
     await coordinator.start()
     const context: PeerContext = {
       ...{ coordinator, registry, limits, gate: new Gate(tokens), welcome: this.#welcome(log) },
-      ...{ now: () => systemClock.monotonicMs(), time: () => time.now(), soon: systemClock.soon },
+      ...{ now: () => clock.monotonicMs(), time: () => time.now() },
+      soon: (callback) => clock.soon(callback),
       onViolation: (address, reason, message) => observer.refused?.({ address, reason, message }),
     }
     const peers = new Peers(context, limits)
@@ -191,7 +201,7 @@ class Server implements CoordinatorServer {
       connections: () => peers.size,
       waitingPolls: () => coordinator.waitingPolls,
     })
-    const transport = netTransport({ host, port, ...(tls && { tls }) })
+    const { transport = netTransport({ host, port, ...(tls && { tls }) }) } = this.#settings
     this.#listener = await transport
       .listen((socket) => peers.accept(socket))
       .catch((cause: unknown) => {
@@ -203,13 +213,21 @@ class Server implements CoordinatorServer {
     this.#maintain()
   }
 
+  #readHistory(): HistoryReader {
+    const { dataDir, clock, historyReader } = this.#settings
+    if (historyReader !== undefined) return historyReader
+    this.#history = new HistoryThread(dataDir, clock)
+    return this.#history
+  }
+
   /** A thread sees the machine's disk and no other. */
   #keepCheckpoints(log: Log): Checkpointer | undefined {
-    const { dataDir, checkpoints, observer } = this.#settings
-    if (this.#settings.log.disk !== undefined) return undefined
+    const { dataDir, checkpoints, observer, clock, checkpointMaker } = this.#settings
+    const isOfMachine = this.#settings.log.disk === undefined
+    const maker = checkpointMaker ?? (isOfMachine ? new CheckpointThread(dataDir) : undefined)
+    if (maker === undefined) return undefined
     return new Checkpointer({
-      ...{ log, clock: systemClock, knobs: checkpoints },
-      maker: new CheckpointThread(dataDir),
+      ...{ log, clock, maker, knobs: checkpoints },
       isDiskFull: () => this.#isDiskFull,
       observer: observeCheckpointsTwice(this.#metrics.ofCheckpoints, observer),
     })
@@ -217,7 +235,7 @@ class Server implements CoordinatorServer {
 
   /** `semantics` §1: leases and delays end by this clock, so one that has leapt should be noticed. */
   #warnOfTime(latestKnownMs: number): void {
-    const aheadMs = systemClock.now() - latestKnownMs
+    const aheadMs = this.#settings.clock.now() - latestKnownMs
     if (latestKnownMs > 0 && aheadMs > dayMs) this.#settings.observer.clockAhead?.(aheadMs)
   }
 
@@ -241,7 +259,7 @@ class Server implements CoordinatorServer {
   }
 
   #maintain(): void {
-    this.#maintenance = systemClock.setTimer(
+    this.#maintenance = this.#settings.clock.setTimer(
       maintenanceMs,
       () => {
         this.#peers?.checkTime()
@@ -293,7 +311,7 @@ class Server implements CoordinatorServer {
   async #within(ms: number, work: Promise<unknown> | undefined): Promise<void> {
     let timer: Timer | undefined
     const tooLong = new Promise<void>((resolve) => {
-      timer = systemClock.setTimer(ms, resolve)
+      timer = this.#settings.clock.setTimer(ms, resolve)
     })
     await Promise.race([work, tooLong])
     timer?.cancel()

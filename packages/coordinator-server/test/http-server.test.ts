@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { type HttpServer, serveHttp } from '../src/http-server.js'
 import { Metrics } from '../src/metrics.js'
 
-async function start(t: Test, metrics = new Metrics()): Promise<HttpServer> {
+async function start(t: Test, metrics = new Metrics(true)): Promise<HttpServer> {
   const server = await serveHttp('127.0.0.1', 0, metrics, () => ({ isReady: true, replayMs: 7 }))
   t.teardown(() => server.close())
   return server
@@ -62,7 +62,7 @@ t.test('HEAD is GET without the body', async (t) => {
 })
 
 t.test('metrics that cannot be had are 500, and nothing else suffers', async (t) => {
-  const metrics = new Metrics()
+  const metrics = new Metrics(true)
   metrics.text = () => Promise.reject(new Error('no metrics today'))
   const server = await start(t, metrics)
   t.match(await ask(server, '/metrics'), { status: 500, body: /no metrics today/ })

@@ -1,9 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { History } from '@tenure/history'
-import { countTasks, encodeState } from '@tenure/state-machine'
-import { makeCheckpoint, nodeDisk, openReadOnly, systemClock } from '@tenure/wal'
-import { calmDisk, calmPieceBytes } from './calm-disk.js'
+import { nodeDisk, systemClock } from '@tenure/wal'
+import { calmDisk } from './calm-disk.js'
 import type { MadeCheckpoint } from './checkpoint-maker.js'
+import { checkpointLog } from './checkpoint-of-log.js'
 import type { CheckpointJob } from './checkpoint-thread.js'
 import { Pace } from './pace.js'
 
@@ -20,25 +19,8 @@ port.on('message', async (job: CheckpointJob) => {
 
 async function make({ lsn, pace: cell }: CheckpointJob): Promise<MadeCheckpoint> {
   const pace = new Pace(cell, () => systemClock.monotonicMs())
-  const disk = calmDisk(nodeDisk, () => pace.rest())
-  const startedMs = systemClock.monotonicMs()
-  const history = new History(await openReadOnly(directory, { disk }))
-  let replayed = 0
-  const state = await history.stateAt({
-    until: { lsn },
-    onProgress: (applied) => {
-      replayed = applied
-      pace.rest()
-    },
-  })
-  const replayedMs = systemClock.monotonicMs()
-  const chunks = encodeState(state, { chunkBytesMax: calmPieceBytes })
-  const good = await makeCheckpoint(directory, lsn, chunks, { disk })
-  const { waiting, leased, ended } = countTasks(state)
-  return {
-    ...{ lsn, good, replayed, tasks: waiting + leased + ended },
-    replayMs: replayedMs - startedMs,
-    writeMs: systemClock.monotonicMs() - replayedMs,
-    restedMs: pace.restedMs,
-  }
+  const rest = () => pace.rest()
+  const means = { disk: calmDisk(nodeDisk, rest), clock: systemClock, rest }
+  const made = await checkpointLog(directory, lsn, means)
+  return { ...made, restedMs: pace.restedMs }
 }
