@@ -21,10 +21,12 @@ export type { NaiveRecord } from './naive/record.js'
 export type { NaiveCounters } from './naive/state.js'
 export type { NaiveTask } from './naive/task.js'
 export {
+  type SimulatedConnection,
   SimulatedNetwork,
   type SimulatedNetworkOptions,
   type SimulatedSocket,
 } from './network/simulated-network.js'
+export { Progress, type ProgressOutput } from './progress.js'
 export { Random } from './random.js'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.js'
 export { SmallDisk } from './small-disk.js'

@@ -12,10 +12,12 @@ export class Progress {
   constructor(output: ProgressOutput, describe: () => string) {
     this.#output = output
     this.#describe = describe
+    // biome-ignore lint/style/noRestrictedGlobals: somebody waits for it, in real time
     this.#timer = setInterval(() => this.show(), output.isTTY ? 500 : 10_000)
   }
 
   end(): void {
+    // biome-ignore lint/style/noRestrictedGlobals: the other end of it
     clearInterval(this.#timer)
     if (this.#output.isTTY) this.#output.write(clear)
   }

@@ -2,7 +2,7 @@ import { takeEffect } from './effects.js'
 import type { NaiveRecord } from './record.js'
 import { findBrokenRule } from './rules.js'
 import { emptyState, findByRequestId, findTask, type NaiveCounters } from './state.js'
-import { type NaiveTask, runningAttempt } from './task.js'
+import { isTerminal, type NaiveTask, runningAttempt } from './task.js'
 
 /**
  * The state machine of the specification, written a second time to be compared with the real one.
@@ -39,6 +39,11 @@ export class NaiveModel {
 
   task(taskId: number): NaiveTask | undefined {
     return structuredClone(findTask(this.#state, taskId))
+  }
+
+  /** No task is WAITING or LEASED. */
+  isAllEnded(): boolean {
+    return this.#state.tasks.every((task) => isTerminal(task))
   }
 
   /** All that are remembered, by id. */

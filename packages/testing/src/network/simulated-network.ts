@@ -4,10 +4,16 @@ interface NetworkClock {
 }
 
 export interface SimulatedNetworkOptions {
-  /** How long the next piece travels. Pieces of one direction never overtake each other. */
-  readonly delayMs?: () => number
+  /** How long the next piece of this side travels. Pieces of one direction never overtake each other. */
+  readonly delayMs?: (sender: SimulatedSocket) => number
   /** How many bytes the next piece has at most. */
   readonly pieceBytesMax?: () => number
+}
+
+/** The two sides of a connection: the one that connected, and the one that was listening. */
+export interface SimulatedConnection {
+  readonly near: SimulatedSocket
+  readonly far: SimulatedSocket
 }
 
 /**
@@ -17,9 +23,9 @@ export interface SimulatedNetworkOptions {
  */
 export class SimulatedNetwork {
   readonly #clock: NetworkClock
-  readonly #delayMs: () => number
+  readonly #delayMs: (sender: SimulatedSocket) => number
   readonly #pieceBytesMax: () => number
-  readonly #connections = new Set<[SimulatedSocket, SimulatedSocket]>()
+  readonly #connections = new Set<SimulatedConnection>()
   #onSocket: ((socket: SimulatedSocket) => void) | undefined
 
   constructor(clock: NetworkClock, options: SimulatedNetworkOptions = {}) {
@@ -31,6 +37,11 @@ export class SimulatedNetwork {
   /** Connections that are open. */
   get size(): number {
     return this.#connections.size
+  }
+
+  /** Those that are open, as long as one side takes them to be, oldest first. */
+  get connections(): SimulatedConnection[] {
+    return [...this.#connections]
   }
 
   async listen(
@@ -46,23 +57,33 @@ export class SimulatedNetwork {
     }
   }
 
-  /** A connection to whoever listens; one that closes at once when nobody does. */
-  connect(): SimulatedSocket {
-    const [near, far] = [this.#socket('client'), this.#socket('server')]
+  /** A connection to whoever listens, from this address; one that closes at once when nobody does. */
+  connect(address = 'client'): SimulatedSocket {
+    // Each side knows where the other one is.
+    const [near, far] = [this.#socket('server'), this.#socket(address)]
     near.attach(far)
     far.attach(near)
-    const pair: [SimulatedSocket, SimulatedSocket] = [near, far]
-    this.#connections.add(pair)
-    near.whenGone(() => this.#connections.delete(pair))
+    const connection = { near, far }
+    this.#connections.add(connection)
+    const forget = () => {
+      if (near.isClosed && far.isClosed) this.#connections.delete(connection)
+    }
+    near.whenGone(forget)
+    far.whenGone(forget)
     if (this.#onSocket === undefined) near.destroy()
     else this.#onSocket(far)
     return near
   }
 
+  /** Nobody listens any more, without a word to those who are connected. */
+  stopListening(): void {
+    this.#onSocket = undefined
+  }
+
   /** Breaks every connection. With `alsoListening` nobody listens any more: the process has died. */
   breakAll(alsoListening = false): void {
     if (alsoListening) this.#onSocket = undefined
-    for (const [near, far] of [...this.#connections]) {
+    for (const { near, far } of this.connections) {
       near.break()
       far.break()
     }
@@ -76,7 +97,7 @@ export class SimulatedNetwork {
 export class SimulatedSocket {
   readonly address: string
   readonly #clock: NetworkClock
-  readonly #delayMs: () => number
+  readonly #delayMs: (sender: SimulatedSocket) => number
   readonly #pieceBytesMax: () => number
   #peer: SimulatedSocket | undefined
   #onData: (bytes: Uint8Array) => void = () => {}
@@ -90,11 +111,14 @@ export class SimulatedSocket {
   #isPaused = false
   #isClosed = false
   #hasEnded = false
+  #isHeld = false
+  /** The first piece is on its way. */
+  #isCarrying = false
 
   constructor(
     address: string,
     clock: NetworkClock,
-    delayMs: () => number,
+    delayMs: (sender: SimulatedSocket) => number,
     pieceBytesMax: () => number,
   ) {
     this.address = address
@@ -105,6 +129,10 @@ export class SimulatedSocket {
 
   get unsentBytes(): number {
     return this.#underway.reduce((sum, piece) => sum + (piece?.length ?? 0), 0)
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   onData(callback: (bytes: Uint8Array) => void): void {
@@ -145,11 +173,22 @@ export class SimulatedSocket {
     this.resume()
   }
 
-  /** Closes at once; what is under way is lost. */
+  /** Closes at once; what is under way is lost. The peer learns of it unless this side is held. */
   destroy(): void {
     const peer = this.#peer
     this.break()
-    peer?.break()
+    if (!this.#isHeld) peer?.break()
+  }
+
+  /** What this side sends gets no further from here on, and the other one does not notice. */
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  /** What was held goes on its way. */
+  release(): void {
+    this.#isHeld = false
+    if (!this.#isCarrying) this.#carryNext()
   }
 
   /** For the network. */
@@ -162,7 +201,7 @@ export class SimulatedSocket {
     this.#onGone = callback
   }
 
-  /** For the network: this side learns that the connection is gone. */
+  /** This side learns that the connection is gone; the other one does not. */
   break(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -174,12 +213,15 @@ export class SimulatedSocket {
 
   #send(piece: Uint8Array | null): void {
     this.#underway.push(piece)
-    if (this.#underway.length === 1) this.#carryNext()
+    if (!this.#isCarrying) this.#carryNext()
   }
 
   #carryNext(): void {
-    this.#clock.setTimer(this.#delayMs(), () => {
-      if (this.#isClosed || this.#underway.length === 0) return
+    if (this.#isHeld || this.#isClosed || this.#underway.length === 0) return
+    this.#isCarrying = true
+    this.#clock.setTimer(this.#delayMs(this), () => {
+      this.#isCarrying = false
+      if (this.#isHeld || this.#isClosed) return
       const piece = this.#underway.shift()!
       this.#peer?.receive(piece)
       if (this.#underway.length > 0) this.#carryNext()
