@@ -43,7 +43,9 @@ const mayStart = {
 const testing = new Set(['@tenure/testing', '@tenure/testing-histories'])
 
 /** Apps that are tools of ours. They may need the same helpers, and none is published. */
-const ownTools = new Set(['@tenure/bench', '@tenure/chaos', '@tenure/demo', '@tenure/fuzzer'])
+const ownTools = new Set([
+  ...['@tenure/bench', '@tenure/chaos', '@tenure/demo', '@tenure/fuzzer', '@tenure/simulator'],
+])
 
 const sourceFile = /\.[cm]?[jt]s$/
 const notOurs = new Set(['node_modules', 'dist', '.turbo', '.tap'])

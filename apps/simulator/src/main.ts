@@ -1,0 +1,28 @@
+import { explore } from './explore.js'
+import { type CommandLine, parseCommandLine, UsageError, usage } from './options.js'
+import { replay } from './replay.js'
+import { drawScenario } from './scenario/draw.js'
+import { readScenario } from './scenario/scenario-file.js'
+import { describeSummary } from './summary.js'
+
+try {
+  process.exitCode = await main(parseCommandLine(process.argv.slice(2), Date.now() % 1_000_000_000))
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  console.error(`${error.message}\n\n${usage}`)
+  process.exitCode = 2
+}
+
+async function main(options: CommandLine): Promise<number> {
+  const summary = await playAll(options)
+  console.log(options.json ? JSON.stringify(summary) : describeSummary(summary))
+  return summary.failures.length === 0 ? 0 : 1
+}
+
+function playAll(options: CommandLine) {
+  const { scenario, seed, seeds, minutes, events } = options
+  const onLine = events ? (line: string) => process.stderr.write(line) : undefined
+  if (scenario !== undefined) return replay(readScenario(scenario).scenario, onLine)
+  if (events && seeds === 1 && minutes === undefined) return replay(drawScenario(seed), onLine)
+  return explore(options, process.stderr)
+}

@@ -1,0 +1,75 @@
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+
+export interface CommandLine {
+  /** The first one; one alone when there is no number of them. */
+  readonly seed: number
+  readonly seeds: number
+  readonly minutes: number | undefined
+  readonly scenario: string | undefined
+  readonly bugs: 'none' | 'all' | { readonly name: string }
+  readonly threads: number
+  /** Ends with the first failure, and shrinks nothing. */
+  readonly first: boolean
+  readonly events: boolean
+  readonly json: boolean
+}
+
+export const usage = `pnpm sim [--seeds n] [--seed s] [--minutes m] [--scenario file] [--bugs] [--bug name] [--json]
+
+  --seeds     how many seeds are played (500), from --seed on
+  --seed      the first of them (made from the time); without --seeds it alone
+  --minutes   plays seeds for so long instead
+  --scenario  plays one scenario from a file
+  --bugs      plants every known bug in a copy of the code, and says how many seeds find it
+  --bug       the same of one bug
+  --threads   how many seeds at once (as many as there are processors)
+  --first     ends with the first failure, and makes nothing smaller
+  --events    writes every event of a single seed or scenario to the standard error
+  --json      ends with one line of JSON on the standard output`
+
+export class UsageError extends Error {}
+
+const seedsDefault = 500
+
+export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {
+  const { seeds, seed, minutes, scenario, bugs, bug, threads, first, events, json } = parse(args)
+  const isOne = seed !== undefined && seeds === undefined && minutes === undefined
+  return {
+    seed: seed === undefined ? seedDefault : whole('seed', seed),
+    seeds: seeds === undefined ? (isOne ? 1 : seedsDefault) : whole('seeds', seeds),
+    minutes: minutes === undefined ? undefined : amount('minutes', minutes),
+    scenario,
+    bugs: bug === undefined ? (bugs === true ? 'all' : 'none') : { name: bug },
+    threads: threads === undefined ? availableParallelism() : whole('threads', threads),
+    ...{ first: first ?? false, events: events ?? false, json: json ?? false },
+  }
+}
+
+function parse(args: readonly string[]) {
+  const value = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
+  try {
+    return parseArgs({
+      args: args.filter((arg) => arg !== '--'),
+      options: {
+        ...{ seeds: value, seed: value, minutes: value, scenario: value, bug: value },
+        ...{ threads: value, bugs: flag, first: flag, events: flag, json: flag },
+      },
+    }).values
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function amount(name: string, given: string): number {
+  const value = Number(given)
+  if (value > 0 && value <= 10_080) return value
+  throw new UsageError(`--${name} is ${given}; it must be a number above 0, up to 10080`)
+}
+
+function whole(name: string, given: string): number {
+  const value = Number(given)
+  if (Number.isSafeInteger(value) && value >= 1) return value
+  throw new UsageError(`--${name} is ${given}; it must be a whole number above 0`)
+}

@@ -1,0 +1,55 @@
+import type { Scenario } from './scenario.js'
+
+/** Whether the same thing goes wrong in it. */
+export type Fails = (scenario: Scenario) => Promise<boolean>
+
+/** Knobs under which the least happens. */
+const calmKnobs = {
+  ...{ diskMsMax: 0, networkMsMax: 0, pieceBytesMax: 100_000, clockRate: 1 },
+  ...{ poisonThreshold: 0, retentionMs: 3_600_000, retentionTasks: 1000, waitingTasksMax: 1000 },
+}
+
+/**
+ * Leaves out of a scenario whatever is not needed for it to fail: pieces of the list of faults and of the
+ * list of operations, ever smaller ones, then knobs; until nothing more can go, or `runsMax` were tried.
+ */
+export async function shrink(scenario: Scenario, fails: Fails, runsMax = 300): Promise<Scenario> {
+  let runs = 0
+  const isWorse = async (candidate: Scenario) => ++runs <= runsMax && (await fails(candidate))
+  let smallest = scenario
+  for (let before = ''; before !== JSON.stringify(smallest) && runs < runsMax; ) {
+    before = JSON.stringify(smallest)
+    smallest = await shrinkList(smallest, 'faults', isWorse)
+    smallest = await shrinkList(smallest, 'operations', isWorse)
+    smallest = await shrinkList(smallest, 'workers', isWorse)
+    smallest = await shrinkKnobs(smallest, isWorse)
+  }
+  return smallest
+}
+
+async function shrinkList(
+  scenario: Scenario,
+  list: 'faults' | 'operations' | 'workers',
+  isWorse: Fails,
+): Promise<Scenario> {
+  let smallest = scenario
+  for (let length = smallest[list].length; length >= 1; length = Math.floor(length / 2)) {
+    for (let at = 0; at < smallest[list].length; ) {
+      const rest = smallest[list].filter((_, index) => index < at || index >= at + length)
+      const candidate = { ...smallest, [list]: rest }
+      if (await isWorse(candidate)) smallest = candidate
+      else at += length
+    }
+  }
+  return smallest
+}
+
+async function shrinkKnobs(scenario: Scenario, isWorse: Fails): Promise<Scenario> {
+  let smallest = scenario
+  for (const [name, value] of Object.entries(calmKnobs)) {
+    if (smallest.knobs[name as keyof typeof calmKnobs] === value) continue
+    const candidate = { ...smallest, knobs: { ...smallest.knobs, [name]: value } }
+    if (await isWorse(candidate)) smallest = candidate
+  }
+  return smallest
+}

@@ -1,0 +1,64 @@
+import { probeNames } from './probes.js'
+import type { Outcome } from './run.js'
+
+export interface Failure {
+  readonly seed: number
+  readonly check: string
+  readonly message: string
+}
+
+export type Counts = Record<string, number>
+
+/** What came of many seeds. Plain data, so that threads can hand it over. */
+export interface Tally {
+  seeds: number
+  virtualMs: number
+  records: number
+  lives: number
+  readonly endings: Counts
+  readonly faults: Counts
+  readonly probes: Counts
+  readonly failures: Failure[]
+}
+
+export function emptyTally(): Tally {
+  const counts = { seeds: 0, virtualMs: 0, records: 0, lives: 0 }
+  return { ...counts, endings: {}, faults: {}, probes: {}, failures: [] }
+}
+
+export function addOutcome(tally: Tally, seed: number, outcome: Outcome): void {
+  const { ending, violation, virtualMs, records, lives, faults, probes } = outcome
+  tally.seeds++
+  tally.virtualMs += virtualMs
+  tally.records += records
+  tally.lives += lives
+  addCounts(tally.endings, { [ending]: 1 })
+  addCounts(tally.faults, Object.fromEntries(faults))
+  addCounts(tally.probes, Object.fromEntries(probes))
+  if (violation !== undefined) {
+    tally.failures.push({ seed, check: violation.check, message: violation.message })
+  }
+}
+
+export function addTally(tally: Tally, other: Tally): void {
+  tally.seeds += other.seeds
+  tally.virtualMs += other.virtualMs
+  tally.records += other.records
+  tally.lives += other.lives
+  addCounts(tally.endings, other.endings)
+  addCounts(tally.faults, other.faults)
+  addCounts(tally.probes, other.probes)
+  tally.failures.push(...other.failures)
+}
+
+export function probesMissed({ probes }: Tally): string[] {
+  return probeNames.filter((name) => probes[name] === undefined)
+}
+
+export function countFaults({ faults }: Tally): number {
+  return Object.values(faults).reduce((sum, count) => sum + count, 0)
+}
+
+function addCounts(counts: Counts, more: Counts): void {
+  for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count
+}

@@ -1,0 +1,48 @@
+import {
+  type CheckpointMaker,
+  type Clock,
+  checkpointLog,
+  type MadeCheckpoint,
+} from '@tenure/coordinator-server'
+import type { SimulatedDisk, SimulatedProcess } from '@tenure/testing'
+import { directory } from './coordinator-options.js'
+
+/** Makes checkpoints as the coordinator's thread does, without a thread. */
+export class Checkpoints implements CheckpointMaker {
+  readonly #disk: SimulatedProcess
+  readonly #clock: Clock
+  #giveUp: (error: Error) => void = () => {}
+  #isStopped = false
+
+  /** `onKilled`: a fault has killed it, and with it the process that it is a thread of. */
+  constructor(disk: SimulatedDisk, clock: Clock, onKilled: () => void) {
+    this.#disk = disk.process()
+    this.#clock = clock
+    void this.#disk.whenKilled().then(() => {
+      if (!this.#isStopped) onKilled()
+    })
+  }
+
+  make(lsn: number): Promise<MadeCheckpoint> {
+    return new Promise((resolve, reject) => {
+      this.#giveUp = reject
+      checkpointLog(directory, lsn, { disk: this.#disk, clock: this.#clock }).then(
+        (made) => resolve({ ...made, restedMs: 0 }),
+        reject,
+      )
+    })
+  }
+
+  hurry(): void {}
+
+  async stop(): Promise<void> {
+    this.kill()
+    this.#giveUp(new Error('the checkpoint was given up'))
+  }
+
+  /** As the end of a thread: what it has begun stays as it is. */
+  kill(): void {
+    this.#isStopped = true
+    this.#disk.kill()
+  }
+}

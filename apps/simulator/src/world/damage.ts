@@ -1,0 +1,46 @@
+import type { DiskImage, SimulatedDisk } from '@tenure/testing'
+import { SimulatedDisk as Disk } from '@tenure/testing'
+import type { Damage } from '../scenario/scenario.js'
+
+/**
+ * Damages one file while the machine is off; false where there is none to damage. An older copy of the
+ * newest segment is what no log on one disk can notice, so that one is left alone.
+ */
+export function damageDisk(
+  disk: SimulatedDisk,
+  { kind, file, place }: Damage,
+  former: DiskImage | undefined,
+): boolean {
+  const paths = disk.files().filter((path) => !path.endsWith('/LOCK'))
+  const path = paths[Math.floor(file * paths.length)]
+  if (path === undefined) return false
+  switch (kind) {
+    case 'flip':
+      return flip(disk, path, place)
+    case 'lose':
+      disk.removeFile(path)
+      return true
+    case 'old':
+      return former !== undefined && replaceByOld(disk, path, former)
+  }
+}
+
+function flip(disk: SimulatedDisk, path: string, place: number): boolean {
+  const bytes = disk.readFile(path)
+  // Half of them in what is written, where it matters: the rest of a segment is zeros.
+  let end = bytes.length
+  while (end > 0 && bytes[end - 1] === 0) end--
+  const span = end === 0 ? bytes.length : end
+  if (span === 0) return false
+  disk.flipBit(path, Math.floor(place * span * 8))
+  return true
+}
+
+function replaceByOld(disk: SimulatedDisk, path: string, former: DiskImage): boolean {
+  const segments = disk.files().filter((one) => one.endsWith('.wal'))
+  if (path === segments.at(-1) || !former.files.includes(path)) return false
+  const old = Disk.from(former).readFile(path)
+  if (Buffer.compare(old, disk.readFile(path)) === 0) return false
+  disk.writeFile(path, old)
+  return true
+}

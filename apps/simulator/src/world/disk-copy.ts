@@ -1,0 +1,50 @@
+import { recover } from '@tenure/coordinator-server'
+import { History } from '@tenure/history'
+import { checkInvariants, hashState, position } from '@tenure/state-machine'
+import { type DiskImage, type Random, SimulatedClock, SimulatedDisk } from '@tenure/testing'
+import { openLog, openReadOnly } from '@tenure/wal'
+import { describe, holds, Violation } from '../violation.js'
+import { directory, logOptions } from './coordinator-options.js'
+
+/** A disk as it was when something was answered, and what had been applied by then. */
+export interface DiskCopy {
+  readonly image: DiskImage
+  readonly lsn: number
+  readonly hash: string
+  readonly keep: 'none' | 'all' | 'random'
+  readonly random: Random
+}
+
+const check = 'nothing is answered before it is durable'
+
+/**
+ * What a coordinator would find that starts after the power was lost right behind the answer: all that
+ * anybody can have been told of, and it is what it was.
+ */
+export async function startFrom(copy: DiskCopy, startMs: number): Promise<void> {
+  const { keep, random } = copy
+  // A clock of its own, on which nobody waits: in the world itself no time passes meanwhile.
+  const clock = new SimulatedClock({ startMs })
+  const policy = keep === 'random' ? { random } : keep === 'all' ? 'keep-all' : 'keep-none'
+  const options = { recordCalls: false, capacityBytes: Number.POSITIVE_INFINITY }
+  const disk = SimulatedDisk.from(copy.image, options).powerLoss(policy)
+  try {
+    const log = await openLog(directory, { ...logOptions, disk, clock })
+    const state = await recover(log)
+    checkInvariants(state)
+    await log.close()
+    const { lastLsn } = position(state)
+    holds(lastLsn >= copy.lsn, check, () => {
+      return `LSN ${copy.lsn} was answered, and after a power loss the log ends at LSN ${lastLsn}`
+    })
+    const history = new History(await openReadOnly(directory, { disk, clock }))
+    const before = await history.stateAt({ until: { lsn: copy.lsn } })
+    holds(hashState(before) === copy.hash, check, () => {
+      return `after a power loss the state at LSN ${copy.lsn} is another one`
+    })
+  } catch (error) {
+    if (error instanceof Violation) throw error
+    const message = `after a power loss behind an answer: ${describe(error)}`
+    throw new Violation(check, message, { cause: error })
+  }
+}

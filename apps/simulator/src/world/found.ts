@@ -1,0 +1,36 @@
+import { type Entry, entriesOf, History, keep } from '@tenure/history'
+import { hashState, position } from '@tenure/state-machine'
+import { type DiskImage, type SimulatedClock, SimulatedDisk } from '@tenure/testing'
+import { openReadOnly } from '@tenure/wal'
+import { directory } from './coordinator-options.js'
+
+/** What a log holds: the records that can be read, and the state at its end. */
+export interface Found {
+  readonly entries: readonly Entry[]
+  readonly lastLsn: number
+  readonly checkpointLsn: number
+  readonly hash: string
+}
+
+/**
+ * Reads the log on a disk as it stands, through the shipped reader. Of a disk that has been damaged only
+ * what is behind the newest checkpoint and what is not known yet: the rest may be bad, and nobody needs it.
+ */
+export async function readLog(
+  image: DiskImage,
+  clock: SimulatedClock,
+  damaged?: { readonly knownLsn: number },
+): Promise<Found> {
+  const disk = SimulatedDisk.from(image, { recordCalls: false })
+  const reader = await openReadOnly(directory, { disk, clock })
+  const history = new History(reader)
+  const state = await history.stateAt()
+  const entries: Entry[] = []
+  const needed = damaged && Math.min(reader.checkpointLsn, damaged.knownLsn) + 1
+  const fromLsn = Math.max(reader.firstLsn, needed ?? 0)
+  for await (const run of reader.replay({ fromLsn })) {
+    for (const entry of entriesOf(run)) entries.push(keep(entry))
+  }
+  const { lastLsn } = position(state)
+  return { entries, lastLsn, checkpointLsn: reader.checkpointLsn, hash: hashState(state) }
+}

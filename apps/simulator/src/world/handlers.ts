@@ -1,0 +1,104 @@
+import type { Isolation, Run, RunEvents, Work, WorkerError } from '@tenure/worker-runtime'
+import type { Owner, Owners } from '../checks/owners.js'
+import type { HandlerPlan } from '../scenario/scenario.js'
+import { readPayload } from './payload.js'
+import type { Process } from './process.js'
+
+/** A handler that was told to end takes so long to do it. */
+const abortMs = 5
+const afterwards: HandlerPlan = { afterMs: 1, ends: 'returns' }
+
+export interface HandlersContext {
+  readonly process: Process
+  readonly owners: Owners
+  readonly life: () => number
+  readonly watch: (look: () => void) => void
+  readonly onTerminated: () => void
+}
+
+/** Runs what payloads say, in place of somebody's code in a thread. */
+export class Handlers implements Isolation {
+  readonly #context: HandlersContext
+  readonly #running = new Set<Handler>()
+
+  constructor(context: HandlersContext) {
+    this.#context = context
+  }
+
+  async start(): Promise<void> {}
+
+  run(work: Work, events: RunEvents): Run {
+    const ended: RunEvents['ended'] = (outcome) => {
+      this.#running.delete(handler)
+      events.ended(outcome)
+    }
+    const handler: Handler = new Handler(work, { ...events, ended }, this.#context)
+    this.#running.add(handler)
+    return handler
+  }
+
+  async close(): Promise<void> {
+    for (const handler of [...this.#running]) handler.terminate()
+  }
+}
+
+class Handler implements Run {
+  readonly #events: RunEvents
+  readonly #context: HandlersContext
+  readonly #owner: Owner
+  readonly #plan: HandlerPlan
+  #isGone = false
+
+  constructor(work: Work, events: RunEvents, context: HandlersContext) {
+    const { taskId, leaseId, attempt } = work
+    this.#events = events
+    this.#context = context
+    const plan = readPayload(work.payload).attempts[attempt - 1] ?? afterwards
+    this.#plan = plan
+    this.#owner = { taskId, leaseId, process: context.process, toldIn: context.life() }
+    context.watch(() => context.owners.begin(this.#owner))
+    if (plan.ends !== 'hangs' && plan.ends !== 'deaf') {
+      context.process.clock.setTimer(plan.afterMs, () => this.#end())
+    }
+  }
+
+  abort({ code }: WorkerError): void {
+    // What it does from here on it does without the lease, and knows it.
+    if (code === 'WORKER_LEASE_LOST') this.#context.owners.end(this.#owner)
+    if (this.#plan.ends === 'deaf') return
+    this.#context.process.clock.setTimer(abortMs, () =>
+      this.#leave({ kind: 'failed', reason: `told to end: ${code}` }),
+    )
+  }
+
+  terminate(): boolean {
+    this.#context.onTerminated()
+    queueMicrotask(() => this.#leave({ kind: 'terminated' }))
+    return true
+  }
+
+  #end(): void {
+    switch (this.#plan.ends) {
+      case 'throws':
+        this.#leave({ kind: 'failed', reason: 'Error: as planned' })
+        break
+      case 'crashes':
+        this.#leave({ kind: 'crashed', reason: 'its thread ended' })
+        break
+      default:
+        this.#leave({ kind: 'returned', result: resultOf(this.#owner.leaseId) })
+    }
+  }
+
+  #leave(outcome: Parameters<RunEvents['ended']>[0]): void {
+    if (this.#isGone || this.#context.process.isOver) return
+    this.#isGone = true
+    this.#context.owners.end(this.#owner)
+    this.#events.ended(outcome)
+  }
+}
+
+/** What a handler returns tells under which lease it ran. */
+export function resultOf(leaseId: number): Uint8Array {
+  return Buffer.from(`under lease ${leaseId}`)
+}

@@ -1,0 +1,218 @@
+import {
+  type CoordinatorServer,
+  type ServerObserver,
+  startCoordinator,
+} from '@tenure/coordinator-server'
+import type { Answer, Request } from '@tenure/protocol'
+import { hashState, type LogRecord, position } from '@tenure/state-machine'
+import type { DiskImage, SimulatedDisk, SimulatedProcess } from '@tenure/testing'
+import type { LogObserver } from '@tenure/wal'
+import { LeaseOrder } from '../checks/order.js'
+import { holds } from '../violation.js'
+import { Checkpoints } from './checkpoints.js'
+import { logClock, logOptions, serverOptions } from './coordinator-options.js'
+import { type Found, readLog } from './found.js'
+import { logHistory } from './history.js'
+import { Process } from './process.js'
+import { serverTransport } from './server-transport.js'
+import type { Stage } from './stage.js'
+
+const recordsBetweenLooks = 8
+
+/** The machine that it lives on. */
+export interface LifeHost {
+  readonly disk: SimulatedDisk
+  readonly isDamaged: boolean
+  onFailure(life: Life, error: unknown): void
+  onDiskError(error: unknown, what: string): void
+  copySometimes(): void
+}
+
+/**
+ * One life of the coordinator: the shipped server from its start to its end, and what it tells on the
+ * way, compared with the ledger.
+ */
+export class Life {
+  readonly number: number
+  readonly process: Process
+  readonly disk: SimulatedProcess
+  readonly #stage: Stage
+  readonly #host: LifeHost
+  readonly #checkpoints: Checkpoints
+  #server: CoordinatorServer | undefined
+  #order: LeaseOrder | undefined
+  /** What was applied before it was read what the log held when it was opened. */
+  #early: LogRecord[] | undefined = []
+  /** The LSN of the last record that this life has applied. */
+  #lastLsn = 0
+  /** Where the live state was looked at last. */
+  #checkedLsn = 0
+
+  constructor(stage: Stage, host: LifeHost, number: number) {
+    const { disk } = host
+    this.#stage = stage
+    this.#host = host
+    this.number = number
+    this.process = new Process(stage.clock, stage.scenario.knobs.clockRate)
+    this.disk = disk.process()
+    this.#checkpoints = new Checkpoints(disk, this.process.clock, () => this.disk.kill())
+  }
+
+  get server(): CoordinatorServer | undefined {
+    return this.#server
+  }
+
+  async start(): Promise<CoordinatorServer> {
+    const { knobs } = this.#stage.scenario
+    const { clock } = this.process
+    this.#server = await startCoordinator({
+      ...serverOptions(knobs),
+      ...{ clock, transport: serverTransport(this.#stage.network, this.process) },
+      checkpointMaker: this.#checkpoints,
+      historyReader: logHistory(this.disk, clock),
+      observer: this.#observer(),
+      log: {
+        ...{ ...logOptions, disk: this.disk, clock: logClock(clock, knobs.diskMsMax > 0) },
+        observer: this.#logObserver(),
+      },
+    })
+    return this.#server
+  }
+
+  /** The process is gone: nothing of it is heard of any more. */
+  end(): void {
+    this.#watch(() => this.checkState())
+    this.process.end()
+    this.disk.kill()
+    this.#checkpoints.kill()
+  }
+
+  /** After a step: now and then, for it takes longer than the step, the live state is looked at. */
+  check(): void {
+    if (this.#lastLsn < this.#checkedLsn + recordsBetweenLooks) return
+    this.checkState()
+  }
+
+  /** The live state is what a replay of the records gives. */
+  checkState(): void {
+    if (this.#server === undefined || this.process.isOver || this.#early !== undefined) return
+    const { ledger } = this.#stage
+    const { lastLsn } = position(this.#server.state)
+    this.#checkedLsn = lastLsn
+    const facts = () => `the state is at LSN ${lastLsn}, the last record is ${ledger.lastLsn}`
+    holds(lastLsn === ledger.lastLsn, 'what is applied is told', facts)
+    const isSame = hashState(this.#server.state) === ledger.replayedHash()
+    holds(isSame, 'live state is what a replay gives', facts)
+  }
+
+  #observer(): ServerObserver {
+    const stage = this.#stage
+    const { probes } = stage
+    return {
+      applied: (record) => this.#watch(() => this.#applied(record)),
+      answered: (kind, answer) => this.#watch(() => this.#answered(kind, answer)),
+      recovered: (found) => {
+        stage.probe('started again with a torn tail', found.tornTail !== undefined)
+        stage.probe('a bad checkpoint was passed over', found.badCheckpoints.length > 0)
+        this.#readFound(this.#host.disk.snapshot())
+      },
+      started: ({ lastLsn, replayed }) => {
+        stage.probe('started again from a checkpoint', replayed < lastLsn && replayed > 0)
+        stage.events.add(`started at ${lastLsn}, replayed ${replayed}`)
+      },
+      refused: ({ reason }) => stage.events.add(`refused ${reason}`),
+      failed: (error) => this.#watch(() => this.#host.onFailure(this, error)),
+      checkpointed: ({ lsn, removed }) => {
+        stage.events.add(`checkpoint ${lsn}, ${removed.segments} segments removed`)
+        probes.reach('a checkpoint was made')
+        stage.probe('history was removed', removed.segments > 0)
+      },
+      checkpointFailed: (error) =>
+        this.#watch(() => {
+          probes.reach('a checkpoint failed')
+          this.#host.onDiskError(error, 'a checkpoint')
+        }),
+    }
+  }
+
+  #logObserver(): LogObserver {
+    const { probes } = this.#stage
+    return {
+      committed: ({ records, onLoop }) => {
+        if (records > 1) probes.reach('a batch held several records')
+        if (!onLoop) probes.reach('a write went over the thread pool')
+        this.#order?.committed(records)
+      },
+      rolled: () => probes.reach('a segment was full'),
+      spaceChanged: (isFull) => {
+        if (isFull) probes.reach('the disk was full')
+      },
+    }
+  }
+
+  #watch(look: () => void): void {
+    if (!this.process.isOver) this.#stage.watch(look)
+  }
+
+  /** What the log held when it was opened, read by others than the coordinator. */
+  #readFound(image: DiskImage): void {
+    const { clock, ledger } = this.#stage
+    const damaged = this.#host.isDamaged ? { knownLsn: ledger.lastLsn } : undefined
+    this.#stage.wait(
+      readLog(image, clock, damaged).then((found) => {
+        if (!this.process.isOver) this.#stage.watch(() => this.#take(found))
+      }),
+    )
+  }
+
+  #take(found: Found): void {
+    const { ledger, probes } = this.#stage
+    const known = ledger.lastLsn
+    holds(found.lastLsn >= known, 'nothing acknowledged is lost', () => {
+      return `LSN ${known} was applied, and the log ends at LSN ${found.lastLsn} when it is opened again`
+    })
+    for (const { lsn, record } of found.entries) {
+      if (lsn <= known) ledger.compare(lsn, record)
+      else {
+        probes.reach('a record was found that nobody was told of')
+        this.#stage.addRecord(record)
+      }
+    }
+    holds(ledger.lastLsn === found.lastLsn, 'nothing acknowledged is lost', () => {
+      return `the log ends at LSN ${found.lastLsn}, and gives records up to LSN ${ledger.lastLsn}`
+    })
+    holds(
+      found.hash === ledger.replayedHash(),
+      'checkpoint and tail are what a replay gives',
+      () => {
+        return `at LSN ${found.lastLsn}, from the checkpoint at ${found.checkpointLsn}`
+      },
+    )
+    this.#lastLsn = found.lastLsn
+    this.#order = new LeaseOrder(ledger, found.lastLsn)
+    const early = this.#early ?? []
+    this.#early = undefined
+    for (const record of early) this.#applied(record)
+  }
+
+  #applied(record: LogRecord): void {
+    if (this.#early !== undefined) {
+      this.#early.push(record)
+      return
+    }
+    const { ledger } = this.#stage
+    holds(this.#lastLsn === ledger.lastLsn, 'one coordinator writes', () => {
+      return `life ${this.number} is at LSN ${this.#lastLsn}, the last record is ${ledger.lastLsn}`
+    })
+    if (record.type === 'LeaseGranted') {
+      this.#order?.check(record, this.#stage.queuesOf(record.workerId))
+    }
+    this.#stage.addRecord(record)
+    this.#lastLsn++
+  }
+
+  #answered(kind: Request['kind'] | 'malformed', answer: Answer): void {
+    this.#stage.events.add(`answered ${kind} ${answer.kind}`)
+    this.#host.copySometimes()
+  }
+}

@@ -1,0 +1,313 @@
+import { CoordinatorError } from '@tenure/coordinator-server'
+import {
+  type DiskCall,
+  type DiskImage,
+  type FaultEffect,
+  type PlannedFault,
+  type Random,
+  SimulatedDisk,
+} from '@tenure/testing'
+import { WalError } from '@tenure/wal'
+import type { Damage } from '../scenario/scenario.js'
+import { codeOf, describe, Violation } from '../violation.js'
+import { damageDisk } from './damage.js'
+import { type DiskCopy, startFrom } from './disk-copy.js'
+import { Life, type LifeHost } from './life.js'
+import type { Stage } from './stage.js'
+
+export type Keep = 'none' | 'all' | 'random'
+
+/** How long a supervisor waits before it starts again what has ended. */
+const restartMs = 300
+/** A connection that the machine knows nothing of is reset as soon as it can answer again. */
+const resetMs = 5
+
+/** The machine of the coordinator: its disk, its power, and whoever starts the process again. */
+export class Machine implements LifeHost {
+  readonly #stage: Stage
+  #disk: SimulatedDisk
+  #life: Life | undefined
+  #lives = 0
+  /** Faults that have been planned since it has power, by kind. */
+  #faults: { readonly kind: string; readonly fault: PlannedFault }[] = []
+  #isOff = false
+  #isDamaged = false
+  /** How long it stays down when it has ended as it was told to. */
+  #downMs = restartMs
+  #isStopped = false
+  /** What follows when a fault ends it at a disk call. */
+  #atEnd: { readonly keep: Keep; readonly downMs: number } = { keep: 'random', downMs: restartMs }
+  /** What the operator has decided to be enough. */
+  #isShutDown = false
+  #formerImage: DiskImage | undefined
+  readonly #copies: DiskCopy[] = []
+  readonly #chance: Random
+
+  constructor(stage: Stage) {
+    this.#stage = stage
+    this.#chance = stage.randomOf('copies')
+    const { diskMsMax } = stage.scenario.knobs
+    const random = stage.randomOf('disk')
+    const latency = () =>
+      new Promise<void>((resolve) => {
+        stage.clock.setTimer(random.next() * diskMsMax, resolve)
+      })
+    this.#disk = new SimulatedDisk({ recordCalls: false, ...(diskMsMax > 0 && { latency }) })
+    this.#watchPower(this.#disk)
+  }
+
+  get disk(): SimulatedDisk {
+    return this.#disk
+  }
+
+  get life(): Life | undefined {
+    return this.#life
+  }
+
+  get lives(): number {
+    return this.#lives
+  }
+
+  /** Without power nobody there refuses a connection. */
+  get isOff(): boolean {
+    return this.#isOff
+  }
+
+  get isDamaged(): boolean {
+    return this.#isDamaged
+  }
+
+  /** Whether the coordinator serves. */
+  get isUp(): boolean {
+    return this.#life?.server !== undefined && !this.#life.process.isOver
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped
+  }
+
+  start(): void {
+    if (this.#isOff || this.#isShutDown || this.#life !== undefined) return
+    const life = new Life(this.#stage, this, ++this.#lives)
+    this.#life = life
+    this.#stage.events.add(`life ${life.number} begins`)
+    this.#formerImage = this.#disk.snapshot()
+    void life.disk.whenKilled().then(() => this.#onKilled(life))
+    const mine = (action: () => void) => {
+      if (!life.process.isOver) this.#stage.watch(action)
+    }
+    life.start().then(
+      (server) =>
+        mine(() => {
+          void server.ended.then((error) => mine(() => this.#onEnded(life, error)))
+        }),
+      (error: unknown) => mine(() => this.#onCannotStart(life, error)),
+    )
+  }
+
+  /** The process is killed; what it has written stays in the cache. */
+  kill(downMs: number): void {
+    if (this.#life === undefined) return
+    this.#endLife(this.#life, downMs)
+    this.#resetUnknown()
+  }
+
+  /** As an operator would. */
+  stop(downMs: number): void {
+    const { server } = this.#life ?? {}
+    if (server === undefined) return
+    this.#downMs = downMs
+    server.stop().catch(() => {})
+  }
+
+  /** The last time. */
+  shutDown(): void {
+    this.#isShutDown = true
+    this.stop(0)
+  }
+
+  losePower(keep: Keep, downMs: number, damage: readonly Damage[] = []): void {
+    if (this.#isOff) return
+    this.#isOff = true
+    if (this.#life !== undefined) this.#endLife(this.#life, undefined)
+    // Nobody is told: the machine is not there any more to tell them.
+    for (const { far } of this.#stage.network.connections) far.break()
+    const isLying = this.#isLying
+    this.countFaults()
+    const random = this.#stage.randomOf(`power loss ${this.#lives}`)
+    const policy = keep === 'random' ? { random } : keep === 'all' ? 'keep-all' : 'keep-none'
+    this.#disk = this.#disk.powerLoss(policy)
+    for (const one of damage) {
+      this.#isDamaged = damageDisk(this.#disk, one, this.#formerImage) || this.#isDamaged
+    }
+    this.#watchPower(this.#disk)
+    this.#stage.events.add(`power lost, ${this.#disk.files().length} files left`)
+    if (isLying) {
+      this.#endAsLied()
+      return
+    }
+    this.#stage.after(downMs, () => {
+      this.#isOff = false
+      this.#resetUnknown()
+      this.start()
+    })
+  }
+
+  pause(): void {
+    this.#life?.process.pause()
+  }
+
+  resume(): void {
+    this.#life?.process.resume()
+  }
+
+  /** Lets the next calls fail that fit. Those of other disks, and of the time before, are spared. */
+  planFault(
+    kind: string,
+    matches: (call: DiskCall) => boolean,
+    effect: FaultEffect,
+    times: number,
+  ): void {
+    const fault = this.#disk.failWhen(matches, { ...effect, times })
+    this.#faults.push({ kind, fault })
+  }
+
+  /** Lets power be lost, or the process end, at the n-th call from now. */
+  planEnd(calls: number, effect: FaultEffect, end: { keep: Keep; downMs: number }): void {
+    this.#atEnd = end
+    const index = this.#disk.callCount + calls
+    const fault = this.#disk.failWhen((call) => call.index >= index, effect)
+    this.#faults.push({ kind: 'end at call', fault })
+  }
+
+  /** What the disk has been made to do so far. */
+  countFaults(): void {
+    for (const { kind, fault } of this.#faults) {
+      for (let hit = 0; hit < fault.hits; hit++) this.#stage.count(kind)
+    }
+    this.#faults = []
+  }
+
+  heal(): void {
+    this.#disk.heal()
+    this.#disk.setCapacity(Number.POSITIVE_INFINITY)
+    this.resume()
+  }
+
+  /** The server has failed, and will end by itself. */
+  onFailure(life: Life, error: unknown): void {
+    this.#stage.events.add(`life ${life.number} failed: ${codeOf(error)}`)
+    this.#stage.probes.reach('the log ended by a failure')
+    if (error instanceof Violation) throw error
+    this.onDiskError(error, 'the coordinator')
+  }
+
+  /** Whether the disk has given a reason for this error; without one it is a defect. */
+  onDiskError(error: unknown, what: string): void {
+    if (this.#hasReason(error)) return
+    throw new Violation('only what fails makes it fail', `${what} failed: ${describe(error)}`, {
+      cause: error,
+    })
+  }
+
+  copySometimes(): void {
+    const { scenario, ledger } = this.#stage
+    const random = this.#chance
+    if (random.integer(1000) >= scenario.knobs.copiesPerThousand) return
+    if (this.#isLying || this.#isDamaged) return
+    this.#copies.push({
+      ...{ image: this.#disk.snapshot(), lsn: ledger.lastLsn, hash: ledger.replayedHash() },
+      keep: random.pick(['none', 'none', 'random', 'all'] as const),
+      random: random.fork(),
+    })
+  }
+
+  /** Loses power on every copy that was taken, and starts from it. */
+  async startFromCopies(): Promise<void> {
+    for (const copy of this.#copies.splice(0)) {
+      await startFrom(copy, this.#stage.clock.now())
+      this.#stage.probes.reach('a copy was started from')
+    }
+  }
+
+  /** It has claimed to have what it has not. */
+  get #isLying(): boolean {
+    return this.#faults.some(({ kind, fault }) => kind === 'failed sync: late' && fault.hits > 0)
+  }
+
+  #watchPower(disk: SimulatedDisk): void {
+    void disk.whenCrashed().then(() => {
+      if (this.#disk !== disk || this.#isOff) return
+      this.losePower(this.#atEnd.keep, this.#atEnd.downMs)
+    })
+  }
+
+  #onKilled(life: Life): void {
+    if (this.#life !== life || life.process.isOver) return
+    this.kill(this.#atEnd.downMs)
+  }
+
+  #onEnded(life: Life, error: unknown): void {
+    this.#stage.events.add(`life ${life.number} ended: ${codeOf(error) ?? 'well'}`)
+    if (error !== undefined) this.onDiskError(error, 'the coordinator')
+    this.#endLife(life, this.#downMs)
+    this.#downMs = restartMs
+    this.#resetUnknown()
+    this.#isStopped = this.#isShutDown
+  }
+
+  #onCannotStart(life: Life, error: unknown): void {
+    const stage = this.#stage
+    stage.events.add(`life ${life.number} could not start: ${codeOf(error)}`)
+    if (error instanceof Violation) throw error
+    if (this.#isDamaged && isRefusal(error)) {
+      stage.probes.reach('a log refused to open')
+      stage.end('refused')
+      this.#endLife(life, undefined)
+      return
+    }
+    stage.probes.reach('a start failed and was tried again')
+    this.onDiskError(error, 'the start')
+    this.#endLife(life, restartMs)
+  }
+
+  #endLife(life: Life, downMs: number | undefined): void {
+    life.end()
+    this.#life = undefined
+    this.#stage.network.stopListening()
+    if (downMs !== undefined) this.#stage.after(downMs, () => this.start())
+  }
+
+  #resetUnknown(): void {
+    for (const { near, far } of this.#stage.network.connections) {
+      far.break()
+      this.#stage.after(resetMs, () => near.break())
+    }
+  }
+
+  #hasReason(error: unknown): boolean {
+    const code = codeOf(error)
+    const hasStruck = this.#isDamaged || this.#faults.some(({ fault }) => fault.hits > 0)
+    if (error instanceof WalError) {
+      if (code === 'WAL_NO_SPACE') return this.#stage.wasDiskFull
+      return hasStruck
+    }
+    if (error instanceof CoordinatorError) return this.#stage.wasDiskFull
+    return (
+      code !== undefined &&
+      ['EIO', 'ENOSPC'].includes(code) &&
+      (hasStruck || this.#stage.wasDiskFull)
+    )
+  }
+
+  /** A disk that claimed to have what it had not: nothing can be promised, but to open or to refuse. */
+  #endAsLied(): void {
+    this.#stage.events.add('the disk has lied')
+    this.#stage.end('lied')
+  }
+}
+
+/** Damage has to be refused with a word of our own. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof WalError
+}

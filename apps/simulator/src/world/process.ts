@@ -1,0 +1,77 @@
+import type { Clock } from '@tenure/coordinator-server'
+import type { SimulatedClock } from '@tenure/testing'
+
+/**
+ * A process of the simulated world. Whatever comes to it from outside, time and bytes, comes through
+ * `run`: at once while it runs, later while it stands still, never when it has ended.
+ */
+export class Process {
+  readonly clock: Clock
+  #mode: 'running' | 'paused' | 'over' = 'running'
+  #waiting: (() => void)[] = []
+
+  /** `rate`: how fast its clocks run, both of them. */
+  constructor(clock: SimulatedClock, rate = 1) {
+    this.clock = processClock(clock, rate, (callback) => this.run(callback))
+  }
+
+  get isOver(): boolean {
+    return this.#mode === 'over'
+  }
+
+  get isPaused(): boolean {
+    return this.#mode === 'paused'
+  }
+
+  run(callback: () => void): void {
+    if (this.#mode === 'running') callback()
+    else if (this.#mode === 'paused') this.#waiting.push(callback)
+  }
+
+  pause(): void {
+    if (this.#mode === 'running') this.#mode = 'paused'
+  }
+
+  resume(): void {
+    if (this.#mode !== 'paused') return
+    this.#mode = 'running'
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const callback of waiting) this.run(callback)
+  }
+
+  end(): void {
+    this.#mode = 'over'
+    this.#waiting = []
+  }
+}
+
+/** Less than any clock shows, so that a timer never fires before its time by a rounding. */
+const timerSlackMs = 1e-6
+
+function processClock(
+  clock: SimulatedClock,
+  rate: number,
+  run: (callback: () => void) => void,
+): Clock {
+  const startMs = clock.monotonicMs()
+  const gainedMs = () => (clock.monotonicMs() - startMs) * (rate - 1)
+  return {
+    now: () => Math.floor(clock.now() + gainedMs()),
+    monotonicMs: () => clock.monotonicMs() + gainedMs(),
+    setTimer(delayMs, callback) {
+      let isCancelled = false
+      const fire = () => {
+        if (!isCancelled) callback()
+      }
+      const timer = clock.setTimer(Math.max(0, delayMs) / rate + timerSlackMs, () => run(fire))
+      return {
+        cancel() {
+          isCancelled = true
+          timer.cancel()
+        },
+      }
+    },
+    soon: (callback) => clock.soon(() => run(callback)),
+  }
+}

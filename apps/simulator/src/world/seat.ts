@@ -1,0 +1,59 @@
+import type { LinkOptions } from '@tenure/client'
+import { clientTransport } from './client-transport.js'
+import type { Machine } from './machine.js'
+import type { Process } from './process.js'
+import type { Stage } from './stage.js'
+
+/** Whoever connects to the coordinator, by the number that faults know them by. */
+export class Seat {
+  readonly address: string
+  readonly stage: Stage
+  readonly machine: Pick<Machine, 'isOff' | 'lives'>
+  #isPartitioned = false
+
+  constructor(stage: Stage, machine: Pick<Machine, 'isOff' | 'lives'>, address: string) {
+    this.stage = stage
+    this.machine = machine
+    this.address = address
+  }
+
+  get isPartitioned(): boolean {
+    return this.#isPartitioned
+  }
+
+  /** Nobody gets through from here, and connections that there are stand still. */
+  partition(isPartitioned: boolean): void {
+    this.#isPartitioned = isPartitioned
+    for (const connection of this.connections) {
+      if (isPartitioned) {
+        connection.near.hold()
+        connection.far.hold()
+      } else {
+        connection.near.release()
+        connection.far.release()
+      }
+    }
+  }
+
+  get connections() {
+    return this.stage.network.connections.filter(({ far }) => far.address === this.address)
+  }
+
+  /** What a link of the process `name` is made of. */
+  link(name: string, process: Process): LinkOptions {
+    const { stage, machine, address } = this
+    const random = stage.randomOf(name)
+    let ids = 0
+    return {
+      ...{ endpoints: ['coordinator:7411'], name, clock: process.clock },
+      ...{ attemptTimeoutMs: 1000, requestTimeoutMs: 4000, keepAliveMs: 2000 },
+      backoff: { initialMs: 50, maxMs: 1000 },
+      random: { next: () => random.next(), id: () => `${name}-${++ids}` },
+      transport: clientTransport({
+        ...{ network: stage.network, address, process },
+        isOpen: () => !this.#isPartitioned && !machine.isOff,
+        listenIn: () => stage.listenIn(name),
+      }),
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { Socket, Transport } from '@tenure/coordinator-server'
+import type { SimulatedNetwork, SimulatedSocket } from '@tenure/testing'
+import type { Process } from './process.js'
+
+/** The network as the coordinator's process has it: nothing comes in or goes out when that is dead. */
+export function serverTransport(network: SimulatedNetwork, process: Process): Transport {
+  return {
+    async listen(onSocket) {
+      const listener = await network.listen((socket) => {
+        // Whatever arrives while the process stands still waits for it.
+        socket.pause()
+        process.run(() => {
+          onSocket(serverSocket(socket, process))
+          socket.resume()
+        })
+      })
+      return {
+        port: listener.port,
+        async close() {
+          if (!process.isOver) await listener.close()
+        },
+      }
+    },
+  }
+}
+
+function serverSocket(socket: SimulatedSocket, process: Process): Socket {
+  const whileAlive = (action: () => void) => {
+    if (!process.isOver) action()
+  }
+  return {
+    address: socket.address,
+    get unsentBytes() {
+      return socket.unsentBytes
+    },
+    onData: (callback) => socket.onData((bytes) => process.run(() => callback(bytes))),
+    onDrain: (callback) => socket.onDrain(() => process.run(callback)),
+    onClose: (callback) => socket.onClose(() => process.run(() => callback())),
+    write: (bytes) => whileAlive(() => socket.write(bytes)),
+    pause: () => whileAlive(() => socket.pause()),
+    resume: () => whileAlive(() => socket.resume()),
+    end: () => whileAlive(() => socket.end()),
+    destroy: () => whileAlive(() => socket.destroy()),
+  }
+}

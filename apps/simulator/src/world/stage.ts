@@ -1,0 +1,203 @@
+import { crc32 } from 'node:zlib'
+import { keep } from '@tenure/history'
+import type { Answer, Reason, Request } from '@tenure/protocol'
+import type { LogRecord } from '@tenure/state-machine'
+import { Random, SimulatedClock, SimulatedNetwork } from '@tenure/testing'
+import { describeRecord, Ledger } from '../checks/ledger.js'
+import { Owners } from '../checks/owners.js'
+import { type Probe, Probes, probeOf } from '../probes.js'
+import type { Scenario, TaskPlan } from '../scenario/scenario.js'
+import { describe, Violation } from '../violation.js'
+import { EventLog } from './event-log.js'
+import { type Statement, Wire } from './wire.js'
+
+/** How long a piece takes at most in a network that is well. */
+const healthyMs = 2
+const startMs = Date.UTC(2026, 5, 1)
+export type Ending = 'drained' | 'refused' | 'lied'
+
+/** What all parts of a world share: its time, its network, its chances, and what is noted about it. */
+export class Stage {
+  readonly scenario: Scenario
+  readonly clock = new SimulatedClock({ startMs, soon: 'manual' })
+  readonly network: SimulatedNetwork
+  readonly events: EventLog
+  readonly probes = new Probes()
+  readonly ledger = new Ledger()
+  readonly owners: Owners
+  /** What everybody was told, in the order in which it was asked. */
+  readonly statements: Statement[] = []
+  /** How often each kind of fault has struck. */
+  readonly faults = new Map<string, number>()
+  /** There was no room on the disk at some time, so NO_SPACE may be said. */
+  wasDiskFull = false
+  /** Nothing fails any more. */
+  isHealed = false
+  /** No wall clock was set. */
+  isTimeHonest = true
+  readonly #queues = new Map<string, readonly string[]>()
+  readonly #plans = new Map<number, TaskPlan>()
+  readonly #taskIds = new Map<number, number>()
+  #violation: Violation | undefined
+  #ending: Ending | undefined
+
+  constructor(scenario: Scenario, onLine?: (line: string) => void) {
+    this.scenario = scenario
+    this.events = new EventLog(() => this.clock.monotonicMs(), onLine)
+    this.network = this.#makeNetwork()
+    this.owners = new Owners(() => this.isTimeHonest)
+    for (const operation of scenario.operations) {
+      if (operation.kind === 'submit') this.#plans.set(operation.number, operation.task)
+    }
+  }
+
+  /** A source of chance for each purpose: what is left out elsewhere changes nothing here. */
+  randomOf(purpose: string): Random {
+    return new Random(crc32(`${this.scenario.seed} ${purpose}`))
+  }
+
+  get violation(): Violation | undefined {
+    return this.#violation
+  }
+
+  get ending(): Ending | undefined {
+    return this.#ending
+  }
+
+  end(ending: Ending): void {
+    this.#ending ??= ending
+  }
+
+  /** Looks at something, and keeps the first thing that must not be. */
+  watch(look: () => void): void {
+    try {
+      look()
+    } catch (error) {
+      this.#note(error)
+    }
+  }
+
+  /** The same of work that takes its time. */
+  wait(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.#note(error))
+  }
+
+  after(ms: number, action: () => void): void {
+    this.clock.setTimer(ms, () => this.watch(action))
+  }
+
+  count(fault: string): void {
+    this.faults.set(fault, (this.faults.get(fault) ?? 0) + 1)
+    this.events.add(`fault ${fault}`)
+  }
+
+  probe(probe: Probe, isReached: boolean): void {
+    if (isReached) this.probes.reach(probe)
+  }
+
+  /** This worker's lease requests name these queues. */
+  serves(name: string, queues: readonly string[]): void {
+    this.#queues.set(name, queues)
+  }
+
+  queuesOf(name: string): readonly string[] {
+    return this.#queues.get(name) ?? []
+  }
+
+  planOf(number: number): TaskPlan | undefined {
+    return this.#plans.get(number)
+  }
+
+  taskIdOf(number: number): number | undefined {
+    return this.#taskIds.get(number)
+  }
+
+  submitted(number: number, taskId: number): void {
+    this.#taskIds.set(number, taskId)
+  }
+
+  /** The next record of the log, as it was applied or found. */
+  addRecord(record: LogRecord): void {
+    const kept = keep({ lsn: this.ledger.lastLsn + 1, record }).record
+    this.events.add(describeRecord(kept))
+    this.#probeRecord(kept)
+    this.ledger.add(kept)
+  }
+
+  listenIn(who: string): Wire {
+    const asked = (request: Statement['request']): Statement => {
+      const fromLsn = this.ledger.lastLsn
+      const statement: Statement = { who, request, fromLsn, toLsn: fromLsn, answer: undefined }
+      this.statements.push(statement)
+      return statement
+    }
+    return new Wire({ asked }, (statement, answer) => this.#heard(statement, answer))
+  }
+
+  /** A worker was refused in a way that it must not be. */
+  refused(what: string, reason: Reason): void {
+    // A report that is sent again may come when its task is forgotten.
+    if (reason === 'UNKNOWN_TASK' && this.ledger.naive.counters().tasksForgotten > 0) return
+    throw new Violation('the shipped worker makes sense to the coordinator', `${what}: ${reason}`)
+  }
+
+  #makeNetwork(): SimulatedNetwork {
+    const { networkMsMax, pieceBytesMax } = this.scenario.knobs
+    const random = this.randomOf('network')
+    return new SimulatedNetwork(this.clock, {
+      delayMs: () => random.next() * (this.isHealed ? healthyMs : networkMsMax),
+      pieceBytesMax: () =>
+        this.isHealed ? Number.POSITIVE_INFINITY : 1 + random.integer(pieceBytesMax),
+    })
+  }
+
+  #heard(statement: Statement, answer: Answer): void {
+    statement.answer = answer
+    statement.toLsn = this.ledger.lastLsn
+    const probe = probeOf(statement.request, answer)
+    if (probe !== undefined) this.probes.reach(probe)
+    this.#probeRepetition(statement.request, answer, statement.fromLsn)
+    this.events.add(`${statement.who} heard ${answer.kind} to ${statement.request.kind}`)
+  }
+
+  /** It was answered without a record of its own. */
+  #probeRepetition(request: Request, answer: Answer, fromLsn: number): void {
+    if (!('leaseId' in request) || request.leaseId === undefined) return
+    const isRecorded = this.ledger.hasRecordBehind(fromLsn, request.leaseId)
+    this.probe('a report was committed twice', answer.kind === 'committed' && !isRecorded)
+    this.probe('a heartbeat changed nothing', answer.kind === 'extended' && !isRecorded)
+  }
+
+  #probeRecord(record: LogRecord): void {
+    const { naive } = this.ledger
+    switch (record.type) {
+      case 'TaskFailed': {
+        const task = naive.task(record.taskId)
+        const isLast = task !== undefined && task.failures >= task.retryPolicy.maxRetries
+        this.probes.reach(isLast ? 'a task failed for good' : 'a retry waited')
+        break
+      }
+      case 'LeaseExpired':
+        this.probe('leases expired at a start', record.atStart)
+        break
+      case 'TaskDead':
+        this.probe('a leased task was killed', naive.task(record.taskId)?.state === 'LEASED')
+        this.probe('a task was poison', record.reason.startsWith('poison'))
+        break
+      case 'TasksForgotten':
+        this.probes.reach('tasks were forgotten')
+        break
+      case 'TaskCreated':
+        this.probe('a delayed task waited', (record.notBefore ?? 0) > record.at)
+        break
+      default:
+    }
+  }
+
+  #note(error: unknown): void {
+    this.#violation ??=
+      error instanceof Violation
+        ? error
+        : new Violation('nothing comes as a surprise', describe(error), { cause: error })
+  }
+}

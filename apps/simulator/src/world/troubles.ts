@@ -1,0 +1,199 @@
+import type { DiskCall, FaultEffect, SimulatedConnection } from '@tenure/testing'
+import type {
+  DiskCalls,
+  DiskTrouble,
+  EndTrouble,
+  NetworkTrouble,
+  Trouble,
+} from '../scenario/scenario.js'
+import type { World } from './world.js'
+
+/** Lets a trouble happen. Those that last end by themselves, or with `heal`. */
+export function strike(world: World, trouble: Trouble): void {
+  switch (trouble.kind) {
+    case 'power loss':
+    case 'kill coordinator':
+    case 'end at call':
+    case 'pause coordinator':
+      endCoordinator(world, trouble)
+      break
+    case 'disk error':
+    case 'failed sync':
+    case 'short write':
+    case 'disk full':
+    case 'drop pages':
+      failDisk(world, trouble)
+      break
+    case 'reset':
+    case 'half open':
+    case 'stall':
+    case 'lose answers':
+    case 'partition':
+      failNetwork(world, trouble)
+      break
+    case 'kill worker':
+      world.stage.count(trouble.kind)
+      world.workers[trouble.worker]?.kill(trouble.downMs)
+      break
+    case 'pause worker':
+      pause(world, trouble.kind, world.workers[trouble.worker], trouble.forMs)
+      break
+    case 'step clock':
+      world.stage.count(trouble.kind)
+      world.stage.isTimeHonest = false
+      world.stage.clock.jump(trouble.byMs)
+      break
+    case 'drift clock':
+      world.stage.count(trouble.kind)
+      world.stage.isTimeHonest = false
+      world.stage.clock.drift(trouble.rate)
+      break
+  }
+}
+
+/** Nothing fails any more. */
+export function heal(world: World): void {
+  world.stage.events.add('healed')
+  world.stage.isHealed = true
+  world.machine.heal()
+  world.stage.clock.drift(1)
+  for (const worker of world.workers) worker.resume()
+  for (const seat of world.seats) seat.partition(false)
+  for (const { near, far } of world.stage.network.connections) {
+    near.release()
+    far.release()
+    // One side has gone, and the other one is told at last.
+    if (near.isClosed || far.isClosed) {
+      near.break()
+      far.break()
+    }
+  }
+}
+
+function endCoordinator(world: World, trouble: EndTrouble): void {
+  const { machine } = world
+  switch (trouble.kind) {
+    case 'power loss':
+      if (machine.isOff) break
+      world.stage.count(trouble.kind)
+      for (const { kind } of trouble.damage) world.stage.count(`damage: ${kind}`)
+      machine.losePower(trouble.keep, trouble.downMs, trouble.damage)
+      break
+    case 'kill coordinator':
+      if (machine.life === undefined) break
+      world.stage.count(trouble.kind)
+      machine.kill(trouble.downMs)
+      break
+    case 'end at call': {
+      const { how, when, calls, keep, downMs } = trouble
+      machine.planEnd(calls, { kind: how, when }, { keep, downMs })
+      break
+    }
+    case 'pause coordinator':
+      pause(world, trouble.kind, machine, trouble.forMs)
+      break
+  }
+}
+
+function failDisk(world: World, trouble: DiskTrouble): void {
+  const { machine, stage } = world
+  const { disk } = machine
+  switch (trouble.kind) {
+    case 'disk error': {
+      const { code, on, times } = trouble
+      if (code === 'ENOSPC') world.stage.wasDiskFull = true
+      machine.planFault(`${code} at ${on}`, aims[on], { kind: 'error', code }, times)
+      break
+    }
+    case 'failed sync': {
+      const { model, landed } = trouble
+      const random = world.stage.randomOf(`failed sync at ${stage.clock.monotonicMs()}`)
+      const effect: FaultEffect = { kind: 'failed-sync', model }
+      // A device that gives up takes nothing.
+      const some = model === 'dead' ? effect : { ...effect, landed: () => random.chance(landed) }
+      machine.planFault(`failed sync: ${model}`, () => true, some, 1)
+      break
+    }
+    case 'short write':
+      machine.planFault(trouble.kind, () => true, { kind: 'short-write' }, trouble.times)
+      break
+    case 'disk full':
+      world.stage.count(trouble.kind)
+      world.stage.wasDiskFull = true
+      disk.setCapacity(disk.usedBytes + trouble.leftBytes)
+      world.stage.after(trouble.forMs, () => machine.disk.setCapacity(Number.POSITIVE_INFINITY))
+      break
+    case 'drop pages':
+      world.stage.count(trouble.kind)
+      disk.dropCleanPages()
+      break
+  }
+}
+
+const aims: { readonly [C in DiskCalls]: (call: DiskCall) => boolean } = {
+  write: ({ kind }) => kind === 'write' || kind === 'writeOnLoop',
+  sync: ({ kind }) => kind === 'sync' || kind === 'syncDirectory',
+  open: ({ kind }) => kind === 'open',
+  read: ({ kind }) => kind === 'read',
+  rename: ({ kind }) => kind === 'rename',
+  any: () => true,
+}
+
+function failNetwork(world: World, trouble: NetworkTrouble): void {
+  const { seats } = world
+  const seat = seats[trouble.who % Math.max(1, seats.length)]
+  const connections = seat?.connections ?? []
+  const undo = (forMs: number, end: (connection: SimulatedConnection) => void) =>
+    world.stage.after(forMs, () => {
+      for (const connection of connections) end(connection)
+    })
+  if (seat === undefined) return
+  world.stage.count(trouble.kind)
+  switch (trouble.kind) {
+    case 'reset':
+      for (const { near, far } of connections) {
+        near.break()
+        far.break()
+      }
+      break
+    case 'half open':
+      for (const { near, far } of connections) {
+        far.hold()
+        near.break()
+      }
+      break
+    case 'stall':
+      for (const { near, far } of connections) {
+        near.hold()
+        far.hold()
+      }
+      undo(trouble.forMs, ({ near, far }) => {
+        near.release()
+        far.release()
+      })
+      break
+    case 'lose answers':
+      for (const { far } of connections) far.hold()
+      undo(trouble.forMs, ({ near, far }) => {
+        near.break()
+        far.break()
+      })
+      break
+    case 'partition':
+      seat.partition(true)
+      world.stage.after(trouble.forMs, () => seat.partition(false))
+      break
+  }
+}
+
+function pause(
+  world: World,
+  kind: string,
+  target: { pause(): void; resume(): void } | undefined,
+  forMs: number,
+): void {
+  if (target === undefined) return
+  world.stage.count(kind)
+  target.pause()
+  world.stage.after(forMs, () => target.resume())
+}

@@ -1,0 +1,112 @@
+import { startWorker, type Worker, type WorkerObserver } from '@tenure/worker-runtime'
+import type { WorkerPlan } from '../scenario/scenario.js'
+import { Handlers } from './handlers.js'
+import type { Machine } from './machine.js'
+import { Process } from './process.js'
+import { Seat } from './seat.js'
+import type { Stage } from './stage.js'
+
+/** A worker process after the other: each has a name of its own, and its leases die with it. */
+export class WorkerSeat extends Seat {
+  readonly #plan: WorkerPlan
+  #lives = 0
+  #process: Process | undefined
+  #worker: Worker | undefined
+  #isShutDown = false
+
+  constructor(stage: Stage, machine: Machine, number: number, plan: WorkerPlan) {
+    super(stage, machine, `worker ${number}`)
+    this.#plan = plan
+  }
+
+  get isStopped(): boolean {
+    return this.#isShutDown && this.#process === undefined
+  }
+
+  start(): void {
+    if (this.#process !== undefined || this.#isShutDown) return
+    const { stage, machine } = this
+    const { concurrency, queues, pollWaitMs, clockRate } = this.#plan
+    const name = `${this.address}.${++this.#lives}`
+    const process = new Process(stage.clock, clockRate)
+    this.#process = process
+    stage.serves(name, queues)
+    const isolation = new Handlers({
+      ...{ process, owners: stage.owners, life: () => machine.lives },
+      watch: (look) => stage.watch(look),
+      onTerminated: () => stage.probes.reach('a handler was terminated'),
+    })
+    const worker = startWorker({
+      ...this.link(name, process),
+      ...{ isolation, concurrency, queues, pollWaitMs, abortGraceMs: 200, drainGraceMs: 2000 },
+      ...{ observer: this.#observer(), wallClock: () => process.clock.now() },
+    })
+    stage.wait(
+      worker.then((started) => {
+        if (this.#process !== process) return
+        this.#worker = started
+        if (this.#isShutDown) this.#stopWorker(process, started, 0)
+      }),
+    )
+  }
+
+  kill(downMs: number): void {
+    if (this.#process === undefined) return
+    this.#gone(this.#process, downMs)
+    for (const { near } of this.connections) near.destroy()
+  }
+
+  stop(downMs: number): void {
+    if (this.#worker !== undefined && this.#process !== undefined) {
+      this.#stopWorker(this.#process, this.#worker, downMs)
+    }
+  }
+
+  shutDown(): void {
+    this.#isShutDown = true
+    this.stop(0)
+  }
+
+  pause(): void {
+    this.#process?.pause()
+  }
+
+  resume(): void {
+    this.#process?.resume()
+  }
+
+  #stopWorker(process: Process, worker: Worker, downMs: number): void {
+    this.stage.wait(
+      worker.stop().then(() => {
+        if (this.#process === process) this.#gone(process, downMs)
+      }),
+    )
+  }
+
+  #gone(process: Process, downMs: number): void {
+    process.end()
+    this.#process = undefined
+    this.#worker = undefined
+    this.stage.after(downMs, () => this.start())
+  }
+
+  #observer(): WorkerObserver {
+    const { stage, machine } = this
+    const { events, probes } = stage
+    return {
+      leased: ({ leaseId }) => events.add(`${this.address} has lease ${leaseId}`),
+      extended: ({ leaseId }) => stage.owners.toldAgain(leaseId, machine.lives),
+      leaseLost: ({ leaseId }, why) => {
+        events.add(`${this.address} lost lease ${leaseId}: ${why}`)
+        if (why === 'DEADLINE') probes.reach('a worker lost its lease by its own clock')
+        else probes.reach('a worker was told that its lease is lost')
+      },
+      unreported: ({ leaseId }, why) => {
+        events.add(`${this.address} did not report ${leaseId}: ${why}`)
+        if (why === 'UNKNOWN') probes.reach('a report was never answered')
+      },
+      rejected: ({ leaseId }, { reason }, what) =>
+        stage.watch(() => stage.refused(`${this.address}, ${what} of lease ${leaseId}`, reason)),
+    }
+  }
+}

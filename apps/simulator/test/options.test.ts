@@ -1,0 +1,35 @@
+import t from 'tap'
+import { parseCommandLine } from '../src/options.js'
+
+const nothing = { minutes: undefined, scenario: undefined, bugs: 'none', first: false, json: false }
+
+t.test('without options it is five hundred seeds from a new one on', async (t) => {
+  t.match(parseCommandLine([], 7), { ...nothing, seed: 7, seeds: 500, events: false })
+})
+
+t.test('a seed alone is one seed', async (t) => {
+  t.match(parseCommandLine(['--', '--seed', '3'], 7), { ...nothing, seed: 3, seeds: 1 })
+  t.match(parseCommandLine(['--seed', '3', '--seeds', '9'], 7), { seed: 3, seeds: 9 })
+})
+
+t.test('every option is taken', async (t) => {
+  const args = ['--minutes', '0.5', '--threads', '3', '--first', '--events', '--json']
+  t.match(parseCommandLine(args, 7), {
+    ...{ minutes: 0.5, threads: 3, first: true, events: true, json: true },
+  })
+  t.match(parseCommandLine(['--scenario', 'a.json'], 7), { scenario: 'a.json' })
+  t.match(parseCommandLine(['--bugs'], 7), { bugs: 'all' })
+  t.match(parseCommandLine(['--bug', 'one'], 7), { bugs: { name: 'one' } })
+})
+
+t.test('what makes no sense is refused', async (t) => {
+  for (const [args, message] of [
+    [['--seeds', '0'], /^--seeds is 0; it must be a whole number above 0$/],
+    [['--seed', 'x'], /^--seed is x; /],
+    [['--minutes', '-1'], /minutes/],
+    [['--sed', '1'], /--sed/],
+    [['now'], /now/],
+  ] as const) {
+    t.throws(() => parseCommandLine(args, 7), { message })
+  }
+})
