@@ -100,8 +100,9 @@ export class HeadFile {
         await file.sync()
       })
       await disk.rename(temporary, layout.head)
-      await disk.syncDirectory(layout.root)
     }
+    // Also of a file that was found: an opening that ended right here may have left its name unsynced.
+    await disk.syncDirectory(layout.root)
     return new HeadFile(disk, layout, await disk.open(layout.head, 'durable'))
   }
 

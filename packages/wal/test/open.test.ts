@@ -318,6 +318,31 @@ t.test('opening that fails anywhere gives back every file and the lock', async (
 })
 
 t.test(
+  'wherever an opening ended, what the next one acknowledges outlasts a power loss',
+  async (t) => {
+    let calls = 0
+    for (const fault of [{ kind: 'error', code: 'EIO' }, { kind: 'kill', when: 'after' }] as const) {
+      for (let call = 0; ; call++, calls++) {
+        const world = new World()
+        const first = world.disk.process()
+        const planned = world.disk.failCall(call, fault)
+        const opened = world.open({ disk: first }).catch(() => {})
+        await Promise.race([opened, first.whenKilled()])
+        if (planned.hits === 0) break
+        first.kill()
+        const log = await world.open()
+        const lsn = await appendOneByOne(log, 1)
+        const later = world.with(world.disk.powerLoss('keep-none'))
+        const again = await later.open()
+        t.equal(again.nextLsn, lsn + 1, `${fault.kind} at call ${call}`)
+        await again.close()
+      }
+    }
+    t.ok(calls > 40)
+  },
+)
+
+t.test(
   'a damaged spare is not taken over, and one of another size only if it is large enough',
   async (t) => {
     for (const [change, isTaken] of [
