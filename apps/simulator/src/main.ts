@@ -1,3 +1,6 @@
+import type { Bug } from './bugs/bug.js'
+import { bugs } from './bugs/bugs.js'
+import { describeHunt, hunt } from './bugs/hunt.js'
 import { explore } from './explore.js'
 import { type CommandLine, parseCommandLine, UsageError, usage } from './options.js'
 import { replay } from './replay.js'
@@ -14,9 +17,22 @@ try {
 }
 
 async function main(options: CommandLine): Promise<number> {
+  const { bugs, json } = options
+  if (bugs !== 'none') {
+    const found = await hunt(bugsOf(bugs), options.threads, process.stderr)
+    console.log(json ? JSON.stringify(found) : describeHunt(found))
+    return found.failures.length === 0 ? 0 : 1
+  }
   const summary = await playAll(options)
-  console.log(options.json ? JSON.stringify(summary) : describeSummary(summary))
+  console.log(json ? JSON.stringify(summary) : describeSummary(summary))
   return summary.failures.length === 0 ? 0 : 1
+}
+
+function bugsOf(asked: Exclude<CommandLine['bugs'], 'none'>): readonly Bug[] {
+  if (asked === 'all') return bugs
+  const bug = bugs.find(({ name }) => name === asked.name)
+  if (bug !== undefined) return [bug]
+  throw new UsageError(`--bug is ${asked.name}; there are ${bugs.map(({ name }) => name).join(', ')}`)
 }
 
 function playAll(options: CommandLine) {

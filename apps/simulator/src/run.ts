@@ -2,6 +2,7 @@ import { checkStatements } from './checks/statements.js'
 import type { Probe } from './probes.js'
 import type { Scenario } from './scenario/scenario.js'
 import { holds, type Violation } from './violation.js'
+import { drive } from './world/drive.js'
 import { readLog } from './world/found.js'
 import type { Ending } from './world/stage.js'
 import { heal, strike } from './world/troubles.js'
@@ -117,7 +118,7 @@ class Play {
     const { ledger, clock } = stage
     if (this.#isOver) return
     const damaged = machine.isDamaged ? { knownLsn: ledger.lastLsn } : undefined
-    const found = await readLog(machine.disk.snapshot(), clock, damaged)
+    const found = await drive(clock, readLog(machine.disk.snapshot(), clock, damaged))
     for (const { lsn, record } of found.entries) ledger.compare(lsn, record)
     holds(
       found.hash === ledger.replayedHash(),

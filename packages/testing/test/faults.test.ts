@@ -358,3 +358,24 @@ t.test('a directory under way survives the failed sync of its parent', async (t)
   await creating
   t.same(await disk.powerLoss('keep-none').list('/'), ['e'])
 })
+
+/** How much is taken of a write that fails so. */
+async function takenOf(position: number, length: number): Promise<number> {
+  const disk = new SimulatedDisk()
+  disk.writeFile('/a', new Uint8Array(4096))
+  const file = await disk.open('/a', 'write')
+  disk.failWhen(() => true, { kind: 'short-write', toSector: true })
+  return file.write(new Uint8Array(length).fill(1), position)
+}
+
+t.test('a write that is cut as file systems cut ends with a sector', async (t) => {
+  t.equal(await takenOf(0, 2000), 512)
+  t.equal(await takenOf(100, 2000), 924)
+  t.equal(await takenOf(500, 1000), 12)
+  t.equal(await takenOf(512, 1024), 512)
+})
+
+t.test('and is taken whole when that would be nothing', async (t) => {
+  t.equal(await takenOf(0, 600), 600)
+  t.equal(await takenOf(10, 20), 20)
+})

@@ -3,6 +3,7 @@ import type { Answer, Complete, Fail, Heartbeat, Rejected, Request, Submit } fro
 import { defaultQueue, encodeRecord, type LogRecord } from '@tenure/state-machine'
 import type { NaiveModel, NaiveTask } from '@tenure/testing'
 import type { Statement } from '../world/wire.js'
+import { plain } from './plain.js'
 
 type Attempt = NaiveTask['attempts'][number]
 type Answered<K extends Answer['kind']> = Extract<Answer, { readonly kind: K }>
@@ -272,18 +273,6 @@ function currentAttempt(model: NaiveModel, request: Heartbeat): Attempt | undefi
   return attempt?.outcome === 'RUNNING' ? attempt : undefined
 }
 
-/** Facts from the wire: absent and nil are one, and bytes are bytes. */
 function isSame(expected: unknown, found: unknown): boolean {
   return isDeepStrictEqual(plain(expected), plain(found))
-}
-
-function plain(value: unknown): unknown {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1')
-  if (Array.isArray(value)) return value.map(plain)
-  if (typeof value !== 'object' || value === null) return value ?? undefined
-  const fields = Object.entries(value)
-    .filter(([, field]) => field !== null && field !== undefined)
-    .map(([name, field]) => [name, plain(field)] as const)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(fields)
 }

@@ -8,6 +8,7 @@ import {
 } from '@tenure/state-machine'
 import { NaiveModel } from '@tenure/testing'
 import { describe, holds, Violation } from '../violation.js'
+import { checkSameState } from './same-state.js'
 
 /**
  * Every record there ever was, in order, as the coordinators applied them and as their logs were found
@@ -43,6 +44,11 @@ export class Ledger {
   /** What the state has to be now, by its hash. */
   replayedHash(): string {
     return hashState(this.#replayed)
+  }
+
+  /** What the records make is the same by either model. */
+  checkModels(): void {
+    checkSameState(this.#replayed, this.naive)
   }
 
   hasRecordBehind(lsn: number, leaseId: number): boolean {

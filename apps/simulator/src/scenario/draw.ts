@@ -168,7 +168,7 @@ const who = (random: Random) => random.integer(8)
 const draws: { readonly [K in TroubleKind]: Draw } = {
   'power loss': (random) => ({
     ...{ kind: 'power loss', keep: random.pick(keeps), downMs: downMs(random) },
-    damage: random.chance(0.1) ? [drawDamage(random)] : [],
+    damage: random.chance(0.2) ? [drawDamage(random)] : [],
   }),
   'kill coordinator': (random) => ({ kind: 'kill coordinator', downMs: downMs(random) }),
   'end at call': (random) => ({

@@ -34,7 +34,8 @@ async function shrinkList(
 ): Promise<Scenario> {
   let smallest = scenario
   for (let length = smallest[list].length; length >= 1; length = Math.floor(length / 2)) {
-    for (let at = 0; at < smallest[list].length; ) {
+    // Without the first worker there is nobody for some queue.
+    for (let at = list === 'workers' ? 1 : 0; at < smallest[list].length; ) {
       const rest = smallest[list].filter((_, index) => index < at || index >= at + length)
       const candidate = { ...smallest, [list]: rest }
       if (await isWorse(candidate)) smallest = candidate

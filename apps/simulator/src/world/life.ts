@@ -81,7 +81,10 @@ export class Life {
 
   /** The process is gone: nothing of it is heard of any more. */
   end(): void {
-    this.#watch(() => this.checkState())
+    this.#watch(() => {
+      this.checkState()
+      this.#stage.ledger.checkModels()
+    })
     this.process.end()
     this.disk.kill()
     this.#checkpoints.kill()

@@ -7,7 +7,7 @@ import {
   type Random,
   SimulatedDisk,
 } from '@tenure/testing'
-import { WalError } from '@tenure/wal'
+import { WalDamageError, WalError } from '@tenure/wal'
 import type { Damage } from '../scenario/scenario.js'
 import { codeOf, describe, Violation } from '../violation.js'
 import { damageDisk } from './damage.js'
@@ -153,6 +153,12 @@ export class Machine implements LifeHost {
     })
   }
 
+  /** Memory runs short. What the disk has lied about is lost with it. */
+  dropCleanPages(): void {
+    if (this.#isLying) this.#endAsLied()
+    else this.#disk.dropCleanPages()
+  }
+
   pause(): void {
     this.#life?.process.pause()
   }
@@ -219,6 +225,9 @@ export class Machine implements LifeHost {
       ...{ image: this.#disk.snapshot(), lsn: ledger.lastLsn, hash: ledger.replayedHash() },
       keep: random.pick(['none', 'none', 'random', 'all'] as const),
       random: random.fork(),
+      damage: random.chance(0.3)
+        ? { kind: random.pick(['flip', 'flip', 'lose']), file: random.next(), place: random.next() }
+        : undefined,
     })
   }
 
@@ -232,7 +241,7 @@ export class Machine implements LifeHost {
 
   /** It has claimed to have what it has not. */
   get #isLying(): boolean {
-    return this.#faults.some(({ kind, fault }) => kind === 'failed sync: late' && fault.hits > 0)
+    return this.#hasStruck(/^failed sync: late$/)
   }
 
   #watchPower(disk: SimulatedDisk): void {
@@ -287,17 +296,16 @@ export class Machine implements LifeHost {
 
   #hasReason(error: unknown): boolean {
     const code = codeOf(error)
-    const hasStruck = this.#isDamaged || this.#faults.some(({ fault }) => fault.hits > 0)
-    if (error instanceof WalError) {
-      if (code === 'WAL_NO_SPACE') return this.#stage.wasDiskFull
-      return hasStruck
-    }
-    if (error instanceof CoordinatorError) return this.#stage.wasDiskFull
-    return (
-      code !== undefined &&
-      ['EIO', 'ENOSPC'].includes(code) &&
-      (hasStruck || this.#stage.wasDiskFull)
-    )
+    const { wasDiskFull } = this.#stage
+    // What cannot be read may pass for damage.
+    if (error instanceof WalDamageError) return this.#isDamaged || this.#hasStruck(/^EIO at/)
+    if (code === 'WAL_NO_SPACE' || error instanceof CoordinatorError) return wasDiskFull
+    if (error instanceof WalError || code === 'EIO') return this.#isDamaged || this.#hasStruck(/./)
+    return code === 'ENOSPC' && wasDiskFull
+  }
+
+  #hasStruck(kinds: RegExp): boolean {
+    return this.#faults.some(({ kind, fault }) => kinds.test(kind) && fault.hits > 0)
   }
 
   /** A disk that claimed to have what it had not: nothing can be promised, but to open or to refuse. */

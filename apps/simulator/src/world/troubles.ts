@@ -102,7 +102,8 @@ function failDisk(world: World, trouble: DiskTrouble): void {
     case 'disk error': {
       const { code, on, times } = trouble
       if (code === 'ENOSPC') world.stage.wasDiskFull = true
-      machine.planFault(`${code} at ${on}`, aims[on], { kind: 'error', code }, times)
+      const matches = (call: DiskCall) => aims[on](call) && (code === 'EIO' || takesRoom(call))
+      machine.planFault(`${code} at ${on}`, matches, { kind: 'error', code }, times)
       break
     }
     case 'failed sync': {
@@ -115,7 +116,7 @@ function failDisk(world: World, trouble: DiskTrouble): void {
       break
     }
     case 'short write':
-      machine.planFault(trouble.kind, () => true, { kind: 'short-write' }, trouble.times)
+      machine.planFault(trouble.kind, () => true, { kind: 'short-write', toSector: true }, trouble.times)
       break
     case 'disk full':
       world.stage.count(trouble.kind)
@@ -125,7 +126,7 @@ function failDisk(world: World, trouble: DiskTrouble): void {
       break
     case 'drop pages':
       world.stage.count(trouble.kind)
-      disk.dropCleanPages()
+      machine.dropCleanPages()
       break
   }
 }
@@ -137,6 +138,12 @@ const aims: { readonly [C in DiskCalls]: (call: DiskCall) => boolean } = {
   read: ({ kind }) => kind === 'read',
   rename: ({ kind }) => kind === 'rename',
   any: () => true,
+}
+
+/** Nothing else fails for want of room. */
+function takesRoom({ kind, mode }: DiskCall): boolean {
+  if (kind === 'open') return mode === 'create'
+  return ['createDirectory', 'rename', 'write', 'writeOnLoop', 'sync'].includes(kind)
 }
 
 function failNetwork(world: World, trouble: NetworkTrouble): void {

@@ -14,8 +14,11 @@ export type Fault = FaultEffect & {
 export type FaultEffect =
   /** The call fails and changes nothing. */
   | { readonly kind: 'error'; readonly code: string }
-  /** Only so many bytes are taken, half of them when not said. */
-  | { readonly kind: 'short-write'; readonly bytes?: number }
+  /**
+   * Only so many bytes are taken, half of them when not said. `toSector`: up to the end of a sector, as
+   * file systems cut; a write that ends in its first sector is taken whole.
+   */
+  | { readonly kind: 'short-write'; readonly bytes?: number; readonly toSector?: boolean }
   | { readonly kind: 'short-read'; readonly bytes?: number }
   | FailedSync
   /**

@@ -1,6 +1,7 @@
 /** An open file of a simulated process. */
 import { type DiskCall, type DiskCallKind, isSync } from './call.js'
 import type { Caller, Land } from './caller.js'
+import { sectorBytes } from './content.js'
 import { systemError } from './errors.js'
 import type { Fault } from './fault.js'
 import type { Inode, PendingWrite, SectorLanded } from './inode.js'
@@ -73,7 +74,7 @@ export class SimulatedFile implements DiskFile {
     this.#assertOpen()
     if (this.#mode === 'read') throw new Refused('EBADF')
     const { volume } = this.#caller.machine
-    const wanted = fault?.kind === 'short-write' ? shorten(bytes.length, fault.bytes) : bytes.length
+    const wanted = fault?.kind === 'short-write' ? cut(bytes, position, fault) : bytes.length
     const offered = bytes.subarray(0, wanted)
     const origin = { call: call.index, path: this.#path }
     const { taken, pending } = volume.write(this.#inode, offered, position, origin)
@@ -122,6 +123,18 @@ export class SimulatedFile implements DiskFile {
   #assertOpen(): void {
     if (!this.#caller.holds(this)) throw new Refused('EBADF')
   }
+}
+
+function cut(
+  { length }: Uint8Array,
+  position: number,
+  { bytes, toSector }: Extract<Fault, { kind: 'short-write' }>,
+): number {
+  const count = shorten(length, bytes)
+  if (toSector !== true) return count
+  const end = position + count
+  const sectorEnd = end - (end % sectorBytes)
+  return sectorEnd > position ? sectorEnd - position : length
 }
 
 /** At least one byte of a read, else it would look like the end of the file. */

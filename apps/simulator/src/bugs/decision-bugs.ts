@@ -1,0 +1,169 @@
+import type { Bug } from './bug.js'
+
+const server = 'packages/coordinator-server/dist/src'
+const state = 'packages/state-machine/dist/src'
+
+const reportsLate = {
+  file: `${state}/apply-report.js`,
+  old: 'if (record.at >= expiry) {',
+  new: 'if (false) {',
+}
+
+/** Mistakes in what is decided, and in what is said about it. */
+export const decisionBugs: readonly Bug[] = [
+  {
+    name: 'accept a stale lease',
+    what: 'a report under a lease past its expiry is accepted, as long as nobody else has the task',
+    edits: [
+      {
+        file: `${server}/lease-judgement.js`,
+        old: "now < standing.leaseExpiry ? { kind: 'valid', standing } : { kind: 'past expiry' }",
+        new: "id !== undefined ? { kind: 'valid', standing } : { kind: 'past expiry' }",
+      },
+      reportsLate,
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'a heartbeat resurrects an expired lease',
+    what: 'a lease past its expiry is extended when its LeaseExpired is not written yet',
+    edits: [
+      {
+        file: `${server}/lease-manager.js`,
+        old: "return { kind: 'expire first' };",
+        new: "{ const at = now; const { leaseExpiry } = getLease(circumstances.state, leaseId); const newLeaseExpiry = Math.max(leaseExpiry + 1, now + knobs.leaseDurationMs); return { kind: 'record', record: { type: 'LeaseExtended', at, leaseId, newLeaseExpiry }, answer: () => ({ kind: 'extended', id, ...terms(newLeaseExpiry, newLeaseExpiry, now, asker) }) }; }",
+      },
+      {
+        file: `${state}/apply-lease.js`,
+        old: 'if (at >= expiry) {',
+        new: 'if (false) {',
+      },
+    ],
+    seedsMax: 1000,
+  },
+  {
+    name: 'expire by the wall clock',
+    what: 'decisions are made by a clock that can be set',
+    edits: [
+      {
+        file: `${server}/decision-time.js`,
+        old: 'return this.#anchorMs + Math.floor(this.#clock.monotonicMs() - this.#anchoredAtMs);',
+        new: 'this.#anchorMs = Math.max(this.#anchorMs, this.#clock.now()); return this.#anchorMs;',
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'apply before append',
+    what: 'a decision has its effect before it is in the log',
+    edits: [
+      {
+        file: `${server}/commits.js`,
+        old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied });\n',
+        new: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied });\n            apply(this.#state, lsn, decodeRecord(bytes));\n',
+      },
+      {
+        file: `${server}/commits.js`,
+        old: '        apply(this.#state, lsn, record);\n        this.#hooks.after(record);',
+        new: '        this.#hooks.after(record);',
+      },
+    ],
+    seedsMax: 50,
+  },
+  {
+    name: 'answer before the record is durable',
+    what: 'who asked is told when the record has been handed to the log',
+    edits: [
+      {
+        file: `${server}/commits.js`,
+        old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied });\n',
+        new: "            const isGrant = record.type === 'TaskCreated'; this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied: isGrant ? undefined : onApplied });\n            if (isGrant) onApplied?.();\n",
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'decide twice about one submission',
+    what: 'a request_id on its way to the disk is not locked',
+    edits: [
+      {
+        file: `${server}/coordinator.js`,
+        old: 'requestId === undefined ? {} : { requestId })',
+        new: '{})',
+      },
+    ],
+    seedsMax: 1000,
+  },
+  {
+    name: 'decide about a task on its way',
+    what: 'who asks about a task does not wait for the decision that is on its way',
+    edits: [
+      {
+        file: `${server}/coordinator.js`,
+        old: '        if (tasks.isHeld(taskId)) {',
+        new: '        if (false) {',
+      },
+    ],
+    seedsMax: 1000,
+  },
+  {
+    name: 'tell of an expiry that no record tells',
+    what: 'a heartbeat past the expiry is refused at once',
+    edits: [
+      {
+        file: `${server}/lease-manager.js`,
+        old: "return { kind: 'expire first' };",
+        new: "return answer(rejected(id, 'EXPIRED'));",
+      },
+    ],
+    seedsMax: 1000,
+  },
+  {
+    name: 'forget who reported',
+    what: 'a report that is sent again is a second report',
+    edits: [
+      {
+        file: `${server}/task-manager.js`,
+        old: 'reportId === standing.reportId &&',
+        new: 'false &&',
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'take anybody for the owner',
+    what: 'a report under the lease of another worker is accepted',
+    edits: [
+      {
+        file: `${server}/lease-judgement.js`,
+        old: 'if (standing.workerId !== asker.name) {',
+        new: 'if (false) {',
+      },
+    ],
+    seedsMax: 200,
+  },
+  {
+    name: 'retry at once',
+    what: 'a task that failed does not wait for its backoff',
+    edits: [
+      {
+        file: `${state}/apply-report.js`,
+        old: 'at + backoffMs(tasks, row, failures)',
+        new: 'at',
+      },
+    ],
+    seedsMax: 100,
+  },
+  {
+    name: 'lease the newest first',
+    what: 'of tasks that are eligible since the same moment the last one is leased first',
+    edits: [
+      {
+        file: `${state}/store/task-order.js`,
+        old: 'tasks.taskId.get(a) < tasks.taskId.get(b)',
+        new: 'tasks.taskId.get(a) > tasks.taskId.get(b)',
+      },
+    ],
+    seedsMax: 1000,
+  },
+]

@@ -1,0 +1,162 @@
+import type { Bug } from './bug.js'
+
+const log = 'packages/wal/dist/src'
+const state = 'packages/state-machine/dist/src'
+
+/** Mistakes in what is kept, and in what is found again. */
+export const logBugs: readonly Bug[] = [
+  {
+    name: 'answer before sync',
+    what: 'a batch counts as durable when the operating system has it',
+    edits: [
+      {
+        file: `${log}/opening.js`,
+        old: "settings.sync === 'always' ? 'durable' : 'write'",
+        new: "'write'",
+      },
+    ],
+    seedsMax: 50,
+  },
+  {
+    name: 'skip the directory sync',
+    what: 'the name of a new segment is not on the medium when records are written to it',
+    edits: [
+      {
+        file: `${log}/segment-file.js`,
+        old: 'await disk.syncDirectory(layout.segments);',
+        new: '',
+      },
+    ],
+    seedsMax: 50,
+  },
+  {
+    name: 'retry a failed sync',
+    what: 'after a write that failed the file is synced once more, and that counts',
+    edits: [
+      {
+        file: `${log}/writer.js`,
+        old: `                this.fail(error);
+                return;`,
+        new: `                this.#watch(this.#segment.file.sync().then(() => this.#committed(batch, offset, chain, startedMs, false)));
+                return;`,
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'cut the log at a bad checksum',
+    what: 'whatever cannot be read at the end is taken for a torn write',
+    edits: [
+      {
+        file: `${log}/verdict.js`,
+        old: `    if (finding.kind === 'zero-header' ||
+        (finding.kind === 'bad-body' && finding.unexplainedZeroSectors)) {`,
+        new: '    if (true) {',
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'cut the log in its middle',
+    what: 'a later batch does not prove that the ones before it were acknowledged',
+    edits: [
+      {
+        file: `${log}/verdict.js`,
+        old: 'if (behind.syncedThrough >= expectedBatch) {',
+        new: 'if (false) {',
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'reuse an LSN behind a torn tail',
+    what: 'the number of the last record is given out again when something was cut off behind it',
+    edits: [
+      {
+        file: `${log}/opening.js`,
+        old: ': end.lastLsn + 1,',
+        new: ': examination.torn !== undefined && end.lastLsn > 0 ? end.lastLsn : end.lastLsn + 1,',
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'trust what a failed write left in the cache',
+    what: 'the valid part of the last segment is not written again when a log is opened',
+    edits: [
+      {
+        file: `${log}/opening.js`,
+        old: '        await rewrite(disk, layout, last.name, end.offset);\n',
+        new: '',
+      },
+    ],
+    seedsMax: 1000,
+  },
+  {
+    name: 'a checkpoint that is not synced',
+    what: 'segments are removed behind a checkpoint that a power loss takes',
+    edits: [
+      {
+        file: `${log}/checkpoint.js`,
+        old: '    await disk.syncDirectory(layout.checkpoints);\n',
+        new: '',
+      },
+    ],
+    seedsMax: 1000,
+  },
+  {
+    name: 'a checkpoint drops a live task',
+    what: 'tasks that are LEASED are not in it',
+    edits: [
+      {
+        file: `${state}/state-codec.js`,
+        old: 'yield [stateVersion, lastLsn, lastAt, tasks.size, counts];',
+        new: 'let count = 0; for (const row of tasks.rows()) if (tasks.state.get(row) !== states.LEASED) count++; yield [stateVersion, lastLsn, lastAt, count, counts];',
+      },
+      {
+        file: `${state}/state-codec.js`,
+        old: 'const lives = tasks.state.get(row) <= states.LEASED;',
+        new: 'const lives = tasks.state.get(row) < states.LEASED;',
+      },
+    ],
+    seedsMax: 200,
+  },
+  {
+    name: 'forget request ids at a restart',
+    what: 'tasks that are restored from a checkpoint are not found by their request_id',
+    edits: [
+      {
+        file: `${state}/task-restorer.js`,
+        old: '            byRequestId.add(row, hash);\n',
+        new: '',
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'a waiting order that changes at a restart',
+    what: 'tasks that are restored from a checkpoint wait in the order in which they were created',
+    edits: [
+      {
+        file: `${state}/task-restorer.js`,
+        old: 'tasks.due.set(row, due);',
+        new: 'tasks.due.set(row, state === states.WAITING ? tasks.createdAt.get(row) : due);',
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'never look for room again',
+    what: 'a log that once had no room for its next segment has none for ever',
+    edits: [
+      {
+        file: `${log}/spare.js`,
+        old: `            this.#setMode('preparing');
+            this.#work = this.#make(wantedBytes);
+        });`,
+        new: '        });',
+      },
+    ],
+    seedsMax: 400,
+  },
+]

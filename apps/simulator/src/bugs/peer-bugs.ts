@@ -1,0 +1,54 @@
+import type { Bug } from './bug.js'
+
+const worker = 'packages/worker-runtime/dist/src'
+const client = 'packages/client/dist/src'
+
+/** Mistakes at the other end of the line. */
+export const peerBugs: readonly Bug[] = [
+  {
+    name: 'count a lease from its arrival',
+    what: 'a worker counts from when it heard of its lease, and not from when it asked',
+    edits: [
+      {
+        file: `${worker}/polls.js`,
+        old: 'this.#take(outcome, sentAtMs);',
+        new: 'this.#take(outcome, link.clock.monotonicMs());',
+      },
+    ],
+    seedsMax: 1000,
+  },
+  {
+    name: 'work on without a lease',
+    what: 'a worker does not end what runs when its deadline has passed',
+    edits: [
+      {
+        file: `${worker}/execution.js`,
+        old: `        if (this.#isOverdue)
+            this.#loseLease('DEADLINE');
+        else if`,
+        new: '        if',
+      },
+      {
+        file: `${worker}/execution.js`,
+        old: 'Math.min(deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs)',
+        new: 'Math.min(this.#heartbeatAtMs, this.#windowAbortAtMs)',
+      },
+    ],
+    seedsMax: 400,
+  },
+  {
+    name: 'give up a poll that was sent',
+    what: 'a request that was sent before a connection broke is never sent again, nor ended',
+    edits: [
+      {
+        file: `${client}/link.js`,
+        old: `        for (const request of this.#table.connectionLost())
+            request.settle(lost(error, request));
+        this.#settings.observer.disconnected?.(error);`,
+        new: `        this.#table.connectionLost();
+        this.#settings.observer.disconnected?.(error);`,
+      },
+    ],
+    seedsMax: 400,
+  },
+]
