@@ -135,6 +135,7 @@ async function runFile({ dir, name }) {
   const counts = countsIn(stdout)
   // A file that ends before its first test has nothing to show for itself.
   const isWhole = end === 'ended with 0' && counts.pass + counts.skip + counts.todo > 0
+  /** @type {string[]} */
   const complaints = stdout.match(/^ *not ok (?!.*# TODO).*$/gm) ?? []
   if (!isWhole && counts.fail === 0) {
     counts.fail = 1

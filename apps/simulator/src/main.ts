@@ -32,7 +32,9 @@ function bugsOf(asked: Exclude<CommandLine['bugs'], 'none'>): readonly Bug[] {
   if (asked === 'all') return bugs
   const bug = bugs.find(({ name }) => name === asked.name)
   if (bug !== undefined) return [bug]
-  throw new UsageError(`--bug is ${asked.name}; there are ${bugs.map(({ name }) => name).join(', ')}`)
+  throw new UsageError(
+    `--bug is ${asked.name}; there are ${bugs.map(({ name }) => name).join(', ')}`,
+  )
 }
 
 function playAll(options: CommandLine) {

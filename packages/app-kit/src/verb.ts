@@ -15,7 +15,7 @@ export interface VerbTable {
 }
 
 /** Brings a verb when it is typed: whoever types one does not wait for the code of all the others. */
-export type LoadVerb = () => Promise<Verb | Noun>
+type LoadVerb = () => Promise<Verb | Noun>
 
 /** A command that is several: what is typed first says which. */
 export interface Verbs extends Noun, Pick<Command, 'name' | 'version' | 'ignoresOtherVariables'> {}

@@ -406,25 +406,28 @@ t.test('a poll ends with its connection, and when it is withdrawn', async (t) =>
   t.match(await world.lease(), { attempt: 1 })
 })
 
-t.test('a poll that meets an expiry ends with its connection, and when it is withdrawn', async (t) => {
-  const world = await World.started()
-  await world.submit()
-  const session = { name: 'w3' }
-  const poll = { kind: 'lease', queues: ['default'], waitMs: 9000 } as const
-  // Set before the alarm of the lease, so it goes off first: no record says yet that the lease is over.
-  const polls = new Promise<Answer[][]>((resolve) => {
-    world.clock.setTimer(30_000, () => {
-      const gone = world.send(poll, session)
-      world.coordinator.leave(session)
-      const withdrawn = world.send(poll, worker)
-      resolve([gone, withdrawn, world.send({ kind: 'withdraw', of: 4 }, worker)])
+t.test(
+  'a poll that meets an expiry ends with its connection, and when it is withdrawn',
+  async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const session = { name: 'w3' }
+    const poll = { kind: 'lease', queues: ['default'], waitMs: 9000 } as const
+    // Set before the alarm of the lease, so it goes off first: no record says yet that the lease is over.
+    const polls = new Promise<Answer[][]>((resolve) => {
+      world.clock.setTimer(30_000, () => {
+        const gone = world.send(poll, session)
+        world.coordinator.leave(session)
+        const withdrawn = world.send(poll, worker)
+        resolve([gone, withdrawn, world.send({ kind: 'withdraw', of: 4 }, worker)])
+      })
     })
-  })
-  await world.lease(otherWorker)
-  await world.clock.advance(30_000)
-  t.match(await polls, [[], [{ kind: 'empty' }], [{ kind: 'withdrawn' }]])
-  t.match(await world.lease(otherWorker), { attempt: 2 })
-})
+    await world.lease(otherWorker)
+    await world.clock.advance(30_000)
+    t.match(await polls, [[], [{ kind: 'empty' }], [{ kind: 'withdrawn' }]])
+    t.match(await world.lease(otherWorker), { attempt: 2 })
+  },
+)
 
 t.test('poison: a task whose leases expire again and again is stopped, visibly', async (t) => {
   const world = await World.started({ poisonThreshold: 3 })

@@ -29,31 +29,37 @@ async function connected() {
   return { clock, network, near, far, heard, say }
 }
 
-t.test('what one side sends stands still and goes on, and the other side is not held', async (t) => {
-  const { clock, near, far, heard, say } = await connected()
-  far.hold()
-  await say(far, 'held')
-  await say(near, 'heard')
-  t.match(heard, { near: '', far: 'heard' })
-  t.equal(far.unsentBytes, 4)
-  far.release()
-  await say(far, ' and more')
-  t.equal(heard.near, 'held and more')
-  await clock.advance(10)
-})
+t.test(
+  'what one side sends stands still and goes on, and the other side is not held',
+  async (t) => {
+    const { clock, near, far, heard, say } = await connected()
+    far.hold()
+    await say(far, 'held')
+    await say(near, 'heard')
+    t.match(heard, { near: '', far: 'heard' })
+    t.equal(far.unsentBytes, 4)
+    far.release()
+    await say(far, ' and more')
+    t.equal(heard.near, 'held and more')
+    await clock.advance(10)
+  },
+)
 
-t.test('one side may be gone without the other noticing, and that one is still there', async (t) => {
-  const { network, near, far, heard, say } = await connected()
-  far.hold()
-  near.break()
-  await say(near, 'to nobody')
-  await say(far, 'to nobody')
-  t.match(heard, { near: '', far: '', ends: ' near' })
-  t.equal(network.size, 1)
-  far.break()
-  t.equal(heard.ends, ' near far')
-  t.equal(network.size, 0)
-})
+t.test(
+  'one side may be gone without the other noticing, and that one is still there',
+  async (t) => {
+    const { network, near, far, heard, say } = await connected()
+    far.hold()
+    near.break()
+    await say(near, 'to nobody')
+    await say(far, 'to nobody')
+    t.match(heard, { near: '', far: '', ends: ' near' })
+    t.equal(network.size, 1)
+    far.break()
+    t.equal(heard.ends, ' near far')
+    t.equal(network.size, 0)
+  },
+)
 
 t.test('a side that is held cannot even say that it goes', async (t) => {
   const { near, far, heard } = await connected()

@@ -321,7 +321,10 @@ t.test(
   'wherever an opening ended, what the next one acknowledges outlasts a power loss',
   async (t) => {
     let calls = 0
-    for (const fault of [{ kind: 'error', code: 'EIO' }, { kind: 'kill', when: 'after' }] as const) {
+    for (const fault of [
+      { kind: 'error', code: 'EIO' },
+      { kind: 'kill', when: 'after' },
+    ] as const) {
       for (let call = 0; ; call++, calls++) {
         const world = new World()
         const first = world.disk.process()

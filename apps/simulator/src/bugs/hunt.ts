@@ -6,7 +6,7 @@ import type { Bug } from './bug.js'
 import { Plot } from './plant.js'
 
 /** What came of one planted bug. */
-export interface Catch {
+interface Catch {
   readonly name: string
   readonly isFound: boolean
   /** How many seeds it took, counted from 1; all that were allowed when it was not found. */

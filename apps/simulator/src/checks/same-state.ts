@@ -16,7 +16,11 @@ import { plain } from './plain.js'
 /** Every task, every line and every count is what the naive model finds by looking at everything. */
 export function checkSameState(state: State, naive: NaiveModel): void {
   const taskIds = [...listTasks(state)].map(({ taskId }) => taskId)
-  same('tasks', taskIds.map((taskId) => getTask(state, taskId)), naive.tasks())
+  same(
+    'tasks',
+    taskIds.map((taskId) => getTask(state, taskId)),
+    naive.tasks(),
+  )
   same('counters', getCounters(state), naive.counters())
   same('queues', queueNames(state), naive.queues())
   same('leased tasks', leasedTasks(state), naive.leased())
@@ -27,7 +31,11 @@ export function checkSameState(state: State, naive: NaiveModel): void {
 }
 
 function same(what: string, found: unknown, expected: unknown): void {
-  holds(isDeepStrictEqual(plain(found), plain(expected)), 'the naive model has the same state', () => {
-    return `${what}: ${JSON.stringify(plain(found))}, and naively ${JSON.stringify(plain(expected))}`
-  })
+  holds(
+    isDeepStrictEqual(plain(found), plain(expected)),
+    'the naive model has the same state',
+    () => {
+      return `${what}: ${JSON.stringify(plain(found))}, and naively ${JSON.stringify(plain(expected))}`
+    },
+  )
 }

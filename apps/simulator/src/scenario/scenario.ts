@@ -60,7 +60,7 @@ export interface HandlerPlan {
 /** What somebody does, at a time. `task` names a submission by its number. */
 export type Operation = { readonly atMs: number } & Deed
 
-export type Deed = Submission | Question | RogueDeed | Stop | Garbage
+type Deed = Submission | Question | RogueDeed | Stop | Garbage
 
 export type Submission = { readonly client: number } & (
   | { readonly kind: 'submit'; readonly number: number; readonly task: TaskPlan }
@@ -82,12 +82,12 @@ export interface RogueDeed {
   readonly steps: readonly RogueStep[]
 }
 
-export type Stop =
+type Stop =
   | { readonly kind: 'stop worker'; readonly worker: number; readonly downMs: number }
   | { readonly kind: 'stop coordinator'; readonly downMs: number }
 
 /** Bytes that are no protocol. */
-export interface Garbage {
+interface Garbage {
   readonly kind: 'garbage'
   readonly bytes: number
 }
@@ -101,8 +101,8 @@ export interface RogueStep {
   readonly reportId: string | null
 }
 
-export type DiskError = 'EIO' | 'ENOSPC'
-export type SyncModel = 'clean-page' | 'reverted' | 'late' | 'dead'
+type DiskError = 'EIO' | 'ENOSPC'
+type SyncModel = 'clean-page' | 'reverted' | 'late' | 'dead'
 
 /** What is damaged while the machine is off. Places are parts of the whole, from 0 to 1. */
 export interface Damage {
@@ -157,12 +157,12 @@ export type NetworkTrouble =
   | { readonly kind: 'lose answers'; readonly who: number; readonly forMs: number }
   | { readonly kind: 'partition'; readonly who: number; readonly forMs: number }
 
-export type WorkerTrouble =
+type WorkerTrouble =
   | { readonly kind: 'kill worker'; readonly worker: number; readonly downMs: number }
   | { readonly kind: 'pause worker'; readonly worker: number; readonly forMs: number }
 
 /** Of the wall clock on the coordinator's machine. */
-export type ClockTrouble =
+type ClockTrouble =
   | { readonly kind: 'step clock'; readonly byMs: number }
   | { readonly kind: 'drift clock'; readonly rate: number }
 

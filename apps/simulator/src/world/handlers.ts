@@ -99,6 +99,6 @@ class Handler implements Run {
 }
 
 /** What a handler returns tells under which lease it ran. */
-export function resultOf(leaseId: number): Uint8Array {
+function resultOf(leaseId: number): Uint8Array {
   return Buffer.from(`under lease ${leaseId}`)
 }

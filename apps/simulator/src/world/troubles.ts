@@ -116,7 +116,12 @@ function failDisk(world: World, trouble: DiskTrouble): void {
       break
     }
     case 'short write':
-      machine.planFault(trouble.kind, () => true, { kind: 'short-write', toSector: true }, trouble.times)
+      machine.planFault(
+        trouble.kind,
+        () => true,
+        { kind: 'short-write', toSector: true },
+        trouble.times,
+      )
       break
     case 'disk full':
       world.stage.count(trouble.kind)
