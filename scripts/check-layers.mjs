@@ -44,7 +44,8 @@ const testing = new Set(['@tenure/testing', '@tenure/testing-histories'])
 
 /** Apps that are tools of ours. They may need the same helpers, and none is published. */
 const ownTools = new Set([
-  ...['@tenure/bench', '@tenure/chaos', '@tenure/demo', '@tenure/fuzzer', '@tenure/simulator'],
+  ...['@tenure/bench', '@tenure/chaos', '@tenure/demo', '@tenure/explorer', '@tenure/fuzzer'],
+  '@tenure/simulator',
 ])
 
 const sourceFile = /\.[cm]?[jt]s$/

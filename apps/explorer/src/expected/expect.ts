@@ -1,0 +1,102 @@
+import type { Answer, Request } from '@tenure/protocol'
+import type { LogRecord } from '@tenure/state-machine'
+import type { NaiveTask } from '@tenure/testing'
+import { expectLease } from './lease.js'
+import { answer, type Outcome, type Payloads, type Surroundings } from './outcome.js'
+import { expectSubmit } from './submit.js'
+import { expectKill, expectUnderLease, terms, whyLost } from './under-lease.js'
+
+/**
+ * The specification as a function: what a request has to come to, in the circumstances as the naive
+ * model knows them. Written from the documents, to be compared with what the coordinator does.
+ */
+export function expectOutcome(
+  request: Request,
+  name: string,
+  arrivedAt: number,
+  it: Surroundings,
+): Outcome {
+  switch (request.kind) {
+    case 'submit':
+      return expectSubmit(request, it)
+    case 'lease':
+      return expectLease(request, name, it)
+    case 'heartbeat':
+    case 'complete':
+    case 'fail':
+      return expectUnderLease(request, name, arrivedAt, it)
+    case 'kill':
+      return expectKill(request, it)
+    case 'withdraw':
+      return answer({ kind: 'withdrawn', id: request.id })
+    default:
+      throw new Error(`nobody asks ${request.kind} here`)
+  }
+}
+
+/** The answer to a request whose record this is, once it is applied. */
+export function expectAnswer(
+  id: number,
+  arrivedAt: number,
+  lsn: number,
+  record: LogRecord,
+  tasks: readonly NaiveTask[],
+  payloads: Payloads,
+): Answer {
+  switch (record.type) {
+    case 'TaskCreated':
+      return { kind: 'submitted', id, taskId: lsn, known: false }
+    case 'LeaseGranted': {
+      const { at, taskId, leaseId, attempt, leaseExpiry } = record
+      const { executionWindowMs, queue } = taskOf(tasks, taskId)
+      const lease = { taskId, leaseId, attempt, queue, payload: payloads.payloadOf(taskId) }
+      return {
+        kind: 'leased',
+        id,
+        ...lease,
+        ...terms(leaseExpiry, at + executionWindowMs, at, arrivedAt),
+      }
+    }
+    case 'LeaseExtended': {
+      const { at, leaseId, newLeaseExpiry } = record
+      const task = tasks.find(({ currentLeaseId }) => currentLeaseId === leaseId)!
+      const windowEnd = task.attempts.at(-1)!.grantedAt + task.executionWindowMs
+      return { kind: 'extended', id, ...terms(newLeaseExpiry, windowEnd, at, arrivedAt) }
+    }
+    case 'TaskCompleted':
+      return { kind: 'committed', id, state: 'COMPLETED' }
+    case 'TaskFailed': {
+      const { state, eligibleAt } = taskOf(tasks, record.taskId)
+      return { kind: 'committed', id, state, ...(eligibleAt !== undefined && { eligibleAt }) }
+    }
+    case 'TaskCancelled': {
+      const task = taskOf(tasks, record.taskId)
+      const attempt = task.attempts.find(({ leaseId }) => leaseId === record.leaseId)!
+      return { kind: 'cancelled', id, ...whyLost(task, attempt) }
+    }
+    case 'TaskDead':
+      return { kind: 'killed', id, known: false }
+    default:
+      throw new Error(`nobody asks for a ${record.type}`)
+  }
+}
+
+function taskOf(tasks: readonly NaiveTask[], taskId: number): NaiveTask {
+  return tasks.find((task) => task.taskId === taskId)!
+}
+
+/** The message is for people: its words are free. */
+export function isSameAnswer(one: Answer, other: Answer): boolean {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)])
+  names.delete('message')
+  const [left, right] = [one, other] as unknown as Record<string, unknown>[]
+  for (const name of names) if (!isSameValue(left![name], right![name])) return false
+  return true
+}
+
+function isSameValue(one: unknown, other: unknown): boolean {
+  if (one instanceof Uint8Array && other instanceof Uint8Array) {
+    return Buffer.compare(one, other) === 0
+  }
+  return one === other
+}

@@ -1,0 +1,38 @@
+import type { RequestOf } from '@tenure/protocol'
+import type { NaiveTask } from '@tenure/testing'
+import {
+  answer,
+  isPastExpiry,
+  isPending,
+  type Outcome,
+  record,
+  type Surroundings,
+} from './outcome.js'
+
+/** `semantics` §10 and §5: the first eligible task by `(eligible_at, task_id)`. */
+export function expectLease(
+  { id, waitMs }: RequestOf<'lease'>,
+  workerId: string,
+  it: Surroundings,
+): Outcome {
+  const first = firstEligible(it)
+  if (first !== undefined) {
+    const { taskId, attempt, executionWindowMs } = first
+    const leaseExpiry = it.now + Math.min(it.knobs.leaseDurationMs, executionWindowMs)
+    const lease = { leaseId: it.nextLsn, workerId, attempt: attempt + 1, leaseExpiry }
+    return record({ type: 'LeaseGranted', at: it.now, taskId, ...lease }, id, it)
+  }
+  const isExpiryDue = it.tasks.some(
+    (task) => isPastExpiry(task, it.now) && !isPending(it, task.taskId),
+  )
+  if (isExpiryDue && !it.isFull) return { kind: 'waits' }
+  return waitMs === 0 ? answer({ kind: 'empty', id }) : { kind: 'polls' }
+}
+
+/** What may be offered now: tasks with a decision on its way may not. */
+function firstEligible(it: Surroundings): NaiveTask | undefined {
+  return it.tasks
+    .filter(({ state, eligibleAt }) => state === 'WAITING' && eligibleAt! <= it.now)
+    .filter(({ taskId }) => !isPending(it, taskId))
+    .sort((a, b) => a.eligibleAt! - b.eligibleAt! || a.taskId - b.taskId)[0]
+}

@@ -1,0 +1,31 @@
+import type { Scope } from './scope.js'
+import { type Finding, Search } from './search.js'
+import type { Subject } from './subject.js'
+import { describePart, type Part, type Summary, summarize } from './summary.js'
+
+export interface ExploreOptions {
+  readonly scopes: readonly Scope[]
+  readonly subject: Subject
+  readonly statesMax?: number
+  readonly onProgress?: (search: Search) => void
+}
+
+/** Visits everything, one scope after the other; when it finds a fault it looks for the shortest way to one. */
+export async function explore(options: ExploreOptions): Promise<Summary> {
+  const parts: Part[] = []
+  for (const scope of options.scopes) {
+    const startedMs = performance.now()
+    const search = new Search({ ...options, scope, order: 'states' })
+    const finding = await search.run()
+    const shortest = finding && (await shorten(options, scope, finding))
+    parts.push(describePart(scope.name, search, performance.now() - startedMs))
+    if (shortest !== undefined) return summarize(parts, shortest)
+  }
+  return summarize(parts, undefined)
+}
+
+async function shorten(options: ExploreOptions, scope: Scope, finding: Finding): Promise<Finding> {
+  const depthMax = finding.path.length - 2
+  const search = new Search({ ...options, scope, order: 'depth', depthMax })
+  return (await search.run()) ?? finding
+}

@@ -1,0 +1,30 @@
+import { explore } from './explore.js'
+import { parseCommandLine, UsageError, usage } from './options.js'
+import type { Search } from './search.js'
+import { shipped } from './subject.js'
+import { describeSummary } from './summary.js'
+
+const progressMs = 5000
+
+try {
+  const { json, scopes, statesMax } = parseCommandLine(process.argv.slice(2))
+  const summary = await explore({ scopes, statesMax, subject: shipped, onProgress: progress() })
+  console.log(json ? JSON.stringify(summary) : describeSummary(summary))
+  process.exitCode = summary.violations === 0 ? 0 : 1
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  console.error(`${error.message}\n\n${usage}`)
+  process.exitCode = 2
+}
+
+/** No timer would go off: the search never waits. */
+function progress(): (search: Search) => void {
+  let nextMs = performance.now() + progressMs
+  return ({ states, durableStates, transitions, lsn }) => {
+    if (performance.now() < nextMs) return
+    nextMs += progressMs
+    console.error(
+      `${states} states, ${durableStates} of the log, ${transitions} transitions, at LSN ${lsn}`,
+    )
+  }
+}

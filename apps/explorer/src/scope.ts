@@ -1,0 +1,58 @@
+import { defaultKnobs, type Knobs } from '@tenure/coordinator-server'
+
+/**
+ * The bounds of an exploration. Everything that can happen within them is explored; what would lead
+ * past them does not happen: time stands still, the disk is full, nobody asks more.
+ */
+export interface Scope {
+  readonly name: string
+  readonly knobs: Knobs
+  /** How many tasks are submitted: one or two. */
+  readonly tasks: number
+  /** The first instant is 1. An instant is a millisecond, the unit of every time in the log. */
+  readonly lastInstant: number
+  /** Behind so many records the disk has no room. */
+  readonly recordsMax: number
+  /** How many requests may be without an answer at once, beside those that wait for a task. */
+  readonly requestsInFlight: number
+  /** The same, once the next record's LSN is larger than `busyUntilLsn`. */
+  readonly requestsInFlightLater: number
+  readonly busyUntilLsn: number
+  /** How long a lease request may wait; 0 leaves out those that wait. */
+  readonly pollMs: number
+  /** Behind it nobody begins to wait. */
+  readonly pollsUntilLsn: number
+}
+
+/** Leases that end within the instants there are, one retry, and poison after two expiries. */
+const knobs: Knobs = {
+  ...defaultKnobs,
+  leaseDurationMs: 2,
+  executionWindowMs: 3,
+  retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 1 } },
+  poisonThreshold: 2,
+  waitMsMax: 2,
+}
+
+/** Two tasks and much at once, in logs that are short; then one task, with time for all of its life. */
+export const fullScopes: readonly Scope[] = [
+  {
+    ...{ name: 'two tasks', knobs, tasks: 2, lastInstant: 4, recordsMax: 6 },
+    ...{ requestsInFlight: 2, busyUntilLsn: 5, requestsInFlightLater: 1 },
+    ...{ pollMs: 1, pollsUntilLsn: 2 },
+  },
+  {
+    ...{ name: 'one task', knobs, tasks: 1, lastInstant: 5, recordsMax: 7 },
+    ...{ requestsInFlight: 1, busyUntilLsn: 1, requestsInFlightLater: 1 },
+    ...{ pollMs: 0, pollsUntilLsn: 0 },
+  },
+]
+
+/** What a run of the test suite has the time for. */
+export const quickScopes: readonly Scope[] = [
+  {
+    ...{ name: 'two tasks', knobs, tasks: 2, lastInstant: 3, recordsMax: 4 },
+    ...{ requestsInFlight: 1, busyUntilLsn: 1, requestsInFlightLater: 1 },
+    ...{ pollMs: 1, pollsUntilLsn: 2 },
+  },
+]

@@ -1,0 +1,26 @@
+import {
+  Coordinator,
+  type CoordinatorParts,
+  type ReplayedLog,
+  recover,
+  type Session,
+} from '@tenure/coordinator-server'
+import type { Answer, Request } from '@tenure/protocol'
+import type { State } from '@tenure/state-machine'
+
+/** What is explored: the code that ships, or in a test of the explorer a copy with a fault in it. */
+export interface Subject {
+  createCoordinator(parts: CoordinatorParts): ExploredCoordinator
+  recover(log: ReplayedLog): Promise<State>
+}
+
+export interface ExploredCoordinator {
+  start(): Promise<void>
+  handle(request: Request, session: Session, respond: (answer: Answer) => void): void
+  leave(session: Session): void
+}
+
+export const shipped: Subject = {
+  createCoordinator: (parts) => new Coordinator(parts),
+  recover: (log) => recover(log),
+}

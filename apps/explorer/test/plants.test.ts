@@ -1,0 +1,54 @@
+import t from 'tap'
+import { explore } from '../src/explore.js'
+import { quickScopes, type Scope } from '../src/scope.js'
+import { shipped } from '../src/subject.js'
+import { forgetfulStarts, plant, plants } from './plants.js'
+
+/** Deep enough for a task that expires and is reported late, narrow enough for a second. */
+const narrow: Scope = {
+  ...{ ...quickScopes[0]!, name: 'narrow', tasks: 1, recordsMax: 5 },
+  ...{ requestsInFlight: 1, pollMs: 0 },
+}
+
+t.test('without a plant nothing is found where they are planted', async (t) => {
+  const { violations, complete } = await explore({ scopes: [narrow], subject: shipped })
+  t.same({ violations, complete }, { violations: 0, complete: true })
+})
+
+for (const it of plants) {
+  t.test(`${it.name} is found, with the way to it`, async (t) => {
+    const { requestsInFlight = 1, pollMs = 0 } = it
+    const busyUntilLsn = narrow.recordsMax
+    const pollsUntilLsn = busyUntilLsn
+    const scope = { ...narrow, requestsInFlight, busyUntilLsn, pollMs, pollsUntilLsn }
+    const subject = await plant(it, (remove) => t.teardown(remove))
+    const { violation } = await explore({ scopes: [scope], subject })
+    t.match(violation?.rule, it.rule)
+    t.match(violation?.path[0], 'the coordinator starts with an empty log')
+  })
+}
+
+t.test('the way to a fault is the shortest', async (t) => {
+  const resurrection = plants.find(({ file }) => file === 'lease-manager.js')!
+  const subject = await plant(resurrection, (remove) => t.teardown(remove))
+  const { violation } = await explore({ scopes: [narrow], subject })
+  t.same(violation?.path, [
+    'the coordinator starts with an empty log',
+    'client submits payload 1 under request_id a',
+    'the batch goes to the disk',
+    'the batch is durable',
+    'w1 asks for a task',
+    'a millisecond passes',
+    'a millisecond passes',
+    'the batch goes to the disk',
+    'the batch is durable',
+    'w1 sends a heartbeat for task 1 under lease 2',
+  ])
+})
+
+for (const [name, recover] of Object.entries(forgetfulStarts)) {
+  t.test(`${name} is found`, async (t) => {
+    const { violation } = await explore({ scopes: [narrow], subject: { ...shipped, recover } })
+    t.equal(violation?.rule, 'a replay gives the state again')
+  })
+}

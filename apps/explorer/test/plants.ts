@@ -1,0 +1,152 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { type CoordinatorParts, type recover as Recover, recover } from '@tenure/coordinator-server'
+import { decodeRecord, encodeRecord } from '@tenure/state-machine'
+import { logOf } from '../src/durable-state.js'
+import { type ExploredCoordinator, type Subject, shipped } from '../src/subject.js'
+
+/** A fault, as a change of one line of the built code. */
+export interface Plant {
+  readonly name: string
+  readonly file: string
+  readonly from: string
+  readonly to: string
+  /** The rule that it breaks. */
+  readonly rule: RegExp
+  /** Where it takes two requests at once, or one that waits, to be seen. */
+  readonly requestsInFlight?: number
+  readonly pollMs?: number
+}
+
+export const plants: readonly Plant[] = [
+  {
+    name: 'an answer that does not wait for the disk',
+    file: 'commits.js',
+    from: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied })',
+    to: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId }), onApplied?.()',
+    rule: /^nothing is answered before its record is durable$/,
+  },
+  {
+    name: 'a lease that is past its expiry and taken for valid',
+    file: 'lease-judgement.js',
+    from: 'return now < standing.leaseExpiry',
+    to: 'return now <= standing.leaseExpiry',
+    rule: /^every record is due, or asked for$/,
+  },
+  {
+    name: 'a stale lease that is taken for the current one',
+    file: 'lease-judgement.js',
+    from: "case 'EXPIRED': {",
+    to: "case 'EXPIRED': { return { kind: 'valid', standing };",
+    rule: /^every record is due, or asked for$/,
+  },
+  {
+    name: 'a heartbeat that resurrects an expired lease',
+    file: 'lease-manager.js',
+    from: 'judgeLease(circumstances, request, asker)',
+    to: 'judgeLease({ ...circumstances, now: 0 }, request, asker)',
+    rule: /^every record is due, or asked for$/,
+  },
+  {
+    name: 'a second decision about a task while the first is on its way',
+    file: 'coordinator.js',
+    from: 'if (tasks.isHeld(taskId)) {',
+    to: 'if (false) {',
+    rule: /^every record is due, or asked for$/,
+    requestsInFlight: 2,
+  },
+  {
+    name: 'a second task under a request id that is on its way',
+    file: 'coordinator.js',
+    from: 'requestId !== undefined && this.#commits.requestIds.isHeld(requestId)',
+    to: 'false',
+    rule: /^every record is due, or asked for$/,
+    requestsInFlight: 2,
+  },
+  {
+    name: 'a TaskCancelled for every late report',
+    file: 'task-manager.js',
+    from: 'if (standing.cancelled)',
+    to: 'if (false)',
+    rule: /^every record is due, or asked for$/,
+  },
+  {
+    name: 'an alarm that is not set for the next lease',
+    file: 'coordinator.js',
+    from: 'if (this.#isStopping)\n            return;\n        timekeeper.arm();',
+    to: 'if (this.#isStopping)\n            return;',
+    rule: /^time is not slept through$/,
+  },
+  {
+    name: 'a poll that does not hear of a task that is free again',
+    file: 'coordinator.js',
+    from: 'this.#queuesToOffer.add(getQueue(state, record.taskId));\n                break;\n            // Nobody',
+    to: 'break;\n            // Nobody',
+    rule: /^every request is answered$/,
+    pollMs: 2,
+  },
+  {
+    name: 'a poll behind an expiry that outlives its connection',
+    file: 'coordinator.js',
+    from: 'else if (request.waitMs === 0) {',
+    to: 'else if (request.waitMs === 0 || expiring !== undefined) {',
+    rule: /^every record is due, or asked for$|^every request is answered$/,
+    pollMs: 1,
+  },
+  {
+    name: 'a start that expires no lease',
+    file: 'coordinator.js',
+    from: 'while (timekeeper.expireDue(true).length > 0)',
+    to: 'while (timekeeper.expireDue(false).length > 0)',
+    rule: /^every record is due, or asked for$/,
+  },
+]
+
+/** The coordinator with the plant in it, in a directory of its own that is gone when the test is over. */
+export async function plant(
+  { file, from, to }: Plant,
+  teardown: (remove: () => void) => void,
+): Promise<Subject> {
+  const built = dirname(fileURLToPath(import.meta.resolve('@tenure/coordinator-server')))
+  const home = join(built, '..', '..')
+  const directory = mkdtempSync(join(tmpdir(), 'tenure-explorer-'))
+  teardown(() => rmSync(directory, { recursive: true, force: true }))
+  cpSync(built, join(directory, 'src'), { recursive: true })
+  cpSync(join(home, 'package.json'), join(directory, 'package.json'))
+  symlinkSync(join(home, 'node_modules'), join(directory, 'node_modules'), 'junction')
+  const path = join(directory, 'src', file)
+  const text = readFileSync(path, 'utf8')
+  if (text.split(from).length !== 2) throw new Error(`${file} does not have once: ${from}`)
+  writeFileSync(
+    path,
+    text.replace(from, () => to),
+  )
+  const url = pathToFileURL(join(directory, 'src', 'coordinator.js')).href
+  const { Coordinator } = (await import(url)) as { Coordinator: CoordinatorClass }
+  return { ...shipped, createCoordinator: (parts) => new Coordinator(parts) }
+}
+
+type CoordinatorClass = new (parts: CoordinatorParts) => ExploredCoordinator
+
+/** Starts that do not find in the log what was written there. */
+export const forgetfulStarts: Readonly<Record<string, typeof Recover>> = {
+  'a start that forgets request ids': async (log) => {
+    const records: Uint8Array[] = []
+    for await (const run of log.replay({ fromLsn: 1 })) records.push(...run.records)
+    return recover(logOf(records.map(withoutRequestId)))
+  },
+  'a start that loses the last record': async (log) => {
+    const records: Uint8Array[] = []
+    for await (const run of log.replay({ fromLsn: 1 })) records.push(...run.records)
+    return recover(logOf(records.slice(0, -1)))
+  },
+}
+
+function withoutRequestId(bytes: Uint8Array): Uint8Array {
+  const record = decodeRecord(bytes)
+  if (record.type !== 'TaskCreated') return bytes
+  const { requestId: _, ...rest } = record
+  return encodeRecord(rest)
+}
