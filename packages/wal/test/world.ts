@@ -81,7 +81,13 @@ export class World {
 
   /** Another machine with a copy of this one's disk, for one variation of many. */
   copy(): World {
-    return this.with(SimulatedDisk.from(this.disk.snapshot(), { recordCalls: false }))
+    return this.copier()()
+  }
+
+  /** Makes such machines, each with the disk as it is now. */
+  copier(): () => World {
+    const image = this.disk.snapshot()
+    return () => this.with(SimulatedDisk.from(image, { recordCalls: false }))
   }
 
   /** Paths below the log's directory, shortened to their place in it. */

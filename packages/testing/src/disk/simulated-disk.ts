@@ -26,8 +26,8 @@ export class SimulatedDisk implements Disk {
   /** The process whose calls are made on the disk itself. */
   readonly #own: SimulatedProcess
 
-  constructor(options: SimulatedDiskOptions = {}, image?: DiskImage) {
-    const volume = image === undefined ? new Volume() : image.volume.clone()
+  /** The volume becomes the disk's own. */
+  constructor(options: SimulatedDiskOptions = {}, volume = new Volume()) {
     if (options.capacityBytes !== undefined) volume.capacityBytes = options.capacityBytes
     this.#machine = new Machine(volume, options)
     this.#own = new SimulatedProcess(this.#machine)
@@ -35,7 +35,7 @@ export class SimulatedDisk implements Disk {
 
   /** A disk that starts as the image shows; nothing is open or locked on it. */
   static from(image: DiskImage, options: SimulatedDiskOptions = {}): SimulatedDisk {
-    return new SimulatedDisk(options, image)
+    return new SimulatedDisk(options, image.volume.clone())
   }
 
   // The seam, for a test with a single process
@@ -138,10 +138,7 @@ export class SimulatedDisk implements Disk {
     this.#machine.crash()
     const volume = this.#machine.volume.settle(decideBy(policy))
     const { capacityBytes } = volume
-    return new SimulatedDisk(
-      { ...this.#machine.options, capacityBytes, ...options },
-      imageOf(volume),
-    )
+    return new SimulatedDisk({ ...this.#machine.options, capacityBytes, ...options }, volume)
   }
 
   // Space
@@ -157,7 +154,8 @@ export class SimulatedDisk implements Disk {
   // Behind the back of the code under test: no calls, no faults, cache and medium alike
 
   snapshot(): DiskImage {
-    return imageOf(this.#machine.volume.clone())
+    const volume = this.#machine.volume.clone()
+    return { files: volume.paths(), volume }
   }
 
   /** The paths of all files, sorted. */
@@ -202,8 +200,4 @@ export class SimulatedDisk implements Disk {
     this.writeFile(a, ofB)
     this.writeFile(b, ofA)
   }
-}
-
-function imageOf(volume: Volume): DiskImage {
-  return { files: volume.paths(), volume }
 }
