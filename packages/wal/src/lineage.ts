@@ -34,7 +34,10 @@ export function trustedRun(present: readonly Found[], coveredLsn: Lsn): Found[] 
   while (next !== undefined) {
     run.push(next)
     const { sequence } = next.header
-    const followers = present.filter((it) => it.header.previous.sequence === sequence)
+    // Numbers only grow: headers that lead back to one another would be followed for ever.
+    const followers = present.filter(
+      ({ header }) => header.previous.sequence === sequence && header.sequence > sequence,
+    )
     // Behind an accepted loss the log goes on elsewhere; what followed before is cut off.
     next = followers.findLast((it) => it.header.gap === 'accepted-loss') ?? followers.at(-1)
   }
