@@ -33,6 +33,6 @@ function readTokensFile(path: string, askedBy: string): [Role, string][] {
     ])
   })
   // A file that lets nobody in is a mistake; taken at its word it would let everybody in.
-  if (found.length === 0) throw new ConfigError(`${path} holds no token`)
+  if (found.length === 0) throw new ConfigError(`${askedBy} names ${path}, which holds no token`)
   return found
 }

@@ -19,7 +19,8 @@ export function readToken({ values, origins }: TokenConfiguration): string | und
   if (token !== undefined) return checkToken(token, origins.get('token')!)
   if (tokenFile === undefined) return undefined
   // An editor ends the line; a token does not end with it.
-  return checkToken(readText(tokenFile, origins.get('tokenFile')!).trim(), tokenFile)
+  const askedBy = origins.get('tokenFile')!
+  return checkToken(readText(tokenFile, askedBy).trim(), `${askedBy} names ${tokenFile}, which`)
 }
 
 /** Says where it stands, never what it is. */

@@ -56,7 +56,10 @@ t.test('the token comes from the environment or a file, never from a flag', asyn
     'TENURE_TOKEN and --token-file are both set; give one of them',
   )
   t.match(said(['--token-file', '/nowhere']), /^--token-file names \/nowhere, .*ENOENT/)
-  t.match(said(['--token-file', file(t, 'e', '\n')]), /is no token; .* 1 to 1024 bytes/)
+  t.match(
+    said(['--token-file', file(t, 'e', '\n')]),
+    /--token-file names .*, which is no token; .* 1 to 1024 bytes/,
+  )
   t.match(said([], { TENURE_TOKEN: 'x'.repeat(1025) }), /^TENURE_TOKEN is no token;/)
 })
 

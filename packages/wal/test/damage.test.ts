@@ -621,20 +621,23 @@ t.test('segments that continue something missing, and twins, are refused by name
   await t.rejects(twin.open(tiny), { code: 'WAL_CORRUPT', message: /two histories/ })
 })
 
-t.test('segments that lead back to one another are refused, and not followed for ever', async (t) => {
-  const { world } = await crashedLog()
-  for (const name of world.segments().slice(1)) {
-    const bytes = Buffer.from(world.disk.readFile(world.path(name)))
-    const header = decodeFileHeader(bytes, 'segment', name)
-    if (typeof header === 'string') throw new Error(header)
-    for (let sequence = 1; sequence <= header.previous.sequence; sequence++) {
-      const forged = world.copy()
-      bytes.set(encodeFileHeader({ ...header, sequence }).bytes, 0)
-      forged.disk.writeFile(forged.path(name), bytes)
-      await t.rejects(forged.open(tiny), { code: 'WAL_CORRUPT' }, `${name} as ${sequence}`)
+t.test(
+  'segments that lead back to one another are refused, and not followed for ever',
+  async (t) => {
+    const { world } = await crashedLog()
+    for (const name of world.segments().slice(1)) {
+      const bytes = Buffer.from(world.disk.readFile(world.path(name)))
+      const header = decodeFileHeader(bytes, 'segment', name)
+      if (typeof header === 'string') throw new Error(header)
+      for (let sequence = 1; sequence <= header.previous.sequence; sequence++) {
+        const forged = world.copy()
+        bytes.set(encodeFileHeader({ ...header, sequence }).bytes, 0)
+        forged.disk.writeFile(forged.path(name), bytes)
+        await t.rejects(forged.open(tiny), { code: 'WAL_CORRUPT' }, `${name} as ${sequence}`)
+      }
     }
-  }
-})
+  },
+)
 
 t.test('with an accepted loss no LSN can be asked for that may have been issued', async (t) => {
   const world = new World()
