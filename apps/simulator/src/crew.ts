@@ -53,6 +53,8 @@ class Member {
   #play(seeds: readonly number[]): Promise<Tally> {
     this.#thread ??= new Worker(new URL('./seed-thread.js', import.meta.url), {
       workerData: { current: this.#current },
+      // It needs nothing of what this process was started with, such as a test runner's loader.
+      ...{ execArgv: [], env: {} },
     })
     const thread = this.#thread
     return new Promise((resolve) => {

@@ -9,6 +9,9 @@ const port = parentPort
 if (port === null) throw new Error('this runs in a thread of the simulator only')
 const { current } = workerData as { readonly current: Float64Array }
 
+// Many errors are made that somebody expects; where from is of no interest.
+Error.stackTraceLimit = 0
+
 port.on('message', async (seeds: readonly number[]) => {
   const tally = emptyTally()
   for (const seed of seeds) {

@@ -1,5 +1,4 @@
-import type { DiskImage, SimulatedDisk } from '@tenure/testing'
-import { SimulatedDisk as Disk } from '@tenure/testing'
+import { type DiskImage, SimulatedDisk } from '@tenure/testing'
 import type { Damage } from '../scenario/scenario.js'
 
 /**
@@ -27,9 +26,8 @@ export function damageDisk(
 
 function flip(disk: SimulatedDisk, path: string, place: number): boolean {
   const bytes = disk.readFile(path)
-  // Half of them in what is written, where it matters: the rest of a segment is zeros.
-  let end = bytes.length
-  while (end > 0 && bytes[end - 1] === 0) end--
+  // In what is written, where it matters: the rest of a segment is zeros.
+  const end = 1 + bytes.findLastIndex((byte) => byte !== 0)
   const span = end === 0 ? bytes.length : end
   if (span === 0) return false
   disk.flipBit(path, Math.floor(place * span * 8))
@@ -39,7 +37,7 @@ function flip(disk: SimulatedDisk, path: string, place: number): boolean {
 function replaceByOld(disk: SimulatedDisk, path: string, former: DiskImage): boolean {
   const segments = disk.files().filter((one) => one.endsWith('.wal'))
   if (path === segments.at(-1) || !former.files.includes(path)) return false
-  const old = Disk.from(former).readFile(path)
+  const old = SimulatedDisk.from(former).readFile(path)
   if (Buffer.compare(old, disk.readFile(path)) === 0) return false
   disk.writeFile(path, old)
   return true

@@ -1,7 +1,7 @@
 import type { Isolation, Run, RunEvents, Work, WorkerError } from '@tenure/worker-runtime'
 import type { Owner, Owners } from '../checks/owners.js'
 import type { HandlerPlan } from '../scenario/scenario.js'
-import { readPayload } from './payload.js'
+import { readPayload, resultOf } from './payload.js'
 import type { Process } from './process.js'
 
 /** A handler that was told to end takes so long to do it. */
@@ -96,9 +96,4 @@ class Handler implements Run {
     this.#context.owners.end(this.#owner)
     this.#events.ended(outcome)
   }
-}
-
-/** What a handler returns tells under which lease it ran. */
-function resultOf(leaseId: number): Uint8Array {
-  return Buffer.from(`under lease ${leaseId}`)
 }

@@ -13,3 +13,8 @@ export function writePayload(number: number, { attempts, payloadBytes }: TaskPla
 export function readPayload(bytes: Uint8Array): Payload {
   return JSON.parse(Buffer.from(bytes).toString()) as Payload
 }
+
+/** What a handler returns tells under which lease it ran. */
+export function resultOf(leaseId: number): Uint8Array {
+  return Buffer.from(`under lease ${leaseId}`)
+}

@@ -7,8 +7,9 @@ import { describeRecord, Ledger } from '../checks/ledger.js'
 import { Owners } from '../checks/owners.js'
 import { type Probe, Probes, probeOf } from '../probes.js'
 import type { Scenario, TaskPlan } from '../scenario/scenario.js'
-import { describe, Violation } from '../violation.js'
+import { describe, holds, Violation } from '../violation.js'
 import { EventLog } from './event-log.js'
+import { resultOf } from './payload.js'
 import { type Statement, Wire } from './wire.js'
 
 /** How long a piece takes at most in a network that is well. */
@@ -121,6 +122,7 @@ export class Stage {
     const kept = keep({ lsn: this.ledger.lastLsn + 1, record }).record
     this.events.add(describeRecord(kept))
     this.#probeRecord(kept)
+    this.#checkResult(kept)
     this.ledger.add(kept)
   }
 
@@ -158,6 +160,17 @@ export class Stage {
     if (probe !== undefined) this.probes.reach(probe)
     this.#probeRepetition(statement.request, answer, statement.fromLsn)
     this.events.add(`${statement.who} heard ${answer.kind} to ${statement.request.kind}`)
+  }
+
+  /** What a worker reports is what its handler returned under this very lease. */
+  #checkResult(record: LogRecord): void {
+    if (record.type !== 'TaskCompleted') return
+    const { taskId, leaseId, result = new Uint8Array() } = record
+    const grant = this.ledger.record(leaseId)
+    if (grant?.type !== 'LeaseGranted' || grant.workerId.startsWith('rogue')) return
+    const isOwn = Buffer.compare(result, resultOf(leaseId)) === 0
+    const found = Buffer.from(result).toString()
+    holds(isOwn, 'a result is what its handler returned', () => `task ${taskId}: ${found}`)
   }
 
   /** It was answered without a record of its own. */

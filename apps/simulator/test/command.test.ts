@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { drawScenario } from '../src/scenario/draw.js'
+import { writeScenario } from '../src/scenario/scenario-file.js'
+
+const program = fileURLToPath(new URL('../src/main.js', import.meta.url))
+
+function sim(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args])
+  return { status, out: stdout.toString(), error: stderr.toString() }
+}
+
+t.test('a run ends with one object that says all of it', async (t) => {
+  const { status, out } = sim('--seed', '1', '--seeds', '3', '--threads', '1', '--json')
+  t.equal(status, 0)
+  t.match(JSON.parse(out), {
+    ...{ seeds: 3, failures: [], virtualHours: Number, faults: {}, probesMissed: [] },
+  })
+})
+
+t.test('a scenario is played from its file, with every event', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'tenure-sim-test-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'scenario.json')
+  writeScenario(path, { about: 'nothing', check: 'none', scenario: drawScenario(5) })
+  const { status, out, error } = sim('--scenario', path, '--events')
+  t.equal(status, 0)
+  t.match(out, /everything holds/)
+  t.match(error, /life 1 begins/)
+  t.equal(error, sim('--seed', '5', '--events').error, 'which are those of its seed')
+})
+
+t.test('a planted bug is found, and nothing of it is left behind', async (t) => {
+  const { status, out } = sim('--bug', 'apply before append', '--json')
+  t.equal(status, 0)
+  t.match(JSON.parse(out), { planted: 1, found: 1, bugs: [{ check: 'what is applied is told' }] })
+})
+
+t.test('what makes no sense is answered with how to use it', async (t) => {
+  for (const args of [['--sed', '1'], ['--bug', 'none of them']]) {
+    const { status, error } = sim(...args)
+    t.equal(status, 2)
+    t.match(error, /pnpm sim \[--seeds n\]/)
+  }
+})
