@@ -41,7 +41,10 @@ t.test('a planted bug is found, and nothing of it is left behind', async (t) => 
 })
 
 t.test('what makes no sense is answered with how to use it', async (t) => {
-  for (const args of [['--sed', '1'], ['--bug', 'none of them']]) {
+  for (const args of [
+    ['--sed', '1'],
+    ['--bug', 'none of them'],
+  ]) {
     const { status, error } = sim(...args)
     t.equal(status, 2)
     t.match(error, /pnpm sim \[--seeds n\]/)
