@@ -1,4 +1,5 @@
 import { StateMachineError } from '../errors.js'
+import { takePageMemory } from './page-memory.js'
 
 /**
  * Byte strings of all sizes: payloads, results, reasons. One Uint8Array each would cost about 200
@@ -280,7 +281,7 @@ class Page {
   constructor(number: number, size: Size) {
     this.number = number
     this.size = size
-    this.buffer = Buffer.allocUnsafeSlow(pageBytes)
+    this.buffer = Buffer.from(takePageMemory(pageBytes))
     this.#u32 = new Uint32Array(this.buffer.buffer)
     this.#cells = Math.floor(pageBytes / size.cellBytes)
     this.#cellWords = size.cellBytes / 4

@@ -1,3 +1,5 @@
+import { takePageMemory } from './page-memory.js'
+
 /**
  * Rows of numbers, a thousand to a page. A million JavaScript objects cost several hundred bytes
  * each and make the garbage collector walk over all of them; a page is one buffer that it does not
@@ -90,7 +92,7 @@ interface Page {
 }
 
 function makePage(rowBytes: number): Page {
-  const bytes = new ArrayBuffer(pageRows * rowBytes)
+  const bytes = takePageMemory(pageRows * rowBytes)
   return { f64: new Float64Array(bytes), u32: new Uint32Array(bytes), u8: new Uint8Array(bytes) }
 }
 
