@@ -5,6 +5,9 @@ import { mayStandIn, variableOf, variablePrefix } from './setting.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** Where the coordinator is: workers and tools are told so in a shell that may start the coordinator, too. */
+const address = variableOf('coordinator')
+
 /** Every variable of ours. One that is not known is most likely a known one, misspelt. */
 export function readEnvironment(
   { command, settings }: Reader,
@@ -21,7 +24,7 @@ export function readEnvironment(
     .flatMap(([variable, text = '']) => {
       const found = known.get(variable)
       if (found !== undefined) return [read(found.name, found.setting, text, variable)]
-      if (ignoresOthers) return []
+      if (ignoresOthers || variable === address) return []
       const hint = suggest(variable, [...known.keys()])
       throw new ConfigError(
         `${variable} is set in the environment, and means nothing.${hint} See ${command} --help.`,

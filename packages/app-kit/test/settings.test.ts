@@ -116,6 +116,14 @@ t.test('arguments are taken in the order of the table, wherever flags stand', as
   t.match(said(['--config', file(t, 'c.json', { owner: 'Bob' })]), /owner cannot be set in a file/)
 })
 
+t.test('where the coordinator is may be set for others in the same shell', async (t) => {
+  t.equal(valuesOf([], { TENURE_COORDINATOR: 'tenure.example.org' }).floors, 1)
+  t.match(
+    said([], { TENURE_COORDINATORS: 'x' }),
+    /^TENURE_COORDINATORS is set in the environment, and/,
+  )
+})
+
 t.test('nothing runs without what is required', async (t) => {
   const missing = (args: string[], env?: Environment) => refusal(() => settle(args, env))
   t.match(
