@@ -5,7 +5,7 @@ function addMany(stretches: Stretches, count: number, ms: number): void {
   for (let index = 0; index < count; index++) stretches.add('submit', ms)
 }
 
-t.test('one checkpoint in a bad minute is one of several, and is seen in all of them', async (t) => {
+t.test('one checkpoint in a bad minute is one of several, but seen in all', async (t) => {
   const stretches = new Stretches()
   for (const ms of [1, 90, 1]) {
     stretches.begin('checkpoint')

@@ -57,27 +57,38 @@ export async function driveAtRate(
   const startMs = performance.now()
   const countedFromMs = startMs + warmUpSeconds * 1000
   const endMs = countedFromMs + seconds * 1000
-  const onTheirWay = new Set<Promise<unknown>>()
   let begun = 0
+  let ended = 0
+  let failure: Error | undefined
   const submit = async (client: Client, dueMs: number) => {
-    await client.submit()
-    // From when it was due: a load that is held up itself does not make the server look quicker.
-    if (dueMs >= countedFromMs) latencies.add(performance.now() - dueMs)
+    try {
+      await client.submit()
+      // From when it was due: a load that is held up itself does not make the server look quicker.
+      if (dueMs >= countedFromMs) latencies.add(performance.now() - dueMs)
+    } catch (cause) {
+      failure ??= new Error('a submission failed', { cause })
+    }
+    ended++
   }
   for (let now = startMs; now < endMs; now = performance.now()) {
     for (; begun < ((now - startMs) / 1000) * perSecond; begun++) {
-      const dueMs = startMs + (begun / perSecond) * 1000
-      const submission = submit(clients[begun % clients.length]!, dueMs)
-      onTheirWay.add(submission)
-      void submission.finally(() => onTheirWay.delete(submission))
+      void submit(clients[begun % clients.length]!, startMs + (begun / perSecond) * 1000)
     }
     await nextTurn()
   }
-  await Promise.all(onTheirWay)
+  while (ended < begun) await nextTurn()
+  if (failure !== undefined) throw failure
   return figuresOf(latencies, (performance.now() - countedFromMs) / 1000)
 }
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+/** Not at once: a load that never rests takes a processor from the threads of the server. */
+async function nextTurn(): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  Atomics.wait(nap, 0, 0, napMs)
+}
+
+const nap = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+const napMs = 0.1
 
 /** For what gives tasks to handlers only: how many it begins in a second, while there are some. */
 export async function driveHandlers(

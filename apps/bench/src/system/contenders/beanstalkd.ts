@@ -9,7 +9,10 @@ const secondsToRun = 600
 const put = `put 0 0 ${secondsToRun} ${payloadBytes}\r\n${payload}\r\n`
 
 export const beanstalkdContenders: readonly Contender[] = [
-  beanstalkd('-f0', 'before the answer', 'an fsync after every write to its binlog'),
+  {
+    ...beanstalkd('-f0', 'before the answer', 'an fsync after every write to its binlog'),
+    fillMax: 100_000,
+  },
   beanstalkd('-F', 'unsynced', 'a binlog that is never synced'),
 ]
 

@@ -17,6 +17,7 @@ const rabbitmq: Contender = {
   // "As quorum queues persist all data to disks before doing anything": its guide to quorum queues.
   promise: 'an fsync of the log of its quorum queues before the confirm',
   program,
+  fillMax: 100_000,
   prepare,
   args: () => [],
   env: ({ directory }) => ({ RABBITMQ_CONF_ENV_FILE: environmentOf(directory) }),
