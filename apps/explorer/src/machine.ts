@@ -303,13 +303,10 @@ export class Machine {
   }
 
   #possibleRequests(): number[] {
-    const { requestsInFlight, requestsInFlightLater, busyUntilLsn } = this.#scope
-    const { pollsUntilLsn } = this.#scope
+    const { requestsInFlight, pollMs, pollsUntilLsn } = this.#scope
     const polls = this.#polls()
-    const inFlight = this.#peers.unanswered.length - polls.length
-    const isBusy = this.#log.nextLsn <= busyUntilLsn
-    const mayPoll = this.#scope.pollMs > 0 && this.#log.nextLsn <= pollsUntilLsn
-    if (inFlight >= (isBusy ? requestsInFlight : requestsInFlightLater)) return []
+    if (this.#peers.unanswered.length - polls.length >= requestsInFlight) return []
+    const mayPoll = pollMs > 0 && this.#log.nextLsn <= pollsUntilLsn
     const isPolling = new Set(polls.map(({ action }) => action))
     const requests = possibleRequests(this.#applied.tasks, this.#submissions(), mayPoll)
     return requests.filter((it) => !isPolling.has(it))

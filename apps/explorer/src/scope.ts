@@ -15,9 +15,6 @@ export interface Scope {
   readonly recordsMax: number
   /** How many requests may be without an answer at once, beside those that wait for a task. */
   readonly requestsInFlight: number
-  /** The same, once the next record's LSN is larger than `busyUntilLsn`. */
-  readonly requestsInFlightLater: number
-  readonly busyUntilLsn: number
   /** How long a lease request may wait; 0 leaves out those that wait. */
   readonly pollMs: number
   /** Behind it nobody begins to wait. */
@@ -37,14 +34,12 @@ const knobs: Knobs = {
 /** Two tasks and much at once, in logs that are short; then one task, with time for all of its life. */
 export const fullScopes: readonly Scope[] = [
   {
-    ...{ name: 'two tasks', knobs, tasks: 2, lastInstant: 4, recordsMax: 6 },
-    ...{ requestsInFlight: 2, busyUntilLsn: 5, requestsInFlightLater: 1 },
-    ...{ pollMs: 1, pollsUntilLsn: 2 },
+    ...{ name: 'two tasks', knobs, tasks: 2, lastInstant: 4, recordsMax: 5 },
+    ...{ requestsInFlight: 2, pollMs: 1, pollsUntilLsn: 2 },
   },
   {
     ...{ name: 'one task', knobs, tasks: 1, lastInstant: 5, recordsMax: 7 },
-    ...{ requestsInFlight: 1, busyUntilLsn: 1, requestsInFlightLater: 1 },
-    ...{ pollMs: 0, pollsUntilLsn: 0 },
+    ...{ requestsInFlight: 1, pollMs: 0, pollsUntilLsn: 0 },
   },
 ]
 
@@ -52,7 +47,6 @@ export const fullScopes: readonly Scope[] = [
 export const quickScopes: readonly Scope[] = [
   {
     ...{ name: 'two tasks', knobs, tasks: 2, lastInstant: 3, recordsMax: 4 },
-    ...{ requestsInFlight: 1, busyUntilLsn: 1, requestsInFlightLater: 1 },
-    ...{ pollMs: 1, pollsUntilLsn: 2 },
+    ...{ requestsInFlight: 1, pollMs: 1, pollsUntilLsn: 2 },
   },
 ]

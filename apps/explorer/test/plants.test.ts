@@ -18,9 +18,8 @@ t.test('without a plant nothing is found where they are planted', async (t) => {
 for (const it of plants) {
   t.test(`${it.name} is found, with the way to it`, async (t) => {
     const { requestsInFlight = 1, pollMs = 0 } = it
-    const busyUntilLsn = narrow.recordsMax
-    const pollsUntilLsn = busyUntilLsn
-    const scope = { ...narrow, requestsInFlight, busyUntilLsn, pollMs, pollsUntilLsn }
+    const pollsUntilLsn = narrow.recordsMax
+    const scope = { ...narrow, requestsInFlight, pollMs, pollsUntilLsn }
     const subject = await plant(it, (remove) => t.teardown(remove))
     const { violation } = await explore({ scopes: [scope], subject })
     t.match(violation?.rule, it.rule)
