@@ -17,6 +17,8 @@ export interface Outcome {
   readonly virtualMs: number
   readonly records: number
   readonly lives: number
+  /** To the last disk that there was. */
+  readonly diskCalls: number
   readonly faults: ReadonlyMap<string, number>
   readonly probes: ReadonlyMap<Probe, number>
 }
@@ -48,6 +50,7 @@ export async function run(scenario: Scenario, onLine?: (line: string) => void): 
     ...{ ending: violation === undefined ? ending : 'violated', violation },
     ...{ hash: world.stage.events.digest(), virtualMs: world.stage.clock.monotonicMs() - startMs },
     ...{ records: world.stage.ledger.lastLsn, lives: world.machine.lives },
+    diskCalls: world.machine.disk.callCount,
     ...{ faults: world.stage.faults, probes: world.stage.probes.counts },
   }
 }
@@ -65,7 +68,11 @@ class Play {
     const { operations, faults, healAtMs } = world.stage.scenario
     for (const operation of operations)
       world.stage.after(operation.atMs, () => world.carryOut(operation))
-    for (const fault of faults) world.stage.after(fault.atMs, () => strike(world, fault))
+    for (const fault of faults) {
+      // At the very beginning: before anything has been done.
+      if (fault.atMs === 0) strike(world, fault)
+      else world.stage.after(fault.atMs, () => strike(world, fault))
+    }
     world.stage.after(healAtMs, () => heal(world))
     world.machine.start()
     for (const worker of world.workers) worker.start()

@@ -94,15 +94,16 @@ export const logBugs: readonly Bug[] = [
   },
   {
     name: 'a checkpoint that is not synced',
-    what: 'segments are removed behind a checkpoint that a power loss takes',
+    what: 'segments are removed behind a checkpoint of which a power loss leaves the name',
     edits: [
       {
         file: `${log}/checkpoint.js`,
-        old: '    await disk.syncDirectory(layout.checkpoints);\n',
-        new: '',
+        old: `        await add(undefined);
+        await file.sync();`,
+        new: '        await add(undefined);',
       },
     ],
-    seedsMax: 1000,
+    seedsMax: 400,
   },
   {
     name: 'a checkpoint drops a live task',

@@ -1,18 +1,11 @@
-import { CoordinatorError } from '@tenure/coordinator-server'
-import {
-  type DiskCall,
-  type DiskImage,
-  type FaultEffect,
-  type PlannedFault,
-  type Random,
-  SimulatedDisk,
-} from '@tenure/testing'
-import { WalDamageError, WalError } from '@tenure/wal'
+import { type DiskCall, type DiskImage, type FaultEffect, SimulatedDisk } from '@tenure/testing'
+import { WalError } from '@tenure/wal'
 import type { Damage } from '../scenario/scenario.js'
 import { codeOf, describe, Violation } from '../violation.js'
 import { damageDisk } from './damage.js'
-import { type DiskCopy, startFrom } from './disk-copy.js'
+import { DiskCopies } from './disk-copies.js'
 import { Life, type LifeHost } from './life.js'
+import { PlannedFaults } from './planned-faults.js'
 import type { Stage } from './stage.js'
 
 export type Keep = 'none' | 'all' | 'random'
@@ -28,8 +21,9 @@ export class Machine implements LifeHost {
   #disk: SimulatedDisk
   #life: Life | undefined
   #lives = 0
-  /** Faults that have been planned since it has power, by kind. */
-  #faults: { readonly kind: string; readonly fault: PlannedFault }[] = []
+  readonly #copies: DiskCopies
+  /** Since it has power. */
+  #faults = new PlannedFaults()
   #isOff = false
   #isDamaged = false
   /** How long it stays down when it has ended as it was told to. */
@@ -40,12 +34,10 @@ export class Machine implements LifeHost {
   /** What the operator has decided to be enough. */
   #isShutDown = false
   #formerImage: DiskImage | undefined
-  readonly #copies: DiskCopy[] = []
-  readonly #chance: Random
 
   constructor(stage: Stage) {
     this.#stage = stage
-    this.#chance = stage.randomOf('copies')
+    this.#copies = new DiskCopies(stage)
     const { diskMsMax } = stage.scenario.knobs
     const random = stage.randomOf('disk')
     const latency = () =>
@@ -132,7 +124,7 @@ export class Machine implements LifeHost {
     if (this.#life !== undefined) this.#endLife(this.#life, undefined)
     // Nobody is told: the machine is not there any more to tell them.
     for (const { far } of this.#stage.network.connections) far.break()
-    const isLying = this.#isLying
+    const { isLying } = this.#faults
     this.countFaults()
     const random = this.#stage.randomOf(`power loss ${this.#lives}`)
     const policy = keep === 'random' ? { random } : keep === 'all' ? 'keep-all' : 'keep-none'
@@ -155,7 +147,7 @@ export class Machine implements LifeHost {
 
   /** Memory runs short. What the disk has lied about is lost with it. */
   dropCleanPages(): void {
-    if (this.#isLying) this.#endAsLied()
+    if (this.#faults.isLying) this.#endAsLied()
     else this.#disk.dropCleanPages()
   }
 
@@ -175,7 +167,7 @@ export class Machine implements LifeHost {
     times: number,
   ): void {
     const fault = this.#disk.failWhen(matches, { ...effect, times })
-    this.#faults.push({ kind, fault })
+    this.#faults.add(kind, fault)
   }
 
   /** Lets power be lost, or the process end, at the n-th call from now. */
@@ -183,15 +175,13 @@ export class Machine implements LifeHost {
     this.#atEnd = end
     const index = this.#disk.callCount + calls
     const fault = this.#disk.failWhen((call) => call.index >= index, effect)
-    this.#faults.push({ kind: 'end at call', fault })
+    this.#faults.add('end at call', fault)
   }
 
   /** What the disk has been made to do so far. */
   countFaults(): void {
-    for (const { kind, fault } of this.#faults) {
-      for (let hit = 0; hit < fault.hits; hit++) this.#stage.count(kind)
-    }
-    this.#faults = []
+    for (const kind of this.#faults.struck) this.#stage.count(kind)
+    this.#faults = new PlannedFaults()
   }
 
   heal(): void {
@@ -210,38 +200,20 @@ export class Machine implements LifeHost {
 
   /** Whether the disk has given a reason for this error; without one it is a defect. */
   onDiskError(error: unknown, what: string): void {
-    if (this.#hasReason(error)) return
+    const disk = { isDamaged: this.#isDamaged, wasFull: this.#stage.wasDiskFull }
+    if (this.#faults.areReasonFor(error, disk)) return
     throw new Violation('only what fails makes it fail', `${what} failed: ${describe(error)}`, {
       cause: error,
     })
   }
 
+  /** Of a disk that is well somebody may start after any answer. */
   copySometimes(): void {
-    const { scenario, ledger } = this.#stage
-    const random = this.#chance
-    if (random.integer(1000) >= scenario.knobs.copiesPerThousand) return
-    if (this.#isLying || this.#isDamaged) return
-    this.#copies.push({
-      ...{ image: this.#disk.snapshot(), lsn: ledger.lastLsn, hash: ledger.replayedHash() },
-      keep: random.pick(['none', 'none', 'random', 'all'] as const),
-      random: random.fork(),
-      damage: random.chance(0.3)
-        ? { kind: random.pick(['flip', 'flip', 'lose']), file: random.next(), place: random.next() }
-        : undefined,
-    })
+    if (!this.#faults.isLying && !this.#isDamaged) this.#copies.takeSometimes(this.#disk)
   }
 
-  /** Loses power on every copy that was taken, and starts from it. */
-  async startFromCopies(): Promise<void> {
-    for (const copy of this.#copies.splice(0)) {
-      await startFrom(copy, this.#stage.clock.now())
-      this.#stage.probes.reach('a copy was started from')
-    }
-  }
-
-  /** It has claimed to have what it has not. */
-  get #isLying(): boolean {
-    return this.#hasStruck(/^failed sync: late$/)
+  startFromCopies(): Promise<void> {
+    return this.#copies.startAll()
   }
 
   #watchPower(disk: SimulatedDisk): void {
@@ -294,20 +266,6 @@ export class Machine implements LifeHost {
     }
   }
 
-  #hasReason(error: unknown): boolean {
-    const code = codeOf(error)
-    const { wasDiskFull } = this.#stage
-    // What cannot be read may pass for damage.
-    if (error instanceof WalDamageError) return this.#isDamaged || this.#hasStruck(/^EIO at/)
-    if (code === 'WAL_NO_SPACE' || error instanceof CoordinatorError) return wasDiskFull
-    if (error instanceof WalError || code === 'EIO') return this.#isDamaged || this.#hasStruck(/./)
-    return code === 'ENOSPC' && wasDiskFull
-  }
-
-  #hasStruck(kinds: RegExp): boolean {
-    return this.#faults.some(({ kind, fault }) => kinds.test(kind) && fault.hits > 0)
-  }
-
   /** A disk that claimed to have what it had not: nothing can be promised, but to open or to refuse. */
   #endAsLied(): void {
     this.#stage.events.add('the disk has lied')
@@ -315,7 +273,7 @@ export class Machine implements LifeHost {
   }
 }
 
-/** Damage has to be refused with a word of our own. */
+/** Damage has to be refused with a word of our own. That there is no room passes. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof WalError
+  return error instanceof WalError && error.code !== 'WAL_NO_SPACE'
 }

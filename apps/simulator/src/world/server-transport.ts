@@ -6,6 +6,8 @@ import type { Process } from './process.js'
 export function serverTransport(network: SimulatedNetwork, process: Process): Transport {
   return {
     async listen(onSocket) {
+      // What a promise of the dead brings about comes to nothing.
+      if (process.isOver) return new Promise(() => {})
       const listener = await network.listen((socket) => {
         // Whatever arrives while the process stands still waits for it.
         socket.pause()
