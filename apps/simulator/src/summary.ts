@@ -19,6 +19,7 @@ export interface Summary {
   readonly records: number
   /** How often the coordinator was started. */
   readonly starts: number
+  readonly hash: string
   readonly endings: Counts
   readonly faults: Counts
   readonly faultsInAll: number
@@ -27,12 +28,13 @@ export interface Summary {
 }
 
 export function summarize(tally: Tally, shrunk: readonly Shrunk[], elapsedMs: number): Summary {
-  const { seeds, failures, virtualMs, records, lives, endings, faults, probes } = tally
+  const { seeds, failures, virtualMs, records, lives, hash, endings, faults, probes } = tally
   const seconds = Math.round(elapsedMs / 100) / 10
   return {
     ...{ seeds, failures, shrunk, virtualHours: toHours(virtualMs), seconds },
     seedsPerSecond: Math.round((seeds / elapsedMs) * 10_000) / 10,
-    ...{ records, starts: lives, endings, faults: sorted(faults), faultsInAll: countFaults(tally) },
+    ...{ records, starts: lives, hash, endings },
+    ...{ faults: sorted(faults), faultsInAll: countFaults(tally) },
     ...{ probes: sorted(probes), probesMissed: probesMissed(tally) },
   }
 }
@@ -50,6 +52,7 @@ export function describeSummary(summary: Summary): string {
     `seeds    ${seeds} in ${seconds} s, ${seedsPerSecond} a second: ${ends.join(', ')}`,
     `time     ${virtualHours} virtual hours, ${summary.starts} starts, ${summary.records} records`,
     `faults   ${summary.faultsInAll}: ${describeCounts(summary.faults)}`,
+    `hash     ${summary.hash}`,
     `missed   ${summary.probesMissed.join(', ') || 'no probe'}`,
     ...failures.slice(0, shownMax).map(describeFailure),
     ...shrunk.map(describeShrunk),

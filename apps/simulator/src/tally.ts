@@ -15,6 +15,8 @@ export interface Tally {
   virtualMs: number
   records: number
   lives: number
+  /** Of every event of every seed, in whatever order the seeds were played. */
+  hash: string
   readonly endings: Counts
   readonly faults: Counts
   readonly probes: Counts
@@ -23,15 +25,16 @@ export interface Tally {
 
 export function emptyTally(): Tally {
   const counts = { seeds: 0, virtualMs: 0, records: 0, lives: 0 }
-  return { ...counts, endings: {}, faults: {}, probes: {}, failures: [] }
+  return { ...counts, hash: '', endings: {}, faults: {}, probes: {}, failures: [] }
 }
 
 export function addOutcome(tally: Tally, seed: number, outcome: Outcome): void {
-  const { ending, violation, virtualMs, records, lives, faults, probes } = outcome
+  const { ending, violation, virtualMs, records, lives, hash, faults, probes } = outcome
   tally.seeds++
   tally.virtualMs += virtualMs
   tally.records += records
   tally.lives += lives
+  tally.hash = mergeHashes(tally.hash, hash)
   addCounts(tally.endings, { [ending]: 1 })
   addCounts(tally.faults, Object.fromEntries(faults))
   addCounts(tally.probes, Object.fromEntries(probes))
@@ -45,6 +48,7 @@ export function addTally(tally: Tally, other: Tally): void {
   tally.virtualMs += other.virtualMs
   tally.records += other.records
   tally.lives += other.lives
+  tally.hash = mergeHashes(tally.hash, other.hash)
   addCounts(tally.endings, other.endings)
   addCounts(tally.faults, other.faults)
   addCounts(tally.probes, other.probes)
@@ -57,6 +61,12 @@ export function probesMissed({ probes }: Tally): string[] {
 
 export function countFaults({ faults }: Tally): number {
   return Object.values(faults).reduce((sum, count) => sum + count, 0)
+}
+
+/** Bit by bit, so that their order does not matter. */
+function mergeHashes(one: string, other: string): string {
+  const digits = Math.max(one.length, other.length)
+  return (BigInt(`0x0${one}`) ^ BigInt(`0x0${other}`)).toString(16).padStart(digits, '0')
 }
 
 function addCounts(counts: Counts, more: Counts): void {

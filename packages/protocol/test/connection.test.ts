@@ -89,22 +89,25 @@ t.test('a hello is given out, and after the welcome requests are', (t) => {
   t.end()
 })
 
-const everyRequest: Request[] = [
-  { kind: 'submit', id: 1, payload: Buffer.of(1) },
-  { kind: 'lease', id: 1, queues: ['a'], waitMs: 0 },
-  { kind: 'heartbeat', id: 1, taskId: 1, leaseId: 2 },
-  { kind: 'complete', id: 1, taskId: 1, leaseId: 2 },
-  { kind: 'fail', id: 1, taskId: 1, leaseId: 2, reason: '' },
-  { kind: 'kill', id: 1, taskId: 1, reason: '' },
-  { kind: 'get', id: 1, taskId: 1 },
-  { kind: 'list', id: 1, fromTaskId: 1, limit: 1 },
-  { kind: 'workers', id: 1 },
-  { kind: 'stats', id: 1 },
-  { kind: 'ping', id: 1 },
-  { kind: 'withdraw', id: 1, of: 2 },
-  { kind: 'why', id: 1, taskId: 1 },
-  { kind: 'history', id: 1, taskId: 1, fromLsn: 1 },
-]
+/** Of each kind one: a kind that is new has to be here, too. */
+const requests: { [K in Request['kind']]: Extract<Request, { kind: K }> } = {
+  submit: { kind: 'submit', id: 1, payload: Buffer.of(1) },
+  lease: { kind: 'lease', id: 1, queues: ['a'], waitMs: 0 },
+  heartbeat: { kind: 'heartbeat', id: 1, taskId: 1, leaseId: 2 },
+  complete: { kind: 'complete', id: 1, taskId: 1, leaseId: 2 },
+  fail: { kind: 'fail', id: 1, taskId: 1, leaseId: 2, reason: '' },
+  kill: { kind: 'kill', id: 1, taskId: 1, reason: '' },
+  get: { kind: 'get', id: 1, taskId: 1 },
+  list: { kind: 'list', id: 1, fromTaskId: 1, limit: 1 },
+  workers: { kind: 'workers', id: 1 },
+  stats: { kind: 'stats', id: 1 },
+  ping: { kind: 'ping', id: 1 },
+  withdraw: { kind: 'withdraw', id: 1, of: 2 },
+  why: { kind: 'why', id: 1, taskId: 1 },
+  history: { kind: 'history', id: 1, taskId: 1, fromLsn: 1 },
+  checkpoint: { kind: 'checkpoint', id: 1 },
+}
+const everyRequest: readonly Request[] = Object.values(requests)
 
 t.test('before the welcome nothing but a hello is understood', (t) => {
   for (const request of everyRequest) {

@@ -44,8 +44,8 @@ export const fullPlan: Plan = {
 
 export const quickPlan: Plan = {
   rounds: 1,
-  seconds: 0.5,
-  warmUpSeconds: 0.25,
+  seconds: 0.4,
+  warmUpSeconds: 0.2,
   shapes: [alone, many, deep],
   waiting: [],
   shapesBesideWaiting: [],
