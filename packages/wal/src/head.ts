@@ -89,10 +89,14 @@ export class HeadFile {
     this.#file = file
   }
 
-  /** Opens the file, and makes it anew when it is missing or has not its full length. */
+  /**
+   * Opens the file, and makes it anew when it is missing, has not its full length, or holds nothing:
+   * then the opening that made it has ended before its name was synced, or by a sync that failed, after
+   * which another one of the same name may do nothing.
+   */
   static async open(disk: Disk, layout: Layout): Promise<HeadFile> {
     const bytes = await readIfPresent(disk, layout.head)
-    if (bytes?.length !== headFileBytes) {
+    if (bytes?.length !== headFileBytes || isZero(bytes)) {
       const temporary = layout.head + temporarySuffix
       await removeIfPresent(disk, temporary)
       await withFile(disk, temporary, 'create', async (file) => {
@@ -100,9 +104,8 @@ export class HeadFile {
         await file.sync()
       })
       await disk.rename(temporary, layout.head)
+      await disk.syncDirectory(layout.root)
     }
-    // Also of a file that was found: an opening that ended right here may have left its name unsynced.
-    await disk.syncDirectory(layout.root)
     return new HeadFile(disk, layout, await disk.open(layout.head, 'durable'))
   }
 
