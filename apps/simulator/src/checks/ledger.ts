@@ -56,6 +56,14 @@ export class Ledger {
     return records.some((record) => 'leaseId' in record && record.leaseId === leaseId)
   }
 
+  /** Whether the lease cannot become longer. */
+  endsWithWindow(taskId: number, leaseId: number): boolean {
+    const task = this.naive.task(taskId)
+    const attempt = task?.attempts.find((attempt) => attempt.leaseId === leaseId)
+    if (task === undefined || attempt === undefined) return false
+    return attempt.leaseExpiry === attempt.grantedAt + task.executionWindowMs
+  }
+
   taskOf(record: LogRecord): number | undefined {
     if ('taskId' in record) return record.taskId
     return 'leaseId' in record ? this.#taskOfLease.get(record.leaseId) : undefined

@@ -26,6 +26,7 @@ export class Machine implements LifeHost {
   #faults = new PlannedFaults()
   #isOff = false
   #isDamaged = false
+  #isHealed = false
   /** How long it stays down when it has ended as it was told to. */
   #downMs = restartMs
   #isStopped = false
@@ -80,6 +81,12 @@ export class Machine implements LifeHost {
 
   start(): void {
     if (this.#isOff || this.#isShutDown || this.#life !== undefined) return
+    if (this.#faults.haveShownALie) {
+      this.#endAsLied()
+      return
+    }
+    // A call that was under way when it healed may have been the one by which it failed for ever.
+    if (this.#isHealed) this.#disk.heal()
     const life = new Life(this.#stage, this, ++this.#lives)
     this.#life = life
     this.#stage.events.add(`life ${life.number} begins`)
@@ -185,6 +192,7 @@ export class Machine implements LifeHost {
   }
 
   heal(): void {
+    this.#isHealed = true
     this.#disk.heal()
     this.#disk.setCapacity(Number.POSITIVE_INFINITY)
     this.resume()

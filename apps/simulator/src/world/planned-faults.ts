@@ -21,6 +21,11 @@ export class PlannedFaults {
     return this.#hasStruck(/^failed sync: late$/)
   }
 
+  /** What it has claimed to have is gone from memory, too: a sync that failed has taken it away. */
+  get haveShownALie(): boolean {
+    return this.isLying && this.#hasStruck(/^failed sync: reverted$/)
+  }
+
   /** Whether this error had to be expected of this disk, and is one that tells what it is. */
   areReasonFor(
     error: unknown,

@@ -95,7 +95,11 @@ export class WorkerSeat extends Seat {
     const { events, probes } = stage
     return {
       leased: ({ leaseId }) => events.add(`${this.address} has lease ${leaseId}`),
-      extended: ({ leaseId }) => stage.owners.toldAgain(leaseId, machine.lives),
+      extended: ({ taskId, leaseId }) => {
+        // The end of a window was told with the grant, and is measured since then.
+        if (stage.ledger.endsWithWindow(taskId, leaseId)) return
+        stage.owners.toldAgain(leaseId, machine.lives)
+      },
       leaseLost: ({ leaseId }, why) => {
         events.add(`${this.address} lost lease ${leaseId}: ${why}`)
         if (why === 'DEADLINE') probes.reach('a worker lost its lease by its own clock')
