@@ -2,14 +2,15 @@ import { endOfContent, isZero } from './bytes.js'
 import { firstLsnBehindGap } from './declared-gap.js'
 import type { Disk } from './disk.js'
 import { saysNoSpace, WalDamageError, WalError } from './errors.js'
-import { type Examination, examine } from './examine.js'
-import { beginning, type FileHeader, type GapReason } from './file-header.js'
+import { type Examination, examine, type Segment } from './examine.js'
+import { beginning, type FileHeader, type GapReason, type SegmentEnd } from './file-header.js'
 import { listIfPresent, readFully, removeIfPresent, withFile, writeFully } from './files.js'
 import { HeadFile } from './head.js'
 import { isReserveName, isSpareName, type Layout, segmentName, temporarySuffix } from './layout.js'
 import { readWindowBytes } from './limits.js'
 import type { LogSettings } from './options.js'
 import { salvage } from './salvage.js'
+import { Scanner } from './scanner.js'
 import { beginSegment, type SegmentFile } from './segment-file.js'
 import { adoptZeroFile, makeZeroFile, type ZeroFile } from './zero-file.js'
 
@@ -47,6 +48,7 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
     const isCut = examination.torn !== undefined || damage !== undefined
     if (isCut) quarantinedBytes = await quarantineTail(disk, layout, last.name, end.offset)
     await rewrite(disk, layout, last.name, end.offset)
+    await refuseChange(disk, layout, last, end)
   }
   const mode = settings.sync === 'always' ? 'durable' : 'write'
   const headFile = await HeadFile.open(disk, layout)
@@ -181,6 +183,29 @@ async function rewrite(disk: Disk, layout: Layout, name: string, end: number): P
     }
     await file.sync()
   })
+}
+
+/**
+ * What was found may have been in memory only, and left it before it was written again. The next
+ * segment must not say then that it was there.
+ */
+async function refuseChange(
+  disk: Disk,
+  layout: Layout,
+  { name, header }: Segment,
+  found: SegmentEnd,
+): Promise<void> {
+  const end = await withFile(disk, layout.segment(name), 'read', async (file) => {
+    const scanner = new Scanner(file, await file.size(), header)
+    while (scanner.end.offset < found.offset && (await scanner.next()) !== undefined) {}
+    return scanner.end
+  })
+  if (end.offset === found.offset && end.chain === found.chain) return
+  throw new WalError(
+    'WAL_FAILED',
+    `${layout.segment(name)} reached up to LSN ${found.lastLsn} when it was read, and only up to LSN ` +
+      `${end.lastLsn} when it was written again: a write that had failed was in memory only. Open the log again.`,
+  )
 }
 
 /**
