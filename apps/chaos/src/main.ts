@@ -1,4 +1,5 @@
-import { parseCommandLine, UsageError, usage } from './options.js'
+import { UsageError } from '@tenure/testing'
+import { parseCommandLine, usage } from './options.js'
 import { runChaos } from './run.js'
 import { describeSummary } from './summary.js'
 

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { parseAmount, parseOptions, parseWhole } from '@tenure/testing'
 
 export interface Options {
   /** How long faults are injected. */
@@ -32,17 +32,15 @@ export const usage = `pnpm chaos [--minutes m] [--tasks n] [--workers n] [--padd
 /** Two slow cores do that many beside all that goes wrong. */
 const tasksPerMinute = 25_000
 
-export class UsageError extends Error {}
-
 export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {
   const { minutes: time, tasks, workers, padding, seed, keep, json } = parse(args)
-  const minutes = amount('minutes', time ?? '2')
+  const minutes = parseAmount('minutes', time ?? '2', 1440)
   return {
     faultMs: minutes * 60_000,
-    tasks: tasks === undefined ? Math.ceil(minutes * tasksPerMinute) : whole('tasks', tasks),
-    workers: whole('workers', workers ?? '4'),
-    paddingBytesMax: whole('padding', padding ?? '1024'),
-    seed: seed === undefined ? seedDefault : whole('seed', seed),
+    tasks: tasks === undefined ? Math.ceil(minutes * tasksPerMinute) : parseWhole('tasks', tasks),
+    workers: parseWhole('workers', workers ?? '4'),
+    paddingBytesMax: parseWhole('padding', padding ?? '1024'),
+    seed: seed === undefined ? seedDefault : parseWhole('seed', seed),
     keep: keep ?? false,
     json: json ?? false,
   }
@@ -50,25 +48,7 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
 
 function parse(args: readonly string[]) {
   const value = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
   const options = { minutes: value, tasks: value, workers: value, padding: value, seed: value }
-  try {
-    return parseArgs({
-      args: args.filter((arg) => arg !== '--'),
-      options: { ...options, keep: { type: 'boolean' }, json: { type: 'boolean' } },
-    }).values
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
-
-function amount(name: string, given: string): number {
-  const value = Number(given)
-  if (value > 0 && value <= 1440) return value
-  throw new UsageError(`--${name} is ${given}; it must be a number above 0, up to 1440`)
-}
-
-function whole(name: string, given: string): number {
-  const value = Number(given)
-  if (Number.isSafeInteger(value) && value >= 1) return value
-  throw new UsageError(`--${name} is ${given}; it must be a whole number above 0`)
+  return parseOptions(args, { ...options, keep: flag, json: flag })
 }

@@ -1,5 +1,6 @@
+import { UsageError } from '@tenure/testing'
 import { explore } from './explore.js'
-import { parseCommandLine, UsageError, usage } from './options.js'
+import { parseCommandLine, usage } from './options.js'
 import type { Search } from './search.js'
 import { shipped } from './subject.js'
 import { describeSummary } from './summary.js'

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { parseOptions, parseWhole } from '@tenure/testing'
 import { fullScopes, quickScopes, type Scope } from './scope.js'
 
 export interface CommandLine {
@@ -13,29 +13,16 @@ export const usage = `pnpm explore [--quick] [--states n] [--json]
   --states  stops each part when so many states are known
   --json    ends with one line of JSON on the standard output`
 
-export class UsageError extends Error {}
-
 export function parseCommandLine(args: readonly string[]): CommandLine {
   const { quick, states, json } = parse(args)
   return {
     scopes: quick ? quickScopes : fullScopes,
-    statesMax: states === undefined ? Number.POSITIVE_INFINITY : whole('states', states),
+    statesMax: states === undefined ? Number.POSITIVE_INFINITY : parseWhole('states', states),
     json: json ?? false,
   }
 }
 
 function parse(args: readonly string[]) {
   const flag = { type: 'boolean' } as const
-  const options = { quick: flag, json: flag, states: { type: 'string' } } as const
-  try {
-    return parseArgs({ args: args.filter((arg) => arg !== '--'), options }).values
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
-
-function whole(name: string, given: string): number {
-  const value = Number(given)
-  if (Number.isSafeInteger(value) && value >= 1) return value
-  throw new UsageError(`--${name} is ${given}; it must be a whole number above 0`)
+  return parseOptions(args, { quick: flag, json: flag, states: { type: 'string' } })
 }

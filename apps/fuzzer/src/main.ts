@@ -1,8 +1,9 @@
+import { UsageError } from '@tenure/testing'
 import { runBombs } from './bombs/bomb-run.js'
 import { tryOnce } from './campaign.js'
 import { readFinding } from './finding-files.js'
 import { runFuzz } from './fuzz-run.js'
-import { type CommandLine, parseCommandLine, UsageError, usage } from './options.js'
+import { type CommandLine, parseCommandLine, usage } from './options.js'
 import { openTarget } from './targets.js'
 
 const stopping = new AbortController()

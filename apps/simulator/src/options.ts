@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
+import { parseAmount, parseOptions, parseWhole } from '@tenure/testing'
 
 export interface CommandLine {
   /** The first one; one alone when there is no number of them. */
@@ -28,20 +28,18 @@ export const usage = `pnpm sim [--seeds n] [--seed s] [--minutes m] [--scenario 
   --events    writes every event of a single seed or scenario to the standard error
   --json      ends with one line of JSON on the standard output`
 
-export class UsageError extends Error {}
-
 const seedsDefault = 500
 
 export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {
   const { seeds, seed, minutes, scenario, bugs, bug, threads, first, events, json } = parse(args)
   const isOne = seed !== undefined && seeds === undefined && minutes === undefined
   return {
-    seed: seed === undefined ? seedDefault : whole('seed', seed),
-    seeds: seeds === undefined ? (isOne ? 1 : seedsDefault) : whole('seeds', seeds),
-    minutes: minutes === undefined ? undefined : amount('minutes', minutes),
+    seed: seed === undefined ? seedDefault : parseWhole('seed', seed),
+    seeds: seeds === undefined ? (isOne ? 1 : seedsDefault) : parseWhole('seeds', seeds),
+    minutes: minutes === undefined ? undefined : parseAmount('minutes', minutes, 10_080),
     scenario,
     bugs: bug === undefined ? (bugs === true ? 'all' : 'none') : { name: bug },
-    threads: threads === undefined ? availableParallelism() : whole('threads', threads),
+    threads: threads === undefined ? availableParallelism() : parseWhole('threads', threads),
     ...{ first: first ?? false, events: events ?? false, json: json ?? false },
   }
 }
@@ -49,27 +47,8 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
 function parse(args: readonly string[]) {
   const value = { type: 'string' } as const
   const flag = { type: 'boolean' } as const
-  try {
-    return parseArgs({
-      args: args.filter((arg) => arg !== '--'),
-      options: {
-        ...{ seeds: value, seed: value, minutes: value, scenario: value, bug: value },
-        ...{ threads: value, bugs: flag, first: flag, events: flag, json: flag },
-      },
-    }).values
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
-  }
-}
-
-function amount(name: string, given: string): number {
-  const value = Number(given)
-  if (value > 0 && value <= 10_080) return value
-  throw new UsageError(`--${name} is ${given}; it must be a number above 0, up to 10080`)
-}
-
-function whole(name: string, given: string): number {
-  const value = Number(given)
-  if (Number.isSafeInteger(value) && value >= 1) return value
-  throw new UsageError(`--${name} is ${given}; it must be a whole number above 0`)
+  return parseOptions(args, {
+    ...{ seeds: value, seed: value, minutes: value, scenario: value, bug: value },
+    ...{ threads: value, bugs: flag, first: flag, events: flag, json: flag },
+  })
 }
