@@ -104,8 +104,9 @@ export class HeadFile {
         await file.sync()
       })
       await disk.rename(temporary, layout.head)
-      await disk.syncDirectory(layout.root)
     }
+    // Also of a file that was found: somebody may have copied it here a moment ago.
+    await disk.syncDirectory(layout.root)
     return new HeadFile(disk, layout, await disk.open(layout.head, 'durable'))
   }
 
