@@ -322,13 +322,14 @@ export class Log {
     for (;;) {
       const oldest = this.#sealed[0]
       if (oldest === undefined || oldest.end.lastLsn > through) break
-      // One at a time and oldest first, so that what a crash leaves has no hole.
-      await disk.remove(this.#layout.segment(oldest.name))
+      // Oldest first, and none while a crash could bring back the one before: what is left has no hole.
       await disk.syncDirectory(this.#layout.segments)
+      await disk.remove(this.#layout.segment(oldest.name))
       this.#sealed.shift()
       segments++
       bytes += oldest.header.segmentBytes
     }
+    await disk.syncDirectory(this.#layout.segments)
     for (const lsn of good.slice(2)) await disk.remove(this.#layout.checkpoint(lsn))
     await disk.syncDirectory(this.#layout.checkpoints)
     return { segments, bytes, checkpoints: good.slice(2).length }

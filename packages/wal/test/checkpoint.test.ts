@@ -38,6 +38,11 @@ async function stateOf(log: { readCheckpoint(): AsyncIterable<Uint8Array> }): Pr
   return chunks
 }
 
+async function firstReadable(world: World): Promise<number> {
+  const reader = await openReadOnly(directory, { disk: world.disk })
+  return reader.firstLsn
+}
+
 t.test('a checkpoint comes back chunk by chunk, and replay goes on behind it', async (t) => {
   const { world } = await withCheckpoints()
   const log = await world.open()
@@ -386,6 +391,27 @@ t.test('a crash at any call of a truncation leaves a log without a hole', async 
       t.equal(report.damage, undefined)
       t.same(report.strandedSegments, [])
     }
+  }
+})
+
+t.test('a truncation that failed at any call is made good by the next one', async (t) => {
+  const { world } = await withCheckpoints()
+  const rehearsal = world.with(SimulatedDisk.from(world.disk.snapshot()))
+  const log = await rehearsal.open()
+  const from = rehearsal.disk.callCount
+  await log.truncate()
+  const to = rehearsal.disk.callCount
+  const left = rehearsal.files()
+  await log.close()
+  for (let index = from; index < to; index++) {
+    const machine = world.copy()
+    const failing = await machine.open()
+    machine.disk.failCall(index, { kind: 'error', code: 'EIO' })
+    await rejection(failing.truncate())
+    t.equal(failing.firstLsn, await firstReadable(machine), `after call ${index - from}`)
+    await failing.truncate()
+    t.same(machine.files(), left, `after call ${index - from}, and once more`)
+    await failing.close()
   }
 })
 
