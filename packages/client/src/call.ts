@@ -28,6 +28,7 @@ export class Call implements PendingRequest {
   readonly onSent: ((id: number) => void) | undefined
   readonly timeoutMs: number
   wasSent = false
+  dueMs = Number.POSITIVE_INFINITY
   /** Takes the call off the signal that may abort it. */
   forgetSignal: (() => void) | undefined
   readonly #onOver: (call: Call) => void

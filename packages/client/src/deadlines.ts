@@ -1,3 +1,4 @@
+import { ByNumber } from './by-number.js'
 import type { Clock, Timer } from './clock.js'
 
 /**
@@ -5,7 +6,7 @@ import type { Clock, Timer } from './clock.js'
  * which they began, so one timer does for all of them. A timer for each would cost more than all else
  * that is done here for a request.
  */
-export class Deadlines<Call> {
+export class Deadlines<Call extends Timed> {
   readonly #clock: Clock
   /** The line of these is kept when it is empty: the next call is soon to come. */
   readonly #usualMs: number
@@ -23,18 +24,19 @@ export class Deadlines<Call> {
     if (timeoutMs === Number.POSITIVE_INFINITY) return
     let line = this.#lines.get(timeoutMs)
     if (line === undefined) {
-      line = { dueMs: new Map(), timer: undefined }
+      line = { calls: new ByNumber(), timer: undefined }
       this.#lines.set(timeoutMs, line)
     }
-    line.dueMs.set(call, this.#clock.monotonicMs() + timeoutMs)
+    call.dueMs = this.#clock.monotonicMs() + timeoutMs
+    line.calls.set(call.id, call)
     if (line.timer === undefined) this.#arm(line, timeoutMs, timeoutMs)
   }
 
   /** The call has ended by itself. */
   remove(call: Call, timeoutMs: number): void {
     const line = this.#lines.get(timeoutMs)
-    if (line === undefined || !line.dueMs.delete(call)) return
-    if (line.dueMs.size === 0 && timeoutMs !== this.#usualMs) this.#drop(line, timeoutMs)
+    if (line?.calls.delete(call.id) === undefined) return
+    if (line.calls.size === 0 && timeoutMs !== this.#usualMs) this.#drop(line, timeoutMs)
   }
 
   /** Nobody is called back any more. */
@@ -49,16 +51,16 @@ export class Deadlines<Call> {
   #onTimer(line: Line<Call>, timeoutMs: number): void {
     line.timer = undefined
     const now = this.#clock.monotonicMs()
-    for (const [call, dueMs] of line.dueMs) {
-      if (dueMs > now) {
+    for (let call = line.calls.first(); call !== undefined; call = line.calls.first()) {
+      if (call.dueMs > now) {
         // Whoever was called back may have begun a call, which has set the timer already.
-        if (line.timer === undefined) this.#arm(line, timeoutMs, dueMs - now)
+        if (line.timer === undefined) this.#arm(line, timeoutMs, call.dueMs - now)
         return
       }
-      line.dueMs.delete(call)
+      line.calls.delete(call.id)
       this.#onOver(call)
     }
-    if (line.dueMs.size === 0) this.#drop(line, timeoutMs)
+    this.#drop(line, timeoutMs)
   }
 
   #drop(line: Line<Call>, timeoutMs: number): void {
@@ -67,8 +69,14 @@ export class Deadlines<Call> {
   }
 }
 
+/** Numbered in the order in which they begin. */
+export interface Timed {
+  readonly id: number
+  /** When its time is over. */
+  dueMs: number
+}
+
 interface Line<Call> {
-  /** In the order in which they are over. */
-  readonly dueMs: Map<Call, number>
+  readonly calls: ByNumber<Call>
   timer: Timer | undefined
 }

@@ -1,4 +1,5 @@
 import type { Answer, Limits, RequestKind } from '@tenure/protocol'
+import { ByNumber } from './by-number.js'
 import type { TenureError } from './errors.js'
 
 /** A request that somebody waits for. */
@@ -27,7 +28,7 @@ interface Sent {
 
 /** Requests that are counted together. */
 interface Lane {
-  readonly queue: Set<PendingRequest>
+  readonly queue: ByNumber<PendingRequest>
   inFlight: number
   /** How many may be in flight; 0 without a connection. */
   window: number
@@ -49,9 +50,9 @@ const idMax = 0xffff_ffff
  * answer is dropped then, and the coordinator's windows are counted as the coordinator counts them.
  */
 export class RequestTable {
-  readonly #requests: Lane = { queue: new Set(), inFlight: 0, window: 0 }
-  readonly #polls: Lane = { queue: new Set(), inFlight: 0, window: 0 }
-  readonly #inFlight = new Map<number, Sent>()
+  readonly #requests: Lane = { queue: new ByNumber(), inFlight: 0, window: 0 }
+  readonly #polls: Lane = { queue: new ByNumber(), inFlight: 0, window: 0 }
+  readonly #inFlight = new ByNumber<Sent>()
   #lastId = 0
   /** How many requests the coordinator takes at once; one more than the window, for a probe. */
   #inFlightMax = 0
@@ -65,7 +66,7 @@ export class RequestTable {
   }
 
   add(request: PendingRequest): void {
-    this.#laneOf(request).queue.add(request)
+    this.#laneOf(request).queue.set(request.id, request)
   }
 
   /** A connection is there that takes so much at once. One place is kept for a probe. */
@@ -80,7 +81,7 @@ export class RequestTable {
     const request = firstOf(this.#requests) ?? firstOf(this.#polls)
     if (request === undefined) return undefined
     const lane = this.#laneOf(request)
-    lane.queue.delete(request)
+    lane.queue.delete(request.id)
     this.#send(request.id, lane, request)
     return request
   }
@@ -98,9 +99,8 @@ export class RequestTable {
    * duplicated on its way: the second one to a request is known, and nobody's.
    */
   answered(id: number): { readonly known: boolean; readonly request: PendingRequest | undefined } {
-    const sent = this.#inFlight.get(id)
+    const sent = this.#inFlight.delete(id)
     if (sent === undefined) return { known: id <= this.#highestSentId, request: undefined }
-    this.#inFlight.delete(id)
     sent.lane.inFlight--
     return { known: true, request: sent.request }
   }
@@ -108,15 +108,15 @@ export class RequestTable {
   /** Nobody waits for the request any more. */
   abandon(request: PendingRequest): void {
     const lane = this.#laneOf(request)
-    if (lane.queue.delete(request)) return
     const { id } = request
+    if (lane.queue.delete(id) !== undefined) return
     if (this.#inFlight.get(id)?.request === request)
       this.#inFlight.set(id, { lane, request: undefined })
   }
 
   /** What may be sent again is to be sent first, in its old order; the rest is given out. */
   connectionLost(): PendingRequest[] {
-    const lost = [...this.#inFlight.values()].flatMap(({ request }) => request ?? [])
+    const lost = this.#inFlight.all().flatMap(({ request }) => request ?? [])
     this.#inFlight.clear()
     this.#inFlightMax = 0
     this.#highestSentId = 0
@@ -124,16 +124,16 @@ export class RequestTable {
       lane.window = 0
       lane.inFlight = 0
       const again = lost.filter((request) => request.retry && this.#laneOf(request) === lane)
-      const queued = [...lane.queue]
+      const queued = lane.queue.all()
       lane.queue.clear()
-      for (const request of [...again, ...queued]) lane.queue.add(request)
+      for (const request of [...again, ...queued]) lane.queue.set(request.id, request)
     }
     return lost.filter(({ retry }) => !retry)
   }
 
   /** Takes out everything that somebody waits for and that is not in flight. */
   clearQueue(): PendingRequest[] {
-    const queued = [...this.#requests.queue, ...this.#polls.queue]
+    const queued = [...this.#requests.queue.all(), ...this.#polls.queue.all()]
     this.#requests.queue.clear()
     this.#polls.queue.clear()
     return queued
@@ -151,7 +151,5 @@ export class RequestTable {
 }
 
 function firstOf({ queue, inFlight, window }: Lane): PendingRequest | undefined {
-  if (queue.size === 0 || inFlight >= window) return undefined
-  const [first] = queue
-  return first
+  return inFlight < window ? queue.first() : undefined
 }

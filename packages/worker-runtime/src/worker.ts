@@ -37,7 +37,8 @@ export class Worker {
   #mode: WorkerMode = 'idle'
   #link: Link | undefined
   #polls: Polls | undefined
-  readonly #executions = new Set<Execution>()
+  /** Not a Set: many pass through it, and what it leaves behind holds them (see the client's `ByNumber`). */
+  readonly #executions: Execution[] = []
   /** Slots whose handler is not gone. A report on its way takes none. */
   #slotsTaken = 0
   #isStarted = false
@@ -145,14 +146,14 @@ export class Worker {
       this.#polls?.withdraw()
       if (!(await this.#becomesQuiet(this.#link, drainGraceMs))) {
         this.#isGraceOver = true
-        for (const execution of this.#executions) execution.leave()
+        for (const execution of [...this.#executions]) execution.leave()
         await this.#becomesQuiet(this.#link, abortGraceMs + goodbyeMs)
       }
       // First: what is granted after this could not be run, and not be ended.
       await this.#link.close()
     }
     await this.#closeIsolation()
-    for (const execution of this.#executions) execution.abandon()
+    for (const execution of [...this.#executions]) execution.abandon()
     if (this.#link !== undefined) {
       await this.#becomesQuiet(this.#link, Number.POSITIVE_INFINITY)
     }
@@ -183,12 +184,12 @@ export class Worker {
         this.#polls?.fill()
       },
       over: () => {
-        this.#executions.delete(execution)
-        if (this.#executions.size === 0 && this.#mode === 'running') this.#setMode('leasing')
+        this.#executions.splice(this.#executions.indexOf(execution), 1)
+        if (this.#executions.length === 0 && this.#mode === 'running') this.#setMode('leasing')
         this.#checkQuiet()
       },
     })
-    this.#executions.add(execution)
+    this.#executions.push(execution)
     if (this.#mode === 'leasing') this.#setMode('running')
     execution.start(lease.payload)
   }
@@ -200,7 +201,7 @@ export class Worker {
   }
 
   get #isQuiet(): boolean {
-    return this.#executions.size === 0 && this.#polls?.arePending !== true
+    return this.#executions.length === 0 && this.#polls?.arePending !== true
   }
 
   #checkQuiet(): void {

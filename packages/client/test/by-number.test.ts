@@ -1,0 +1,64 @@
+import { Random } from '@tenure/testing'
+import t from 'tap'
+import { ByNumber } from '../src/by-number.js'
+
+t.test('what stands under a number is found, replaced and taken away', async (t) => {
+  const things = new ByNumber<string>()
+  things.set(7, 'seven')
+  things.set(1000, 'a thousand')
+  things.set(1000, 'a thousand, again')
+  t.equal(things.size, 2)
+  t.equal(things.get(7), 'seven')
+  t.equal(things.get(1000), 'a thousand, again')
+  t.equal(things.get(8), undefined)
+  t.ok(things.has(7))
+  t.notOk(things.has(263))
+  t.equal(things.delete(7), 'seven')
+  t.equal(things.delete(7), undefined)
+  t.equal(things.delete(9999), undefined)
+  t.same(things.all(), ['a thousand, again'])
+  things.clear()
+  t.equal(things.size, 0)
+  t.equal(things.first(), undefined)
+})
+
+t.test('it is what a Map would be, with numbers that go up', async (t) => {
+  for (let seed = 1; seed <= 8; seed++) {
+    const random = new Random(seed)
+    const things = new ByNumber<number>()
+    const model = new Map<number, number>()
+    let number = random.integer(1000)
+    for (let step = 0; step < 1500; step++) {
+      if (random.chance(0.5)) {
+        number += random.chance(0.05) ? random.integer(1000) : 1
+        things.set(number, number)
+        model.set(number, number)
+      } else {
+        const known = [...model.keys()]
+        // Mostly the oldest, as answers come; now and then any.
+        const at = random.chance(0.7) ? 0 : random.integer(known.length + 1)
+        const key = known[at] ?? number + 1
+        t.equal(things.delete(key), model.get(key))
+        model.delete(key)
+      }
+      const [first] = model.values()
+      t.equal(things.first(), first)
+      t.equal(things.size, model.size)
+    }
+    t.same(things.all(), [...model.values()])
+  }
+})
+
+t.test('pages of which nothing is left are let go, and the one in use is kept', async (t) => {
+  const things = new ByNumber<object>()
+  const waiting = {}
+  things.set(1, waiting)
+  for (let number = 2; number < 100_000; number++) {
+    things.set(number, {})
+    things.delete(number)
+  }
+  t.equal(things.first(), waiting)
+  t.same(things.all(), [waiting])
+  things.delete(1)
+  t.equal(things.first(), undefined)
+})
