@@ -3,6 +3,7 @@ import { type Chunks, goodCheckpoints, keepCheckpoint } from './checkpoints.js'
 import type { LockAttempt } from './disk.js'
 import { saysNoSpace, saysNotWritable, systemCode, WalError } from './errors.js'
 import type { BadCheckpoint, Gap } from './examine.js'
+import { removeIfPresent } from './files.js'
 import { Layout } from './layout.js'
 import type { Lsn } from './lsn.js'
 import { type Opening, prepareLog } from './opening.js'
@@ -322,9 +323,10 @@ export class Log {
     for (;;) {
       const oldest = this.#sealed[0]
       if (oldest === undefined || oldest.end.lastLsn > through) break
-      // Oldest first, and none while a crash could bring back the one before: what is left has no hole.
+      // Oldest first, each behind a sync of the removal before: what a crash leaves has no hole. After a
+      // sync that failed one may come back all the same: it is stranded then, and the log does without.
       await disk.syncDirectory(this.#layout.segments)
-      await disk.remove(this.#layout.segment(oldest.name))
+      await removeIfPresent(disk, this.#layout.segment(oldest.name))
       this.#sealed.shift()
       segments++
       bytes += oldest.header.segmentBytes

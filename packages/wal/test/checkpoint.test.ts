@@ -415,6 +415,17 @@ t.test('a truncation that failed at any call is made good by the next one', asyn
   }
 })
 
+t.test('a segment that somebody else has removed is no reason to keep the others', async (t) => {
+  const { world } = await withCheckpoints()
+  const log = await world.open()
+  const [first] = world.disk.files().filter((path) => path.endsWith('.wal'))
+  await world.disk.remove(first!)
+  const { segments } = await log.truncate()
+  t.equal(segments, 2)
+  t.equal(log.firstLsn, await firstReadable(world))
+  await log.close()
+})
+
 t.test('the record to keep from is kept, to the record', async (t) => {
   const { world } = await withCheckpoints()
   for (const [keepFromLsn, firstLsn] of [
