@@ -1,33 +1,46 @@
+import { ByNumber } from './by-number.js'
+
+interface Waiting {
+  readonly number: number
+  readonly callback: () => void
+}
+
 /**
  * One listener for each signal, however many calls run under it: Node warns of a leak from the
  * eleventh on.
  */
 export class Aborts {
-  readonly #callbacks = new Map<AbortSignal, Set<() => void>>()
+  readonly #waiting = new Map<AbortSignal, ByNumber<Waiting>>()
+  #lastNumber = 0
 
   /** Calls back when the signal aborts, unless the returned function is called before. */
   on(signal: AbortSignal, callback: () => void): () => void {
-    const callbacks = this.#callbacks.get(signal) ?? this.#listen(signal)
-    callbacks.add(callback)
+    const waiting = this.#waiting.get(signal) ?? this.#listen(signal)
+    this.#lastNumber = (this.#lastNumber + 1) >>> 0
+    const number = this.#lastNumber
+    waiting.set(number, { number, callback })
     return () => {
-      callbacks.delete(callback)
-      if (callbacks.size > 0 || this.#callbacks.get(signal) !== callbacks) return
-      this.#callbacks.delete(signal)
+      waiting.delete(number)
+      if (waiting.size > 0 || this.#waiting.get(signal) !== waiting) return
+      this.#waiting.delete(signal)
       signal.removeEventListener('abort', this.#onAbort)
     }
   }
 
-  #listen(signal: AbortSignal): Set<() => void> {
-    const callbacks = new Set<() => void>()
-    this.#callbacks.set(signal, callbacks)
+  #listen(signal: AbortSignal): ByNumber<Waiting> {
+    const waiting = new ByNumber<Waiting>()
+    this.#waiting.set(signal, waiting)
     signal.addEventListener('abort', this.#onAbort, { once: true })
-    return callbacks
+    return waiting
   }
 
   readonly #onAbort = ({ target }: Event): void => {
     const signal = target as AbortSignal
-    const callbacks = this.#callbacks.get(signal)
-    this.#callbacks.delete(signal)
-    for (const callback of callbacks ?? []) callback()
+    const waiting = this.#waiting.get(signal)
+    this.#waiting.delete(signal)
+    for (let first = waiting?.first(); first !== undefined; first = waiting?.first()) {
+      waiting?.delete(first.number)
+      first.callback()
+    }
   }
 }

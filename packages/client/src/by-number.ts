@@ -1,7 +1,7 @@
 const pageSize = 256
 
 /**
- * Things under numbers that go up, in their order.
+ * Things under numbers that go up, each below 2^32 and behind that from the beginning, in their order.
  *
  * Not a Map: one that much passes through makes a new table whenever the old one is full of holes, and each
  * table points to its follower. When the collector has taken one of them for old, it keeps every later one
@@ -24,7 +24,6 @@ export class ByNumber<Thing> {
     return this.get(number) !== undefined
   }
 
-  /** The number is higher than the others, or replaces what stands under it. */
   set(number: number, thing: Thing): void {
     const page = this.#pageOf(number) ?? this.#addPage(number)
     const at = number % pageSize
@@ -69,8 +68,9 @@ export class ByNumber<Thing> {
 
   #pageOf(number: number): Page<Thing> | undefined {
     const start = number - (number % pageSize)
-    // What is asked for is most often among the newest.
-    for (let index = this.#pages.length - 1; index >= 0; index--) {
+    // What is asked for is most often the oldest, or among the newest.
+    if (this.#pages[0]?.start === start) return this.#pages[0]
+    for (let index = this.#pages.length - 1; index > 0; index--) {
       if (this.#pages[index]!.start === start) return this.#pages[index]
     }
     return undefined
@@ -79,8 +79,10 @@ export class ByNumber<Thing> {
   #addPage(number: number): Page<Thing> {
     if (this.#pages.at(-1)?.count === 0) this.#pages.pop()
     const things = new Array<Thing | undefined>(pageSize).fill(undefined)
-    const page = { start: number - (number % pageSize), things, count: 0, firstAt: pageSize }
-    this.#pages.push(page)
+    const start = number - (number % pageSize)
+    const page = { start, things, count: 0, firstAt: pageSize }
+    const before = this.#pages.findLastIndex((other) => isBefore(other.start, start))
+    this.#pages.splice(before + 1, 0, page)
     return page
   }
 }
@@ -91,4 +93,9 @@ interface Page<Thing> {
   count: number
   /** Nothing stands before it. */
   firstAt: number
+}
+
+/** Nothing waits for so long that half of all numbers are given out meanwhile. */
+function isBefore(one: number, other: number): boolean {
+  return ((one - other) | 0) < 0
 }

@@ -49,16 +49,20 @@ t.test('it is what a Map would be, with numbers that go up', async (t) => {
   }
 })
 
-t.test('pages of which nothing is left are let go, and the one in use is kept', async (t) => {
-  const things = new ByNumber<object>()
-  const waiting = {}
-  things.set(1, waiting)
-  for (let number = 2; number < 100_000; number++) {
-    things.set(number, {})
-    things.delete(number)
-  }
-  t.equal(things.first(), waiting)
-  t.same(things.all(), [waiting])
+t.test('the order is that of the numbers, also where a lower one comes late', async (t) => {
+  const things = new ByNumber<number>()
+  for (const number of [5000, 900, 901, 2000, 1]) things.set(number, number)
+  t.same(things.all(), [1, 900, 901, 2000, 5000])
+  t.equal(things.first(), 1)
   things.delete(1)
-  t.equal(things.first(), undefined)
+  things.set(899, 899)
+  t.equal(things.first(), 899)
+})
+
+t.test('behind 2^32 numbers begin anew, and come after those before', async (t) => {
+  const things = new ByNumber<number>()
+  const numbers = [2 ** 32 - 700, 2 ** 32 - 1, 1, 2, 600]
+  for (const number of numbers.toReversed()) things.set(number, number)
+  t.same(things.all(), numbers)
+  t.equal(things.first(), 2 ** 32 - 700)
 })
