@@ -1,6 +1,6 @@
 import type { NewRequest } from '@tenure/protocol'
 import { type Answer, type AnswerKind, passingReasons } from '@tenure/protocol'
-import { ask } from './ask.js'
+import { expect } from './ask.js'
 import { RejectedError } from './errors.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
@@ -26,7 +26,8 @@ export async function askPatiently<K extends AnswerKind>(
   const until = link.clock.monotonicMs() + timeoutMs
   for (let leftMs = timeoutMs; ; leftMs = until - link.clock.monotonicMs()) {
     try {
-      return await ask(link, request, kind, { signal, timeoutMs: Math.max(1, leftMs), retry })
+      const options = { signal, timeoutMs: Math.max(1, leftMs), retry }
+      return expect(await link.request(request, options), request, kind)
     } catch (error) {
       const pauseMs = retryLater ? pauseAfter(error) : undefined
       // There is no point in coming back when nobody waits any more.

@@ -10,7 +10,15 @@ export async function ask<K extends AnswerKind>(
   kind: K,
   options: RequestOptions,
 ): Promise<Extract<Answer, { kind: K }>> {
-  const answer = await link.request(request, options)
+  return expect(await link.request(request, options), request, kind)
+}
+
+/** The answer that was hoped for. */
+export function expect<K extends AnswerKind>(
+  answer: Answer,
+  request: NewRequest,
+  kind: K,
+): Extract<Answer, { kind: K }> {
   if (answer.kind === kind) return answer as Extract<Answer, { kind: K }>
   const requestId = request.kind === 'submit' ? request.requestId : undefined
   if (answer.kind === 'rejected') throw new RejectedError(answer, { requestId })

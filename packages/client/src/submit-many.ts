@@ -4,7 +4,7 @@ import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
 import { Pipeline } from './pipeline.js'
 import { finalReasons } from './refusals.js'
-import { type Submission, toRequest } from './submission.js'
+import { checkSubmission, type Submission, toRequest } from './submission.js'
 import { type Submitted, submit } from './submit.js'
 import { whole } from './values.js'
 
@@ -33,7 +33,8 @@ export async function* submitMany(
   const ending = new AbortController()
   const start = async (item: Submission, index: number): Promise<SubmitOutcome> => {
     try {
-      const request = toRequest(item, () => link.random.id())
+      checkSubmission(item)
+      const request = toRequest(item.payload, item, link.random)
       const options = { signal: ending.signal, timeoutMs, retryLater }
       return { ok: true, index, ...(await submit(link, request, options)) }
     } catch (error) {

@@ -14,9 +14,10 @@ export interface Submitted {
 export async function submit(
   link: Link,
   request: NewSubmit,
-  options: CallOptions & { retryLater: boolean },
+  { signal, timeoutMs, retryLater }: CallOptions & { readonly retryLater: boolean },
 ): Promise<Submitted> {
   const retry = request.requestId !== undefined
-  const { taskId, known } = await askPatiently(link, request, 'submitted', { ...options, retry })
+  const patience = { signal, timeoutMs, retryLater, retry }
+  const { taskId, known } = await askPatiently(link, request, 'submitted', patience)
   return { taskId, known }
 }

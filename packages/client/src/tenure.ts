@@ -20,7 +20,7 @@ import type { Link } from './link.js'
 import { type ListOptions, listTasks } from './list.js'
 import { openLink } from './open-link.js'
 import type { LinkOptions } from './options.js'
-import { type Submission, type SubmitOptions, toRequest } from './submission.js'
+import { checkSubmitOptions, type Submission, type SubmitOptions, toRequest } from './submission.js'
 import { type Submitted, submit } from './submit.js'
 import { type SubmitManyOptions, type SubmitOutcome, submitMany } from './submit-many.js'
 import { text, whole } from './values.js'
@@ -34,7 +34,7 @@ export async function connect(
   return new Tenure(await openLink(options, call))
 }
 
-/** What an application asks of a coordinator. */
+/** What an application asks of a coordinator, over a link that is open. */
 export class Tenure {
   readonly #link: Link
 
@@ -44,8 +44,9 @@ export class Tenure {
 
   /** Settles when the task is on the coordinator's disk. The payload is copied at once. */
   async submit(payload: Uint8Array, options: SubmitOptions = {}): Promise<Submitted> {
-    const { signal, timeoutMs, retryLater = false, ...task } = options
-    const request = toRequest({ payload, ...task }, () => this.#link.random.id())
+    checkSubmitOptions(options)
+    const { signal, timeoutMs, retryLater = false } = options
+    const request = toRequest(payload, options, this.#link.random)
     return submit(this.#link, request, { signal, timeoutMs, retryLater })
   }
 

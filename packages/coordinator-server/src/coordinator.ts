@@ -221,14 +221,19 @@ export class Coordinator {
       this.#commits.requestIds.wait(requestId, asked)
       return
     }
-    const known =
-      requestId === undefined ? undefined : findByRequestId(this.#parts.state, requestId)
-    if (known !== undefined && this.#timekeeper.isBeingForgotten(known)) {
+    if (requestId !== undefined && this.#isBeingForgotten(requestId)) {
       this.#askedAboutForgotten.push(asked)
       return
     }
     const decision = decideSubmit(this.#circumstances(), request)
     this.#carryOut(asked, decision, 'low', requestId === undefined ? {} : { requestId })
+  }
+
+  #isBeingForgotten(requestId: string): boolean {
+    // Nearly never: to look for the id costs as much as the rest of the decision.
+    if (!this.#timekeeper.isForgetting) return false
+    const known = findByRequestId(this.#parts.state, requestId)
+    return known !== undefined && this.#timekeeper.isBeingForgotten(known)
   }
 
   #considerTask(asked: Asked, request: Heartbeat | Complete | Fail | Kill): void {
