@@ -4,39 +4,19 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { UsageError } from '@tenure/testing'
 import { isInstalled } from './is-installed.js'
+import { parseAsked, usage } from './system/asked.js'
 import { measureBareDisk } from './system/bare-disk.js'
-import type { Contender } from './system/contender.js'
-import { contenders } from './system/contenders.js'
 import type { Figure, Footprint } from './system/figure.js'
 import { describeMachine } from './system/machine.js'
-import { fullPlan, quickPlan } from './system/plan.js'
 import { drawPlots } from './system/plots.js'
 import { summarize } from './system/summary.js'
 import { drawTable, drawVerdicts } from './system/table.js'
 import { judge } from './system/targets.js'
 import { Trial } from './system/trial.js'
 
-const {
-  quick = false,
-  json = false,
-  rounds,
-  peers,
-  out,
-} = parseArgs({
-  options: {
-    quick: { type: 'boolean' },
-    json: { type: 'boolean' },
-    rounds: { type: 'string' },
-    peers: { type: 'string' },
-    out: { type: 'string' },
-  },
-}).values
-/** The others take longer to start than to be measured quickly. */
-const quickPeers = 'beanstalkd,echo'
-const defaultPlan = quick ? quickPlan : fullPlan
-const plan = { ...defaultPlan, rounds: Number(rounds ?? defaultPlan.rounds) }
+const { plan, contenders, json, out } = parse()
 const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
 
 // However this ends: the servers go first, and nothing is left behind.
@@ -44,9 +24,8 @@ process.once('exit', () => rmSync(root, { recursive: true, force: true, maxRetri
 process.once('SIGTERM', () => process.exit(143))
 process.once('SIGINT', () => process.exit(130))
 
-const asked = contenders.filter(isAsked)
-const there = asked.filter(({ program }) => isInstalled(program))
-const skipped = asked.filter((contender) => !there.includes(contender))
+const there = contenders.filter(({ program }) => isInstalled(program))
+const skipped = contenders.filter((contender) => !there.includes(contender))
 const machine = describeMachine(there)
 const figures: (Figure | Footprint)[] = []
 for (let round = 1; round <= plan.rounds; round++) {
@@ -82,9 +61,12 @@ if (out !== undefined) {
     writeFileSync(join(out, name), svg)
 }
 
-/** By the beginning of a name; ours is always there. */
-function isAsked({ system }: Contender): boolean {
-  const names = peers ?? (quick ? quickPeers : undefined)
-  if (names === undefined || system === 'tenure') return true
-  return names.split(',').some((peer) => system.startsWith(peer.trim()))
+function parse() {
+  try {
+    return parseAsked(process.argv.slice(2))
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    console.error(`${error.message}\n\n${usage}`)
+    process.exit(2)
+  }
 }

@@ -9,6 +9,8 @@ export interface Contender extends ServerProgram {
   readonly promise: string
   /** Its code is compiled while it runs: it is measured when it has run for a while. */
   readonly warmsUp?: true
+  /** Lives are measured through its handlers, too, beside those of requests made one by one. */
+  readonly runsHandlers?: true
   /** It takes submissions and does nothing with them. */
   readonly isEcho?: true
   /** What it calls its version, where it is installed. */
@@ -40,6 +42,8 @@ export interface Handlers {
 export interface Client {
   /** Settles when the task is accepted. */
   submit(): Promise<unknown>
+  /** The same under an id of its own, with which it can be repeated without being two tasks. */
+  submitWithId?(): Promise<unknown>
   /**
    * Takes a task, and ends it when it has it; false where there was none. Missing where the system's
    * client gives tasks to handlers only: then `consume` is what is measured.

@@ -1,6 +1,14 @@
 import type { Handlers } from './contender.js'
 
-export type Work = 'sync' | 'submit' | 'lease+complete' | 'life' | 'heartbeat' | 'pick-up'
+export type Work =
+  | 'sync'
+  | 'submit'
+  | 'submit with id'
+  | 'lease+complete'
+  | 'life'
+  | 'life by handlers'
+  | 'heartbeat'
+  | 'pick-up'
 
 /** How the load asks: so many connections, each with so many requests on their way. */
 export interface Shape {

@@ -56,6 +56,10 @@ export function judge(found: Found): Verdict[] {
       tenure('life', many),
       speed('bullmq always', 'life', many),
     ]),
+    atLeast('life by handlers 16 x 64 to BullMQ always', 10, 15, [
+      tenure('life by handlers', deep),
+      speed('bullmq always', 'life', deep),
+    ]),
     ...[many, deep].flatMap((shape) =>
       ['submit', 'lease+complete'].map((work) =>
         atMost(`cost of ${work} ${shape.join(' x ')} beside 1,000,000 tasks`, 1.2, 1, 'x', [

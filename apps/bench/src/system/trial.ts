@@ -21,7 +21,11 @@ export class Trial {
   async run(): Promise<void> {
     for (const shape of this.#plan.shapes) await this.#submitThenProcess(shape)
     if (this.#contender.isEcho) return
+    for (const shape of this.#plan.shapes) await this.#submitWithId(shape)
     for (const shape of this.#plan.shapes) await this.#live(shape)
+    if (this.#contender.runsHandlers) {
+      for (const shape of this.#plan.shapes) await this.#liveByHandlers(shape)
+    }
     for (const shape of this.#plan.shapesOfHeartbeats) await this.#sendHeartbeats(shape)
     await this.#pickUp()
     await this.#submitUnderLoad()
@@ -40,6 +44,16 @@ export class Trial {
     this.#add('lease+complete', shape, 0, await this.#process(stand, clients, shape))
   }
 
+  async #submitWithId(shape: Shape): Promise<void> {
+    await using stand = await this.#stand()
+    const clients = await stand.open(shape.connections)
+    if (!clients.every(({ submitWithId }) => submitWithId !== undefined)) return
+    const submitted = await drive(clients, shape.inFlight, this.#plan, async (client) => {
+      await client.submitWithId?.()
+    })
+    this.#add('submit with id', shape, 0, submitted)
+  }
+
   async #live(shape: Shape): Promise<void> {
     await using stand = await this.#stand()
     const clients = await stand.open(shape.connections)
@@ -47,6 +61,13 @@ export class Trial {
       ? await drive(clients, shape.inFlight, this.#plan, liveOnce)
       : await driveLives(this.#contender, stand.port, clients, shape, this.#plan)
     this.#add('life', shape, 0, lived)
+  }
+
+  async #liveByHandlers(shape: Shape): Promise<void> {
+    await using stand = await this.#stand()
+    const clients = await stand.open(shape.connections)
+    const lived = await driveLives(this.#contender, stand.port, clients, shape, this.#plan)
+    this.#add('life by handlers', shape, 0, lived)
   }
 
   /** On many leases that are held, each of which gets its heartbeat in turn. */

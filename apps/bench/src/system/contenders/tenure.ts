@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { type Link, openLink } from '@tenure/client'
+import { type Link, openLink, systemRandom, Tenure } from '@tenure/client'
 import { startWorker } from '@tenure/worker-runtime'
 import { isListening } from '../../ask.js'
 import { type Client, type Contender, payloadBytes } from '../contender.js'
@@ -13,6 +13,7 @@ const payload = Buffer.alloc(payloadBytes, 'x')
 const tenure: Contender = {
   system: 'tenure',
   warmsUp: true,
+  runsHandlers: true,
   durability: 'before the answer',
   promise: 'every answer after its record was written with O_DSYNC',
   program: join(dirname(manifest), 'dist/src/main.js'),
@@ -47,11 +48,13 @@ export function openAs(port: number, name: string): Promise<Link> {
 
 export class TenureClient implements Client {
   readonly #link: Link
+  readonly #tenure: Tenure
   readonly #held: { readonly taskId: number; readonly leaseId: number }[] = []
   #turn = 0
 
   constructor(link: Link) {
     this.#link = link
+    this.#tenure = new Tenure(link)
   }
 
   async submit(): Promise<void> {
@@ -59,10 +62,15 @@ export class TenureClient implements Client {
     if (kind !== 'submitted') throw new Error(`tenure answers ${kind} to a submission`)
   }
 
+  submitWithId(): Promise<unknown> {
+    return this.#tenure.submit(payload)
+  }
+
   async process(): Promise<boolean> {
     const held = await this.#lease()
     if (held === undefined) return false
-    const { kind } = await this.#link.request({ kind: 'complete', ...held })
+    const reportId = systemRandom.id()
+    const { kind } = await this.#link.request({ kind: 'complete', ...held, reportId })
     if (kind !== 'committed') throw new Error(`tenure answers ${kind} to a report`)
     return true
   }

@@ -1,0 +1,45 @@
+import { parseOptions, parseWhole, UsageError } from '@tenure/testing'
+import type { Contender } from './contender.js'
+import { contenders } from './contenders.js'
+import { fullPlan, type Plan, quickPlan } from './plan.js'
+
+/** What is to be measured, as it was typed. */
+export interface Asked {
+  readonly plan: Plan
+  readonly contenders: readonly Contender[]
+  readonly json: boolean
+  readonly out: string | undefined
+}
+
+export const usage = `pnpm bench:system [--quick] [--json] [--rounds n] [--peers name,name] [--out directory]
+
+  --peers  beginnings of their names: ${contenders.map(({ system }) => system).join(', ')}`
+
+/** The others take longer to start than to be measured quickly. */
+const quickPeers = 'beanstalkd,echo'
+
+export function parseAsked(args: readonly string[]): Asked {
+  const typed = parseOptions(args, {
+    quick: { type: 'boolean' },
+    json: { type: 'boolean' },
+    rounds: { type: 'string' },
+    peers: { type: 'string' },
+    out: { type: 'string' },
+  })
+  const { quick = false, json = false, out, peers = quick ? quickPeers : undefined } = typed
+  const plan = quick ? quickPlan : fullPlan
+  const rounds = typed.rounds === undefined ? plan.rounds : parseWhole('rounds', typed.rounds)
+  return { plan: { ...plan, rounds }, contenders: choose(peers), json, out }
+}
+
+/** By the beginning of a name; ours is always there. */
+function choose(peers: string | undefined): readonly Contender[] {
+  if (peers === undefined) return contenders
+  const names = peers.split(',').map((name) => name.trim())
+  const isMeant = ({ system }: Contender, name: string) => name !== '' && system.startsWith(name)
+  const unknown = names.find((name) => !contenders.some((one) => isMeant(one, name)))
+  if (unknown !== undefined) throw new UsageError(`--peers names "${unknown}"; there is none`)
+  return contenders.filter(
+    (one) => one.system === 'tenure' || names.some((name) => isMeant(one, name)),
+  )
+}
