@@ -2,15 +2,15 @@ import { type Link, type NewRequest, type RequestOptions, TenureError } from '@t
 import type { Answer } from '@tenure/protocol'
 
 /** Asks, and gives the error instead of throwing it: here it is an outcome like the others. */
-export async function ask(
+export function ask(
   link: Link,
   request: NewRequest,
   options: RequestOptions = {},
 ): Promise<Answer | TenureError> {
-  try {
-    return await link.request(request, options)
-  } catch (error) {
-    if (error instanceof TenureError) return error
-    throw error
-  }
+  return link.request(request, options).catch(toOutcome)
+}
+
+function toOutcome(error: unknown): TenureError {
+  if (error instanceof TenureError) return error
+  throw error
 }

@@ -51,12 +51,10 @@ export function tellAll(observers: readonly WorkerObserver[]): WorkerObserver {
       const hook = observer[name] as ((...args: unknown[]) => void) | undefined
       return hook === undefined ? [] : [hook.bind(observer)]
     })
-    return [
-      name,
-      (...args: unknown[]) => {
-        for (const hook of hooks) hook(...args)
-      },
-    ] as const
+    const tell = (...args: unknown[]) => {
+      for (const hook of hooks) hook(...args)
+    }
+    return [name, hooks.length === 1 ? hooks[0]! : tell] as const
   })
   return Object.fromEntries(entries) as unknown as Hooks
 }
