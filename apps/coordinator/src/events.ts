@@ -24,6 +24,11 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
       const aheadHours = Math.round(aheadMs / 3_600_000)
       logger.warn({ aheadHours }, 'the clock is more than a day ahead of the last time in the log')
     },
+    fewerConnections: (connectionsMax) => {
+      const text =
+        'the limit on open files (ulimit -n) lets in fewer connections than were asked for'
+      logger.warn({ connectionsMax }, text)
+    },
     recovered: ({ badCheckpoints, strandedSegments, tornTail }) => {
       for (const { lsn, why } of badCheckpoints) {
         logger.warn({ lsn, why }, 'a checkpoint cannot be read: the start does without it')

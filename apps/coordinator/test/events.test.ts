@@ -40,6 +40,12 @@ t.test('of peers that are refused ten a second get a line, the others are counte
   t.equal(lines.length, 12, 'nothing was left out, so nothing is said')
 })
 
+t.test('fewer descriptors than connections were asked for are told', async (t) => {
+  const { lines, server } = listen()
+  server.fewerConnections?.(3896)
+  t.match(lines, [{ level: 40, connectionsMax: 3896, msg: /ulimit -n/ }])
+})
+
 t.test('a clock that has leapt since the last time in the log is told', async (t) => {
   const { lines, server } = listen()
   server.clockAhead?.(30 * 3_600_000)

@@ -105,13 +105,15 @@ export class Coordinator {
   }
 
   /**
-   * 000 §6: what time decided while nobody was there. Settles when every lease whose time is over
-   * has been expired; before that no request may be handled.
+   * 000 §6: what time decided while nobody was there. Settles when every lease whose time is over now
+   * has been expired; before that no request may be handled. Those that end meanwhile are nobody's loss
+   * yet: their owners may send a heartbeat as soon as they are heard.
    */
   async start(): Promise<void> {
     const timekeeper = this.#timekeeper
-    while (timekeeper.expireDue(true).length > 0) await this.#commits.idle()
-    if (timekeeper.isExpiryDue()) {
+    const startedAt = this.#parts.time.now()
+    while (timekeeper.expireDue(startedAt, true).length > 0) await this.#commits.idle()
+    if (timekeeper.isExpiryDue(startedAt)) {
       const message =
         'the disk has no room to write down that leases have expired: make room and start again'
       throw new CoordinatorError('COORDINATOR_FAILED', message)
@@ -272,7 +274,7 @@ export class Coordinator {
   }
 
   #considerLease(asked: Asked, request: Lease): void {
-    const [expiring] = this.#timekeeper.expireDue(false)
+    const [expiring] = this.#timekeeper.expireDue()
     const decision = decideLease(this.#circumstances(), request, asked.asker)
     if (decision?.kind === 'record' && decision.record.type === 'LeaseGranted') {
       this.#carryOut(asked, decision, 'normal', { taskId: decision.record.taskId })
@@ -373,7 +375,7 @@ export class Coordinator {
 
   #onAlarm(): void {
     if (this.#isStopping) return
-    this.#timekeeper.expireDue(false)
+    this.#timekeeper.expireDue()
     this.#timekeeper.stopPoison()
     for (const queue of this.#polls.queues()) this.#offer(queue)
     this.#timekeeper.arm()

@@ -2,8 +2,7 @@ import {
   type Counters,
   countTasks,
   getCounters,
-  nextEligibleAt,
-  queueNames,
+  longestQueues,
   type State,
 } from '@tenure/state-machine'
 import type { Commit, LogObserver } from '@tenure/wal'
@@ -197,8 +196,8 @@ export class Metrics {
       ['queue'],
       () => {
         lag.reset()
-        for (const queue of queueNames(state).slice(0, queuesShownMax)) {
-          const oldest = nextEligibleAt(state, queue)
+        const limits = { limit: queuesShownMax, lookAtMax: queuesLookedAtMax }
+        for (const { queue, firstEligibleAt: oldest } of longestQueues(state, limits)) {
           if (oldest !== undefined) lag.set({ queue }, Math.max(0, time.now() - oldest) / 1000)
         }
       },
@@ -241,3 +240,5 @@ export class Metrics {
 
 /** More queues than this would make more lines than anybody collects. */
 const queuesShownMax = 1000
+/** Every decision waits while they are looked at. */
+const queuesLookedAtMax = 10_000

@@ -98,6 +98,8 @@ export interface ServerObserver extends CoordinatorObserver, CheckpointObserver,
   failed?(error: unknown): void
   /** At the start: the clock is this far ahead of the last time in the log, which is more than a day. */
   clockAhead?(aheadMs: number): void
+  /** The system gives this process fewer descriptors than `connectionsMax`: so many are let in. */
+  fewerConnections?(connectionsMax: number): void
   /** At the start, of a log that opens: what it had to do without, or has cut off. */
   recovered?(found: Pick<Recovery, 'badCheckpoints' | 'strandedSegments' | 'tornTail'>): void
 }
@@ -192,6 +194,15 @@ export function settle(options: CoordinatorOptions): Settings {
   }
 }
 
+/**
+ * Tasks from times of larger limits have to fit in a frame still: a worker would be granted what it
+ * cannot read, again and again, until the task is taken for poison.
+ */
+export function refuseTooSmall({ frameBytesMax }: ServerLimits, largestKept: number): void {
+  const bytes = largestKept + besideBytes
+  if (frameBytesMax < bytes) throw bad('limits.frameBytesMax', frameBytesMax, roomFor(bytes))
+}
+
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
   ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'knobs', 'limits'] as const),
   ...(['checkpoints', 'diskLowBytes', 'tls', 'tokens', 'insecure', 'log', 'observer'] as const),
@@ -204,7 +215,7 @@ const unsentBytesMin = 64 * 1024
 const appendBytesMaxDefault = 512 * 1024
 
 function roomFor(bytes: number): string {
-  return `at least ${bytes}, to hold the largest payload or result and what goes with it`
+  return `at least ${bytes}, to hold the largest payload or result, the log's included, and what goes with it`
 }
 
 function refuseUnknown(path: string, given: object, known: readonly string[]): void {

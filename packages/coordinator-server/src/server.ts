@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { protocolVersion, type Welcome } from '@tenure/protocol'
-import { countTasks, position, type State } from '@tenure/state-machine'
+import { countTasks, largestContents, position, type State } from '@tenure/state-machine'
 import { type Log, openLog } from '@tenure/wal'
 import { CheckpointThread } from './checkpoints/checkpoint-thread.js'
 import { Checkpointer } from './checkpoints/checkpointer.js'
@@ -15,11 +15,18 @@ import { type Health, type HttpServer, serveHttp } from './http-server.js'
 import { Metrics } from './metrics.js'
 import { netTransport } from './net-transport.js'
 import { observeBoth, observeCheckpointsTwice, observeLogTwice } from './observer.js'
-import { type CoordinatorOptions, type Settings, settle } from './options.js'
+import { connectionsPossible } from './open-files.js'
+import {
+  type CoordinatorOptions,
+  refuseTooSmall,
+  type ServerLimits,
+  type Settings,
+  settle,
+} from './options.js'
 import type { PeerContext } from './peer.js'
 import { Peers } from './peers.js'
 import { recover } from './recovery.js'
-import type { Listener } from './transport.js'
+import type { Listener, Socket } from './transport.js'
 import { WorkerRegistry } from './worker-registry.js'
 
 /** A coordinator that is running. */
@@ -103,6 +110,7 @@ class Server implements CoordinatorServer {
     const { httpHost, httpPort, dataDir, log, observer, clock } = this.#settings
     if (httpPort !== false)
       this.#http = await serveHttp(httpHost, httpPort, this.#metrics, () => this.#health)
+    await this.#refuseIfDeaf()
     this.#log = await openLog(dataDir, {
       ...log,
       observer: {
@@ -128,6 +136,7 @@ class Server implements CoordinatorServer {
     const state = await this.#replay(this.#log, replayStart)
     const replayMs = clock.monotonicMs() - replayStart
     this.#state = state
+    refuseTooSmall(this.#settings.limits, largestContents(state))
     await this.#serve(this.#log, state, replayMs)
     observer.started?.({
       ...{ port: this.port, httpPort: this.httpPort, epoch: this.#log.recovery.epoch },
@@ -150,6 +159,25 @@ class Server implements CoordinatorServer {
     return this.#shutDown()
   }
 
+  /**
+   * An opening leaves a file on the disk, so it is not made by one that cannot serve and is started
+   * again each second. Nobody is let in yet: a client that comes meanwhile tries again.
+   */
+  async #refuseIfDeaf(): Promise<void> {
+    if (this.#settings.transport !== undefined) return
+    const listener = await this.#listen((socket) => socket.destroy())
+    await listener.close()
+  }
+
+  #listen(onSocket: (socket: Socket) => void): Promise<Listener> {
+    const { host, port, tls } = this.#settings
+    const { transport = netTransport({ host, port, ...(tls && { tls }) }) } = this.#settings
+    return transport.listen(onSocket).catch((cause: unknown) => {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', why, { cause })
+    })
+  }
+
   #replay(log: Log, startMs: number): Promise<State> {
     const { observer, clock } = this.#settings
     return recover(log, {
@@ -163,7 +191,8 @@ class Server implements CoordinatorServer {
   }
 
   async #serve(log: Log, state: State, tookMs: number): Promise<void> {
-    const { knobs, observer, limits, tokens, host, port, tls, diskLowBytes, clock } = this.#settings
+    const { knobs, observer, tokens, diskLowBytes, clock } = this.#settings
+    const limits = this.#limits()
     const time = new DecisionTime(
       clock,
       Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt),
@@ -201,13 +230,7 @@ class Server implements CoordinatorServer {
       connections: () => peers.size,
       waitingPolls: () => coordinator.waitingPolls,
     })
-    const { transport = netTransport({ host, port, ...(tls && { tls }) }) } = this.#settings
-    this.#listener = await transport
-      .listen((socket) => peers.accept(socket))
-      .catch((cause: unknown) => {
-        const why = cause instanceof Error ? cause.message : String(cause)
-        throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', why, { cause })
-      })
+    this.#listener = await this.#listen((socket) => peers.accept(socket))
     await disk.look()
     this.#health = { isReady: true, replayMs: tookMs }
     this.#maintain()
@@ -218,6 +241,14 @@ class Server implements CoordinatorServer {
     if (historyReader !== undefined) return historyReader
     this.#history = new HistoryThread(dataDir, clock)
     return this.#history
+  }
+
+  #limits(): ServerLimits {
+    const { limits, observer } = this.#settings
+    const possible = connectionsPossible()
+    if (possible === undefined || limits.connectionsMax <= possible) return limits
+    observer.fewerConnections?.(possible)
+    return { ...limits, connectionsMax: possible }
   }
 
   /** A thread sees the machine's disk and no other. */

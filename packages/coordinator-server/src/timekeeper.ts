@@ -42,17 +42,17 @@ export class Timekeeper {
     if (next !== undefined) this.#alarm.setFor(Math.max(next.at, this.#expireAgainAt))
   }
 
-  /** Whether a lease is past its expiry, and nothing on its way says so. */
-  isExpiryDue(): boolean {
+  /** Whether a lease is past its expiry at that moment, and nothing on its way says so. */
+  isExpiryDue(at: number): boolean {
     const next = nextExpiry(this.#parts.state)
-    return next !== undefined && next.at <= this.#parts.time.now()
+    return next !== undefined && next.at <= at
   }
 
   /** Writes LeaseExpired for leases whose time is over, a bounded number at once; gives their tasks. */
-  expireDue(atStart: boolean): number[] {
+  expireDue(at = this.#parts.time.now(), atStart = false): number[] {
     const { state } = this.#parts
     const tasks: number[] = []
-    while (tasks.length < tasksAtOnce && this.isExpiryDue()) {
+    while (tasks.length < tasksAtOnce && this.isExpiryDue(at)) {
       const { taskId } = getLease(state, nextExpiry(state)!.leaseId)!
       if (!this.expire(taskId, atStart)) break
       tasks.push(taskId)

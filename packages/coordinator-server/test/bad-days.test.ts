@@ -1,4 +1,11 @@
-import { createState, position, skipTo } from '@tenure/state-machine'
+import {
+  createState,
+  getCounters,
+  getLease,
+  leasedTasks,
+  position,
+  skipTo,
+} from '@tenure/state-machine'
 import { SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
 import { recover } from '../src/recovery.js'
@@ -128,10 +135,46 @@ t.test('a start that has no room for what time decided does not serve', async (t
   await world.clock.advance(60_000)
   world.disk = SimulatedDisk.from(world.disk.snapshot())
   const full = new World({}, world.disk)
-  full.refuseRoom = true
+  full.alterLog = (log) => {
+    log.claim = () => {
+      throw Object.assign(new Error('full'), { code: 'WAL_NO_SPACE' })
+    }
+  }
   await full.clock.advance(60_000)
   await t.rejects(full.start(), { code: 'COORDINATOR_FAILED', message: /make room/ })
 })
+
+t.test(
+  'a start expires what is over when it begins; what ends meanwhile may still be extended',
+  async (t) => {
+    const world = await World.started()
+    const leases: { taskId: number; leaseId: number }[] = []
+    for (let count = 0; count < 5; count++) {
+      await world.submit()
+      leases.push(await world.lease())
+      await world.clock.advance(10)
+    }
+    await world.stop()
+    // The first one has just expired, and each write takes as long as it is until the next one does.
+    const { clock } = world
+    await clock.advance(30_000 - 50)
+    world.alterLog = (log) => {
+      const append = log.append.bind(log)
+      log.append = async (...records) => {
+        const lsn = await append(...records)
+        await clock.advance(10)
+        return lsn
+      }
+    }
+    await world.start()
+    t.equal(getCounters(world.state).leasesExpired, 1)
+    t.equal(leasedTasks(world.state).length, 4)
+    const { taskId, leaseId } = leases.at(-1)!
+    world.send({ kind: 'heartbeat', taskId, leaseId }, worker)
+    await clock.advance(1000)
+    t.ok(getLease(world.state, leaseId))
+  },
+)
 
 t.test('a log that fails while nobody asks is noticed, once, and nothing throws', async (t) => {
   const world = await World.started()

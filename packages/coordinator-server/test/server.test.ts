@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Extended, encodeAnswer, encodeRequest, type Leased } from '@tenure/protocol'
@@ -178,6 +179,20 @@ t.test('more connections than may be are refused', async (t) => {
   clients.push(await PeerClient.open(port))
   await Promise.all(clients.map((client) => client.close()))
 })
+
+t.test(
+  'no more connections are let in than there are descriptors beside those of the log',
+  { skip: process.platform !== 'linux' && 'only Linux tells how many there are' },
+  async (t) => {
+    const told: number[] = []
+    const observer = { fewerConnections: (connectionsMax: number) => told.push(connectionsMax) }
+    await start(t, { observer, limits: { connectionsMax: 100 } })
+    t.same(told, [])
+    await start(t, { observer, limits: { connectionsMax: 2 ** 31 - 1 } })
+    const openFilesMax = Number(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }))
+    t.same(told, [openFilesMax - 200])
+  },
+)
 
 t.test('no more lease requests wait than may, on all connections together', async (t) => {
   const { port } = await start(t, { limits: { waitingPollsMax: 2 } })
@@ -408,6 +423,7 @@ t.test('a port that is taken is an error that says so, and gives the log back', 
   const other = await mkdtemp(join(tmpdir(), 'tenure-'))
   const taken = { dataDir: other, port, httpPort: false } as const
   await t.rejects(startCoordinator(taken), { code: 'COORDINATOR_CANNOT_LISTEN' })
+  t.same(await readdir(other), [], 'the log was not opened: that leaves a file each time')
   const { server } = await start(t, { dataDir: other })
   t.ok(server.port > 0)
   await t.rejects(startCoordinator({ dataDir, port: 0, httpPort: false }), { code: 'WAL_LOCKED' })
@@ -430,6 +446,23 @@ t.test('a payload as large as allowed goes all the way', async (t) => {
   t.equal('payload' in leased && leased.payload.length, payloadBytesMax)
   await client.close()
 })
+
+t.test(
+  'a start with smaller limits than what the log holds is refused, with what would do',
+  async (t) => {
+    const large = { knobs: { payloadBytesMax: 4 << 20 }, limits: { frameBytesMax: 5 << 20 } }
+    const { server, dataDir, port } = await start(t, large)
+    const client = await PeerClient.open(port)
+    await client.ask({ ...submit, payload: Buffer.alloc(4 << 20, 1) })
+    await client.close()
+    await server.stop()
+    await t.rejects(startCoordinator({ dataDir, port: 0, httpPort: false }), {
+      code: 'COORDINATOR_BAD_OPTION',
+      message: /^limits.frameBytesMax is 1048576; it must be at least 4259840, /,
+    })
+    await start(t, { dataDir, limits: { frameBytesMax: 4_259_840 } })
+  },
+)
 
 t.test('the observer of the log is told, beside the metrics', async (t) => {
   let commits = 0

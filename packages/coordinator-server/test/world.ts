@@ -22,8 +22,8 @@ export class World {
   readonly clock: SimulatedClock
   readonly knobs: Knobs
   readonly failures: unknown[] = []
-  /** The disk of the next start is full. */
-  refuseRoom = false
+  /** Makes the log of the next start another one. */
+  alterLog: (log: Log) => void = () => {}
   #running: Running | undefined
   #nextId = 1
 
@@ -60,11 +60,7 @@ export class World {
     const life = { isOver: false }
     const clock = mortalClock(this.clock, life)
     const log = await openLog(directory, { ...this.#logOptions(), disk: this.disk, clock })
-    if (this.refuseRoom) {
-      log.claim = () => {
-        throw Object.assign(new Error('full'), { code: 'WAL_NO_SPACE' })
-      }
-    }
+    this.alterLog(log)
     const state = await recover(log)
     const latest = Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt)
     const registry = new WorkerRegistry()

@@ -71,6 +71,7 @@ export {
   getTask,
   getTaskState,
   hasTask,
+  largestContents,
   listTasks,
   position,
   viewPayload,

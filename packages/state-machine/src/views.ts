@@ -29,6 +29,18 @@ export function getSummary(state: State, taskId: number): TaskSummary | undefine
   return row === 0 ? undefined : viewSummary(state, row)
 }
 
+/** The most bytes that one task's payload, result or reason takes. Looks at every task. */
+export function largestContents({ authoritative }: State): number {
+  const { tasks, blobs } = authoritative
+  let largest = 0
+  for (const row of tasks.rows()) {
+    for (const blob of [tasks.input.get(row), tasks.outcome.get(row)]) {
+      if (blob !== 0) largest = Math.max(largest, blobs.length(blob))
+    }
+  }
+  return largest
+}
+
 /** Every task from `fromTaskId` on, in order of their ids. */
 export function* listTasks(state: State, fromTaskId = 1): Generator<TaskSummary> {
   const { byLsn } = state.derived

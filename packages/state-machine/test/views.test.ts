@@ -11,6 +11,7 @@ import {
   getTaskState,
   hasTask,
   isSameSubmission,
+  largestContents,
   listTasks,
   type RetryPolicy,
   type Submission,
@@ -189,6 +190,17 @@ t.test('a list of tasks goes on while tasks come and go', (t) => {
   )
   t.ok(seen.every((taskId, index) => index === 0 || taskId > (seen[index - 1] ?? 0)))
   checkInvariants(world.state)
+  t.end()
+})
+
+t.test('the largest contents are those of any task, whatever became of it', (t) => {
+  const world = new World()
+  t.equal(largestContents(world.state), 0)
+  world.create({ payload: Buffer.alloc(100) })
+  t.equal(largestContents(world.state), 100)
+  const { taskId } = world.leased()
+  world.complete(taskId, { result: Buffer.alloc(300) })
+  t.equal(largestContents(world.state), 300)
   t.end()
 })
 

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+
+/** For the log, its checkpoints and histories, and the HTTP port. */
+const filesKept = 200
+
+/**
+ * For how many connections this process has descriptors; `undefined` where the system does not say. One
+ * more would not fail alone: the log would, when it comes to the next of its files.
+ */
+export function connectionsPossible(): number | undefined {
+  let limits: string
+  try {
+    limits = readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    // Only Linux has it.
+    return undefined
+  }
+  const openFilesMax = /^Max open files +(\d+)/m.exec(limits)?.[1]
+  return openFilesMax === undefined ? undefined : Math.max(1, Number(openFilesMax) - filesKept)
+}
