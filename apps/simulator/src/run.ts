@@ -1,3 +1,4 @@
+import type { Check } from './check.js'
 import { checkStatements } from './checks/statements.js'
 import type { Probe } from './probes.js'
 import type { Scenario } from './scenario/scenario.js'
@@ -141,7 +142,7 @@ class Play {
   }
 
   /** Lets time pass until it is so, or something is wrong. */
-  async #until(check: string, isSo: () => boolean): Promise<void> {
+  async #until(check: Check, isSo: () => boolean): Promise<void> {
     const world = this.#world
     const { clock } = world.stage
     const untilMs = clock.monotonicMs() + world.stage.scenario.healAtMs + drainMsMax

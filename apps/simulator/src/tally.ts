@@ -1,9 +1,10 @@
+import type { Check } from './check.js'
 import { probeNames } from './probes.js'
 import type { Outcome } from './run.js'
 
 export interface Failure {
   readonly seed: number
-  readonly check: string
+  readonly check: Check
   readonly message: string
 }
 

@@ -1,15 +1,17 @@
+import type { Check } from './check.js'
+
 /** Something that must never be, by the name of the check that saw it. */
 export class Violation extends Error {
-  readonly check: string
+  readonly check: Check
 
-  constructor(check: string, message: string, options?: ErrorOptions) {
+  constructor(check: Check, message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'Violation'
     this.check = check
   }
 }
 
-export function holds(condition: boolean, check: string, message: () => string): asserts condition {
+export function holds(condition: boolean, check: Check, message: () => string): asserts condition {
   if (!condition) throw new Violation(check, message())
 }
 
