@@ -1,12 +1,21 @@
+import type { Check, VagueCheck } from '../check.js'
+
 /** A mistake that somebody could make, as changes to the compiled code. */
 export interface Bug {
   readonly name: string
   /** What would go wrong with it. */
   readonly what: string
   readonly edits: readonly Edit[]
+  /** What it is found by; whatever else goes wrong with it does not count. */
+  readonly foundBy: readonly [Sign, ...Sign[]]
   /** It has to be found among so many seeds. */
   readonly seedsMax: number
 }
+
+/** A check that fails, and what it says: any word of it will do of a check that sees one thing only. */
+export type Sign =
+  | { readonly check: Exclude<Check, VagueCheck>; readonly message?: RegExp }
+  | { readonly check: VagueCheck; readonly message: RegExp }
 
 /** A text that stands in the file exactly once, and what takes its place. */
 export interface Edit {

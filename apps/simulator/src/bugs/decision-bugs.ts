@@ -22,6 +22,10 @@ export const decisionBugs: readonly Bug[] = [
       },
       reportsLate,
     ],
+    foundBy: [
+      { check: 'nothing comes as a surprise', message: /^ProtocolError .*: lease is -\d+;/ },
+      { check: 'the log is legal' },
+    ],
     seedsMax: 400,
   },
   {
@@ -39,6 +43,13 @@ export const decisionBugs: readonly Bug[] = [
         new: 'if (false) {',
       },
     ],
+    foundBy: [
+      {
+        check: 'only what fails makes it fail',
+        message: /LeaseExtended at LSN \d+: new expiry must be within the execution window/,
+      },
+      { check: 'the log is legal' },
+    ],
     seedsMax: 1000,
   },
   {
@@ -51,6 +62,7 @@ export const decisionBugs: readonly Bug[] = [
         new: 'this.#anchorMs = Math.max(this.#anchorMs, this.#clock.now()); return this.#anchorMs;',
       },
     ],
+    foundBy: [{ check: 'a task has one owner' }],
     seedsMax: 400,
   },
   {
@@ -68,6 +80,7 @@ export const decisionBugs: readonly Bug[] = [
         new: '        this.#hooks.after(record);',
       },
     ],
+    foundBy: [{ check: 'what is applied is told' }],
     seedsMax: 50,
   },
   {
@@ -80,6 +93,7 @@ export const decisionBugs: readonly Bug[] = [
         new: "            const isGrant = record.type === 'TaskCreated'; this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied: isGrant ? undefined : onApplied });\n            if (isGrant) onApplied?.();\n",
       },
     ],
+    foundBy: [{ check: 'the log agrees with every answer' }],
     seedsMax: 400,
   },
   {
@@ -91,6 +105,13 @@ export const decisionBugs: readonly Bug[] = [
         old: 'requestId === undefined ? {} : { requestId })',
         new: '{})',
       },
+    ],
+    foundBy: [
+      {
+        check: 'only what fails makes it fail',
+        message: /TaskCreated at LSN \d+: request_id must not belong to another task/,
+      },
+      { check: 'the log is legal' },
     ],
     seedsMax: 1000,
   },
@@ -104,6 +125,7 @@ export const decisionBugs: readonly Bug[] = [
         new: '        if (false) {',
       },
     ],
+    foundBy: [{ check: 'nothing comes as a surprise', message: /^Error: \d+ is held already$/ }],
     seedsMax: 1000,
   },
   {
@@ -116,6 +138,7 @@ export const decisionBugs: readonly Bug[] = [
         new: "return answer(rejected(id, 'EXPIRED'));",
       },
     ],
+    foundBy: [{ check: 'the log agrees with every answer', message: /"reason":"EXPIRED"/ }],
     seedsMax: 1000,
   },
   {
@@ -127,6 +150,9 @@ export const decisionBugs: readonly Bug[] = [
         old: 'reportId === standing.reportId &&',
         new: 'false &&',
       },
+    ],
+    foundBy: [
+      { check: 'the log agrees with every answer', message: /"reason":"DUPLICATE_REPORT"/ },
     ],
     seedsMax: 400,
   },
@@ -140,6 +166,7 @@ export const decisionBugs: readonly Bug[] = [
         new: 'if (false) {',
       },
     ],
+    foundBy: [{ check: 'a result is what its handler returned' }],
     seedsMax: 200,
   },
   {
@@ -152,6 +179,7 @@ export const decisionBugs: readonly Bug[] = [
         new: 'at',
       },
     ],
+    foundBy: [{ check: 'the log is legal', message: /: task must be eligible$/ }],
     seedsMax: 100,
   },
   {
@@ -163,6 +191,14 @@ export const decisionBugs: readonly Bug[] = [
         old: 'tasks.taskId.get(a) < tasks.taskId.get(b)',
         new: 'tasks.taskId.get(a) > tasks.taskId.get(b)',
       },
+    ],
+    foundBy: [
+      {
+        check: 'nothing is answered before it is durable',
+        message: /STATE_BROKEN.*: the line of \w+ tasks is out of order/,
+      },
+      { check: 'tasks are leased in their order' },
+      { check: 'the naive model has the same state' },
     ],
     seedsMax: 1000,
   },

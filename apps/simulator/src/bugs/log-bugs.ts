@@ -1,7 +1,26 @@
-import type { Bug } from './bug.js'
+import type { Bug, Sign } from './bug.js'
 
 const log = 'packages/wal/dist/src'
 const state = 'packages/state-machine/dist/src'
+
+/** What was answered is not there when the power was lost right behind it. */
+const lost: Sign = {
+  check: 'nothing is answered before it is durable',
+  message: /^LSN \d+ was answered, and after a power loss the log ends at LSN /,
+}
+/** The same, and the log notices it. */
+const damaged: Sign = {
+  check: 'nothing is answered before it is durable',
+  message: /^after a power loss behind an answer: WalDamageError /,
+}
+/** Somebody read the log meanwhile. */
+const surprisingDamage: Sign = {
+  check: 'nothing comes as a surprise',
+  message: /^WalDamageError /,
+}
+const lostForGood: Sign = { check: 'nothing acknowledged is lost' }
+const notByRequestId =
+  /STATE_BROKEN.*: task \d+ (is not found by its|has the hash of another) request_id/
 
 /** Mistakes in what is kept, and in what is found again. */
 export const logBugs: readonly Bug[] = [
@@ -15,6 +34,7 @@ export const logBugs: readonly Bug[] = [
         new: "'write'",
       },
     ],
+    foundBy: [lost],
     seedsMax: 50,
   },
   {
@@ -27,6 +47,7 @@ export const logBugs: readonly Bug[] = [
         new: '',
       },
     ],
+    foundBy: [damaged],
     seedsMax: 50,
   },
   {
@@ -41,6 +62,7 @@ export const logBugs: readonly Bug[] = [
                 return;`,
       },
     ],
+    foundBy: [surprisingDamage, damaged, lost],
     seedsMax: 400,
   },
   {
@@ -54,6 +76,7 @@ export const logBugs: readonly Bug[] = [
         new: '    if (true) {',
       },
     ],
+    foundBy: [lost, lostForGood],
     seedsMax: 400,
   },
   {
@@ -66,6 +89,7 @@ export const logBugs: readonly Bug[] = [
         new: 'if (false) {',
       },
     ],
+    foundBy: [lost, lostForGood],
     seedsMax: 400,
   },
   {
@@ -77,6 +101,10 @@ export const logBugs: readonly Bug[] = [
         old: ': end.lastLsn + 1,',
         new: ': examination.torn !== undefined && end.lastLsn > 0 ? end.lastLsn : end.lastLsn + 1,',
       },
+    ],
+    foundBy: [
+      { check: 'only what fails makes it fail', message: /HISTORY_UNDECLARED_GAP/ },
+      { check: 'what was decided stays so' },
     ],
     seedsMax: 400,
   },
@@ -90,6 +118,7 @@ export const logBugs: readonly Bug[] = [
         new: '',
       },
     ],
+    foundBy: [damaged],
     seedsMax: 1000,
   },
   {
@@ -103,6 +132,7 @@ export const logBugs: readonly Bug[] = [
         new: '        await add(undefined);',
       },
     ],
+    foundBy: [damaged],
     seedsMax: 400,
   },
   {
@@ -120,6 +150,10 @@ export const logBugs: readonly Bug[] = [
         new: 'const lives = tasks.state.get(row) < states.LEASED;',
       },
     ],
+    foundBy: [
+      { check: 'nothing comes as a surprise', message: /: task must exist: / },
+      { check: 'checkpoint and tail are what a replay gives' },
+    ],
     seedsMax: 200,
   },
   {
@@ -128,9 +162,15 @@ export const logBugs: readonly Bug[] = [
     edits: [
       {
         file: `${state}/task-restorer.js`,
-        old: '            byRequestId.add(row, hash);\n',
-        new: '',
+        old: 'byRequestId.add(row, hash);',
+        // Not left out: removing what is not there would never end.
+        new: 'byRequestId.add(row, (hash ^ 1) >>> 0);',
       },
+    ],
+    foundBy: [
+      { check: 'the log is legal', message: /: request_id must not belong to another task$/ },
+      { check: 'nothing is answered before it is durable', message: notByRequestId },
+      { check: 'nothing comes as a surprise', message: notByRequestId },
     ],
     seedsMax: 400,
   },
@@ -143,6 +183,13 @@ export const logBugs: readonly Bug[] = [
         old: 'tasks.due.set(row, due);',
         new: 'tasks.due.set(row, state === states.WAITING ? tasks.createdAt.get(row) : due);',
       },
+    ],
+    foundBy: [
+      {
+        check: 'nothing is answered before it is durable',
+        message: /STATE_BROKEN.*: task \d+: is due at /,
+      },
+      { check: 'tasks are leased in their order' },
     ],
     seedsMax: 400,
   },
@@ -158,6 +205,7 @@ export const logBugs: readonly Bug[] = [
         new: '        });',
       },
     ],
+    foundBy: [{ check: 'all work ends', message: /; [1-9]\d* calls open; the coordinator is up$/ }],
     seedsMax: 400,
   },
 ]

@@ -15,6 +15,7 @@ export const peerBugs: readonly Bug[] = [
         new: 'this.#take(outcome, link.clock.monotonicMs());',
       },
     ],
+    foundBy: [{ check: 'a task has one owner' }],
     seedsMax: 1000,
   },
   {
@@ -34,6 +35,7 @@ export const peerBugs: readonly Bug[] = [
         new: 'Math.min(this.#heartbeatAtMs, this.#windowAbortAtMs)',
       },
     ],
+    foundBy: [{ check: 'a task has one owner' }],
     seedsMax: 400,
   },
   {
@@ -48,6 +50,9 @@ export const peerBugs: readonly Bug[] = [
         new: `        this.#table.connectionLost();
         this.#settings.observer.disconnected?.(error);`,
       },
+    ],
+    foundBy: [
+      { check: 'all work ends', message: / is WAITING; 0 calls open; the coordinator is up$/ },
     ],
     seedsMax: 400,
   },

@@ -1,0 +1,76 @@
+import t from 'tap'
+import type { Bug } from '../src/bugs/bug.js'
+import { hunt, track } from '../src/bugs/hunt.js'
+import type { Failure } from '../src/tally.js'
+
+const bug: Bug = {
+  ...{ name: 'a bug', what: 'of no code at all', edits: [], seedsMax: 100 },
+  foundBy: [
+    { check: 'a task has one owner' },
+    { check: 'nothing comes as a surprise', message: /^Error: as planned$/ },
+  ],
+}
+
+const owners: Failure = { seed: 7, check: 'a task has one owner', message: 'it has two' }
+const planned: Failure = {
+  ...{ seed: 5, check: 'nothing comes as a surprise', message: 'Error: as planned' },
+}
+const other: Failure = { ...planned, seed: 3, message: 'ReferenceError: x is not defined' }
+const hung: Failure = { seed: 4, check: 'a scenario ends', message: 'it has not after 60 s' }
+
+/** Plays seeds of which these fail. */
+function playerOf(...failures: readonly Failure[]) {
+  return async (seed: number, seeds: number) =>
+    failures.find((failure) => failure.seed >= seed && failure.seed < seed + seeds)
+}
+
+t.test('a bug is found by its own checks, and by what they have to say', async (t) => {
+  const sound = playerOf()
+  t.match(await track(bug, { planted: playerOf(owners), sound }), {
+    ...{ isFound: true, seeds: 7, check: 'a task has one owner', others: [] },
+  })
+  t.match(await track(bug, { planted: playerOf(planned), sound }), { isFound: true, seeds: 5 })
+})
+
+t.test('what else goes wrong is told, and the hunt goes on', async (t) => {
+  const planted = playerOf(other, hung, owners)
+  const { isFound, seeds, others } = await track(bug, { planted, sound: playerOf() })
+  t.ok(isFound)
+  t.equal(seeds, 7)
+  t.same(others, [
+    { ...other, why: 'no sign of it' },
+    { ...hung, why: 'no sign of it' },
+  ])
+})
+
+t.test('a seed that fails without the bug finds nothing', async (t) => {
+  const planted = playerOf(planned, owners)
+  const found = await track(bug, { planted, sound: playerOf({ ...other, seed: 5 }) })
+  t.equal(found.seeds, 7)
+  t.same(found.others, [{ ...planned, why: 'fails without it, too' }])
+  const all = { planted, sound: playerOf(planned, owners) }
+  t.match(await track(bug, all), { isFound: false, seeds: 100 })
+})
+
+t.test('only so many seeds are played, and only so many failures of others', async (t) => {
+  const sound = playerOf()
+  const late = playerOf({ ...owners, seed: 101 })
+  t.match(await track(bug, { planted: late, sound }), { isFound: false, others: [] })
+  let plays = 0
+  const always = async (seed: number) => {
+    plays++
+    return { ...hung, seed }
+  }
+  t.notOk((await track(bug, { planted: always, sound })).isFound)
+  t.equal(plays, 10)
+})
+
+t.test('code that is merely broken is no bug that was found', async (t) => {
+  const file = 'packages/coordinator-server/dist/src/lease-judgement.js'
+  const old = 'now < standing.leaseExpiry ?'
+  const edits = [{ file, old, new: `nobodyKnowsThis && ${old}` }]
+  const broken: Bug = { ...bug, edits, seedsMax: 3 }
+  const { found, bugs } = await hunt([broken], 1, { write: () => {} })
+  t.equal(found, 0)
+  t.match(bugs[0]?.others[0], { message: /ReferenceError.*nobodyKnowsThis/ })
+})
