@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Answer, Complete, Fail, Heartbeat, Rejected, Request, Submit } from '@tenure/protocol'
-import { defaultQueue, encodeRecord, type LogRecord } from '@tenure/state-machine'
+import { defaultQueue, type LogRecord } from '@tenure/state-machine'
 import type { NaiveModel, NaiveTask } from '@tenure/testing'
 import type { Statement } from '../world/wire.js'
 import { plain } from './plain.js'
+import { agreesHistory } from './task-history.js'
 
 type Attempt = NaiveTask['attempts'][number]
 type Answered<K extends Answer['kind']> = Extract<Answer, { readonly kind: K }>
@@ -15,7 +16,7 @@ type Asked<K extends Request['kind']> = Extract<Request, { readonly kind: K }>
  */
 export function agrees(
   model: NaiveModel,
-  { who, request, answer, fromLsn }: Statement,
+  { who, request, answer, fromLsn, coveredLsn }: Statement,
   records: readonly LogRecord[],
 ): boolean {
   switch (answer?.kind) {
@@ -44,7 +45,12 @@ export function agrees(
     case 'why':
       return agreesWhy(model, request as Asked<'why'>, answer)
     case 'history':
-      return agreesHistory(answer, model.lastLsn, records)
+      return agreesHistory(
+        request as Asked<'history'>,
+        answer,
+        { lastLsn: model.lastLsn, coveredLsn },
+        records,
+      )
     case 'checkpointed':
       // It holds all that there was when it was asked for.
       return (
@@ -246,19 +252,6 @@ function agreesWhy(model: NaiveModel, { taskId }: Asked<'why'>, { why }: Answere
     task.eligibleAt === (why.eligibleAt ?? undefined) &&
     task.currentLeaseId === (lease?.leaseId ?? null)
   )
-}
-
-function agreesHistory(
-  { records: found }: Answered<'history'>,
-  lastLsn: number,
-  records: readonly LogRecord[],
-): boolean {
-  return found.every(({ lsn, bytes }) => {
-    const record = records[lsn - 1]
-    return (
-      lsn <= lastLsn && record !== undefined && Buffer.compare(bytes, encodeRecord(record)) === 0
-    )
-  })
 }
 
 function attemptOf(

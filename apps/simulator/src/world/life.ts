@@ -125,6 +125,9 @@ export class Life {
       },
       refused: ({ reason }) => stage.events.add(`refused ${reason}`),
       failed: (error) => this.#watch(() => this.#host.onFailure(this, error)),
+      checkpointBegun: (lsn) => {
+        stage.coveredLsn = Math.max(stage.coveredLsn, lsn)
+      },
       checkpointed: ({ lsn, removed }) => {
         stage.events.add(`checkpoint ${lsn}, ${removed.segments} segments removed`)
         probes.reach('a checkpoint was made')

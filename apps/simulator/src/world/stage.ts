@@ -32,6 +32,8 @@ export class Stage {
   readonly faults = new Map<string, number>()
   /** There was no room on the disk at some time, so NO_SPACE may be said. */
   wasDiskFull = false
+  /** The last record of which a checkpoint was begun. */
+  coveredLsn = 0
   /** Nothing fails any more. */
   isHealed = false
   /** No wall clock was set. */
@@ -129,7 +131,8 @@ export class Stage {
   listenIn(who: string): Wire {
     const asked = (request: Statement['request']): Statement => {
       const fromLsn = this.ledger.lastLsn
-      const statement: Statement = { who, request, fromLsn, toLsn: fromLsn, answer: undefined }
+      const heard = { toLsn: fromLsn, coveredLsn: 0, answer: undefined }
+      const statement: Statement = { who, request, fromLsn, ...heard }
       this.statements.push(statement)
       return statement
     }
@@ -156,6 +159,7 @@ export class Stage {
   #heard(statement: Statement, answer: Answer): void {
     statement.answer = answer
     statement.toLsn = this.ledger.lastLsn
+    statement.coveredLsn = this.coveredLsn
     const probe = probeOf(statement.request, answer)
     if (probe !== undefined) this.probes.reach(probe)
     this.#probeRepetition(statement.request, answer, statement.fromLsn)

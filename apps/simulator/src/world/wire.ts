@@ -17,6 +17,8 @@ export interface Statement {
   /** The last record that was applied when it was asked, and when the answer was heard. */
   readonly fromLsn: number
   toLsn: number
+  /** The last record that a checkpoint may have covered when it was heard. */
+  coveredLsn: number
   answer: Answer | undefined
 }
 
