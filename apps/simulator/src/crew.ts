@@ -1,17 +1,32 @@
 import { Worker } from 'node:worker_threads'
-import { addTally, emptyTally, type Tally } from './tally.js'
+import type { LossCheck } from './check.js'
+import { addTally, emptyTally, type Failure, type Tally, tallyOfLost } from './tally.js'
 
 export interface CrewOptions {
   readonly threads: number
   /** The next seed; `undefined` when there are no more. */
   readonly next: () => number | undefined
   readonly onProgress: (tally: Tally) => void
+  /** Told at once of a seed that took its thread with it: see `isLoss`. */
+  readonly onLoss?: (failure: Failure) => void
+  /** What a thread runs, and how long it may take for a seed, where it is not what ships. */
+  readonly program?: URL
+  readonly patienceMs?: number
 }
 
-/** Few enough that the last ones are done soon, many enough that handing them over costs nothing. */
-const seedsAtOnce = 4
 /** No scenario takes so long that comes to its end. */
-const patienceMs = 60_000
+const patienceMsDefault = 60_000
+const programDefault = new URL('./seed-thread.js', import.meta.url)
+
+const losses: readonly string[] = [
+  'a scenario does not end its thread',
+  'a scenario ends',
+] satisfies LossCheck[]
+
+/** Whether nothing but another thread can play this seed again without being lost itself. */
+export function isLoss({ check }: Failure): boolean {
+  return losses.includes(check)
+}
 
 /** Plays seeds in threads, so many at once, until there are no more. */
 export async function playSeeds(options: CrewOptions): Promise<Tally> {
@@ -21,10 +36,10 @@ export async function playSeeds(options: CrewOptions): Promise<Tally> {
   return tally
 }
 
+/** Hands its thread one seed at a time, so that with a thread one seed is lost and no other. */
 class Member {
   readonly #options: CrewOptions
   readonly #tally: Tally
-  readonly #current = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT))
   #thread: Worker | undefined
 
   constructor(options: CrewOptions, tally: Tally) {
@@ -33,29 +48,18 @@ class Member {
   }
 
   async work(): Promise<void> {
-    for (let seeds = this.#take(); seeds.length > 0; seeds = this.#take()) {
-      addTally(this.#tally, await this.#play(seeds))
-      this.#options.onProgress(this.#tally)
+    const { next, onProgress } = this.#options
+    for (let seed = next(); seed !== undefined; seed = next()) {
+      addTally(this.#tally, await this.#play(seed))
+      onProgress(this.#tally)
     }
     await this.#thread?.terminate()
   }
 
-  #take(): number[] {
-    const seeds: number[] = []
-    while (seeds.length < seedsAtOnce) {
-      const seed = this.#options.next()
-      if (seed === undefined) break
-      seeds.push(seed)
-    }
-    return seeds
-  }
-
-  #play(seeds: readonly number[]): Promise<Tally> {
-    this.#thread ??= new Worker(new URL('./seed-thread.js', import.meta.url), {
-      workerData: { current: this.#current },
-      // It needs nothing of what this process was started with, such as a test runner's loader.
-      ...{ execArgv: [], env: {} },
-    })
+  #play(seed: number): Promise<Tally> {
+    const { program = programDefault, patienceMs = patienceMsDefault, onLoss } = this.#options
+    // It needs nothing of what this process was started with, such as a test runner's loader.
+    this.#thread ??= new Worker(program, { execArgv: [], env: {} })
     const thread = this.#thread
     return new Promise((resolve) => {
       const settle = (tally: Tally) => {
@@ -63,11 +67,12 @@ class Member {
         thread.off('message', settle).off('error', onError).off('exit', onExit)
         resolve(tally)
       }
-      const lose = (check: string, message: string) => {
+      const lose = (check: LossCheck, message: string) => {
         this.#thread = undefined
-        settle({ ...emptyTally(), failures: [{ seed: this.#current[0]!, check, message }] })
+        settle(tallyOfLost({ seed, check, message }))
         thread.on('error', () => {})
         void thread.terminate()
+        onLoss?.({ seed, check, message })
       }
       const onError = (error: unknown) => lose('a scenario does not end its thread', String(error))
       const onExit = (code: number) => lose('a scenario does not end its thread', `code ${code}`)
@@ -76,7 +81,7 @@ class Member {
         patienceMs,
       )
       thread.on('message', settle).on('error', onError).on('exit', onExit)
-      thread.postMessage(seeds)
+      thread.postMessage(seed)
     })
   }
 }

@@ -1,13 +1,19 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Progress, type ProgressOutput } from '@tenure/testing'
-import { playSeeds } from './crew.js'
+import { type CrewOptions, isLoss, playSeeds } from './crew.js'
 import type { CommandLine } from './options.js'
 import { run } from './run.js'
 import { drawScenario } from './scenario/draw.js'
 import { writeScenario } from './scenario/scenario-file.js'
 import { shrink } from './scenario/shrink.js'
-import { describeProgress, type Shrunk, type Summary, summarize } from './summary.js'
+import {
+  describeFailure,
+  describeProgress,
+  type Shrunk,
+  type Summary,
+  summarize,
+} from './summary.js'
 import { emptyTally, type Failure } from './tally.js'
 
 /** Of many failures the first ones are made smaller: they are mostly the same. */
@@ -16,17 +22,23 @@ const shrunkMax = 3
 type Options = Pick<CommandLine, 'seed' | 'seeds' | 'minutes' | 'threads' | 'first'>
 
 /** Plays many seeds, and makes what fails as small as it can be. */
-export async function explore(options: Options, output: ProgressOutput): Promise<Summary> {
+export async function explore(
+  options: Options,
+  output: ProgressOutput,
+  crew: Pick<CrewOptions, 'program' | 'patienceMs'> = {},
+): Promise<Summary> {
   const startMs = performance.now()
   let tally = emptyTally()
   const progress = new Progress(output, () => describeProgress(tally, performance.now() - startMs))
   try {
     tally = await playSeeds({
+      ...crew,
       threads: options.threads,
       next: seedsOf(options, () => tally.failures.length > 0),
       onProgress: (so) => {
         tally = so
       },
+      onLoss: (failure) => output.write(`\n${describeFailure(failure)}\n`),
     })
   } finally {
     progress.end()
@@ -34,11 +46,17 @@ export async function explore(options: Options, output: ProgressOutput): Promise
   const elapsedMs = performance.now() - startMs
   tally.failures.sort((a, b) => a.seed - b.seed)
   const shrunk: Shrunk[] = []
-  for (const failure of options.first ? [] : tally.failures.slice(0, shrunkMax)) {
-    output.write(`making seed ${failure.seed} smaller\n`)
+  for (const failure of options.first ? [] : toBeShrunk(tally.failures)) {
+    // Before anything else is played, which may go wrong in a way of its own.
+    output.write(`${describeFailure(failure)}\nmaking seed ${failure.seed} smaller\n`)
     shrunk.push(await keepSmallest(failure))
   }
   return summarize(tally, shrunk, elapsedMs)
+}
+
+/** Here nobody would notice that a scenario does not end, or survive that it ends its thread. */
+function toBeShrunk(failures: readonly Failure[]): readonly Failure[] {
+  return failures.filter((failure) => !isLoss(failure)).slice(0, shrunkMax)
 }
 
 function seedsOf(

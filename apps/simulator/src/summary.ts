@@ -62,7 +62,7 @@ export function describeSummary(summary: Summary): string {
 
 const shownMax = 10
 
-function describeFailure({ seed, check, message }: Failure): string {
+export function describeFailure({ seed, check, message }: Failure): string {
   return `VIOLATED ${check}\n         ${message}\n         pnpm sim --seed ${seed}`
 }
 

@@ -44,6 +44,11 @@ export function addOutcome(tally: Tally, seed: number, outcome: Outcome): void {
   }
 }
 
+/** What came of a seed that took its thread with it. */
+export function tallyOfLost(failure: Failure): Tally {
+  return { ...emptyTally(), seeds: 1, endings: { lost: 1 }, failures: [failure] }
+}
+
 export function addTally(tally: Tally, other: Tally): void {
   tally.seeds += other.seeds
   tally.virtualMs += other.virtualMs

@@ -1,0 +1,11 @@
+import { parentPort } from 'node:worker_threads'
+import { emptyTally } from '../src/tally.js'
+
+// Stands in for the thread that plays seeds: some of them end it, or never come back.
+
+parentPort?.on('message', (seed: number) => {
+  if (seed % 10 === 2) for (;;);
+  if (seed % 10 === 4) process.exit(9)
+  if (seed % 10 === 6) throw new Error('as planned')
+  parentPort?.postMessage({ ...emptyTally(), seeds: 1, endings: { drained: 1 } })
+})
