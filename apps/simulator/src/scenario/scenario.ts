@@ -101,8 +101,8 @@ export interface RogueStep {
   readonly reportId: string | null
 }
 
-type DiskError = 'EIO' | 'ENOSPC'
-type SyncModel = 'clean-page' | 'reverted' | 'late' | 'dead'
+export type DiskError = 'EIO' | 'ENOSPC'
+export type SyncModel = 'clean-page' | 'reverted' | 'late' | 'dead'
 
 /** What is damaged while the machine is off. Places are parts of the whole, from 0 to 1. */
 export interface Damage {

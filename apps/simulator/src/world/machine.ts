@@ -1,11 +1,10 @@
 import { type DiskCall, type DiskImage, type FaultEffect, SimulatedDisk } from '@tenure/testing'
-import { WalError } from '@tenure/wal'
 import type { Damage } from '../scenario/scenario.js'
 import { codeOf, describe, Violation } from '../violation.js'
 import { damageDisk } from './damage.js'
 import { DiskCopies } from './disk-copies.js'
 import { Life, type LifeHost } from './life.js'
-import { PlannedFaults } from './planned-faults.js'
+import { type FaultKind, isRefusal, PlannedFaults } from './planned-faults.js'
 import type { Stage } from './stage.js'
 
 export type Keep = 'none' | 'all' | 'random'
@@ -168,7 +167,7 @@ export class Machine implements LifeHost {
 
   /** Lets the next calls fail that fit. Those of other disks, and of the time before, are spared. */
   planFault(
-    kind: string,
+    kind: FaultKind,
     matches: (call: DiskCall) => boolean,
     effect: FaultEffect,
     times: number,
@@ -279,9 +278,4 @@ export class Machine implements LifeHost {
     this.#stage.events.add('the disk has lied')
     this.#stage.end('lied')
   }
-}
-
-/** Damage has to be refused with a word of our own. That there is no room passes. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof WalError && error.code !== 'WAL_NO_SPACE'
 }

@@ -101,7 +101,6 @@ function failDisk(world: World, trouble: DiskTrouble): void {
   switch (trouble.kind) {
     case 'disk error': {
       const { code, on, times } = trouble
-      if (code === 'ENOSPC') world.stage.wasDiskFull = true
       const matches = (call: DiskCall) => aims[on](call) && (code === 'EIO' || takesRoom(call))
       machine.planFault(`${code} at ${on}`, matches, { kind: 'error', code }, times)
       break
