@@ -136,7 +136,9 @@ export class Machine implements LifeHost {
     const policy = keep === 'random' ? { random } : keep === 'all' ? 'keep-all' : 'keep-none'
     this.#disk = this.#disk.powerLoss(policy)
     for (const one of damage) {
-      this.#isDamaged = damageDisk(this.#disk, one, this.#formerImage) || this.#isDamaged
+      if (!damageDisk(this.#disk, one, this.#formerImage)) continue
+      this.#stage.count(`damage: ${one.kind}`)
+      this.#isDamaged = true
     }
     this.#watchPower(this.#disk)
     this.#stage.events.add(`power lost, ${this.#disk.files().length} files left`)
@@ -157,8 +159,9 @@ export class Machine implements LifeHost {
     else this.#disk.dropCleanPages()
   }
 
-  pause(): void {
-    this.#life?.process.pause()
+  /** False when there is nobody who could stand still. */
+  pause(): boolean {
+    return this.#life?.process.pause() ?? false
   }
 
   resume(): void {

@@ -28,8 +28,11 @@ export class Process {
     else if (this.#mode === 'paused') this.#waiting.push(callback)
   }
 
-  pause(): void {
-    if (this.#mode === 'running') this.#mode = 'paused'
+  /** False when it does not run. */
+  pause(): boolean {
+    if (this.#mode !== 'running') return false
+    this.#mode = 'paused'
+    return true
   }
 
   resume(): void {

@@ -10,6 +10,7 @@ export class Seat {
   readonly stage: Stage
   readonly machine: Pick<Machine, 'isOff' | 'lives'>
   #isPartitioned = false
+  #onPartitionMet: () => void = () => {}
 
   constructor(stage: Stage, machine: Pick<Machine, 'isOff' | 'lives'>, address: string) {
     this.stage = stage
@@ -17,21 +18,24 @@ export class Seat {
     this.address = address
   }
 
-  get isPartitioned(): boolean {
-    return this.#isPartitioned
+  /** Nobody gets through from here, and connections that there are stand still. `onMet`: it matters to somebody. */
+  partition(onMet: () => void): void {
+    this.#isPartitioned = true
+    this.#onPartitionMet = once(onMet)
+    const { connections } = this
+    if (connections.length > 0) this.#onPartitionMet()
+    for (const { near, far } of connections) {
+      near.hold()
+      far.hold()
+    }
   }
 
-  /** Nobody gets through from here, and connections that there are stand still. */
-  partition(isPartitioned: boolean): void {
-    this.#isPartitioned = isPartitioned
-    for (const connection of this.connections) {
-      if (isPartitioned) {
-        connection.near.hold()
-        connection.far.hold()
-      } else {
-        connection.near.release()
-        connection.far.release()
-      }
+  /** It is over. */
+  reunite(): void {
+    this.#isPartitioned = false
+    for (const { near, far } of this.connections) {
+      near.release()
+      far.release()
     }
   }
 
@@ -51,9 +55,22 @@ export class Seat {
       random: { next: () => random.next(), id: () => `${name}-${++ids}` },
       transport: clientTransport({
         ...{ network: stage.network, address, process },
-        isOpen: () => !this.#isPartitioned && !machine.isOff,
+        isOpen: () => !this.#meetsPartition() && !machine.isOff,
         listenIn: () => stage.listenIn(name),
       }),
     }
+  }
+
+  #meetsPartition(): boolean {
+    if (this.#isPartitioned) this.#onPartitionMet()
+    return this.#isPartitioned
+  }
+}
+
+function once(action: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) action()
+    isDone = true
   }
 }

@@ -6,6 +6,8 @@ import type {
   NetworkTrouble,
   Trouble,
 } from '../scenario/scenario.js'
+import type { Seat } from './seat.js'
+import type { WorkerSeat } from './worker-seat.js'
 import type { World } from './world.js'
 
 /** Lets a trouble happen. Those that last end by themselves, or with `heal`. */
@@ -28,12 +30,13 @@ export function strike(world: World, trouble: Trouble): void {
     case 'half open':
     case 'stall':
     case 'lose answers':
+      failConnections(world, trouble)
+      break
     case 'partition':
-      failNetwork(world, trouble)
+      part(world, trouble)
       break
     case 'kill worker':
-      world.stage.count(trouble.kind)
-      world.workers[trouble.worker]?.kill(trouble.downMs)
+      killWorker(world, world.workers[trouble.worker], trouble.downMs)
       break
     case 'pause worker':
       pause(world, trouble.kind, world.workers[trouble.worker], trouble.forMs)
@@ -58,7 +61,7 @@ export function heal(world: World): void {
   world.machine.heal()
   world.stage.clock.drift(1)
   for (const worker of world.workers) worker.resume()
-  for (const seat of world.seats) seat.partition(false)
+  for (const seat of world.seats) seat.reunite()
   for (const { near, far } of world.stage.network.connections) {
     near.release()
     far.release()
@@ -76,7 +79,6 @@ function endCoordinator(world: World, trouble: EndTrouble): void {
     case 'power loss':
       if (machine.isOff) break
       world.stage.count(trouble.kind)
-      for (const { kind } of trouble.damage) world.stage.count(`damage: ${kind}`)
       machine.losePower(trouble.keep, trouble.downMs, trouble.damage)
       break
     case 'kill coordinator':
@@ -150,15 +152,15 @@ function takesRoom({ kind, mode }: DiskCall): boolean {
   return ['createDirectory', 'rename', 'write', 'writeOnLoop', 'sync'].includes(kind)
 }
 
-function failNetwork(world: World, trouble: NetworkTrouble): void {
-  const { seats } = world
-  const seat = seats[trouble.who % Math.max(1, seats.length)]
-  const connections = seat?.connections ?? []
+type Partition = Extract<NetworkTrouble, { readonly kind: 'partition' }>
+
+function failConnections(world: World, trouble: Exclude<NetworkTrouble, Partition>): void {
+  const connections = seatOf(world, trouble)?.connections ?? []
   const undo = (forMs: number, end: (connection: SimulatedConnection) => void) =>
     world.stage.after(forMs, () => {
       for (const connection of connections) end(connection)
     })
-  if (seat === undefined) return
+  if (connections.length === 0) return
   world.stage.count(trouble.kind)
   switch (trouble.kind) {
     case 'reset':
@@ -190,21 +192,32 @@ function failNetwork(world: World, trouble: NetworkTrouble): void {
         far.break()
       })
       break
-    case 'partition':
-      seat.partition(true)
-      world.stage.after(trouble.forMs, () => seat.partition(false))
-      break
   }
+}
+
+function part(world: World, trouble: Partition): void {
+  const seat = seatOf(world, trouble)
+  seat?.partition(() => world.stage.count(trouble.kind))
+  world.stage.after(trouble.forMs, () => seat?.reunite())
+}
+
+function seatOf({ seats }: World, { who }: NetworkTrouble): Seat | undefined {
+  return seats[who % Math.max(1, seats.length)]
+}
+
+function killWorker({ stage }: World, worker: WorkerSeat | undefined, downMs: number): void {
+  if (worker === undefined || !worker.isRunning) return
+  stage.count('kill worker')
+  worker.kill(downMs)
 }
 
 function pause(
   world: World,
   kind: string,
-  target: { pause(): void; resume(): void } | undefined,
+  target: { pause(): boolean; resume(): void } | undefined,
   forMs: number,
 ): void {
-  if (target === undefined) return
+  if (target === undefined || !target.pause()) return
   world.stage.count(kind)
-  target.pause()
   world.stage.after(forMs, () => target.resume())
 }

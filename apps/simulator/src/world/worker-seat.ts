@@ -50,6 +50,10 @@ export class WorkerSeat extends Seat {
     )
   }
 
+  get isRunning(): boolean {
+    return this.#process !== undefined
+  }
+
   kill(downMs: number): void {
     if (this.#process === undefined) return
     this.#gone(this.#process, downMs)
@@ -67,8 +71,9 @@ export class WorkerSeat extends Seat {
     this.stop(0)
   }
 
-  pause(): void {
-    this.#process?.pause()
+  /** False when there is no process that could stand still. */
+  pause(): boolean {
+    return this.#process?.pause() ?? false
   }
 
   resume(): void {
