@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { parseAmount, parseOptions, parseWhole } from '@tenure/testing'
+import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/testing'
 
 export interface CommandLine {
   /** The first one; one alone when there is no number of them. */
@@ -30,17 +30,43 @@ export const usage = `pnpm sim [--seeds n] [--seed s] [--minutes m] [--scenario 
 
 const seedsDefault = 500
 
+type OptionName = keyof ReturnType<typeof parse>
+
+const ofSeeds: readonly OptionName[] = ['seed', 'seeds', 'minutes', 'first']
+
+/** What would be ignored beside an option. */
+const ignoredBeside: readonly (readonly [OptionName, readonly OptionName[]])[] = [
+  ['scenario', [...ofSeeds, 'threads', 'bugs', 'bug']],
+  ['bugs', [...ofSeeds, 'events', 'bug']],
+  ['bug', [...ofSeeds, 'events', 'threads']],
+  ['minutes', ['seeds']],
+]
+
 export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {
-  const { seeds, seed, minutes, scenario, bugs, bug, threads, first, events, json } = parse(args)
+  const typed = parse(args)
+  refuseIgnored(typed)
+  const { seeds, seed, minutes, scenario, bugs, bug, threads, first, events, json } = typed
   const isOne = seed !== undefined && seeds === undefined && minutes === undefined
+  const count = seeds === undefined ? (isOne ? 1 : seedsDefault) : parseWhole('seeds', seeds)
+  if (events && scenario === undefined && (count > 1 || minutes !== undefined)) {
+    throw new UsageError('--events is of one seed or scenario: give --seed alone, or --scenario')
+  }
   return {
     seed: seed === undefined ? seedDefault : parseWhole('seed', seed),
-    seeds: seeds === undefined ? (isOne ? 1 : seedsDefault) : parseWhole('seeds', seeds),
+    seeds: count,
     minutes: minutes === undefined ? undefined : parseAmount('minutes', minutes, 10_080),
     scenario,
     bugs: bug === undefined ? (bugs === true ? 'all' : 'none') : { name: bug },
     threads: threads === undefined ? availableParallelism() : parseWhole('threads', threads),
     ...{ first: first ?? false, events: events ?? false, json: json ?? false },
+  }
+}
+
+function refuseIgnored(typed: ReturnType<typeof parse>): void {
+  for (const [name, others] of ignoredBeside) {
+    const ignored = others.find((other) => typed[other] !== undefined)
+    if (typed[name] === undefined || ignored === undefined) continue
+    throw new UsageError(`--${name} and --${ignored} are given; only one of them can be`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -38,6 +38,28 @@ t.test('a planted bug is found, and nothing of it is left behind', async (t) => 
   const { status, out } = sim('--bug', 'apply before append', '--json')
   t.equal(status, 0)
   t.match(JSON.parse(out), { planted: 1, found: 1, bugs: [{ check: 'what is applied is told' }] })
+})
+
+t.test('a file that holds no scenario is answered with how to use it', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'tenure-sim-test-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'scenario.json')
+  const refuse = (what: string, why: RegExp) => {
+    const { status, error } = sim('--scenario', path)
+    t.equal(status, 2, what)
+    t.match(error, why, what)
+    t.match(error, /it must be a file that a failure has left: .*pnpm sim \[--seeds n\]/s, what)
+    t.notMatch(error, /\n +at /, what)
+  }
+  refuse('none', /^--scenario is .*scenario\.json; .* ENOENT/)
+  for (const [text, why] of [
+    ['{ "seed": 1', /JSON/],
+    ['null', /: seed is missing/],
+    ['{ "scenario": { "seed": 1, "clients": 1, "healAtMs": 1 } }', /: workers is missing/],
+  ] as const) {
+    writeFileSync(path, text)
+    refuse(text, why)
+  }
 })
 
 t.test('what makes no sense is answered with how to use it', async (t) => {

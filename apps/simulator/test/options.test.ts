@@ -13,11 +13,11 @@ t.test('a seed alone is one seed', async (t) => {
 })
 
 t.test('every option is taken', async (t) => {
-  const args = ['--minutes', '0.5', '--threads', '3', '--first', '--events', '--json']
-  t.match(parseCommandLine(args, 7), {
-    ...{ minutes: 0.5, threads: 3, first: true, events: true, json: true },
-  })
-  t.match(parseCommandLine(['--scenario', 'a.json'], 7), { scenario: 'a.json' })
+  const args = ['--minutes', '0.5', '--threads', '3', '--first', '--json']
+  t.match(parseCommandLine(args, 7), { minutes: 0.5, threads: 3, first: true, json: true })
+  t.match(parseCommandLine(['--seed', '3', '--events'], 7), { seed: 3, seeds: 1, events: true })
+  const one = ['--scenario', 'a.json', '--events']
+  t.match(parseCommandLine(one, 7), { scenario: 'a.json', events: true })
   t.match(parseCommandLine(['--bugs'], 7), { bugs: 'all' })
   t.match(parseCommandLine(['--bug', 'one'], 7), { bugs: { name: 'one' } })
 })
@@ -29,6 +29,18 @@ t.test('what makes no sense is refused', async (t) => {
     [['--minutes', '-1'], /minutes/],
     [['--sed', '1'], /--sed/],
     [['now'], /now/],
+    [
+      ['--seeds', '9', '--scenario', 'a.json'],
+      /^--scenario and --seeds are given; only one of them can be$/,
+    ],
+    [['--scenario', 'a.json', '--threads', '2'], /^--scenario and --threads are given/],
+    [['--minutes', '1', '--seeds', '9'], /^--minutes and --seeds are given/],
+    [['--bugs', '--seed', '3'], /^--bugs and --seed are given/],
+    [['--bugs', '--bug', 'one'], /^--bugs and --bug are given/],
+    [['--bug', 'one', '--events'], /^--bug and --events are given/],
+    [['--events'], /^--events is of one seed or scenario: /],
+    [['--seed', '3', '--seeds', '9', '--events'], /^--events is of one seed or scenario: /],
+    [['--seed', '3', '--minutes', '1', '--events'], /^--events is of one seed or scenario: /],
   ] as const) {
     t.throws(() => parseCommandLine(args, 7), { message })
   }

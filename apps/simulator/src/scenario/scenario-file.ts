@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { UsageError } from '@tenure/testing'
 import type { Scenario } from './scenario.js'
 
 /** A scenario that was worth keeping, and what went wrong in it. */
@@ -10,8 +11,35 @@ export interface ScenarioFile {
   readonly scenario: Scenario
 }
 
+/** Whether it is there and is a scenario; not whether everything in it makes sense. */
 export function readScenario(path: string): ScenarioFile {
-  return JSON.parse(readFileSync(path, 'utf8')) as ScenarioFile
+  let file: unknown
+  try {
+    file = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw noScenario(path, error instanceof Error ? error.message : String(error))
+  }
+  for (const [name, isKind] of Object.entries(parts)) {
+    if (!isKind(partOf(partOf(file, 'scenario'), name)))
+      throw noScenario(path, `${name} is missing`)
+  }
+  return file as ScenarioFile
+}
+
+const parts: { readonly [P in keyof Scenario]: (value: unknown) => boolean } = {
+  ...{ seed: Number.isFinite, clients: Number.isFinite, healAtMs: Number.isFinite },
+  ...{ workers: Array.isArray, operations: Array.isArray, faults: Array.isArray },
+  knobs: (value) => typeof value === 'object' && value !== null,
+}
+
+function partOf(whole: unknown, name: string): unknown {
+  return typeof whole === 'object' && whole !== null && name in whole
+    ? whole[name as keyof typeof whole]
+    : undefined
+}
+
+function noScenario(path: string, why: string): UsageError {
+  return new UsageError(`--scenario is ${path}; it must be a file that a failure has left: ${why}`)
 }
 
 export function writeScenario(path: string, file: ScenarioFile): void {
