@@ -1,4 +1,6 @@
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { playSeeds } from '../src/crew.js'
 import { run } from '../src/run.js'
@@ -6,10 +8,10 @@ import { drawScenario } from '../src/scenario/draw.js'
 import { readScenario } from '../src/scenario/scenario-file.js'
 import { probesMissed } from '../src/tally.js'
 
-const scenarios = new URL('../../scenarios/', import.meta.url)
+const scenarios = fileURLToPath(new URL('../../scenarios', import.meta.url))
 
 for (const name of readdirSync(scenarios)) {
-  const { about, scenario } = readScenario(new URL(name, scenarios).pathname)
+  const { about, scenario } = readScenario(join(scenarios, name))
   t.test(`it went wrong once, and does not any more: ${about}`, async (t) => {
     const { violation } = await run(scenario)
     t.equal(violation, undefined)
