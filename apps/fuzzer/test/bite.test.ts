@@ -1,4 +1,5 @@
 import { Gate, Peers, recover } from '@tenure/coordinator-server'
+import { verifyHistory } from '@tenure/history'
 import {
   ClientConnection,
   checkStructure,
@@ -15,10 +16,12 @@ import {
   StateDecoder,
   skipTo,
 } from '@tenure/state-machine'
-import { openLog, openReadOnly, verifyLog } from '@tenure/wal'
+import type { SimulatedDisk } from '@tenure/testing'
+import { type BadCheckpoint, openLog, openReadOnly, verifyLog } from '@tenure/wal'
 import { Unpackr } from 'msgpackr'
 import t, { type Test } from 'tap'
 import { fuzz } from '../src/campaign.js'
+import { checkpointPath, makeBaseHistories } from '../src/checkpoints/base-history.js'
 import { checkpointsTarget } from '../src/checkpoints/checkpoints-target.js'
 import { configurationTarget } from '../src/configuration/configuration-target.js'
 import { framesTarget } from '../src/frames/frames-target.js'
@@ -222,6 +225,27 @@ t.test('segments', async (t) => {
   })
 })
 
+/** A `verifyLog` that finds nothing bad about these. */
+function callingGood(isMeant: (lsn: number, disk: SimulatedDisk) => boolean): typeof verifyLog {
+  return async (directory, options) => {
+    const { goodCheckpoints, badCheckpoints, ...rest } = await verifyLog(directory, options)
+    const disk = options?.disk as SimulatedDisk
+    const isCalledGood = ({ lsn }: BadCheckpoint) => isMeant(lsn, disk)
+    const called = badCheckpoints.filter(isCalledGood).map(({ lsn }) => lsn)
+    return {
+      ...rest,
+      goodCheckpoints: [...goodCheckpoints, ...called],
+      badCheckpoints: badCheckpoints.filter((bad) => !isCalledGood(bad)),
+    }
+  }
+}
+
+function hasSameSegments(one: SimulatedDisk, other: SimulatedDisk): boolean {
+  const segments = one.files().filter((path) => path.includes('/wal/'))
+  const isSame = (path: string) => Buffer.compare(one.readFile(path), other.readFile(path)) === 0
+  return segments.every((path) => other.files().includes(path) && isSame(path))
+}
+
 t.test('checkpoints', async (t) => {
   await t.test('that are not verified', async (t) => {
     const target = checkpointsTarget({
@@ -231,6 +255,43 @@ t.test('checkpoints', async (t) => {
       },
     })
     await finds(t, target, 'every checkpoint is told of')
+  })
+  await t.test('of which nothing but the length is looked at', async (t) => {
+    const bases = await makeBaseHistories()
+    const target = checkpointsTarget({
+      verifyLog: callingGood((lsn, disk) => {
+        const base = bases.find(({ disk: written }) => hasSameSegments(written, disk))!
+        const path = checkpointPath(lsn)
+        if (!base.checkpointLsns.includes(lsn)) return false
+        return disk.readFile(path).length === base.disk.readFile(path).length
+      }),
+    })
+    await finds(t, target, 'a good checkpoint holds what it held')
+  })
+  await t.test('that are all good to whoever verifies them', async (t) => {
+    const target = checkpointsTarget({ verifyLog: callingGood(() => true) })
+    await finds(t, target, 'a good checkpoint holds what it held')
+  })
+  await t.test('of which the history tells nothing', async (t) => {
+    const target = checkpointsTarget({
+      verifyHistory: async (log, options) => ({
+        ...(await verifyHistory(log, options)),
+        checkpoints: [],
+      }),
+    })
+    await finds(t, target, 'the history tells of every checkpoint')
+  })
+  await t.test('that are equal whatever they hold', async (t) => {
+    const target = checkpointsTarget({
+      async verifyHistory(log, options) {
+        const verification = await verifyHistory(log, options)
+        const checkpoints = verification.checkpoints.map(({ lsn }) => {
+          return { lsn, verdict: 'equal' } as const
+        })
+        return { ...verification, checkpoints }
+      },
+    })
+    await finds(t, target, 'a checkpoint that is not what the records make is found')
   })
   await t.test('behind which nothing is replayed', async (t) => {
     const target = checkpointsTarget({

@@ -9,7 +9,7 @@ export interface BaseHistory {
   readonly hash: string
   readonly checkpointLsns: readonly number[]
   /** What each checkpoint holds, by its LSN. */
-  readonly states: ReadonlyMap<number, Uint8Array>
+  readonly states: ReadonlyMap<number, Buffer>
   /** What comes behind the newest checkpoint cannot make up for the beginning. */
   readonly isTruncated: boolean
 }
@@ -35,7 +35,7 @@ async function makeHistory(seed: number, isTruncated: boolean): Promise<BaseHist
   const disk = new SimulatedDisk({ recordCalls: false })
   const log = await openLog(directory, logOptions(disk))
   const state = createState()
-  const states = new Map<number, Uint8Array>()
+  const states = new Map<number, Buffer>()
   for (const { lsn, record } of entries.slice(0, records - 5)) {
     await log.append(lsn, encodeRecord(record))
     apply(state, lsn, record)

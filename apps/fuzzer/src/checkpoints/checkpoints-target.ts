@@ -8,7 +8,7 @@ import {
   StateMachineError,
 } from '@tenure/state-machine'
 import type { Random, SimulatedDisk } from '@tenure/testing'
-import { openLog, openReadOnly, verifyLog, WalError } from '@tenure/wal'
+import { type LogReader, openLog, openReadOnly, verifyLog, WalError } from '@tenure/wal'
 import type { Input, Step } from '../input.js'
 import { mutateBytes, mutateOneOf, mutateSteps } from '../mutation.js'
 import { anyHarm, harm } from '../segments/harm.js'
@@ -27,11 +27,12 @@ export interface CheckpointsParts {
   readonly openLog: typeof openLog
   readonly verifyLog: typeof verifyLog
   readonly recover: typeof recover
+  readonly verifyHistory: typeof verifyHistory
   readonly openDecoder: () => StateDecoder
 }
 
 const shipped: CheckpointsParts = {
-  ...{ openLog, verifyLog, recover, openDecoder: () => new StateDecoder() },
+  ...{ openLog, verifyLog, recover, verifyHistory, openDecoder: () => new StateDecoder() },
 }
 
 /**
@@ -150,7 +151,7 @@ function faultOf(act: () => void): string | undefined {
  * verifies the log finds that it is another one than the records make.
  */
 async function tryRecovery(
-  { openLog, recover }: CheckpointsParts,
+  { openLog, recover, verifyHistory }: CheckpointsParts,
   base: BaseHistory,
   chunks: readonly Uint8Array[],
 ): Promise<string> {
@@ -164,15 +165,16 @@ async function tryRecovery(
     (error: unknown) => codeOf(error, isTyped),
   )
   await log.close()
-  const { clock } = logOptions(disk)
-  const { checkpoints } = await verifyHistory(
-    await openReadOnly(directory, { disk, clock: clock! }),
-  )
+  const { checkpoints } = await verifyHistory(await openReader(disk))
+  const verdicts = new Map(checkpoints.map(({ lsn, verdict }) => [lsn, verdict]))
+  for (const lsn of base.checkpointLsns) {
+    hold(verdicts.has(lsn), 'the history tells of every checkpoint', () => `LSN ${lsn}`)
+  }
   const isSame = Buffer.compare(Buffer.concat(chunks), base.states.get(lsn)!) === 0
-  const verdict = checkpoints.find((checkpoint) => checkpoint.lsn === lsn)?.verdict ?? 'none'
+  const verdict = verdicts.get(lsn)
   // Where the beginning is gone, the older one is what all is held against, and the newer one is compared.
   hold(
-    (verdict === 'equal') === isSame || verdict === 'none',
+    (verdict === 'equal') === isSame,
     'a checkpoint that is not what the records make is found',
     () => `${verdict}; it is ${isSame ? 'the same' : 'another one'}`,
   )
@@ -190,7 +192,7 @@ async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input
     hold(isForged, 'a damaged checkpoint is named', () => report)
     return `files: ${report}`
   }
-  if (!isForged) checkReport(base, disk, sound, report)
+  if (!isForged) await checkReport(base, disk, sound, report)
   let log: Awaited<ReturnType<typeof openLog>>
   try {
     log = await parts.openLog(directory, logOptions(disk))
@@ -215,27 +217,43 @@ async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input
 }
 
 /** A file is either named as bad or holds what it held. */
-function checkReport(
+async function checkReport(
   base: BaseHistory,
   disk: SimulatedDisk,
   sound: readonly number[],
   { goodCheckpoints, badCheckpoints }: Awaited<ReturnType<typeof verifyLog>>,
-): void {
+): Promise<void> {
   const bad = badCheckpoints.map(({ lsn }) => lsn)
   for (const lsn of sound) {
     hold(goodCheckpoints.includes(lsn), 'a sound checkpoint is good', () => `LSN ${lsn}`)
   }
   for (const lsn of goodCheckpoints) {
-    hold(base.states.has(lsn), 'a good checkpoint was made', () => `LSN ${lsn}`)
-    const content = Buffer.from(disk.readFile(checkpointPath(lsn)))
-    const written = Buffer.from(base.disk.readFile(checkpointPath(lsn)))
-    hold(content.length === written.length, 'a damaged checkpoint is named', () => `LSN ${lsn}`)
+    hold(base.checkpointLsns.includes(lsn), 'a good checkpoint was made', () => `LSN ${lsn}`)
+    const held = await lookInto(base, disk, lsn)
+    hold(held === 'the same', 'a good checkpoint holds what it held', () => `LSN ${lsn}: ${held}`)
   }
   for (const lsn of base.checkpointLsns) {
     const isThere = disk.files().includes(checkpointPath(lsn))
     const isTold = goodCheckpoints.includes(lsn) || bad.includes(lsn)
     hold(isThere === isTold, 'every checkpoint is told of', () => `LSN ${lsn}`)
   }
+}
+
+/** Whether who starts from it gets what was written; or the word of the error that keeps it from him. */
+async function lookInto(base: BaseHistory, disk: SimulatedDisk, lsn: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  try {
+    const reader = await openReader(disk)
+    for await (const chunk of reader.readCheckpoint(lsn)) chunks.push(Uint8Array.from(chunk))
+  } catch (error) {
+    return codeOf(error, isTyped)
+  }
+  return base.states.get(lsn)!.equals(Buffer.concat(chunks)) ? 'the same' : 'something else'
+}
+
+function openReader(disk: SimulatedDisk): Promise<LogReader> {
+  const { clock } = logOptions(disk)
+  return openReadOnly(directory, { disk, clock: clock! })
 }
 
 function isUntouched({ disk: before }: BaseHistory, disk: SimulatedDisk, lsn: number): boolean {
