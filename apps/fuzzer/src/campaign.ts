@@ -36,7 +36,7 @@ export interface CampaignOptions {
   readonly isOver: (inputs: number) => boolean
   readonly onFinding?: (finding: Finding) => void
   /** Before each input that is tried, also to make a finding shorter. */
-  readonly onTry?: () => void
+  readonly onTry?: (input: Input) => void
   /** How much is tried to make a finding shorter. However slow a target is, somebody waits for that. */
   readonly shrinksMax?: number
 }
@@ -45,7 +45,7 @@ export interface CampaignOptions {
 export async function fuzz(tried: Target, options: CampaignOptions): Promise<Campaign> {
   const { seed, isOver, onFinding, onTry, shrinksMax = 3000 } = options
   const run: Target['run'] = (input) => {
-    onTry?.()
+    onTry?.(input)
     return tried.run(input)
   }
   const target = { ...tried, run }

@@ -1,12 +1,31 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Finding } from './campaign.js'
 import { fromPlain, toPlain } from './input.js'
 
 /** Where findings are kept: the tests try each of them again, for ever. */
 export const findingsDirectory = fileURLToPath(new URL('../../findings', import.meta.url))
+
+/** What is said of a finding whose input stands in a file. */
+export interface FoundInFile {
+  readonly target: string
+  readonly check: string
+  readonly detail: string
+  /** What tries it again. */
+  readonly command: string
+}
+
+export function keepFinding(finding: Finding, directory = findingsDirectory): FoundInFile {
+  const { target, check, detail } = finding
+  const path = relative(process.cwd(), saveFinding(finding, directory))
+  return { target, check, detail, command: `pnpm fuzz --replay ${path}` }
+}
+
+export function describeFinding({ target, check, detail, command }: FoundInFile): string {
+  return `FOUND in ${target}: it does not hold that ${check}\n  ${detail}\n  ${command}\n`
+}
 
 /** Gives the path. The same input has the same name. */
 export function saveFinding(finding: Finding, directory: string): string {

@@ -1,6 +1,5 @@
-import { relative } from 'node:path'
-import { type Finding, fuzz } from './campaign.js'
-import { findingsDirectory, saveFinding } from './finding-files.js'
+import { fuzz } from './campaign.js'
+import { describeFinding, type FoundInFile, keepFinding } from './finding-files.js'
 import { openTarget } from './targets.js'
 import { Watchdog } from './watchdog.js'
 
@@ -26,14 +25,6 @@ export interface Summary {
   readonly findings: readonly FoundInFile[]
 }
 
-interface FoundInFile {
-  readonly target: string
-  readonly check: string
-  readonly detail: string
-  /** What tries it again. */
-  readonly command: string
-}
-
 /** Tries all targets, one after the other, and keeps what it finds in files. */
 export async function runFuzz(
   { minutes, targets, seed }: FuzzOptions,
@@ -44,13 +35,13 @@ export async function runFuzz(
   const outcomes: Record<string, number> = {}
   const findings: FoundInFile[] = []
   for (const name of targets) {
-    await using watchdog = new Watchdog(`pnpm fuzz --target ${name} --seed ${seed}`)
+    await using watchdog = new Watchdog(name)
     const target = openTarget(name)
     const endMs = performance.now() + minutes * 60_000
     const campaign = await fuzz(target, {
       seed,
       isOver: () => signal.aborted || performance.now() >= endMs,
-      onTry: () => watchdog.beat(),
+      onTry: (input) => watchdog.watch(input),
       onFinding: (finding) => {
         findings.push(keepFinding(finding))
         output.write(describeFinding(findings.at(-1)!))
@@ -65,14 +56,4 @@ export async function runFuzz(
     )
   }
   return { seed, minutes, inputs, outcomes, findings }
-}
-
-function keepFinding(finding: Finding): FoundInFile {
-  const { target, check, detail } = finding
-  const path = relative(process.cwd(), saveFinding(finding, findingsDirectory))
-  return { target, check, detail, command: `pnpm fuzz --replay ${path}` }
-}
-
-function describeFinding({ target, check, detail, command }: FoundInFile): string {
-  return `FOUND in ${target}: it does not hold that ${check}\n  ${detail}\n  ${command}\n`
 }

@@ -5,6 +5,7 @@ import { readFinding } from './finding-files.js'
 import { runFuzz } from './fuzz-run.js'
 import { type CommandLine, parseCommandLine, usage } from './options.js'
 import { openTarget } from './targets.js'
+import { Watchdog } from './watchdog.js'
 
 const stopping = new AbortController()
 // Told twice, by a terminal and by whoever started it, is told once.
@@ -33,6 +34,8 @@ async function run(commandLine: CommandLine): Promise<number> {
 async function tryAgain(path: string, json: boolean): Promise<number> {
   const { target: name, input } = readFinding(path)
   const target = openTarget(name)
+  await using watchdog = new Watchdog(name)
+  watchdog.watch(input)
   // Some know what they try only after a first time.
   const violation = await tryOnce(target, input)
   target.close?.()
