@@ -36,7 +36,6 @@ async function tryAgain(path: string, json: boolean): Promise<number> {
   const target = openTarget(name)
   await using watchdog = new Watchdog(name)
   watchdog.watch(input)
-  // Some know what they try only after a first time.
   const violation = await tryOnce(target, input)
   target.close?.()
   const { check, message } = violation ?? {}
