@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { UsageError } from '@tenure/testing'
 import type { Finding } from './campaign.js'
-import { fromPlain, toPlain } from './input.js'
+import { fromPlain, isPlain, toPlain } from './input.js'
 
 /** Where findings are kept: the tests try each of them again, for ever. */
 export const findingsDirectory = fileURLToPath(new URL('../../findings', import.meta.url))
@@ -38,9 +39,24 @@ export function saveFinding(finding: Finding, directory: string): string {
   return path
 }
 
+/** Whoever names the file on a command line is told when it holds no finding. */
 export function readFinding(path: string): Finding {
-  const { input, ...rest } = JSON.parse(readFileSync(path, 'utf8')) as Finding
-  return { ...rest, input: fromPlain(input) }
+  const { target, check, detail, input } = parseFinding(path)
+  const isFinding = [target, check, detail].every((text) => typeof text === 'string')
+  if (!isFinding || !isPlain(input)) throw noFinding(path, 'it holds something else')
+  return { target, check, detail, input: fromPlain(input) }
+}
+
+function parseFinding(path: string): Finding {
+  try {
+    return Object(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (error) {
+    throw noFinding(path, error instanceof Error ? error.message : String(error))
+  }
+}
+
+function noFinding(path: string, why: string): UsageError {
+  return new UsageError(`--replay is ${path}; it must be a file that holds a finding: ${why}`)
 }
 
 export function listFindings(directory: string): string[] {

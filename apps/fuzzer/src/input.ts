@@ -29,3 +29,19 @@ export function fromPlain(value: unknown): Input {
     ...(hex !== undefined && { bytes: Buffer.from(hex, 'hex') }),
   }))
 }
+
+const plainTypes: Readonly<Record<string, string>> = {
+  ...{ kind: 'string', hex: 'string', text: 'string', name: 'string', other: 'string' },
+  ...{ at: 'number', to: 'number' },
+}
+
+/** Whether `fromPlain` makes an input of it. */
+export function isPlain(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isPlainStep)
+}
+
+function isPlainStep(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false
+  if ('hex' in value && !/^([0-9a-f]{2})*$/.test(String(value.hex))) return false
+  return Object.entries(value).every(([name, field]) => typeof field === plainTypes[name])
+}

@@ -4,7 +4,7 @@ import { tryOnce } from './campaign.js'
 import { readFinding } from './finding-files.js'
 import { runFuzz } from './fuzz-run.js'
 import { type CommandLine, parseCommandLine, usage } from './options.js'
-import { openTarget } from './targets.js'
+import { openTarget, targetNames } from './targets.js'
 import { Watchdog } from './watchdog.js'
 
 const stopping = new AbortController()
@@ -33,6 +33,9 @@ async function run(commandLine: CommandLine): Promise<number> {
 
 async function tryAgain(path: string, json: boolean): Promise<number> {
   const { target: name, input } = readFinding(path)
+  if (!targetNames.includes(name)) {
+    throw new UsageError(`--replay is ${path}; it must be a finding of ${targetNames.join(', ')}`)
+  }
   const target = openTarget(name)
   await using watchdog = new Watchdog(name)
   watchdog.watch(input)

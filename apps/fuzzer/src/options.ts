@@ -24,7 +24,9 @@ pnpm fuzz --bombs [--minutes m] [--json]
   --bombs     sends what asks for memory, depth or classes to a real coordinator with a small heap`
 
 export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {
-  const { minutes, target, seed, json, replay, bombs } = parse(args)
+  const typed = parse(args)
+  refuseStrangers(typed)
+  const { minutes, target, seed, json, replay, bombs } = typed
   if (target !== undefined && !targetNames.includes(target)) {
     throw new UsageError(`--target is ${target}; it must be one of ${targetNames.join(', ')}`)
   }
@@ -35,6 +37,21 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
     json: json ?? false,
     bombs: bombs ?? false,
     ...(replay !== undefined && { replay }),
+  }
+}
+
+/** What is of no use beside what. */
+const strangers = {
+  replay: ['bombs', 'minutes', 'target', 'seed'],
+  bombs: ['target', 'seed'],
+} as const
+
+function refuseStrangers(typed: ReturnType<typeof parse>): void {
+  for (const mode of ['replay', 'bombs'] as const) {
+    if (typed[mode] === undefined) continue
+    const stranger = strangers[mode].find((name) => typed[name] !== undefined)
+    if (stranger === undefined) continue
+    throw new UsageError(`--${stranger} is given beside --${mode}; it must be left out there`)
   }
 }
 

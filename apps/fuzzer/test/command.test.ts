@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { runBombs } from '../src/bombs/bomb-run.js'
-import { saveFinding } from '../src/finding-files.js'
+import { readFinding, saveFinding } from '../src/finding-files.js'
 import { parseCommandLine } from '../src/options.js'
 import { targetNames } from '../src/targets.js'
 
@@ -17,10 +18,15 @@ t.test('without options every target has a minute', async (t) => {
 })
 
 t.test('every option is taken', async (t) => {
-  const args = ['--', '--minutes', '0.5', '--target', 'guard', '--seed', '3', '--json', '--bombs']
-  t.same(parseCommandLine([...args, '--replay', 'x'], 7), {
-    ...{ minutes: 0.5, targets: ['guard'], seed: 3, json: true, bombs: true, replay: 'x' },
-  })
+  const common = { minutes: 1, targets: targetNames, seed: 7, json: false, bombs: false }
+  for (const [args, taken] of [
+    [['--', '--minutes', '0.5', '--json'], { minutes: 0.5, json: true }],
+    [['--target', 'guard', '--seed', '3'], { targets: ['guard'], seed: 3 }],
+    [['--bombs', '--minutes', '2'], { bombs: true, minutes: 2 }],
+    [['--replay', 'x', '--json'], { replay: 'x', json: true }],
+  ] as const) {
+    t.same(parseCommandLine(args, 7), { ...common, ...taken })
+  }
 })
 
 t.test('what makes no sense is refused', async (t) => {
@@ -29,6 +35,9 @@ t.test('what makes no sense is refused', async (t) => {
     [['--target', 'moon'], /^--target is moon; it must be one of frames, /],
     [['--seed', '1.5'], /^--seed is 1.5; it must be a whole number above 0$/],
     [['--sed', '1'], /--sed/],
+    [['--bombs', '--replay', 'x'], /^--bombs is given beside --replay; it must be left out there$/],
+    [['--replay', 'x', '--seed', '1'], /^--seed is given beside --replay; /],
+    [['--bombs', '--target', 'guard'], /^--target is given beside --bombs; /],
   ] as const) {
     t.throws(() => parseCommandLine(args, 7), { message })
   }
@@ -47,6 +56,42 @@ t.test('a file is tried again, and whether it still holds is the exit code', asy
   const { status, stdout } = run('--replay', saveFinding(finding, t.testdir()))
   t.equal(status, 0)
   t.match(stdout, /everything holds/)
+})
+
+t.test('a file that holds no finding is refused', async (t) => {
+  const finding = { target: 'records', check: 'a check', detail: 'once', input: [] }
+  const files = [
+    '{"target": "rec',
+    JSON.stringify(null),
+    ...[
+      { ...finding, target: undefined },
+      { ...finding, input: undefined },
+      { ...finding, input: [null] },
+      { ...finding, input: [{ hex: '00' }] },
+      { ...finding, input: [{ kind: 'record', hex: '0g' }] },
+      { ...finding, input: [{ kind: 'record', at: '1' }] },
+      { ...finding, input: [{ kind: 'record', why: 'so' }] },
+    ].map((value) => JSON.stringify(value)),
+  ]
+  for (const file of files) {
+    const path = join(t.testdir({ file }), 'file')
+    const message = `--replay is ${path}; it must be a file that holds a finding: `
+    t.throws(() => readFinding(path), { message }, file)
+  }
+})
+
+t.test('a file that cannot be tried again is answered with how it is used', async (t) => {
+  const finding = { target: 'moon', check: 'a check', detail: 'once', input: [] }
+  for (const [path, why] of [
+    ['missing', /^--replay is missing; it must be a file that holds a finding: ENOENT/],
+    [saveFinding(finding, t.testdir()), /^--replay is .*; it must be a finding of frames, /],
+  ] as const) {
+    const { status, stderr } = run('--replay', path)
+    t.equal(status, 2)
+    t.match(stderr, why)
+    t.match(stderr, /^pnpm fuzz \[--minutes m\]/m)
+    t.notMatch(stderr, /^ {4}at /m)
+  }
 })
 
 const reason = process.platform === 'linux' ? false : 'it looks at memory in /proc'
