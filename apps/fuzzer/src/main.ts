@@ -7,6 +7,7 @@ import { type CommandLine, parseCommandLine, usage } from './options.js'
 import { openTarget, targetNames } from './targets.js'
 import { Watchdog } from './watchdog.js'
 
+const exitCodeStopped = 130
 const stopping = new AbortController()
 // Told twice, by a terminal and by whoever started it, is told once.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort(name))
@@ -14,9 +15,14 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stoppi
 try {
   process.exitCode = await run(parseCommandLine(process.argv.slice(2), Date.now() % 1_000_000))
 } catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  console.error(`${error.message}\n\n${usage}`)
-  process.exitCode = 2
+  if (error instanceof UsageError) {
+    console.error(`${error.message}\n\n${usage}`)
+    process.exitCode = 2
+  } else if (stopping.signal.aborted) {
+    process.exitCode = exitCodeStopped
+  } else {
+    throw error
+  }
 }
 
 async function run(commandLine: CommandLine): Promise<number> {
@@ -26,7 +32,7 @@ async function run(commandLine: CommandLine): Promise<number> {
     ? await runBombs(commandLine, process.stderr, stopping.signal)
     : await runFuzz(commandLine, process.stderr, stopping.signal)
   console.log(json ? JSON.stringify(summary) : describe(summary))
-  if (stopping.signal.aborted) return 130
+  if (stopping.signal.aborted) return exitCodeStopped
   const isGood = 'survived' in summary ? summary.survived : summary.findings.length === 0
   return isGood ? 0 : 1
 }

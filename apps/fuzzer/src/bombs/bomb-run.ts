@@ -1,26 +1,25 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { connect, type Tenure } from '@tenure/client'
-import { AppProcess, cleanEnvironment } from '@tenure/testing'
+import { type AppExit, AppProcess, cleanEnvironment } from '@tenure/testing'
 import type { Output } from '../fuzz-run.js'
-import type { Thrown } from './bomber.js'
+import { Bomber } from './bomber-process.js'
 
 export interface BombSummary {
   readonly bombs: number
   /** Bombs that were neither answered nor ended. */
   readonly unheeded: readonly string[]
-  readonly beforeRssBytes: number
-  readonly peakRssBytes: number
-  readonly afterRssBytes: number
+  /** `null` of a coordinator that was gone before anybody could look. */
+  readonly beforeRssBytes: number | null
+  readonly peakRssBytes: number | null
+  readonly afterRssBytes: number | null
   /** Of the healthy client, without bombs and beside them. */
   readonly aloneP99Ms: number
   readonly healthyP99Ms: number
   readonly healthySubmissions: number
-  /** It answers, and ends in order when it is told to. */
+  /** It answers, and ends in order when it is told to; where not, the output says why. */
   readonly survived: boolean
 }
 
@@ -37,7 +36,9 @@ export async function runBombs(
   try {
     return await bombard(minutes * 60_000, endings, output, signal)
   } finally {
-    for (const end of endings.toReversed()) await end()
+    // One that fails keeps no other from being ended.
+    const tell = (error: unknown) => output.write(`${error}\n`)
+    for (const end of endings.toReversed()) await end().catch(tell)
   }
 }
 
@@ -55,31 +56,71 @@ async function bombard(
   endings.push(() => tenure.close())
   const bomber = new Bomber(port, ms)
   endings.push(() => bomber.end())
+  signal.addEventListener('abort', () => void bomber.end(), { once: true })
   await bomber.hear()
-  const aloneMs = await submitUntil(tenure, elapsed(Math.min(5000, ms / 4), signal))
-  const before = await memoryOf(coordinator.pid)
-  output.write(`the coordinator takes ${mebibytes(before.rss)} before the first bomb\n`)
-  const healthy = submitUntil(tenure, () => bomber.hasEnded || signal.aborted)
-  const thrown = await bomber.bombard()
-  const healthyMs = await healthy
-  const after = await memoryOf(coordinator.pid)
+  const death = deathOf(coordinator)
+  const alone = await submitUntil(tenure, elapsed(Math.min(5000, ms / 4), signal), death)
+  const { pid } = coordinator
+  const before = await memoryOf(pid)
+  output.write(`process ${pid} takes ${mebibytes(before.rss)} before the first bomb\n`)
+  signal.throwIfAborted()
+  const [thrown, healthy] = await Promise.all([
+    bomber.bombard(),
+    submitUntil(tenure, () => bomber.hasEnded || signal.aborted, death),
+  ])
+  const after = await memoryOf(pid)
   output.write(`${mebibytes(after.peak)} at most, ${mebibytes(after.rss)} after the last one\n`)
-  const isAnswering = await tenure.stats().then(
-    () => true,
-    () => false,
-  )
-  const { code } = await coordinator.stop()
+  const failure = alone.failure ?? healthy.failure
+  const end = await endInOrder(coordinator, tenure, death)
+  const faults = [...faultsOf(end, failure), ...thrown.unheeded.map((bomb) => `unheeded: ${bomb}`)]
+  for (const fault of faults) output.write(`${fault}\n`)
   return {
     bombs: thrown.count,
     unheeded: thrown.unheeded,
     beforeRssBytes: before.rss,
     peakRssBytes: after.peak,
     afterRssBytes: after.rss,
-    aloneP99Ms: percentile(aloneMs),
-    healthyP99Ms: percentile(healthyMs),
-    healthySubmissions: healthyMs.length,
-    survived: isAnswering && code === 0 && thrown.unheeded.length === 0,
+    aloneP99Ms: percentile(alone.tookMs),
+    healthyP99Ms: percentile(healthy.tookMs),
+    healthySubmissions: healthy.tookMs.length,
+    survived: faults.length === 0,
   }
+}
+
+/** Aborted once the process has ended: what it was asked for is not waited for any longer. */
+function deathOf(coordinator: AppProcess): AbortSignal {
+  const dying = new AbortController()
+  void coordinator.exited.then(() => dying.abort())
+  return dying.signal
+}
+
+interface End extends AppExit {
+  readonly isByItself: boolean
+  readonly isAnswering: boolean
+}
+
+async function endInOrder(
+  coordinator: AppProcess,
+  tenure: Tenure,
+  death: AbortSignal,
+): Promise<End> {
+  const isAnswering = await tenure.stats({ signal: death }).then(
+    () => true,
+    () => false,
+  )
+  const isByItself = death.aborted
+  // Whoever does not answer may not hear, either.
+  if (!isAnswering) await coordinator.end()
+  return { ...(await coordinator.stop()), isByItself, isAnswering }
+}
+
+function faultsOf({ isByItself, isAnswering, code, stderr }: End, failure: unknown): string[] {
+  if (isByItself) return [`the coordinator ended by itself, with exit code ${code}\n${stderr}`]
+  const faults: string[] = []
+  if (failure !== undefined) faults.push(`the healthy client was not served: ${failure}`)
+  if (!isAnswering) faults.push('the coordinator does not answer any more')
+  else if (code !== 0) faults.push(`told to end, the coordinator did with exit code ${code}`)
+  return faults
 }
 
 function startCoordinator(directory: string, endings: (() => Promise<void>)[]): AppProcess {
@@ -92,16 +133,30 @@ function startCoordinator(directory: string, endings: (() => Promise<void>)[]): 
   })
 }
 
-/** One submission after the other, each answered after its sync. */
-async function submitUntil(tenure: Tenure, isOver: () => boolean): Promise<number[]> {
+interface Submitted {
+  readonly tookMs: readonly number[]
+  /** Why there were no more. */
+  readonly failure?: unknown
+}
+
+/** One submission after the other, each answered after its sync, until it is over or one fails. */
+async function submitUntil(
+  tenure: Tenure,
+  isOver: () => boolean,
+  signal: AbortSignal,
+): Promise<Submitted> {
   const payload = Buffer.alloc(100, 7)
   const tookMs: number[] = []
-  do {
-    const startMs = performance.now()
-    await tenure.submit(payload)
-    tookMs.push(performance.now() - startMs)
-  } while (!isOver())
-  return tookMs
+  try {
+    do {
+      const startMs = performance.now()
+      await tenure.submit(payload, { signal })
+      tookMs.push(performance.now() - startMs)
+    } while (!isOver())
+    return { tookMs }
+  } catch (failure) {
+    return { tookMs, failure }
+  }
 }
 
 function elapsed(ms: number, signal: AbortSignal): () => boolean {
@@ -115,50 +170,21 @@ function percentile(tookMs: readonly number[]): number {
   return Math.round(ms * 100) / 100
 }
 
+interface Memory {
+  readonly rss: number | null
+  readonly peak: number | null
+}
+
 /** As the system counts it: at no moment was there more than the peak. */
-async function memoryOf(pid: number): Promise<{ readonly rss: number; readonly peak: number }> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+async function memoryOf(pid: number): Promise<Memory> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const read = (name: string) => {
     const [, kibibytes] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status) ?? []
-    return Number(kibibytes) * 1024
+    return kibibytes === undefined ? null : Number(kibibytes) * 1024
   }
   return { rss: read('VmRSS'), peak: read('VmHWM') }
 }
 
-function mebibytes(bytes: number): string {
-  return `${Math.round(bytes / 2 ** 20)} MiB`
-}
-
-/** The process that throws: what it costs to make bombs is no part of what the client waits for. */
-class Bomber {
-  readonly #child: ChildProcess
-  readonly #heard: AsyncIterator<string>
-  hasEnded = false
-
-  constructor(port: number, ms: number) {
-    const path = fileURLToPath(new URL('./bomber.js', import.meta.url))
-    this.#child = spawn(process.execPath, [path, `${port}`, `${ms}`], {
-      env: cleanEnvironment(process.env),
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
-    this.#heard = createInterface(this.#child.stdout!)[Symbol.asyncIterator]()
-    this.#child.once('exit', () => {
-      this.hasEnded = true
-    })
-  }
-
-  async hear(): Promise<string> {
-    const { value, done } = await this.#heard.next()
-    if (done === true) throw new Error('the bomber has ended')
-    return value
-  }
-
-  async bombard(): Promise<Thrown> {
-    this.#child.stdin!.write('begin\n')
-    return JSON.parse(await this.hear()) as Thrown
-  }
-
-  async end(): Promise<void> {
-    this.#child.kill('SIGKILL')
-  }
+function mebibytes(bytes: number | null): string {
+  return bytes === null ? 'nobody knows how much' : `${Math.round(bytes / 2 ** 20)} MiB`
 }

@@ -20,20 +20,29 @@ const unfinishedMs = 50
 
 const hello = ClientConnection.hello({ role: 'admin', name: 'bomber', capacity: 1 })
 
-/** Gives whether it was heeded. */
+/** `absent`: nobody takes connections any more. */
+type Fate = 'heeded' | 'unheeded' | 'absent'
+
 function throwOne(port: number, { bytes, isUnfinished = false }: Bomb, greets: boolean) {
-  return new Promise<boolean>((resolve) => {
+  return new Promise<Fate>((resolve) => {
     const socket = connect(port, '127.0.0.1')
-    const patience = setTimeout(() => end(isUnfinished), isUnfinished ? unfinishedMs : answerMsMax)
+    const patience = setTimeout(
+      () => end(isUnfinished ? 'heeded' : 'unheeded'),
+      isUnfinished ? unfinishedMs : answerMsMax,
+    )
+    let isConnected = false
     let isGreeted = !greets
-    function end(isHeeded: boolean): void {
+    function end(fate: Fate): void {
       clearTimeout(patience)
       socket.destroy()
-      resolve(isHeeded)
+      resolve(fate)
     }
-    socket.on('connect', () => socket.write(greets ? hello : bytes))
+    socket.on('connect', () => {
+      isConnected = true
+      socket.write(greets ? hello : bytes)
+    })
     socket.on('data', () => {
-      if (isGreeted) end(true)
+      if (isGreeted) end('heeded')
       else {
         isGreeted = true
         socket.write(bytes)
@@ -41,10 +50,11 @@ function throwOne(port: number, { bytes, isUnfinished = false }: Bomb, greets: b
     })
     // To be thrown out is what it is for.
     socket.on('error', () => {})
-    socket.on('close', () => end(true))
+    socket.on('close', () => end(isConnected ? 'heeded' : 'absent'))
   })
 }
 
+/** Ends early where nobody is left to throw at. */
 async function bombard(port: number, ms: number): Promise<Thrown> {
   const unheeded = new Set<string>()
   const endMs = performance.now() + ms
@@ -53,10 +63,13 @@ async function bombard(port: number, ms: number): Promise<Thrown> {
     for (const bomb of bombs) {
       for (const greets of [false, true]) {
         const thrown = Array.from({ length: atOnce }, () => throwOne(port, bomb, greets))
-        const heeded = await Promise.all(thrown)
-        count += heeded.length
-        const when = greets ? 'after' : 'before'
-        if (heeded.includes(false)) unheeded.add(`${bomb.name}, ${when} the handshake`)
+        const fates = await Promise.all(thrown)
+        count += fates.length
+        const what = `${bomb.name}, ${greets ? 'after' : 'before'} the handshake`
+        if (fates.includes('unheeded')) unheeded.add(what)
+        if (!fates.includes('absent')) continue
+        unheeded.add(`${what}: nobody was there any more`)
+        return { count, unheeded: [...unheeded] }
       }
     }
   } while (performance.now() < endMs)
