@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -164,8 +163,6 @@ class Run {
     // What goes wrong with one ends the other.
     const failing = new AbortController()
     const signal = AbortSignal.any([this.#signal, failing.signal])
-    // All submissions that are on their way hear it.
-    setMaxListeners(0, signal)
     const book = {
       acknowledged: this.#acknowledged,
       noteRefusal: (reason: string) => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { RejectedError, type Submission, type Tenure } from '@tenure/client'
 import type { Acknowledged } from './acknowledged.js'
@@ -36,22 +37,28 @@ export async function submitAll(
   book: SubmissionBook,
   signal: AbortSignal,
 ): Promise<void> {
-  const done = new AbortController()
+  const ended = new AbortController()
+  const ending = AbortSignal.any([signal, ended.signal])
+  // All submissions that are on their way hear it.
+  setMaxListeners(0, ending)
   const backlog = new Backlog()
-  const watching = backlog.watch(tenure, AbortSignal.any([signal, done.signal]))
-  const numbers = paced(options, backlog, signal)
+  const numbers = paced(options, backlog, ending)
   const submitInTurn = async () => {
     for await (const number of shared(numbers)) {
       const submission = toSubmission(options, number)
-      const taskId = await submitPatiently(tenure, submission, book, signal)
+      const taskId = await submitPatiently(tenure, submission, book, ending)
       book.acknowledged.add({ number, taskId })
     }
   }
+  const watching = backlog.watch(tenure, ending)
+  const turns = Array.from({ length: window }, submitInTurn)
+  const submitting = Promise.all(turns).then(() => ended.abort())
   try {
-    await Promise.all(Array.from({ length: window }, submitInTurn))
+    await Promise.all([watching, submitting])
   } finally {
-    done.abort()
-    await watching
+    // What goes wrong with one ends the others.
+    ended.abort()
+    await Promise.allSettled([watching, ...turns])
   }
 }
 
