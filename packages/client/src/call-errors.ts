@@ -16,8 +16,12 @@ export function closed(call = neverSent): TenureError {
   return make('CLIENT_CLOSED', 'the client is closed', call)
 }
 
-export function timedOut(timeoutMs: number | undefined, call: CallFacts): TenureError {
-  return make('CLIENT_TIMEOUT', `no answer within ${timeoutMs} ms`, call)
+export function timedOut(
+  timeoutMs: number | undefined,
+  call: CallFacts,
+  cause?: TenureError,
+): TenureError {
+  return make('CLIENT_TIMEOUT', `no answer within ${timeoutMs} ms`, call, cause)
 }
 
 /** The connection is gone, and the request is not sent again, or could not be in time. */

@@ -122,8 +122,8 @@ export class Tenure {
   }
 
   /**
-   * Settles with the task when it is COMPLETED, FAILED or DEAD. It polls with growing pauses. Without
-   * `timeoutMs` it waits for as long as it takes.
+   * Settles with the task when it is COMPLETED, FAILED or DEAD. It polls with growing pauses, also
+   * while the coordinator is away. Without `timeoutMs` it waits for as long as it takes.
    */
   async waitFor(taskId: number, options: WaitOptions = {}): Promise<Task> {
     return waitFor(this.#link, checkTaskId(taskId), options)

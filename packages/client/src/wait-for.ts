@@ -1,8 +1,11 @@
+import { passingReasons } from '@tenure/protocol'
 import { ask } from './ask.js'
 import { timedOut } from './call-errors.js'
+import { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
 import { readTask, type Task } from './facts.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
+import type { RequestOptions } from './request-options.js'
 import { duration } from './values.js'
 
 export interface WaitOptions extends CallOptions {
@@ -14,7 +17,11 @@ const pollMsDefault = 50
 const pollMsMax = 2000
 const growth = 1.5
 
-/** Asks, with growing pauses, until the task has ended: the protocol has no way to be told. */
+/**
+ * Asks, with growing pauses, until the task has ended: the protocol has no way to be told. Each
+ * question has a limit of its own, and that one of them is not answered ends nothing: a coordinator
+ * may be away for longer.
+ */
 export async function waitFor(
   link: Link,
   taskId: number,
@@ -26,17 +33,39 @@ export async function waitFor(
   const leftMs = () => until - clock.monotonicMs()
   let pauseMs = duration('pollMs', pollMs)
   for (;;) {
-    const options = {
-      signal,
-      timeoutMs: Math.max(1, Math.min(link.requestTimeoutMs, leftMs())),
-      retry: true,
-    }
-    const task = readTask((await ask(link, { kind: 'get', taskId }, 'task', options)).task)
-    if (hasEnded(task)) return task
+    const questionMs = Math.max(1, Math.min(link.requestTimeoutMs, leftMs()))
+    const seen = await look(link, taskId, { signal, timeoutMs: questionMs, retry: true })
+    const failure = seen instanceof TenureError ? seen : undefined
+    if (!(seen instanceof TenureError) && hasEnded(seen)) return seen
     await link.pause(Math.min(pauseMs, leftMs()), { signal })
-    if (leftMs() <= 0) throw timedOut(timeoutMs, { wasSent: false })
+    if (leftMs() <= 0) throw timedOut(timeoutMs, { wasSent: false }, failure)
     pauseMs = Math.max(pollMs, Math.min(pauseMs * growth, pollMsMax))
   }
+}
+
+/** The task, or why it was not told this time. */
+async function look(
+  link: Link,
+  taskId: number,
+  options: RequestOptions,
+): Promise<Task | TenureError> {
+  try {
+    return readTask((await ask(link, { kind: 'get', taskId }, 'task', options)).task)
+  } catch (error) {
+    if (error instanceof TenureError && isPassing(error)) return error
+    throw error
+  }
+}
+
+const unanswered: readonly TenureErrorCode[] = [
+  'CLIENT_TIMEOUT',
+  'CLIENT_DISCONNECTED',
+  'CLIENT_UNREACHABLE',
+]
+
+function isPassing(error: TenureError): boolean {
+  if (error instanceof RejectedError) return passingReasons.includes(error.reason)
+  return unanswered.includes(error.code)
 }
 
 function hasEnded({ state }: Task): boolean {

@@ -1,7 +1,7 @@
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
 import { decodeJson, encodeJson, RejectedError, type SubmitOptions } from '../src/index.js'
-import { limits } from './scripted-server.js'
+import { limits, type Peer } from './scripted-server.js'
 import { createLinkWorld, createWorld, Events, listening, rejection } from './world.js'
 
 const payload = Buffer.from('work')
@@ -180,6 +180,51 @@ t.test('waitFor ends with its time limit', async (t) => {
   }
   t.match(await limited, { code: 'CLIENT_TIMEOUT', message: /400 ms/ })
   t.equal(questions, 4, 'after 0, 50, 125 and 237.5 ms')
+})
+
+t.test('waitFor outlasts a coordinator that is away for long', async (t) => {
+  const clock = new SimulatedClock()
+  let isAway = false
+  const greet = (peer: Peer) => (isAway ? peer.refuse('STOPPING') : peer.welcome())
+  await using world = await createWorld({ greet }, { clock, requestTimeoutMs: 1000 })
+  const waiting = world.tenure.waitFor(7)
+  await world.server.request('get')
+  isAway = true
+  world.server.latest.cut()
+  // The first question is lost on its way, the next ones are never sent.
+  for (let passedMs = 0; passedMs < 4000; passedMs += 10) await clock.advance(10)
+  isAway = false
+  const asked = await advanceUntil(clock, world.server.request('get'))
+  asked.answer({ kind: 'task', task: taskFacts })
+  t.equal((await waiting).state, 'COMPLETED')
+})
+
+t.test('waitFor asks again where nobody answers, and where the answer is not now', async (t) => {
+  const clock = new SimulatedClock()
+  const options = { clock, requestTimeoutMs: 1000, keepAliveMs: Number.POSITIVE_INFINITY }
+  await using world = await createWorld({}, options)
+  const waiting = world.tenure.waitFor(7)
+  await world.server.request('get')
+  const second = await advanceUntil(clock, world.server.request('get'))
+  second.answer({ kind: 'rejected', reason: 'STOPPING', message: 'it stops' })
+  const third = await advanceUntil(clock, world.server.request('get'))
+  third.answer({ kind: 'task', task: taskFacts })
+  t.equal((await waiting).state, 'COMPLETED')
+  const refused = rejection(world.tenure.waitFor(8))
+  const asked = await world.server.request('get')
+  asked.answer({ kind: 'rejected', reason: 'UNKNOWN_TASK', message: 'never heard of it' })
+  t.match(await refused, { code: 'CLIENT_REJECTED', reason: 'UNKNOWN_TASK' })
+})
+
+t.test('waitFor ends with its own time limit, too, where nobody answers', async (t) => {
+  const clock = new SimulatedClock()
+  const options = { clock, requestTimeoutMs: 1000, keepAliveMs: Number.POSITIVE_INFINITY }
+  await using world = await createWorld({}, options)
+  const limited = rejection(world.tenure.waitFor(7, { timeoutMs: 2500 }))
+  t.match(await advanceUntil(clock, limited), {
+    ...{ code: 'CLIENT_TIMEOUT', message: /2500 ms/, outcomeUnknown: false },
+    cause: { code: 'CLIENT_TIMEOUT' },
+  })
 })
 
 t.test('waitFor ends with its signal, and with close', async (t) => {
@@ -443,6 +488,16 @@ t.test('a request over the frame limit is refused here and ends no connection', 
   await world.tenure.ping()
   t.equal(world.server.peers.length, 1)
 })
+
+/** Lets time pass, and sockets take their turns, until it has happened. */
+async function advanceUntil<T>(clock: SimulatedClock, happening: Promise<T>): Promise<T> {
+  let hasHappened = false
+  const happened = happening.finally(() => {
+    hasHappened = true
+  })
+  while (!hasHappened) await clock.advance(5)
+  return happened
+}
 
 /** Turns the event loop until something is so; sockets take their turns. */
 async function turnUntil(isSo: () => boolean): Promise<void> {
