@@ -9,23 +9,29 @@ import { tellUnserved } from './show/why.js'
 export function awaitingEnds(
   tenure: Tenure,
   timeoutMs: number | undefined,
-  { stderr }: Host,
+  { stderr }: Pick<Host, 'stderr'>,
+  now = () => performance.now(),
 ): Deed<Task> {
-  const signal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)
+  const limitMs = timeoutMs ?? Number.POSITIVE_INFINITY
+  const until = now() + limitMs
   return {
     act: async (taskId) => {
       const warning = await warningFor(tenure, taskId)
       if (warning !== undefined) stderr.write(`tenure: ${warning}\n`)
       try {
-        return await tenure.waitFor(taskId, { signal })
+        return await tenure.waitFor(taskId, { timeoutMs: Math.max(1, until - now()) })
       } catch (error) {
-        if (signal?.aborted !== true) throw error
-        return endedOr(await tenure.get(taskId), timeIsOver(taskId, timeoutMs ?? 0))
+        if (!isTimeOver(error)) throw error
+        return endedOr(await tenure.get(taskId), timeIsOver(taskId, limitMs))
       }
     },
     show: (_, task) => showEnd(task),
     isGood: ({ state }) => state === 'COMPLETED',
   }
+}
+
+function isTimeOver(error: unknown): boolean {
+  return error instanceof TenureError && error.code === 'CLIENT_TIMEOUT'
 }
 
 /** The time may have been used up by a task before this one. */

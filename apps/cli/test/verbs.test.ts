@@ -53,6 +53,13 @@ t.test('submit can wait for the end, and says in its exit code whether it was go
   t.match(await bad, { code: 1, stdout: /\ntask \d+ FAILED: no \\u001b\[2Jroom\n$/, stderr })
 })
 
+t.test('submit may wait for longer than a timer of Node can count', async (t) => {
+  const world = await World.start(t)
+  const submitted = world.tenure('submit', 'hello', '--wait-timeout', '60d')
+  await (await world.lease()).complete('done')
+  t.match(await submitted, { code, stdout: 'task 1\ntask 1 COMPLETED: done\n', stderr })
+})
+
 const never = { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } } as const
 
 t.test('get shows attempts, the reason and the result', async (t) => {
