@@ -76,6 +76,27 @@ t.test('what was broken off is gone on with, and nothing is submitted twice', as
   golden(t, 'submit/refused', `${refused.join('\n')}\n`)
 })
 
+t.test('what was refused before it was broken off is gone on with, too', async (t) => {
+  const error = new TenureError('CLIENT_DISCONNECTED', 'the connection was lost')
+  const brokenOff = { fromLine: 9000, error }
+  const told = [1, 2].map((refused) => {
+    const continuation = { requestIdPrefix: 'spring', brokenOff, refused, firstRefusedLine: 12 }
+    return tellHowToGoOn(continuation).join('\n')
+  })
+  golden(t, 'submit/broken-off-refused', `${told.join('\n\n')}\n`)
+})
+
+t.test('the first of the refused lines is remembered, over all that follow', async (t) => {
+  const output = { fd: 2, isTTY: false, write: () => {} }
+  const host = { stdout: output, stderr: output, env: {} } as unknown as Host
+  const teller = new LinesTeller(host, false, undefined)
+  const line = (number: number) => ({ number, end: number, bytes: new Uint8Array(1) })
+  const tooLarge = new RejectedError({ reason: 'TOO_LARGE', message: 'no' })
+  teller.submitted(line(11), { taskId: 1, known: false })
+  for (const number of [12, 13]) teller.refused(line(number), tooLarge)
+  t.match(teller.end(), { submitted: 1, refused: 2, firstRefusedLine: 12 })
+})
+
 t.test('a progress line is for terminals only', async (t) => {
   const { written, line, pass } = progressOn({ isTTY: false, columns: 80 })
   pass(10_000)

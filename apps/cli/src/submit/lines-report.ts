@@ -11,6 +11,8 @@ export interface LinesCount {
   /** Of these, those that had been submitted before under the same request id. */
   readonly known: number
   readonly refused: number
+  /** Where there is one. */
+  readonly firstRefusedLine?: number | undefined
   readonly elapsedMs: number
 }
 
@@ -25,28 +27,38 @@ export function showCounted({ submitted, known, refused, elapsedMs }: LinesCount
   return parts.join(', ')
 }
 
-export interface Continuation {
+export interface Continuation extends Pick<LinesCount, 'refused' | 'firstRefusedLine'> {
   readonly requestIdPrefix: string
   readonly brokenOff: BrokenOff | undefined
-  readonly refused: number
 }
 
 /** What to do about lines that were not submitted, or of which that is not known. */
 export function tellHowToGoOn(continuation: Continuation): string[] {
   const { requestIdPrefix, brokenOff, refused } = continuation
   const prefix = `${flagOf('requestIdPrefix')} ${requestIdPrefix}`
+  const them = refused === 1 ? 'it' : 'them'
   if (brokenOff !== undefined) {
     const { fromLine, error } = brokenOff
-    const from = `${flagOf('fromLine')} ${fromLine} ${prefix}`
+    // What was refused lies before it, and would be passed over for good.
+    const { firstRefusedLine = fromLine } = continuation
+    const goOn = `with the same call and ${flagOf('fromLine')} ${firstRefusedLine} ${prefix}: ${notTwice}`
+    const unknown = `whether lines from ${fromLine} on were submitted is not known`
     return [
       `line ${fromLine}: ${tellWhy(error)}`,
-      `whether lines from ${fromLine} on were submitted is not known. Go on with the same call and ${from}: none will be submitted twice`,
+      refused === 0
+        ? `${unknown}. Go on ${goOn}`
+        : `${unknown}, and ${tellRefused(refused, firstRefusedLine)}. Mend ${them} and go on ${goOn}`,
     ]
   }
   if (refused === 0) return []
-  return [
-    `mend ${refused === 1 ? 'it' : 'them'} and do the same again with ${prefix}: none will be submitted twice`,
-  ]
+  return [`mend ${them} and do the same again with ${prefix}: ${notTwice}`]
+}
+
+const notTwice = 'none will be submitted twice'
+
+function tellRefused(refused: number, firstLine: number): string {
+  if (refused === 1) return `line ${firstLine} was refused`
+  return `${showCount(refused)} lines before that were refused, the first of them line ${firstLine}`
 }
 
 function tellWhy(error: unknown): string {

@@ -19,6 +19,7 @@ export class LinesTeller implements Listener {
   #submitted = 0
   #known = 0
   #refused = 0
+  #firstRefusedLine: number | undefined
   /** Where the first line begins that is dealt with: what comes before it was passed over in no time. */
   #begin: number | undefined
 
@@ -38,6 +39,7 @@ export class LinesTeller implements Listener {
 
   refused(line: Line, error: TenureError): void {
     this.#refused++
+    this.#firstRefusedLine ??= line.number
     const why = { code: codeOf(error), message: explain(error) }
     if (this.#json) this.#host.stdout.write(toJsonLine({ line: line.number, error: why }))
     if (this.#refused <= refusalsToldMax) this.#say(`line ${line.number}: ${why.message}`)
@@ -50,7 +52,7 @@ export class LinesTeller implements Listener {
     this.#progress.clear()
     const { elapsedMs } = this.#progress
     const counts = { submitted: this.#submitted, known: this.#known, refused: this.#refused }
-    const count = { ...counts, elapsedMs }
+    const count = { ...counts, firstRefusedLine: this.#firstRefusedLine, elapsedMs }
     if (!this.#json) this.#host.stdout.write(`${showCounted(count)}\n`)
     return count
   }

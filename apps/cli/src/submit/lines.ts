@@ -36,8 +36,9 @@ export function submitLinesOf(values: Values): Action {
     const brokenOff = await submitMany(tenure, source, options, teller)
     // What is still being read is of no use any more.
     ending.abort()
-    const { refused } = teller.end()
-    for (const line of tellHowToGoOn({ requestIdPrefix, brokenOff, refused })) {
+    const { refused, firstRefusedLine } = teller.end()
+    const continuation = { requestIdPrefix, brokenOff, refused, firstRefusedLine }
+    for (const line of tellHowToGoOn(continuation)) {
       host.stderr.write(`tenure: ${line}\n`)
     }
     if (told.signal !== undefined) return 128 + constants.signals[told.signal]
