@@ -88,7 +88,7 @@ t.test('list shows what there is, and says where it stops', async (t) => {
   const some = await world.tenure('list', '--queue', 'one', '--json', '--limit', '1')
   t.match(JSON.parse(some.stdout), { taskId: 1, queue: 'one' })
   const [next] = /--from (\d+)/.exec(some.stderr)?.slice(1) ?? []
-  t.equal(some.stderr, `tenure: there are more: --from ${next}, or a larger --limit\n`)
+  t.equal(some.stderr, `tenure: there are more: --from ${next}, a larger --limit, or --all\n`)
   const rest = await world.tenure('list', '--queue', 'one', '--json', '--from', String(next))
   t.match(JSON.parse(rest.stdout), { queue: 'one', taskId: Number(next) })
   t.equal(rest.stderr, '')
@@ -96,6 +96,33 @@ t.test('list shows what there is, and says where it stops', async (t) => {
     ...{ code, stdout: '' },
     stderr: 'tenure: there are no such tasks\n',
   })
+})
+
+t.test('list stops at a hundred unless it is told to go on to the end', async (t) => {
+  const world = await World.start(t)
+  const lines = join(t.testdir({ lines: 'x\n'.repeat(120) }), 'lines')
+  await world.tenure('submit', '--lines', lines)
+  const count = ({ stdout }: { readonly stdout: string }) => stdout.trim().split('\n').length
+  const usual = await world.tenure('list', '--json')
+  t.equal(count(usual), 100)
+  t.match(usual.stderr, '--all')
+  const all = await world.tenure('list', '--json', '--all')
+  t.equal(count(all), 120)
+  t.equal(all.stderr, '')
+  t.match(await world.tenure('list', '--all', '--limit', '7'), {
+    ...{ code: 2, stderr: 'tenure list: --limit and --all contradict each other\n' },
+  })
+})
+
+t.test('an example that says all means all', async (t) => {
+  for (const verb of ['kill', 'resubmit', 'list']) {
+    const { stdout } = await type([verb, '--help'])
+    const lines = stdout.split('\n')
+    const saysAll = (at: number) => /\b[Aa]ll that /.test(lines[at + 1] ?? '')
+    const examples = lines.filter((line, at) => line.startsWith('  tenure list ') && saysAll(at))
+    t.equal(examples.length, 1, verb)
+    t.match(examples[0], ' --all ')
+  }
 })
 
 t.test('explain tells a story that has a late report in it', async (t) => {

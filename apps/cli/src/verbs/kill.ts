@@ -15,7 +15,7 @@ export const kill = defineVerb({
       help: 'Several. What is refused for one is done for the rest.',
     },
     {
-      line: `tenure list --queue mail --state WAITING --json | jq .taskId | xargs tenure kill`,
+      line: 'tenure list --queue mail --state WAITING --all --json | jq .taskId | xargs tenure kill',
       help: 'All that a query finds.',
     },
   ],

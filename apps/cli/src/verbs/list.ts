@@ -1,4 +1,14 @@
-import { choice, defineVerb, exitCodes, setting, text, whole } from '@tenure/app-kit'
+import {
+  ConfigError,
+  choice,
+  defineVerb,
+  exitCodes,
+  flagOf,
+  setting,
+  text,
+  whole,
+  yesOrNo,
+} from '@tenure/app-kit'
 import type { TaskSummary } from '@tenure/client'
 import { inPages } from '../pages.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
@@ -8,6 +18,7 @@ import { sourceSettings, withSource } from '../with-source.js'
 
 const most = Number.MAX_SAFE_INTEGER
 const states = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
+const usualLimit = 100
 /** So many are laid out together; what comes later may be wider. */
 const rowsAtOnce = 100
 
@@ -20,6 +31,10 @@ export const list = defineVerb({
       line: 'tenure list --queue mail --limit 10 --json',
       help: 'The ten oldest of a queue, for a program.',
     },
+    {
+      line: 'tenure list --state FAILED --all --json | jq .taskId',
+      help: 'The ids of all that have failed, however many.',
+    },
   ],
   settings: {
     Which: {
@@ -27,8 +42,12 @@ export const list = defineVerb({
       queue: setting(text('queue'), { help: 'Only those of this queue.', sources: ['flag'] }),
       from: setting(whole(1, most), { fallback: 1, help: 'From this id on.', sources: ['flag'] }),
       limit: setting(whole(1, most), {
-        fallback: 100,
-        help: 'How many at most.',
+        help: `How many at most. Where neither this nor --all is given, ${usualLimit}.`,
+        sources: ['flag'],
+      }),
+      all: setting(yesOrNo(), {
+        fallback: false,
+        help: 'As many as there are, read page by page.',
         sources: ['flag'],
       }),
     },
@@ -36,7 +55,8 @@ export const list = defineVerb({
     ...sourceSettings,
   },
   prepare(configuration) {
-    const { state, queue, from, limit, json } = configuration.values
+    const { state, queue, from, json } = configuration.values
+    const limit = limitOf(configuration.values)
     const which = { ...(state && { state }), ...(queue && { queue }), fromTaskId: from }
     // One more than is shown tells whether there are more.
     const options = { ...which, limit: Math.min(limit + 1, most) }
@@ -57,6 +77,17 @@ export const list = defineVerb({
   },
 })
 
+interface HowMany {
+  readonly limit: number | undefined
+  readonly all: boolean
+}
+
+function limitOf({ limit, all }: HowMany): number {
+  if (!all) return limit ?? usualLimit
+  if (limit === undefined) return most
+  throw new ConfigError(`${flagOf('limit')} and ${flagOf('all')} contradict each other`)
+}
+
 function tellMore({ taskId }: TaskSummary): string {
-  return `tenure: there are more: --from ${taskId}, or a larger --limit\n`
+  return `tenure: there are more: --from ${taskId}, a larger --limit, or --all\n`
 }

@@ -11,7 +11,7 @@ export const resubmit = defineVerb({
   examples: [
     { line: 'tenure resubmit 17', help: 'A new task with the payload and the options of task 17.' },
     {
-      line: 'tenure list --state FAILED --json | jq .taskId | xargs tenure resubmit',
+      line: 'tenure list --state FAILED --all --json | jq .taskId | xargs tenure resubmit',
       help: 'All that have failed.',
     },
   ],
