@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Outcome, Run, RunEvents, Work } from '@tenure/worker-runtime'
-import { Lines } from './lines.js'
+import { CommandLog } from './command-log.js'
 import { Tail } from './tail.js'
 import { environmentOf } from './task-environment.js'
 
 /** The coordinator takes less; this is what is held in memory until it can be asked. */
 const resultBytesMax = 16 * 2 ** 20
 const reasonBytesMax = 2048
-const lineCharactersMax = 4096
 /** For what was written before the end to arrive. */
 const lastBytesMs = 1000
 
@@ -33,11 +32,11 @@ export class CommandRun implements Run {
       ...{ shell: '/bin/sh', detached: true, stdio: 'pipe' },
       env: environmentOf(work, process.env),
     })
-    const lines = new Lines(lineCharactersMax, (line) => logged('info', line, { stream: 'stderr' }))
-    this.#connect(work.payload, lines)
+    const log = new CommandLog(logged)
+    this.#connect(work.payload, log)
     this.gone = new Promise((resolve) => {
       const end = (outcome: Outcome) => {
-        lines.end()
+        log.end()
         ended(outcome)
         resolve()
       }
@@ -68,7 +67,7 @@ export class CommandRun implements Run {
     return true
   }
 
-  #connect(payload: Uint8Array, lines: Lines): void {
+  #connect(payload: Uint8Array, log: CommandLog): void {
     const { stdin, stdout, stderr } = this.#child
     // Nobody is obliged to read all of its input.
     stdin?.on('error', () => {})
@@ -79,7 +78,7 @@ export class CommandRun implements Run {
     })
     stderr?.on('data', (bytes: Buffer) => {
       this.#stderr.push(bytes)
-      lines.push(bytes)
+      log.push(bytes)
     })
   }
 

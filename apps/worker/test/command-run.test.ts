@@ -1,4 +1,4 @@
-import type { Outcome } from '@tenure/worker-runtime'
+import type { Outcome, RunEvents } from '@tenure/worker-runtime'
 import t from 'tap'
 import { CommandIsolation } from '../src/command-isolation.js'
 import { CommandRun } from '../src/command-run.js'
@@ -52,6 +52,27 @@ function outcomeOf(command: string, act: (run: CommandRun) => void): Promise<Out
     const run = new CommandRun(command, work, { ended, logged })
   })
 }
+
+t.test('of a flood of lines a turn of the loop takes some, and the rest is counted', async (t) => {
+  let inTurn = 0
+  let mostInTurn = 0
+  let told = 0
+  const logged: RunEvents['logged'] = (_level, _message, fields) => {
+    if (inTurn === 0) {
+      setImmediate(() => {
+        inTurn = 0
+      })
+    }
+    mostInTurn = Math.max(mostInTurn, ++inTurn)
+    told += Number(fields?.leftOut ?? 1)
+  }
+  const command = `python3 -c 'import sys; sys.stderr.write("x\\n" * 30000); sys.exit("the end")'`
+  const isolation = new CommandIsolation(command)
+  const outcome = await new Promise<Outcome>((ended) => isolation.run(work, { ended, logged }))
+  t.ok(mostInTurn <= 257, `${mostInTurn} lines in a turn`)
+  t.equal(told, 30_001)
+  t.match(outcome, { kind: 'failed', reason: /the end$/ })
+})
 
 t.test(
   'lines come whole wherever they are cut; one that is too long comes in several',

@@ -18,6 +18,13 @@ async function spin(t: Test, isolation: string) {
   return world.run()
 }
 
+t.test('a command that floods its standard error for as long keeps its lease, too', async (t) => {
+  const world = await World.start(t, { knobs: { leaseDurationMs: leaseMs } })
+  const worker = world.worker(['--exec', `yes >&2 & sleep ${(3.1 * leaseMs) / 1000}; echo done`])
+  t.match(await world.run(), { state: 'COMPLETED', attempt: 1, result: 'done\n' })
+  t.match(await worker.line('lines of the log are left out'), { level: 'warn', taskId: 1 })
+})
+
 t.test('inline it loses its lease, since it blocks the heartbeats, too', async (t) => {
   const world = await World.start(t, { knobs: { leaseDurationMs: 300, heartbeatIntervalMs: 50 } })
   const args = ['--isolation', 'inline', '--concurrency', '1']
