@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Host, runVerbs } from '@tenure/app-kit'
 import { apply, createState, encodeRecord, encodeState, type State } from '@tenure/state-machine'
+import { SimulatedClock } from '@tenure/testing'
 import { Book } from '@tenure/testing-histories'
 import { openLog } from '@tenure/wal'
 import type { Test } from 'tap'
@@ -76,8 +77,10 @@ export async function writeSmall(
   checkpoints: readonly number[] = [],
 ): Promise<void> {
   const state = createState()
+  // Where no time passes, a busy machine leaves no idle moment that the log would mark.
+  const clock = new SimulatedClock()
   for (const [index, { firstLsn }] of book.openings.entries()) {
-    const options = { sync: 'none', segmentBytes: 4096, appendBytesMax: 1024 } as const
+    const options = { sync: 'none', segmentBytes: 4096, appendBytesMax: 1024, clock } as const
     const wal = await openLog(directory, options)
     const end = book.openings[index + 1]?.firstLsn ?? book.nextLsn
     for (const { lsn, record } of book.entries.slice(firstLsn - 1, end - 1)) {
