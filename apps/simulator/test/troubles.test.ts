@@ -37,8 +37,8 @@ for (const trouble of troubles) {
 
   t.test(`${trouble.kind} does not count when nobody is there`, async (t) => {
     // Who comes a moment later meets a partition all the same.
-    const forMs = trouble.kind === 'partition' ? { forMs: 0 } : {}
-    const missed = await run(scenarioWith([{ atMs: 0, ...trouble, ...forMs }]))
+    const short = trouble.kind === 'partition' ? { ...trouble, forMs: 0 } : trouble
+    const missed = await run(scenarioWith([{ atMs: 0, ...short }]))
     t.equal(missed.violation, undefined)
     t.same([...missed.faults], [])
   })

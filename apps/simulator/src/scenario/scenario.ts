@@ -150,12 +150,19 @@ export type DiskTrouble =
   | { readonly kind: 'drop pages' }
 
 /** `who`: a client, worker or rogue, counted through all of them. */
-export type NetworkTrouble =
+type NetworkTrouble = ConnectionTrouble | PartitionTrouble
+
+export type ConnectionTrouble =
   | { readonly kind: 'reset'; readonly who: number }
   | { readonly kind: 'half open'; readonly who: number }
   | { readonly kind: 'stall'; readonly who: number; readonly forMs: number }
   | { readonly kind: 'lose answers'; readonly who: number; readonly forMs: number }
-  | { readonly kind: 'partition'; readonly who: number; readonly forMs: number }
+
+export interface PartitionTrouble {
+  readonly kind: 'partition'
+  readonly who: number
+  readonly forMs: number
+}
 
 type WorkerTrouble =
   | { readonly kind: 'kill worker'; readonly worker: number; readonly downMs: number }

@@ -1,9 +1,10 @@
 import type { DiskCall, FaultEffect, SimulatedConnection } from '@tenure/testing'
 import type {
+  ConnectionTrouble,
   DiskCalls,
   DiskTrouble,
   EndTrouble,
-  NetworkTrouble,
+  PartitionTrouble,
   Trouble,
 } from '../scenario/scenario.js'
 import type { Seat } from './seat.js'
@@ -152,9 +153,7 @@ function takesRoom({ kind, mode }: DiskCall): boolean {
   return ['createDirectory', 'rename', 'write', 'writeOnLoop', 'sync'].includes(kind)
 }
 
-type Partition = Extract<NetworkTrouble, { readonly kind: 'partition' }>
-
-function failConnections(world: World, trouble: Exclude<NetworkTrouble, Partition>): void {
+function failConnections(world: World, trouble: ConnectionTrouble): void {
   const connections = seatOf(world, trouble)?.connections ?? []
   const undo = (forMs: number, end: (connection: SimulatedConnection) => void) =>
     world.stage.after(forMs, () => {
@@ -195,13 +194,13 @@ function failConnections(world: World, trouble: Exclude<NetworkTrouble, Partitio
   }
 }
 
-function part(world: World, trouble: Partition): void {
+function part(world: World, trouble: PartitionTrouble): void {
   const seat = seatOf(world, trouble)
   seat?.partition(() => world.stage.count(trouble.kind))
   world.stage.after(trouble.forMs, () => seat?.reunite())
 }
 
-function seatOf({ seats }: World, { who }: NetworkTrouble): Seat | undefined {
+function seatOf({ seats }: World, { who }: { readonly who: number }): Seat | undefined {
   return seats[who % Math.max(1, seats.length)]
 }
 
