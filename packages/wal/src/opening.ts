@@ -48,7 +48,7 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
     const isCut = examination.torn !== undefined || damage !== undefined
     if (isCut) quarantinedBytes = await quarantineTail(disk, layout, last.name, end.offset)
     await rewrite(disk, layout, last.name, end.offset)
-    await refuseChange(disk, layout, last, end)
+    if (!isCovered(examination)) await refuseChange(disk, layout, last, end)
   }
   const mode = settings.sync === 'always' ? 'durable' : 'write'
   const headFile = await HeadFile.open(disk, layout)
@@ -183,6 +183,11 @@ async function rewrite(disk: Disk, layout: Layout, name: string, end: number): P
     }
     await file.sync()
   })
+}
+
+/** Nothing is read of what the checkpoint covers, so it may be damaged, and nothing hangs on it. */
+function isCovered({ checkpoint, end }: Examination): boolean {
+  return checkpoint !== undefined && checkpoint.previous.lastLsn >= end.lastLsn
 }
 
 /**
