@@ -54,7 +54,12 @@ function readArgument({ command, settings }: Reader, named: Named | undefined, t
   if (named !== undefined) return read(...named, text, argumentOf(named[0]))
   const takesSome = [...settings.values()].some((setting) => mayStandIn(setting, 'argument'))
   const why = takesSome ? 'nothing more is expected' : 'there are only flags'
-  throw new ConfigError(`"${text}" is not understood: ${why}. See ${command} --help.`)
+  throw new ConfigError(`"${withoutValue(text)}" is not understood: ${why}. See ${command} --help.`)
+}
+
+/** What looks like a flag behind `--` may carry a secret, as it would in front of it. */
+function withoutValue(text: string): string {
+  return /^--[^=]+(?==)/.exec(text)?.[0] ?? text
 }
 
 function readFlag(

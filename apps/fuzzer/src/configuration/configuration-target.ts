@@ -233,16 +233,17 @@ async function start(scene: Scene): Promise<Refusal | undefined> {
 function checkRefusal({ program, args, env, paths }: Scene, message: string): void {
   const names = [...program.settings.keys()].flatMap((name) => [flagOf(name), variableOf(name)])
   const given = [
-    ...args.map((word) => (word.startsWith('-') ? flagIn(word) : `"${word}"`)),
+    ...args.flatMap((word) => (word.startsWith('-') ? flagsIn(word) : `"${word}"`)),
     ...[...Object.keys(env), ...paths],
   ].map(printable)
   const isNamed = [...names, ...given].some((name) => printable(message).includes(name))
   hold(isNamed, 'a refusal names what is meant', () => message)
 }
 
-/** What is looked at: behind one dash a letter, behind two what stands before the value. */
-function flagIn(word: string): string {
-  return word.replace(/^(-[^-]|--[^=]+).*/s, '$1')
+/** What is looked at: behind one dash each letter, behind two what stands before the value. */
+function flagsIn(word: string): string[] {
+  if (word.startsWith('--')) return [word.replace(/^(--[^=]+).*/s, '$1')]
+  return word === '-' ? [word] : Array.from(word.slice(1), (letter) => `-${letter}`)
 }
 
 function checkSilence({ args }: Scene, said: string): void {

@@ -43,8 +43,8 @@ export async function loadPrograms(): Promise<readonly Program[]> {
   return [
     toProgram(await load('coordinator', 'coordinator-options.js'), async (options: object) => {
       const log = { ...('log' in options && (options.log as object)), disk: refusingDisk }
-      // Where metrics are shown is not opened: there may be somebody at that port.
-      const server = await startCoordinator({ ...options, httpPort: false, log })
+      // No port is opened: there may be somebody at it.
+      const server = await startCoordinator({ ...options, httpPort: false, log, transport })
       await server.stop()
     }),
     toProgram(await load('worker', 'worker-options.js'), async (options: object) => {
@@ -57,6 +57,9 @@ export async function loadPrograms(): Promise<readonly Program[]> {
     }),
   ]
 }
+
+/** Never reached: the log is opened before. */
+const transport = { listen: () => Promise.reject(new Error('nobody is to listen')) }
 
 const workersOwn = [
   ...['handler', 'isolation', 'queues', 'processMetrics', 'concurrency'],
