@@ -203,6 +203,7 @@ async function refuseChange(
   const end = await withFile(disk, layout.segment(name), 'read', async (file) => {
     const scanner = new Scanner(file, await file.size(), header)
     while (scanner.end.offset < found.offset && (await scanner.next()) !== undefined) {}
+    if (scanner.finding?.kind === 'read-error') throw scanner.finding.cause
     return scanner.end
   })
   if (end.offset === found.offset && end.chain === found.chain) return

@@ -14,13 +14,15 @@ export type FaultKind =
 /** The whole condition of a disk can be a reason, too. */
 type Reason = FaultKind | 'damage' | 'no room'
 
-type ErrorCode = WalErrorCode | CoordinatorErrorCode | DiskError | 'CRASHED' | 'KILLED'
+type ErrorCode = WalErrorCode | CoordinatorErrorCode | DiskError | 'ENOENT' | 'CRASHED' | 'KILLED'
 
 const broken: readonly ErrorCode[] = ['EIO']
 /** What cannot be read may pass for damage. */
 const unreadable: readonly ErrorCode[] = ['EIO', 'WAL_CORRUPT', 'WAL_AMBIGUOUS']
 /** The coordinator does not start when it cannot write down which leases have expired. */
 const full: readonly ErrorCode[] = ['ENOSPC', 'WAL_NO_SPACE', 'COORDINATOR_FAILED']
+/** What a sync would have made durable is taken back: names, too. */
+const reverting: readonly ErrorCode[] = ['EIO', 'ENOENT']
 /** `WAL_FAILED`: what was there in memory only when the log was opened goes before it is written again. */
 const forgetful: readonly ErrorCode[] = ['EIO', 'WAL_FAILED']
 
@@ -39,7 +41,7 @@ const mayCause: { readonly [R in Reason]: readonly ErrorCode[] } = {
   'ENOSPC at rename': full,
   'ENOSPC at any': full,
   'failed sync: clean-page': forgetful,
-  'failed sync: reverted': broken,
+  'failed sync: reverted': reverting,
   'failed sync: late': forgetful,
   'failed sync: dead': broken,
   // The rest is written by another call.
