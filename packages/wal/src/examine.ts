@@ -410,7 +410,8 @@ class Examiner {
   }
 
   #isCovered(lastLsn: Lsn): boolean {
-    return lastLsn <= (this.#goodCheckpoints[0]?.previous.lastLsn ?? 0)
+    const [newest] = this.#goodCheckpoints
+    return newest !== undefined && lastLsn <= newest.previous.lastLsn
   }
 
   /** Goes on behind it, as a recovery does that never reads there. */

@@ -242,7 +242,7 @@ function checkRefusal({ program, args, env, paths }: Scene, message: string): vo
 
 /** What is looked at: behind one dash each letter, behind two what stands before the value. */
 function flagsIn(word: string): string[] {
-  if (word.startsWith('--')) return [word.replace(/^(--[^=]+).*/s, '$1')]
+  if (word.startsWith('--')) return [word.replace(/^(--[^=]*).*/s, '$1')]
   return word === '-' ? [word] : Array.from(word.slice(1), (letter) => `-${letter}`)
 }
 

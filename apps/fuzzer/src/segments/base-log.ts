@@ -16,9 +16,10 @@ export const directory = '/data/log'
 /** The smallest segments there can be: they make the smallest log with several of them. */
 const tiny = { segmentBytes: 1736, appendBytesMax: 1024 }
 
-export function logOptions(disk: SimulatedDisk): LogOptions {
+/** Each log has an id of its own, as in life: else a file of one would pass for a file of the other. */
+export function logOptions(disk: SimulatedDisk, idByte = 0xa5): LogOptions {
   const clock = new SimulatedClock({ startMs: 1_700_000_000_000 })
-  return { ...tiny, disk, clock, randomBytes: (count) => new Uint8Array(count).fill(0xa5) }
+  return { ...tiny, disk, clock, randomBytes: (count) => new Uint8Array(count).fill(idByte) }
 }
 
 /** The record that belongs to an LSN. One of them is longer than a sector, one is all zeros, one empty. */
@@ -60,7 +61,7 @@ const makers: { readonly [name: string]: (book: Book) => Promise<void> } = {
 export async function makeBaseLogs(): Promise<readonly BaseLog[]> {
   const logs: BaseLog[] = []
   for (const [name, make] of Object.entries(makers)) {
-    const book = new Book()
+    const book = new Book(0xb0 + logs.length)
     await make(book)
     const { disk, earlier, records } = book
     logs.push({ name, disk, earlier, records })
@@ -75,6 +76,11 @@ class Book {
   disk = new SimulatedDisk({ recordCalls: false })
   readonly earlier: SimulatedDisk[] = []
   readonly records = new Map<number, Uint8Array>()
+  readonly #idByte: number
+
+  constructor(idByte: number) {
+    this.#idByte = idByte
+  }
 
   /** Numbers are of records in one batch. */
   async life(
@@ -82,7 +88,7 @@ class Book {
     end: 'closed' | 'crashed',
     options: LogOptions = {},
   ): Promise<void> {
-    const log = await openLog(directory, { ...logOptions(this.disk), ...options })
+    const log = await openLog(directory, { ...logOptions(this.disk, this.#idByte), ...options })
     for (const [index, deed] of deeds.entries()) {
       await this.#do(log, deed)
       if (index % 3 === 1) this.earlier.push(SimulatedDisk.from(this.disk.snapshot()))

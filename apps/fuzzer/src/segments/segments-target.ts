@@ -43,20 +43,26 @@ export function segmentsTarget(parts: Partial<SegmentsParts> = {}): Target {
     },
     mutate(random, input, other) {
       const steps = input.filter(({ kind }) => kind !== 'log')
-      const log = input.find(({ kind }) => kind === 'log') ?? { kind: 'log', at: 0 }
+      const log = logOf(input)
       const base = bases === undefined ? undefined : baseOf(bases, log)
       if (base === undefined || (steps.length > 0 && random.chance(0.3))) {
-        const changed = steps.length === 0 ? other : changeSteps(random, steps, other)
+        // A whole file of another log, in place of the only one, is that log, and nobody could tell.
+        const isKin = bases !== undefined && baseOf(bases, logOf(other)) === base
+        const kin = isKin ? other : input
+        const changed = steps.length === 0 ? kin : changeSteps(random, steps, kin)
         return [log, ...changed.filter(({ kind }) => kind !== 'log')]
       }
       return [log, ...steps, ...anyHarm(random, base.disk)]
     },
     async run(input) {
       bases ??= await makeBaseLogs()
-      const log = input.find(({ kind }) => kind === 'log') ?? { kind: 'log', at: 0 }
-      return tryLog(used, baseOf(bases, log), input)
+      return tryLog(used, baseOf(bases, logOf(input)), input)
     },
   }
+}
+
+function logOf(input: Input): Step {
+  return input.find(({ kind }) => kind === 'log') ?? { kind: 'log', at: 0 }
 }
 
 function changeSteps(random: Parameters<Target['mutate']>[0], steps: Input, other: Input): Input {
