@@ -98,8 +98,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'a start that expires no lease',
     file: 'coordinator.js',
-    from: 'while (timekeeper.expireDue(true).length > 0)',
-    to: 'while (timekeeper.expireDue(false).length > 0)',
+    from: 'while (timekeeper.expireDue(startedAt, true).length > 0)',
+    to: 'while (timekeeper.expireDue(startedAt, false).length > 0)',
     rule: /^every record is due, or asked for$/,
   },
 ]
