@@ -371,15 +371,22 @@ t.test('a replay overtaken by a truncation is told so', async (t) => {
   await log.close()
 })
 
-t.test('a crash at any call of a truncation leaves a log without a hole', async (t) => {
-  const { world } = await withCheckpoints()
+/** Which calls of the disk a truncation of such a log is, and what it leaves. */
+async function rehearseTruncation(world: World) {
   const rehearsal = world.with(SimulatedDisk.from(world.disk.snapshot()))
   const log = await rehearsal.open()
   const from = rehearsal.disk.callCount
   await log.truncate()
-  const to = rehearsal.disk.callCount
+  const calls = range(from, rehearsal.disk.callCount - 1)
+  const left = rehearsal.files()
   await log.close()
-  for (let index = from; index < to; index++) {
+  return { calls, left }
+}
+
+t.test('a crash at any call of a truncation leaves a log without a hole', async (t) => {
+  const { world } = await withCheckpoints()
+  const { calls } = await rehearseTruncation(world)
+  for (const index of calls) {
     const machine = world.copy()
     const crashing = await machine.open()
     machine.disk.failCall(index, { kind: 'crash', when: 'after' })
@@ -396,21 +403,15 @@ t.test('a crash at any call of a truncation leaves a log without a hole', async 
 
 t.test('a truncation that failed at any call is made good by the next one', async (t) => {
   const { world } = await withCheckpoints()
-  const rehearsal = world.with(SimulatedDisk.from(world.disk.snapshot()))
-  const log = await rehearsal.open()
-  const from = rehearsal.disk.callCount
-  await log.truncate()
-  const to = rehearsal.disk.callCount
-  const left = rehearsal.files()
-  await log.close()
-  for (let index = from; index < to; index++) {
+  const { calls, left } = await rehearseTruncation(world)
+  for (const index of calls) {
     const machine = world.copy()
     const failing = await machine.open()
     machine.disk.failCall(index, { kind: 'error', code: 'EIO' })
     await rejection(failing.truncate())
-    t.equal(failing.firstLsn, await firstReadable(machine), `after call ${index - from}`)
+    t.equal(failing.firstLsn, await firstReadable(machine), `after call ${index}`)
     await failing.truncate()
-    t.same(machine.files(), left, `after call ${index - from}, and once more`)
+    t.same(machine.files(), left, `after call ${index}, and once more`)
     await failing.close()
   }
 })

@@ -12,7 +12,7 @@ export interface Bug {
   readonly seedsMax: number
 }
 
-/** A check that fails, and what it says: any word of it will do of a check that sees one thing only. */
+/** A check that fails; of one that many a mistake can fail, also what it says then. */
 export type Sign =
   | { readonly check: Exclude<Check, VagueCheck>; readonly message?: RegExp }
   | { readonly check: VagueCheck; readonly message: RegExp }
