@@ -3,18 +3,8 @@ import type { TenureError } from './errors.js'
 import type { RequestOptions } from './request-options.js'
 import type { PendingRequest } from './request-table.js'
 
-/** What a call is made of. */
-interface CallParts {
-  readonly id: number
-  readonly request: NewRequest
-  readonly frame: Uint8Array
-  readonly options: RequestOptions
-  readonly timeoutMs: number
-  /** Told once, when the call is over, before whoever waits for it. */
-  readonly onOver: (call: Call) => void
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (error: TenureError) => void
-}
+/** Hears the answer, or why there is none. */
+export type Settle = (outcome: Answer | TenureError) => void
 
 /** A request and the one who waits for its answer. */
 export class Call implements PendingRequest {
@@ -23,37 +13,53 @@ export class Call implements PendingRequest {
   readonly isPoll: boolean
   readonly requestId: string | undefined
   readonly frame: Uint8Array
-  readonly retry: boolean
-  readonly maySend: (() => boolean) | undefined
-  readonly onSent: ((id: number) => void) | undefined
   readonly timeoutMs: number
   wasSent = false
   dueMs = Number.POSITIVE_INFINITY
   /** Takes the call off the signal that may abort it. */
   forgetSignal: (() => void) | undefined
+  readonly #options: RequestOptions
   readonly #onOver: (call: Call) => void
-  readonly #resolve: (answer: Answer) => void
-  readonly #reject: (error: TenureError) => void
+  readonly #settle: Settle
 
-  constructor(parts: CallParts) {
-    const { request, options } = parts
-    this.id = parts.id
+  /** `onOver` is told once, when the call is over, before whoever waits for it. */
+  constructor(
+    id: number,
+    request: NewRequest,
+    frame: Uint8Array,
+    options: RequestOptions,
+    timeoutMs: number,
+    onOver: (call: Call) => void,
+    settle: Settle,
+  ) {
+    this.id = id
     this.kind = request.kind
     this.isPoll = isPoll(request)
     this.requestId = request.kind === 'submit' ? request.requestId : undefined
-    this.frame = parts.frame
-    this.retry = options.retry ?? false
-    this.maySend = options.maySend
-    this.onSent = options.onSent
-    this.timeoutMs = parts.timeoutMs
-    this.#onOver = parts.onOver
-    this.#resolve = parts.resolve
-    this.#reject = parts.reject
+    this.frame = frame
+    this.timeoutMs = timeoutMs
+    this.#options = options
+    this.#onOver = onOver
+    this.#settle = settle
+  }
+
+  get retry(): boolean {
+    return this.#options.retry ?? false
+  }
+
+  get maySend(): boolean {
+    return this.#options.maySend?.() ?? true
+  }
+
+  sent(): void {
+    this.wasSent = true
+    this.#options.onSent?.(this.id)
   }
 
   settle(outcome: Answer | TenureError): void {
     this.#onOver(this)
-    if (outcome instanceof Error) this.#reject(outcome)
-    else this.#resolve(outcome)
+    // Why there is no answer may be known before the question is asked to its end.
+    if (outcome instanceof Error) queueMicrotask(() => this.#settle(outcome))
+    else this.#settle(outcome)
   }
 }

@@ -7,7 +7,7 @@ import {
   type Welcome,
 } from '@tenure/protocol'
 import { Aborts } from './aborts.js'
-import { Call } from './call.js'
+import { Call, type Settle } from './call.js'
 import { aborted, closed, lost, timedOut, unreachable, withheld } from './call-errors.js'
 import type { Clock } from './clock.js'
 import { Deadlines } from './deadlines.js'
@@ -94,20 +94,39 @@ export class Link {
   /** Settles with the answer, whichever it is: a refusal is one, too. */
   request(request: NewRequest, options: RequestOptions = {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const { signal, timeoutMs = this.requestTimeoutMs } = options
-      this.#assertUsable(signal, timeoutMs)
-      const id = this.#table.takeId()
-      const frame = encode(request, id)
-      const onOver = this.#onCallOver
-      const call = new Call({ id, request, frame, options, timeoutMs, onOver, resolve, reject })
-      this.#deadlines.add(call, timeoutMs)
-      if (signal !== undefined) {
-        call.forgetSignal = this.#aborts.on(signal, () => this.#giveUp(call, aborted(signal, call)))
-      }
-      this.#table.add(call)
-      this.#dialer.start()
-      this.#flush()
+      this.#ask(request, options, (outcome) => {
+        if (outcome instanceof Error) reject(outcome)
+        else resolve(outcome)
+      })
     })
+  }
+
+  /**
+   * The same without a promise, which costs as much as all else that is done for a request. `settle` is
+   * called once, after this has returned, and what is wrong with the question is an outcome, too.
+   */
+  ask(request: NewRequest, options: RequestOptions, settle: Settle): void {
+    try {
+      this.#ask(request, options, settle)
+    } catch (error) {
+      if (!(error instanceof TenureError)) throw error
+      queueMicrotask(() => settle(error))
+    }
+  }
+
+  #ask(request: NewRequest, options: RequestOptions, settle: Settle): void {
+    const { signal, timeoutMs = this.requestTimeoutMs } = options
+    this.#assertUsable(signal, timeoutMs)
+    const id = this.#table.takeId()
+    const frame = encode(request, id)
+    const call = new Call(id, request, frame, options, timeoutMs, this.#onCallOver, settle)
+    this.#deadlines.add(call, timeoutMs)
+    if (signal !== undefined) {
+      call.forgetSignal = this.#aborts.on(signal, () => this.#giveUp(call, aborted(signal, call)))
+    }
+    this.#table.add(call)
+    this.#dialer.start()
+    this.#flush()
   }
 
   /** Settles when there is a connection. */
@@ -206,8 +225,7 @@ export class Link {
       if (connection === undefined || request === undefined) return
       const refusal = this.#refuse(request)
       if (refusal === undefined) {
-        request.wasSent = true
-        request.onSent?.(request.id)
+        request.sent()
         connection.write(request.frame)
       } else {
         this.#table.answered(request.id)
@@ -218,7 +236,7 @@ export class Link {
 
   /** Why the request is not to be sent, if it is not. */
   #refuse(request: PendingRequest): TenureError | undefined {
-    if (request.maySend?.() === false) return withheld(request)
+    if (!request.maySend) return withheld(request)
     const { frame, requestId } = request
     // The coordinator would close the connection over such a frame, for all who wait on it.
     const bytes = frame.length - frameHeadBytes

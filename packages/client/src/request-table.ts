@@ -11,13 +11,13 @@ export interface PendingRequest {
   readonly frame: Uint8Array
   /** Asking twice does nothing twice, so it may be sent again after a lost connection. */
   readonly retry: boolean
-  /** Asked whenever the request is about to be sent. */
-  readonly maySend: (() => boolean) | undefined
-  /** Called whenever the request is sent. */
-  readonly onSent: ((id: number) => void) | undefined
-  settle(outcome: Answer | TenureError): void
   /** It may have arrived: without an answer its outcome is not known. */
-  wasSent: boolean
+  readonly wasSent: boolean
+  /** Asked whenever the request is about to be sent. */
+  readonly maySend: boolean
+  /** Told whenever the request is sent. */
+  sent(): void
+  settle(outcome: Answer | TenureError): void
 }
 
 /** What was sent, and who waits for its answer, if anybody does. */

@@ -8,7 +8,7 @@ import { type PendingRequest, RequestTable } from '../src/request-table.js'
 function pending(table: RequestTable, retry = true): PendingRequest {
   const request: PendingRequest = {
     ...{ id: table.takeId(), kind: 'ping', requestId: undefined, frame: Buffer.of(), retry },
-    ...{ isPoll: false, maySend: undefined, onSent: undefined, wasSent: false },
+    ...{ isPoll: false, maySend: true, wasSent: false, sent: () => undefined },
     settle: (_outcome: Answer | TenureError) => undefined,
   }
   table.add(request)

@@ -1,20 +1,23 @@
 import { type Link, RejectedError, TenureError } from '@tenure/client'
 import { type Answer, type Leased, passingReasons, type Reason } from '@tenure/protocol'
-import { ask } from './asking.js'
 import { Authority } from './authority.js'
 import { Ending } from './ending.js'
 import { WorkerError } from './errors.js'
+import type { LogFields, LogLevel } from './handler.js'
 import { describeThrown, type Outcome } from './handler.js'
-import type { Isolation } from './isolation/isolation.js'
+import type { Isolation, Run, RunEvents } from './isolation/isolation.js'
 import type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
 import { toReport } from './report.js'
-import { sendReport, type Verdict } from './reporting.js'
+import { Reporting, type Verdict } from './reporting.js'
 import type { TaskFacts } from './task-facts.js'
+import type { Timed, Watch } from './watch.js'
 
 export interface ExecutionContext {
   readonly link: Link
   readonly isolation: Isolation
   readonly observer: WorkerObserver
+  readonly listener: ExecutionListener
+  readonly watch: Watch
   /** Milliseconds since the epoch, for handlers. */
   readonly wallClock: () => number
   /** By which part of a duration our clock and the coordinator's may come apart. */
@@ -27,7 +30,7 @@ export interface ExecutionListener {
   /** The handler is gone, and its slot is free. */
   slotFreed(): void
   /** Nothing will come of it any more: once, and the last. */
-  over(): void
+  over(execution: Execution): void
 }
 
 /**
@@ -41,33 +44,26 @@ export interface ExecutionListener {
  * its time without taking the lease from it: the end of its execution window, and the worker's own
  * end. Both leave it `running`; what the handler makes of the rest decides.
  */
-export class Execution {
+export class Execution implements RunEvents, Timed {
   readonly facts: TaskFacts
   readonly #context: ExecutionContext
-  readonly #listener: ExecutionListener
   readonly #authority: Authority
   readonly #startedAtMs: number
   #mode: 'running' | 'reporting' | 'revoked' | 'over' = 'running'
+  #run: Run | undefined
+  /** It was told to end. */
   #ending: Ending | undefined
-  /** When what is due next: one timer serves them all. */
   #heartbeatAtMs: number
   #windowAbortAtMs: number
   /** How long the handler may take to end when its execution window is over. */
   readonly #windowGraceMs: number
   /** The worker stops; heartbeats have ended. */
   #isLeft = false
-  #timer: { cancel(): void } | undefined
 
-  constructor(
-    lease: Leased,
-    sentAtMs: number,
-    context: ExecutionContext,
-    listener: ExecutionListener,
-  ) {
+  constructor(lease: Leased, sentAtMs: number, context: ExecutionContext) {
     const { taskId, leaseId, attempt, queue } = lease
     this.facts = { taskId, queue, attempt, leaseId }
     this.#context = context
-    this.#listener = listener
     this.#authority = new Authority(lease, sentAtMs, context.clockDrift)
     this.#startedAtMs = context.link.clock.monotonicMs()
     // Sooner after a grant that was long on its way.
@@ -79,30 +75,25 @@ export class Execution {
   }
 
   start(payload: Uint8Array): void {
-    const { isolation, observer, wallClock } = this.#context
+    const { isolation, observer, wallClock, listener, watch } = this.#context
     const deadline = Math.floor(wallClock() + this.#windowAbortAtMs - this.#startedAtMs)
     observer.leased?.(this.facts)
     // The answer may have travelled for longer than its lease holds.
     if (this.#isOverdue) {
-      this.#listener.slotFreed()
+      listener.slotFreed()
       this.#giveUpOverdue()
       return
     }
-    const work = { ...this.facts, payload, deadline }
+    const { taskId, queue, attempt, leaseId } = this.facts
     try {
-      const run = isolation.run(work, {
-        ended: (outcome) => this.#onHandlerEnded(outcome),
-        logged: (...line) => observer.logged?.(this.facts, ...line),
-      })
-      const { clock } = this.#context.link
-      this.#ending = new Ending(run, clock, () => observer.handlerStuck?.(this.facts))
+      this.#run = isolation.run({ taskId, queue, attempt, leaseId, payload, deadline }, this)
     } catch (error) {
       // The system has no thread or process left to give, say.
       const { reason } = describeThrown(error)
-      this.#onHandlerEnded({ kind: 'crashed', reason: `the handler was not started: ${reason}` })
+      this.ended({ kind: 'crashed', reason: `the handler was not started: ${reason}` })
       return
     }
-    this.#arm()
+    watch.expect(this.dueAtMs)
   }
 
   /** The worker stops: what does not end by itself now is left for the lease to expire. */
@@ -133,45 +124,37 @@ export class Execution {
     return this.#context.link.welcome?.heartbeatIntervalMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** Sets the timer for whatever is due first. */
-  #arm(): void {
-    this.#timer?.cancel()
-    if (this.#mode !== 'running') return
-    const { deadlineMs } = this.#authority
-    const dueMs = Math.min(deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs)
-    const { clock } = this.#context.link
-    this.#timer = clock.setTimer(Math.max(0, dueMs - this.#now), () => this.#onTimer())
+  get dueAtMs(): number {
+    if (this.#mode !== 'running') return Number.POSITIVE_INFINITY
+    return Math.min(this.#authority.deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs)
   }
 
-  #onTimer(): void {
+  onDue(): void {
     const now = this.#now
     if (this.#isOverdue) this.#loseLease('DEADLINE')
     else if (now >= this.#windowAbortAtMs)
       this.#abort('WINDOW_OVER', 'the execution window is over')
-    else if (now >= this.#heartbeatAtMs) void this.#beat()
-    this.#arm()
+    else if (now >= this.#heartbeatAtMs) this.#beat()
   }
 
   /** Sent again after a lost connection; not sent once it could only come too late. */
-  async #beat(): Promise<void> {
+  #beat(): void {
     this.#heartbeatAtMs = Number.POSITIVE_INFINITY
     const { taskId, leaseId } = this.facts
     // One that is given up before it is sent must not be followed by the next at once.
     let sentAtMs = this.#now
-    const answer = await ask(
-      this.#context.link,
-      { kind: 'heartbeat', taskId, leaseId },
-      {
-        retry: true,
-        timeoutMs: Math.max(1, this.#authority.deadlineMs - this.#now),
-        maySend: () => this.#mode === 'running' && !this.#isOverdue,
-        onSent: () => {
-          sentAtMs = this.#now
-        },
+    const options = {
+      retry: true,
+      timeoutMs: Math.max(1, this.#authority.deadlineMs - this.#now),
+      maySend: () => this.#mode === 'running' && !this.#isOverdue,
+      onSent: () => {
+        sentAtMs = this.#now
       },
-    )
-    // While a report is on its way its answer decides; a heartbeat that it overtook is no news.
-    if (this.#mode === 'running') this.#onBeaten(answer, sentAtMs)
+    }
+    this.#context.link.ask({ kind: 'heartbeat', taskId, leaseId }, options, (answer) => {
+      // While a report is on its way its answer decides; a heartbeat that it overtook is no news.
+      if (this.#mode === 'running') this.#onBeaten(answer, sentAtMs)
+    })
   }
 
   #onBeaten(answer: Answer | TenureError, sentAtMs: number): void {
@@ -191,38 +174,47 @@ export class Execution {
     if (!this.#isLeft) {
       this.#heartbeatAtMs = Math.max(this.#now, sentAtMs + this.#heartbeatIntervalMs)
     }
-    this.#arm()
+    this.#context.watch.expect(this.dueAtMs)
   }
 
   #loseLease(why: LossReason): void {
     this.#mode = 'revoked'
-    this.#timer?.cancel()
     this.#context.observer.leaseLost?.(this.facts, why)
     const error = new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`)
-    this.#ending?.tell(error, this.#context.abortGraceMs)
+    this.#tellToEnd(error, this.#context.abortGraceMs)
   }
 
   #abort(why: 'WINDOW_OVER' | 'STOPPING', message: string): void {
     this.#windowAbortAtMs = Number.POSITIVE_INFINITY
     this.#context.observer.aborted?.(this.facts, why)
     const graceMs = why === 'WINDOW_OVER' ? this.#windowGraceMs : this.#context.abortGraceMs
-    this.#ending?.tell(new WorkerError(`WORKER_${why}`, message), graceMs)
-    this.#arm()
+    this.#tellToEnd(new WorkerError(`WORKER_${why}`, message), graceMs)
   }
 
-  #onHandlerEnded(outcome: Outcome): void {
+  #tellToEnd(reason: WorkerError, graceMs: number): void {
+    if (this.#run === undefined) return
+    const { link, observer } = this.#context
+    const onStuck = () => observer.handlerStuck?.(this.facts)
+    this.#ending ??= new Ending(this.#run, link.clock, onStuck)
+    this.#ending.tell(reason, graceMs)
+  }
+
+  ended(outcome: Outcome): void {
     if (this.#mode === 'over') return
-    this.#timer?.cancel()
     this.#ending?.over()
-    const { observer } = this.#context
+    const { observer, listener } = this.#context
     const tookMs = this.#now - this.#startedAtMs
-    observer.handlerEnded?.(this.facts, outcome, tookMs, this.#ending?.reason !== undefined)
-    this.#listener.slotFreed()
-    // Asked here and not only by the timer: the loop may have stood still.
+    observer.handlerEnded?.(this.facts, outcome, tookMs, this.#ending !== undefined)
+    listener.slotFreed()
+    // Asked here and not only in time: the loop may have stood still.
     if (this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
     else if (this.#isOverdue) this.#giveUpOverdue()
     else if (this.#isBrokenOff(outcome)) this.#giveUp('STOPPING')
-    else void this.#report(outcome)
+    else this.#report(outcome)
+  }
+
+  logged(level: LogLevel, message: string, fields?: LogFields): void {
+    this.#context.observer.logged?.(this.facts, level, message, fields)
   }
 
   /** That a stopping worker broke a handler off says nothing against the task. */
@@ -230,13 +222,14 @@ export class Execution {
     return this.#ending?.reason?.code === 'WORKER_STOPPING' && outcome.kind !== 'returned'
   }
 
-  async #report(outcome: Outcome): Promise<void> {
+  #report(outcome: Outcome): void {
     this.#mode = 'reporting'
     const { link } = this.#context
     const timeout = this.#ending?.reason?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
     const resultBytesMax = link.limits?.resultBytesMax ?? 0
     const report = toReport(this.facts, link.random.id(), outcome, resultBytesMax, timeout)
-    this.#conclude(await sendReport(link, report, this.#authority.deadlineMs))
+    const { deadlineMs } = this.#authority
+    new Reporting(link, report, deadlineMs, (verdict) => this.#conclude(verdict)).send()
   }
 
   #conclude(verdict: Verdict): void {
@@ -269,10 +262,9 @@ export class Execution {
   }
 
   #end(): void {
-    this.#timer?.cancel()
     this.#ending?.over()
     this.#mode = 'over'
-    this.#listener.over()
+    this.#context.listener.over(this)
   }
 }
 

@@ -34,25 +34,42 @@ export type Outcome =
 export type WriteLine = (level: LogLevel, message: string, fields?: LogFields) => void
 
 /** Never rejects: whatever a handler does is an outcome. */
-export async function callHandler(
-  handler: Handler,
-  work: Work,
-  abort: LateAbort,
-  write: WriteLine,
-): Promise<Outcome> {
-  const task: HandlerTask = {
-    ...work,
-    get signal() {
-      return abort.signal
-    },
-    get log() {
-      return toLog(write)
-    },
-  }
+export async function callHandler(handler: Handler, task: HandlerTask): Promise<Outcome> {
   try {
     return { kind: 'returned', result: encodeResult(await handler(task)) }
   } catch (error) {
     return { kind: 'failed', ...describeThrown(error) }
+  }
+}
+
+/** What most handlers never look at is made when one does. */
+export class GivenTask implements HandlerTask {
+  readonly taskId: number
+  readonly queue: string
+  readonly attempt: number
+  readonly leaseId: number
+  readonly payload: Uint8Array
+  readonly deadline: number
+  readonly #abort: LateAbort
+  readonly #write: WriteLine
+
+  constructor(work: Work, abort: LateAbort, write: WriteLine) {
+    this.taskId = work.taskId
+    this.queue = work.queue
+    this.attempt = work.attempt
+    this.leaseId = work.leaseId
+    this.payload = work.payload
+    this.deadline = work.deadline
+    this.#abort = abort
+    this.#write = write
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get log(): TaskLog {
+    return toLog(this.#write)
   }
 }
 

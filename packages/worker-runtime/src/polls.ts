@@ -1,6 +1,5 @@
-import { type Link, RejectedError, TenureError, type Timer } from '@tenure/client'
+import { type Link, type NewRequest, RejectedError, TenureError, type Timer } from '@tenure/client'
 import type { Answer, Leased } from '@tenure/protocol'
-import { ask } from './asking.js'
 
 export interface PollsOptions {
   readonly link: Link
@@ -31,6 +30,7 @@ const pauseMsMax = 30_000
 export class Polls {
   readonly #options: PollsOptions
   readonly #listener: PollsListener
+  readonly #request: NewRequest
   /** Neither answered nor given up. */
   #open = 0
   /** The numbers of those that the coordinator may answer with a task. */
@@ -44,6 +44,8 @@ export class Polls {
   constructor(options: PollsOptions, listener: PollsListener) {
     this.#options = options
     this.#listener = listener
+    const { queues, waitMs } = options
+    this.#request = { kind: 'lease', queues, waitMs }
   }
 
   /** Whether a task may still come of them. */
@@ -55,19 +57,20 @@ export class Polls {
   fill(): void {
     if (this.#mode !== 'asking') return
     const wanted = Math.min(pollsMax, this.#listener.freeSlots())
-    while (this.#open < wanted) void this.#poll()
+    while (this.#open < wanted) this.#poll()
   }
 
   /** Asks for no more, and ends the waiting of what was asked. A grant on its way still comes. */
   withdraw(): void {
     this.#mode = 'withdrawn'
     this.#timer?.cancel()
-    for (const number of this.#sent) void this.#end(number)
+    // Whatever it is answered: what counts is the answer to the poll itself.
+    for (const of of this.#sent) this.#options.link.ask({ kind: 'withdraw', of }, {}, () => {})
   }
 
-  async #poll(): Promise<void> {
+  #poll(): void {
     this.#open++
-    const { link, queues, waitMs } = this.#options
+    const { link } = this.#options
     let number = 0
     let sentAtMs = 0
     const onSent = (id: number) => {
@@ -76,12 +79,13 @@ export class Polls {
       this.#sent.add(id)
     }
     const options = { timeoutMs: Number.POSITIVE_INFINITY, maySend: this.#mayAsk, onSent }
-    const outcome = await ask(link, { kind: 'lease', queues, waitMs }, options)
-    this.#open--
-    this.#sent.delete(number)
-    this.#take(outcome, sentAtMs)
-    if (this.#mode === 'withdrawn' && !this.arePending) this.#listener.withdrawn()
-    this.fill()
+    link.ask(this.#request, options, (outcome) => {
+      this.#open--
+      this.#sent.delete(number)
+      this.#take(outcome, sentAtMs)
+      if (this.#mode === 'withdrawn' && !this.arePending) this.#listener.withdrawn()
+      this.fill()
+    })
   }
 
   readonly #mayAsk = () => this.#mode !== 'withdrawn'
@@ -113,10 +117,5 @@ export class Polls {
       this.#mode = 'asking'
       this.fill()
     })
-  }
-
-  /** Whatever it is answered: what counts is the answer to the poll itself. */
-  async #end(number: number): Promise<void> {
-    await ask(this.#options.link, { kind: 'withdraw', of: number })
   }
 }

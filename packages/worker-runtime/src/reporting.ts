@@ -1,4 +1,4 @@
-import { type Link, RejectedError, TenureError } from '@tenure/client'
+import { type Link, RejectedError, type RequestOptions, TenureError } from '@tenure/client'
 import {
   type Answer,
   type Cancelled,
@@ -6,7 +6,6 @@ import {
   passingReasons,
   type Rejected,
 } from '@tenure/protocol'
-import { ask } from './asking.js'
 import type { Report } from './report.js'
 
 /** The coordinator's answer, which is final; or why there is none. */
@@ -27,20 +26,59 @@ const pauseMsMax = 5000
  * connection, and a refusal that decided nothing. None is sent after the deadline, which bounds
  * them; and all carry the same report id, so the coordinator knows the report again.
  */
-export async function sendReport(link: Link, report: Report, deadlineMs: number): Promise<Verdict> {
-  const leftMs = () => deadlineMs - link.clock.monotonicMs()
-  let wasSent = false
-  const onSent = () => {
-    wasSent = true
+export class Reporting implements RequestOptions {
+  readonly retry = true
+  readonly #link: Link
+  readonly #report: Report
+  readonly #deadlineMs: number
+  readonly #conclude: (verdict: Verdict) => void
+  #pauseMs = firstPauseMs
+  #wasSent = false
+
+  constructor(
+    link: Link,
+    report: Report,
+    deadlineMs: number,
+    conclude: (verdict: Verdict) => void,
+  ) {
+    this.#link = link
+    this.#report = report
+    this.#deadlineMs = deadlineMs
+    this.#conclude = conclude
   }
-  const options = { retry: true, maySend: () => leftMs() > 0, onSent }
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMsMax, pauseMs * 2)) {
-    const verdict = toVerdict(await ask(link, report, options))
-    if (!(verdict instanceof TenureError)) return verdict
-    if (leftMs() <= 0) return { kind: 'unanswered', error: verdict, wasSent }
-    const askedPauseMs = verdict instanceof RejectedError ? verdict.retryAfterMs : undefined
-    const closed = await pause(link, Math.min(askedPauseMs ?? pauseMs, leftMs()))
-    if (closed !== undefined) return { kind: 'unanswered', error: closed, wasSent }
+
+  send(): void {
+    this.#link.ask(this.#report, this, (outcome) => this.#take(toVerdict(outcome)))
+  }
+
+  maySend(): boolean {
+    return this.#leftMs > 0
+  }
+
+  onSent(): void {
+    this.#wasSent = true
+  }
+
+  get #leftMs(): number {
+    return this.#deadlineMs - this.#link.clock.monotonicMs()
+  }
+
+  #take(verdict: Exclude<Verdict, Unanswered> | TenureError): void {
+    if (!(verdict instanceof TenureError)) this.#conclude(verdict)
+    else if (this.maySend()) void this.#comeBack(verdict)
+    else this.#giveUp(verdict)
+  }
+
+  async #comeBack(error: TenureError): Promise<void> {
+    const pauseMs = error instanceof RejectedError ? error.retryAfterMs : undefined
+    const closed = await pause(this.#link, Math.min(pauseMs ?? this.#pauseMs, this.#leftMs))
+    this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
+    if (closed === undefined) this.send()
+    else this.#giveUp(closed)
+  }
+
+  #giveUp(error: TenureError): void {
+    this.#conclude({ kind: 'unanswered', error, wasSent: this.#wasSent })
   }
 }
 

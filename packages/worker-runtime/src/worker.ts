@@ -7,6 +7,7 @@ import { tellAll, type WorkerObserver } from './observer.js'
 import { settle, type WorkerOptions, type WorkerSettings } from './options.js'
 import { Polls } from './polls.js'
 import { unlessAborted } from './unless-aborted.js'
+import { Watch } from './watch.js'
 
 /** Connects with a coordinator, waiting for one as long as it takes, and begins to ask for tasks. */
 export async function startWorker(
@@ -37,6 +38,7 @@ export class Worker {
   #mode: WorkerMode = 'idle'
   #link: Link | undefined
   #polls: Polls | undefined
+  #watch: Watch | undefined
   /** Not a Set: many pass through it, and what it leaves behind holds them (see the client's `ByNumber`). */
   readonly #executions: Execution[] = []
   /** Slots whose handler is not gone. A report on its way takes none. */
@@ -108,9 +110,14 @@ export class Worker {
   #lease(link: Link): void {
     const { queues, pollWaitMs } = this.#settings
     this.#link = link
+    this.#watch = new Watch(link.clock, this.#executions)
     const context: ExecutionContext = {
       ...this.#settings,
-      ...{ link, isolation: this.#isolation, observer: this.#observer },
+      ...{ link, isolation: this.#isolation, observer: this.#observer, watch: this.#watch },
+      listener: {
+        slotFreed: () => this.#onSlotFreed(),
+        over: (execution) => this.#onOver(execution),
+      },
     }
     this.#polls = new Polls(
       { link, queues, waitMs: pollWaitMs },
@@ -157,6 +164,7 @@ export class Worker {
     if (this.#link !== undefined) {
       await this.#becomesQuiet(this.#link, Number.POSITIVE_INFINITY)
     }
+    this.#watch?.stop()
     this.#setMode('stopped')
   }
 
@@ -178,20 +186,21 @@ export class Worker {
       return
     }
     this.#slotsTaken++
-    const execution = new Execution(lease, sentAtMs, context, {
-      slotFreed: () => {
-        this.#slotsTaken--
-        this.#polls?.fill()
-      },
-      over: () => {
-        this.#executions.splice(this.#executions.indexOf(execution), 1)
-        if (this.#executions.length === 0 && this.#mode === 'running') this.#setMode('leasing')
-        this.#checkQuiet()
-      },
-    })
+    const execution = new Execution(lease, sentAtMs, context)
     this.#executions.push(execution)
     if (this.#mode === 'leasing') this.#setMode('running')
     execution.start(lease.payload)
+  }
+
+  #onSlotFreed(): void {
+    this.#slotsTaken--
+    this.#polls?.fill()
+  }
+
+  #onOver(execution: Execution): void {
+    this.#executions.splice(this.#executions.indexOf(execution), 1)
+    if (this.#executions.length === 0 && this.#mode === 'running') this.#setMode('leasing')
+    this.#checkQuiet()
   }
 
   #leaveUnstarted({ taskId, queue, attempt, leaseId }: Leased): void {

@@ -110,14 +110,17 @@ for (const answer of [
 // ---- COMMITTED
 
 t.test('§3.1 after COMMITTED: release all local resources', async (t) => {
-  const { world, report } = await reportOne()
-  await using _ = world
-  const timersWhileReporting = world.clock.timers
-  report.answer(committed)
+  await using world = await World.create()
+  const timersBefore = world.clock.timers
+  const run = await world.grant()
+  run.returns('done')
+  await world.rest()
+  t.ok(world.clock.timers > timersBefore)
+  world.coordinator.take('complete').answer(committed)
   await world.rest()
   t.equal(world.worker.mode, 'leasing')
   await world.advance(longMs)
-  t.equal(world.clock.timers, timersWhileReporting - 1, 'the time limit of the report is gone')
+  t.equal(world.clock.timers, timersBefore, 'nothing is waited for any more')
   t.strictSame(world.coordinator.all('heartbeat'), [])
 })
 

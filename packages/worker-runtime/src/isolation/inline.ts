@@ -1,4 +1,11 @@
-import { callHandler, type Handler } from '../handler.js'
+import type { WorkerError } from '../errors.js'
+import {
+  callHandler,
+  GivenTask,
+  type Handler,
+  type HandlerTask,
+  type WriteLine,
+} from '../handler.js'
 import { LateAbort } from '../late-abort.js'
 import type { Work } from '../task-facts.js'
 import type { Isolation, Run, RunEvents } from './isolation.js'
@@ -21,23 +28,39 @@ export class InlineIsolation implements Isolation {
 
   run(work: Work, events: RunEvents): Run {
     if (this.#handler === undefined) throw new Error('a task came before the handler was loaded')
-    const abort = new LateAbort()
-    void this.#call(this.#handler, work, events, abort)
-    return {
-      abort: (reason) => abort.abort(reason),
-      terminate: () => false,
-    }
+    return new InlineRun(this.#handler, work, events)
   }
 
   async close(): Promise<void> {}
+}
 
-  async #call(handler: Handler, work: Work, events: RunEvents, abort: LateAbort): Promise<void> {
-    let hasEnded = false
-    const outcome = await callHandler(handler, work, abort, (...line) => {
-      // What a handler leaves behind may still speak; its task is over.
-      if (!hasEnded) events.logged(...line)
-    })
-    hasEnded = true
-    events.ended(outcome)
+class InlineRun implements Run {
+  readonly #events: RunEvents
+  readonly #abort = new LateAbort()
+  #hasEnded = false
+
+  constructor(handler: Handler, work: Work, events: RunEvents) {
+    this.#events = events
+    const task = new GivenTask(work, this.#abort, (...line) => this.#write(line))
+    void this.#call(handler, task)
+  }
+
+  abort(reason: WorkerError): void {
+    this.#abort.abort(reason)
+  }
+
+  terminate(): boolean {
+    return false
+  }
+
+  async #call(handler: Handler, task: HandlerTask): Promise<void> {
+    const outcome = await callHandler(handler, task)
+    this.#hasEnded = true
+    this.#events.ended(outcome)
+  }
+
+  /** What a handler leaves behind may still speak; its task is over. */
+  #write(line: Parameters<WriteLine>): void {
+    if (!this.#hasEnded) this.#events.logged(...line)
   }
 }
