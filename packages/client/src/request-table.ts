@@ -20,11 +20,16 @@ export interface PendingRequest {
   settle(outcome: Answer | TenureError): void
 }
 
-/** What was sent, and who waits for its answer, if anybody does. */
-interface Sent {
-  readonly lane: Lane
-  readonly request: PendingRequest | undefined
+/** What was sent, for whom or for nobody. */
+type Sent = PendingRequest | Ownerless
+
+interface Ownerless {
+  readonly isPoll: boolean
+  readonly id: undefined
 }
+
+const ownerless: Ownerless = { isPoll: false, id: undefined }
+const ownerlessPoll: Ownerless = { isPoll: true, id: undefined }
 
 /** Requests that are counted together. */
 interface Lane {
@@ -82,7 +87,7 @@ export class RequestTable {
     if (request === undefined) return undefined
     const lane = this.#laneOf(request)
     lane.queue.delete(request.id)
-    this.#send(request.id, lane, request)
+    this.#send(request.id, request)
     return request
   }
 
@@ -90,7 +95,7 @@ export class RequestTable {
   probe(): number | undefined {
     if (this.#requests.inFlight >= this.#inFlightMax) return undefined
     const id = this.takeId()
-    this.#send(id, this.#requests, undefined)
+    this.#send(id, ownerless)
     return id
   }
 
@@ -101,22 +106,22 @@ export class RequestTable {
   answered(id: number): { readonly known: boolean; readonly request: PendingRequest | undefined } {
     const sent = this.#inFlight.delete(id)
     if (sent === undefined) return { known: id <= this.#highestSentId, request: undefined }
-    sent.lane.inFlight--
-    return { known: true, request: sent.request }
+    this.#laneOf(sent).inFlight--
+    return { known: true, request: sent.id === undefined ? undefined : sent }
   }
 
   /** Nobody waits for the request any more. */
   abandon(request: PendingRequest): void {
-    const lane = this.#laneOf(request)
-    const { id } = request
-    if (lane.queue.delete(id) !== undefined) return
-    if (this.#inFlight.get(id)?.request === request)
-      this.#inFlight.set(id, { lane, request: undefined })
+    const { id, isPoll } = request
+    if (this.#laneOf(request).queue.delete(id) !== undefined) return
+    if (this.#inFlight.get(id) === request) {
+      this.#inFlight.set(id, isPoll ? ownerlessPoll : ownerless)
+    }
   }
 
   /** What may be sent again is to be sent first, in its old order; the rest is given out. */
   connectionLost(): PendingRequest[] {
-    const lost = this.#inFlight.all().flatMap(({ request }) => request ?? [])
+    const lost = this.#inFlight.all().filter((sent) => sent.id !== undefined)
     this.#inFlight.clear()
     this.#inFlightMax = 0
     this.#highestSentId = 0
@@ -139,14 +144,14 @@ export class RequestTable {
     return queued
   }
 
-  #laneOf({ isPoll }: PendingRequest): Lane {
+  #laneOf({ isPoll }: Sent): Lane {
     return isPoll ? this.#polls : this.#requests
   }
 
-  #send(id: number, lane: Lane, request: PendingRequest | undefined): void {
-    lane.inFlight++
+  #send(id: number, sent: Sent): void {
+    this.#laneOf(sent).inFlight++
     this.#highestSentId = Math.max(this.#highestSentId, id)
-    this.#inFlight.set(id, { lane, request })
+    this.#inFlight.set(id, sent)
   }
 }
 
