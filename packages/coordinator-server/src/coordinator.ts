@@ -130,11 +130,11 @@ export class Coordinator {
     respond: (answer: Answer) => void,
   ): void {
     const { time, clock, registry } = this.#parts
-    const arrivedAt = time.now()
+    const arrivedMs = clock.monotonicMs()
+    const arrivedAt = time.at(arrivedMs)
     registry.heard(session.name, arrivedAt)
     if (request.kind === 'lease') this.#noteAsked(request, session, arrivedAt)
     const asker = { name: session.name, arrivedAt }
-    const arrivedMs = clock.monotonicMs()
     if (!isQuestion(request)) this.#workedAtMs = arrivedMs
     this.#consider({ request, session, asker, arrivedMs, respond })
   }

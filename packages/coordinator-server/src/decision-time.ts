@@ -30,7 +30,12 @@ export class DecisionTime {
   }
 
   now(): number {
-    return this.#anchorMs + Math.floor(this.#clock.monotonicMs() - this.#anchoredAtMs)
+    return this.at(this.#clock.monotonicMs())
+  }
+
+  /** Which time it was then, on the monotonic clock. */
+  at(monotonicMs: number): number {
+    return this.#anchorMs + Math.floor(monotonicMs - this.#anchoredAtMs)
   }
 
   /** How far ahead of the wall clock this time is. */

@@ -164,7 +164,7 @@ export class Peer implements Flushable {
     const startedAt = now()
     for (let answered = 0; !this.#isClosed; ) {
       const unanswered = this.#unanswered
-      const arrival = this.#next()
+      const arrival = this.#next(startedAt)
       if (arrival === undefined) return
       this.#take(arrival)
       if (this.#unanswered > unanswered) continue
@@ -175,8 +175,8 @@ export class Peer implements Flushable {
     }
   }
 
-  #next(): Arrival | undefined {
-    if (this.#mayTake) return this.#connection.next(this.#context.now())
+  #next(now: number): Arrival | undefined {
+    if (this.#mayTake) return this.#connection.next(now)
     this.#connection.hold()
     return undefined
   }

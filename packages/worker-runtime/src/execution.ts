@@ -8,6 +8,7 @@ import { describeThrown, type Outcome } from './handler.js'
 import type { Isolation, Run, RunEvents } from './isolation/isolation.js'
 import type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
 import { toReport } from './report.js'
+import type { ReportIds } from './report-ids.js'
 import { Reporting, type Verdict } from './reporting.js'
 import type { TaskFacts } from './task-facts.js'
 import type { Timed, Watch } from './watch.js'
@@ -18,6 +19,7 @@ export interface ExecutionContext {
   readonly observer: WorkerObserver
   readonly listener: ExecutionListener
   readonly watch: Watch
+  readonly reportIds: ReportIds
   /** Milliseconds since the epoch, for handlers. */
   readonly wallClock: () => number
   /** By which part of a duration our clock and the coordinator's may come apart. */
@@ -224,10 +226,10 @@ export class Execution implements RunEvents, Timed {
 
   #report(outcome: Outcome): void {
     this.#mode = 'reporting'
-    const { link } = this.#context
+    const { link, reportIds } = this.#context
     const timeout = this.#ending?.reason?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
     const resultBytesMax = link.limits?.resultBytesMax ?? 0
-    const report = toReport(this.facts, link.random.id(), outcome, resultBytesMax, timeout)
+    const report = toReport(this.facts, reportIds.next(), outcome, resultBytesMax, timeout)
     const { deadlineMs } = this.#authority
     new Reporting(link, report, deadlineMs, (verdict) => this.#conclude(verdict)).send()
   }

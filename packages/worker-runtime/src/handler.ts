@@ -1,8 +1,7 @@
-import type { LateAbort } from './late-abort.js'
 import { encodeResult } from './result.js'
 import type { Work } from './task-facts.js'
 
-/** A task, as a handler gets it. */
+/** A task, as a handler gets it. `signal` and `log` are made when they are looked at; `{ ...task }` has neither. */
 export interface HandlerTask extends Work {
   /**
    * Aborts when the lease is lost, when the execution window is over, or when the worker stops. What
@@ -33,16 +32,27 @@ export type Outcome =
 
 export type WriteLine = (level: LogLevel, message: string, fields?: LogFields) => void
 
-/** Never rejects: whatever a handler does is an outcome. */
-export async function callHandler(handler: Handler, task: HandlerTask): Promise<Outcome> {
+/** Whatever a handler does is an outcome. */
+export async function callHandler(
+  handler: Handler,
+  task: HandlerTask,
+  ended: (outcome: Outcome) => void,
+): Promise<void> {
+  let outcome: Outcome
   try {
-    return { kind: 'returned', result: encodeResult(await handler(task)) }
+    outcome = { kind: 'returned', result: encodeResult(await handler(task)) }
   } catch (error) {
-    return { kind: 'failed', ...describeThrown(error) }
+    outcome = { kind: 'failed', ...describeThrown(error) }
   }
+  ended(outcome)
 }
 
-/** What most handlers never look at is made when one does. */
+/** What stands behind a task: most handlers never ask for it. */
+export interface Backing {
+  readonly signal: AbortSignal
+  readonly write: WriteLine
+}
+
 export class GivenTask implements HandlerTask {
   readonly taskId: number
   readonly queue: string
@@ -50,34 +60,32 @@ export class GivenTask implements HandlerTask {
   readonly leaseId: number
   readonly payload: Uint8Array
   readonly deadline: number
-  readonly #abort: LateAbort
-  readonly #write: WriteLine
+  readonly #backing: Backing
 
-  constructor(work: Work, abort: LateAbort, write: WriteLine) {
+  constructor(work: Work, backing: Backing) {
     this.taskId = work.taskId
     this.queue = work.queue
     this.attempt = work.attempt
     this.leaseId = work.leaseId
     this.payload = work.payload
     this.deadline = work.deadline
-    this.#abort = abort
-    this.#write = write
+    this.#backing = backing
   }
 
   get signal(): AbortSignal {
-    return this.#abort.signal
+    return this.#backing.signal
   }
 
   get log(): TaskLog {
-    return toLog(this.#write)
+    return toLog(this.#backing)
   }
 }
 
-function toLog(write: WriteLine): TaskLog {
+function toLog(backing: Backing): TaskLog {
   const to =
     (level: LogLevel): TaskLog[LogLevel] =>
     (message, fields) =>
-      write(
+      backing.write(
         level,
         toText(() => message),
         fields,

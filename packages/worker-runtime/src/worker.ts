@@ -6,6 +6,7 @@ import { transitions, type WorkerMode } from './mode.js'
 import { tellAll, type WorkerObserver } from './observer.js'
 import { settle, type WorkerOptions, type WorkerSettings } from './options.js'
 import { Polls } from './polls.js'
+import { ReportIds } from './report-ids.js'
 import { unlessAborted } from './unless-aborted.js'
 import { Watch } from './watch.js'
 
@@ -114,6 +115,7 @@ export class Worker {
     const context: ExecutionContext = {
       ...this.#settings,
       ...{ link, isolation: this.#isolation, observer: this.#observer, watch: this.#watch },
+      reportIds: new ReportIds(link.random),
       listener: {
         slotFreed: () => this.#onSlotFreed(),
         over: (execution) => this.#onOver(execution),

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Latencies } from '../load/latencies.js'
 import type { Client, Consumer, Contender } from './contender.js'
+import { Line } from './line.js'
 import { handlersOf, type Shape } from './plan.js'
 
 export interface Pace {
@@ -120,7 +121,7 @@ export async function driveLives(
   shape: Shape,
   pace: Pace,
 ): Promise<Drive> {
-  const waiting: (() => void)[] = []
+  const waiting = new Line<() => void>(shape.connections * shape.inFlight)
   const consumer: Consumer = await contender.consume(port, handlersOf(shape), () =>
     waiting.shift()?.(),
   )

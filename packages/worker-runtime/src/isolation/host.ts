@@ -1,5 +1,12 @@
 import { WorkerError } from '../errors.js'
-import { callHandler, describeThrown, GivenTask, type Handler, type LogFields } from '../handler.js'
+import {
+  callHandler,
+  describeThrown,
+  GivenTask,
+  type Handler,
+  type LogFields,
+  type WriteLine,
+} from '../handler.js'
 import { LateAbort } from '../late-abort.js'
 import { own } from '../result.js'
 import type { Work } from '../task-facts.js'
@@ -69,13 +76,20 @@ class HandlerHost {
     if (handler === undefined) return
     // What has come from another process is a part of the whole message.
     const owned = { ...work, payload: own(work.payload) }
-    const task = new GivenTask(owned, abort, (level, message, fields) => {
+    const write: WriteLine = (level, message, fields) => {
       // What a handler leaves behind may still speak; its task is over.
       if (this.#leaseId === leaseId) this.#valve.pass(level, message, fields && plain(fields))
+    }
+    const backing = {
+      write,
+      get signal() {
+        return abort.signal
+      },
+    }
+    await callHandler(handler, new GivenTask(owned, backing), (outcome) => {
+      this.#valve.tellLeftOut()
+      this.#port.post({ kind: 'ended', leaseId, outcome })
     })
-    const outcome = await callHandler(handler, task)
-    this.#valve.tellLeftOut()
-    this.#port.post({ kind: 'ended', leaseId, outcome })
   }
 }
 

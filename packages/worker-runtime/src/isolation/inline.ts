@@ -1,10 +1,12 @@
 import type { WorkerError } from '../errors.js'
 import {
+  type Backing,
   callHandler,
   GivenTask,
   type Handler,
-  type HandlerTask,
-  type WriteLine,
+  type LogFields,
+  type LogLevel,
+  type Outcome,
 } from '../handler.js'
 import { LateAbort } from '../late-abort.js'
 import type { Work } from '../task-facts.js'
@@ -34,18 +36,23 @@ export class InlineIsolation implements Isolation {
   async close(): Promise<void> {}
 }
 
-class InlineRun implements Run {
+class InlineRun implements Run, Backing {
   readonly #events: RunEvents
-  readonly #abort = new LateAbort()
+  #abort: LateAbort | undefined
   #hasEnded = false
 
   constructor(handler: Handler, work: Work, events: RunEvents) {
     this.#events = events
-    const task = new GivenTask(work, this.#abort, (...line) => this.#write(line))
-    void this.#call(handler, task)
+    void callHandler(handler, new GivenTask(work, this), (outcome) => this.#end(outcome))
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new LateAbort()
+    return this.#abort.signal
   }
 
   abort(reason: WorkerError): void {
+    this.#abort ??= new LateAbort()
     this.#abort.abort(reason)
   }
 
@@ -53,14 +60,13 @@ class InlineRun implements Run {
     return false
   }
 
-  async #call(handler: Handler, task: HandlerTask): Promise<void> {
-    const outcome = await callHandler(handler, task)
-    this.#hasEnded = true
-    this.#events.ended(outcome)
+  write(level: LogLevel, message: string, fields?: LogFields): void {
+    // What a handler leaves behind may still speak; its task is over.
+    if (!this.#hasEnded) this.#events.logged(level, message, fields)
   }
 
-  /** What a handler leaves behind may still speak; its task is over. */
-  #write(line: Parameters<WriteLine>): void {
-    if (!this.#hasEnded) this.#events.logged(...line)
+  #end(outcome: Outcome): void {
+    this.#hasEnded = true
+    this.#events.ended(outcome)
   }
 }
