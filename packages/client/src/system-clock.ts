@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { Clock } from './clock.js'
 
 /** Timers of Node count no further, and fire at once beyond it. It is 24 days. */

@@ -19,27 +19,21 @@ export class Unreadable extends Error {
  *     list           90-9f           dc u16            then its values
  *     nil c0, false c2, true c3
  *
- * Each is the shortest that holds the value. A replay reads millions of records out of a few
- * large buffers, so the views over the last buffer are kept, and everything is read at offsets in it.
+ * Each is the shortest that holds the value. Nothing is made for an input, and for a value nothing but itself:
+ * a view takes longer than reading a small message does.
  */
 export class ValueReader {
   #input: Uint8Array = empty
-  #buffer: Buffer = empty
-  #view: DataView = new DataView(empty.buffer)
   #at = 0
   #end = 0
+  /** Of an input that is no Buffer the whole memory as one: inputs come one after the other in there. */
+  #memory: Buffer = empty
 
   begin(bytes: Uint8Array): void {
     if (!(bytes instanceof Uint8Array)) throw new Unreadable('it is no Uint8Array')
-    const end = bytes.byteOffset + bytes.length
-    // A resizable buffer may have outgrown the views on it; of one that is gone there is no view.
-    if (end > this.#buffer.length || (bytes.buffer !== this.#buffer.buffer && bytes.length > 0)) {
-      this.#buffer = Buffer.from(bytes.buffer)
-      this.#view = new DataView(bytes.buffer)
-    }
     this.#input = bytes
-    this.#at = bytes.byteOffset
-    this.#end = end
+    this.#at = 0
+    this.#end = bytes.length
   }
 
   get isAtEnd(): boolean {
@@ -110,56 +104,76 @@ export class ValueReader {
 
   /** Whether the next value is nil; then it is read. */
   takeNil(): boolean {
-    if (this.#at >= this.#end || this.#buffer[this.#at] !== 0xc0) return false
+    if (this.#at >= this.#end || this.#input[this.#at] !== 0xc0) return false
     this.#at++
     return true
   }
 
   requireEnd(): void {
-    if (this.#at !== this.#end) throw new Unreadable(`it goes on at byte ${this.#offset()}`)
+    if (this.#at !== this.#end) throw new Unreadable(`it goes on at byte ${this.#at}`)
   }
 
   #head(): number {
-    return this.#buffer[this.#take(1)]!
+    return this.#input[this.#take(1)]!
   }
 
   #u8(min: number): number {
-    return this.#atLeast(min, this.#buffer[this.#take(1)]!)
+    return this.#atLeast(min, this.#input[this.#take(1)]!)
   }
 
   #u16(min: number): number {
-    return this.#atLeast(min, this.#view.getUint16(this.#take(2)))
+    const at = this.#take(2)
+    return this.#atLeast(min, this.#input[at]! * 2 ** 8 + this.#input[at + 1]!)
   }
 
   #u32(min: number): number {
-    return this.#atLeast(min, this.#view.getUint32(this.#take(4)))
+    return this.#atLeast(min, this.#wordAt(this.#take(4)))
   }
 
   #f64(): number {
-    const value = this.#view.getFloat64(this.#take(8))
+    const at = this.#take(8)
+    scratch.setUint32(0, this.#wordAt(at))
+    scratch.setUint32(4, this.#wordAt(at + 4))
+    const value = scratch.getFloat64(0)
     if (Number.isSafeInteger(value) && value >= 2 ** 32) return value
     return this.#refuse('a whole number')
   }
 
+  #wordAt(at: number): number {
+    const input = this.#input
+    const low = (input[at + 1]! << 16) | (input[at + 2]! << 8) | input[at + 3]!
+    return input[at]! * 2 ** 24 + low
+  }
+
   #atLeast(min: number, value: number): number {
-    if (value < min) throw new Unreadable(`more bytes than needed before byte ${this.#offset()}`)
+    if (value < min) throw new Unreadable(`more bytes than needed before byte ${this.#at}`)
     return value
   }
 
   #text(length: number): string {
     const start = this.#take(length)
     const end = start + length
-    const buffer = this.#buffer
+    const input = this.#input
     for (let at = start; at < end; at++) {
-      if (buffer[at]! < 0x80) continue
-      if (!isUtf8(buffer.subarray(start, end))) this.#refuse('UTF-8')
-      return buffer.toString('utf8', start, end)
+      if (input[at]! < 0x80) continue
+      if (!isUtf8(input.subarray(start, end))) this.#refuse('UTF-8')
+      return this.#decode('utf8', start, end)
     }
-    return buffer.toString('latin1', start, end)
+    return this.#decode('latin1', start, end)
+  }
+
+  #decode(encoding: 'utf8' | 'latin1', start: number, end: number): string {
+    const input = this.#input
+    if (input instanceof Buffer) return input.toString(encoding, start, end)
+    const { byteOffset } = input
+    if (this.#memory.buffer !== input.buffer || this.#memory.length < byteOffset + end) {
+      this.#memory = Buffer.from(input.buffer)
+    }
+    return this.#memory.toString(encoding, byteOffset + start, byteOffset + end)
   }
 
   #bytes(length: number): Uint8Array {
-    const start = this.#take(length) - this.#input.byteOffset
+    const start = this.#take(length)
     return this.#input.subarray(start, start + length)
   }
 
@@ -172,12 +186,9 @@ export class ValueReader {
   }
 
   #refuse(wanted: string): never {
-    throw new Unreadable(`before byte ${this.#offset()} there should be ${wanted}`)
-  }
-
-  #offset(): number {
-    return this.#at - this.#input.byteOffset
+    throw new Unreadable(`before byte ${this.#at} there should be ${wanted}`)
   }
 }
 
+const scratch = new DataView(new ArrayBuffer(8))
 const empty = Buffer.alloc(0)

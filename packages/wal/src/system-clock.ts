@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { Clock, Timer } from './clock.js'
 
 /** The machine's own clock and timers. */
