@@ -201,7 +201,8 @@ export class Execution implements RunEvents, Timed {
     this.#ending.tell(reason, graceMs)
   }
 
-  ended(outcome: Outcome): void {
+  /** An isolation may hand these two on as they are. */
+  readonly ended = (outcome: Outcome): void => {
     if (this.#mode === 'over') return
     this.#ending?.over()
     const { observer, listener } = this.#context
@@ -215,7 +216,7 @@ export class Execution implements RunEvents, Timed {
     else this.#report(outcome)
   }
 
-  logged(level: LogLevel, message: string, fields?: LogFields): void {
+  readonly logged = (level: LogLevel, message: string, fields?: LogFields): void => {
     this.#context.observer.logged?.(this.facts, level, message, fields)
   }
 

@@ -7,13 +7,16 @@ export class ManualRun implements Run {
   readonly aborts: WorkerError[] = []
   isTerminated = false
   isGone = false
-  readonly #events: RunEvents
+  readonly #ended: RunEvents['ended']
+  readonly #logged: RunEvents['logged']
   readonly #isolation: ManualIsolation
 
-  constructor(isolation: ManualIsolation, work: Work, events: RunEvents) {
+  /** Takes what it is told of apart, as an isolation may. */
+  constructor(isolation: ManualIsolation, work: Work, { ended, logged }: RunEvents) {
     this.#isolation = isolation
     this.work = work
-    this.#events = events
+    this.#ended = ended
+    this.#logged = logged
   }
 
   get abortCodes(): readonly string[] {
@@ -45,11 +48,11 @@ export class ManualRun implements Run {
   end(outcome: Outcome): void {
     if (this.isGone) throw new Error('a handler ended twice')
     this.isGone = true
-    this.#events.ended(outcome)
+    this.#ended.call(undefined, outcome)
   }
 
   log(...line: Parameters<RunEvents['logged']>): void {
-    this.#events.logged(...line)
+    this.#logged.call(undefined, ...line)
   }
 }
 
