@@ -132,14 +132,16 @@ t.test('what is no welcome is an error of the protocol', async (t) => {
   await using server = await ScriptedServer.start({
     greet: (peer) => peer.socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
   })
+  const clock = new SimulatedClock()
   const failed = new Events<FailedAttempt>()
   const connecting = rejection(
     connect({
-      ...{ endpoints: [server.endpoint], backoff: quick, connectTimeoutMs: 50 },
+      ...{ endpoints: [server.endpoint], clock, connectTimeoutMs: 10 },
       observer: { attemptFailed: failed.add },
     }),
   )
   t.equal((await failed.at(1)).error.code, 'CLIENT_PROTOCOL')
+  await clock.advance(10)
   t.equal((await connecting).code, 'CLIENT_UNREACHABLE')
 })
 
