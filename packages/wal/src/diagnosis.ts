@@ -98,7 +98,11 @@ export class Diagnosis {
   replay({ fromLsn }: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<Run> {
     const { segments, checkpoint } = this.#examination
     const from = startOf(fromLsn, checkpoint?.previous.lastLsn ?? 0, this.firstLsn)
-    const trusted = segments.map(({ name, end }) => ({ name, lastLsn: end.lastLsn }))
+    const trusted = segments.map(({ name, header, end }) => ({
+      name,
+      firstLsn: header.firstLsn,
+      lastLsn: end.lastLsn,
+    }))
     return readRuns(this.#disk, this.#layout, trusted, from)
   }
 

@@ -258,8 +258,9 @@ export class Log {
     this.#refuseIfClosed()
     const fromLsn = startOf(options.fromLsn, this.#checkpointLsn, this.firstLsn)
     const current = this.#writer.segment
-    const segments = [...this.#sealed, current].map(({ name, end }) => ({
+    const segments = [...this.#sealed, current].map(({ name, header, end }) => ({
       name,
+      firstLsn: header.firstLsn,
       lastLsn: end.lastLsn,
     }))
     try {

@@ -16,6 +16,8 @@ export interface Run {
 
 export interface SegmentToRead {
   readonly name: string
+  /** The first LSN that it holds. */
+  readonly firstLsn: Lsn
   /** The last LSN to read from it. A segment that ends before is damaged. */
   readonly lastLsn: Lsn
 }
@@ -27,9 +29,10 @@ export async function* readRuns(
   segments: Iterable<SegmentToRead>,
   fromLsn: Lsn,
 ): AsyncGenerator<Run> {
-  for (const { name, lastLsn } of segments) {
+  for (const segment of segments) {
+    const { name, lastLsn } = segment
     if (lastLsn < fromLsn) continue
-    const header = await readHeader(disk, layout, name)
+    const header = await readHeader(disk, layout, segment)
     const file = await disk.open(layout.segment(name), 'read')
     try {
       const scanner = new Scanner(file, await file.size(), header)
@@ -82,7 +85,11 @@ export function takeRun(scanner: Scanner, fromLsn: Lsn, throughLsn: Lsn): Run | 
   return { firstLsn: firstLsn + before, records: before === 0 ? records : records.slice(before) }
 }
 
-async function readHeader(disk: Disk, layout: Layout, name: string): Promise<DecodedFileHeader> {
+async function readHeader(
+  disk: Disk,
+  layout: Layout,
+  { name, firstLsn, lastLsn }: SegmentToRead,
+): Promise<DecodedFileHeader> {
   return withFile(disk, layout.segment(name), 'read', async (file) => {
     const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
     const header = decodeFileHeader(sector, 'segment', name)
@@ -90,7 +97,8 @@ async function readHeader(disk: Disk, layout: Layout, name: string): Promise<Dec
     throw new WalDamageError({
       kind: 'corrupt',
       file: segmentPath(name),
-      firstMissingLsn: 0,
+      firstMissingLsn: firstLsn,
+      lastMissingLsn: lastLsn,
       why: header,
     })
   })

@@ -416,6 +416,23 @@ t.test(
   },
 )
 
+t.test('replay names the records of a segment whose header has gone bad since', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 5)
+  await log.roll()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  const name = world.segments()[1] ?? ''
+  world.disk.flipBit(world.path(name), 20 * 8)
+  await t.rejects(replayedLsns(t, log), {
+    code: 'WAL_CORRUPT',
+    damage: { file: name, firstMissingLsn: 6, lastMissingLsn: 8 },
+    message: /LSN 6 is acknowledged and cannot be read, nor what follows, at least to LSN 8$/,
+  })
+  await log.close()
+})
+
 t.test('a replay begins at an LSN, or is refused', async (t) => {
   const log = await new World().open()
   await appendOneByOne(log, 3)
