@@ -111,9 +111,10 @@ export class LogReader {
   /** The records from an LSN on, checked on the way. */
   async *replay(options: FollowOptions = {}): AsyncGenerator<Run> {
     const fromLsn = startOf(options.fromLsn, this.checkpointLsn, this.firstLsn)
-    let segment =
-      this.#segments.findLast((it) => it.header.firstLsn <= fromLsn) ?? this.#segments[0]
+    let segment = this.#segments.findLast((it) => it.header.firstLsn <= fromLsn)
     try {
+      // A truncation that was noticed since then.
+      if (segment === undefined) throw await this.#forgotten(fromLsn)
       while (segment !== undefined) segment = yield* this.#readSegment(segment, fromLsn, options)
     } catch (error) {
       // A truncation has overtaken this replay.

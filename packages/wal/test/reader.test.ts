@@ -323,3 +323,49 @@ t.test('verify beside a truncation looks again, and finds nothing wrong', async 
   t.ok(report.firstLsn > 1)
   await log.close()
 })
+
+t.test('a replay whose next segment was removed meanwhile says so', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  for (let round = 0; round < 4; round++) {
+    await appendOneByOne(log, 2)
+    await log.roll()
+    await log.writeCheckpoint(log.sealedLsn, [])
+  }
+  const reader = await readerOf(world)
+  const runs = reader.replay({ fromLsn: 1 })
+  t.equal((await runs.next()).value?.firstLsn, 1)
+  await log.truncate()
+  await t.rejects(runs.next(), {
+    code: 'WAL_FORGOTTEN',
+    message: /the first record still there is 7/,
+  })
+  await log.close()
+})
+
+t.test('a reader that has learnt of a truncation passes over nothing in silence', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 2)
+  const reader = await readerOf(world)
+  const stop = new AbortController()
+  const following = (async () => {
+    for await (const _ of reader.replay({ fromLsn: 3, follow: true, signal: stop.signal }));
+  })()
+  for (let round = 0; round < 4; round++) {
+    await log.roll()
+    await log.writeCheckpoint(log.sealedLsn, [])
+    await appendOneByOne(log, 2)
+    await world.clock.advance(100)
+  }
+  await log.truncate()
+  await log.roll()
+  await world.clock.advance(100)
+  t.equal(reader.segments[0]?.firstLsn, log.firstLsn, 'the truncation was seen')
+  t.equal(await rejection(replayedLsns(t, reader, 1)), 'WAL_FORGOTTEN')
+  t.same(await replayedLsns(t, reader, log.firstLsn), range(log.firstLsn, log.durableLsn))
+  stop.abort()
+  await world.clock.advance(100)
+  await following
+  await log.close()
+})
