@@ -1,5 +1,11 @@
 import { crc32 } from 'node:zlib'
-import { type DecodedHeader, decodeRecords, findMisfit, type Place } from './batch.js'
+import {
+  type DecodedHeader,
+  decodeRecords,
+  findMisfit,
+  nextBatchOffset,
+  type Place,
+} from './batch.js'
 import type { DiskFile } from './disk.js'
 import { headersIn } from './header-search.js'
 import { batchAlignment, batchHeaderBytes, readWindowBytes } from './limits.js'
@@ -25,8 +31,9 @@ export async function* readRemains(
   const fileBytes = await file.size()
   // A header may lie across two pieces, so the pieces overlap by a header less the alignment.
   const step = readWindowBytes - (batchHeaderBytes - batchAlignment)
-  let next = fromOffset
-  for (let start = fromOffset; start < fileBytes; start += step) {
+  // Only from an aligned place on does a header that crosses the end of one piece lie in the next one.
+  let next = nextBatchOffset(fromOffset)
+  for (let start = next; start < fileBytes; start += step) {
     const piece = await salvage(file, Math.min(readWindowBytes, fileBytes - start), start)
     for (const { offset, header } of headersIn(piece, start, place)) {
       if (offset < next) continue

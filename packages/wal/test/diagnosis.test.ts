@@ -141,3 +141,25 @@ t.test(
     t.match(damage, { kind: 'corrupt', why: 'its header holds values that no version wrote' })
   },
 )
+
+t.test('a batch behind the damage is found wherever it stands', async (t) => {
+  const large = { segmentBytes: 8 * 1024 * 1024, appendBytesMax: 3 * 1024 * 1024 }
+  // What can be trusted ends off every alignment; the batch behind begins near the end of the first piece read.
+  for (let before = 24; before <= 112; before += 8) {
+    const world = new World()
+    const log = await world.open(large)
+    await log.append(1, Buffer.alloc(80, 1))
+    const { usedBytes: end } = log.segments[0]!
+    const second = Math.ceil(end / 8) * 8
+    const third = Math.ceil((end + 1024 * 1024 - before) / 8) * 8
+    await log.append(2, Buffer.alloc(third - second - 68, 2))
+    await log.append(3, Buffer.alloc(100, 3))
+    await log.close()
+    flip(world, world.segments()[0]!, second + 20)
+    const found = await remainsOf(world)
+    t.same(
+      found.map(({ offset, firstLsn }) => [offset, firstLsn]),
+      [[third, 3]],
+    )
+  }
+})
