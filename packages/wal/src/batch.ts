@@ -171,5 +171,5 @@ export function decodeRecords(body: Uint8Array, count: number, records: Uint8Arr
 }
 
 function recordLength(body: Uint8Array, at: number): number {
-  return (body[at] ?? 0) | ((body[at + 1] ?? 0) << 8) | ((body[at + 2] ?? 0) << 16)
+  return body[at]! | (body[at + 1]! << 8) | (body[at + 2]! << 16)
 }

@@ -59,19 +59,18 @@ export class LogCopier {
   }
 
   async run(): Promise<Picture> {
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       try {
         return await this.#attempt()
       } catch (error) {
         if (!(error instanceof Overtaken)) throw error
-        if (attempt < attemptsMax) continue
-        throw new WalError(
-          'WAL_OVERTAKEN',
-          `${this.#from.root} is truncated faster than it can be copied: ${attemptsMax} times something ` +
-            'was gone before its turn. Let the log keep more, or copy to a faster disk.',
-        )
       }
     }
+    throw new WalError(
+      'WAL_OVERTAKEN',
+      `${this.#from.root} is truncated faster than it can be copied: ${attemptsMax} times something ` +
+        'was gone before its turn. Let the log keep more, or copy to a faster disk.',
+    )
   }
 
   async #attempt(): Promise<Picture> {

@@ -26,7 +26,7 @@ import { fileHeaderBytes, recordHeaderBytes } from './limits.js'
 import {
   type Beyond,
   compareHead,
-  cutsOffName,
+  cutsOffUnreadable,
   type Found,
   findBeyond,
   refuseForeignCheckpoint,
@@ -186,10 +186,10 @@ class Examiner {
       (segment) => !superseded.includes(segment) && segment.header.sequence < start,
     )
     const cut = rest.filter((it) => !superseded.includes(it) && !stranded.includes(it))
-    const unreadable = this.#unreadable.map((it) => it.name)
-    const cutOff = unreadable.filter((name) =>
-      this.#segments.some(({ header }) => cutsOffName(header, name)),
+    const cutOff = this.#unreadable.filter((it) =>
+      this.#segments.some(({ header }) => cutsOffUnreadable(header, it)),
     )
+    const unreadable = this.#unreadable.filter((it) => !cutOff.includes(it))
     const everyHeader = found.map((segment) => segment.header)
     return {
       fresh: head === undefined && present.length === 0 && this.#damage === undefined,
@@ -208,7 +208,8 @@ class Examiner {
         0,
         typeof head === 'object' ? head.epoch : 0,
         ...[...everyHeader, ...this.#goodCheckpoints].map((header) => header.epoch),
-        ...this.#unreadable.map(({ name }) => epochByName(name)),
+        // As far as it is one: anybody can have put a file there.
+        ...this.#unreadable.map(({ epoch }) => (epoch < epochMax ? epoch : 0)),
       ),
       highestLsn: Math.max(
         this.#end.lastLsn,
@@ -228,8 +229,8 @@ class Examiner {
       torn: this.#torn,
       damage: this.#damage,
       historyDamage: this.#historyDamage,
-      beyond: [...names(cut), ...unreadable.filter((name) => !cutOff.includes(name))],
-      superseded: [...names(superseded), ...cutOff],
+      beyond: [...names(cut), ...names(unreadable)],
+      superseded: [...names(superseded), ...names(cutOff)],
       unfinished: names(unfinished),
       stranded: names(stranded),
       leftovers: this.#leftovers,
@@ -240,9 +241,10 @@ class Examiner {
     const found: Found[] = []
     for (const name of (await listIfPresent(this.#disk, this.#layout.segments)).sort()) {
       if (name.endsWith(temporarySuffix)) this.#leftovers.push(this.#layout.segment(name))
-      if (parseSegmentName(name) === undefined) continue
+      const named = parseSegmentName(name)
+      if (named === undefined) continue
       const segment = await this.#readHeader(name)
-      if (typeof segment === 'string') this.#unreadable.push({ name, why: segment })
+      if (typeof segment === 'string') this.#unreadable.push({ name, ...named, why: segment })
       else found.push(segment)
     }
     return found.sort(
@@ -271,7 +273,8 @@ class Examiner {
 
   #belongsTo(logId: Uint8Array | undefined, { name, header }: Found): boolean {
     if (logId === undefined || bytesEqual(header.logId, logId)) return true
-    this.#unreadable.push({ name, why: 'it belongs to another log' })
+    const { firstLsn, epoch } = header
+    this.#unreadable.push({ name, firstLsn, epoch, why: 'it belongs to another log' })
     return false
   }
 
@@ -389,7 +392,7 @@ class Examiner {
     const { lastLsn } = previous
     if (end.offset < previous.offset) {
       const why =
-        `${scanner.finding?.kind ?? 'nothing'} found where acknowledged data should be: ` +
+        `${scanner.finding?.kind} found where acknowledged data should be: ` +
         `segment ${next.sequence} says that this one goes on to byte ${previous.offset} and LSN ${previous.lastLsn}`
       if (this.#isCovered(lastLsn)) {
         this.#reportCovered({ ...place, firstMissingLsn: end.lastLsn + 1, why }, next)
@@ -482,12 +485,6 @@ class Examiner {
   }
 }
 
-/** As far as it is one: anybody can have put a file there. */
-function epochByName(name: string): number {
-  const epoch = parseSegmentName(name)?.epoch ?? 0
-  return epoch < epochMax ? epoch : 0
-}
-
 /** A batch has 32 bits for it. */
 const epochMax = 2 ** 32 - 1
 
@@ -495,6 +492,6 @@ function lastPossibleLsn({ firstLsn, segmentBytes }: DecodedFileHeader): Lsn {
   return firstLsn - 1 + Math.floor(segmentBytes / recordHeaderBytes)
 }
 
-function names(segments: readonly Found[]): string[] {
+function names(segments: readonly { readonly name: string }[]): string[] {
   return segments.map((segment) => segment.name)
 }

@@ -3,7 +3,7 @@ import type { Damage } from './damage.js'
 import { WalError } from './errors.js'
 import type { DecodedFileHeader, FileHeader } from './file-header.js'
 import type { Head } from './head.js'
-import { checkpointName, parseSegmentName, segmentPath } from './layout.js'
+import { checkpointName, segmentPath } from './layout.js'
 import type { Lsn } from './lsn.js'
 
 /**
@@ -16,8 +16,11 @@ export interface Found {
   readonly fileBytes: number
 }
 
+/** A segment of which only its name is known, and what that says. */
 export interface Unreadable {
   readonly name: string
+  readonly firstLsn: Lsn
+  readonly epoch: number
   readonly why: string
 }
 
@@ -55,7 +58,7 @@ export function findBeyond(
   const stranded = present.find((it) => !run.includes(it) && it.header.sequence > lastSequence)
   const lastMissingLsn =
     stranded === undefined ? {} : { lastMissingLsn: stranded.header.firstLsn - 1 }
-  const damaged = unreadable.find(({ name }) => !run.some((it) => cutsOffName(it.header, name)))
+  const damaged = unreadable.find((it) => !run.some(({ header }) => cutsOffUnreadable(header, it)))
   if (damaged !== undefined) {
     return { file: segmentPath(damaged.name), why: damaged.why, ...lastMissingLsn }
   }
@@ -120,11 +123,9 @@ export function supersedes(header: DecodedFileHeader, other: DecodedFileHeader):
 }
 
 /** The same of a segment whose header cannot be read, as far as its name tells. */
-export function cutsOffName(header: DecodedFileHeader, name: string): boolean {
-  const named = parseSegmentName(name)
+export function cutsOffUnreadable(header: DecodedFileHeader, named: Unreadable): boolean {
   return (
     header.gap === 'accepted-loss' &&
-    named !== undefined &&
     named.epoch < header.epoch &&
     named.firstLsn > header.previous.lastLsn
   )

@@ -13,7 +13,7 @@ import type { Lsn } from './lsn.js'
 import { nodeDisk } from './node-disk.js'
 import { type LogOpening, openingsOf } from './openings.js'
 import { brokenOff, type Run, takeRun } from './runs.js'
-import { Scanner } from './scanner.js'
+import { type Finding, Scanner } from './scanner.js'
 import { type Survey, surveySteadily } from './survey.js'
 import { systemClock } from './system-clock.js'
 import { judge } from './verdict.js'
@@ -74,7 +74,7 @@ export class LogReader {
   /** For `openReadOnly`. */
   constructor(disk: Disk, clock: Clock, layout: Layout, { examination, head }: Survey) {
     this.#head = head
-    this.logId = Buffer.from(examination.logId ?? []).toString('hex')
+    this.logId = Buffer.from(examination.logId!).toString('hex')
     this.#disk = disk
     this.#clock = clock
     this.#layout = layout
@@ -152,7 +152,8 @@ export class LogReader {
           yield run
         }
         if (scanner.nextLsn > lastLsn) return next
-        if (scanner.finding === undefined) {
+        const { finding } = scanner
+        if (finding === undefined) {
           await scanner.fill()
           continue
         }
@@ -166,7 +167,8 @@ export class LogReader {
           doubts = 0
         } else {
           const isDue = stalls++ === looksPerSecond
-          const damage = await this.#damageAt(segment, scanner, !follow || doubts > 0 || isDue)
+          const thoroughly = !follow || doubts > 0 || isDue
+          const damage = await this.#damageAt(segment, scanner, finding, thoroughly)
           doubts = damage === undefined ? 0 : doubts + 1
           if (damage !== undefined && doubts === looksBeforeBelief) throw new WalDamageError(damage)
           if (damage === undefined && !follow) return undefined
@@ -187,10 +189,9 @@ export class LogReader {
   async #damageAt(
     segment: Segment,
     scanner: Scanner,
+    finding: Finding,
     thoroughly: boolean,
   ): Promise<Damage | undefined> {
-    const { finding } = scanner
-    if (finding === undefined) return undefined
     const looksClean = finding.kind === 'zero-header' || finding.kind === 'full'
     if (looksClean && !thoroughly) return undefined
     const verdict = judge(finding, await scanner.remainder(), scanner.nextBatch)

@@ -65,6 +65,8 @@ export class Scanner {
   #windowStart = 0
   #windowLength = 0
 
+  /** How many bytes from the next batch's start have to be in the window: its header, then its body too. */
+  #needed = batchHeaderBytes
   #finding: Finding | undefined
   /** There may be nothing new: only as much is read as tells. */
   #isPeeking = false
@@ -113,6 +115,7 @@ export class Scanner {
   take(): ScannedBatch | undefined {
     if (this.#finding !== undefined) return undefined
     if (this.#offset + batchHeaderBytes > this.#fileBytes) return this.#stop({ kind: 'full' })
+    this.#needed = batchHeaderBytes
     const headerBytes = this.#view(this.#offset, batchHeaderBytes)
     if (headerBytes === undefined) return undefined
     const header = decodeBatchHeader(headerBytes, this.#place.crcAt(this.#offset))
@@ -121,6 +124,7 @@ export class Scanner {
     }
     const why = this.#discontinuity(header)
     if (why !== undefined) return this.#stop({ kind: 'discontinuous', why })
+    this.#needed += header.bodyBytes
     const bodyOffset = this.#offset + batchHeaderBytes
     const body = this.#view(bodyOffset, header.bodyBytes)
     if (body === undefined) return undefined
@@ -140,7 +144,7 @@ export class Scanner {
 
   /** Reads on, to where the next batch is whole. Ends every view handed out before. */
   async fill(): Promise<void> {
-    const needed = this.#bytesNeeded()
+    const needed = this.#needed
     if (needed > this.#window.length) this.#window = this.#moved(new Uint8Array(needed))
     else this.#moved(this.#window)
     try {
@@ -210,14 +214,6 @@ export class Scanner {
       return `its ${header.bodyBytes} bytes pass the end of the file`
     }
     return undefined
-  }
-
-  /** How many bytes from the next batch's start must be in the window: its header, then its body too. */
-  #bytesNeeded(): number {
-    const headerBytes = this.#view(this.#offset, batchHeaderBytes)
-    if (headerBytes === undefined) return batchHeaderBytes
-    const header = decodeBatchHeader(headerBytes, this.#place.crcAt(this.#offset))
-    return batchHeaderBytes + (header?.bodyBytes ?? 0)
   }
 
   #view(offset: number, length: number): Uint8Array | undefined {

@@ -74,10 +74,6 @@ export class SpareKeeper {
     this.#onFailure = options.onFailure
   }
 
-  get isReady(): boolean {
-    return this.#mode === 'ready'
-  }
-
   /** The last finished attempt found no room. */
   get isStarved(): boolean {
     return this.#isStarved

@@ -47,18 +47,16 @@ export function judge(finding: Finding, behind: Remainder, expectedBatch: number
     }
   }
   const what = describe(finding)
-  if (behind.syncedThrough >= expectedBatch) {
-    const later =
-      behind.later === undefined
-        ? ''
-        : ` (batch ${behind.later.header.batch} at byte ${behind.later.offset})`
+  const { later } = behind
+  if (later !== undefined) {
+    if (behind.syncedThrough < expectedBatch) {
+      return { kind: 'torn', why: `${what}, among batches that had not been synced` }
+    }
+    const proof = `batch ${later.header.batch} at byte ${later.offset}`
     return {
       kind: 'corrupt',
-      why: `${what}, and a later batch proves that it was acknowledged${later}`,
+      why: `${what}, and a later batch proves that it was acknowledged (${proof})`,
     }
-  }
-  if (behind.later !== undefined) {
-    return { kind: 'torn', why: `${what}, among batches that had not been synced` }
   }
   if (
     finding.kind === 'zero-header' ||

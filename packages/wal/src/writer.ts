@@ -443,7 +443,6 @@ export class Writer {
     const sealed = this.#segment
     if (sync !== 'always') await this.#sync()
     await this.#headFile.refuseIfSuperseded(sealed.header)
-    this.#refuseIfFailed()
     const header: FileHeader = {
       ...sealed.header,
       sequence: sealed.header.sequence + 1,
@@ -461,14 +460,8 @@ export class Writer {
     this.#end = fileHeaderBytes
     this.#chain = this.#segment.headerCrc
     await sealed.file.close()
-    this.#refuseIfFailed()
     this.#prepareSpare()
     observer.rolled?.({ segment: this.#segment.name, durationMs: clock.monotonicMs() - startedMs })
-  }
-
-  /** The spare's maker may have ended the log while something else was awaited. */
-  #refuseIfFailed(): void {
-    if (this.#failure !== undefined) throw this.#failure
   }
 
   #prepareSpare(): void {
