@@ -416,3 +416,62 @@ t.test('buffers are used again only when the disk is done with them', async (t) 
   t.same(await replayedLsns(t, reopened), range(1, 600))
   await reopened.close()
 })
+
+t.test('a batch may be larger than any before, and than what is read at once', async (t) => {
+  const world = new World()
+  const mib = 1024 * 1024
+  const large = { segmentBytes: 8 * mib, appendBytesMax: 3 * mib }
+  const records = [
+    recordOf(1),
+    ...[2.5 * mib, mib / 2, mib / 2, mib / 2].map((bytes, index) =>
+      Buffer.alloc(bytes, recordOf(index + 2)),
+    ),
+  ]
+  const log = await world.open(large)
+  await log.append(1, records.slice(0, 1))
+  await log.append(2, records.slice(1, 2))
+  await log.append(3, records.slice(2))
+  await log.close()
+  const reopened = await world.open(large)
+  const replayed: Uint8Array[] = []
+  for await (const run of reopened.replay()) {
+    for (const record of run.records) replayed.push(record.slice())
+  }
+  t.equal(Buffer.compare(Buffer.concat(replayed), Buffer.concat(records)), 0)
+  t.same(
+    replayed.map(({ length }) => length),
+    records.map(({ length }) => length),
+  )
+  await reopened.close()
+})
+
+/** A disk of which every write, from when it is told to on, ends like this. */
+function worldThatWrites(outcome: () => number) {
+  const world = new World()
+  const state = { isBroken: false }
+  const disk = withFileMethods(world.disk, (file) => ({
+    async write(bytes, position) {
+      return state.isBroken ? outcome() : file.write(bytes, position)
+    },
+    writeOnLoop: (bytes, position) =>
+      state.isBroken ? outcome() : file.writeOnLoop(bytes, position),
+  }))
+  return { world, state, disk }
+}
+
+t.test('a disk that takes nothing, and does not say why, is not asked for ever', async (t) => {
+  for (const isSlow of [false, true]) {
+    const { world, state, disk } = worldThatWrites(() => 0)
+    const log = await world.open({ disk, ...(isSlow && { clock: world.slowClock() }) })
+    await appendOneByOne(log, 1)
+    state.isBroken = true
+    const refused = { code: 'WAL_FAILED', message: /the disk took 0 of \d+ bytes/ }
+    await t.rejects(log.append(2, recordOf(2)), refused)
+    await log.close()
+    await t.rejects(world.open({ disk }), { message: /the disk took 0 of \d+ bytes/ })
+    state.isBroken = false
+    const reopened = await world.open({ disk })
+    t.same(await replayedLsns(t, reopened), [1])
+    await reopened.close()
+  }
+})

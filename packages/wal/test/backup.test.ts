@@ -261,6 +261,62 @@ t.test('a full disk is typed, and leaves the room that it took', async (t) => {
   t.equal(filesUnder(world.disk, '/backups'), undefined)
 })
 
+t.test('where nothing may be written that is told, by the name of the destination', async (t) => {
+  for (const code of ['EACCES', 'EPERM', 'EROFS']) {
+    const world = await withLog()
+    const isMade = ({ kind, path }: DiskCall) => kind === 'createDirectory' && path === staged
+    world.disk.failWhen(isMade, { kind: 'error', code })
+    const message = new RegExp(`^${destination} cannot be made \\(${code}\\)`)
+    await t.rejects(backUp(world), { code: 'WAL_READ_ONLY', message })
+    t.equal(filesUnder(world.disk, '/backups'), undefined)
+  }
+})
+
+t.test('a file that ends while it is copied makes no shorter copy', async (t) => {
+  const world = await withLog()
+  const sealed = world.path(world.segments()[1]!)
+  const shrunk = withFileMethods(world.disk, (file, path) => ({
+    read: (into, position) =>
+      file.read(path === sealed ? into.subarray(0, Math.max(0, 1000 - position)) : into, position),
+  }))
+  const refused = { code: 'WAL_COPY_FAILED', message: /what is copied ends at byte 1000/ }
+  await t.rejects(backUp(world, { disk: shrunk }), refused)
+  t.equal(filesUnder(world.disk, '/backups'), undefined)
+})
+
+/** The most that any file had taken when it was synced, and since. */
+function unsyncedBytesMax(calls: readonly DiskCall[]): number {
+  const unsynced = new Map<string, number>()
+  let most = 0
+  for (const { kind, path, bytes = 0 } of calls) {
+    if (kind === 'sync') unsynced.delete(path)
+    if (kind !== 'write') continue
+    unsynced.set(path, (unsynced.get(path) ?? 0) + bytes)
+    most = Math.max(most, unsynced.get(path) ?? 0)
+  }
+  return most
+}
+
+t.test(
+  'a large checkpoint and its copy are made durable in pieces, beside which others can commit',
+  async (t) => {
+    const mib = 1024 * 1024
+    const world = new World()
+    const log = await world.open()
+    await appendOneByOne(log, 3)
+    await log.roll()
+    const before = world.disk.callCount
+    await log.writeCheckpoint(3, Array(35).fill(new Uint8Array(mib / 2).fill(7)))
+    const written = world.disk.callCount
+    t.ok(unsyncedBytesMax(world.disk.calls.slice(before)) < 2 * mib, 'a checkpoint')
+    await backUp(world)
+    const most = unsyncedBytesMax(world.disk.calls.slice(written))
+    t.ok(most > 7 * mib && most < 10 * mib, `its copy: ${most} bytes`)
+    t.match(await verifyLog(destination, { disk: world.disk }), { goodCheckpoints: [3] })
+    await log.close()
+  },
+)
+
 /** A disk that turns over one bit of all that is written into the copy, counted over its writes. */
 function flipping(world: World, bit: number) {
   let passed = 0
@@ -418,6 +474,14 @@ t.test('two who copy to the same place are kept apart', async (t) => {
   await backUp(world, { disk })
   t.equal(second, 'WAL_LOCKED')
   await checkWhole(t, world, 11, 35)
+})
+
+t.test('one who copies there and has not said who it is yet is left alone, too', async (t) => {
+  const world = await withLog()
+  await world.disk.createDirectory(staged)
+  await world.disk.process().lock(`${staged}/LOCK`, '')
+  const refused = { code: 'WAL_LOCKED', message: /being written by another process/ }
+  await t.rejects(backUp(world), refused)
 })
 
 t.test('where there is no log there is nothing to back up', async (t) => {

@@ -73,9 +73,13 @@ t.test('a checkpoint may come from an async source', async (t) => {
 })
 
 t.test('a log without a checkpoint says so', async (t) => {
-  const log = await new World().open()
+  const world = new World()
+  const log = await world.open()
   t.equal(log.checkpointLsn, 0)
+  t.equal(log.sealedLsn, 0)
   t.same(await stateOf(log), [])
+  const reader = await openReadOnly(directory, { disk: world.disk })
+  t.same(await stateOf(reader), [])
   await log.close()
 })
 
@@ -252,6 +256,16 @@ t.test('a checkpoint that knows more than the log is damage', async (t) => {
   await again.close()
 })
 
+t.test('of several damages the first is named: what lies behind it follows from it', async (t) => {
+  const { world } = await withCheckpoints()
+  const [, second = '', third = '', newest = ''] = world.segments()
+  world.disk.flipBit(world.path(second), 20 * 8)
+  for (const name of [third, newest]) world.disk.removeFile(world.path(name))
+  // The checkpoint knows more than what is left, too.
+  const { damage } = await world.verify()
+  t.match(damage, { file: second, firstMissingLsn: 11, acceptable: { segment: 1 } })
+})
+
 t.test('a checkpoint whose writing fails leaves the older one, and the log open', async (t) => {
   const { world } = await withCheckpoints()
   const log = await world.open()
@@ -267,6 +281,23 @@ t.test('a checkpoint whose writing fails leaves the older one, and the log open'
   await appendOneByOne(log, 1)
   await log.writeCheckpoint(log.sealedLsn, chunksOf(38))
   t.equal(log.checkpointLsn, 38)
+  await log.close()
+})
+
+t.test('a chunk that is too large is refused by its size, and leaves nothing', async (t) => {
+  const { world } = await withCheckpoints()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  const chunks = [Buffer.from('state'), new Uint8Array(2 ** 24)]
+  await t.rejects(log.writeCheckpoint(log.sealedLsn, chunks), {
+    code: 'WAL_RECORD_TOO_LARGE',
+    message: /16777216 bytes; the most is 16777215/,
+  })
+  t.notOk(world.files().some((name) => name.endsWith('.tmp') && name.includes('ckpt')))
+  t.equal(log.checkpointLsn, 30)
+  await log.writeCheckpoint(log.sealedLsn, chunks.slice(0, 1))
+  t.same(await stateOf(log), ['state'])
   await log.close()
 })
 
@@ -317,6 +348,37 @@ t.test(
     t.ok((await log.truncate()).segments > 0)
     await log.close()
     t.match(await world.verify(), { damage: undefined, historyDamage: [] })
+  },
+)
+
+t.test(
+  'two histories in what a checkpoint covers are told, and are no reason not to open',
+  async (t) => {
+    const world = new World(new SimulatedDisk({ locks: false }))
+    const zombie = await world.open({ disk: world.disk.process() })
+    await appendOneByOne(zombie, 2)
+    const usurper = await world.open()
+    await appendOneByOne(usurper, 1)
+    await appendOneByOne(zombie, 2)
+    await usurper.roll()
+    await usurper.writeCheckpoint(usurper.sealedLsn, [])
+    await appendOneByOne(usurper, 1)
+    await usurper.close()
+    const { damage, historyDamage } = await world.verify()
+    t.equal(damage, undefined)
+    t.match(historyDamage, [
+      {
+        file: world.segments()[0],
+        firstMissingLsn: 1,
+        lastMissingLsn: 2,
+        coveredBy: 3,
+        why: /^two histories: this segment goes on to .* LSN 4, but segment 2 of epoch 2 says/,
+      },
+    ])
+    t.equal(historyDamage.length, 1)
+    const log = await world.open()
+    t.same(await replayedLsns(t, log), [4])
+    await log.close()
   },
 )
 

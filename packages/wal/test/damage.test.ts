@@ -391,6 +391,37 @@ t.test(
 )
 
 t.test(
+  'a segment that was cut off and cannot be read stays cut off, wherever accepting it was interrupted',
+  async (t) => {
+    const { world } = await crashedLog()
+    const name = world.segments()[1] ?? ''
+    world.disk.flipBit(world.path(name), 20 * 8)
+    const acceptLoss = (await world.verify()).damage?.acceptable as AcceptedLoss
+    const rehearsal = world.copy()
+    const log = await rehearsal.open({ ...tiny, acceptLoss })
+    const calls = rehearsal.disk.callCount
+    await log.close()
+    const kept = `quarantine/${name.slice(4)}`
+    let cutOffBefore = 0
+    for (let index = 0; index < calls; index++) {
+      for (const policy of ['keep-none', 'keep-all'] as const) {
+        const machine = world.copy()
+        machine.disk.failCall(index, { kind: 'crash', when: 'after' })
+        await rejection(machine.open({ ...tiny, acceptLoss }))
+        const survivor = machine.with(machine.disk.powerLoss(policy))
+        const { damage } = await survivor.verify()
+        if (damage === undefined && survivor.files().includes(name)) cutOffBefore++
+        const reopened = await survivor.open(damage === undefined ? tiny : { ...tiny, acceptLoss })
+        t.equal(reopened.gaps.length, 1)
+        await reopened.close()
+        t.ok(survivor.files().includes(kept) && !survivor.files().includes(name), `call ${index}`)
+      }
+    }
+    t.ok(cutOffBefore > 0, 'some openings found it cut off and not moved yet')
+  },
+)
+
+t.test(
   'two histories can be accepted as lost behind what they share, and both are kept aside',
   async (t) => {
     const world = new World(new SimulatedDisk({ locks: false }))
@@ -444,14 +475,19 @@ t.test(
       machine.disk.writeFile(machine.path(name), forged)
       await t.rejects(machine.open(tiny), { code: 'WAL_CORRUPT', message })
     }
-    const newer = Buffer.from(bytes)
-    const body = newer.subarray(second + 64, second + 64 + original.bodyBytes)
-    body[3] = 9
-    const bodyCrc = crc32(body)
-    encodeBatchHeader(newer.subarray(second), { ...original, bodyCrc }, place.crcAt(second))
-    const machine = world.copy()
-    machine.disk.writeFile(machine.path(name), newer)
-    await t.rejects(machine.open(tiny), { code: 'WAL_CORRUPT', message: /unknown type 9/ })
+    for (const [at, byte, message] of [
+      [3, 9, /unknown type 9/],
+      [2, 1, /does not decode: record 0 passes the body's end/],
+    ] as const) {
+      const newer = Buffer.from(bytes)
+      const body = newer.subarray(second + 64, second + 64 + original.bodyBytes)
+      body[at] = byte
+      const bodyCrc = crc32(body)
+      encodeBatchHeader(newer.subarray(second), { ...original, bodyCrc }, place.crcAt(second))
+      const machine = world.copy()
+      machine.disk.writeFile(machine.path(name), newer)
+      await t.rejects(machine.open(tiny), { code: 'WAL_CORRUPT', message })
+    }
   },
 )
 
@@ -475,6 +511,24 @@ t.test(
     }
   },
 )
+
+t.test('a copy of a log within a record proves nothing about the log it is in', async (t) => {
+  const other = new World()
+  const copied = await other.open(tiny)
+  await appendOneByOne(copied, 4)
+  await copied.close()
+  // It has the same id, and later batches of the same segment.
+  const bytes = other.disk.readFile(other.path(other.segments()[0] ?? ''))
+  for (let shift = 0; shift < 16; shift++) {
+    const world = new World()
+    const log = await world.open(tiny)
+    await log.append(1, Buffer.concat([Buffer.alloc(shift, 1), bytes.subarray(512, 1400)]))
+    const crashed = world.copy()
+    crashed.disk.flipBit(crashed.path(crashed.segments()[0] ?? ''), (512 + 64 + 2) * 8)
+    t.equal(await rejection(crashed.open(tiny)), 'WAL_AMBIGUOUS', `${shift} bytes before it`)
+    await log.close()
+  }
+})
 
 t.test('sectors that are zero by right do not make damage look like a torn write', async (t) => {
   const world = new World()
@@ -638,6 +692,29 @@ t.test(
     }
   },
 )
+
+t.test('a segment that says it is the zeroth, and follows another, is refused', async (t) => {
+  const world = new World()
+  await (await world.open(tiny)).close()
+  const [name = ''] = world.segments()
+  const bytes = Buffer.from(world.disk.readFile(world.path(name)))
+  const header = decodeFileHeader(bytes, 'segment', name)
+  if (typeof header === 'string') throw new Error(header)
+  const previous = { ...header.previous, sequence: 5 }
+  bytes.set(encodeFileHeader({ ...header, sequence: 0, previous }).bytes, 0)
+  world.disk.writeFile(world.path(name), bytes)
+  await t.rejects(world.open(tiny), { code: 'WAL_CORRUPT', damage: { file: name } })
+})
+
+t.test('an epoch that no writer can have had is not believed of a name', async (t) => {
+  const { world } = await crashedLog()
+  const name = 'wal/0000000000000999-99999999999.wal'
+  world.disk.writeFile(world.path(name), Buffer.from('anything'))
+  const acceptLoss = (await world.verify()).damage?.acceptable as AcceptedLoss
+  const log = await world.open({ ...tiny, acceptLoss })
+  t.equal(log.recovery.epoch, 3)
+  await log.close()
+})
 
 t.test('with an accepted loss no LSN can be asked for that may have been issued', async (t) => {
   const world = new World()

@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { diagnoseLog, type Remain } from '../src/index.js'
-import { appendOneByOne, directory, recordOf, World } from './world.js'
+import { decodeBatchHeader, encodeBatchHeader, Place } from '../src/batch.js'
+import { type Disk, diagnoseLog, type Remain } from '../src/index.js'
+import { appendOneByOne, directory, recordOf, World, withFileMethods } from './world.js'
 
-const diagnose = ({ disk }: World) => diagnoseLog(directory, { disk })
+const diagnose = ({ disk }: { disk: Disk }) => diagnoseLog(directory, { disk })
 
 /** Three epochs of several segments each, one batch a record. */
 async function written(): Promise<World> {
@@ -142,6 +143,42 @@ t.test(
   },
 )
 
+t.test(
+  'of a damaged log the checkpoint can be read, and what can be trusted behind it',
+  async (t) => {
+    const world = new World()
+    const log = await world.open()
+    await appendOneByOne(log, 5)
+    await log.roll()
+    await log.writeCheckpoint(5, [Buffer.from('the state'), Buffer.from('after 5')])
+    await appendOneByOne(log, 5)
+    await log.close()
+    const newest = world.segments().at(-1) ?? ''
+    const bytes = Buffer.from(world.disk.readFile(world.path(newest)))
+    const second = bytes.indexOf('TNRB', 513)
+    flip(world, newest, second + 70)
+    const diagnosis = await diagnose(world)
+    t.match(diagnosis, { damage: { firstMissingLsn: 7 }, checkpoints: [5], lastLsn: 6 })
+    const chunks: string[] = []
+    for await (const chunk of diagnosis.readCheckpoint(5))
+      chunks.push(Buffer.from(chunk).toString())
+    t.same(chunks, ['the state', 'after 5'])
+    const runs = []
+    for await (const { firstLsn, records } of diagnosis.replay())
+      runs.push([firstLsn, records.length])
+    t.same(runs, [[6, 1]])
+  },
+)
+
+t.test('of a log that has nothing left but a HEAD gone bad, no log id is told', async (t) => {
+  const world = await written()
+  for (const name of world.segments()) world.disk.removeFile(world.path(name))
+  for (const at of [20, 532]) flip(world, 'HEAD', at)
+  const told = { logId: '', damage: { file: 'HEAD', firstMissingLsn: 1 } }
+  t.match(await diagnose(world), told)
+  t.match(await world.verify(), told)
+})
+
 t.test('a batch behind the damage is found wherever it stands', async (t) => {
   const large = { segmentBytes: 8 * 1024 * 1024, appendBytesMax: 3 * 1024 * 1024 }
   // What can be trusted ends off every alignment; the batch behind begins near the end of the first piece read.
@@ -162,4 +199,69 @@ t.test('a batch behind the damage is found wherever it stands', async (t) => {
       [[third, 3]],
     )
   }
+})
+
+t.test('a batch that claims more than its file holds is told without records', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.close()
+  const [name = ''] = world.segments()
+  const bytes = Buffer.from(world.disk.readFile(world.path(name)))
+  const second = bytes.indexOf('TNRB', 513)
+  const third = bytes.indexOf('TNRB', second + 1)
+  const place = new Place(bytes.subarray(16, 32), 1)
+  const header = decodeBatchHeader(bytes.subarray(third), place.crcAt(third))!
+  encodeBatchHeader(bytes.subarray(third), { ...header, bodyBytes: 5000 }, place.crcAt(third))
+  world.disk.writeFile(world.path(name), bytes)
+  flip(world, name, second + 20)
+  let readTo = 0
+  const disk = withFileMethods(world.disk, (file) => ({
+    read(into, position) {
+      readTo = Math.max(readTo, position + into.length)
+      return file.read(into, position)
+    },
+  }))
+  const diagnosis = await diagnose({ disk })
+  readTo = 0
+  const found: Remain[] = []
+  for await (const remain of diagnosis.remains()) found.push(remain)
+  t.same(found, [{ file: name, offset: third, firstLsn: 3, count: 1 }])
+  t.equal(readTo, bytes.length, 'nothing is asked for behind its end')
+})
+
+t.test('what stands within a record is no batch, whatever it looks like', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 2)
+  const [name = ''] = world.segments()
+  const { usedBytes: end, firstLsn } = log.segments[0]!
+  t.equal(firstLsn, 1)
+  // Whoever knows where it will stand can forge one that passes for the next batch but one.
+  const at = Math.ceil(end / 8) * 8
+  const record = Buffer.alloc(400, 7)
+  const forged = at + 64 + 4 + 100 + ((8 - ((at + 64 + 4 + 100) % 8)) % 8)
+  const header = {
+    batch: 9,
+    firstLsn: 900,
+    count: 1,
+    bodyBytes: 8,
+    bodyCrc: crc32(Buffer.from([4, 0, 0, 1, 1, 2, 3, 4])),
+    chain: 0,
+    epoch: 1,
+    zeroSectors: 0,
+    clockMs: 0,
+    unsyncedBefore: 0,
+  }
+  const place = new Place(Buffer.alloc(16, 0xa5), 1)
+  encodeBatchHeader(record.subarray(forged - at - 68), header, place.crcAt(forged))
+  await log.append(3, record)
+  await log.close()
+  const second = Buffer.from(world.disk.readFile(world.path(name))).indexOf('TNRB', 513)
+  flip(world, name, second + 20)
+  const found = await remainsOf(world)
+  t.same(
+    found.map((remain) => remain.firstLsn),
+    [3],
+  )
 })

@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { SimulatedDisk } from '@tenure/testing'
+import { readdirSync, readFileSync } from 'node:fs'
+import { type DiskCall, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
 import { nodeDisk, openReadOnly } from '../src/index.js'
+import { steppedDisk } from './copies.js'
 import {
   appendOneByOne,
   appendTogether,
+  codeOf,
   directory,
   range,
   recordOf,
@@ -126,6 +128,19 @@ t.test('a second process is told who holds the log', async (t) => {
   t.ok(taken)
 })
 
+t.test(
+  'a process that has the lock and has not said its name yet has it all the same',
+  async (t) => {
+    const world = new World()
+    await (await world.open()).close()
+    const other = world.disk.process()
+    await other.lock(world.path('LOCK'), '')
+    await t.rejects(world.open(), { code: 'WAL_LOCKED', message: /in use by another process/ })
+    other.kill()
+    await (await world.open()).close()
+  },
+)
+
 t.test('without the lock, a superseded writer is fenced at its next roll', async (t) => {
   const world = new World(new SimulatedDisk({ locks: false }))
   const zombie = await world.open({ disk: world.disk.process() })
@@ -227,6 +242,39 @@ t.test(
       await log.close()
       t.notOk(machine.files().includes('wal/spare-00000001'))
     }
+  },
+)
+
+t.test(
+  'what a failed write left in memory only, and memory loses while the log opens, is not built upon',
+  async (t) => {
+    const world = new World()
+    const writer = world.disk.process()
+    const log = await world.open({ disk: writer })
+    await appendOneByOne(log, 2)
+    const isAppend = ({ kind }: DiskCall) => kind === 'writeOnLoop'
+    world.disk.failWhen(isAppend, { kind: 'failed-sync', model: 'clean-page' })
+    t.equal(await rejection(log.append(3, recordOf(3))), 'WAL_FAILED')
+    writer.kill()
+    const seen = new Set<number | string>()
+    let isOver = false
+    for (let at = 0; !isOver; at++) {
+      const machine = world.copy()
+      let calls = 0
+      const forgetful = steppedDisk(machine.disk, async () => {
+        if (calls++ === at) machine.disk.dropCleanPages()
+      })
+      const opened = await machine.open({ disk: forgetful }).catch(codeOf)
+      isOver = calls <= at
+      seen.add(typeof opened === 'string' ? opened : opened.durableLsn)
+      const found = typeof opened === 'string' ? 2 : opened.durableLsn
+      // What it has found it says again, even without what was in memory.
+      const later = machine.with(machine.disk.powerLoss('keep-none'))
+      const again = await later.open()
+      t.same(await replayedLsns(t, again), range(1, found), `memory runs short at call ${at}`)
+      await again.close()
+    }
+    t.same(seen, new Set([2, 'WAL_FAILED', 3]))
   },
 )
 
@@ -369,6 +417,20 @@ t.test(
   },
 )
 
+t.test('of several spares one is taken over, and the others give back their room', async (t) => {
+  const world = new World()
+  await (await world.openWithSpare()).close()
+  const spare = world.disk.readFile(world.path('wal/spare-00000001'))
+  world.disk.writeFile(world.path('wal/spare-00000007'), spare)
+  const log = await world.open()
+  await world.clock.settle()
+  t.same(
+    world.files().filter((name) => name.includes('spare')),
+    ['wal/spare-00000002'],
+  )
+  await log.close()
+})
+
 t.test('a log that was opened with its clock ahead keeps that time', async (t) => {
   const world = new World()
   const log = await world.open()
@@ -468,5 +530,39 @@ t.test(
     }
     const log = await world.openWithSpare({ disk: silent })
     await log.close()
+  },
+)
+
+t.test(
+  'a lock whose file cannot be written is no lock, and is given back',
+  { skip: process.platform !== 'linux' && 'only there is a file that is always full' },
+  async (t) => {
+    const descriptors = () => readdirSync('/proc/self/fd').length
+    await t.rejects(nodeDisk.lock('/dev/full', 'process 1'), { code: 'ENOSPC' })
+    const before = descriptors()
+    // One that was kept would make the next one wait for it.
+    await t.rejects(nodeDisk.lock('/dev/full', 'process 2'), { code: 'ENOSPC' })
+    t.equal(descriptors(), before)
+  },
+)
+
+t.test(
+  'what the system refuses comes with its code',
+  { skip: process.platform !== 'linux' && 'other systems have other codes' },
+  async (t) => {
+    const { open } = nodeDisk
+    const path = `${t.testdir({ file: 'content' })}/file`
+    await t.rejects(open(`${path}s`, 'read'), { code: 'ENOENT' })
+    const readable = await open(path, 'read')
+    await t.rejects(readable.write(Buffer.from('x'), 0), { code: 'EBADF' })
+    t.throws(() => readable.writeOnLoop(Buffer.from('x'), 0), { code: 'EBADF' })
+    await readable.close()
+    t.equal(readFileSync(path, 'utf8'), 'content')
+    const directory = await open(t.testdirName, 'read')
+    await t.rejects(directory.read(new Uint8Array(1), 0), { code: 'EISDIR' })
+    await directory.close()
+    const device = await open('/dev/null', 'read')
+    await t.rejects(device.sync(), { code: 'EINVAL' })
+    await device.close()
   },
 )

@@ -324,6 +324,67 @@ t.test('verify beside a truncation looks again, and finds nothing wrong', async 
   await log.close()
 })
 
+t.test('a reader tells of the segments as the log itself does, and by their files', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  for (const _ of [1, 2]) {
+    await appendOneByOne(log, 10)
+    await world.clock.advance(1000)
+    await log.roll()
+  }
+  await appendOneByOne(log, 5)
+  const files = world.segments()
+  const expected = log.segments.map(({ usedBytes: end, ...segment }, index) => ({
+    ...segment,
+    file: files[index],
+    epoch: 1,
+    // The newest one ends where its writer is, and nobody knows where that is.
+    ...(index < 2 && { lastLsn: 10 * (index + 1), end }),
+  }))
+  t.same((await readerOf(world)).segments, expected)
+  await log.close()
+})
+
+t.test('a log that rolls just while a reader opens it is read to its end', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  await appendOneByOne(log, 3)
+  let isRolled = false
+  const rolling = withFileMethods(world.disk.process(), (file, path) => ({
+    async close() {
+      await file.close()
+      if (path !== world.path('HEAD') || isRolled) return
+      isRolled = true
+      await log.roll()
+      await appendOneByOne(log, 2)
+    },
+  }))
+  const reader = await openReadOnly(directory, { disk: rolling, clock: world.clock })
+  t.equal(reader.segments.length, 2)
+  t.same(await replayedLsns(t, reader), range(1, 5))
+  await log.close()
+})
+
+t.test('a file that ends before its size does is damage, and not the end of the log', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 10)
+  await log.close()
+  const short = withFileMethods(world.disk, (file, path) => ({
+    read: (into, position) =>
+      file.read(
+        path.endsWith('.wal') ? into.subarray(0, Math.max(0, 700 - position)) : into,
+        position,
+      ),
+  }))
+  const damaged = { code: 'WAL_CORRUPT', message: /the file ends before byte/ }
+  await t.rejects(world.open({ disk: short }), damaged)
+  const reader = await openReadOnly(directory, { disk: short, clock: world.clock })
+  const outcome = rejection(replayedLsns(t, reader))
+  await world.clock.advance(1000)
+  t.equal(await outcome, 'WAL_CORRUPT')
+})
+
 t.test('a replay whose next segment was removed meanwhile says so', async (t) => {
   const world = new World()
   const log = await world.open()

@@ -145,6 +145,14 @@ t.test('a log that is open is no backup, and nothing is restored over anything',
   t.equal(filesUnder(disk, restored), undefined)
 })
 
+t.test('a log whose writer has not said who it is yet is no backup, either', async (t) => {
+  const world = await withBackup()
+  await world.disk.process().lock(`${destination}/LOCK`, '')
+  const refused = { code: 'WAL_LOCKED', message: /in use by another process/ }
+  await t.rejects(restore(world, restored), refused)
+  t.equal(filesUnder(world.disk, restored), undefined)
+})
+
 t.test('a backup on a medium that takes no writes can be restored', async (t) => {
   const world = await withBackup()
   world.disk.failWhen(({ kind, path }) => kind === 'lock' && path.startsWith(`${destination}/`), {

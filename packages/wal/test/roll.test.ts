@@ -281,3 +281,47 @@ t.test(
     await log.close()
   },
 )
+
+t.test('of each roll it is told which segment the log goes on with, once it does', async (t) => {
+  const world = new World()
+  const rolled: string[] = []
+  const log = await world.openWithSpare({
+    observer: {
+      rolled: ({ segment, durationMs }) => {
+        t.equal(log.segments.at(-1)?.firstLsn, log.nextLsn)
+        t.equal(durationMs, 0)
+        rolled.push(`wal/${segment}`)
+      },
+    },
+  })
+  for (const _ of [1, 2]) {
+    await appendOneByOne(log, 3)
+    await log.roll()
+  }
+  await log.roll()
+  t.same(rolled, world.segments().slice(1))
+  await log.close()
+})
+
+t.test('a spare that is finished while the log closes is there for the next opening', async (t) => {
+  const isNamed = (call: DiskCall) => call.kind === 'rename' && call.path.includes('spare')
+  const { world, state, held, release } = worldThatHolds(isNamed)
+  state.isHolding = true
+  const log = await world.open()
+  await world.clock.settle()
+  t.equal(held.length, 1, 'all that it lacks is its name')
+  let isClosed = false
+  const closing = log.close().then(() => {
+    isClosed = true
+  })
+  await world.clock.settle()
+  t.notOk(isClosed, 'closing waits for that')
+  release()
+  await closing
+  let prepared = 0
+  const next = await world.open({ observer: { sparePrepared: () => prepared++ } })
+  await appendOneByOne(next, 1)
+  await next.roll()
+  t.equal(prepared, 0, 'it is taken as it is')
+  await next.close()
+})
