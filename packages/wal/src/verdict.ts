@@ -49,14 +49,14 @@ export function judge(finding: Finding, behind: Remainder, expectedBatch: number
   const what = describe(finding)
   const { later } = behind
   if (later !== undefined) {
-    if (behind.syncedThrough < expectedBatch) {
-      return { kind: 'torn', why: `${what}, among batches that had not been synced` }
+    if (behind.syncedThrough >= expectedBatch) {
+      const proof = `batch ${later.header.batch} at byte ${later.offset}`
+      return {
+        kind: 'corrupt',
+        why: `${what}, and a later batch proves that it was acknowledged (${proof})`,
+      }
     }
-    const proof = `batch ${later.header.batch} at byte ${later.offset}`
-    return {
-      kind: 'corrupt',
-      why: `${what}, and a later batch proves that it was acknowledged (${proof})`,
-    }
+    return { kind: 'torn', why: `${what}, among batches that had not been synced` }
   }
   if (
     finding.kind === 'zero-header' ||
