@@ -1,4 +1,4 @@
-import { Random } from '@tenure/testing'
+import { QuietChecks, Random } from '@tenure/testing'
 import t from 'tap'
 import { ByNumber } from '../src/by-number.js'
 
@@ -23,12 +23,14 @@ t.test('what stands under a number is found, replaced and taken away', async (t)
 })
 
 t.test('it is what a Map would be, with numbers that go up', async (t) => {
+  const checks = new QuietChecks(t)
   for (let seed = 1; seed <= 8; seed++) {
     const random = new Random(seed)
     const things = new ByNumber<number>()
     const model = new Map<number, number>()
     let number = random.integer(1000)
     for (let step = 0; step < 1500; step++) {
+      const where = `seed ${seed}, step ${step}`
       if (random.chance(0.5)) {
         number += random.chance(0.05) ? random.integer(1000) : 1
         things.set(number, number)
@@ -38,15 +40,16 @@ t.test('it is what a Map would be, with numbers that go up', async (t) => {
         // Mostly the oldest, as answers come; now and then any.
         const at = random.chance(0.7) ? 0 : random.integer(known.length + 1)
         const key = known[at] ?? number + 1
-        t.equal(things.delete(key), model.get(key))
+        checks.equal(things.delete(key), model.get(key), where)
         model.delete(key)
       }
       const [first] = model.values()
-      t.equal(things.first(), first)
-      t.equal(things.size, model.size)
+      checks.equal(things.first(), first, where)
+      checks.equal(things.size, model.size, where)
     }
     t.same(things.all(), [...model.values()])
   }
+  t.ok(checks.count > 25_000)
 })
 
 t.test('the order is that of the numbers, also where a lower one comes late', async (t) => {

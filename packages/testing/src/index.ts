@@ -27,6 +27,7 @@ export {
   type SimulatedSocket,
 } from './network/simulated-network.js'
 export { Progress, type ProgressOutput } from './progress.js'
+export { QuietChecks } from './quiet-checks.js'
 export { Random } from './random.js'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.js'
 export { SmallDisk } from './small-disk.js'

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { crc32 } from 'node:zlib'
 import type { SimulatedDisk } from '@tenure/testing'
 import type { Test } from 'tap'
@@ -82,18 +83,25 @@ export async function checkWhole(
   lastLsn: number,
   what = '',
 ) {
-  const found = await verifyLog(destination, { disk: world.disk })
-  const expected = { damage: undefined, tornTail: undefined, badCheckpoints: [], firstLsn, lastLsn }
-  t.match(found, expected, what)
+  const { damage, tornTail, badCheckpoints, ...verified } = await verifyLog(destination, {
+    disk: world.disk,
+  })
+  const found: unknown[] = [damage, tornTail, badCheckpoints, verified.firstLsn, verified.lastLsn]
+  const lsns = range(firstLsn, lastLsn)
+  const expected: unknown[] = [undefined, undefined, [], firstLsn, lastLsn]
+  const copy = world.copier()
   for (const restored of [undefined, true] as const) {
-    const machine = world.copy()
+    const machine = copy()
     const options = machine.options(restored === undefined ? {} : { restored })
     const log = await openLog(destination, options)
-    t.same(await replayedLsns(t, log, firstLsn), range(firstLsn, lastLsn), what)
-    t.equal(log.nextLsn > lastLsn + 1, restored === true, what)
+    found.push(await replayedLsns(t, log, firstLsn), log.nextLsn > lastLsn + 1)
+    expected.push(lsns, restored === true)
     await appendOneByOne(log, 3)
     await log.close()
   }
+  // Thousands of times, so that it is cheap as long as it holds.
+  if (isDeepStrictEqual(found, expected)) t.pass(what)
+  else t.same(found, expected, what)
 }
 
 /** The disk, with something happening before every call. */

@@ -1,5 +1,5 @@
 import { getCounters } from '@tenure/state-machine'
-import { Random } from '@tenure/testing'
+import { QuietChecks, Random } from '@tenure/testing'
 import type { Book } from '@tenure/testing-histories'
 import t from 'tap'
 import { AttemptTracker, forecast, type WhatIfKnobs } from '../../src/index.js'
@@ -18,16 +18,18 @@ function* runsOf({ entries }: Book) {
 }
 
 t.test('under the knobs it was recorded with, a history is as it was', async (t) => {
+  const checks = new QuietChecks(t)
   for (const seed of seeds) {
     const book = randomBook(new Random(seed), { windows })
     const { openings } = book
     for (const knobs of [{}, recordedKnobs, { leaseDurationMs: 10_000 }, { maxRetries: 2 }]) {
       const told = await forecast(runsOf(book), knobs, { openings })
-      t.same(told.underKnobs, told.recorded, `seed ${seed}`)
-      t.same([told.differences, told.examples, told.tasksChanged], [[], [], 0])
-      t.same([told.lateReportsAccepted, told.attemptsUncertain], [0, 0])
+      checks.same(told.underKnobs, told.recorded, `seed ${seed}`)
+      checks.same([told.differences, told.examples, told.tasksChanged], [[], [], 0])
+      checks.same([told.lateReportsAccepted, told.attemptsUncertain], [0, 0])
     }
   }
+  t.equal(checks.count, 12 * seeds.length)
 })
 
 t.test('what is told as recorded is what the state machine counts', async (t) => {
@@ -70,6 +72,7 @@ function recoveryOf({ entries }: Book) {
 }
 
 t.test('every attempt of the record is judged as it went, to the millisecond', async (t) => {
+  const checks = new QuietChecks(t)
   for (const seed of seeds) {
     const { entries, now } = randomBook(new Random(seed), { windows })
     const tracker = new AttemptTracker()
@@ -90,13 +93,15 @@ t.test('every attempt of the record is judged as it went, to the millisecond', a
           end?.outcome === 'EXPIRED'
             ? { kind: 'expires', at: end.at, atStart: end.atStart }
             : { kind: 'kept', isUncertain: false }
-        t.match(judgement, expected, `seed ${seed}, lease ${attempt.leaseId}`)
+        checks.match(judgement, expected, `seed ${seed}, lease ${attempt.leaseId}`)
       }
     }
   }
+  t.ok(checks.count > 5000, `${checks.count} judgements`)
 })
 
 t.test('under other knobs it is told as by somebody who has it all before them', async (t) => {
+  const checks = new QuietChecks(t)
   const sums = { changed: 0, accepted: 0, unknown: 0 }
   for (const seed of seeds) {
     const random = new Random(seed)
@@ -108,20 +113,20 @@ t.test('under other knobs it is told as by somebody who has it all before them',
       const durations = new Durations()
       for (const ms of recoveries) durations.add(ms)
       const what = `seed ${seed}: ${JSON.stringify(knobs)}`
-      t.match(told.underKnobs, { ...counts, recovery: durations.spread() }, what)
+      checks.match(told.underKnobs, { ...counts, recovery: durations.spread() }, what)
       const sumOf = (of: (item: (typeof told.differences)[number]) => number) =>
         told.differences.reduce((sum, item) => sum + of(item), 0)
       const { recorded, underKnobs } = told
-      t.equal(
+      checks.equal(
         sumOf(({ tasks }) => tasks),
         told.tasksChanged,
       )
-      t.equal(told.examples.length, told.tasksChanged)
-      t.equal(
+      checks.equal(told.examples.length, told.tasksChanged)
+      checks.equal(
         sumOf(({ executions }) => executions),
         underKnobs.executions - recorded.executions,
       )
-      t.equal(
+      checks.equal(
         sumOf(({ leasesExpired }) => leasesExpired),
         underKnobs.leasesExpired - recorded.leasesExpired,
       )

@@ -1,0 +1,41 @@
+import t from 'tap'
+import { QuietChecks } from '../src/index.js'
+
+/** Remembers what it is asked, and for what reason. */
+function listener() {
+  const heard: string[] = []
+  const hear = (name: string) => (_found: unknown, _expected: unknown, why?: string) => {
+    heard.push(`${name} ${why}`)
+  }
+  const checks = new QuietChecks({
+    ok: (_, why) => heard.push(`ok ${why}`),
+    equal: hear('equal'),
+    same: hear('same'),
+    strictSame: hear('strictSame'),
+    match: hear('match'),
+  })
+  return { checks, heard }
+}
+
+t.test('of checks that hold nobody hears, and they are counted', async (t) => {
+  const { checks, heard } = listener()
+  checks.ok(1, 'why')
+  checks.equal('a', 'a', 'why')
+  checks.same([{ a: 1 }], [{ a: 1 }], 'why')
+  checks.strictSame({ a: [1, undefined] }, { a: [1, undefined] }, 'why')
+  checks.match({ a: 1, b: { c: 2 } }, { b: { c: 2 } }, 'why')
+  t.same(heard, [])
+  t.equal(checks.count, 5)
+})
+
+t.test('a check that does not hold is made again by whoever tells of it', async (t) => {
+  const { checks, heard } = listener()
+  checks.ok(0, 'why')
+  checks.equal(1, '1', 'why')
+  checks.same([1], [2], 'why')
+  checks.strictSame({ a: 1 }, { a: '1' }, 'why')
+  checks.match({ a: 1, b: 2 }, { b: 3 }, 'why')
+  checks.match({ a: 1 }, { a: 1, b: 3 }, 'why')
+  t.same(heard, ['ok why', 'equal why', 'same why', 'strictSame why', 'match why', 'match why'])
+  t.equal(checks.count, 6)
+})
