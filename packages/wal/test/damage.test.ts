@@ -15,9 +15,6 @@ import {
   World,
 } from './world.js'
 
-// Tens of thousands of refusals are made here, of which nobody asks where they came from.
-Error.stackTraceLimit = 0
-
 /** The smallest segments there can be: they make the smallest log with several of them. */
 const tiny = { segmentBytes: 1736, appendBytesMax: 1024 }
 
