@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { Bug } from '../src/bugs/bug.js'
+import { bugs } from '../src/bugs/bugs.js'
 import { hunt, track } from '../src/bugs/hunt.js'
+import { requireFit } from '../src/bugs/plant.js'
 import type { Failure } from '../src/tally.js'
 
 const bug: Bug = {
@@ -23,6 +25,13 @@ function playerOf(...failures: readonly Failure[]) {
   return async (seed: number, seeds: number) =>
     failures.find((failure) => failure.seed >= seed && failure.seed < seed + seeds)
 }
+
+t.test('every bug fits the code that there is', (t) => {
+  for (const one of bugs) t.doesNotThrow(() => requireFit(one))
+  const edit = { file: 'apps/simulator/dist/src/bugs/bugs.js', old: 'not there', new: '' }
+  t.throws(() => requireFit({ ...bug, edits: [edit] }), { message: /does not fit: .* 0 times/ })
+  t.end()
+})
 
 t.test('a bug is found by its own checks, and by what they have to say', async (t) => {
   const sound = playerOf()

@@ -58,7 +58,7 @@ export const decisionBugs: readonly Bug[] = [
     edits: [
       {
         file: `${server}/decision-time.js`,
-        old: 'return this.#anchorMs + Math.floor(this.#clock.monotonicMs() - this.#anchoredAtMs);',
+        old: 'return this.#anchorMs + Math.floor(monotonicMs - this.#anchoredAtMs);',
         new: 'this.#anchorMs = Math.max(this.#anchorMs, this.#clock.now()); return this.#anchorMs;',
       },
     ],

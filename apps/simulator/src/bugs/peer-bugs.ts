@@ -31,7 +31,7 @@ export const peerBugs: readonly Bug[] = [
       },
       {
         file: `${worker}/execution.js`,
-        old: 'Math.min(deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs)',
+        old: 'Math.min(this.#authority.deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs)',
         new: 'Math.min(this.#heartbeatAtMs, this.#windowAbortAtMs)',
       },
     ],

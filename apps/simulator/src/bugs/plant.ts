@@ -31,7 +31,7 @@ export class Plot {
     const plot = new Plot(mkdtempSync(join(tmpdir(), 'tenure-sim-bug-')))
     try {
       for (const dir of directories()) plot.#copy(dir)
-      for (const edit of bug.edits) plot.#edit(bug.name, edit)
+      for (const edit of bug.edits) plot.#edit(bug, edit)
       return plot
     } catch (error) {
       plot.remove()
@@ -45,6 +45,10 @@ export class Plot {
 
   remove(): void {
     rmSync(this.#directory, { recursive: true, force: true })
+  }
+
+  #edit(bug: Bug, edit: Edit): void {
+    writeFileSync(join(this.#directory, edit.file), edited(this.#directory, bug, edit))
   }
 
   #copy(dir: string): void {
@@ -65,16 +69,19 @@ export class Plot {
       symlinkSync(isOurs ? target.replace(root, `${this.#directory}/`) : target, path, 'dir')
     }
   }
+}
 
-  #edit(bug: string, edit: Edit): void {
-    const path = join(this.#directory, edit.file)
-    const parts = readFileSync(path, 'utf8').split(edit.old)
-    if (parts.length !== 2) {
-      const times = `${parts.length - 1} times`
-      throw new Error(`the bug "${bug}" does not fit: ${edit.file} holds ${times}: ${edit.old}`)
-    }
-    writeFileSync(path, parts.join(edit.new))
-  }
+/** Throws where the compiled code is not what the bug is made for. */
+export function requireFit(bug: Bug): void {
+  for (const edit of bug.edits) edited(root, bug, edit)
+}
+
+/** The file in that directory as it is with the bug. */
+function edited(directory: string, { name }: Bug, { file, old, new: bad }: Edit): string {
+  const parts = readFileSync(join(directory, file), 'utf8').split(old)
+  if (parts.length === 2) return parts.join(bad)
+  const times = `${parts.length - 1} times`
+  throw new Error(`the bug "${name}" does not fit: ${file} holds ${times}: ${old}`)
 }
 
 function directories(): string[] {
