@@ -1,24 +1,23 @@
-import { type Link, RejectedError, TenureError } from '@tenure/client'
+import { type Link, RejectedError, TenureError, type Timer } from '@tenure/client'
 import { type Answer, type Leased, passingReasons, type Reason } from '@tenure/protocol'
 import { Authority } from './authority.js'
 import { Ending } from './ending.js'
 import { WorkerError } from './errors.js'
-import type { LogFields, LogLevel } from './handler.js'
-import { describeThrown, type Outcome } from './handler.js'
+import { describeThrown, type LogFields, type LogLevel, type Outcome } from './handler.js'
 import type { Isolation, Run, RunEvents } from './isolation/isolation.js'
+import type { Armable, LateTimers } from './late-timers.js'
 import type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
 import { toReport } from './report.js'
 import type { ReportIds } from './report-ids.js'
 import { Reporting, type Verdict } from './reporting.js'
 import type { TaskFacts } from './task-facts.js'
-import type { Timed, Watch } from './watch.js'
 
 export interface ExecutionContext {
   readonly link: Link
   readonly isolation: Isolation
   readonly observer: WorkerObserver
   readonly listener: ExecutionListener
-  readonly watch: Watch
+  readonly lateTimers: LateTimers
   readonly reportIds: ReportIds
   /** Milliseconds since the epoch, for handlers. */
   readonly wallClock: () => number
@@ -46,7 +45,7 @@ export interface ExecutionListener {
  * its time without taking the lease from it: the end of its execution window, and the worker's own
  * end. Both leave it `running`; what the handler makes of the rest decides.
  */
-export class Execution implements RunEvents, Timed {
+export class Execution implements RunEvents, Armable {
   readonly facts: TaskFacts
   readonly #context: ExecutionContext
   readonly #authority: Authority
@@ -55,12 +54,14 @@ export class Execution implements RunEvents, Timed {
   #run: Run | undefined
   /** It was told to end. */
   #ending: Ending | undefined
+  /** When what is due next: one timer serves them all. */
   #heartbeatAtMs: number
   #windowAbortAtMs: number
   /** How long the handler may take to end when its execution window is over. */
   readonly #windowGraceMs: number
   /** The worker stops; heartbeats have ended. */
   #isLeft = false
+  #timer: Timer | undefined
 
   constructor(lease: Leased, sentAtMs: number, context: ExecutionContext) {
     const { taskId, leaseId, attempt, queue } = lease
@@ -77,7 +78,7 @@ export class Execution implements RunEvents, Timed {
   }
 
   start(payload: Uint8Array): void {
-    const { isolation, observer, wallClock, listener, watch } = this.#context
+    const { isolation, observer, wallClock, listener, lateTimers } = this.#context
     const deadline = Math.floor(wallClock() + this.#windowAbortAtMs - this.#startedAtMs)
     observer.leased?.(this.facts)
     // The answer may have travelled for longer than its lease holds.
@@ -95,7 +96,7 @@ export class Execution implements RunEvents, Timed {
       this.ended({ kind: 'crashed', reason: `the handler was not started: ${reason}` })
       return
     }
-    watch.expect(this.dueAtMs)
+    lateTimers.begun(this)
   }
 
   /** The worker stops: what does not end by itself now is left for the lease to expire. */
@@ -127,16 +128,28 @@ export class Execution implements RunEvents, Timed {
   }
 
   get dueAtMs(): number {
-    if (this.#mode !== 'running') return Number.POSITIVE_INFINITY
     return Math.min(this.#authority.deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs)
   }
 
-  onDue(): void {
+  arm(): void {
+    if (this.#timer === undefined && this.#mode === 'running') this.#setTimer()
+  }
+
+  #setTimer(): void {
+    this.#timer?.cancel()
+    const delayMs = Math.max(0, this.dueAtMs - this.#now)
+    this.#timer = this.#context.link.clock.setTimer(delayMs, () => this.#onDue())
+  }
+
+  #onDue(): void {
     const now = this.#now
-    if (this.#isOverdue) this.#loseLease('DEADLINE')
-    else if (now >= this.#windowAbortAtMs)
-      this.#abort('WINDOW_OVER', 'the execution window is over')
+    if (this.#isOverdue) {
+      this.#loseLease('DEADLINE')
+      return
+    }
+    if (now >= this.#windowAbortAtMs) this.#abort('WINDOW_OVER', 'the execution window is over')
     else if (now >= this.#heartbeatAtMs) this.#beat()
+    this.#setTimer()
   }
 
   /** Sent again after a lost connection; not sent once it could only come too late. */
@@ -176,11 +189,12 @@ export class Execution implements RunEvents, Timed {
     if (!this.#isLeft) {
       this.#heartbeatAtMs = Math.max(this.#now, sentAtMs + this.#heartbeatIntervalMs)
     }
-    this.#context.watch.expect(this.dueAtMs)
+    this.#setTimer()
   }
 
   #loseLease(why: LossReason): void {
     this.#mode = 'revoked'
+    this.#timer?.cancel()
     this.#context.observer.leaseLost?.(this.facts, why)
     const error = new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`)
     this.#tellToEnd(error, this.#context.abortGraceMs)
@@ -204,6 +218,7 @@ export class Execution implements RunEvents, Timed {
   /** An isolation may hand these two on as they are. */
   readonly ended = (outcome: Outcome): void => {
     if (this.#mode === 'over') return
+    this.#timer?.cancel()
     this.#ending?.over()
     const { observer, listener } = this.#context
     const tookMs = this.#now - this.#startedAtMs
@@ -265,6 +280,7 @@ export class Execution implements RunEvents, Timed {
   }
 
   #end(): void {
+    this.#timer?.cancel()
     this.#ending?.over()
     this.#mode = 'over'
     this.#context.listener.over(this)

@@ -1,6 +1,7 @@
 import { type Link, openLink, systemClock } from '@tenure/client'
 import type { Leased } from '@tenure/protocol'
 import { Execution, type ExecutionContext } from './execution.js'
+import { LateTimers } from './late-timers.js'
 import { WorkerMetrics } from './metrics.js'
 import { transitions, type WorkerMode } from './mode.js'
 import { tellAll, type WorkerObserver } from './observer.js'
@@ -8,7 +9,6 @@ import { settle, type WorkerOptions, type WorkerSettings } from './options.js'
 import { Polls } from './polls.js'
 import { ReportIds } from './report-ids.js'
 import { unlessAborted } from './unless-aborted.js'
-import { Watch } from './watch.js'
 
 /** Connects with a coordinator, waiting for one as long as it takes, and begins to ask for tasks. */
 export async function startWorker(
@@ -39,7 +39,7 @@ export class Worker {
   #mode: WorkerMode = 'idle'
   #link: Link | undefined
   #polls: Polls | undefined
-  #watch: Watch | undefined
+  #lateTimers: LateTimers | undefined
   /** Not a Set: many pass through it, and what it leaves behind holds them (see the client's `ByNumber`). */
   readonly #executions: Execution[] = []
   /** Slots whose handler is not gone. A report on its way takes none. */
@@ -111,10 +111,10 @@ export class Worker {
   #lease(link: Link): void {
     const { queues, pollWaitMs } = this.#settings
     this.#link = link
-    this.#watch = new Watch(link.clock, this.#executions)
+    this.#lateTimers = new LateTimers(link.clock, this.#executions)
     const context: ExecutionContext = {
       ...this.#settings,
-      ...{ link, isolation: this.#isolation, observer: this.#observer, watch: this.#watch },
+      ...{ link, isolation: this.#isolation, observer: this.#observer, lateTimers: this.#lateTimers },
       reportIds: new ReportIds(link.random),
       listener: {
         slotFreed: () => this.#onSlotFreed(),
@@ -166,7 +166,7 @@ export class Worker {
     if (this.#link !== undefined) {
       await this.#becomesQuiet(this.#link, Number.POSITIVE_INFINITY)
     }
-    this.#watch?.stop()
+    this.#lateTimers?.stop()
     this.#setMode('stopped')
   }
 

@@ -24,10 +24,12 @@ export const peerBugs: readonly Bug[] = [
     edits: [
       {
         file: `${worker}/execution.js`,
-        old: `        if (this.#isOverdue)
+        old: `        if (this.#isOverdue) {
             this.#loseLease('DEADLINE');
-        else if`,
-        new: '        if',
+            return;
+        }
+`,
+        new: '',
       },
       {
         file: `${worker}/execution.js`,
