@@ -132,13 +132,22 @@ export class Execution implements RunEvents, Armable {
   }
 
   arm(): void {
-    if (this.#timer === undefined && this.#mode === 'running') this.#setTimer()
+    if (this.#timer === undefined) this.#attend()
   }
 
-  #setTimer(): void {
+  /** The task was granted anew: this lease is over, whatever the clock says. */
+  supersede(): void {
+    if (this.#mode === 'running') this.#loseLease('SUPERSEDED')
+  }
+
+  /** Does what is due, and sets the timer for what is next. */
+  #attend(): void {
     this.#timer?.cancel()
-    const delayMs = Math.max(0, this.dueAtMs - this.#now)
-    this.#timer = this.#context.link.clock.setTimer(delayMs, () => this.#onDue())
+    if (this.#mode !== 'running') return
+    const delayMs = this.dueAtMs - this.#now
+    // At once: the loop may have stood still, and what has arrived meanwhile must not come first.
+    if (delayMs <= 0) this.#onDue()
+    else this.#timer = this.#context.link.clock.setTimer(delayMs, () => this.#attend())
   }
 
   #onDue(): void {
@@ -149,7 +158,7 @@ export class Execution implements RunEvents, Armable {
     }
     if (now >= this.#windowAbortAtMs) this.#abort('WINDOW_OVER', 'the execution window is over')
     else if (now >= this.#heartbeatAtMs) this.#beat()
-    this.#setTimer()
+    this.#attend()
   }
 
   /** Sent again after a lost connection; not sent once it could only come too late. */
@@ -189,7 +198,7 @@ export class Execution implements RunEvents, Armable {
     if (!this.#isLeft) {
       this.#heartbeatAtMs = Math.max(this.#now, sentAtMs + this.#heartbeatIntervalMs)
     }
-    this.#setTimer()
+    this.#attend()
   }
 
   #loseLease(why: LossReason): void {

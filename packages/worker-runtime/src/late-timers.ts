@@ -4,7 +4,7 @@ import type { Clock, Timer } from '@tenure/client'
 export interface Armable {
   /** When something has to be done about it. */
   readonly dueAtMs: number
-  /** Sets its timer, unless it is set. */
+  /** Sets its timer, unless it is set, and does at once what is due. */
   arm(): void
 }
 
@@ -37,6 +37,7 @@ export class LateTimers {
 
   #armAll(): void {
     this.#timer = undefined
-    for (const one of this.#all) one.arm()
+    // A copy: one may end here.
+    for (const one of [...this.#all]) one.arm()
   }
 }

@@ -114,7 +114,12 @@ export class Worker {
     this.#lateTimers = new LateTimers(link.clock, this.#executions)
     const context: ExecutionContext = {
       ...this.#settings,
-      ...{ link, isolation: this.#isolation, observer: this.#observer, lateTimers: this.#lateTimers },
+      ...{
+        link,
+        isolation: this.#isolation,
+        observer: this.#observer,
+        lateTimers: this.#lateTimers,
+      },
       reportIds: new ReportIds(link.random),
       listener: {
         slotFreed: () => this.#onSlotFreed(),
@@ -186,6 +191,12 @@ export class Worker {
     if (this.#isGraceOver) {
       this.#leaveUnstarted(lease)
       return
+    }
+    // A worker that stood still may hear of the next lease before it has noticed the end of its own.
+    if (lease.attempt > 1) {
+      for (const other of this.#executions) {
+        if (other.facts.taskId === lease.taskId) other.supersede()
+      }
     }
     this.#slotsTaken++
     const execution = new Execution(lease, sentAtMs, context)

@@ -412,3 +412,13 @@ t.test('an abort of the window and the end of the lease terminate once', async (
   t.equal(world.calls('handlerStuck').length, 1)
   run.returns()
 })
+
+t.test('whoever is granted a task anew has lost it before', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  const run = await world.grant()
+  const { taskId } = run.work
+  const next = await world.grant({ taskId, attempt: 2 })
+  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+  t.match(world.words('leaseLost'), ['SUPERSEDED'])
+  t.strictSame(next.abortCodes, [])
+})

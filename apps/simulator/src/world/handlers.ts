@@ -11,7 +11,8 @@ const afterwards: HandlerPlan = { afterMs: 1, ends: 'returns' }
 export interface HandlersContext {
   readonly process: Process
   readonly owners: Owners
-  readonly life: () => number
+  /** In which life of the coordinator the lease was granted. */
+  readonly lifeOf: (leaseId: number) => number
   readonly watch: (look: () => void) => void
   readonly onTerminated: () => void
 }
@@ -55,7 +56,7 @@ class Handler implements Run {
     this.#context = context
     const plan = readPayload(work.payload).attempts[attempt - 1] ?? afterwards
     this.#plan = plan
-    this.#owner = { taskId, leaseId, process: context.process, toldIn: context.life() }
+    this.#owner = { taskId, leaseId, process: context.process, toldIn: context.lifeOf(leaseId) }
     context.watch(() => context.owners.begin(this.#owner))
     if (plan.ends !== 'hangs' && plan.ends !== 'deaf') {
       context.process.clock.setTimer(plan.afterMs, () => this.#end())

@@ -86,7 +86,8 @@ export class Machine implements LifeHost {
     }
     // A call that was under way when it healed may have been the one by which it failed for ever.
     if (this.#isHealed) this.#disk.heal()
-    const life = new Life(this.#stage, this, ++this.#lives)
+    this.#stage.life = ++this.#lives
+    const life = new Life(this.#stage, this, this.#lives)
     this.#life = life
     this.#stage.events.add(`life ${life.number} begins`)
     this.#formerImage = this.#disk.snapshot()

@@ -38,6 +38,9 @@ export class Stage {
   isHealed = false
   /** No wall clock was set. */
   isTimeHonest = true
+  /** Which life of the coordinator this is. */
+  life = 0
+  readonly #grantedIn = new Map<number, number>()
   readonly #queues = new Map<string, readonly string[]>()
   readonly #plans = new Map<number, TaskPlan>()
   readonly #taskIds = new Map<number, number>()
@@ -119,12 +122,18 @@ export class Stage {
     this.#taskIds.set(number, taskId)
   }
 
+  /** In which life the lease was granted: what says so may be heard in a later one. */
+  lifeOf(leaseId: number): number {
+    return this.#grantedIn.get(leaseId) ?? this.life
+  }
+
   /** The next record of the log, as it was applied or found. */
   addRecord(record: LogRecord): void {
     const kept = keep({ lsn: this.ledger.lastLsn + 1, record }).record
     this.events.add(describeRecord(kept))
     this.#probeRecord(kept)
     this.#checkResult(kept)
+    if (kept.type === 'LeaseGranted') this.#grantedIn.set(kept.leaseId, this.life)
     this.ledger.add(kept)
   }
 

@@ -25,14 +25,14 @@ export class WorkerSeat extends Seat {
 
   start(): void {
     if (this.#process !== undefined || this.#isShutDown) return
-    const { stage, machine } = this
+    const { stage } = this
     const { concurrency, queues, pollWaitMs, clockRate } = this.#plan
     const name = `${this.address}.${++this.#lives}`
     const process = new Process(stage.clock, clockRate)
     this.#process = process
     stage.serves(name, queues)
     const isolation = new Handlers({
-      ...{ process, owners: stage.owners, life: () => machine.lives },
+      ...{ process, owners: stage.owners, lifeOf: (leaseId) => stage.lifeOf(leaseId) },
       watch: (look) => stage.watch(look),
       onTerminated: () => stage.probes.reach('a handler was terminated'),
     })
