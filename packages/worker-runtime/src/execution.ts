@@ -27,7 +27,7 @@ export interface ExecutionContext {
   readonly abortGraceMs: number
 }
 
-export interface ExecutionListener {
+interface ExecutionListener {
   /** The handler is gone, and its slot is free. */
   slotFreed(): void
   /** Nothing will come of it any more: once, and the last. */
