@@ -1,5 +1,6 @@
 export type { NewRequest } from '@tenure/protocol'
 export type { Backoff } from './backoff.js'
+export type { Settle } from './call.js'
 export type { Clock, Timer } from './clock.js'
 export { parseEndpoint } from './endpoint.js'
 export { RejectedError, TenureError, type TenureErrorCode } from './errors.js'

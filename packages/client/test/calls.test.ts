@@ -1,6 +1,15 @@
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import { decodeJson, encodeJson, RejectedError, type SubmitOptions } from '../src/index.js'
+import {
+  decodeJson,
+  encodeJson,
+  type Link,
+  type NewRequest,
+  RejectedError,
+  type RequestOptions,
+  type Settle,
+  type SubmitOptions,
+} from '../src/index.js'
 import { limits, type Peer } from './scripted-server.js'
 import { createLinkWorld, createWorld, Events, listening, rejection } from './world.js'
 
@@ -442,6 +451,57 @@ t.test('OVERLOADED is waited out when that is wanted, within the time limit', as
   const conflicting = await world.server.request('submit')
   conflicting.answer({ kind: 'rejected', reason: 'CONFLICT', message: '' })
   t.match(await final, { reason: 'CONFLICT' })
+})
+
+// ---- asking without a promise
+
+/** Asks, and tells the outcome. Fails where it was told before `ask` returned, or twice. */
+function outcomeOf(link: Link, request: NewRequest, options: RequestOptions = {}) {
+  let hasReturned = false
+  let told = 0
+  const outcome = new Promise<Parameters<Settle>[0]>((resolve, reject) => {
+    link.ask(request, options, (outcome) => {
+      if (!hasReturned) reject(new Error('it was told before ask had returned'))
+      else if (++told > 1) reject(new Error('it was told twice'))
+      else resolve(outcome)
+    })
+  })
+  hasReturned = true
+  return { outcome, told: () => told }
+}
+
+t.test('ask tells the answer, whichever it is', async (t) => {
+  await using world = await createLinkWorld({ answer: () => ({ kind: 'pong' }) })
+  const { outcome } = outcomeOf(world.link, { kind: 'ping' })
+  t.match(await outcome, { kind: 'pong' })
+})
+
+t.test('ask tells of what is wrong with the question after it has returned', async (t) => {
+  await using world = await createLinkWorld()
+  const aborted = AbortSignal.abort()
+  const large = { kind: 'submit', payload: Buffer.alloc(64 * 1024 * 1024) } as const
+  for (const [why, request, options] of [
+    [{ code: 'CLIENT_BAD_ARGUMENT' }, { kind: 'ping' }, { timeoutMs: -1 }],
+    [{ reason: 'TOO_LARGE' }, large, {}],
+    [{ code: 'CLIENT_ABORTED' }, { kind: 'ping' }, { signal: aborted }],
+    [{ code: 'CLIENT_WITHHELD' }, { kind: 'ping' }, { maySend: () => false }],
+  ] as const) {
+    t.match(await outcomeOf(world.link, request, options).outcome, why)
+  }
+  await world.link.close()
+  t.match(await outcomeOf(world.link, { kind: 'ping' }).outcome, { code: 'CLIENT_CLOSED' })
+})
+
+t.test('ask tells once, though an answer comes when the question was given up', async (t) => {
+  await using world = await createLinkWorld()
+  const controller = new AbortController()
+  const { outcome, told } = outcomeOf(world.link, { kind: 'ping' }, { signal: controller.signal })
+  const asked = await world.server.request('ping')
+  controller.abort()
+  t.match(await outcome, { code: 'CLIENT_ABORTED' })
+  asked.answer({ kind: 'pong' })
+  await world.link.close()
+  t.equal(told(), 1)
 })
 
 // ---- what a caller may give

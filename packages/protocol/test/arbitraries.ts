@@ -12,6 +12,7 @@ import {
   roles,
   type Welcome,
 } from '@tenure/protocol'
+import { character } from '@tenure/testing'
 import fc, { type Arbitrary } from 'fast-check'
 
 /** Every message there can be: each optional field is there or not, and each limit is reached. */
@@ -25,15 +26,6 @@ function whole(min: number, max: number): Arbitrary<number> {
     fc.constantFrom(min, max, ...edges.filter((edge) => edge >= min && edge <= max)),
   )
 }
-
-/** Any character but half of a pair. Of its own unit for that fast-check maps all of Unicode first, for a second. */
-export const character = fc
-  .integer({ min: 0, max: 0x10_ffff })
-  .filter((code) => code < 0xd800 || code > 0xdfff)
-  .map(
-    (code) => String.fromCodePoint(code),
-    (text) => String(text).codePointAt(0)!,
-  )
 
 /** A byte order mark and what looks like an escape are part of a text as everything else is. */
 function text(min: number, max: number): Arbitrary<string> {

@@ -12,9 +12,10 @@ import {
   messageLimits,
   ProtocolError,
 } from '@tenure/protocol'
+import { character } from '@tenure/testing'
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
-import { answers, character, hellos, requests } from './arbitraries.js'
+import { answers, hellos, requests } from './arbitraries.js'
 import { bodyOf, fromHex, unframe } from './bytes.js'
 
 // Millions of refusals are made here, and a stack for each would be most of the time.

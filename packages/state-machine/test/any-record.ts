@@ -1,4 +1,5 @@
 import { type LogRecord, recordLimits } from '@tenure/state-machine'
+import { character } from '@tenure/testing'
 import fc from 'fast-check'
 
 const { queueBytesMax, requestIdBytesMax, reportIdBytesMax, workerIdBytesMax } = recordLimits
@@ -11,15 +12,6 @@ function whole(min: number, max: number): fc.Arbitrary<number> {
   const inside = [...edges, min, max].filter((edge) => edge >= min && edge <= max)
   return fc.oneof(fc.constantFrom(...inside), fc.integer({ min, max }))
 }
-
-/** Any character but half of a pair. Of its own unit for that fast-check maps all of Unicode first, for a second. */
-export const character = fc
-  .integer({ min: 0, max: 0x10_ffff })
-  .filter((code) => code < 0xd800 || code > 0xdfff)
-  .map(
-    (code) => String.fromCodePoint(code),
-    (text) => String(text).codePointAt(0)!,
-  )
 
 /** Texts of every length that matters, some beginning with a byte order mark. */
 function text(min: number, max: number): fc.Arbitrary<string> {

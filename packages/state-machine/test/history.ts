@@ -7,8 +7,9 @@ import {
   type State,
   type Task,
 } from '@tenure/state-machine'
+import { character } from '@tenure/testing'
 import fc from 'fast-check'
-import { character, cut } from './any-record.js'
+import { cut } from './any-record.js'
 import { allTasks } from './world.js'
 
 /**

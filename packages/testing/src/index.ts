@@ -8,6 +8,7 @@ export {
   type Owner,
 } from './app-process.js'
 export { Cable } from './cable.js'
+export { character } from './character.js'
 export type { DiskCall, DiskCallKind } from './disk/call.js'
 export { sectorBytes } from './disk/content.js'
 export { Crashed, Killed, type SystemError } from './disk/errors.js'

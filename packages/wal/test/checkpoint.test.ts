@@ -4,6 +4,7 @@ import { type AcceptedLoss, diagnoseLog, type Log, openReadOnly } from '../src/i
 import {
   appendOneByOne,
   directory,
+  forkHistory,
   outcomeOf,
   range,
   rejection,
@@ -354,12 +355,7 @@ t.test(
 t.test(
   'two histories in what a checkpoint covers are told, and are no reason not to open',
   async (t) => {
-    const world = new World(new SimulatedDisk({ locks: false }))
-    const zombie = await world.open({ disk: world.disk.process() })
-    await appendOneByOne(zombie, 2)
-    const usurper = await world.open()
-    await appendOneByOne(usurper, 1)
-    await appendOneByOne(zombie, 2)
+    const { world, usurper } = await forkHistory()
     await usurper.roll()
     await usurper.writeCheckpoint(usurper.sealedLsn, [])
     await appendOneByOne(usurper, 1)

@@ -8,6 +8,7 @@ import { segmentName } from '../src/layout.js'
 import {
   appendOneByOne,
   appendTogether,
+  forkHistory,
   outcomeOf,
   range,
   rejection,
@@ -424,12 +425,7 @@ t.test(
 t.test(
   'two histories can be accepted as lost behind what they share, and both are kept aside',
   async (t) => {
-    const world = new World(new SimulatedDisk({ locks: false }))
-    const zombie = await world.open({ disk: world.disk.process() })
-    await appendOneByOne(zombie, 2)
-    const usurper = await world.open()
-    await appendOneByOne(usurper, 1)
-    await appendOneByOne(zombie, 2)
+    const { world, usurper } = await forkHistory()
     await usurper.close()
     const { damage } = await world.verify()
     t.match(damage, { kind: 'corrupt', firstMissingLsn: 3 })

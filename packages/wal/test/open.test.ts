@@ -8,6 +8,7 @@ import {
   appendTogether,
   codeOf,
   directory,
+  forkHistory,
   range,
   recordOf,
   rejection,
@@ -157,12 +158,7 @@ t.test('without the lock, a superseded writer is fenced at its next roll', async
 })
 
 t.test('without the lock, two histories are refused, and both are named', async (t) => {
-  const world = new World(new SimulatedDisk({ locks: false }))
-  const zombie = await world.open({ disk: world.disk.process() })
-  await appendOneByOne(zombie, 2)
-  const usurper = await world.open()
-  await appendOneByOne(usurper, 1)
-  await appendOneByOne(zombie, 2)
+  const { world, usurper } = await forkHistory()
   await usurper.close()
   await t.rejects(world.open(), {
     code: 'WAL_CORRUPT',

@@ -125,6 +125,20 @@ export function appendTogether(log: Log, count: number): Promise<number> {
   return log.append(log.nextLsn, records)
 }
 
+/**
+ * Two logs that write into one directory: the older process goes on after the younger has begun, so that LSN 3
+ * is written twice. The younger is still open.
+ */
+export async function forkHistory(): Promise<{ world: World; usurper: Log }> {
+  const world = new World(new SimulatedDisk({ locks: false }))
+  const zombie = await world.open({ disk: world.disk.process() })
+  await appendOneByOne(zombie, 2)
+  const usurper = await world.open()
+  await appendOneByOne(usurper, 1)
+  await appendOneByOne(zombie, 2)
+  return { world, usurper }
+}
+
 export interface Readable {
   replay(options?: {
     fromLsn?: number

@@ -137,7 +137,7 @@ export class Execution implements RunEvents, Armable {
 
   /** The task was granted anew: this lease is over, whatever the clock says. */
   supersede(): void {
-    if (this.#mode === 'running') this.#loseLease('SUPERSEDED')
+    if (this.#mode === 'running') this.#loseLease('GRANTED_ANEW')
   }
 
   /** Does what is due, and sets the timer for what is next. */

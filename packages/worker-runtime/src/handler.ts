@@ -53,6 +53,7 @@ export interface Backing {
   readonly write: WriteLine
 }
 
+/** Its accessors are those of its class: to make them for each task would take longer than all else. */
 export class GivenTask implements HandlerTask {
   readonly taskId: number
   readonly queue: string

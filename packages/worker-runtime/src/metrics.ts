@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { WorkerObserver } from './observer.js'
+import type { LossReason, WorkerObserver } from './observer.js'
 
 /** What the metrics look at when they are asked for. */
 export interface Measured {
@@ -7,6 +7,9 @@ export interface Measured {
   readonly slotsTaken: () => number
   readonly isConnected: () => boolean
 }
+
+/** Nobody was asked by a heartbeat. */
+const unasked: readonly LossReason[] = ['DEADLINE', 'GRANTED_ANEW']
 
 /** What a worker did, as Prometheus text. */
 export class WorkerMetrics {
@@ -27,7 +30,7 @@ export class WorkerMetrics {
   )
   readonly #losses = this.#counter(
     'tenure_worker_leases_lost_total',
-    "Leases lost while the handler ran, by reason. DEADLINE: by this worker's clock, before anybody said so.",
+    "Leases lost while the handler ran, by reason. DEADLINE: by this worker's clock, before anybody said so. GRANTED_ANEW: the worker was granted the task once more.",
     ['reason'],
   )
   readonly #handlers = this.#histogram(
@@ -71,7 +74,7 @@ export class WorkerMetrics {
     heartbeatFailed: () => this.#heartbeats.inc({ outcome: 'failed' }),
     leaseLost: (_task, reason) => {
       this.#losses.inc({ reason })
-      if (reason !== 'DEADLINE') this.#heartbeats.inc({ outcome: 'lost' })
+      if (!unasked.includes(reason)) this.#heartbeats.inc({ outcome: 'lost' })
     },
     handlerStuck: () => this.#stuck.inc(),
     handlerEnded: (_task, outcome, tookMs) => {

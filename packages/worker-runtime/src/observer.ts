@@ -37,8 +37,11 @@ export interface WorkerObserver extends LinkObserver {
   hostCrashed?(reason: string): void
 }
 
-/** `DEADLINE`: by our own clock. Else the word with which a heartbeat was refused. */
-export type LossReason = Reason | 'DEADLINE'
+/**
+ * `DEADLINE`: by our own clock. `GRANTED_ANEW`: this same worker was granted the task once more. Else the word
+ * with which a heartbeat was refused.
+ */
+export type LossReason = Reason | 'DEADLINE' | 'GRANTED_ANEW'
 
 /** `UNKNOWN`: the report was sent, and whether it was accepted is not known. */
 export type UnreportedReason = 'LEASE_LOST' | 'STOPPING' | 'NOT_SENT' | 'UNKNOWN'

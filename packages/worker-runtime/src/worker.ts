@@ -194,9 +194,8 @@ export class Worker {
     }
     // A worker that stood still may hear of the next lease before it has noticed the end of its own.
     if (lease.attempt > 1) {
-      for (const other of this.#executions) {
-        if (other.facts.taskId === lease.taskId) other.supersede()
-      }
+      const earlier = this.#executions.filter(({ facts }) => facts.taskId === lease.taskId)
+      for (const execution of earlier) execution.supersede()
     }
     this.#slotsTaken++
     const execution = new Execution(lease, sentAtMs, context)

@@ -419,6 +419,6 @@ t.test('whoever is granted a task anew has lost it before', async (t) => {
   const { taskId } = run.work
   const next = await world.grant({ taskId, attempt: 2 })
   t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
-  t.match(world.words('leaseLost'), ['SUPERSEDED'])
+  t.match(world.words('leaseLost'), ['GRANTED_ANEW'])
   t.strictSame(next.abortCodes, [])
 })

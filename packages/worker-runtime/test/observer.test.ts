@@ -306,6 +306,15 @@ t.test('a lease lost by our own clock is no heartbeat that was lost', async (t) 
   t.equal(values.get('tenure_worker_heartbeats_total{outcome="lost"}'), undefined)
 })
 
+t.test('nor is one that was lost by being granted the task once more', async (t) => {
+  await using world = await World.create({ concurrency: 2 })
+  const { taskId } = (await world.grant()).work
+  await world.grant({ taskId, attempt: 2 })
+  const values = await series(world)
+  t.equal(values.get('tenure_worker_leases_lost_total{reason="GRANTED_ANEW"}'), 1)
+  t.equal(values.get('tenure_worker_heartbeats_total{outcome="lost"}'), undefined)
+})
+
 t.test('a worker that is not connected says so', async (t) => {
   await using world = await World.create()
   await world.cut()

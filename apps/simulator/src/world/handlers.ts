@@ -11,7 +11,7 @@ const afterwards: HandlerPlan = { afterMs: 1, ends: 'returns' }
 export interface HandlersContext {
   readonly process: Process
   readonly owners: Owners
-  /** In which life of the coordinator the lease was granted. */
+  /** In which life of the coordinator the lease was decided about last. */
   readonly lifeOf: (leaseId: number) => number
   readonly watch: (look: () => void) => void
   readonly onTerminated: () => void

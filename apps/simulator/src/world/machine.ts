@@ -19,7 +19,6 @@ export class Machine implements LifeHost {
   readonly #stage: Stage
   #disk: SimulatedDisk
   #life: Life | undefined
-  #lives = 0
   readonly #copies: DiskCopies
   /** Since it has power. */
   #faults = new PlannedFaults()
@@ -57,7 +56,7 @@ export class Machine implements LifeHost {
   }
 
   get lives(): number {
-    return this.#lives
+    return this.#stage.life
   }
 
   /** Without power nobody there refuses a connection. */
@@ -86,8 +85,7 @@ export class Machine implements LifeHost {
     }
     // A call that was under way when it healed may have been the one by which it failed for ever.
     if (this.#isHealed) this.#disk.heal()
-    this.#stage.life = ++this.#lives
-    const life = new Life(this.#stage, this, this.#lives)
+    const life = new Life(this.#stage, this, ++this.#stage.life)
     this.#life = life
     this.#stage.events.add(`life ${life.number} begins`)
     this.#formerImage = this.#disk.snapshot()
@@ -133,7 +131,7 @@ export class Machine implements LifeHost {
     for (const { far } of this.#stage.network.connections) far.break()
     const { isLying } = this.#faults
     this.countFaults()
-    const random = this.#stage.randomOf(`power loss ${this.#lives}`)
+    const random = this.#stage.randomOf(`power loss ${this.lives}`)
     const policy = keep === 'random' ? { random } : keep === 'all' ? 'keep-all' : 'keep-none'
     this.#disk = this.#disk.powerLoss(policy)
     for (const one of damage) {

@@ -8,11 +8,11 @@ import type { Stage } from './stage.js'
 export class Seat {
   readonly address: string
   readonly stage: Stage
-  readonly machine: Pick<Machine, 'isOff' | 'lives'>
+  readonly machine: Pick<Machine, 'isOff'>
   #isPartitioned = false
   #onPartitionMet: () => void = () => {}
 
-  constructor(stage: Stage, machine: Pick<Machine, 'isOff' | 'lives'>, address: string) {
+  constructor(stage: Stage, machine: Pick<Machine, 'isOff'>, address: string) {
     this.stage = stage
     this.machine = machine
     this.address = address

@@ -40,7 +40,7 @@ export class Stage {
   isTimeHonest = true
   /** Which life of the coordinator this is. */
   life = 0
-  readonly #grantedIn = new Map<number, number>()
+  readonly #decidedIn = new Map<number, number>()
   readonly #queues = new Map<string, readonly string[]>()
   readonly #plans = new Map<number, TaskPlan>()
   readonly #taskIds = new Map<number, number>()
@@ -122,9 +122,9 @@ export class Stage {
     this.#taskIds.set(number, taskId)
   }
 
-  /** In which life the lease was granted: what says so may be heard in a later one. */
+  /** In which life the lease was granted or extended last: what says so may be heard in a later one. */
   lifeOf(leaseId: number): number {
-    return this.#grantedIn.get(leaseId) ?? this.life
+    return this.#decidedIn.get(leaseId) ?? this.life
   }
 
   /** The next record of the log, as it was applied or found. */
@@ -133,7 +133,9 @@ export class Stage {
     this.events.add(describeRecord(kept))
     this.#probeRecord(kept)
     this.#checkResult(kept)
-    if (kept.type === 'LeaseGranted') this.#grantedIn.set(kept.leaseId, this.life)
+    if (kept.type === 'LeaseGranted' || kept.type === 'LeaseExtended') {
+      this.#decidedIn.set(kept.leaseId, this.life)
+    }
     this.ledger.add(kept)
   }
 

@@ -96,14 +96,14 @@ export class WorkerSeat extends Seat {
   }
 
   #observer(): WorkerObserver {
-    const { stage, machine } = this
+    const { stage } = this
     const { events, probes } = stage
     return {
       leased: ({ leaseId }) => events.add(`${this.address} has lease ${leaseId}`),
       extended: ({ taskId, leaseId }) => {
         // The end of a window was told with the grant, and is measured since then.
         if (stage.ledger.endsWithWindow(taskId, leaseId)) return
-        stage.owners.toldAgain(leaseId, machine.lives)
+        stage.owners.toldAgain(leaseId, stage.lifeOf(leaseId))
       },
       leaseLost: ({ leaseId }, why) => {
         events.add(`${this.address} lost lease ${leaseId}: ${why}`)
