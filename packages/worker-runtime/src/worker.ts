@@ -90,7 +90,9 @@ export class Worker {
   async start({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     if (this.#isStarted) throw new Error('a worker starts once')
     this.#isStarted = true
-    const either = AbortSignal.any([this.#starting.signal, ...(signal ? [signal] : [])])
+    // Node keeps a signal made of others, and all that hangs on it, for as long as somebody listens.
+    const { signal: own } = this.#starting
+    const either = signal === undefined ? own : AbortSignal.any([own, signal])
     try {
       await unlessAborted(either, () => this.#isolation.start())
       const link = await this.#connect(either)
