@@ -104,7 +104,7 @@ const throughputWorks: readonly string[] = ['submit', 'lease+complete', 'life']
 
 function latencyOverLoad(figures: readonly Summary[], subtitle: string): TopLevelSpec {
   const values = figures
-    .filter(({ load, system }) => load !== undefined && system !== 'echo')
+    .filter(({ load }) => load !== undefined)
     .flatMap(({ system, opsPerSecond, p50Ms, p99Ms }) => [
       { system, opsPerSecond, percentile: 'p50', ms: p50Ms },
       { system, opsPerSecond, percentile: 'p99', ms: p99Ms },

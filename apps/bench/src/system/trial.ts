@@ -20,6 +20,7 @@ export class Trial {
 
   async run(): Promise<void> {
     for (const shape of this.#plan.shapes) await this.#submitThenProcess(shape)
+    await this.#submitUnderLoad()
     if (this.#contender.isEcho) return
     for (const shape of this.#plan.shapes) await this.#submitWithId(shape)
     for (const shape of this.#plan.shapes) await this.#live(shape)
@@ -28,7 +29,6 @@ export class Trial {
     }
     for (const shape of this.#plan.shapesOfHeartbeats) await this.#sendHeartbeats(shape)
     await this.#pickUp()
-    await this.#submitUnderLoad()
     const { fillMax = Number.POSITIVE_INFINITY } = this.#contender
     const waiting = this.#plan.waiting.filter((tasks) => tasks <= fillMax)
     for (const tasks of waiting) await this.#besideWaiting(tasks)
