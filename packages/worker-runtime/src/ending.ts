@@ -17,6 +17,7 @@ export class Ending {
   readonly #onStuck: () => void
   #reason: WorkerError | undefined
   #isTerminated = false
+  #isOver = false
   #dueAtMs = Number.POSITIVE_INFINITY
   #timer: Timer | undefined
 
@@ -41,6 +42,7 @@ export class Ending {
 
   /** The handler is gone, or nobody waits for it any more. */
   over(): void {
+    this.#isOver = true
     this.#timer?.cancel()
   }
 
@@ -51,6 +53,8 @@ export class Ending {
   }
 
   #next(dueAtMs: number, action: () => void): void {
+    // What is told to end may end at once.
+    if (this.#isOver) return
     this.#timer?.cancel()
     this.#dueAtMs = dueAtMs
     const delayMs = Math.max(0, dueAtMs - this.#clock.monotonicMs())

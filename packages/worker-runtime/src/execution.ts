@@ -69,9 +69,7 @@ export class Execution implements RunEvents, Armable {
     this.#context = context
     this.#authority = new Authority(lease, sentAtMs, context.clockDrift)
     this.#startedAtMs = context.link.clock.monotonicMs()
-    // Sooner after a grant that was long on its way.
-    const leftMs = this.#authority.deadlineMs - this.#startedAtMs
-    this.#heartbeatAtMs = this.#startedAtMs + Math.min(this.#heartbeatIntervalMs, leftMs / 2)
+    this.#heartbeatAtMs = this.#nextBeat(this.#startedAtMs, this.#heartbeatIntervalMs)
     this.#windowGraceMs = Math.min(context.abortGraceMs, lease.windowMs / 20)
     // Early enough for the handler to end or be terminated, and as long again for its report to arrive.
     this.#windowAbortAtMs = this.#authority.windowEndMs - 2 * this.#windowGraceMs
@@ -135,6 +133,12 @@ export class Execution implements RunEvents, Armable {
     if (this.#timer === undefined) this.#attend()
   }
 
+  /** Sooner where little of the lease is left: there has to be time for another one behind it. */
+  #nextBeat(now: number, pauseMs: number): number {
+    const leftMs = this.#authority.deadlineMs - now
+    return now + Math.max(this.#heartbeatIntervalMs / 8, Math.min(pauseMs, leftMs / 2))
+  }
+
   /** The task was granted anew: this lease is over, whatever the clock says. */
   supersede(): void {
     if (this.#mode === 'running') this.#loseLease('GRANTED_ANEW')
@@ -183,21 +187,23 @@ export class Execution implements RunEvents, Armable {
 
   #onBeaten(answer: Answer | TenureError, sentAtMs: number): void {
     const { observer } = this.#context
+    const now = this.#now
+    let pauseMs = sentAtMs + this.#heartbeatIntervalMs - now
     if (answer instanceof TenureError) {
       observer.heartbeatFailed?.(this.facts, answer)
     } else if (answer.kind === 'extended') {
       this.#authority.extend(answer, sentAtMs)
-      observer.extended?.(this.facts, this.#authority.deadlineMs - this.#now)
+      observer.extended?.(this.facts, this.#authority.deadlineMs - now)
     } else if (answer.kind === 'rejected' && passingReasons.includes(answer.reason)) {
-      observer.heartbeatFailed?.(this.facts, new RejectedError(answer))
+      const refusal = new RejectedError(answer)
+      pauseMs = refusal.retryAfterMs ?? pauseMs
+      observer.heartbeatFailed?.(this.facts, refusal)
     } else if (answer.kind === 'rejected') {
       if (!lossReasons.includes(answer.reason)) observer.rejected?.(this.facts, answer, 'heartbeat')
       this.#loseLease(answer.reason)
       return
     }
-    if (!this.#isLeft) {
-      this.#heartbeatAtMs = Math.max(this.#now, sentAtMs + this.#heartbeatIntervalMs)
-    }
+    if (!this.#isLeft) this.#heartbeatAtMs = this.#nextBeat(now, pauseMs)
     this.#attend()
   }
 
@@ -260,6 +266,15 @@ export class Execution implements RunEvents, Armable {
   }
 
   #conclude(verdict: Verdict): void {
+    try {
+      this.#tell(verdict)
+    } finally {
+      // Whatever somebody else's code makes of it.
+      this.#end()
+    }
+  }
+
+  #tell(verdict: Verdict): void {
     const { observer } = this.#context
     switch (verdict.kind) {
       case 'committed':
@@ -275,7 +290,6 @@ export class Execution implements RunEvents, Armable {
         observer.unreported?.(this.facts, verdict.wasSent ? 'UNKNOWN' : 'NOT_SENT')
         break
     }
-    this.#end()
   }
 
   #giveUpOverdue(): void {

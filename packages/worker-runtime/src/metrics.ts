@@ -30,7 +30,7 @@ export class WorkerMetrics {
   )
   readonly #losses = this.#counter(
     'tenure_worker_leases_lost_total',
-    "Leases lost while the handler ran, by reason. DEADLINE: by this worker's clock, before anybody said so. GRANTED_ANEW: the worker was granted the task once more.",
+    "Leases lost before a report was sent, by reason. DEADLINE: by this worker's clock, before anybody said so. GRANTED_ANEW: the worker was granted the task once more.",
     ['reason'],
   )
   readonly #handlers = this.#histogram(

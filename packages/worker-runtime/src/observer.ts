@@ -9,13 +9,13 @@ export interface WorkerObserver extends LinkObserver {
   modeChanged?(mode: WorkerMode): void
   /** No task could be asked for; it is tried again after the pause. */
   pollFailed?(error: TenureError, retryInMs: number): void
-  /** A task was granted, and its handler runs. */
+  /** A task was granted. Its handler runs, unless the lease is over already or the worker stops. */
   leased?(task: TaskFacts): void
   /** A heartbeat was answered: the lease holds for so long now, by our own clock. */
   extended?(task: TaskFacts, leftMs: number): void
   /** A heartbeat was not answered, or refused in a way that passes. The deadline decides what follows. */
   heartbeatFailed?(task: TaskFacts, error: TenureError): void
-  /** The task is not ours any more; its handler is told to end, and nothing will be reported. */
+  /** The task is not ours any more: its handler is told to end if it runs, and nothing will be reported. */
   leaseLost?(task: TaskFacts, why: LossReason): void
   /** The handler was told to end, since its execution window is over, or since the worker stops. */
   aborted?(task: TaskFacts, why: 'WINDOW_OVER' | 'STOPPING'): void

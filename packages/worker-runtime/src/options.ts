@@ -10,8 +10,7 @@ import { systemWallClock } from './system-wall-clock.js'
 import type { TaskFacts } from './task-facts.js'
 import { callable, checkObserver, part, queueNames, texts, whole, yesOrNo } from './values.js'
 
-export interface WorkerOptions
-  extends Omit<LinkOptions, 'role' | 'capacity' | 'connectTimeoutMs' | 'observer'> {
+export interface WorkerOptions extends OfLink {
   /** The module whose default export runs the tasks: a path or a file URL. `inline` takes the function, too. */
   readonly handler?: string | URL | Handler
   /** Default `thread`. An object is an isolation of your own, and needs no `handler`. */
@@ -30,7 +29,7 @@ export interface WorkerOptions
   readonly clockDrift?: number
   /** For Node in the handlers' threads and processes. Default: none. */
   readonly execArgv?: readonly string[]
-  /** A report came too late: whatever the execution did never had authority. */
+  /** A report came too late: whatever the execution did never had authority. It must not throw. */
   readonly onCancelled?: (task: TaskFacts, answer: Cancelled) => void
   readonly observer?: WorkerObserver
   /** Whether the metrics have those of the whole process, too. Default false. */
@@ -73,7 +72,7 @@ export function settle(options: WorkerOptions): WorkerSettings {
   } = options
   const { durationMsMax } = messageLimits
   checkObserver(observer)
-  refuseOwn(link)
+  refuseOthers(link)
   return {
     link: nameLink(link, whole('concurrency', concurrency, 1, concurrencyMax)),
     makeIsolation: chooseIsolation(isolation, handler, texts('execArgv', execArgv)),
@@ -96,14 +95,28 @@ const concurrencyMax = 10_000
 /** Quicker than a client's: while it is away its leases run out. */
 const backoff = { initialMs: 50, maxMs: 1000 }
 
-/** What the runtime sets itself; without types it could be given, and would be overwritten. */
-function refuseOwn(link: object): void {
-  for (const name of ['role', 'capacity', 'connectTimeoutMs']) {
-    if (name in link) throw badOption(name, 'no option of a worker', 'left out')
+type OfLink = Omit<LinkOptions, 'role' | 'capacity' | 'connectTimeoutMs' | 'observer'>
+
+/** As a table, so that the compiler sees when one is missing. */
+const ofLink: { readonly [O in keyof Required<OfLink>]: true } = {
+  ...{ endpoints: true, name: true, token: true, tls: true, backoff: true },
+  ...{ attemptTimeoutMs: true, requestTimeoutMs: true, keepAliveMs: true },
+  ...{ transport: true, clock: true, random: true },
+}
+
+/** What is mistyped, and what the runtime sets itself. */
+function refuseOthers(link: object): void {
+  for (const name of Object.keys(link)) {
+    if (!(name in ofLink)) throw badOption(name, 'no option of a worker', 'left out')
   }
 }
 
-function nameLink(link: Omit<LinkOptions, 'observer'>, capacity: number): WorkerSettings['link'] {
+function nameLink(link: OfLink, capacity: number): WorkerSettings['link'] {
   const { name = `worker-${(link.random ?? systemRandom).id()}` } = link
-  return { backoff, ...link, name, capacity, role: 'work' }
+  return { ...link, backoff: completeBackoff(link.backoff), name, capacity, role: 'work' }
+}
+
+/** What is no backoff at all is for the link to refuse. */
+function completeBackoff(given: OfLink['backoff'] = {}): NonNullable<OfLink['backoff']> {
+  return typeof given === 'object' ? { ...backoff, ...given } : given
 }

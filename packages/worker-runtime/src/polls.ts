@@ -102,7 +102,8 @@ export class Polls {
 
   #onError(error: TenureError): void {
     // The link connects again by itself, and sends the next poll when it has.
-    if (error.code !== 'CLIENT_DISCONNECTED') this.#rest(error)
+    if (error.code === 'CLIENT_DISCONNECTED') this.#pauseMs = firstPauseMs
+    else this.#rest(error)
   }
 
   /** One pause for all of them: what meets one poll meets the others. */
@@ -111,7 +112,7 @@ export class Polls {
     this.#mode = 'resting'
     const askedMs = error instanceof RejectedError ? error.retryAfterMs : undefined
     const retryInMs = askedMs ?? this.#pauseMs
-    this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
+    if (askedMs === undefined) this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
     this.#listener.failed(error, retryInMs)
     this.#timer = this.#options.link.clock.setTimer(retryInMs, () => {
       this.#mode = 'asking'

@@ -47,6 +47,12 @@ export class Reporting implements RequestOptions {
     this.#conclude = conclude
   }
 
+  /** What cannot even be sent is given up when it may not be any more. */
+  get timeoutMs(): number {
+    const { isConnected, requestTimeoutMs } = this.#link
+    return isConnected ? requestTimeoutMs : Math.max(0, this.#leftMs)
+  }
+
   send(): void {
     this.#link.ask(this.#report, this, (outcome) => this.#take(toVerdict(outcome)))
   }
@@ -70,9 +76,9 @@ export class Reporting implements RequestOptions {
   }
 
   async #comeBack(error: TenureError): Promise<void> {
-    const pauseMs = error instanceof RejectedError ? error.retryAfterMs : undefined
-    const closed = await pause(this.#link, Math.min(pauseMs ?? this.#pauseMs, this.#leftMs))
-    this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
+    const askedMs = error instanceof RejectedError ? error.retryAfterMs : undefined
+    const closed = await pause(this.#link, Math.min(askedMs ?? this.#pauseMs, this.#leftMs))
+    if (askedMs === undefined) this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
     if (closed === undefined) this.send()
     else this.#giveUp(closed)
   }

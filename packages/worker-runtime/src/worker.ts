@@ -99,7 +99,8 @@ export class Worker {
       if (this.#stopping === undefined) this.#lease(link)
       else await link.close()
     } catch (error) {
-      await this.stop()
+      // Whoever asks for the end is told of what is wrong with it; here it would hide why it did not start.
+      await this.stop().catch(() => {})
       throw error
     }
   }
@@ -168,13 +169,16 @@ export class Worker {
       // First: what is granted after this could not be run, and not be ended.
       await this.#link.close()
     }
-    await this.#closeIsolation()
-    for (const execution of [...this.#executions]) execution.abandon()
-    if (this.#link !== undefined) {
-      await this.#becomesQuiet(this.#link, Number.POSITIVE_INFINITY)
+    try {
+      await this.#closeIsolation()
+    } finally {
+      for (const execution of [...this.#executions]) execution.abandon()
+      if (this.#link !== undefined) {
+        await this.#becomesQuiet(this.#link, Number.POSITIVE_INFINITY)
+      }
+      this.#lateTimers?.stop()
+      this.#setMode('stopped')
     }
-    this.#lateTimers?.stop()
-    this.#setMode('stopped')
   }
 
   /** What is held by a call into the system is gone when that lets it go: nobody waits for it. */
@@ -185,8 +189,11 @@ export class Worker {
       giveUp = resolve
     })
     const timer = clock.setTimer(goodbyeMs, giveUp)
-    await Promise.race([this.#isolation.close(), tooLong])
-    timer.cancel()
+    try {
+      await Promise.race([this.#isolation.close(), tooLong])
+    } finally {
+      timer.cancel()
+    }
   }
 
   #execute(lease: Leased, sentAtMs: number, context: ExecutionContext): void {

@@ -239,6 +239,24 @@ t.test('a report that rests between two sendings is given up with the worker', a
   t.strictSame(world.words('unreported'), ['UNKNOWN'])
 })
 
+t.test(
+  'an isolation that cannot be closed is told of, and everything else has ended',
+  async (t) => {
+    const world = await World.create()
+    await world.grant()
+    world.isolation.terminates = 'never'
+    world.isolation.onClose = () => {
+      throw new Error('it does not close')
+    }
+    const stopped = t.rejects(world.worker.stop(), { message: 'it does not close' })
+    await world.advance(60_000)
+    await stopped
+    t.equal(world.worker.mode, 'stopped')
+    t.equal(world.calls('unreported').length, 1)
+    t.equal(world.clock.timers, 0)
+  },
+)
+
 t.test('stop twice is stop once', async (t) => {
   await using world = await World.create()
   const run = await world.grant()

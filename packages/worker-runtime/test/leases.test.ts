@@ -190,6 +190,32 @@ t.test('a heartbeat may take as long as the lease, whatever a request may', asyn
   t.strictSame(world.calls('heartbeatFailed'), [])
 })
 
+t.test('a heartbeat refused in passing is followed by one while the lease lasts', async (t) => {
+  await using world = await World.create()
+  // Half of the lease is over when the first heartbeat is due.
+  const run = await world.grant({ leaseMs: 2 * heartbeatMs })
+  await world.advance(heartbeatMs)
+  world.coordinator.take('heartbeat').reject('NO_SPACE', 100)
+  await world.advance(heartbeatMs / 8)
+  await world.extend()
+  await world.advance(heartbeatMs)
+  t.strictSame(run.abortCodes, [])
+})
+
+t.test('heartbeats that are refused in passing come sooner, and never many of them', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  while (run.abortCodes.length === 0) {
+    await world.advance(10)
+    if (world.coordinator.waiting('heartbeat').length > 0) {
+      world.coordinator.take('heartbeat').reject('NO_SPACE')
+    }
+  }
+  t.match(world.words('leaseLost'), ['DEADLINE'])
+  const sent = world.coordinator.all('heartbeat').length
+  t.ok(sent >= 3 && sent <= 12, `${sent} heartbeats`)
+})
+
 t.test('one heartbeat is under way at a time', async (t) => {
   await using world = await World.create()
   await world.grant()

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startWorker, type WorkerOptions } from '../src/index.js'
 import { ManualIsolation } from './manual-isolation.js'
+import { World } from './world.js'
 
 /** With these a worker would start, were there anything to run handlers in. */
 function good(): WorkerOptions {
@@ -55,6 +56,7 @@ const badOptions: readonly (readonly [option: string, given: Anything, name?: st
   ['role', { role: 'admin' }],
   ['capacity', { capacity: 3 }],
   ['connectTimeoutMs', { connectTimeoutMs: 3 }],
+  ['concurency', { concurency: 4 }],
 ]
 
 for (const [option, given] of badOptions) {
@@ -78,7 +80,7 @@ for (const [option, given] of [
   ['keepAliveMs', { keepAliveMs: 0 }],
   ['attemptTimeoutMs', { attemptTimeoutMs: 'soon' }],
   ['backoff', { backoff: { minMs: 1 } }],
-  ['concurency', { concurency: 4 }],
+  ['backoff', { backoff: 5 }],
 ] as const) {
   t.test(`${JSON.stringify(given)} is refused by name`, async (t) => {
     const isolation = new ManualIsolation()
@@ -89,6 +91,26 @@ for (const [option, given] of [
     })
   })
 }
+
+t.test('what Node takes for no thread is a bad option', async (t) => {
+  const handler = new URL('fixtures/obedient.js', import.meta.url)
+  await t.rejects(
+    startWorker({ ...good(), isolation: 'thread', handler, execArgv: ['--no-such'] }),
+    {
+      code: 'WORKER_BAD_OPTION',
+      message: /^options\.execArgv is --no-such; it must be .*--no-such/,
+    },
+  )
+})
+
+t.test('half a backoff keeps the other half of a worker', async (t) => {
+  await using world = await World.create({ backoff: { initialMs: 20 } })
+  world.coordinator.isDown = true
+  await world.cut()
+  await world.advance(60_000)
+  // Never more than a second lies between two.
+  t.ok(world.calls('attemptFailed').length >= 60)
+})
 
 t.test('good options are good', async (t) => {
   await t.rejects(startWorker(good()), { message: 'nothing is wrong with these options' })

@@ -168,6 +168,28 @@ t.test('the coordinator says how long to rest', async (t) => {
   t.match(world.calls('pollFailed'), [[{ reason: 'OVERLOADED' }, 7000]])
 })
 
+t.test('pauses that the coordinator asked for make the own ones no longer', async (t) => {
+  await using world = await World.create()
+  for (let refusals = 0; refusals < 5; refusals++) {
+    world.coordinator.take('lease').reject('NO_SPACE', 100)
+    await world.advance(100)
+  }
+  world.coordinator.take('lease').reject('STOPPING')
+  await world.rest()
+  t.match(world.calls('pollFailed').at(-1), [{ reason: 'STOPPING' }, 1000])
+})
+
+t.test('behind a new connection pauses begin anew', async (t) => {
+  await using world = await World.create()
+  world.coordinator.take('lease').reject('OVERLOADED')
+  await world.advance(1000)
+  await world.cut()
+  await world.advance(50)
+  world.coordinator.take('lease').reject('OVERLOADED')
+  await world.rest()
+  t.match(world.calls('pollFailed').at(-1), [{ reason: 'OVERLOADED' }, 1000])
+})
+
 t.test('refused polls rest together', async (t) => {
   await using world = await World.create({ concurrency: 3 })
   for (let poll = 0; poll < 3; poll++) world.coordinator.take('lease').reject('OVERLOADED')

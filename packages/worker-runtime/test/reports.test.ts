@@ -171,6 +171,20 @@ t.test('nobody waits longer than the lease for another sending', async (t) => {
 
 // ---- without an answer
 
+t.test('a report that cannot be sent is given up at the deadline', async (t) => {
+  await using world = await World.create({ requestTimeoutMs: Number.POSITIVE_INFINITY })
+  const run = await world.grant()
+  const endsAtMs = world.now + deadlineMs
+  world.coordinator.isDown = true
+  await world.cut()
+  run.returns('done')
+  await world.advance(endsAtMs - world.now - 1)
+  t.strictSame(world.calls('unreported'), [])
+  await world.advance(1)
+  t.match(world.words('unreported'), ['NOT_SENT'])
+  t.equal(world.worker.mode, 'leasing')
+})
+
 t.test('a report that was never sent says so', async (t) => {
   await using world = await World.create()
   const run = await world.grant()

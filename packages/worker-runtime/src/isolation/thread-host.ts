@@ -1,8 +1,24 @@
-import { MessageChannel, receiveMessageOnPort, Worker as Thread } from 'node:worker_threads'
+import {
+  MessageChannel,
+  receiveMessageOnPort,
+  Worker as Thread,
+  type WorkerOptions as ThreadOptions,
+} from 'node:worker_threads'
+import { badOption } from '../errors.js'
 import type { Host, HostEvents, HostOptions } from './host-seat.js'
 import type { ThreadData } from './thread-main.js'
 
 const program = new URL('./thread-main.js', import.meta.url)
+
+function makeThread(options: ThreadOptions): Thread {
+  try {
+    return new Thread(program, options)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
+    if (error.code !== 'ERR_WORKER_INVALID_EXEC_ARGV') throw error
+    throw badOption('execArgv', String(options.execArgv), `what a thread takes (${error.message})`)
+  }
+}
 
 /**
  * A thread of this process. It has a loop of its own, and can be ended in the middle of any code of
@@ -13,7 +29,7 @@ export function startThread(url: string, options: HostOptions, events: HostEvent
   const { port1: port, port2: far } = new MessageChannel()
   const workerData: ThreadData = { url, port: far }
   const execArgv = [...options.execArgv]
-  const thread = new Thread(program, { workerData, execArgv, transferList: [far] })
+  const thread = makeThread({ workerData, execArgv, transferList: [far] })
   let failure: unknown
   port.on('message', (message) => events.received(message))
   thread.on('error', (error) => {
