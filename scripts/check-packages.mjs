@@ -1,7 +1,16 @@
 // `pnpm check:packages`: looks at every public package the way its users will meet it.
 // Packs it, checks the tarball, installs all tarballs with plain npm into an empty project outside
 // the workspace, and runs the example of each README there, as JavaScript and as TypeScript.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect, isLibrary, packPublic } from './tarballs.mjs'
@@ -52,6 +61,7 @@ function check(scratch) {
     console.log(`\n== ${name} ${version}`)
     const found = [
       ...inspect(tarball),
+      ...notExecutable(tarball),
       ...objections('publint', ['--strict', tarball.file]),
       // What exports nothing has no types that could be wrong.
       ...(isLibrary(tarball.manifest)
@@ -66,6 +76,22 @@ function check(scratch) {
   console.log('\n== the examples as TypeScript')
   if (!run('tsc', ['-p', consumer])) problems.push('the examples do not compile')
   return problems
+}
+
+/**
+ * In a tarball pnpm sets the bit; links into a clone need it on what was built.
+ * @param {Tarball} tarball
+ * @returns {string[]}
+ */
+function notExecutable({ source: { dir, manifest } }) {
+  return Object.values(manifest.bin ?? {}).flatMap((file) => {
+    try {
+      accessSync(join(root, dir, file), constants.X_OK)
+      return []
+    } catch {
+      return [`${dir}/${file} is not executable`]
+    }
+  })
 }
 
 /**
