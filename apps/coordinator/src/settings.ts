@@ -235,7 +235,7 @@ const limits = {
   }),
   frameBytesMax: setting(bytes(1, largestCount), {
     fallback: defaultLimits.frameBytesMax,
-    help: 'The largest message; at least 4 KiB more than the largest payload and result.',
+    help: 'The largest message; at least 64 KiB more than the largest payload or result.',
     option: 'limits.frameBytesMax',
   }),
   handshakeTimeout: setting(duration(1, largestCount), {
