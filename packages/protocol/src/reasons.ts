@@ -20,7 +20,7 @@ export const reasons = {
   NO_SPACE: 'The disk of the coordinator is full; come back later.',
   STOPPING: 'The coordinator is stopping.',
   INTERNAL: 'The coordinator failed in a way that it does not explain.',
-  UNAUTHORIZED: 'The token is wrong or missing, or the certificate is not accepted.',
+  UNAUTHORIZED: 'The token is wrong or missing.',
   UNSUPPORTED_VERSION: 'The coordinator does not speak this version of the protocol.',
   TOO_MANY: 'There are too many connections, or too many lease requests that wait.',
   PROTOCOL: 'What was sent cannot be understood; the connection is closed.',
