@@ -2,6 +2,7 @@ import { type Answer, isPoll, type NewRequest, type RequestKind } from '@tenure/
 import type { TenureError } from './errors.js'
 import type { RequestOptions } from './request-options.js'
 import type { PendingRequest } from './request-table.js'
+import { throwLater } from './uncaught.js'
 
 /** Hears the answer, or why there is none. */
 export type Settle = (outcome: Answer | TenureError) => void
@@ -60,6 +61,15 @@ export class Call implements PendingRequest {
     this.#onOver(this)
     // Why there is no answer may be known before the question is asked to its end.
     if (outcome instanceof Error) queueMicrotask(() => this.#settle(outcome))
-    else this.#settle(outcome)
+    else this.#tell(outcome)
+  }
+
+  /** Other answers arrived in the same bytes: one who throws must not keep them from those they are for. */
+  #tell(answer: Answer): void {
+    try {
+      this.#settle(answer)
+    } catch (error) {
+      throwLater(error)
+    }
   }
 }

@@ -1,7 +1,8 @@
 import type { Welcome } from '@tenure/protocol'
 import type { TenureError } from './errors.js'
+import { throwLater } from './uncaught.js'
 
-/** What a link tells about its connection. Every hook is optional, and none may throw. */
+/** What a link tells about its connection. Every hook is optional. What one throws is an uncaught exception. */
 export interface LinkObserver {
   /** Another `welcome.epoch` than before means that the coordinator was restarted. */
   connected?(welcome: Welcome, endpoint: string): void
@@ -15,4 +16,21 @@ export interface FailedAttempt {
   readonly error: TenureError
   /** When the next endpoint is tried; absent where nothing more is tried. */
   readonly retryInMs?: number
+}
+
+/** The same hooks; one that throws breaks nothing of what it is told about. */
+export function guarded(observer: LinkObserver): LinkObserver {
+  return {
+    connected: (welcome, endpoint) => guard(() => observer.connected?.(welcome, endpoint)),
+    disconnected: (error) => guard(() => observer.disconnected?.(error)),
+    attemptFailed: (failure) => guard(() => observer.attemptFailed?.(failure)),
+  }
+}
+
+function guard(hook: () => void): void {
+  try {
+    hook()
+  } catch (error) {
+    throwLater(error)
+  }
 }

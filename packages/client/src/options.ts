@@ -4,7 +4,7 @@ import type { Clock } from './clock.js'
 import type { DialerSettings } from './dialer.js'
 import { parseEndpoint } from './endpoint.js'
 import { badArgument } from './errors.js'
-import type { LinkObserver } from './link-observer.js'
+import { guarded, type LinkObserver } from './link-observer.js'
 import { nodeTransport } from './node-transport.js'
 import type { Random } from './random.js'
 import { systemClock } from './system-clock.js'
@@ -79,7 +79,7 @@ export function settleLinkOptions(options: LinkOptions): LinkSettings {
     requestTimeoutMs: duration('options.requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
     keepAliveMs: duration('options.keepAliveMs', options.keepAliveMs ?? 10_000),
     backoff: settleBackoff(options.backoff ?? {}),
-    observer: options.observer ?? {},
+    observer: guarded(options.observer ?? {}),
     transport: options.transport ?? nodeTransport,
     clock: options.clock ?? systemClock,
   }

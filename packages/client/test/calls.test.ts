@@ -11,7 +11,7 @@ import {
   type SubmitOptions,
 } from '../src/index.js'
 import { limits, type Peer } from './scripted-server.js'
-import { createLinkWorld, createWorld, Events, listening, rejection } from './world.js'
+import { createLinkWorld, createWorld, Events, listening, rejection, Uncaught } from './world.js'
 
 const payload = Buffer.from('work')
 
@@ -503,6 +503,37 @@ t.test('ask tells once, though an answer comes when the question was given up', 
   await world.link.close()
   t.equal(told(), 1)
 })
+
+t.test(
+  'a callback that throws is an uncaught exception, and no answer in the same bytes is lost',
+  async (t) => {
+    await using world = await createLinkWorld()
+    using uncaught = new Uncaught()
+    world.link.ask({ kind: 'ping' }, {}, () => {
+      throw new Error('the caller erred')
+    })
+    const others = [world.link.request({ kind: 'ping' }), world.link.request({ kind: 'stats' })]
+    const [first, second, third] = [
+      await world.server.request('ping'),
+      await world.server.request('ping'),
+      await world.server.request('stats'),
+    ]
+    const { socket, protocol } = first.peer
+    const [thrown, told, begun] = [
+      protocol.answer({ kind: 'pong', id: first.request.id }),
+      protocol.answer({ kind: 'pong', id: second.request.id }),
+      protocol.answer({ kind: 'stats', id: third.request.id, stats: { waiting: 3 } }),
+    ]
+    // The last one has its beginning in the bytes that hold the answer over which the caller throws.
+    socket.write(Buffer.concat([thrown, told, begun.subarray(0, -4)]))
+    t.match(await others[0], { kind: 'pong' })
+    socket.write(begun.subarray(-4))
+    t.match(await others[1], { kind: 'stats', stats: { waiting: 3 } })
+    t.match(await uncaught.at(1), { message: 'the caller erred' })
+    t.equal(uncaught.seen.length, 1)
+    t.equal(world.server.peers.length, 1, 'over the same connection')
+  },
+)
 
 // ---- what a caller may give
 

@@ -21,6 +21,7 @@ import {
   listening,
   quick,
   rejection,
+  Uncaught,
 } from './world.js'
 
 const payload = Buffer.from('work')
@@ -493,6 +494,24 @@ t.test('a peer that has vanished is left where there is no room for a probe, too
     t.match((await disconnected.at(1)).message, /no sign of life/)
     t.equal((await asking).code, 'CLIENT_DISCONNECTED')
   }
+})
+
+t.test('an observer that throws is an uncaught exception, and the link goes on', async (t) => {
+  using uncaught = new Uncaught()
+  const fail = (hook: string) => () => {
+    throw new Error(hook)
+  }
+  const observer = { connected: fail('connected'), disconnected: fail('disconnected') }
+  await using world = await createWorld({ answer: () => ({ kind: 'pong' }) }, { observer })
+  await world.tenure.ping()
+  world.server.latest.cut()
+  await uncaught.at(2)
+  await world.tenure.ping()
+  t.match(uncaught.seen, [
+    { message: 'connected' },
+    { message: 'disconnected' },
+    { message: 'connected' },
+  ])
 })
 
 // ---- the transport
