@@ -3,11 +3,11 @@ import { type Backoff, backoffMs } from './backoff.js'
 import type { Timer } from './clock.js'
 import { Connection, type ConnectionSettings } from './connection.js'
 import { type Endpoint, formatEndpoint } from './endpoint.js'
-import { RejectedError, type TenureError } from './errors.js'
+import { RejectedError, TenureError } from './errors.js'
 import type { FailedAttempt } from './link-observer.js'
 import type { Random } from './random.js'
 import { finalReasons } from './refusals.js'
-import type { TlsOptions } from './transport.js'
+import type { Target, TlsOptions } from './transport.js'
 
 export interface DialerSettings extends ConnectionSettings {
   readonly endpoints: readonly Endpoint[]
@@ -24,8 +24,8 @@ export interface DialerListener {
   /** A connection that was there is lost; another one will be made. */
   disconnected(error: TenureError): void
   attemptFailed(failure: FailedAttempt): void
-  /** The coordinator refused in a way that does not pass: nothing more is tried before `start`. */
-  refused(error: RejectedError): void
+  /** There is no connection, in a way that does not pass: nothing more is tried before `start`. */
+  refused(error: TenureError): void
 }
 
 /**
@@ -81,11 +81,19 @@ export class Dialer {
     const endpoint = endpoints[this.#at % endpoints.length]!
     this.#mode = 'dialing'
     const target = { ...endpoint, ...(tls && { tls }) }
-    this.#connection = new Connection(target, this.#settings, {
+    try {
+      this.#connection = this.#connect(target, formatEndpoint(endpoint))
+    } catch (cause) {
+      this.#onEnded(notBegun(target, cause), formatEndpoint(endpoint))
+    }
+  }
+
+  #connect(target: Target, endpoint: string): Connection {
+    return new Connection(target, this.#settings, {
       welcomed: (welcome) => {
         this.#mode = 'open'
         this.#failedInRow = 0
-        this.#listener.connected(welcome, formatEndpoint(endpoint))
+        this.#listener.connected(welcome, endpoint)
       },
       answered: (answer) => {
         this.#round = 0
@@ -93,7 +101,7 @@ export class Dialer {
       },
       writable: () => this.#listener.writable(),
       probe: () => this.#listener.probe(),
-      ended: (error) => this.#onEnded(error, formatEndpoint(endpoint)),
+      ended: (error) => this.#onEnded(error, endpoint),
     })
   }
 
@@ -110,7 +118,7 @@ export class Dialer {
   }
 
   #onAttemptFailed(error: TenureError, endpoint: string): void {
-    if (error instanceof RejectedError && finalReasons.includes(error.reason)) {
+    if (isFinal(error)) {
       this.#mode = 'idle'
       this.#listener.attemptFailed({ endpoint, error })
       this.#listener.refused(error)
@@ -134,4 +142,20 @@ export class Dialer {
     this.#mode = 'resting'
     this.#timer = this.#settings.clock.setTimer(pauseMs, () => this.#dial())
   }
+}
+
+function isFinal(error: TenureError): boolean {
+  if (error instanceof RejectedError) return finalReasons.includes(error.reason)
+  return error.code === 'CLIENT_BAD_ARGUMENT'
+}
+
+/** Why the transport does not even try. A key and certificates are read before anything is sent. */
+function notBegun({ tls, ...endpoint }: Target, cause: unknown): TenureError {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  if (tls !== undefined) {
+    const message = `options.tls is nothing that TLS can begin with (${why}); it must be PEM texts that belong together, with the passphrase where the key has one`
+    return new TenureError('CLIENT_BAD_ARGUMENT', message, { cause })
+  }
+  const message = `cannot connect to ${formatEndpoint(endpoint)}: ${why}`
+  return new TenureError('CLIENT_DISCONNECTED', message, { cause })
 }

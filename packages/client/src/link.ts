@@ -210,7 +210,7 @@ export class Link {
     this.#settings.observer.disconnected?.(error)
   }
 
-  #onRefused(error: RejectedError): void {
+  #onRefused(error: TenureError): void {
     for (const request of this.#table.clearQueue()) {
       request.settle(request.wasSent ? lost(error, request) : error)
     }

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { Random, SimulatedClock } from '@tenure/testing'
 import t from 'tap'
 import { backoffMs } from '../src/backoff.js'
@@ -590,6 +591,58 @@ t.test('over TLS the certificate is checked, by authority and by name', async (t
     t.match(failed.seen[0]?.error.message, /self-signed|Hostname/)
   }
   t.equal(world.server.hellos.length, 2, 'no token was sent to a stranger')
+})
+
+t.test(
+  'TLS options that cannot be used are refused by name, and nobody is left waiting',
+  async (t) => {
+    const { privateKey } = generateKeyPairSync('ec', {
+      namedCurve: 'P-256',
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'p' },
+    })
+    const cert = fixture('certificate.pem')
+    const unhandled = new Events<unknown>()
+    process.on('unhandledRejection', unhandled.add)
+    for (const tls of [
+      { cert, key: 'no key' },
+      { cert: 'no certificate', key: fixture('key.pem') },
+      { cert, key: privateKey, passphrase: 'wrong' },
+      { key: 7 as unknown as string },
+    ]) {
+      const failed = new Events<FailedAttempt>()
+      const options = { endpoints: ['localhost'], tls, observer: { attemptFailed: failed.add } }
+      const error = await rejection(connect(options))
+      t.match(error, { code: 'CLIENT_BAD_ARGUMENT', message: /^options\.tls / })
+      t.ok(error.cause instanceof Error)
+      t.match(failed.seen, [{ endpoint: 'localhost:7411', error }])
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', unhandled.add)
+    t.same(unhandled.seen, [])
+  },
+)
+
+t.test('a transport that throws is an endpoint that cannot be reached', async (t) => {
+  let isDown = true
+  const transport: Transport = {
+    connect: (target, events) => {
+      if (isDown) throw new Error('no network')
+      return nodeTransport.connect(target, events)
+    },
+  }
+  const observer = {
+    attemptFailed: ({ error }: FailedAttempt) => {
+      t.match(error, { code: 'CLIENT_DISCONNECTED', message: /no network/ })
+      isDown = false
+    },
+  }
+  await using world = await createWorld(
+    { answer: () => ({ kind: 'pong' }) },
+    { transport, observer },
+  )
+  await world.tenure.ping()
+  t.notOk(isDown)
 })
 
 t.test('close ends pauses and what waits for a connection', async (t) => {
