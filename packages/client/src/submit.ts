@@ -18,6 +18,9 @@ export async function submit(
 ): Promise<Submitted> {
   const retry = request.requestId !== undefined
   const patience = { signal, timeoutMs, retryLater, retry }
-  const { taskId, known } = await askPatiently(link, request, 'submitted', patience)
+  // A first sending copies the payload by itself; a later one must send the same bytes, whatever the
+  // caller has done with its buffer meanwhile.
+  const own = retryLater ? { ...request, payload: new Uint8Array(request.payload) } : request
+  const { taskId, known } = await askPatiently(link, own, 'submitted', patience)
   return { taskId, known }
 }

@@ -69,6 +69,25 @@ t.test("a payload is copied: its buffer is the caller's again at once", async (t
   await submitted
 })
 
+t.test('what is submitted again later are the bytes that were submitted first', async (t) => {
+  const clock = new SimulatedClock()
+  await using world = await createWorld({}, { clock })
+  const own = Buffer.from('first')
+  const outcomes = world.tenure.submitMany([{ payload: own }])
+  const submitting = [world.tenure.submit(own, { retryLater: true }), outcomes.next()]
+  for (let count = submitting.length; count > 0; count--) {
+    const asked = await world.server.request('submit')
+    own.fill('x')
+    asked.answer({ kind: 'rejected', reason: 'OVERLOADED', message: '', retryAfterMs: 100 })
+  }
+  for (let count = submitting.length; count > 0; count--) {
+    const asked = await advanceUntil(clock, world.server.request('submit'))
+    t.equal(Buffer.from(asked.request.payload).toString(), 'first')
+    asked.answer({ kind: 'submitted', taskId: 1, known: false })
+  }
+  await Promise.all(submitting)
+})
+
 t.test('get gives the task, with bytes of its own, and nil is an absent field', async (t) => {
   await using world = await createWorld({ answer: () => ({ kind: 'task', task: taskFacts }) })
   const task = await world.tenure.get(7)
