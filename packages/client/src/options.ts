@@ -100,7 +100,7 @@ function settleBackoff(given: Partial<Backoff>): Backoff {
 
 /** A token never shows in a message. */
 function checkToken(token: unknown, bytesMax: number): string {
-  if (typeof token === 'string' && token !== '' && Buffer.byteLength(token) <= bytesMax)
-    return token
-  throw badArgument('options.token', 'something else', `a text of 1 to ${bytesMax} bytes`)
+  const isOne = typeof token === 'string' && token !== '' && token.isWellFormed()
+  if (isOne && Buffer.byteLength(token) <= bytesMax) return token
+  throw badArgument('options.token', 'something else', `a text of 1 to ${bytesMax} bytes of UTF-8`)
 }

@@ -28,6 +28,8 @@ export function duration(path: string, value: unknown): number {
 
 export function text(path: string, value: unknown, min: number, max: number): string {
   if (typeof value !== 'string') throw badArgument(path, `a ${typeof value}`, 'a text')
+  // What has no UTF-8 would be thrown about in the middle of a connection.
+  if (!value.isWellFormed()) throw badArgument(path, 'no valid Unicode', 'a text that has UTF-8')
   const bytes = Buffer.byteLength(value)
   if (bytes >= min && bytes <= max) return value
   throw badArgument(path, `a text of ${bytes} bytes`, `one of ${min} to ${max}`)

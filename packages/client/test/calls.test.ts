@@ -501,6 +501,7 @@ t.test('ask tells of what is wrong with the question after it has returned', asy
   const large = { kind: 'submit', payload: Buffer.alloc(64 * 1024 * 1024) } as const
   for (const [why, request, options] of [
     [{ code: 'CLIENT_BAD_ARGUMENT' }, { kind: 'ping' }, { timeoutMs: -1 }],
+    [{ code: 'CLIENT_BAD_ARGUMENT' }, { kind: 'lease', queues: ['\ud800'], waitMs: 0 }, {}],
     [{ reason: 'TOO_LARGE' }, large, {}],
     [{ code: 'CLIENT_ABORTED' }, { kind: 'ping' }, { signal: aborted }],
     [{ code: 'CLIENT_WITHHELD' }, { kind: 'ping' }, { maySend: () => false }],
@@ -567,7 +568,8 @@ t.test('a submission that cannot be one is refused before it is sent, by its pat
     [{ delayMs: -1 }, 'delayMs'],
     [{ requestId: '' }, 'requestId'],
     [{ requestId: 'ä'.repeat(65) }, 'requestId'],
-    [{ requestId: '\ud800' }, 'a text of the request'],
+    [{ requestId: '\ud800' }, 'requestId'],
+    [{ queue: 'mail\udc00' }, 'queue'],
     [{ executionWindowMs: 0 }, 'executionWindowMs'],
     [{ retryPolicy: { maxRetries: -1 } }, 'retryPolicy.maxRetries'],
     [{ retryPolicy: { maxRetries: 1 } }, 'retryPolicy.backoff.kind'],
@@ -587,6 +589,11 @@ t.test('a submission that cannot be one is refused before it is sent, by its pat
   })
   t.match(await rejection(world.tenure.get(0)), { code: 'CLIENT_BAD_ARGUMENT' })
   t.match(await rejection(world.tenure.kill(1, 'x'.repeat(5000))), { code: 'CLIENT_BAD_ARGUMENT' })
+  t.match(await rejection(world.tenure.kill(1, '\ud800')), { message: /^reason / })
+  t.match(await rejection(world.tenure.list({ queue: '\ud800' }).next()), { message: /^queue / })
+  t.match(await rejection(world.tenure.list({ state: '\ud800' as 'DEAD' }).next()), {
+    message: /^state /,
+  })
   t.equal(world.server.unanswered.length, 0)
 })
 
