@@ -1,7 +1,8 @@
 import type { NewRequest } from '@tenure/protocol'
 import { type Answer, type AnswerKind, passingReasons } from '@tenure/protocol'
-import { expect } from './ask.js'
-import { RejectedError } from './errors.js'
+import { ask } from './ask.js'
+import { aborted, type CallFacts, closed } from './call-errors.js'
+import { RejectedError, TenureError } from './errors.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
 import { duration } from './values.js'
@@ -24,16 +25,37 @@ export async function askPatiently<K extends AnswerKind>(
 ): Promise<Extract<Answer, { kind: K }>> {
   duration('timeoutMs', timeoutMs)
   const until = link.clock.monotonicMs() + timeoutMs
+  const requestId = request.kind === 'submit' ? request.requestId : undefined
+  let wasSent = false
   for (let leftMs = timeoutMs; ; leftMs = until - link.clock.monotonicMs()) {
     try {
-      const options = { signal, timeoutMs: Math.max(1, leftMs), retry }
-      return expect(await link.request(request, options), request, kind)
+      const options = { signal, timeoutMs: Math.max(1, leftMs), retry, wasSent }
+      return await ask(link, request, kind, options)
     } catch (error) {
       const pauseMs = retryLater ? pauseAfter(error) : undefined
       // There is no point in coming back when nobody waits any more.
       if (pauseMs === undefined || link.clock.monotonicMs() + pauseMs >= until) throw error
-      await link.pause(pauseMs, { signal })
+      // A later refusal does not say what became of an earlier sending either.
+      wasSent ||= (error as TenureError).outcomeUnknown
+      await rest(link, pauseMs, signal, { wasSent, requestId })
     }
+  }
+}
+
+/** A pause that, when it is cut short, says what is known of the call. */
+async function rest(
+  link: Link,
+  pauseMs: number,
+  signal: AbortSignal | undefined,
+  call: CallFacts,
+): Promise<void> {
+  try {
+    await link.pause(pauseMs, { signal })
+  } catch (error) {
+    const code = error instanceof TenureError ? error.code : undefined
+    if (code === 'CLIENT_ABORTED') throw aborted(signal, call)
+    if (code === 'CLIENT_CLOSED') throw closed(call)
+    throw error
   }
 }
 

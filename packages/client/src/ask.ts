@@ -1,27 +1,36 @@
 import type { Answer, AnswerKind, NewRequest } from '@tenure/protocol'
 import { RejectedError, TenureError } from './errors.js'
 import type { Link } from './link.js'
+import { decidingReasons } from './refusals.js'
 import type { RequestOptions } from './request-options.js'
 
 /** Asks, and gives the answer that was hoped for; every other one is an error. */
-export async function ask<K extends AnswerKind>(
+export function ask<K extends AnswerKind>(
   link: Link,
   request: NewRequest,
   kind: K,
   options: RequestOptions,
 ): Promise<Extract<Answer, { kind: K }>> {
-  return expect(await link.request(request, options), request, kind)
+  return new Promise((resolve, reject) => {
+    link.ask(request, options, (outcome, wasSentBefore) => {
+      if (outcome instanceof Error) reject(outcome)
+      else if (outcome.kind === kind) resolve(outcome as Extract<Answer, { kind: K }>)
+      else reject(unwanted(outcome, request, kind, wasSentBefore))
+    })
+  })
 }
 
-/** The answer that was hoped for. */
-export function expect<K extends AnswerKind>(
+function unwanted(
   answer: Answer,
   request: NewRequest,
-  kind: K,
-): Extract<Answer, { kind: K }> {
-  if (answer.kind === kind) return answer as Extract<Answer, { kind: K }>
+  kind: AnswerKind,
+  wasSentBefore: boolean,
+): TenureError {
   const requestId = request.kind === 'submit' ? request.requestId : undefined
-  if (answer.kind === 'rejected') throw new RejectedError(answer, { requestId })
+  if (answer.kind === 'rejected') {
+    const outcomeUnknown = wasSentBefore && !decidingReasons.includes(answer.reason)
+    return new RejectedError(answer, { requestId, outcomeUnknown })
+  }
   const message = `${request.kind} was answered by ${answer.kind}; it must be ${kind}`
-  throw new TenureError('CLIENT_PROTOCOL', message, { outcomeUnknown: true, requestId })
+  return new TenureError('CLIENT_PROTOCOL', message, { outcomeUnknown: true, requestId })
 }

@@ -1,4 +1,4 @@
-import { TenureError } from './errors.js'
+import { sequelOf, TenureError } from './errors.js'
 
 /** Of a call: whether it may have been carried out, and the name under which to ask again. */
 export interface CallFacts {
@@ -50,9 +50,9 @@ function make(
   { wasSent, requestId }: CallFacts,
   cause?: unknown,
 ): TenureError {
-  const sequel = wasSent ? '; whether the request was carried out is not known' : ''
-  return new TenureError(code, `${message}${sequel}`, {
+  const options = {
     ...{ outcomeUnknown: wasSent, requestId },
     ...(cause !== undefined && { cause }),
-  })
+  }
+  return new TenureError(code, `${message}${sequelOf(options)}`, options)
 }

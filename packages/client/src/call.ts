@@ -4,8 +4,11 @@ import type { RequestOptions } from './request-options.js'
 import type { PendingRequest } from './request-table.js'
 import { throwLater } from './uncaught.js'
 
-/** Hears the answer, or why there is none. */
-export type Settle = (outcome: Answer | TenureError) => void
+/**
+ * Hears the answer, or why there is none. `wasSentBefore`: over a connection that was lost, too, so a
+ * refusal says only what became of the last sending.
+ */
+export type Settle = (outcome: Answer | TenureError, wasSentBefore: boolean) => void
 
 /** A request and the one who waits for its answer. */
 export class Call implements PendingRequest {
@@ -15,7 +18,8 @@ export class Call implements PendingRequest {
   readonly requestId: string | undefined
   readonly frame: Uint8Array
   readonly timeoutMs: number
-  wasSent = false
+  wasSent: boolean
+  #wasSentBefore = false
   dueMs = Number.POSITIVE_INFINITY
   /** Takes the call off the signal that may abort it. */
   forgetSignal: (() => void) | undefined
@@ -39,6 +43,7 @@ export class Call implements PendingRequest {
     this.requestId = request.kind === 'submit' ? request.requestId : undefined
     this.frame = frame
     this.timeoutMs = timeoutMs
+    this.wasSent = options.wasSent ?? false
     this.#options = options
     this.#onOver = onOver
     this.#settle = settle
@@ -53,6 +58,7 @@ export class Call implements PendingRequest {
   }
 
   sent(): void {
+    this.#wasSentBefore = this.wasSent
     this.wasSent = true
     this.#options.onSent?.(this.id)
   }
@@ -60,14 +66,14 @@ export class Call implements PendingRequest {
   settle(outcome: Answer | TenureError): void {
     this.#onOver(this)
     // Why there is no answer may be known before the question is asked to its end.
-    if (outcome instanceof Error) queueMicrotask(() => this.#settle(outcome))
+    if (outcome instanceof Error) queueMicrotask(() => this.#settle(outcome, this.#wasSentBefore))
     else this.#tell(outcome)
   }
 
   /** Other answers arrived in the same bytes: one who throws must not keep them from those they are for. */
   #tell(answer: Answer): void {
     try {
-      this.#settle(answer)
+      this.#settle(answer, this.#wasSentBefore)
     } catch (error) {
       throwLater(error)
     }

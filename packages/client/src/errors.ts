@@ -21,7 +21,7 @@ export interface TenureErrorOptions extends ErrorOptions {
 /** Every error this package raises on purpose. */
 export class TenureError extends Error {
   readonly code: TenureErrorCode
-  /** The request was sent and no answer came: it may have been carried out, or may still be. */
+  /** The request was sent, and no answer came that says what became of it: it may have been carried out, or may still be. */
   readonly outcomeUnknown: boolean
   /** Of a submission: the id under which it can be submitted again without becoming two tasks. */
   readonly requestId: string | undefined
@@ -35,17 +35,17 @@ export class TenureError extends Error {
   }
 }
 
-/** The coordinator refused, and nothing has changed. */
+/**
+ * The coordinator refused, and nothing has changed; where `outcomeUnknown`, it refused what had been sent
+ * before, over a connection that was lost, and may have been carried out then.
+ */
 export class RejectedError extends TenureError {
   readonly reason: Reason
   /** When to come back, where coming back helps. */
   readonly retryAfterMs: number | undefined
 
-  constructor(
-    { reason, message, retryAfterMs }: Rejection,
-    options: Omit<TenureErrorOptions, 'outcomeUnknown'> = {},
-  ) {
-    super('CLIENT_REJECTED', `${reason}: ${message}`, options)
+  constructor({ reason, message, retryAfterMs }: Rejection, options: TenureErrorOptions = {}) {
+    super('CLIENT_REJECTED', `${reason}: ${message}${sequelOf(options)}`, options)
     this.name = 'RejectedError'
     this.reason = reason
     this.retryAfterMs = retryAfterMs
@@ -56,6 +56,11 @@ interface Rejection {
   readonly reason: Reason
   readonly message: string
   readonly retryAfterMs?: number | undefined
+}
+
+/** What a message says of an outcome that is not known. */
+export function sequelOf({ outcomeUnknown = false }: TenureErrorOptions): string {
+  return outcomeUnknown ? '; whether the request was carried out is not known' : ''
 }
 
 export function badArgument(name: string, got: string, expected: string): TenureError {

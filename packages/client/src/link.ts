@@ -110,7 +110,7 @@ export class Link {
       this.#ask(request, options, settle)
     } catch (error) {
       if (!(error instanceof TenureError)) throw error
-      queueMicrotask(() => settle(error))
+      queueMicrotask(() => settle(error, options.wasSent ?? false))
     }
   }
 
@@ -237,13 +237,13 @@ export class Link {
   /** Why the request is not to be sent, if it is not. */
   #refuse(request: PendingRequest): TenureError | undefined {
     if (!request.maySend) return withheld(request)
-    const { frame, requestId } = request
+    const { frame, requestId, wasSent: outcomeUnknown } = request
     // The coordinator would close the connection over such a frame, for all who wait on it.
     const bytes = frame.length - frameHeadBytes
     const bytesMax = this.limits?.frameBytesMax ?? 0
     if (bytes <= bytesMax) return undefined
     const message = `the request has ${bytes} bytes; at most ${bytesMax} are taken`
-    return new RejectedError({ reason: 'TOO_LARGE', message }, { requestId })
+    return new RejectedError({ reason: 'TOO_LARGE', message }, { requestId, outcomeUnknown })
   }
 
   #makeProbe(): Uint8Array | undefined {

@@ -6,6 +6,8 @@ export interface RequestOptions extends CallOptions {
    * it is rejected with `CLIENT_DISCONNECTED`. Default false.
    */
   readonly retry?: boolean
+  /** The same request was sent by an earlier call, and what became of it is not known. Default false. */
+  readonly wasSent?: boolean
   /**
    * Asked whenever the request is about to be sent; `false` gives it up instead. So what must not be
    * sent after some moment is not, however long there was no connection.

@@ -230,6 +230,75 @@ t.test('a submission without a requestId is not sent twice', async (t) => {
   await world.server.peer(2)
 })
 
+t.test('what was sent before and is refused then may have been carried out before', async (t) => {
+  for (const [reason, outcomeUnknown] of [
+    ['STOPPING', true],
+    ['FORBIDDEN', true],
+    ['CONFLICT', false],
+  ] as const) {
+    await using world = await createWorld()
+    const submitted = rejection(world.tenure.submit(payload, { requestId: 'r1' }))
+    await world.server.request('submit')
+    world.server.latest.cut()
+    const again = await world.server.request('submit')
+    again.answer({ kind: 'rejected', reason, message: 'because' })
+    t.match(await submitted, { reason, outcomeUnknown, requestId: 'r1' })
+    const first = rejection(world.tenure.submit(payload))
+    const asked = await world.server.request('submit')
+    asked.answer({ kind: 'rejected', reason, message: 'because' })
+    t.match(
+      await first,
+      { reason, outcomeUnknown: false },
+      'what is refused the first time was not',
+    )
+  }
+})
+
+t.test(
+  'what is too large for the next coordinator may have been taken by the one before',
+  async (t) => {
+    let frameBytesMax = limits.frameBytesMax
+    await using world = await createWorld({
+      greet: (peer) => peer.welcome({ limits: { ...limits, frameBytesMax } }),
+    })
+    const large = rejection(world.tenure.submit(Buffer.alloc(5000), { requestId: 'r1' }))
+    await world.server.request('submit')
+    frameBytesMax = 1000
+    world.server.latest.cut()
+    t.match(await large, { reason: 'TOO_LARGE', outcomeUnknown: true, requestId: 'r1' })
+    t.match(await rejection(world.tenure.submit(Buffer.alloc(5000))), {
+      ...{ reason: 'TOO_LARGE', outcomeUnknown: false },
+    })
+  },
+)
+
+t.test('what may have been carried out stays so over every later refusal and pause', async (t) => {
+  const clock = new SimulatedClock()
+  const disconnected = new Events<TenureError>()
+  const options = { clock, observer: { disconnected: disconnected.add } }
+  await using world = await createWorld({}, options)
+  const { signal, abort } = abortable()
+  const patient = { requestId: 'r1', retryLater: true, timeoutMs: 5000 }
+  const refused = rejection(world.tenure.submit(payload, patient))
+  const aborted = rejection(world.tenure.submit(payload, { ...patient, signal }))
+  const asked = () => Promise.all([world.server.request('submit'), world.server.request('submit')])
+  await asked()
+  world.server.latest.cut()
+  await disconnected.at(1)
+  await clock.advanceToNextTimer()
+  const passing = { kind: 'rejected', reason: 'OVERLOADED', message: '' } as const
+  for (const one of await asked()) one.answer({ ...passing, retryAfterMs: 10 })
+  while ((clock.nextTimerMs ?? 1e9) > 10) await clock.settle()
+  await clock.advance(10)
+  const [third, fourth] = await asked()
+  third.answer({ kind: 'rejected', reason: 'FORBIDDEN', message: '' })
+  t.match(await refused, { reason: 'FORBIDDEN', outcomeUnknown: true, requestId: 'r1' })
+  fourth.answer({ ...passing, retryAfterMs: 10 })
+  while ((clock.nextTimerMs ?? 1e9) > 10) await clock.settle()
+  abort()
+  t.match(await aborted, { code: 'CLIENT_ABORTED', outcomeUnknown: true, requestId: 'r1' })
+})
+
 t.test('what was never sent waits for the next connection, whatever it is', async (t) => {
   const disconnected = new Events<TenureError>()
   await using world = await createLinkWorld({}, { observer: { disconnected: disconnected.add } })
@@ -673,4 +742,9 @@ function aborting(failed: Events<FailedAttempt>): { signal: AbortSignal } {
   const controller = new AbortController()
   void failed.at(1).then(() => controller.abort())
   return { signal: controller.signal }
+}
+
+function abortable() {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort() }
 }
