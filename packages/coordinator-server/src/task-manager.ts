@@ -21,10 +21,6 @@ const overloadedRetryMs = 1000
 export function decideSubmit(circumstances: Circumstances, request: Submit): Decision {
   const { state, knobs, now, nextLsn } = circumstances
   const { id, payload, requestId, queue, delayMs } = request
-  if (payload.length > knobs.payloadBytesMax) {
-    const message = `the payload has ${payload.length} bytes; at most ${knobs.payloadBytesMax} are taken`
-    return answer(rejected(id, 'TOO_LARGE', message))
-  }
   const known = requestId === undefined ? undefined : findByRequestId(state, requestId)
   if (known !== undefined) {
     if (isSameSubmission(state, known, request)) {
@@ -33,6 +29,11 @@ export function decideSubmit(circumstances: Circumstances, request: Submit): Dec
     return answer(
       rejected(id, 'CONFLICT', `task ${known} was submitted differently under this request_id`),
     )
+  }
+  // Behind what is known: a coordinator that takes less than before has taken it all the same.
+  if (payload.length > knobs.payloadBytesMax) {
+    const message = `the payload has ${payload.length} bytes; at most ${knobs.payloadBytesMax} are taken`
+    return answer(rejected(id, 'TOO_LARGE', message))
   }
   const overload = whyOverloaded(circumstances, payload.length)
   if (overload !== undefined) {
@@ -82,24 +83,23 @@ export function decideReport(
   request: Complete | Fail,
   asker: Asker,
 ): Decision {
-  const { state, knobs, now } = circumstances
+  const { state, now } = circumstances
   const { id, taskId, leaseId, reportId } = request
-  if (request.kind === 'complete' && (request.result?.length ?? 0) > knobs.resultBytesMax) {
-    const message = `the result has ${request.result?.length} bytes; at most ${knobs.resultBytesMax} are taken`
-    return answer(rejected(id, 'TOO_LARGE', message))
-  }
   const judgement = judgeLease(circumstances, request, asker)
   switch (judgement.kind) {
     case 'refused':
       return answer(judgement.refusal)
     case 'past expiry':
       return { kind: 'expire first' }
-    case 'valid':
+    case 'valid': {
+      const tooLarge = whyTooLarge(circumstances, request)
+      if (tooLarge !== undefined) return answer(rejected(id, 'TOO_LARGE', tooLarge))
       return {
         kind: 'record',
         record: reportRecord(request, now),
         answer: (state) => committed(state, id, taskId),
       }
+    }
     case 'reported': {
       const { standing } = judgement
       if (
@@ -126,6 +126,13 @@ export function decideReport(
       return { kind: 'record', record, answer: () => cancelled }
     }
   }
+}
+
+/** Asked of a report that would be recorded: one that was committed before has the answer it had then. */
+function whyTooLarge({ knobs }: Circumstances, request: Complete | Fail): string | undefined {
+  const bytes = request.kind === 'complete' ? (request.result?.length ?? 0) : 0
+  if (bytes <= knobs.resultBytesMax) return undefined
+  return `the result has ${bytes} bytes; at most ${knobs.resultBytesMax} are taken`
 }
 
 /** `semantics` §8: an administrator, or the guard against poison pills, stops a task for good. */

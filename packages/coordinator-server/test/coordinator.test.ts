@@ -283,6 +283,31 @@ t.test('limits of a submission', async (t) => {
   })
 })
 
+t.test('what was taken is known again by a coordinator that takes less', async (t) => {
+  const before = await World.started()
+  const submission = { kind: 'submit', payload: Buffer.alloc(11), requestId: 'r' } as const
+  const submitted = await before.ask(submission)
+  const { taskId, leaseId } = await before.lease()
+  const report = { kind: 'complete', taskId, leaseId, reportId: 'p' } as const
+  const committed = await before.ask({ ...report, result: Buffer.alloc(11) }, worker)
+  await before.submit()
+  const open = await before.lease()
+  await before.stop()
+
+  const after = new World({ payloadBytesMax: 10, resultBytesMax: 10 }, before.disk)
+  await after.start()
+  const lsn = after.log.nextLsn
+  t.match(await after.ask(submission), { ...submitted, id: Number, known: true })
+  const again = await after.ask({ ...report, result: Buffer.alloc(11) }, worker)
+  t.match(again, { ...committed, id: Number })
+  t.match(await after.ask({ ...submission, requestId: 'another' }), { reason: 'TOO_LARGE' })
+  const { taskId: openId, leaseId: openLeaseId } = open
+  const large = { ...report, taskId: openId, leaseId: openLeaseId, result: Buffer.alloc(11) }
+  t.match(await after.ask(large, worker), { reason: 'TOO_LARGE', message: /11 bytes; at most 10/ })
+  t.equal(after.log.nextLsn, lsn)
+  await after.stop()
+})
+
 t.test('bytes of tasks that have ended count, too, until these are forgotten', async (t) => {
   const world = await World.started({ tasksBytesMax: 100, retentionMs: 1000 })
   await world.submit({ payload: Buffer.alloc(10) })
