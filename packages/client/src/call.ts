@@ -53,14 +53,24 @@ export class Call implements PendingRequest {
     return this.#options.retry ?? false
   }
 
+  /** Who throws has not said yes. */
   get maySend(): boolean {
-    return this.#options.maySend?.() ?? true
+    try {
+      return this.#options.maySend?.() ?? true
+    } catch (error) {
+      throwLater(error)
+      return false
+    }
   }
 
   sent(): void {
     this.#wasSentBefore = this.wasSent
     this.wasSent = true
-    this.#options.onSent?.(this.id)
+    try {
+      this.#options.onSent?.(this.id)
+    } catch (error) {
+      throwLater(error)
+    }
   }
 
   settle(outcome: Answer | TenureError): void {

@@ -18,7 +18,7 @@ import type { LinkSettings } from './options.js'
 import type { Random } from './random.js'
 import type { RequestOptions } from './request-options.js'
 import { type PendingRequest, RequestTable } from './request-table.js'
-import { duration } from './values.js'
+import { abortSignal, duration } from './values.js'
 import { Waiters } from './waiters.js'
 
 /**
@@ -103,7 +103,8 @@ export class Link {
 
   /**
    * The same without a promise, which costs as much as all else that is done for a request. `settle` is
-   * called once, after this has returned, and what is wrong with the question is an outcome, too.
+   * called once, after this has returned, and what is wrong with the question is an outcome, too. What
+   * `settle` or a hook throws is an uncaught exception, and nobody else's affair.
    */
   ask(request: NewRequest, options: RequestOptions, settle: Settle): void {
     try {
@@ -166,12 +167,7 @@ export class Link {
   #assertUsable(signal: AbortSignal | undefined, timeoutMs: number | undefined): void {
     if (this.#isClosed) throw closed()
     if (timeoutMs !== undefined) duration('timeoutMs', timeoutMs)
-    if (signal === undefined) return
-    // A controller in place of its signal, most often.
-    if (typeof signal.aborted !== 'boolean') {
-      throw badArgument('signal', 'something else', 'an AbortSignal')
-    }
-    if (signal.aborted) throw aborted(signal)
+    if (signal !== undefined && abortSignal('signal', signal).aborted) throw aborted(signal)
   }
 
   #giveUp(call: Call, why: TenureError): void {

@@ -10,7 +10,7 @@ export interface RequestOptions extends CallOptions {
   readonly wasSent?: boolean
   /**
    * Asked whenever the request is about to be sent; `false` gives it up instead. So what must not be
-   * sent after some moment is not, however long there was no connection.
+   * sent after some moment is not, however long there was no connection. To throw is to say no.
    */
   readonly maySend?: () => boolean
   /** Called whenever the request is sent, with its number: what answers it was not decided before. */

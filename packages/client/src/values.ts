@@ -26,6 +26,15 @@ export function duration(path: string, value: unknown): number {
   throw badArgument(path, String(value), 'a number of milliseconds above 0, or Infinity')
 }
 
+/** A controller in place of its signal, most often. */
+export function abortSignal(path: string, value: unknown): AbortSignal {
+  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
+  if (typeof aborted === 'boolean' && typeof addEventListener === 'function') {
+    return value as AbortSignal
+  }
+  throw badArgument(path, 'something else', 'an AbortSignal')
+}
+
 export function text(path: string, value: unknown, min: number, max: number): string {
   if (typeof value !== 'string') throw badArgument(path, `a ${typeof value}`, 'a text')
   // What has no UTF-8 would be thrown about in the middle of a connection.

@@ -555,6 +555,39 @@ t.test(
   },
 )
 
+t.test(
+  'a hook that throws is an uncaught exception, and takes no place in the window',
+  async (t) => {
+    // One beside the place that is kept for a sign of life.
+    await using world = await createLinkWorld({
+      ...{ limits: { requestsInFlightMax: 2 }, answer: () => ({ kind: 'pong' }) },
+    })
+    using uncaught = new Uncaught()
+    const fail = () => {
+      throw new Error('the hook erred')
+    }
+    const withheld = outcomeOf(world.link, { kind: 'ping' }, { maySend: fail })
+    t.match(await withheld.outcome, { code: 'CLIENT_WITHHELD', outcomeUnknown: false })
+    const sent = outcomeOf(world.link, { kind: 'ping' }, { onSent: fail })
+    t.match(await sent.outcome, { kind: 'pong' })
+    await world.link.request({ kind: 'ping' })
+    t.match(uncaught.seen, [{ message: 'the hook erred' }, { message: 'the hook erred' }])
+    t.strictSame([withheld.told(), sent.told()], [1, 1])
+  },
+)
+
+t.test('a signal that is none is told of once, and leaves no call behind', async (t) => {
+  const clock = new SimulatedClock()
+  const options = { clock, keepAliveMs: Number.POSITIVE_INFINITY, requestTimeoutMs: 1000 }
+  await using world = await createLinkWorld({}, options)
+  for (const signal of [{ aborted: false }, null, 7]) {
+    const asked = outcomeOf(world.link, { kind: 'ping' }, { signal: signal as AbortSignal })
+    t.match(await asked.outcome, { code: 'CLIENT_BAD_ARGUMENT', message: /^signal / })
+    await clock.advance(2000)
+    t.equal(asked.told(), 1)
+  }
+})
+
 // ---- what a caller may give
 
 t.test('a submission that cannot be one is refused before it is sent, by its path', async (t) => {
