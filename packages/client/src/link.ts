@@ -171,8 +171,10 @@ export class Link {
   }
 
   #giveUp(call: Call, why: TenureError): void {
-    this.#table.abandon(call)
+    const isInFlight = this.#table.abandon(call)
     call.settle(why)
+    // A task that were granted now would be nobody's for a whole lease.
+    if (isInFlight && call.isPoll) this.ask({ kind: 'withdraw', of: call.id }, {}, ignore)
   }
 
   #explainTimeout(timeoutMs: number, request: PendingRequest): TenureError {
@@ -247,6 +249,9 @@ export class Link {
     return id === undefined ? undefined : encodeRequest({ kind: 'ping', id })
   }
 }
+
+/** Whatever a withdrawal is answered. */
+const ignore = () => undefined
 
 function encode(request: NewRequest, id: number): Uint8Array {
   try {

@@ -110,13 +110,13 @@ export class RequestTable {
     return { known: true, request: sent.id === undefined ? undefined : sent }
   }
 
-  /** Nobody waits for the request any more. */
-  abandon(request: PendingRequest): void {
+  /** Nobody waits for the request any more. Whether it is in flight, so that its answer will come. */
+  abandon(request: PendingRequest): boolean {
     const { id, isPoll } = request
-    if (this.#laneOf(request).queue.delete(id) !== undefined) return
-    if (this.#inFlight.get(id) === request) {
-      this.#inFlight.set(id, isPoll ? ownerlessPoll : ownerless)
-    }
+    if (this.#laneOf(request).queue.delete(id) !== undefined) return false
+    if (this.#inFlight.get(id) !== request) return false
+    this.#inFlight.set(id, isPoll ? ownerlessPoll : ownerless)
+    return true
   }
 
   /** What may be sent again is to be sent first, in its old order; the rest is given out. */

@@ -472,6 +472,36 @@ t.test('OVERLOADED is waited out when that is wanted, within the time limit', as
   t.match(await final, { reason: 'CONFLICT' })
 })
 
+t.test('a lease request that is given up is withdrawn, if it was sent', async (t) => {
+  const clock = new SimulatedClock()
+  const limits = { pollsPerConnectionMax: 2 }
+  const options = { clock, requestTimeoutMs: 500, keepAliveMs: Number.POSITIVE_INFINITY }
+  await using world = await createLinkWorld({ limits }, options)
+  const controller = new AbortController()
+  const { signal } = controller
+  const lease = (options: RequestOptions) =>
+    rejection(world.link.request({ kind: 'lease', queues: ['a'], waitMs: 60_000 }, options))
+  const late = lease({})
+  const aborted = lease({ signal, timeoutMs: 60_000 })
+  const unsent = lease({ signal })
+  const first = await world.server.request('lease')
+  const second = await world.server.request('lease')
+  controller.abort()
+  t.match(await aborted, { code: 'CLIENT_ABORTED', outcomeUnknown: true })
+  t.match(await unsent, { code: 'CLIENT_ABORTED', outcomeUnknown: false })
+  t.equal((await world.server.request('withdraw')).request.of, second.request.id)
+  t.match(await advanceUntil(clock, late), { code: 'CLIENT_TIMEOUT' })
+  t.equal((await world.server.request('withdraw')).request.of, first.request.id)
+  // Other requests that are given up keep nobody waiting.
+  t.match(await advanceUntil(clock, rejection(world.link.request({ kind: 'stats' }))), {
+    code: 'CLIENT_TIMEOUT',
+  })
+  t.strictSame(
+    world.server.unanswered.map(({ request }) => request.kind),
+    ['stats'],
+  )
+})
+
 // ---- asking without a promise
 
 /** Asks, and tells the outcome. Fails where it was told before `ask` returned, or twice. */
