@@ -7,9 +7,9 @@ import type {
 } from '@tenure/protocol'
 import { askPatiently } from './ask-patiently.js'
 import { TenureError } from './errors.js'
-import type { CallOptions } from './limit.js'
+import { type CallOptions, checkCallOptions } from './limit.js'
 import type { Link } from './link.js'
-import { checkNames, whole } from './values.js'
+import { whole } from './values.js'
 
 export type { HistoryRecord, Opening } from '@tenure/protocol'
 
@@ -39,7 +39,7 @@ export interface TaskHistory {
   readonly openings: readonly Opening[]
 }
 
-const names: readonly (keyof HistoryOptions)[] = ['signal', 'timeoutMs', 'onProgress', 'bytesMax']
+const names: readonly (keyof HistoryOptions)[] = ['onProgress', 'bytesMax']
 const timeoutMsDefault = 60_000
 const bytesMaxDefault = 64 * 1024 * 1024
 /** What a record or an opening takes in memory beside its bytes, roughly. */
@@ -51,7 +51,7 @@ export async function readHistory(
   taskId: number,
   options: HistoryOptions,
 ): Promise<TaskHistory> {
-  checkNames('options', options, names)
+  checkCallOptions(options, names)
   const { signal, timeoutMs = timeoutMsDefault, onProgress } = options
   const bytesMax = whole('bytesMax', options.bytesMax ?? bytesMaxDefault, 1, 2 ** 31 - 1)
   const records: HistoryRecord[] = []

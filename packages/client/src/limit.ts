@@ -1,11 +1,23 @@
 import type { Aborts } from './aborts.js'
 import type { Clock, Timer } from './clock.js'
+import { checkNames, checkSignal, duration } from './values.js'
 
 /** How long a call may take, and what ends it before. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** `Infinity` sets no limit. */
   readonly timeoutMs?: number | undefined
+}
+
+/** Refuses what is no option of the call, and what can be neither a signal nor a time limit. */
+export function checkCallOptions(options: CallOptions, ownNames: readonly string[] = []): void {
+  checkNames('options', options, ['signal', 'timeoutMs', ...ownNames])
+  checkLimit(options)
+}
+
+export function checkLimit({ signal, timeoutMs }: CallOptions): void {
+  if (timeoutMs !== undefined) duration('timeoutMs', timeoutMs)
+  if (signal !== undefined) checkSignal('signal', signal)
 }
 
 /** Watches over one call: calls back once, when its time is over or its signal aborts. */

@@ -13,12 +13,11 @@ import type { Clock } from './clock.js'
 import { Deadlines } from './deadlines.js'
 import { Dialer } from './dialer.js'
 import { badArgument, RejectedError, TenureError } from './errors.js'
-import type { CallOptions } from './limit.js'
+import { type CallOptions, checkLimit } from './limit.js'
 import type { LinkSettings } from './options.js'
 import type { Random } from './random.js'
 import type { RequestOptions } from './request-options.js'
 import { type PendingRequest, RequestTable } from './request-table.js'
-import { abortSignal, duration } from './values.js'
 import { Waiters } from './waiters.js'
 
 /**
@@ -117,7 +116,7 @@ export class Link {
 
   #ask(request: NewRequest, options: RequestOptions, settle: Settle): void {
     const { signal, timeoutMs = this.requestTimeoutMs } = options
-    this.#assertUsable(signal, timeoutMs)
+    this.#assertUsable(options)
     const id = this.#table.takeId()
     const frame = encode(request, id)
     const call = new Call(id, request, frame, options, timeoutMs, this.#onCallOver, settle)
@@ -132,7 +131,7 @@ export class Link {
 
   /** Settles when there is a connection. */
   async ready(options: CallOptions = {}): Promise<Welcome> {
-    this.#assertUsable(options.signal, options.timeoutMs)
+    this.#assertUsable(options)
     if (this.isConnected && this.#welcome !== undefined) return this.#welcome
     const connected = this.#awaitingConnection.wait(options, () =>
       unreachable(options.timeoutMs, this.#dialer.lastError),
@@ -143,7 +142,7 @@ export class Link {
 
   /** Settles when the time is over; `close` and the signal reject it. */
   async pause(pauseMs: number, { signal }: Pick<CallOptions, 'signal'> = {}): Promise<void> {
-    this.#assertUsable(signal, undefined)
+    this.#assertUsable({ signal })
     await this.#pauses.wait({ signal, timeoutMs: pauseMs }, () => undefined)
   }
 
@@ -164,10 +163,10 @@ export class Link {
     return this.close()
   }
 
-  #assertUsable(signal: AbortSignal | undefined, timeoutMs: number | undefined): void {
+  #assertUsable(options: CallOptions): void {
     if (this.#isClosed) throw closed()
-    if (timeoutMs !== undefined) duration('timeoutMs', timeoutMs)
-    if (signal !== undefined && abortSignal('signal', signal).aborted) throw aborted(signal)
+    checkLimit(options)
+    if (options.signal?.aborted) throw aborted(options.signal)
   }
 
   #giveUp(call: Call, why: TenureError): void {

@@ -2,9 +2,9 @@ import type { NewRequest } from '@tenure/protocol'
 import { messageLimits, type TasksFound } from '@tenure/protocol'
 import { ask } from './ask.js'
 import { readSummary, type TaskState, type TaskSummary } from './facts.js'
-import type { CallOptions } from './limit.js'
+import { type CallOptions, checkCallOptions } from './limit.js'
 import type { Link } from './link.js'
-import { checkNames, text, whole } from './values.js'
+import { text, whole } from './values.js'
 
 export interface ListOptions extends CallOptions {
   readonly state?: TaskState
@@ -19,7 +19,7 @@ export interface ListOptions extends CallOptions {
 
 const pageSizeDefault = 100
 const names: readonly (keyof ListOptions)[] = [
-  ...(['state', 'queue', 'fromTaskId', 'limit', 'pageSize', 'signal', 'timeoutMs'] as const),
+  ...(['state', 'queue', 'fromTaskId', 'limit', 'pageSize'] as const),
 ]
 
 /** Tasks in the order of their ids; a page is asked for when the one before has been taken. */
@@ -27,7 +27,7 @@ export async function* listTasks(
   link: Link,
   options: ListOptions,
 ): AsyncGenerator<TaskSummary, void, undefined> {
-  checkNames('options', options, names)
+  checkCallOptions(options, names)
   const { state, queue, fromTaskId = 1, limit, pageSize = pageSizeDefault } = options
   const { listMax, queueBytesMax } = messageLimits
   const filter = {

@@ -1,16 +1,18 @@
 import type { CallOptions } from './limit.js'
 import { Link } from './link.js'
 import { type LinkOptions, settleLinkOptions } from './options.js'
+import { checkNames } from './values.js'
 
 /** A link with its first connection made; or none, and nothing is left behind. */
 export async function openLink(
   options: LinkOptions,
-  { signal }: Pick<CallOptions, 'signal'> = {},
+  call: Pick<CallOptions, 'signal'> = {},
 ): Promise<Link> {
+  checkNames('call', call, ['signal'])
   const settings = settleLinkOptions(options)
   const link = new Link(settings)
   try {
-    await link.ready({ signal, timeoutMs: settings.connectTimeoutMs })
+    await link.ready({ signal: call.signal, timeoutMs: settings.connectTimeoutMs })
     return link
   } catch (error) {
     await link.close()

@@ -1,6 +1,6 @@
 import { aborted } from './call-errors.js'
 import { badArgument, RejectedError, TenureError } from './errors.js'
-import type { CallOptions } from './limit.js'
+import { type CallOptions, checkCallOptions } from './limit.js'
 import type { Link } from './link.js'
 import { Pipeline } from './pipeline.js'
 import { finalReasons } from './refusals.js'
@@ -26,8 +26,10 @@ const windowMax = 65_536
 export async function* submitMany(
   link: Link,
   items: Iterable<Submission> | AsyncIterable<Submission>,
-  { signal, timeoutMs, window, retryLater = true }: SubmitManyOptions,
+  options: SubmitManyOptions,
 ): AsyncGenerator<SubmitOutcome, void, undefined> {
+  checkCallOptions(options, ['window', 'retryLater'])
+  const { signal, timeoutMs, window, retryLater = true } = options
   if (signal?.aborted) throw aborted(signal)
   // Those on their way are given up when the caller's signal says so, or takes no more outcomes.
   const ending = new AbortController()

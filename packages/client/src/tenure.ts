@@ -15,7 +15,7 @@ import {
   type WorkersInfo,
 } from './facts.js'
 import { type HistoryOptions, readHistory, type TaskHistory } from './history.js'
-import type { CallOptions } from './limit.js'
+import { type CallOptions, checkCallOptions } from './limit.js'
 import type { Link } from './link.js'
 import { type ListOptions, listTasks } from './list.js'
 import { openLink } from './open-link.js'
@@ -107,9 +107,8 @@ export class Tenure {
    * tasks. Only an `admin` may.
    */
   async checkpoint(options: CallOptions = {}): Promise<CheckpointInfo> {
-    const { timeoutMs = checkpointMsMax, ...rest } = options
     const request = { kind: 'checkpoint' } as const
-    const answer = await this.#question(request, 'checkpointed', { ...rest, timeoutMs })
+    const answer = await this.#question(request, 'checkpointed', options, checkpointMsMax)
     return readCheckpoint(answer.checkpoint)
   }
 
@@ -139,8 +138,14 @@ export class Tenure {
   }
 
   /** Asking twice does nothing twice: a kill, too, is the same however often it is asked for. */
-  #question<K extends AnswerKind>(request: NewRequest, kind: K, options: CallOptions) {
-    const { signal, timeoutMs } = options
+  #question<K extends AnswerKind>(
+    request: NewRequest,
+    kind: K,
+    options: CallOptions,
+    timeoutMsDefault?: number,
+  ) {
+    checkCallOptions(options)
+    const { signal, timeoutMs = timeoutMsDefault } = options
     return ask(this.#link, request, kind, { signal, timeoutMs, retry: true })
   }
 }

@@ -27,11 +27,9 @@ export function duration(path: string, value: unknown): number {
 }
 
 /** A controller in place of its signal, most often. */
-export function abortSignal(path: string, value: unknown): AbortSignal {
+export function checkSignal(path: string, value: unknown): void {
   const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
-  if (typeof aborted === 'boolean' && typeof addEventListener === 'function') {
-    return value as AbortSignal
-  }
+  if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return
   throw badArgument(path, 'something else', 'an AbortSignal')
 }
 

@@ -3,7 +3,7 @@ import { ask } from './ask.js'
 import { timedOut } from './call-errors.js'
 import { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
 import { readTask, type Task } from './facts.js'
-import type { CallOptions } from './limit.js'
+import { type CallOptions, checkCallOptions } from './limit.js'
 import type { Link } from './link.js'
 import type { RequestOptions } from './request-options.js'
 import { duration } from './values.js'
@@ -22,13 +22,10 @@ const growth = 1.5
  * question has a limit of its own, and that one of them is not answered ends nothing: a coordinator
  * may be away for longer.
  */
-export async function waitFor(
-  link: Link,
-  taskId: number,
-  { signal, timeoutMs = Number.POSITIVE_INFINITY, pollMs = pollMsDefault }: WaitOptions,
-): Promise<Task> {
+export async function waitFor(link: Link, taskId: number, options: WaitOptions): Promise<Task> {
+  checkCallOptions(options, ['pollMs'])
+  const { signal, timeoutMs = Number.POSITIVE_INFINITY, pollMs = pollMsDefault } = options
   const { clock } = link
-  duration('timeoutMs', timeoutMs)
   const until = clock.monotonicMs() + timeoutMs
   const leftMs = () => until - clock.monotonicMs()
   let pauseMs = duration('pollMs', pollMs)

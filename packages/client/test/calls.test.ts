@@ -1,6 +1,7 @@
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
 import {
+  connect,
   decodeJson,
   encodeJson,
   type Link,
@@ -659,6 +660,42 @@ t.test('a submission that cannot be one is refused before it is sent, by its pat
   })
   t.equal(world.server.unanswered.length, 0)
 })
+
+t.test(
+  'an option that no call has, or a controller for a signal, is refused everywhere',
+  async (t) => {
+    await using world = await createWorld()
+    const { tenure, server } = world
+    type Options = { readonly signal?: AbortSignal }
+    const calls: { readonly [call: string]: (options: Options) => Promise<unknown> } = {
+      submit: (options) => tenure.submit(payload, options),
+      submitMany: (options) => tenure.submitMany([{ payload }], options).next(),
+      get: (options) => tenure.get(1, options),
+      why: (options) => tenure.why(1, options),
+      history: (options) => tenure.history(1, options),
+      list: (options) => tenure.list(options).next(),
+      kill: (options) => tenure.kill(1, 'because', options),
+      workers: (options) => tenure.workers(options),
+      stats: (options) => tenure.stats(options),
+      checkpoint: (options) => tenure.checkpoint(options),
+      ping: (options) => tenure.ping(options),
+      waitFor: (options) => tenure.waitFor(1, options),
+      connect: (options) => connect({ endpoints: [server.endpoint] }, options),
+    }
+    const wrong: [object, RegExp][] = [
+      [{ timeout: 5 }, /^(options|submission|call)\.timeout is no option/],
+      [{ signal: new AbortController() }, /^signal is something else/],
+    ]
+    for (const [name, call] of Object.entries(calls)) {
+      for (const [options, message] of wrong) {
+        t.match(await rejection(call(options)), { code: 'CLIENT_BAD_ARGUMENT', message }, name)
+      }
+    }
+    const timeless = rejection(tenure.submitMany([{ payload }], { timeoutMs: 0 }).next())
+    t.match(await timeless, { code: 'CLIENT_BAD_ARGUMENT', message: /^timeoutMs / })
+    t.equal(server.unanswered.length, 0)
+  },
+)
 
 t.test('a request over the frame limit is refused here and ends no connection', async (t) => {
   await using world = await createWorld({ answer: () => ({ kind: 'pong' }) })
