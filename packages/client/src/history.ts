@@ -5,7 +5,7 @@ import type {
   NewRequest,
   Opening,
 } from '@tenure/protocol'
-import { askPatiently } from './ask-patiently.js'
+import { demandPatiently } from './demand-patiently.js'
 import { TenureError } from './errors.js'
 import { type CallOptions, checkCallOptions } from './limit.js'
 import type { Link } from './link.js'
@@ -62,7 +62,7 @@ export async function readHistory(
   while (place !== undefined) {
     const request: NewRequest = { kind: 'history', taskId, ...place }
     const call = { signal, timeoutMs, retry: true, retryLater: true }
-    const page: HistoryFound = await askPatiently(link, request, 'history', call)
+    const page: HistoryFound = await demandPatiently(link, request, 'history', call)
     if (page.firstLsn > place.fromLsn) {
       // The log has lost what comes before. With a hole in it a history would be misunderstood.
       firstLsn = page.firstLsn

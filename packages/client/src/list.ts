@@ -1,6 +1,6 @@
 import type { NewRequest } from '@tenure/protocol'
 import { messageLimits, type TasksFound } from '@tenure/protocol'
-import { ask } from './ask.js'
+import { demand } from './demand.js'
 import { readSummary, type TaskState, type TaskSummary } from './facts.js'
 import { type CallOptions, checkCallOptions } from './limit.js'
 import type { Link } from './link.js'
@@ -46,7 +46,7 @@ export async function* listTasks(
       fromTaskId: from,
       limit: Math.min(page, left),
     }
-    const answer: TasksFound = await ask(link, request, 'tasks', call)
+    const answer: TasksFound = await demand(link, request, 'tasks', call)
     yield* answer.tasks.map(readSummary)
     left -= answer.tasks.length
     from = answer.nextTaskId

@@ -1,4 +1,4 @@
-import { askPatiently } from './ask-patiently.js'
+import { demandPatiently } from './demand-patiently.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
 import type { NewSubmit } from './submission.js'
@@ -21,6 +21,6 @@ export async function submit(
   // A first sending copies the payload by itself; a later one must send the same bytes, whatever the
   // caller has done with its buffer meanwhile.
   const own = retryLater ? { ...request, payload: new Uint8Array(request.payload) } : request
-  const { taskId, known } = await askPatiently(link, own, 'submitted', patience)
+  const { taskId, known } = await demandPatiently(link, own, 'submitted', patience)
   return { taskId, known }
 }

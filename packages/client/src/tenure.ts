@@ -1,6 +1,6 @@
 import type { NewRequest } from '@tenure/protocol'
 import { type AnswerKind, messageLimits } from '@tenure/protocol'
-import { ask } from './ask.js'
+import { demand } from './demand.js'
 import {
   type CheckpointInfo,
   readCheckpoint,
@@ -146,7 +146,7 @@ export class Tenure {
   ) {
     checkCallOptions(options)
     const { signal, timeoutMs = timeoutMsDefault } = options
-    return ask(this.#link, request, kind, { signal, timeoutMs, retry: true })
+    return demand(this.#link, request, kind, { signal, timeoutMs, retry: true })
   }
 }
 

@@ -1,6 +1,6 @@
 import { passingReasons } from '@tenure/protocol'
-import { ask } from './ask.js'
 import { timedOut } from './call-errors.js'
+import { demand } from './demand.js'
 import { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
 import { readTask, type Task } from './facts.js'
 import { type CallOptions, checkCallOptions } from './limit.js'
@@ -47,7 +47,7 @@ async function look(
   options: RequestOptions,
 ): Promise<Task | TenureError> {
   try {
-    return readTask((await ask(link, { kind: 'get', taskId }, 'task', options)).task)
+    return readTask((await demand(link, { kind: 'get', taskId }, 'task', options)).task)
   } catch (error) {
     if (error instanceof TenureError && isPassing(error)) return error
     throw error

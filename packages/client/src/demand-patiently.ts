@@ -1,7 +1,7 @@
 import type { NewRequest } from '@tenure/protocol'
 import { type Answer, type AnswerKind, passingReasons } from '@tenure/protocol'
-import { ask } from './ask.js'
 import { aborted, type CallFacts, closed } from './call-errors.js'
+import { demand } from './demand.js'
 import { RejectedError, TenureError } from './errors.js'
 import type { CallOptions } from './limit.js'
 import type { Link } from './link.js'
@@ -16,8 +16,8 @@ export interface PatientOptions extends CallOptions {
 
 const retryAfterMsDefault = 1000
 
-/** Asks, within its time limit again and again where a refusal may be waited out. */
-export async function askPatiently<K extends AnswerKind>(
+/** Demands, within its time limit again and again where a refusal may be waited out. */
+export async function demandPatiently<K extends AnswerKind>(
   link: Link,
   request: NewRequest,
   kind: K,
@@ -30,7 +30,7 @@ export async function askPatiently<K extends AnswerKind>(
   for (let leftMs = timeoutMs; ; leftMs = until - link.clock.monotonicMs()) {
     try {
       const options = { signal, timeoutMs: Math.max(1, leftMs), retry, wasSent }
-      return await ask(link, request, kind, options)
+      return await demand(link, request, kind, options)
     } catch (error) {
       const pauseMs = retryLater ? pauseAfter(error) : undefined
       // There is no point in coming back when nobody waits any more.

@@ -4,8 +4,8 @@ import type { Link } from './link.js'
 import { decidingReasons } from './refusals.js'
 import type { RequestOptions } from './request-options.js'
 
-/** Asks, and gives the answer that was hoped for; every other one is an error. */
-export function ask<K extends AnswerKind>(
+/** Takes one answer only: every other one, a refusal too, is thrown. `Link.ask` takes whatever comes. */
+export function demand<K extends AnswerKind>(
   link: Link,
   request: NewRequest,
   kind: K,
