@@ -1,4 +1,4 @@
-import { SimulatedClock } from '@tenure/testing'
+import { Events, SimulatedClock, Uncaught } from '@tenure/testing'
 import t from 'tap'
 import {
   connect,
@@ -12,7 +12,7 @@ import {
   type SubmitOptions,
 } from '../src/index.js'
 import { limits, type Peer } from './scripted-server.js'
-import { createLinkWorld, createWorld, Events, listening, rejection, Uncaught } from './world.js'
+import { createLinkWorld, createWorld, listening, rejection } from './world.js'
 
 const payload = Buffer.from('work')
 

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { Random, SimulatedClock } from '@tenure/testing'
+import { Events, Random, SimulatedClock, Uncaught } from '@tenure/testing'
 import t from 'tap'
 import { backoffMs } from '../src/backoff.js'
 import {
@@ -14,16 +14,7 @@ import {
   type Transport,
 } from '../src/index.js'
 import { fixture, limits, ScriptedServer } from './scripted-server.js'
-import {
-  createLinkWorld,
-  createWorld,
-  Events,
-  freeEndpoint,
-  listening,
-  quick,
-  rejection,
-  Uncaught,
-} from './world.js'
+import { createLinkWorld, createWorld, freeEndpoint, listening, quick, rejection } from './world.js'
 
 const payload = Buffer.from('work')
 

@@ -66,25 +66,6 @@ export async function freeEndpoint(): Promise<string> {
   return server.endpoint
 }
 
-/** Collects what a hook is called with, for a test to wait for. */
-export class Events<T> {
-  readonly seen: T[] = []
-  readonly #waiting: (() => void)[] = []
-
-  readonly add = (event: T): void => {
-    this.seen.push(event)
-    for (const wake of this.#waiting.splice(0)) wake()
-  }
-
-  /** The event with this number, counted from 1. */
-  async at(number: number): Promise<T> {
-    while (this.seen.length < number) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    }
-    return this.seen[number - 1]!
-  }
-}
-
 /** The real transport, with somebody between it and the one who receives. */
 export function listening(receive: (bytes: Uint8Array, events: SocketEvents) => void): Transport {
   return {
@@ -95,21 +76,5 @@ export function listening(receive: (bytes: Uint8Array, events: SocketEvents) => 
         drained: () => events.drained(),
         closed: (error) => events.closed(error),
       }),
-  }
-}
-
-/** Takes the process's uncaught exceptions in place of whoever else would. */
-export class Uncaught extends Events<unknown> {
-  readonly #others = process.listeners('uncaughtException')
-
-  constructor() {
-    super()
-    process.removeAllListeners('uncaughtException')
-    process.on('uncaughtException', this.add)
-  }
-
-  [Symbol.dispose](): void {
-    process.removeAllListeners('uncaughtException')
-    for (const other of this.#others) process.on('uncaughtException', other)
   }
 }

@@ -1,3 +1,4 @@
+import { Uncaught } from '@tenure/testing'
 import t from 'tap'
 import { deadlineMs, heartbeatMs, World } from './world.js'
 
@@ -256,6 +257,21 @@ t.test(
     t.equal(world.clock.timers, 0)
   },
 )
+
+t.test('a callback that throws leaves nothing that holds up the stop', async (t) => {
+  using uncaught = new Uncaught()
+  const onCancelled = () => {
+    throw new Error('the callback erred')
+  }
+  await using world = await World.create({ onCancelled })
+  const run = await world.grant()
+  run.returns('done')
+  await world.rest()
+  world.coordinator.take('complete').answer({ kind: 'cancelled', reason: 'EXPIRED' })
+  await world.rest()
+  t.match(await uncaught.at(1), { message: 'the callback erred' })
+  t.equal(world.worker.mode, 'leasing')
+})
 
 t.test('stop twice is stop once', async (t) => {
   await using world = await World.create()

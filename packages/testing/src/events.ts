@@ -1,0 +1,18 @@
+/** Collects what a hook is called with, for a test to wait for. */
+export class Events<T> {
+  readonly seen: T[] = []
+  readonly #waiting: (() => void)[] = []
+
+  readonly add = (event: T): void => {
+    this.seen.push(event)
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  /** The event with this number, counted from 1. */
+  async at(number: number): Promise<T> {
+    while (this.seen.length < number) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    return this.seen[number - 1]!
+  }
+}
