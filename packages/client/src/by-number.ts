@@ -1,4 +1,6 @@
 const pageSize = 256
+/** Of the first page, until something stands outside of it: many hold one thing or two in all their life. */
+const firstPageSize = 8
 
 /**
  * Things under numbers that go up, each below 2^32 and behind that from the beginning, in their order.
@@ -17,7 +19,8 @@ export class ByNumber<Thing> {
   }
 
   get(number: number): Thing | undefined {
-    return this.#pageOf(number)?.things[number % pageSize]
+    const page = this.#pageOf(number)
+    return page?.things[number - page.start]
   }
 
   has(number: number): boolean {
@@ -26,7 +29,11 @@ export class ByNumber<Thing> {
 
   set(number: number, thing: Thing): void {
     const page = this.#pageOf(number) ?? this.#addPage(number)
-    const at = number % pageSize
+    let at = number - page.start
+    if (at < 0 || at >= page.things.length) {
+      widen(page)
+      at = number - page.start
+    }
     if (page.things[at] === undefined) {
       page.count++
       this.#size++
@@ -37,9 +44,10 @@ export class ByNumber<Thing> {
 
   delete(number: number): Thing | undefined {
     const page = this.#pageOf(number)
-    const at = number % pageSize
-    const thing = page?.things[at]
-    if (page === undefined || thing === undefined) return undefined
+    if (page === undefined) return undefined
+    const at = number - page.start
+    const thing = page.things[at]
+    if (thing === undefined) return undefined
     page.things[at] = undefined
     page.count--
     this.#size--
@@ -67,32 +75,50 @@ export class ByNumber<Thing> {
   }
 
   #pageOf(number: number): Page<Thing> | undefined {
-    const start = number - (number % pageSize)
+    const block = number - (number % pageSize)
     // What is asked for is most often the oldest, or among the newest.
-    if (this.#pages[0]?.start === start) return this.#pages[0]
+    if (this.#pages[0]?.block === block) return this.#pages[0]
     for (let index = this.#pages.length - 1; index > 0; index--) {
-      if (this.#pages[index]!.start === start) return this.#pages[index]
+      if (this.#pages[index]!.block === block) return this.#pages[index]
     }
     return undefined
   }
 
   #addPage(number: number): Page<Thing> {
+    const size = this.#pages.length === 0 ? firstPageSize : pageSize
     if (this.#pages.at(-1)?.count === 0) this.#pages.pop()
-    const things = new Array<Thing | undefined>(pageSize).fill(undefined)
-    const start = number - (number % pageSize)
-    const page = { start, things, count: 0, firstAt: pageSize }
-    const before = this.#pages.findLastIndex((other) => isBefore(other.start, start))
+    const block = number - (number % pageSize)
+    const start = number - (number % size)
+    const page = { block, start, things: empty<Thing>(size), count: 0, firstAt: size }
+    const before = this.#pages.findLastIndex((other) => isBefore(other.block, block))
     this.#pages.splice(before + 1, 0, page)
     return page
   }
 }
 
 interface Page<Thing> {
-  readonly start: number
-  readonly things: (Thing | undefined)[]
+  /** The first of the numbers that stand on this page and on no other. */
+  readonly block: number
+  /** The number of the first of its things. */
+  start: number
+  things: (Thing | undefined)[]
   count: number
   /** Nothing stands before it. */
   firstAt: number
+}
+
+function empty<Thing>(size: number): (Thing | undefined)[] {
+  return new Array<Thing | undefined>(size).fill(undefined)
+}
+
+/** Makes room for all numbers of the page. */
+function widen<Thing>(page: Page<Thing>): void {
+  const things = empty<Thing>(pageSize)
+  const from = page.start - page.block
+  for (let at = 0; at < page.things.length; at++) things[from + at] = page.things[at]
+  page.things = things
+  page.start = page.block
+  page.firstAt += from
 }
 
 /** Nothing waits for so long that half of all numbers are given out meanwhile. */

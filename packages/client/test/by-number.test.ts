@@ -62,6 +62,22 @@ t.test('the order is that of the numbers, also where a lower one comes late', as
   t.equal(things.first(), 899)
 })
 
+t.test('what stands beside the first numbers, on either side, finds room', async (t) => {
+  for (const beside of [300, 511, 256]) {
+    const things = new ByNumber<number>()
+    for (const number of [290, 293]) things.set(number, number)
+    things.delete(290)
+    t.equal(things.get(beside), undefined)
+    t.equal(things.delete(beside), undefined)
+    things.set(beside, beside)
+    const numbers = [293, beside].sort((one, other) => one - other)
+    t.same(things.all(), numbers)
+    t.equal(things.first(), numbers[0])
+    t.equal(things.delete(293), 293)
+    t.equal(things.first(), beside)
+  }
+})
+
 t.test('behind 2^32 numbers begin anew, and come after those before', async (t) => {
   const things = new ByNumber<number>()
   const numbers = [2 ** 32 - 700, 2 ** 32 - 1, 1, 2, 600]
