@@ -18,11 +18,13 @@ for (const name of readdirSync(scenarios)) {
   })
 }
 
+/** Where so many seeds meet nearly all that thousands do. */
+const first = 1001
 const seeds = 200
 
 t.test('what holds under any faults holds under some hundred seeds', async (t) => {
-  let seed = 1
-  const next = () => (seed <= seeds ? seed++ : undefined)
+  let seed = first
+  const next = () => (seed < first + seeds ? seed++ : undefined)
   const tally = await playSeeds({ threads: 2, next, onProgress: () => {} })
   t.equal(tally.seeds, seeds)
   t.same(tally.failures, [])
