@@ -13,12 +13,15 @@ import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { bySource } from './by-source.mjs'
 import { root } from './workspace.mjs'
 
 const turboBin = createRequire(import.meta.url).resolve('turbo/bin/turbo')
 const setup = pathToFileURL(join(import.meta.dirname, 'unhook-promises.mjs')).href
 /** Most files wait as long as they work: for processes, sockets, leases that expire. */
 const jobs = availableParallelism() + 1
+/** For new objects, from the start: much that tests make is thrown away at once. */
+const moreMemory = ['--min-semi-space-size=16', '--max-semi-space-size=32']
 /** What a file may take, if it does not ask for more; property tests on a busy machine need some. */
 const timeoutS = 120
 /** How long each file took, by its path: only the order depends on it. */
@@ -141,7 +144,10 @@ async function runFile({ dir, name }) {
     counts.fail = 1
     complaints.push(`not ok - ${name} ${counts.pass > 0 ? end : 'came to no count of its tests'}`)
   }
-  if (counts.fail > 0) console.log(`\n${dir}/${name} ${end}\n${stdout}${stderr}`)
+  if (counts.fail > 0) {
+    const said = bySource(`${stdout}${stderr}`, join(root, dir))
+    console.log(`\n${dir}/${name} ${end}\n${said}`)
+  }
   return { dir, counts, complaints }
 }
 
@@ -152,7 +158,7 @@ async function runFile({ dir, name }) {
  */
 function execute(cwd, name) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [`--import=${setup}`, '--enable-source-maps', name], {
+    const child = spawn(process.execPath, [`--import=${setup}`, ...moreMemory, name], {
       cwd,
       env: { ...process.env, TAP_TIMEOUT: String(timeoutS) },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
