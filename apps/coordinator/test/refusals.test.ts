@@ -12,7 +12,7 @@ const submit = { kind: 'submit', payload: Buffer.from('work') } as const
 t.test('a data directory that is in use is refused with 4, and named', async (t) => {
   const dataDir = makeDataDir(t)
   await start(t, dataDir)
-  const args = ['--data-dir', dataDir, '--http-port', 'off']
+  const args = ['--data-dir', dataDir, '--port', '0', '--http-port', 'off']
   const [plain, pretty] = await Promise.all([
     runToEnd(t, args),
     runToEnd(t, [...args, '--log-pretty']),
@@ -33,7 +33,8 @@ t.test('a damaged log is refused with 3 and the way out, which works', async (t)
   await link.close()
   await coordinator.stop()
   flipByte(dataDir, 600)
-  const { code, stdout } = await runToEnd(t, ['--data-dir', dataDir, '--http-port', 'off'])
+  const args = ['--data-dir', dataDir, '--port', '0', '--http-port', 'off']
+  const { code, stdout } = await runToEnd(t, args)
   t.equal(code, 3)
   const [, place = ''] = /start with --accept-loss (\d+:\d+) to go on/.exec(stdout) ?? []
   t.match(stdout, /"level":"fatal".*"code":"WAL_CORRUPT"/)
@@ -107,7 +108,7 @@ t.test('what is configured wrongly ends it with 2 and one line', async (t) => {
     /^tenure-coordinator: TENURE_HEARTBEAT_INTERVAL is 20000 ms; it must be at most half of --lease-duration: 15000 ms/,
   )
   t.match(
-    await said(['--data-dir', fixture('tls.crt'), '--http-port', 'off']),
+    await said(['--data-dir', fixture('tls.crt'), '--port', '0', '--http-port', 'off']),
     /tls\.crt is no directory/,
   )
   t.notOk(existsSync(dataDir), 'and nothing was made')
