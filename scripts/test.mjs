@@ -19,7 +19,7 @@ import { root } from './workspace.mjs'
 const turboBin = createRequire(import.meta.url).resolve('turbo/bin/turbo')
 const setup = pathToFileURL(join(import.meta.dirname, 'unhook-promises.mjs')).href
 /** Most files wait as long as they work: for processes, sockets, leases that expire. */
-const jobs = availableParallelism() + 1
+const jobs = availableParallelism() + 2
 /** For new objects, from the start: much that tests make is thrown away at once. */
 const moreMemory = ['--min-semi-space-size=16', '--max-semi-space-size=32']
 /** What a file may take, if it does not ask for more; property tests on a busy machine need some. */

@@ -6,14 +6,15 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { explainRemembered } from '@tenure/history'
+import { askedOf } from './asked-of.js'
 import { taskAsked, writeLongLog } from './long-log.js'
 import { Stage } from './stage.js'
 
-const { quick = false, json = false } = parseArgs({
-  options: { quick: { type: 'boolean' }, json: { type: 'boolean' } },
-}).values
+const { quick = false, json = false } = await askedOf('pnpm bench:history [--quick] [--json]', {
+  quick: { type: 'boolean' },
+  json: { type: 'boolean' },
+})
 const records = quick ? 200_000 : 10_000_000
 const rounds = quick ? 1 : 3
 const tasks = quick ? 10_000 : 100_000

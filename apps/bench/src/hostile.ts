@@ -2,15 +2,16 @@
 // coordinator, the peers and the client each have a process of their own. Everything is measured
 // several times in alternation, for other work on the machine comes and goes; medians count.
 import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
 import { type Link, openLink } from '@tenure/client'
+import { askedOf } from './asked-of.js'
 import { PeersProcess } from './hostile/peers-process.js'
 import { Latencies } from './load/latencies.js'
 import { Stage } from './stage.js'
 
-const { quick = false, json = false } = parseArgs({
-  options: { quick: { type: 'boolean' }, json: { type: 'boolean' } },
-}).values
+const { quick = false, json = false } = await askedOf('pnpm bench:hostile [--quick] [--json]', {
+  quick: { type: 'boolean' },
+  json: { type: 'boolean' },
+})
 const pace = quick ? { rounds: 3, seconds: 1 } : { rounds: 7, seconds: 3 }
 const payload = Buffer.alloc(100, 7)
 /** So many that a list of them is as large as a list gets. */

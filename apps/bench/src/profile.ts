@@ -4,7 +4,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { askedOf } from './asked-of.js'
 import { isInstalled } from './is-installed.js'
 import { sharesOf } from './profile/cpu-profile.js'
 import { countCalls } from './profile/kernel-calls.js'
@@ -15,9 +15,10 @@ import { drive, type Operation } from './system/drive.js'
 import type { Shape } from './system/plan.js'
 import { Stand } from './system/stand.js'
 
-const { json = false, out } = parseArgs({
-  options: { json: { type: 'boolean' }, out: { type: 'string' } },
-}).values
+const { json = false, out } = await askedOf('pnpm bench:profile [--json] [--out directory]', {
+  json: { type: 'boolean' },
+  out: { type: 'string' },
+})
 const [tenure] = tenureContenders as [Contender]
 const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
 

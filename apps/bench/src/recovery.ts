@@ -4,16 +4,17 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { askedOf } from './asked-of.js'
 import { beanstalkdCases } from './recovery/beanstalkd.js'
 import type { Figure, Skipped } from './recovery/case.js'
 import { measureCase } from './recovery/measure.js'
 import { redisCases } from './recovery/redis.js'
 import { tenureCases } from './recovery/tenure.js'
 
-const { quick = false, json = false } = parseArgs({
-  options: { quick: { type: 'boolean' }, json: { type: 'boolean' } },
-}).values
+const { quick = false, json = false } = await askedOf('pnpm bench:recovery [--quick] [--json]', {
+  quick: { type: 'boolean' },
+  json: { type: 'boolean' },
+})
 const tasks = quick ? 100_000 : 1_000_000
 const cases = [...tenureCases(tasks), ...beanstalkdCases(tasks), ...redisCases(tasks)]
 

@@ -1,23 +1,27 @@
 // Whether it goes on like this: `pnpm bench:soak`. The real coordinator under a steady load of whole
 // task lives, for half an hour, while it makes checkpoints and removes what they cover.
-import { parseArgs } from 'node:util'
+import { parseAmount, parseOptions } from '@tenure/testing'
+import { readAsked } from './asked-of.js'
 import { measureSoak } from './soak/measure.js'
 
-const {
-  minutes,
-  rate,
-  json = false,
-} = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '30' },
-    rate: { type: 'string', default: '5000' },
+const usage = 'pnpm bench:soak [--minutes m] [--rate lives a second] [--json]'
+
+const { minutes, rate, json } = await readAsked(usage, (args) => {
+  const { minutes, rate, json } = parseOptions(args, {
+    minutes: { type: 'string' },
+    rate: { type: 'string' },
     json: { type: 'boolean' },
-  },
-}).values
+  })
+  return {
+    minutes: parseAmount('minutes', minutes ?? '30', 10_080),
+    rate: parseAmount('rate', rate ?? '5000', 1_000_000),
+    json: json ?? false,
+  }
+})
 
 const figures = await measureSoak({
-  seconds: Number(minutes) * 60,
-  livesPerSecond: Number(rate),
+  seconds: minutes * 60,
+  livesPerSecond: rate,
   ...{ replayMs: 1000, historyBytes: 256 * 2 ** 20, segmentBytes: 16 * 2 ** 20 },
   tell: (line) => process.stderr.write(`${line}\n`),
 })

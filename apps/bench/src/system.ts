@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { UsageError } from '@tenure/testing'
+import { readAsked } from './asked-of.js'
 import { isInstalled } from './is-installed.js'
 import { parseAsked, usage } from './system/asked.js'
 import { measureBareDisk } from './system/bare-disk.js'
@@ -16,7 +16,7 @@ import { drawTable, drawVerdicts } from './system/table.js'
 import { judge } from './system/targets.js'
 import { Trial } from './system/trial.js'
 
-const { plan, contenders, json, out } = parse()
+const { plan, contenders, json, out } = await readAsked(usage, parseAsked)
 const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
 
 // However this ends: the servers go first, and nothing is left behind.
@@ -59,14 +59,4 @@ if (out !== undefined) {
   writeFileSync(join(out, 'system.json'), `${JSON.stringify(report, null, 2)}\n`)
   for (const [name, svg] of await drawPlots(found, machine.line))
     writeFileSync(join(out, name), svg)
-}
-
-function parse() {
-  try {
-    return parseAsked(process.argv.slice(2))
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    console.error(`${error.message}\n\n${usage}`)
-    process.exit(2)
-  }
 }

@@ -1,12 +1,13 @@
 // What a worker process does in a second: `pnpm bench:worker`. The real binaries, a coordinator and
 // one worker on this machine. Cases take turns, round after round; medians count.
 import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
+import { askedOf } from './asked-of.js'
 import { type Case, cases, type Figures } from './worker-cases.js'
 
-const { quick = false, json = false } = parseArgs({
-  options: { quick: { type: 'boolean' }, json: { type: 'boolean' } },
-}).values
+const { quick = false, json = false } = await askedOf('pnpm bench:worker [--quick] [--json]', {
+  quick: { type: 'boolean' },
+  json: { type: 'boolean' },
+})
 const rounds = quick ? 3 : 5
 const pace = quick ? { tasks: 30_000, idleSeconds: 3 } : { tasks: 100_000, idleSeconds: 10 }
 

@@ -1,4 +1,4 @@
-import { UsageError } from '@tenure/testing'
+import { runTool } from '@tenure/testing'
 import { parseCommandLine, usage } from './options.js'
 import { runChaos } from './run.js'
 import { describeSummary } from './summary.js'
@@ -11,17 +11,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 try {
-  const { json, ...options } = parseCommandLine(process.argv.slice(2), Date.now() % 1_000_000)
-  const summary = await runChaos(options, process.stderr, stopping.signal)
-  console.log(json ? JSON.stringify(summary) : describeSummary(summary))
-  process.exitCode = summary.violations.length === 0 ? 0 : 1
+  await runTool(usage, process.argv.slice(2), async (args) => {
+    const { json, ...options } = parseCommandLine(args, Date.now() % 1_000_000)
+    const summary = await runChaos(options, process.stderr, stopping.signal)
+    console.log(json ? JSON.stringify(summary) : describeSummary(summary))
+    return summary.violations.length === 0 ? 0 : 1
+  })
 } catch (error) {
-  if (error instanceof UsageError) {
-    console.error(`${error.message}\n\n${usage}`)
-    process.exitCode = 2
-  } else if (stopping.signal.aborted) {
-    process.exitCode = exitCodes[stopping.signal.reason as keyof typeof exitCodes]
-  } else {
-    throw error
-  }
+  if (!stopping.signal.aborted) throw error
+  process.exitCode = exitCodes[stopping.signal.reason as keyof typeof exitCodes]
 }

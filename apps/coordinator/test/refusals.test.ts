@@ -91,7 +91,7 @@ t.test('a port that is taken ends it with 1', async (t) => {
   const { code, stdout } = await runToEnd(t, args)
   taken.close()
   t.equal(code, 1)
-  t.match(stdout, /"code":"COORDINATOR_CANNOT_LISTEN".*EADDRINUSE/)
+  t.match(stdout, /"code":"COORDINATOR_CANNOT_LISTEN".*EADDRINUSE.*another port/)
 })
 
 t.test('what is configured wrongly ends it with 2 and one line', async (t) => {

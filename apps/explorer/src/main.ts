@@ -1,4 +1,4 @@
-import { UsageError } from '@tenure/testing'
+import { runTool } from '@tenure/testing'
 import { explore } from './explore.js'
 import { parseCommandLine, usage } from './options.js'
 import type { Search } from './search.js'
@@ -7,16 +7,12 @@ import { describeSummary } from './summary.js'
 
 const progressMs = 5000
 
-try {
-  const { json, scopes, statesMax } = parseCommandLine(process.argv.slice(2))
+await runTool(usage, process.argv.slice(2), async (args) => {
+  const { json, scopes, statesMax } = parseCommandLine(args)
   const summary = await explore({ scopes, statesMax, subject: shipped, onProgress: progress() })
   console.log(json ? JSON.stringify(summary) : describeSummary(summary))
-  process.exitCode = summary.violations === 0 ? 0 : 1
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  console.error(`${error.message}\n\n${usage}`)
-  process.exitCode = 2
-}
+  return summary.violations === 0 ? 0 : 1
+})
 
 /** No timer would go off: the search never waits. */
 function progress(): (search: Search) => void {

@@ -1,4 +1,4 @@
-import { UsageError } from '@tenure/testing'
+import { runTool, UsageError } from '@tenure/testing'
 import { runBombs } from './bombs/bomb-run.js'
 import { tryOnce } from './campaign.js'
 import { readFinding } from './finding-files.js'
@@ -13,16 +13,12 @@ const stopping = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort(name))
 
 try {
-  process.exitCode = await run(parseCommandLine(process.argv.slice(2), Date.now() % 1_000_000))
+  await runTool(usage, process.argv.slice(2), (args) =>
+    run(parseCommandLine(args, Date.now() % 1_000_000)),
+  )
 } catch (error) {
-  if (error instanceof UsageError) {
-    console.error(`${error.message}\n\n${usage}`)
-    process.exitCode = 2
-  } else if (stopping.signal.aborted) {
-    process.exitCode = exitCodeStopped
-  } else {
-    throw error
-  }
+  if (!stopping.signal.aborted) throw error
+  process.exitCode = exitCodeStopped
 }
 
 async function run(commandLine: CommandLine): Promise<number> {

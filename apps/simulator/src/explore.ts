@@ -29,6 +29,7 @@ export async function explore(
 ): Promise<Summary> {
   const startMs = performance.now()
   let tally = emptyTally()
+  output.write(`from seed ${options.seed} on\n`)
   const progress = new Progress(output, () => describeProgress(tally, performance.now() - startMs))
   try {
     tally = await playSeeds({

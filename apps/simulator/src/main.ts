@@ -1,4 +1,4 @@
-import { UsageError } from '@tenure/testing'
+import { runTool, UsageError } from '@tenure/testing'
 import type { Bug } from './bugs/bug.js'
 import { bugs } from './bugs/bugs.js'
 import { describeHunt, hunt } from './bugs/hunt.js'
@@ -9,13 +9,9 @@ import { drawScenario } from './scenario/draw.js'
 import { readScenario } from './scenario/scenario-file.js'
 import { describeSummary } from './summary.js'
 
-try {
-  process.exitCode = await main(parseCommandLine(process.argv.slice(2), Date.now() % 1_000_000_000))
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  console.error(`${error.message}\n\n${usage}`)
-  process.exitCode = 2
-}
+await runTool(usage, process.argv.slice(2), (args) =>
+  main(parseCommandLine(args, Date.now() % 1_000_000_000)),
+)
 
 async function main(options: CommandLine): Promise<number> {
   const { bugs, json } = options

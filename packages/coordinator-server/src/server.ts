@@ -174,7 +174,9 @@ class Server implements CoordinatorServer {
     const { transport = netTransport({ host, port, ...(tls && { tls }) }) } = this.#settings
     return transport.listen(onSocket).catch((cause: unknown) => {
       const why = cause instanceof Error ? cause.message : String(cause)
-      throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', why, { cause })
+      const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
+      const hint = isTaken ? '; is a coordinator running already? Else choose another port' : ''
+      throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', `${why}${hint}`, { cause })
     })
   }
 

@@ -33,5 +33,13 @@ export { QuietChecks } from './quiet-checks.js'
 export { Random } from './random.js'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.js'
 export { SmallDisk } from './small-disk.js'
-export { parseAmount, parseOptions, parseWhole, UsageError } from './tool-options.js'
+export {
+  type OptionTypes,
+  parseAmount,
+  parseOptions,
+  parseWhole,
+  runTool,
+  type Typed,
+  UsageError,
+} from './tool-options.js'
 export { Uncaught } from './uncaught.js'

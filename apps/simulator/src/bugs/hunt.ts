@@ -131,7 +131,7 @@ export function describeHunt({ planted, found, seconds, failures }: HuntSummary)
 
 function describeCatch({ name, isFound, seeds, seedsMax, check, others }: Catch): string {
   const found = isFound
-    ? `${`${seeds}`.padStart(4)} of ${`${seedsMax}`.padStart(4)} seeds  ${name}: ${check}`
+    ? `seed ${`${seeds}`.padStart(4)} of ${`${seedsMax}`.padEnd(4)}  ${name}: ${check}`
     : `not found  ${name}, in ${seedsMax} seeds${others.length < othersMax ? '' : ' at most'}`
   return [...others.map(describeOther), found].join('\n')
 }
