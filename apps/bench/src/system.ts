@@ -56,7 +56,9 @@ if (json) {
 if (out !== undefined) {
   mkdirSync(out, { recursive: true })
   const report = { machine: machine.facts, plan, figures: found, verdicts }
-  writeFileSync(join(out, 'system.json'), `${JSON.stringify(report, null, 2)}\n`)
-  for (const [name, svg] of await drawPlots(found, machine.line))
-    writeFileSync(join(out, name), svg)
+  const name = plan.isOfLatency ? 'latency' : 'system'
+  writeFileSync(join(out, `${name}.json`), `${JSON.stringify(report, null, 2)}\n`)
+  for (const [name, svg] of await drawPlots(found, machine.line)) {
+    if (!plan.isOfLatency || name.includes('latency')) writeFileSync(join(out, name), svg)
+  }
 }

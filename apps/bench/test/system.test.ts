@@ -60,7 +60,7 @@ t.test('where nothing is left to do the loop ends', async (t) => {
 t.test('no more is submitted than a steady rate allows', async (t) => {
   const clients = [new CountingClient(), new CountingClient()]
   const pace = { warmUpSeconds: 0, seconds: 0.2 }
-  const { opsPerSecond } = await driveAtRate(clients, 1000, pace)
+  const { opsPerSecond } = await driveAtRate(clients, 64, 1000, pace)
   const submitted = clients.reduce((sum, client) => sum + client.submitted, 0)
   t.ok(submitted > 0 && submitted <= 201, String(submitted))
   t.ok(opsPerSecond <= 1005, String(opsPerSecond))

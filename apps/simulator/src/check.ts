@@ -9,6 +9,7 @@ type ClearCheck =
   | 'checkpoint and tail are what a replay gives'
   | 'live state is what a replay gives'
   | 'nothing acknowledged is lost'
+  | 'of two coordinators neither loses anything unnoticed'
   | 'one coordinator writes'
   | 'tasks are leased in their order'
   | 'the log agrees with every answer'

@@ -62,6 +62,8 @@ export const probeNames = [
     'a delayed task waited',
   ] as const),
   'a copy was started from',
+  'two coordinators left one history',
+  'two coordinators left two histories',
 ] as const
 
 export type Probe = (typeof probeNames)[number]

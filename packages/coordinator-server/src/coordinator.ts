@@ -72,6 +72,9 @@ export class Coordinator {
   readonly #submissions = { count: 0, bytes: 0 }
   /** When a request came last that is no question, on the monotonic clock. */
   #workedAtMs = Number.NEGATIVE_INFINITY
+  /** Who has left while a request of theirs waited for its turn. */
+  readonly #gone = new WeakSet<Session>()
+  #hasStarted = false
   #isStopping = false
   #hasFailed = false
 
@@ -120,6 +123,8 @@ export class Coordinator {
     }
     timekeeper.stopPoisonAtStart()
     await this.#commits.idle()
+    // Not before: the alarm would expire what was due at the start as if somebody had been there.
+    this.#hasStarted = true
     timekeeper.arm()
     timekeeper.forget()
   }
@@ -141,6 +146,7 @@ export class Coordinator {
 
   /** The connection has ended, and its waiting polls and questions with it. What is on its way goes its way. */
   leave(session: Session): void {
+    this.#gone.add(session)
     for (const poll of this.#polls.of(session)) this.#endPoll(poll)
     this.#questions.leave(session)
     this.#histories.leave(session)
@@ -363,18 +369,23 @@ export class Coordinator {
     const timekeeper = this.#timekeeper
     if (!this.#isStopping) timekeeper.stopPoison()
     const forgotten = timekeeper.isForgetting ? [] : this.#askedAboutForgotten.splice(0)
-    for (const asked of freed) this.#consider(asked)
+    for (const asked of freed) if (!this.#isInVain(asked)) this.#consider(asked)
     for (const asked of forgotten) this.#consider(asked)
     const queues = [...this.#queuesToOffer]
     this.#queuesToOffer.clear()
     for (const queue of queues) this.#offer(queue)
-    if (this.#isStopping) return
+    if (this.#isStopping || !this.#hasStarted) return
     timekeeper.arm()
     timekeeper.forgetSurplus()
   }
 
+  /** A task that were granted to somebody who has left would be nobody's for a whole lease. */
+  #isInVain({ request, session }: Asked): boolean {
+    return request.kind === 'lease' && this.#gone.has(session)
+  }
+
   #onAlarm(): void {
-    if (this.#isStopping) return
+    if (this.#isStopping || !this.#hasStarted) return
     this.#timekeeper.expireDue()
     this.#timekeeper.stopPoison()
     for (const queue of this.#polls.queues()) this.#offer(queue)

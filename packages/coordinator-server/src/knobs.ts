@@ -15,7 +15,7 @@ export interface Knobs {
   readonly waitingTasksMax: number
   /**
    * Payloads, results, reasons and ids of all tasks that are remembered, those that have ended
-   * included: it bounds the memory that they take.
+   * included, and 512 bytes for each queue: it bounds the memory that they take.
    */
   readonly tasksBytesMax: number
   /** How long ended tasks are remembered, */

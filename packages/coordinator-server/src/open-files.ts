@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { refusedMax } from './peers.js'
 
-/** For the log, its checkpoints and histories, and the HTTP port. */
-const filesKept = 200
+/** For the log, its checkpoints and histories, the HTTP port, and those who are refused. */
+const filesKept = 200 + refusedMax
 
 /**
  * For how many connections this process has descriptors; `undefined` where the system does not say. One

@@ -49,8 +49,11 @@ const turnMs = 5
  */
 const questionsMax = 4
 
-/** With more than this waiting to leave, nothing more is taken. */
+/** With more than this waiting to leave, nothing more is taken, */
 const unsentBytesHigh = 1024 * 1024
+
+/** nor with more than this in requests that wait for the disk, or for one another. */
+const unansweredBytesHigh = 16 * 1024 * 1024
 
 /** What may arrive beyond what is taken, so that the end behind it is still seen. */
 const heldBytesMax = 64 * 1024
@@ -71,6 +74,8 @@ export class Peer implements Flushable {
   #writtenBytes = 0
   /** Of this connection, which the coordinator has not answered yet. */
   #questions = 0
+  /** Of the requests that have no answer yet. */
+  #unansweredBytes = 0
   /** Enough was answered for this turn. */
   #isTurnOver = false
   /** What has arrived since there was room. */
@@ -133,6 +138,7 @@ export class Peer implements Flushable {
     const { unsentBytesMax } = this.#context.limits
     const unsentBytes = this.#outgoingBytes + this.#socket.unsentBytes
     if (this.#isTurnOver || this.#connection.isFull) return false
+    if (this.#unansweredBytes > unansweredBytesHigh) return false
     if (this.#questions >= (unsentBytes === 0 ? questionsMax : 1)) return false
     return unsentBytes <= Math.min(unsentBytesHigh, unsentBytesMax)
   }
@@ -199,15 +205,19 @@ export class Peer implements Flushable {
       this.#greet(arrival.hello)
       return
     }
-    const { request } = arrival
+    const { request, bytes } = arrival
     const toPoll = isPoll(request)
     const refusal = this.#refusal(request, toPoll)
     if (refusal !== undefined) this.#send(refusal, toPoll)
     else {
       const asks = isQuestion(request) ? 1 : 0
       this.#questions += asks
+      // Those of polls are few, and they may wait for long.
+      const weight = toPoll ? 0 : bytes
+      this.#unansweredBytes += weight
       this.#context.coordinator.handle(request, this.#session!, (answer) => {
         this.#questions -= asks
+        this.#unansweredBytes -= weight
         this.#send(answer, toPoll)
       })
     }

@@ -5,7 +5,7 @@ import type { Socket } from './transport.js'
 import { TurnEnd } from './turn-end.js'
 
 /** How many who were refused are waited for at once, until they have read why. */
-const refusedMax = 1000
+export const refusedMax = 100
 
 /** Everybody who is connected, as many as may be. */
 export class Peers {

@@ -1,7 +1,9 @@
 import type { Answer, Complete, Fail, Kill, Submit } from '@tenure/protocol'
 import {
+  countQueues,
   countTasks,
   findByRequestId,
+  getEligibleAfter,
   getLease,
   getSummary,
   getTaskState,
@@ -16,6 +18,8 @@ import { notNow, rejected } from './refusals.js'
 
 /** How long to stay away from a coordinator that has too much waiting. */
 const overloadedRetryMs = 1000
+/** What a queue takes beside its tasks. */
+const queueBytes = 512
 
 /** 001 §3.1 and `semantics` §9: a new task, or the one that this same submission made before. */
 export function decideSubmit(circumstances: Circumstances, request: Submit): Decision {
@@ -68,13 +72,13 @@ function whyOverloaded(
 ): string | undefined {
   const counts = countTasks(state)
   const waiting = counts.waiting + submissions.count
-  const bytes = counts.bytes + submissions.bytes
+  const bytes = counts.bytes + submissions.bytes + countQueues(state) * queueBytes
   const { waitingTasksMax, tasksBytesMax } = knobs
   if (waiting >= waitingTasksMax) {
     return `${waiting} tasks are waiting; at most ${waitingTasksMax} may`
   }
   if (bytes + payloadBytes <= tasksBytesMax) return undefined
-  return `tasks take ${bytes} bytes, those that ended included; with this one at most ${tasksBytesMax} may be taken`
+  return `tasks and queues take ${bytes} bytes, those that ended included; with this one at most ${tasksBytesMax} may be taken`
 }
 
 /** `semantics` §6: what a report comes to, checked in the order of its table. */
@@ -107,7 +111,7 @@ export function decideReport(
         reportId === standing.reportId &&
         isSameKind(request, standing)
       ) {
-        return answer(committedBefore(state, request, standing))
+        return answer(committedBefore(state, request))
       }
       const message = `lease ${leaseId} was reported ${standing.outcome} before`
       return answer(rejected(id, 'DUPLICATE_REPORT', message))
@@ -188,14 +192,11 @@ function isSameKind(request: Complete | Fail, { outcome }: LeaseStanding): boole
 }
 
 /** The answer that the report had: what has become of the task since is not its affair. */
-function committedBefore(state: State, request: Complete | Fail, standing: LeaseStanding): Answer {
-  const { id, taskId, leaseId } = request
-  const { outcome, taskState, newestLeaseId } = standing
-  if (outcome === 'COMPLETED') return { kind: 'committed', id, state: 'COMPLETED' }
-  const isLast = newestLeaseId === leaseId
-  if (isLast && (taskState === 'FAILED' || taskState === 'WAITING'))
-    return committed(state, id, taskId)
-  return { kind: 'committed', id, state: 'WAITING' }
+function committedBefore(state: State, { kind, id, taskId, leaseId }: Complete | Fail): Answer {
+  if (kind === 'complete') return { kind: 'committed', id, state: 'COMPLETED' }
+  const eligibleAt = getEligibleAfter(state, taskId, leaseId)
+  if (eligibleAt === undefined) return { kind: 'committed', id, state: 'FAILED' }
+  return { kind: 'committed', id, state: 'WAITING', eligibleAt }
 }
 
 function committed(state: State, id: number, taskId: number): Answer {

@@ -103,20 +103,23 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     'a report of failure sent again has its answer again, whatever became of the task since',
     async (t) => {
       const world = await World.started()
-      await world.submit({
-        retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 700 } },
-      })
-      const { taskId, leaseId } = await world.lease()
-      const fail = { kind: 'fail', taskId, leaseId, reason: 'no', reportId: 'p' } as const
-      const first = await world.ask(fail, worker)
-      t.strictSame({ ...(await world.ask(fail, worker)), id: 0 }, { ...first, id: 0 })
-      await world.clock.advance(700)
-      const second = await world.lease(otherWorker)
-      t.match(await world.ask(fail, worker), { kind: 'committed', state: 'WAITING' })
-      const last = { ...fail, leaseId: second.leaseId }
-      t.match(await world.ask(last, otherWorker), { kind: 'committed', state: 'FAILED' })
-      t.match(await world.ask(last, otherWorker), { kind: 'committed', state: 'FAILED' })
-      t.match(await world.ask(fail, worker), { kind: 'committed', state: 'WAITING' })
+      const backoff = { kind: 'exponential', initialMs: 700, maxMs: 5000 } as const
+      await world.submit({ retryPolicy: { maxRetries: 2, backoff } })
+      const reports: [Extract<Parameters<World['ask']>[0], { kind: 'fail' }>, Answer][] = []
+      for (const state of ['WAITING', 'WAITING', 'FAILED'] as const) {
+        const { taskId, leaseId } = await world.lease()
+        const fail = { kind: 'fail', taskId, leaseId, reason: 'no', reportId: 'p' } as const
+        for (const [earlier, answer] of reports) {
+          t.match(await world.ask(earlier, worker), { ...answer, id: Number })
+        }
+        const answer = await world.ask(fail, worker)
+        t.match(answer, { kind: 'committed', state })
+        reports.push([fail, answer])
+        await world.clock.advance(5000)
+      }
+      for (const [earlier, answer] of reports) {
+        t.strictSame({ ...(await world.ask(earlier, worker)), id: 0 }, { ...answer, id: 0 })
+      }
     },
   )
 
@@ -279,7 +282,7 @@ t.test('limits of a submission', async (t) => {
   const bytes = await World.started({ tasksBytesMax: 10 })
   t.match(await bytes.ask({ kind: 'submit', payload: Buffer.alloc(11) }), {
     reason: 'OVERLOADED',
-    message: /tasks take 0 bytes, those that ended included; with this one at most 10/,
+    message: /tasks and queues take 0 bytes, those that ended included; with this one at most 10/,
   })
 })
 
@@ -491,6 +494,57 @@ t.test(
     await world.check()
   },
 )
+
+t.test(
+  'however many leases ran out while nobody was there, all of them are of the start',
+  async (t) => {
+    const world = await World.started({ poisonThreshold: 1, executionWindowMs: 1000 })
+    const leases = 2500
+    for (let count = 0; count < leases; count++) {
+      world.send({ kind: 'submit', payload: Buffer.alloc(0) })
+      world.send({ kind: 'lease', queues: ['default'], waitMs: 1000 }, worker)
+    }
+    await world.clock.settle()
+    await world.stop()
+    await world.clock.advance(2000)
+    const atStart: unknown[] = []
+    await world.start({
+      applied: (record) => atStart.push(record.type === 'LeaseExpired' && record.atStart),
+    })
+    await world.clock.settle()
+    t.strictSame(atStart, Array(leases).fill(true))
+    await world.check()
+  },
+)
+
+t.test('who leaves while a lease request waits for an expiry is given no task', async (t) => {
+  const world = await World.started({ executionWindowMs: 1000 })
+  const leaver = { name: 'leaver' }
+  let answers: Answer[] | undefined
+  // Before the alarm that rings at the same moment: it is the request that meets the expiry.
+  world.clock.setTimer(1000, () => {
+    answers = world.send({ kind: 'lease', queues: ['default'], waitMs: 0 }, leaver)
+    world.coordinator.leave(leaver)
+  })
+  const taskId = await world.submit()
+  await world.lease()
+  await world.clock.advance(1000)
+  t.same(answers, [])
+  t.match((await world.expect('task', { kind: 'get', taskId })).task, { state: 'WAITING' })
+  t.match(await world.lease(), { taskId, attempt: 2 })
+})
+
+t.test('each queue takes memory of its own, and counts', async (t) => {
+  const world = await World.started({ tasksBytesMax: 4 * 512 })
+  const delayMs = 60_000
+  for (const queue of ['a', 'b', 'c', 'd'])
+    await world.submit({ queue, delayMs, payload: Buffer.alloc(0) })
+  await world.submit({ queue: 'd', delayMs, payload: Buffer.alloc(0) })
+  t.match(await world.ask({ kind: 'submit', queue: 'e', payload: Buffer.alloc(1) }), {
+    ...{ kind: 'rejected', reason: 'OVERLOADED' },
+    message: /^tasks and queues take 2048 bytes/,
+  })
+})
 
 t.test('the registry is advice: forgetting it changes no outcome', async (t) => {
   const world = await World.started()

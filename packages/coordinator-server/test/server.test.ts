@@ -190,7 +190,7 @@ t.test(
     t.same(told, [])
     await start(t, { observer, limits: { connectionsMax: 2 ** 31 - 1 } })
     const openFilesMax = Number(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }))
-    t.same(told, [openFilesMax - 200])
+    t.same(told, [openFilesMax - 300])
   },
 )
 

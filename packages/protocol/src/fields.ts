@@ -15,7 +15,8 @@ export class Fields {
     if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
       throw badField(name, value, `a whole number from ${min} to ${max}`)
     }
-    return value as number
+    // -0 is whole, and no record takes it.
+    return (value as number) + 0
   }
 
   lsn(name: string): number {

@@ -26,7 +26,12 @@ export interface ConnectionLimits {
 /** What has arrived. */
 export type Arrival =
   | { readonly kind: 'hello'; readonly hello: Hello | OtherVersion }
-  | { readonly kind: 'request'; readonly request: Request | MalformedRequest }
+  | {
+      readonly kind: 'request'
+      readonly request: Request | MalformedRequest
+      /** What it took in its frame. */
+      readonly bytes: number
+    }
 
 /**
  * The coordinator's side of one connection, without a socket: it takes bytes and time, and gives
@@ -102,7 +107,7 @@ export class ServerConnection {
     const request = decodeRequest(body)
     if (isPoll(request)) this.#polls++
     else this.#inFlight++
-    return { kind: 'request', request }
+    return { kind: 'request', request, bytes: body.length }
   }
 
   /**

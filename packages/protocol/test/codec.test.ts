@@ -114,6 +114,28 @@ t.test('what was decoded keeps no part of what was received', (t) => {
   t.end()
 })
 
+t.test('a zero that has a sign is zero, for no record takes another one', (t) => {
+  const marker = 0.5
+  const [positive, negative] = [Buffer.from('cb3fe0000000000000', 'hex'), Buffer.alloc(9, 0)]
+  negative.set([0xcb, 0x80])
+  const signed = (...values: unknown[]) => {
+    const body = bodyOf(1, 7, Buffer.alloc(0), ...values)
+    for (let at = body.indexOf(positive); at !== -1; at = body.indexOf(positive)) {
+      negative.copy(body, at)
+    }
+    return decodeRequest(body)
+  }
+  const submit = { kind: 'submit', id: 7, payload: Buffer.alloc(0) }
+  t.strictSame(signed(null, null, marker, null, null, [marker, marker, marker]), {
+    ...submit,
+    delayMs: 0,
+    retryPolicy: { maxRetries: 0, backoff: { kind: 'exponential', initialMs: 0, maxMs: 0 } },
+  })
+  const answered = signed(null, marker, null, null, null, null)
+  t.ok(answered.kind === 'submit' && Object.is(answered.notBefore, 0))
+  t.end()
+})
+
 t.test('bytes among facts keep no part of what was received', (t) => {
   const task = { payload: Buffer.from('mine'), attempts: [{ result: Buffer.from('too') }] }
   const frame = encodeAnswer({ kind: 'task', id: 1, task })

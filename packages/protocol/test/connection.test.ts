@@ -82,7 +82,11 @@ t.test('a hello is given out, and after the welcome requests are', (t) => {
   t.strictSame(connection.welcome(welcome), encodeWelcome(welcome))
   t.equal(connection.isOpen, true)
   connection.push(ping(1), 0)
-  t.strictSame(connection.next(0), { kind: 'request', request: { kind: 'ping', id: 1 } })
+  t.strictSame(connection.next(0), {
+    kind: 'request',
+    request: { kind: 'ping', id: 1 },
+    bytes: ping(1).length - 4,
+  })
   t.equal(connection.inFlight, 1)
   t.strictSame(connection.answer(pong(1)), encodeAnswer(pong(1)))
   t.equal(connection.inFlight, 0)

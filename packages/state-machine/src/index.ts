@@ -61,6 +61,7 @@ export {
   findByRequestId,
   getCounters,
   getCurrentLeaseId,
+  getEligibleAfter,
   getLease,
   getLeasedTaskId,
   getLeaseIds,

@@ -1,7 +1,7 @@
 import { attemptsOf, findAttempt } from './attempts.js'
 import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
 import { findOwned, findTask } from './lookups.js'
-import { retryPolicyOf } from './retry-policy.js'
+import { backoffMs, retryPolicyOf } from './retry-policy.js'
 import type { State } from './state.js'
 import { outcomes } from './store/attempt-rows.js'
 import { states } from './store/task-rows.js'
@@ -79,6 +79,28 @@ export function getStanding(
     cancelled: attempts.cancelled.get(attempt) !== 0,
     newestLeaseId: attempts.leaseId.get(tasks.newestAttempt.get(row)),
   }
+}
+
+/**
+ * When the task was eligible again after this report of failure, whatever has become of it since;
+ * `undefined` where it had no retry left.
+ */
+export function getEligibleAfter(
+  state: State,
+  taskId: number,
+  leaseId: number,
+): number | undefined {
+  const { tasks, attempts } = state.authoritative
+  const row = findTask(state, taskId)
+  let failures = tasks.failures.get(row)
+  for (const attempt of attemptsOf(state, row)) {
+    if (attempts.leaseId.get(attempt) === leaseId) {
+      if (failures > tasks.maxRetries.get(row)) return undefined
+      return attempts.endedAt.get(attempt) + backoffMs(tasks, row, failures)
+    }
+    if (attempts.outcome.get(attempt) === outcomes.FAILED) failures--
+  }
+  return undefined
 }
 
 /** What a grant has to know of a task. */

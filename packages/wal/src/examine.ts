@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { decodeBatchHeader, nextBatchOffset, Place } from './batch.js'
 import { bytesEqual } from './bytes.js'
 import { isBadCheckpoint, readCheckpointHeader, verifyCheckpoint } from './checkpoint.js'
 import type { AcceptedLoss, Damage, HistoryDamage } from './damage.js'
@@ -12,7 +13,7 @@ import {
   type SegmentEnd,
 } from './file-header.js'
 import { listIfPresent, readFully, withFile } from './files.js'
-import { readHead } from './head.js'
+import { type Head, readHead } from './head.js'
 import {
   checkpointPath,
   type Layout,
@@ -22,7 +23,7 @@ import {
   segmentPath,
   temporarySuffix,
 } from './layout.js'
-import { fileHeaderBytes, recordHeaderBytes } from './limits.js'
+import { batchHeaderBytes, fileHeaderBytes, recordHeaderBytes } from './limits.js'
 import {
   type Beyond,
   compareHead,
@@ -50,6 +51,8 @@ export interface Examination {
   /** There is no log yet. */
   readonly fresh: boolean
   readonly logId: Uint8Array | undefined
+  /** What `HEAD` named. */
+  readonly head: Head | string | undefined
   /** The trusted segments, oldest first. */
   readonly segments: readonly Segment[]
   readonly end: SegmentEnd
@@ -194,6 +197,7 @@ class Examiner {
     return {
       fresh: head === undefined && present.length === 0 && this.#damage === undefined,
       logId: logId ?? this.#goodCheckpoints[0]?.logId,
+      head,
       segments: this.#segments,
       end: this.#end,
       nextBatch: this.#nextBatch,
@@ -336,7 +340,8 @@ class Examiner {
       this.#noteGap(header)
       this.#latestClockMs = Math.max(this.#latestClockMs, header.clockMs)
       const next = run[index + 1]?.header
-      if (next !== undefined && this.#isSkipped(next)) this.#startAt(next.previous, next.firstBatch)
+      if (next !== undefined && this.#isSkipped(next) && !(await this.#mayFork(segment, next)))
+        this.#startAt(next.previous, next.firstBatch)
       else if (this.#depth === 'names')
         this.#startAt({ ...this.#end, sequence: header.sequence }, header.firstBatch)
       else await this.#scanSegment(segment, next ?? beyond)
@@ -351,6 +356,29 @@ class Examiner {
   #isSkipped(next: DecodedFileHeader): boolean {
     if (this.#depth !== 'recovery') return this.#depth === 'names'
     return this.#isCovered(next.previous.lastLsn)
+  }
+
+  /**
+   * Whether something may stand behind the end that the next segment pins, of a writer that went on when it
+   * was superseded. Where that end is the checkpoint's own, nothing covers what was written there.
+   */
+  async #mayFork({ name, header }: Found, next: DecodedFileHeader): Promise<boolean> {
+    const { lastLsn, offset, chain } = next.previous
+    if (this.#depth !== 'recovery' || this.#isInside(lastLsn)) return false
+    if (next.gap === 'accepted-loss') return false
+    const at = nextBatchOffset(offset)
+    try {
+      return await withFile(this.#disk, this.#layout.segment(name), 'read', async (file) => {
+        const bytes = await readFully(file, new Uint8Array(batchHeaderBytes), at)
+        if (bytes.length < batchHeaderBytes) return false
+        const place = new Place(header.logId, header.sequence)
+        return decodeBatchHeader(bytes, place.crcAt(at))?.chain === chain
+      })
+    } catch (error) {
+      // Whoever reads all of it says what that means.
+      if (systemCode(error) === undefined) throw error
+      return true
+    }
   }
 
   #startAt(end: SegmentEnd, nextBatch: number): void {
@@ -403,7 +431,7 @@ class Examiner {
       `two histories: this segment goes on to byte ${end.offset} and LSN ${end.lastLsn}, ` +
       `but segment ${next.sequence} of epoch ${next.epoch} says that it ends at byte ${previous.offset} ` +
       `and LSN ${previous.lastLsn}. Two writers must have been at work at once`
-    if (this.#isCovered(lastLsn)) {
+    if (this.#isInside(lastLsn)) {
       this.#reportCovered({ ...place, firstMissingLsn: header.firstLsn, why }, next)
       return
     }
@@ -413,8 +441,16 @@ class Examiner {
   }
 
   #isCovered(lastLsn: Lsn): boolean {
-    const [newest] = this.#goodCheckpoints
-    return newest !== undefined && lastLsn <= newest.previous.lastLsn
+    return lastLsn <= this.#coveredLsn
+  }
+
+  /** Whether the checkpoint covers what follows, too. */
+  #isInside(lastLsn: Lsn): boolean {
+    return lastLsn < this.#coveredLsn
+  }
+
+  get #coveredLsn(): Lsn {
+    return this.#goodCheckpoints[0]?.previous.lastLsn ?? -1
   }
 
   /** Goes on behind it, as a recovery does that never reads there. */

@@ -77,6 +77,10 @@ export async function readHead(disk: Disk, layout: Layout): Promise<Head | strin
   return bytes === undefined ? undefined : decodeHeads(bytes)
 }
 
+function isSame(head: Head | string | undefined, { epoch, sequence }: Head): boolean {
+  return typeof head === 'object' && head.epoch === epoch && head.sequence === sequence
+}
+
 /** `HEAD` in the hands of the writer, who keeps it open. */
 export class HeadFile {
   readonly #disk: Disk
@@ -118,12 +122,21 @@ export class HeadFile {
   /** Fails with `WAL_FENCED` when `HEAD`, by its name, is not what this writer wrote last. */
   async refuseIfSuperseded(own: Head): Promise<void> {
     const head = await readHead(this.#disk, this.#layout)
-    if (typeof head === 'object' && head.epoch === own.epoch && head.sequence === own.sequence)
-      return
+    if (isSame(head, own)) return
     const found = typeof head === 'object' ? `is of epoch ${head.epoch}` : 'is missing or damaged'
     throw new WalError(
       'WAL_FENCED',
       `the log is no longer this writer's: it is of epoch ${own.epoch}, and HEAD ${found}`,
+    )
+  }
+
+  /** Fails with `WAL_FENCED` when somebody has begun a segment since `HEAD` was looked at. */
+  async refuseIfChanged(seen: Head | string | undefined): Promise<void> {
+    const head = await readHead(this.#disk, this.#layout)
+    if (typeof head !== 'object' || (typeof seen === 'object' && isSame(head, seen))) return
+    throw new WalError(
+      'WAL_FENCED',
+      `while the log was opened somebody else began segment ${head.sequence} of epoch ${head.epoch}`,
     )
   }
 

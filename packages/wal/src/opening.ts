@@ -54,6 +54,7 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
   const headFile = await HeadFile.open(disk, layout)
   let segment: SegmentFile | undefined
   try {
+    await headFile.refuseIfChanged(examination.head)
     segment = await beginSegment(
       disk,
       layout,

@@ -183,7 +183,8 @@ export class Scanner {
     let syncedThrough = -1
     // A header may lie across two pieces, so the pieces overlap by a header less the alignment.
     const overlap = batchHeaderBytes - batchAlignment
-    const left = this.#fileBytes - this.#offset
+    // The next header's place may lie behind the end of a file that ends in the middle of a sector.
+    const left = Math.max(0, this.#fileBytes - this.#offset)
     const piece = new Uint8Array(Math.min(left + overlap, readWindowBytes))
     try {
       for (let start = this.#offset; start < this.#fileBytes; start += piece.length - overlap) {

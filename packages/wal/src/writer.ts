@@ -503,6 +503,8 @@ export class Writer {
     const offset = nextBatchOffset(this.#end)
     const fits = offset + batchHeaderBytes <= this.#segment.header.segmentBytes
     if (this.#isMarked || !fits || this.#isBusy() || this.#filling !== undefined) return
+    // The last room there is belongs to those whom it was promised.
+    if (this.#room.refusal(0, 'high') !== undefined) return
     const mark = new FillingBatch(this.#durableLsn + 1, this.#buffers.pop())
     this.#filling = mark
     this.#pump()

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { isZero } from './bytes.js'
 import type { Disk } from './disk.js'
+import { systemCode } from './errors.js'
 import { listIfPresent, readFully, removeIfPresent, withFile, writeFully } from './files.js'
 import { calmPieceBytes, hurriedPieceBytes, readWindowBytes } from './limits.js'
 
@@ -69,15 +70,20 @@ export async function adoptZeroFile(
   return { path, bytes: found.bytes }
 }
 
-/** The file's size if it holds nothing but zeros, else 0. */
+/** The file's size if it holds nothing but zeros, else 0: also when it cannot be read, for nothing is lost with it. */
 async function countZeros(disk: Disk, path: string): Promise<number> {
-  return withFile(disk, path, 'read', async (file) => {
-    const size = await file.size()
-    const window = new Uint8Array(Math.min(size, readWindowBytes))
-    for (let at = 0; at < size; at += window.length) {
-      const bytes = await readFully(file, window, at)
-      if (bytes.length < Math.min(window.length, size - at) || !isZero(bytes)) return 0
-    }
-    return size
-  })
+  try {
+    return await withFile(disk, path, 'read', async (file) => {
+      const size = await file.size()
+      const window = new Uint8Array(Math.min(size, readWindowBytes))
+      for (let at = 0; at < size; at += window.length) {
+        const bytes = await readFully(file, window, at)
+        if (bytes.length < Math.min(window.length, size - at) || !isZero(bytes)) return 0
+      }
+      return size
+    })
+  } catch (error) {
+    if (systemCode(error) !== 'EIO') throw error
+    return 0
+  }
 }

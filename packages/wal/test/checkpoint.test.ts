@@ -379,6 +379,57 @@ t.test(
 )
 
 t.test(
+  'two histories that part where the checkpoint ends are refused, for it covers neither',
+  async (t) => {
+    const world = new World(new SimulatedDisk({ locks: false }))
+    const zombie = await world.open({ disk: world.disk.process() })
+    await appendOneByOne(zombie, 2)
+    const usurper = await world.open()
+    await usurper.writeCheckpoint(usurper.sealedLsn, [])
+    await appendOneByOne(usurper, 1)
+    const before = world.copy()
+    await appendOneByOne(zombie, 2)
+    await usurper.close()
+    const told = /^two histories: this segment goes on to .* LSN 4, but segment 2 of epoch 2 says/
+    const { damage, historyDamage } = await world.verify()
+    t.match(damage, { file: world.segments()[0], firstMissingLsn: 3, why: told })
+    t.same(historyDamage, [])
+    await t.rejects(world.open(), { code: 'WAL_CORRUPT', damage })
+    const accepted = await world.open({ acceptLoss: damage?.acceptable as AcceptedLoss })
+    t.same(await replayedLsns(t, accepted), [])
+    t.equal(accepted.checkpointLsn, 2)
+    await accepted.close()
+
+    const log = await before.open()
+    t.same(await replayedLsns(t, log), [3], 'one that wrote nothing more is no reason')
+    await log.close()
+  },
+)
+
+t.test('where nothing can be read behind the end that a checkpoint covers, it opens', async (t) => {
+  const { world, lsns } = await withCheckpoints()
+  const [, , newest] = lsns
+  const name = world.segments().findLast((path) => Number(path.slice(4, 20)) <= newest!)!
+  for (const code of ['EIO', undefined]) {
+    const copy = world.copy()
+    const disk = withFileMethods(copy.disk, (file, path) => ({
+      read: async (into: Uint8Array, position: number) => {
+        const isAim = path === copy.path(name) && position > 512
+        if (isAim) throw Object.assign(new Error('as planned'), code && { code })
+        return file.read(into, position)
+      },
+    }))
+    const opening = copy.open({ disk })
+    if (code === undefined) await t.rejects(opening, { message: 'as planned' })
+    else {
+      const log = await opening
+      t.equal((await replayedLsns(t, log)).length, 5)
+      await log.close()
+    }
+  }
+})
+
+t.test(
   'a hole among segments that a checkpoint covers is reported, and nothing is removed because of it',
   async (t) => {
     const { world } = await withCheckpoints()

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type DiskCall, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
+import { nextBatchOffset } from '../src/batch.js'
 import { nodeDisk, openReadOnly } from '../src/index.js'
+import { batchHeaderBytes, recordHeaderBytes } from '../src/limits.js'
 import { steppedDisk } from './copies.js'
 import {
   appendOneByOne,
@@ -409,6 +411,44 @@ t.test(
       t.equal(spare.length, 4096)
       t.notOk(spare.some((byte) => byte !== 0))
       await log.close()
+    }
+  },
+)
+
+t.test('a spare that cannot be read is no reason not to open: nothing is in it', async (t) => {
+  const world = new World()
+  await (await world.openWithSpare()).close()
+  const isSpare = ({ kind, path }: DiskCall) => kind === 'read' && path.includes('spare')
+  world.disk.failWhen(isSpare, { kind: 'error', code: 'EIO', times: 1 })
+  const log = await world.openWithSpare()
+  t.notOk(world.files().includes('wal/spare-00000001'), 'it has given back its room')
+  await appendOneByOne(log, 1)
+  await log.close()
+  world.disk.failWhen(isSpare, { kind: 'error', code: 'EMFILE', times: 1 })
+  await t.rejects(world.open(), { code: 'EMFILE' })
+})
+
+t.test(
+  'a segment that ends in the middle of a sector, and is full to there, opens again',
+  async (t) => {
+    for (let odd = 441; odd < 464; odd++) {
+      const segmentBytes = 3584 + odd
+      for (let left = 0; left < 8; left++) {
+        const world = new World()
+        const log = await world.openWithSpare({ segmentBytes })
+        while (segmentBytes - log.segments.at(-1)!.usedBytes > 1000) {
+          await log.append(log.nextLsn, new Uint8Array(500))
+        }
+        const start = nextBatchOffset(log.segments.at(-1)!.usedBytes)
+        const bytes = segmentBytes - left - start - batchHeaderBytes - recordHeaderBytes
+        await log.append(log.nextLsn, new Uint8Array(bytes))
+        const { durableLsn } = log
+        const crashed = world.copy()
+        const again = await crashed.open({ segmentBytes })
+        t.equal(again.durableLsn, durableLsn, `${segmentBytes} bytes, ${left} left`)
+        await again.close()
+        await log.close()
+      }
     }
   },
 )

@@ -171,6 +171,29 @@ t.test('where the room gets short the next segment is a smaller one', async (t) 
   await log.close()
 })
 
+t.test('room that was promised is there, however long its records take to come', async (t) => {
+  const { world, log } = await onFullDisk()
+  const record = new Uint8Array(97)
+  const claims: Claim[] = []
+  for (;;) {
+    try {
+      claims.push(log.claim(record.length, 'high'))
+    } catch (error) {
+      t.equal(codeOf(error), 'WAL_NO_SPACE')
+      break
+    }
+  }
+  t.ok(claims.length > 5)
+  let durable = 0
+  for (const claim of claims) {
+    log.append(log.nextLsn, record, claim).then(() => durable++, t.error)
+    // Long enough for a sync mark.
+    await world.clock.advance(200)
+  }
+  t.equal(durable, claims.length)
+  await log.close()
+})
+
 t.test('the log knows how much room is left', async (t) => {
   const world = new World()
   const log = await world.openWithSpare()

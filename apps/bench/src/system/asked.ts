@@ -11,9 +11,10 @@ export interface Asked {
   readonly out: string | undefined
 }
 
-export const usage = `pnpm bench:system [--quick] [--json] [--rounds n] [--peers name,name] [--out directory]
+export const usage = `pnpm bench:system [--quick] [--json] [--rounds n] [--peers name,name] [--latency] [--out directory]
 
-  --peers  beginnings of their names: ${contenders.map(({ system }) => system).join(', ')}`
+  --peers    beginnings of their names: ${contenders.map(({ system }) => system).join(', ')}
+  --latency  nothing but how long a submission takes under load`
 
 /** The others take longer to start than to be measured quickly. */
 const quickPeers = 'beanstalkd,echo'
@@ -24,12 +25,19 @@ export function parseAsked(args: readonly string[]): Asked {
     json: { type: 'boolean' },
     rounds: { type: 'string' },
     peers: { type: 'string' },
+    latency: { type: 'boolean' },
     out: { type: 'string' },
   })
-  const { quick = false, json = false, out, peers = quick ? quickPeers : undefined } = typed
+  const {
+    quick = false,
+    json = false,
+    latency: isOfLatency = false,
+    out,
+    peers = quick ? quickPeers : undefined,
+  } = typed
   const plan = quick ? quickPlan : fullPlan
   const rounds = typed.rounds === undefined ? plan.rounds : parseWhole('rounds', typed.rounds)
-  return { plan: { ...plan, rounds }, contenders: choose(peers), json, out }
+  return { plan: { ...plan, rounds, isOfLatency }, contenders: choose(peers), json, out }
 }
 
 /** By the beginning of a name; ours is always there. */

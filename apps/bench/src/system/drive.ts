@@ -48,16 +48,21 @@ export async function drive(
   return figuresOf(latencies, (lastMs - countedFromMs) / 1000)
 }
 
-/** Submissions at a steady rate, whether those before were answered or not: how long each takes. */
+/**
+ * Submissions at a steady rate, whether those before were answered or not: how long each takes from when it
+ * was due. No more are on their way than when the most was measured: a load that holds a hundred thousand of
+ * them spends half of its time on collecting garbage, and never catches up with what it owes.
+ */
 export async function driveAtRate(
   clients: readonly Client[],
+  inFlight: number,
   perSecond: number,
   { seconds, warmUpSeconds }: Pace,
 ): Promise<Drive> {
   const latencies = new Latencies()
+  const onTheirWayMax = clients.length * inFlight
   const startMs = performance.now()
   const countedFromMs = startMs + warmUpSeconds * 1000
-  const endMs = countedFromMs + seconds * 1000
   let begun = 0
   let ended = 0
   let failure: Error | undefined
@@ -71,8 +76,10 @@ export async function driveAtRate(
     }
     ended++
   }
-  for (let now = startMs; now < endMs; now = performance.now()) {
-    for (; begun < ((now - startMs) / 1000) * perSecond; begun++) {
+  const all = Math.floor((warmUpSeconds + seconds) * perSecond)
+  while (begun < all) {
+    const due = Math.min(all, ((performance.now() - startMs) / 1000) * perSecond)
+    for (; begun < due && begun - ended < onTheirWayMax; begun++) {
       void submit(clients[begun % clients.length]!, startMs + (begun / perSecond) * 1000)
     }
     await nextTurn()

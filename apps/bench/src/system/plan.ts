@@ -18,9 +18,13 @@ export interface Shape {
 
 export interface Plan {
   readonly rounds: number
+  /** Nothing but how long a submission takes under load. */
+  readonly isOfLatency: boolean
   /** Of each measurement, and before it without counting. */
   readonly seconds: number
   readonly warmUpSeconds: number
+  /** Of whole lives, in each new process of what is compiled while it runs. */
+  readonly compileSeconds: number
   readonly shapes: readonly Shape[]
   /** Beside how many waiting tasks submitting and leasing are measured again, and with which shapes. */
   readonly waiting: readonly number[]
@@ -39,8 +43,10 @@ const deep = { connections: 16, inFlight: 64 }
 
 export const fullPlan: Plan = {
   rounds: 3,
+  isOfLatency: false,
   seconds: 2,
   warmUpSeconds: 0.5,
+  compileSeconds: 1,
   shapes: [alone, many, deep],
   waiting: [100_000, 1_000_000],
   shapesBesideWaiting: [many, deep],
@@ -52,8 +58,10 @@ export const fullPlan: Plan = {
 
 export const quickPlan: Plan = {
   rounds: 1,
+  isOfLatency: false,
   seconds: 0.4,
   warmUpSeconds: 0.2,
+  compileSeconds: 0.5,
   shapes: [alone, many, deep],
   waiting: [],
   shapesBesideWaiting: [],

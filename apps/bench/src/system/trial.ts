@@ -19,6 +19,10 @@ export class Trial {
   }
 
   async run(): Promise<void> {
+    if (this.#plan.isOfLatency) {
+      await this.#submitUnderLoad()
+      return
+    }
     for (const shape of this.#plan.shapes) await this.#submitThenProcess(shape)
     await this.#submitUnderLoad()
     if (this.#contender.isEcho) return
@@ -102,7 +106,7 @@ export class Trial {
     const clients = await stand.open(shape.connections)
     const { opsPerSecond: most } = await this.#submit(clients, shape)
     for (const load of this.#plan.loads) {
-      const driven = await driveAtRate(clients, most * load, this.#plan)
+      const driven = await driveAtRate(clients, shape.inFlight, most * load, this.#plan)
       this.#add('submit', shape, 0, driven, { load })
     }
   }
@@ -139,8 +143,15 @@ export class Trial {
 
   async #stand(): Promise<Stand> {
     const stand = await Stand.set(this.#contender, this.#root)
-    if (this.#contender.warmsUp) await warmUp(stand)
+    if (this.#contender.warmsUp) await this.#warmUp(stand)
     return stand
+  }
+
+  /** By whole lives, so that nothing of it waits afterwards. */
+  async #warmUp(stand: Stand): Promise<void> {
+    const clients = await stand.open(16)
+    const pace = { warmUpSeconds: 0, seconds: this.#plan.compileSeconds }
+    await drive(clients, 16, pace, liveOnce)
   }
 
   #add(
@@ -159,12 +170,6 @@ export class Trial {
 async function liveOnce(client: Client): Promise<void> {
   await client.submit()
   await client.process?.()
-}
-
-/** Whole lives, so that nothing of it waits afterwards. */
-async function warmUp(stand: Stand): Promise<void> {
-  const clients = await stand.open(16)
-  await drive(clients, 16, { warmUpSeconds: 0, seconds: 1 }, liveOnce)
 }
 
 function isProcessing({ process }: Client): boolean {

@@ -109,6 +109,20 @@ export const logBugs: readonly Bug[] = [
     seedsMax: 400,
   },
   {
+    name: 'the newer of two histories counts',
+    what: 'what a writer has acknowledged that another one had superseded goes without a word',
+    edits: [
+      {
+        file: `${log}/examine.js`,
+        old: `        this.#startAt(previous, next.firstBatch);
+        this.#report({ ...place, why });`,
+        new: '        this.#startAt(previous, next.firstBatch);',
+      },
+    ],
+    foundBy: [{ check: 'of two coordinators neither loses anything unnoticed' }],
+    seedsMax: 200,
+  },
+  {
     name: 'trust what a failed write left in the cache',
     what: 'the valid part of the last segment is not written again when a log is opened',
     edits: [

@@ -1,0 +1,182 @@
+import { connect, type Tenure, TenureError } from '@tenure/client'
+import { recover, startCoordinator } from '@tenure/coordinator-server'
+import type { Request } from '@tenure/protocol'
+import { checkInvariants, findByRequestId } from '@tenure/state-machine'
+import {
+  type DiskImage,
+  type Random,
+  SimulatedClock,
+  SimulatedDisk,
+  SimulatedNetwork,
+} from '@tenure/testing'
+import { openLog, verifyLog, WalError } from '@tenure/wal'
+import type { ScenarioKnobs } from '../scenario/scenario.js'
+import { describe, holds, Violation } from '../violation.js'
+import { Checkpoints } from './checkpoints.js'
+import { clientTransport } from './client-transport.js'
+import { directory, logOptions, serverOptions } from './coordinator-options.js'
+import { drive } from './drive.js'
+import { logHistory } from './history.js'
+import { Process } from './process.js'
+import { serverTransport } from './server-transport.js'
+import { type Statement, Wire } from './wire.js'
+
+/** A disk as it was, for two coordinators at once, and the chance by which they go about it. */
+export interface Arena {
+  readonly image: DiskImage
+  readonly knobs: ScenarioKnobs
+  readonly random: Random
+}
+
+/** What the next opening found. */
+export type RivalsEnd = 'one history' | 'two histories'
+
+const check = 'of two coordinators neither loses anything unnoticed'
+const twoHistories = /two histories/
+const diskMsMax = 3
+const roundsMax = 12
+
+/**
+ * Two coordinators on one log, the lock taken away. Nothing tells the older one at once that it is not
+ * the only one any more, so what it acknowledges may be lost; but the next opening has all that anybody
+ * was told, or it names both histories.
+ */
+export function letLoose(arena: Arena, startMs: number): Promise<RivalsEnd> {
+  // A clock of its own: in the world itself no time passes meanwhile.
+  const clock = new SimulatedClock({ startMs, soon: 'manual' })
+  return drive(clock, fight(arena, clock))
+}
+
+async function fight(arena: Arena, clock: SimulatedClock): Promise<RivalsEnd> {
+  const { image, random } = arena
+  const latency = () =>
+    new Promise<void>((resolve) => {
+      clock.setTimer(random.next() * diskMsMax, resolve)
+    })
+  const disk = SimulatedDisk.from(image, {
+    ...{ recordCalls: false, capacityBytes: Number.POSITIVE_INFINITY, locks: false, latency },
+  })
+  const place = { ...arena, disk, clock }
+  const older = await Rival.start('older', place)
+  await older.submit()
+  // For comparison: one that is gone when the other one comes leaves nothing that could be refused.
+  const isOneAtATime = random.chance(0.2)
+  if (isOneAtATime) older.end()
+  const [newer] = await Promise.all([Rival.start('newer', place), older.submit()])
+  const rivals = [older, newer]
+  const underWay: Promise<void>[] = []
+  for (let round = random.integer(roundsMax); round > 0; round--) {
+    const work = random.pick(rivals).submit()
+    underWay.push(work)
+    if (random.chance(0.5)) await work
+  }
+  await Promise.all(underWay)
+  for (const rival of rivals) rival.end()
+  const end = await openNext(disk.powerLoss({ random }), clock, rivals)
+  holds(!isOneAtATime || end === 'one history', check, () => {
+    return 'one was gone before the other one came, and the log has two histories'
+  })
+  return end
+}
+
+/** Has all that anybody was told, or says why not. */
+async function openNext(
+  disk: SimulatedDisk,
+  clock: SimulatedClock,
+  rivals: readonly Rival[],
+): Promise<RivalsEnd> {
+  try {
+    const log = await openLog(directory, { ...logOptions, disk, clock })
+    const state = await recover(log)
+    await log.close()
+    checkInvariants(state)
+    const lost = rivals
+      .flatMap(({ told }) => [...told])
+      .find(([requestId, taskId]) => findByRequestId(state, requestId) !== taskId)
+    if (lost === undefined) return 'one history'
+    const { historyDamage } = await verifyLog(directory, { disk })
+    const isNamed = historyDamage.some(({ why }) => twoHistories.test(why))
+    holds(isNamed, check, () => `the ${lost[0]} was acknowledged as task ${lost[1]}, and is lost`)
+    return 'two histories'
+  } catch (error) {
+    if (error instanceof Violation) throw error
+    if (error instanceof WalError && twoHistories.test(error.message)) return 'two histories'
+    throw new Violation(check, `the next opening: ${describe(error)}`, { cause: error })
+  }
+}
+
+interface Place extends Arena {
+  readonly disk: SimulatedDisk
+  readonly clock: SimulatedClock
+}
+
+/** One of the two coordinators, and a client of its own. */
+class Rival {
+  /** The tasks that were acknowledged, by their request ids. */
+  readonly told = new Map<string, number>()
+  readonly #name: string
+  readonly #random: Random
+  readonly #client: Tenure
+  readonly #end: () => void
+  #submissions = 0
+
+  private constructor(name: string, random: Random, client: Tenure, end: () => void) {
+    this.#name = name
+    this.#random = random
+    this.#client = client
+    this.#end = end
+  }
+
+  static async start(name: string, { knobs, random, disk, clock }: Place): Promise<Rival> {
+    const process = new Process(clock)
+    const own = disk.process()
+    const network = new SimulatedNetwork(clock)
+    const checkpointMaker = new Checkpoints(disk, process.clock, () => {})
+    await startCoordinator({
+      ...serverOptions(knobs),
+      ...{ clock: process.clock, transport: serverTransport(network, process) },
+      ...{ checkpointMaker, historyReader: logHistory(own, process.clock) },
+      log: { ...logOptions, disk: own, clock: process.clock },
+    })
+    const client = await connectTo(network, clock, name)
+    return new Rival(name, random.fork(), client, () => {
+      process.end()
+      own.kill()
+      checkpointMaker.kill()
+    })
+  }
+
+  async submit(): Promise<void> {
+    const requestId = `submission ${++this.#submissions} to the ${this.#name}`
+    const payload = Buffer.alloc(this.#random.pick([10, 1000, 8000]))
+    try {
+      const { taskId } = await this.#client.submit(payload, { requestId })
+      this.told.set(requestId, taskId)
+    } catch (error) {
+      // Fenced, or gone.
+      if (!(error instanceof TenureError)) throw error
+    }
+  }
+
+  end(): void {
+    this.#end()
+  }
+}
+
+/** From a process of its own, which goes on when the coordinator's has ended. */
+function connectTo(network: SimulatedNetwork, clock: SimulatedClock, name: string) {
+  const process = new Process(clock)
+  return connect({
+    ...{ endpoints: ['coordinator:7411'], name, role: 'admin', clock: process.clock },
+    ...{ requestTimeoutMs: 1000, random: { next: () => 0.5, id: () => name } },
+    transport: clientTransport({
+      ...{ network, address: name, process, isOpen: () => true },
+      listenIn: () => new Wire({ asked: (request) => said(name, request) }, () => {}),
+    }),
+  })
+}
+
+/** Nobody asks whether it is true: which of the two logs will count is not known. */
+function said(who: string, request: Request): Statement {
+  return { who, request, fromLsn: 0, toLsn: 0, coveredLsn: 0, answer: undefined }
+}
