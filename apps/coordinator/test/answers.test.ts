@@ -200,11 +200,12 @@ t.test(
   async (t) => {
     const first = await stage.lease(retries(1))
     const { taskId } = first
-    await w1.request(reportOf('fail', first, 'p'))
+    const { answer } = await stage.observe(taskId, reportOf('fail', first, 'p'))
+    t.match(answer, { kind: 'committed', state: 'WAITING', eligibleAt: Number })
     const second = await leaseFrom(w1, first.queue)
     await w1.request(reportOf('fail', second, 'p'))
     t.strictSame(await stage.observe(taskId, reportOf('fail', first, 'p')), {
-      answer: { kind: 'committed', state: 'WAITING' },
+      answer,
       ...nothing,
     })
   },

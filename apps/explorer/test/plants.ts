@@ -75,8 +75,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'an alarm that is not set for the next lease',
     file: 'coordinator.js',
-    from: 'if (this.#isStopping)\n            return;\n        timekeeper.arm();',
-    to: 'if (this.#isStopping)\n            return;',
+    from: 'if (this.#isStopping || !this.#hasStarted)\n            return;\n        timekeeper.arm();',
+    to: 'if (this.#isStopping || !this.#hasStarted)\n            return;',
     rule: /^time is not slept through$/,
   },
   {

@@ -21,7 +21,7 @@ export { Events } from './events.js'
 export { NaiveModel } from './naive/model.js'
 export type { NaiveRecord } from './naive/record.js'
 export type { NaiveCounters } from './naive/state.js'
-export type { NaiveTask } from './naive/task.js'
+export { eligibleAfter, type NaiveTask } from './naive/task.js'
 export {
   type SimulatedConnection,
   SimulatedNetwork,

@@ -1,6 +1,6 @@
 import { type Reason, type RequestOf, reasons } from '@tenure/protocol'
 import type { LogRecord } from '@tenure/state-machine'
-import type { NaiveTask } from '@tenure/testing'
+import { eligibleAfter, type NaiveTask } from '@tenure/testing'
 import {
   afterExpiry,
   answer,
@@ -76,11 +76,9 @@ function secondReport(request: Report, task: NaiveTask, attempt: Attempt): Outco
   const isSame = attempt.outcome === (kind === 'complete' ? 'COMPLETED' : 'FAILED')
   if (!isSame || attempt.reportId !== reportId) return refusal(id, 'DUPLICATE_REPORT')
   if (kind === 'complete') return answer({ kind: 'committed', id, state: 'COMPLETED' })
-  const isLast = task.attempts.at(-1) === attempt
-  if (isLast && task.state === 'FAILED') return answer({ kind: 'committed', id, state: 'FAILED' })
-  const { eligibleAt } = task
-  const when = isLast && eligibleAt !== undefined ? { eligibleAt } : {}
-  return answer({ kind: 'committed', id, state: 'WAITING', ...when })
+  const eligibleAt = eligibleAfter(task, attempt)
+  if (eligibleAt === undefined) return answer({ kind: 'committed', id, state: 'FAILED' })
+  return answer({ kind: 'committed', id, state: 'WAITING', eligibleAt })
 }
 
 /** CANCELLED, and one record of it for each lease. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Answer, Complete, Fail, Heartbeat, Rejected, Request, Submit } from '@tenure/protocol'
 import { defaultQueue, type LogRecord } from '@tenure/state-machine'
-import type { NaiveModel, NaiveTask } from '@tenure/testing'
+import { eligibleAfter, type NaiveModel, type NaiveTask } from '@tenure/testing'
 import type { Statement } from '../world/wire.js'
 import { plain } from './plain.js'
 import { agreesHistory } from './task-history.js'
@@ -111,7 +111,7 @@ function agreesCommitted(
   model: NaiveModel,
   who: string,
   request: Complete | Fail,
-  { state }: Answered<'committed'>,
+  { state, eligibleAt }: Answered<'committed'>,
 ): boolean {
   const attempt = attemptOf(model, request)
   const outcome = request.kind === 'complete' ? 'COMPLETED' : 'FAILED'
@@ -119,8 +119,8 @@ function agreesCommitted(
   if (attempt.reportId !== request.reportId) return false
   if (request.kind === 'complete') return state === 'COMPLETED'
   const task = model.task(request.taskId)!
-  const isLast = task.attempts.at(-1)?.leaseId === request.leaseId
-  return state === (isLast && task.state === 'FAILED' ? 'FAILED' : 'WAITING')
+  const expected = eligibleAfter(task, attempt)
+  return state === (expected === undefined ? 'FAILED' : 'WAITING') && eligibleAt === expected
 }
 
 function agreesCancelled(

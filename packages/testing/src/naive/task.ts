@@ -1,3 +1,4 @@
+import { backoffMs } from './backoff.js'
 import type { NaiveRetryPolicy } from './record.js'
 
 /**
@@ -45,6 +46,14 @@ export const naiveAttemptsKept = 32
 
 export function isTerminal(task: NaiveTask): boolean {
   return task.state === 'COMPLETED' || task.state === 'FAILED' || task.state === 'DEAD'
+}
+
+/** When the task was eligible again after this report of failure; `undefined` where no retry was left. */
+export function eligibleAfter(task: NaiveTask, failed: NaiveAttempt): number | undefined {
+  const since = task.attempts.filter(({ leaseId }) => leaseId > failed.leaseId)
+  const failures = task.failures - since.filter(({ outcome }) => outcome === 'FAILED').length
+  if (failures > task.retryPolicy.maxRetries) return undefined
+  return failed.endedAt! + backoffMs(task.retryPolicy.backoff, failures)
 }
 
 export function findAttempt(task: NaiveTask, leaseId: number | null): NaiveAttempt | undefined {
