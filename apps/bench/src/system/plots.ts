@@ -29,7 +29,7 @@ async function draw(spec: TopLevelSpec): Promise<string> {
   }
 }
 
-/** Colours that people with any kind of colour vision tell apart (Okabe and Ito). */
+/** Colours that people with any kind of colour vision tell apart (Okabe and Ito), and a brown. */
 const durabilities = {
   domain: ['before the answer', 'soon after', 'unsynced'],
   range: ['#0072b2', '#e69f00', '#999999'],
@@ -43,6 +43,7 @@ const lines = [
   '#e69f00',
   '#56b4e9',
   '#000000',
+  '#8b5a2b',
 ]
 
 const config = {
@@ -105,9 +106,9 @@ const throughputWorks: readonly string[] = ['submit', 'lease+complete', 'life']
 function latencyOverLoad(figures: readonly Summary[], subtitle: string): TopLevelSpec {
   const values = figures
     .filter(({ load }) => load !== undefined)
-    .flatMap(({ system, opsPerSecond, p50Ms, p99Ms }) => [
-      { system, opsPerSecond, percentile: 'p50', ms: p50Ms },
-      { system, opsPerSecond, percentile: 'p99', ms: p99Ms },
+    .flatMap(({ system, load, opsPerSecond, p50Ms, p99Ms }) => [
+      { system, load, opsPerSecond, percentile: 'p50', ms: p50Ms },
+      { system, load, opsPerSecond, percentile: 'p99', ms: p99Ms },
     ])
   return {
     ...frame('How long a submission takes under load: median solid, p99 dashed', subtitle),
@@ -125,6 +126,8 @@ function latencyOverLoad(figures: readonly Summary[], subtitle: string): TopLeve
         ...{ title: 'milliseconds (log scale)', axis: { format: '~r' } },
       },
       color: systemColour(values),
+      // A server with too much to do may do less than with less.
+      order: { field: 'load', type: 'quantitative' },
       strokeDash: {
         ...{ field: 'percentile', type: 'nominal', legend: null },
         scale: { domain: ['p50', 'p99'], range: [[], [5, 4]] },
