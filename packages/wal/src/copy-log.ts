@@ -99,7 +99,7 @@ export class LogCopier {
   async #look(): Promise<Examination> {
     try {
       const { examination } = await surveySteadily(this.#work.disk, this.#from)
-      if (!examination.fresh) return examination
+      if (examination.segments.length > 0) return examination
     } catch (error) {
       throw systemCode(error) === 'ENOENT' ? new Overtaken() : error
     }
