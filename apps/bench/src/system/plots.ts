@@ -162,7 +162,7 @@ function costOverTasks(figures: readonly Summary[], subtitle: string): TopLevelS
       encoding: {
         x: {
           ...{ field: 'liveTasks', type: 'quantitative', scale: { type: 'log' } },
-          ...{ title: 'waiting tasks (log scale)', axis: { format: '~s' } },
+          ...{ title: 'waiting tasks (log scale, none at 1k)', axis: { format: '~s' } },
         },
         y: {
           ...{ field: 'microseconds', type: 'quantitative', scale: { type: 'log' } },
