@@ -53,8 +53,10 @@ export async function startCoordinator(
   try {
     await server.start()
   } catch (error) {
+    // Where the log has failed meanwhile, that is why, and not what its closing has interrupted.
+    const cause = server.failure ?? error
     await server.abandon()
-    throw error
+    throw cause
   }
   return server
 }
@@ -104,6 +106,11 @@ class Server implements CoordinatorServer {
   get state(): State {
     if (this.#state === undefined) throw new Error('the log has not been replayed')
     return this.#state
+  }
+
+  /** Why it cannot go on, if it cannot. */
+  get failure(): unknown {
+    return this.#failure
   }
 
   async start(): Promise<void> {

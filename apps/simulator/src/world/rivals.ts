@@ -62,8 +62,9 @@ async function fight(arena: Arena, clock: SimulatedClock): Promise<RivalsEnd> {
   // For comparison: one that is gone when the other one comes leaves nothing that could be refused.
   const isOneAtATime = random.chance(0.2)
   if (isOneAtATime) older.end()
-  const [newer] = await Promise.all([Rival.start('newer', place), older.submit()])
-  const rivals = [older, newer]
+  const starting = isOneAtATime ? Rival.start('newer', place) : startBeside(place)
+  const [newer] = await Promise.all([starting, older.submit()])
+  const rivals = newer === undefined ? [older] : [older, newer]
   const underWay: Promise<void>[] = []
   for (let round = random.integer(roundsMax); round > 0; round--) {
     const work = random.pick(rivals).submit()
@@ -77,6 +78,16 @@ async function fight(arena: Arena, clock: SimulatedClock): Promise<RivalsEnd> {
     return 'one was gone before the other one came, and the log has two histories'
   })
   return end
+}
+
+/** What another one is writing just then may look damaged, and a start that says so has lost nothing. */
+async function startBeside(place: Place): Promise<Rival | undefined> {
+  try {
+    return await Rival.start('newer', place)
+  } catch (error) {
+    if (error instanceof WalError) return undefined
+    throw error
+  }
 }
 
 /** Has all that anybody was told, or says why not. */
