@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type DiskCall, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
 import { nextBatchOffset } from '../src/batch.js'
-import { nodeDisk, openReadOnly } from '../src/index.js'
+import { type Log, nodeDisk, openReadOnly } from '../src/index.js'
 import { batchHeaderBytes, recordHeaderBytes } from '../src/limits.js'
 import { steppedDisk } from './copies.js'
 import {
@@ -156,6 +156,28 @@ t.test('without the lock, a superseded writer is fenced at its next roll', async
   await usurper.close()
   const log = await world.open()
   t.same(await replayedLsns(t, log), range(1, 4))
+  await log.close()
+})
+
+t.test('without the lock, an opening that another one overtakes is fenced', async (t) => {
+  const world = new World(new SimulatedDisk({ locks: false }))
+  await (await world.open()).close()
+  let faster: Log | undefined
+  const disk = {
+    ...withFileMethods(world.disk.process(), () => ({})),
+    freeBytes: async () => {
+      faster ??= await world.open({ disk: world.disk.process() })
+      return Number.POSITIVE_INFINITY
+    },
+  }
+  await t.rejects(world.open({ disk }), {
+    code: 'WAL_FENCED',
+    message: /^while the log was opened somebody else began segment 2 of epoch 2$/,
+  })
+  await appendOneByOne(faster!, 2)
+  await faster!.close()
+  const log = await world.open()
+  t.same(await replayedLsns(t, log), [1, 2])
   await log.close()
 })
 
