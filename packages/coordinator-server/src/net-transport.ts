@@ -6,6 +6,7 @@ import {
 } from 'node:tls'
 import { systemClock } from '@tenure/wal'
 import type { Listener, Socket, Transport } from './transport.js'
+import { Wakefulness } from './wakefulness.js'
 
 /** When a peer says nothing for so long, its machine is asked whether it is still there. */
 const keepAliveMs = 30_000
@@ -26,7 +27,8 @@ export function netTransport(options: NetTransportOptions): Transport {
   const { host, port, tls, lingerMs = 5000 } = options
   return {
     async listen(onSocket) {
-      const accept = tls === undefined ? acceptPlain(lingerMs) : acceptTls(tls, lingerMs)
+      const common = { lingerMs, wakefulness: new Wakefulness(systemClock) }
+      const accept = tls === undefined ? acceptPlain(common) : acceptTls(tls, common)
       // Half open: what was answered before the peer's end has to leave first.
       const server = createServer({ allowHalfOpen: true }, (raw) => onSocket(accept(raw)))
       return listen(server, host, port)
@@ -50,9 +52,15 @@ function listen(server: Server, host: string, port: number): Promise<Listener> {
   })
 }
 
-function acceptPlain(lingerMs: number): (raw: NetSocket) => Socket {
+/** What all connections share. */
+interface Common {
+  readonly lingerMs: number
+  readonly wakefulness: Wakefulness
+}
+
+function acceptPlain(common: Common): (raw: NetSocket) => Socket {
   return (raw) => {
-    const connection = new Connection(raw, lingerMs)
+    const connection = new Connection(raw, common)
     connection.begin(raw)
     return connection
   }
@@ -63,7 +71,7 @@ function acceptPlain(lingerMs: number): (raw: NetSocket) => Socket {
  * like any other. The handshake is left to a TLS server that listens nowhere: it, and no bare
  * TLSSocket, refuses clients whose certificate is not trusted.
  */
-function acceptTls(tls: TlsOptions, lingerMs: number): (raw: NetSocket) => Socket {
+function acceptTls(tls: TlsOptions, common: Common): (raw: NetSocket) => Socket {
   const server: TlsServer = createTlsServer(tls)
   const shaking = new Map<string, Connection>()
   server.on('secureConnection', (stream) => shaking.get(nameOf(stream))?.begin(stream))
@@ -72,7 +80,7 @@ function acceptTls(tls: TlsOptions, lingerMs: number): (raw: NetSocket) => Socke
     stream.destroy()
   })
   return (raw) => {
-    const connection = new Connection(raw, lingerMs)
+    const connection = new Connection(raw, common)
     const name = nameOf(raw)
     shaking.set(name, connection)
     raw.on('close', () => {
@@ -92,7 +100,7 @@ function nameOf({ remoteAddress, remotePort }: NetSocket): string {
 class Connection implements Socket {
   readonly address: string
   readonly #raw: NetSocket
-  readonly #lingerMs: number
+  readonly #common: Common
   #stream: NetSocket | undefined
   /** Not yet handed to the stream. */
   readonly #queue: Uint8Array[] = []
@@ -102,9 +110,9 @@ class Connection implements Socket {
   #hasEnded = false
   #failure: string | undefined
 
-  constructor(raw: NetSocket, lingerMs: number) {
+  constructor(raw: NetSocket, common: Common) {
     this.#raw = raw
-    this.#lingerMs = lingerMs
+    this.#common = common
     this.address = raw.remoteAddress ?? 'unknown'
     raw.setNoDelay(true)
     raw.setKeepAlive(true, keepAliveMs)
@@ -119,7 +127,10 @@ class Connection implements Socket {
   begin(stream: NetSocket): void {
     this.#stream = stream
     stream.on('error', () => this.#raw.destroy())
-    stream.on('data', (bytes) => this.#onData(bytes))
+    stream.on('data', (bytes) => {
+      this.#common.wakefulness.heard()
+      this.#onData(bytes)
+    })
     stream.on('end', () => this.end())
     stream.on('drain', () => {
       this.#handOver()
@@ -148,6 +159,7 @@ class Connection implements Socket {
 
   write(bytes: Uint8Array): void {
     if (this.#hasEnded) return
+    this.#common.wakefulness.answered()
     // Nearly always: nothing waits, and it is small.
     const stream = this.#stream
     if (stream !== undefined && this.#queue.length === 0 && bytes.length <= pieceBytes) {
@@ -183,7 +195,7 @@ class Connection implements Socket {
     // What still arrives is thrown away, or the peer's own end would never be seen.
     this.#stream.resume()
     // By the clock, not by silence: a peer that goes on sending is not waited for either.
-    const linger = systemClock.setTimer(this.#lingerMs, () => this.#raw.destroy())
+    const linger = systemClock.setTimer(this.#common.lingerMs, () => this.#raw.destroy())
     this.#raw.on('close', () => linger.cancel())
   }
 

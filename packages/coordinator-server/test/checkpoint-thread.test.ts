@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { constants, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -7,8 +7,8 @@ import { hashState } from '@tenure/state-machine'
 import { Book, writeLog } from '@tenure/testing-histories'
 import { openLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
-import { CheckpointThread } from '../src/checkpoints/checkpoint-thread.js'
-import { restsOf } from '../src/checkpoints/pace.js'
+import { waitedMs } from '../src/checkpoints/background.js'
+import { CheckpointThread, type Watching } from '../src/checkpoints/checkpoint-thread.js'
 
 /** A log whose records are all sealed. */
 async function sealedLog(t: Test) {
@@ -21,12 +21,39 @@ async function sealedLog(t: Test) {
   return { directory, book }
 }
 
+/** Where other tests leave no processor a rest, too. */
+async function makeSoon(thread: CheckpointThread, lsn: number) {
+  const hurrying = setInterval(() => thread.hurry(), 100)
+  try {
+    return await thread.make(lsn)
+  } finally {
+    clearInterval(hurrying)
+  }
+}
+
+/** A machine that gives a thread in the background as much time as is said. */
+class Watched implements Watching {
+  readonly asked: number[] = []
+  #nowMs = 0
+  #waitedMs = 0
+  readonly clock = { monotonicMs: () => this.#nowMs }
+  readonly waitedMs = (threadId: number) => {
+    this.asked.push(threadId)
+    return this.#waitedMs
+  }
+
+  pass(ms: number, waitedMs: number): void {
+    this.#nowMs += ms
+    this.#waitedMs += waitedMs
+  }
+}
+
 t.test('the thread makes the state of the sealed log, equal by hash', async (t) => {
   const { directory, book } = await sealedLog(t)
   const log = await openLog(directory, { sync: 'none' })
   t.teardown(() => log.close())
   const thread = new CheckpointThread(directory)
-  const made = await thread.make(log.sealedLsn)
+  const made = await makeSoon(thread, log.sealedLsn)
   t.match(made, { lsn: 151, good: [151], tasks: 51, replayed: 151 })
   await log.truncate({ verified: made.good })
   t.equal(log.checkpointLsn, 151)
@@ -39,7 +66,7 @@ t.test('the thread makes the state of the sealed log, equal by hash', async (t) 
   })
   t.equal(hashState(state), hashState(book.state))
   t.equal(replayed, 0, 'from the checkpoint alone')
-  t.equal((await thread.make(log.sealedLsn)).replayed, 0, 'and the next one goes on from it')
+  t.equal((await makeSoon(thread, log.sealedLsn)).replayed, 0, 'and the next one goes on from it')
 })
 
 t.test('what cannot be made is an error, and the next one is made by a new thread', async (t) => {
@@ -47,8 +74,8 @@ t.test('what cannot be made is an error, and the next one is made by a new threa
   const log = await openLog(directory, { sync: 'none' })
   t.teardown(() => log.close())
   const thread = new CheckpointThread(directory)
-  await t.rejects(thread.make(7), { message: /LSN 7 does not end a sealed segment/ })
-  t.match(await thread.make(log.sealedLsn), { good: [151] })
+  await t.rejects(makeSoon(thread, 7), { message: /LSN 7 does not end a sealed segment/ })
+  t.match(await makeSoon(thread, log.sealedLsn), { good: [151] })
   await thread.stop()
 })
 
@@ -61,15 +88,83 @@ t.test('a thread that is stopped gives up', async (t) => {
   await rejected
 })
 
-t.test('a thread that is stopped while it rests gives up, too', async (t) => {
+/** What Linux knows of a thread of this process. */
+function schedulingClassOf(threadId: number): number {
+  const stat = readFileSync(`/proc/self/task/${threadId}/stat`, 'utf8')
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38])
+}
+
+const idleClass = 5
+
+t.test('checkpoints are made while a processor has nothing else to do', async (t) => {
   const { directory } = await sealedLog(t)
   const log = await openLog(directory, { sync: 'none' })
   t.teardown(() => log.close())
   const thread = new CheckpointThread(directory)
-  const rejected = t.rejects(thread.make(log.sealedLsn), { code: 'COORDINATOR_FAILED' })
-  while (restsOf(thread.pace) === 0) await turn()
+  t.equal(thread.backgroundThreadId, 0)
+  const making = makeSoon(thread, log.sealedLsn)
+  while (thread.backgroundThreadId === 0) await turn()
+  while (schedulingClassOf(thread.backgroundThreadId) !== idleClass) await turn()
+  t.match(await making, { lsn: 151 })
+  await thread.stop()
+})
+
+t.test(
+  'where no processor rests, one that is needed soon is begun again by a thread like any other',
+  async (t) => {
+    const { directory } = await sealedLog(t)
+    const log = await openLog(directory, { sync: 'none' })
+    t.teardown(() => log.close())
+    const watched = new Watched()
+    const thread = new CheckpointThread(directory, watched)
+    const making = thread.make(log.sealedLsn)
+    thread.hurry()
+    t.same(watched.asked, [], 'it is not in the background yet')
+    while (thread.backgroundThreadId === 0) await turn()
+    const first = thread.backgroundThreadId
+    thread.hurry()
+    for (let second = 0; second < 5; second++) {
+      watched.pass(1000, 900)
+      thread.hurry()
+      t.equal(thread.backgroundThreadId, first, 'a tenth of the time is enough')
+    }
+    watched.pass(499, 499)
+    thread.hurry()
+    t.equal(thread.backgroundThreadId, first, 'half a second without any is not too long')
+    watched.pass(1, 1)
+    thread.hurry()
+    t.equal(thread.backgroundThreadId, 0)
+    thread.hurry()
+    t.match(await making, { lsn: 151 })
+    t.same(new Set(watched.asked), new Set([first]))
+    t.equal(thread.backgroundThreadId, 0, 'it was made in no background')
+    const next = thread.make(log.sealedLsn)
+    while (thread.backgroundThreadId === 0) await turn()
+    t.pass('but the next one is')
+    thread.hurry()
+    watched.pass(500, 500)
+    thread.hurry()
+    t.match(await next, { lsn: 151 })
+    await thread.stop()
+  },
+)
+
+t.test('a thread that is stopped when it is to begin again gives up', async (t) => {
+  const { directory } = await sealedLog(t)
+  const watched = new Watched()
+  const thread = new CheckpointThread(directory, watched)
+  const rejected = t.rejects(thread.make(151), { code: 'COORDINATOR_FAILED' })
+  while (thread.backgroundThreadId === 0) await turn()
+  thread.hurry()
+  watched.pass(1000, 1000)
+  thread.hurry()
   await thread.stop()
   await rejected
+})
+
+t.test('of a thread that is not there nobody knows how long it waited', (t) => {
+  t.equal(waitedMs(2 ** 30), undefined)
+  t.end()
 })
 
 t.test('where the process has the lowest priority a checkpoint is made all the same', async (t) => {
@@ -78,5 +173,5 @@ t.test('where the process has the lowest priority a checkpoint is made all the s
   t.teardown(() => log.close())
   // Only who has all rights may go back up.
   setPriority(constants.priority.PRIORITY_LOW)
-  t.match(await new CheckpointThread(directory).make(log.sealedLsn), { lsn: 151 })
+  t.match(await makeSoon(new CheckpointThread(directory), log.sealedLsn), { lsn: 151 })
 })

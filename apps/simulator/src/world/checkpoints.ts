@@ -26,10 +26,7 @@ export class Checkpoints implements CheckpointMaker {
   make(lsn: number): Promise<MadeCheckpoint> {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject
-      checkpointLog(directory, lsn, { disk: this.#disk, clock: this.#clock }).then(
-        (made) => resolve({ ...made, restedMs: 0 }),
-        reject,
-      )
+      checkpointLog(directory, lsn, { disk: this.#disk, clock: this.#clock }).then(resolve, reject)
     })
   }
 

@@ -9,8 +9,6 @@ export interface MadeCheckpoint {
   readonly replayed: number
   readonly replayMs: number
   readonly writeMs: number
-  /** How much of both was rest. */
-  readonly restedMs: number
 }
 
 /**
@@ -19,7 +17,10 @@ export interface MadeCheckpoint {
  */
 export interface CheckpointMaker {
   make(lsn: number): Promise<MadeCheckpoint>
-  /** What is under way is needed soon: it may disturb whatever else goes on. */
+  /**
+   * What is under way is needed soon: it may disturb whatever else goes on. Said again from time to
+   * time until it is made.
+   */
   hurry(): void
   /** Gives up what is under way; it settles with an error. */
   stop(): Promise<void>

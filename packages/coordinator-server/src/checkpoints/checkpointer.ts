@@ -25,7 +25,7 @@ export interface CheckpointObserver {
 /**
  * `semantics` §11: keeps the time of a restart and the size of the log within bounds. A checkpoint
  * is due when half of what may be replayed lies behind the last one, so that the other half is left
- * for the records that come while it is made; and it makes haste when that will not be enough.
+ * for the records that come while it is made; and it is hurried when that may not be enough.
  */
 export class Checkpointer {
   readonly #log: CheckpointedLog
@@ -74,7 +74,7 @@ export class Checkpointer {
     this.#forecast.see(dueMs, nowMs)
     this.#trimmer.tend()
     if (this.#making !== undefined) {
-      if (this.#isUrgent(dueMs)) this.#hurry()
+      if (this.#isHurried || this.#isUrgent(dueMs)) this.#hurry()
     } else if (this.#asked === undefined && this.#isDue(dueMs) && nowMs >= this.#notBeforeMs) {
       // The observer has heard of it.
       this.#begin(false).catch(() => {})
@@ -111,10 +111,11 @@ export class Checkpointer {
     return dueMs >= replayMsMax * dueShare || this.#isUrgent(dueMs)
   }
 
-  /** Whether a checkpoint that is made calmly from now on may be ready too late. */
+  /** Whether a checkpoint that is made in the background from now on may be ready too late. */
   #isUrgent(dueMs: number): boolean {
     const { replayMsMax } = this.#knobs
-    const share = this.#forecast.isFounded ? urgentShare : urgentShareOfFirst
+    // Where nothing is known of how long one takes, it is needed soon from its beginning.
+    const share = this.#forecast.isFounded ? urgentShare : dueShare
     return dueMs >= replayMsMax * share || this.#forecast.dueWhenMadeMs(dueMs) >= replayMsMax
   }
 
@@ -145,11 +146,10 @@ export class Checkpointer {
     const { sealedLsn: lsn, checkpointLsn } = this.#log
     if (lsn === checkpointLsn) return nothingNew(lsn)
     this.#observer.checkpointBegun?.(lsn)
-    const begunMs = this.#clock.monotonicMs()
     const making = this.#maker.make(lsn)
     if (this.#isHurried) this.#maker.hurry()
     const made = await making
-    this.#forecast.learn(this.#clock.monotonicMs() - begunMs - made.restedMs)
+    this.#forecast.learn(made.replayMs + made.writeMs)
     const checkpointed = { ...made, removed: await this.#trimmer.trimBehind(made.good) }
     this.#observer.checkpointed?.(checkpointed)
     return checkpointed
@@ -172,7 +172,7 @@ export class Checkpointer {
 /** Everything is in the newest checkpoint already. */
 function nothingNew(lsn: number): Checkpointed {
   const none = { segments: 0, bytes: 0, checkpoints: 0 }
-  return { lsn, good: [], replayed: 0, replayMs: 0, writeMs: 0, restedMs: 0, removed: none }
+  return { lsn, good: [], replayed: 0, replayMs: 0, writeMs: 0, removed: none }
 }
 
 /** How much of what may be replayed lies behind the last checkpoint when the next one is begun, */
@@ -184,8 +184,6 @@ const leastDueMs = 5
 
 /** And when the one that is being made has to be ready soon, whatever is foreseen. */
 const urgentShare = 7 / 8
-/** The same where nothing is known of how long one takes. */
-const urgentShareOfFirst = 3 / 4
 
 const givenUp = 'the checkpoint was given up'
 

@@ -26,20 +26,20 @@ export class ReplayForecast {
     this.#seen = { dueMs, atMs }
   }
 
-  /** A checkpoint took so much work, its rests not counted. */
+  /** A checkpoint took so long from its last beginning. */
   learn(workMs: number): void {
     this.#workMs = workMs
   }
 
   /** What will be due, given what is now, when a checkpoint is ready that makes haste from the next look on. */
   dueWhenMadeMs(dueMs: number): number {
-    return dueMs + this.#rate * (lookEveryMs + (this.#workMs ?? 0) * workMargin)
+    return dueMs + this.#rate * (twoLooksMs + (this.#workMs ?? 0) * workMargin)
   }
 }
 
 /** In less, a single batch would make a rate. */
 const leastSampleMs = 500
-/** How long it may be until somebody looks again. */
-const lookEveryMs = 1000
+/** How long it may be until it is seen that haste is needed, and then that the background gives no time. */
+const twoLooksMs = 2000
 /** The next checkpoint may hold more, and have more beside it. */
 const workMargin = 2
