@@ -48,7 +48,7 @@ export const fullPlan: Plan = {
   warmUpSeconds: 0.5,
   compileSeconds: 1,
   shapes: [alone, many, deep],
-  waiting: [100_000, 1_000_000],
+  waiting: [1000, 100_000, 1_000_000],
   shapesBesideWaiting: [many, deep],
   heldLeases: 10_000,
   shapesOfHeartbeats: [alone, many, deep],

@@ -117,11 +117,13 @@ export class Trial {
     const before = footprintOf(stand)
     await this.#contender.fill(stand.port, waiting)
     const after = footprintOf(stand)
-    this.figures.push({
-      ...{ system, durability, work: 'hold', liveTasks: waiting },
-      memoryBytesPerTask: (after.memory - before.memory) / waiting,
-      diskBytesPerTask: (after.disk - before.disk) / waiting,
-    })
+    if (waiting >= footprintFrom) {
+      this.figures.push({
+        ...{ system, durability, work: 'hold', liveTasks: waiting },
+        memoryBytesPerTask: (after.memory - before.memory) / waiting,
+        diskBytesPerTask: (after.disk - before.disk) / waiting,
+      })
+    }
     // What one shape submits beyond what it processes waits beside the next: a few seconds' worth.
     for (const shape of this.#plan.shapesBesideWaiting) {
       const clients = await stand.open(shape.connections)
@@ -166,6 +168,9 @@ export class Trial {
     this.figures.push({ system, durability, work, ...shape, liveTasks, ...driven, ...more })
   }
 }
+
+/** Fewer do not say what one of them takes. */
+const footprintFrom = 100_000
 
 async function liveOnce(client: Client): Promise<void> {
   await client.submit()
