@@ -128,7 +128,7 @@ class Connection implements Socket {
     this.#stream = stream
     stream.on('error', () => this.#raw.destroy())
     stream.on('data', (bytes) => {
-      this.#common.wakefulness.heard()
+      this.#common.wakefulness.heard(this)
       this.#onData(bytes)
     })
     stream.on('end', () => this.end())
@@ -159,7 +159,7 @@ class Connection implements Socket {
 
   write(bytes: Uint8Array): void {
     if (this.#hasEnded) return
-    this.#common.wakefulness.answered()
+    this.#common.wakefulness.answered(this)
     // Nearly always: nothing waits, and it is small.
     const stream = this.#stream
     if (stream !== undefined && this.#queue.length === 0 && bytes.length <= pieceBytes) {

@@ -32,14 +32,16 @@ class Loop {
   }
 }
 
+const [one, other] = [{}, {}]
+
 /** A request that comes so long after the last answer, and is answered at once. */
-function ask(wakefulness: Wakefulness, loop: Loop, afterMs: number): void {
+function ask(wakefulness: Wakefulness, loop: Loop, afterMs: number, connection = one): void {
   loop.nowMs += afterMs
-  wakefulness.heard()
-  wakefulness.answered()
+  wakefulness.heard(connection)
+  wakefulness.answered(connection)
 }
 
-t.test('where requests follow soon on answers the loop stays awake for the next one', (t) => {
+t.test('where one asks alone, and soon, the loop stays awake for the next request', (t) => {
   const loop = new Loop()
   const wakefulness = new Wakefulness(loop)
   ask(wakefulness, loop, 1000)
@@ -71,12 +73,21 @@ t.test('where nothing follows soon the loop sleeps at once, until it does', (t) 
   t.end()
 })
 
-t.test('many answers in one turn keep it awake once', (t) => {
+t.test('where several ask the loop sleeps, and takes together what they ask', (t) => {
   const loop = new Loop()
   const wakefulness = new Wakefulness(loop)
-  ask(wakefulness, loop, 0)
-  for (let request = 0; request < 64; request++) ask(wakefulness, loop, 0)
-  loop.turn(100, awakeMs)
-  t.equal(loop.turns, 2)
+  for (let request = 0; request < 5; request++) {
+    for (const connection of [one, other]) ask(wakefulness, loop, 0, connection)
+    t.notOk(loop.isAwake)
+  }
+  ask(wakefulness, loop, 0, other)
+  t.ok(loop.isAwake, 'the other one asks alone now')
+  ask(wakefulness, loop, 0, one)
+  loop.turn(1, 0)
+  t.notOk(loop.isAwake)
+  for (const connection of [one, other]) wakefulness.heard(connection)
+  for (const connection of [one, other]) wakefulness.answered(connection)
+  for (const connection of [one, other]) wakefulness.heard(connection)
+  t.notOk(loop.isAwake, 'the last one of a batch is not alone')
   t.end()
 })
