@@ -81,7 +81,10 @@ export class GrowingLog implements CheckpointedLog {
   }
 }
 
-/** Makes checkpoints of such a log on a machine whose processors never rest: not at all, before it has been hurried for a second. */
+/**
+ * Makes checkpoints of such a log on a machine whose processors never rest: nothing gets on before it
+ * has been hurried for a second.
+ */
 export class SlowMaker implements CheckpointMaker {
   readonly #log: GrowingLog
   readonly #workMsOf: (lsn: number) => number

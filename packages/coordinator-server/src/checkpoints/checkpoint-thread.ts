@@ -11,7 +11,7 @@ export interface CheckpointJob {
   readonly inBackground: boolean
 }
 
-/** What is shared with the thread: its number, once it is in the background. */
+/** What is shared with the thread: its number, from before it steps back into the background. */
 export type BackgroundCell = Int32Array
 
 /** The edges to the world, for tests. */
