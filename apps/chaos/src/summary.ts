@@ -47,6 +47,7 @@ checkpoints           ${checkpoints.made} made, ${checkpoints.cut} broken off, $
 ended                 ${summary.completed} completed, ${summary.failed} failed, ${summary.dead} dead
 grants                ${summary.grants}, of which ${summary.expirations} expired
 executions            ${summary.executions} = grants - ${summary.answersLost} answers lost - ${summary.notBegun} not begun
+reports refused       ${summary.refusedReports}, as CANCELLED
 ${describeViolations(summary)}
 acknowledged          ${summary.acknowledged}, of which ${summary.lost} lost
 duplicate executions  ${duplicates.possible} possible, ${duplicates.confirmed} confirmed, ${summary.unexplained} unexplained`

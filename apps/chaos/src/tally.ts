@@ -1,5 +1,5 @@
 import type { Case } from './case.js'
-import type { History, TaskStory } from './history.js'
+import type { Grant, History, TaskStory } from './history.js'
 
 /** What can be counted of some tasks, and added up. */
 export interface Tally {
@@ -17,10 +17,12 @@ export interface Tally {
   /** Grants that their worker knew of, and whose handler did not begin before it was ended. */
   readonly notBegun: number
   readonly expirations: number
-  /** Attempts that were granted while the one before had ended by expiry. */
+  /** Attempts granted after the previous one had ended by expiry. */
   readonly possibleDuplicates: number
-  /** Reports that came when their task was somebody else's. */
+  /** Attempts that expired, were followed by another one, and whose worker reported all the same. */
   readonly confirmedDuplicates: number
+  /** Reports answered CANCELLED, one for each lease. */
+  readonly refusedReports: number
   readonly tasks: number
   readonly extensions: number
   readonly failures: number
@@ -43,8 +45,9 @@ export function count({ parcel, history, started, workerLines }: Case): Tally {
     executions: parcel.executions.filter(({ what }) => what === 'started').length,
     ...{ answersLost, notBegun: notStarted.length - answersLost },
     expirations: counts.LeaseExpired,
-    possibleDuplicates: possibleDuplicates(history),
-    confirmedDuplicates: counts.TaskCancelled,
+    possibleDuplicates: expiredAndFollowed(history).length,
+    confirmedDuplicates: expiredAndFollowed(history).filter((grant) => grant.cancelled > 0).length,
+    refusedReports: counts.TaskCancelled,
     tasks: counts.TaskCreated,
     extensions: counts.LeaseExtended,
     failures: counts.TaskFailed,
@@ -64,13 +67,11 @@ export function addUp(tallies: readonly Tally[]): Tally {
 const nothing: Tally = {
   ...{ acknowledged: 0, lost: 0, completed: 0, failed: 0, dead: 0, grants: 0, executions: 0 },
   ...{ answersLost: 0, notBegun: 0, expirations: 0, possibleDuplicates: 0 },
-  ...{ confirmedDuplicates: 0, tasks: 0, extensions: 0, failures: 0 },
+  ...{ confirmedDuplicates: 0, refusedReports: 0, tasks: 0, extensions: 0, failures: 0 },
 }
 
-function possibleDuplicates({ tasks }: History): number {
-  let count = 0
-  for (const { grants } of tasks.values()) {
-    count += grants.filter((_, index) => grants[index - 1]?.end?.how === 'EXPIRED').length
-  }
-  return count
+function expiredAndFollowed({ tasks }: History): Grant[] {
+  return [...tasks.values()].flatMap(({ grants }) =>
+    grants.slice(0, -1).filter(({ end }) => end?.how === 'EXPIRED'),
+  )
 }

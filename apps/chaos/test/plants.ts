@@ -192,13 +192,22 @@ export const plants: readonly Plant[] = [
     },
   },
   {
-    name: 'a counter that has forgotten one',
+    name: 'a duplicate that was possible and not counted',
     check: 'the metrics say what the log says',
     says: /^tenure_duplicate_executions_possible_total is \d+; it should be \d+$/,
-    plant: ({ metrics }) => {
-      const name = 'tenure_duplicate_executions_possible_total'
-      return { metrics: { ...metrics, [name]: metrics[name]! + 1 } }
-    },
+    plant: countOneMore('tenure_duplicate_executions_possible_total'),
+  },
+  {
+    name: 'a duplicate that nothing confirms',
+    check: 'the metrics say what the log says',
+    says: /^tenure_duplicate_executions_confirmed_total is \d+; it should be \d+$/,
+    plant: countOneMore('tenure_duplicate_executions_confirmed_total'),
+  },
+  {
+    name: 'a refused report of which there is no record',
+    check: 'the metrics say what the log says',
+    says: /^tenure_reports_refused_total is \d+; it should be \d+$/,
+    plant: countOneMore('tenure_reports_refused_total'),
   },
   {
     name: 'a restart that was not counted',
@@ -386,6 +395,10 @@ function created(evidence: Gathered): Records<'TaskCreated'> {
 }
 
 /** In the place of the completion the lease expires; its worker was told otherwise. */
+function countOneMore(metric: string): Plant['plant'] {
+  return ({ metrics }) => ({ metrics: { ...metrics, [metric]: metrics[metric]! + 1 } })
+}
+
 function expire(evidence: Gathered): Partial<Gathered> {
   const { lsn, record } = completion(evidence)
   const { at, taskId, leaseId } = record

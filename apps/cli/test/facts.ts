@@ -71,7 +71,13 @@ export const stats: Stats = {
   counters: {
     ...{ tasksCreated: 20_000, leasesGranted: 8000, leasesExtended: 120, leasesExpired: 2 },
     ...{ leasesExpiredAtStart: 1, tasksCompleted: 7641, retries: 40, tasksFailed: 12 },
-    ...{ tasksDead: 1, tasksForgotten: 3654, possibleDuplicates: 2, confirmedDuplicates: 1 },
+    ...{
+      tasksDead: 1,
+      tasksForgotten: 3654,
+      possibleDuplicates: 2,
+      confirmedDuplicates: 1,
+      refusedReports: 3,
+    },
   },
   ...{ queues: 2, workers: 2, connections: 5, waitingPolls: 3 },
   ...{ diskFull: true, diskFreeBytes: 12_345_678 },

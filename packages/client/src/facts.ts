@@ -158,10 +158,12 @@ export interface Counters {
   readonly tasksFailed: number
   readonly tasksDead: number
   readonly tasksForgotten: number
-  /** Attempts granted after the one before had expired. */
+  /** Attempts granted after the previous one had expired. */
   readonly possibleDuplicates: number
-  /** Workers that reported after they had lost their lease. */
+  /** Attempts that expired, were followed by another one, and whose worker reported all the same. */
   readonly confirmedDuplicates: number
+  /** Reports answered CANCELLED because their lease was lost, one for each lease. */
+  readonly refusedReports: number
 }
 
 export interface QueueLine {

@@ -43,11 +43,15 @@ const counterMetrics: { readonly [C in keyof Counters]: readonly [name: string, 
   tasksForgotten: ['tenure_tasks_forgotten_total', 'Ended tasks dropped after their retention.'],
   possibleDuplicates: [
     'tenure_duplicate_executions_possible_total',
-    'Attempts granted after the one before had ended by expiry.',
+    'Attempts granted after the previous one had ended by expiry.',
   ],
   confirmedDuplicates: [
     'tenure_duplicate_executions_confirmed_total',
-    'Workers that reported after they had lost their lease.',
+    'Attempts that expired, were followed by another attempt, and whose worker reported all the same.',
+  ],
+  refusedReports: [
+    'tenure_reports_refused_total',
+    'Reports answered CANCELLED because their lease was lost, one for each lease.',
   ],
 }
 

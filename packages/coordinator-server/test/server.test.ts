@@ -76,6 +76,7 @@ t.test('002 §8: everything that must be observable is', async (t) => {
     'tenure_lease_expirations_total 0',
     'tenure_duplicate_executions_possible_total 0',
     'tenure_duplicate_executions_confirmed_total 0',
+    'tenure_reports_refused_total 0',
     'tenure_retries_total 0',
     'tenure_coordinator_restarts 1',
     'tenure_replay_seconds 0',

@@ -39,8 +39,11 @@ export function applyLeaseGranted(state: State, lsn: number, record: LeaseGrante
 
   const previous = tasks.newestAttempt.get(row)
   counters.leasesGranted++
-  if (previous !== 0 && attempts.outcome.get(previous) === outcomes.EXPIRED)
+  if (previous !== 0 && attempts.outcome.get(previous) === outcomes.EXPIRED) {
     counters.possibleDuplicates++
+    // Its worker has shown already that it went on; this grant makes it a second execution.
+    if (attempts.cancelled.get(previous) !== 0) counters.confirmedDuplicates++
+  }
   move(state, row, states.LEASED, leaseExpiry, at)
   beginAttempt(state, row, record)
 }

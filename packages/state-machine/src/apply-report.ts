@@ -47,7 +47,7 @@ export function applyTaskFailed(state: State, lsn: number, record: TaskFailed): 
 
 /** 000 §4.6, 003 "TaskCancelled": a report without authority. No state changes; the fact is kept. */
 export function applyTaskCancelled(state: State, lsn: number, record: TaskCancelled): void {
-  const { attempts, counters } = state.authoritative
+  const { tasks, attempts, counters } = state.authoritative
   const row = requireTask(state, lsn, record)
   const attempt = findAttempt(state, row, record.leaseId)
   if (attempt === 0) {
@@ -79,7 +79,10 @@ export function applyTaskCancelled(state: State, lsn: number, record: TaskCancel
     )
   }
 
-  counters.confirmedDuplicates++
+  counters.refusedReports++
+  // Without a later grant only this worker ran the task; `applyLeaseGranted` counts one that follows.
+  const isSuperseded = attempt !== tasks.newestAttempt.get(row)
+  if (outcome === outcomes.EXPIRED && isSuperseded) counters.confirmedDuplicates++
   attempts.cancelled.set(attempt, 1)
 }
 

@@ -1,8 +1,12 @@
+import { attemptsOf } from './attempts.js'
 import type { State } from './state.js'
+import { outcomes } from './store/attempt-rows.js'
 import { states } from './store/task-rows.js'
+import type { Counters } from './task.js'
 
 /** Where the counters contradict the tasks, or each other. */
-export function* findCounterFaults({ authoritative, derived }: State): Generator<string> {
+export function* findCounterFaults(state: State): Generator<string> {
+  const { authoritative, derived } = state
   const { tasks, counters } = authoritative
   const { tasksCreated, tasksForgotten, tasksCompleted, tasksFailed, tasksDead } = counters
   const { leasesGranted, leasesExpired, leasesExpiredAtStart, retries } = counters
@@ -21,8 +25,38 @@ export function* findCounterFaults({ authoritative, derived }: State): Generator
   const died = leasesGranted - leasesExpired - tasksCompleted - retries - tasksFailed - leased
   if (died < 0 || died > tasksDead)
     yield `${died} leases ended with a task's death, of ${tasksDead} deaths`
-  if (counters.possibleDuplicates > leasesExpired)
-    yield `${counters.possibleDuplicates} duplicates are possible after ${leasesExpired} expiries`
-  if (counters.confirmedDuplicates > leasesExpired + tasksDead)
-    yield `${counters.confirmedDuplicates} duplicates are confirmed, more than leases were lost`
+  yield* duplicateFaults(counters, leasesExpired + died)
+  yield* forgottenCounts(state)
+}
+
+function* duplicateFaults(counters: Counters, leasesLost: number): Generator<string> {
+  const { leasesExpired, possibleDuplicates, confirmedDuplicates, refusedReports } = counters
+  if (possibleDuplicates > leasesExpired)
+    yield `${possibleDuplicates} duplicates are possible after ${leasesExpired} expiries`
+  if (confirmedDuplicates > possibleDuplicates)
+    yield `${confirmedDuplicates} duplicates are confirmed, ${possibleDuplicates} are possible`
+  if (confirmedDuplicates > refusedReports)
+    yield `${confirmedDuplicates} duplicates are confirmed by ${refusedReports} refused reports`
+  if (refusedReports > leasesLost)
+    yield `${refusedReports} reports were refused under ${leasesLost} lost leases`
+}
+
+/** The attempts that tasks still remember are among those that were counted. */
+function* forgottenCounts(state: State): Generator<string> {
+  const { tasks, attempts, counters } = state.authoritative
+  const kept = { possibleDuplicates: 0, confirmedDuplicates: 0, refusedReports: 0 }
+  for (const row of tasks.rows()) {
+    const newest = tasks.newestAttempt.get(row)
+    for (const attempt of attemptsOf(state, row)) {
+      const isPossible = attempts.outcome.get(attempt) === outcomes.EXPIRED && attempt !== newest
+      const isRefused = attempts.cancelled.get(attempt) !== 0
+      if (isPossible) kept.possibleDuplicates++
+      if (isRefused) kept.refusedReports++
+      if (isPossible && isRefused) kept.confirmedDuplicates++
+    }
+  }
+  for (const name of Object.keys(kept) as (keyof typeof kept)[]) {
+    if (counters[name] < kept[name])
+      yield `${name} is ${counters[name]}, and ${kept[name]} are among the attempts`
+  }
 }

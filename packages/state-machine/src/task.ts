@@ -81,10 +81,12 @@ export const counterNames = [
   'tasksFailed',
   'tasksDead',
   'tasksForgotten',
-  /** Attempts granted after the one before had ended by expiry: its worker may still be running. */
+  /** Attempts granted after the previous one had expired: its worker may still be running. */
   'possibleDuplicates',
-  /** TaskCancelled records: a worker did go on after its authority had ended. */
+  /** Attempts that expired, were followed by another one, and whose worker reported all the same. */
   'confirmedDuplicates',
+  /** TaskCancelled records: reports under a lease that had lost its authority, one for each lease. */
+  'refusedReports',
 ] as const
 
 /** Counts over the whole history, replayed like everything else: a restart does not reset them. */

@@ -359,7 +359,127 @@ t.test('the counters of a history', (t) => {
     tasksForgotten: 1,
     possibleDuplicates: 2,
     confirmedDuplicates: 1,
+    refusedReports: 1,
   })
+  t.end()
+})
+
+t.test('a duplicate execution is confirmed once for each attempt of which all three hold', (t) => {
+  const counted = (does: (world: World, taskId: number, leaseId: number) => void) => {
+    const world = new World()
+    const { taskId, leaseId } = world.leased()
+    does(world, taskId, leaseId)
+    checkInvariants(world.state)
+    const { confirmedDuplicates, refusedReports } = getCounters(world.state)
+    return { confirmedDuplicates, refusedReports }
+  }
+  const cases: [
+    what: string,
+    confirmed: number,
+    refused: number,
+    does: Parameters<typeof counted>[0],
+  ][] = [
+    [
+      'it expired, was followed by another one, and reported',
+      1,
+      1,
+      (world, taskId, leaseId) => {
+        world.expire(taskId)
+        world.grant(taskId)
+        world.cancel(taskId, leaseId)
+      },
+    ],
+    [
+      'it reported after the other one had completed the task',
+      1,
+      1,
+      (world, taskId, leaseId) => {
+        world.expire(taskId)
+        world.grant(taskId)
+        world.complete(taskId)
+        world.cancel(taskId, leaseId)
+      },
+    ],
+    [
+      'it reported first and was followed by another one then',
+      1,
+      1,
+      (world, taskId, leaseId) => {
+        world.expire(taskId)
+        world.cancel(taskId, leaseId)
+        world.grant(taskId)
+        world.expire(taskId)
+        world.grant(taskId)
+      },
+    ],
+    [
+      'two attempts of one task count twice',
+      2,
+      2,
+      (world, taskId, leaseId) => {
+        world.expire(taskId)
+        const second = world.grant(taskId)
+        world.expire(taskId)
+        world.cancel(taskId, second)
+        world.grant(taskId)
+        world.cancel(taskId, leaseId)
+      },
+    ],
+    [
+      'it never reported',
+      0,
+      0,
+      (world, taskId) => {
+        world.expire(taskId)
+        world.grant(taskId)
+        world.complete(taskId)
+      },
+    ],
+    [
+      'nobody else was ever granted the task',
+      0,
+      1,
+      (world, taskId, leaseId) => {
+        world.expire(taskId)
+        world.cancel(taskId, leaseId)
+        world.kill(taskId)
+      },
+    ],
+    [
+      'it ended with the death of its task',
+      0,
+      1,
+      (world, taskId, leaseId) => {
+        world.kill(taskId)
+        world.cancel(taskId, leaseId)
+      },
+    ],
+    [
+      'the other one ended with the death of the task',
+      1,
+      2,
+      (world, taskId, leaseId) => {
+        world.expire(taskId)
+        const second = world.grant(taskId)
+        world.kill(taskId)
+        world.cancel(taskId, second)
+        world.cancel(taskId, leaseId)
+      },
+    ],
+    [
+      'it reported a failure in time and was followed by a retry',
+      0,
+      0,
+      (world, taskId) => {
+        world.fail(taskId)
+        world.at += 500
+        world.grant(taskId)
+      },
+    ],
+  ]
+  for (const [what, confirmedDuplicates, refusedReports, does] of cases) {
+    t.strictSame(counted(does), { confirmedDuplicates, refusedReports }, what)
+  }
   t.end()
 })
 

@@ -391,9 +391,34 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     /3 duplicates are possible after 2 expiries/,
   ],
   [
-    'a duplicate is confirmed of a lost lease',
-    (s) => (s.state.authoritative.counters.confirmedDuplicates = 4),
-    /4 duplicates are confirmed/,
+    'a duplicate that is confirmed was possible',
+    (s) => (s.state.authoritative.counters.confirmedDuplicates = 2),
+    /2 duplicates are confirmed, 1 are possible/,
+  ],
+  [
+    'a duplicate is confirmed by a refused report',
+    (s) => (s.state.authoritative.counters.confirmedDuplicates = 2),
+    /2 duplicates are confirmed by 1 refused reports/,
+  ],
+  [
+    'a report is refused under a lost lease',
+    (s) => (s.state.authoritative.counters.refusedReports = 4),
+    /4 reports were refused under 3 lost leases/,
+  ],
+  [
+    'an attempt that followed an expired one was counted',
+    (s) => (s.state.authoritative.counters.possibleDuplicates = 0),
+    /possibleDuplicates is 0, and 1 are among the attempts/,
+  ],
+  [
+    'a refused report was counted',
+    (s) => (s.state.authoritative.counters.refusedReports = 0),
+    /refusedReports is 0, and 1 are among the attempts/,
+  ],
+  [
+    'an attempt that expired, was followed and reported was counted',
+    (s) => s.attempts.cancelled.set(s.attempts.older.get(s.newest(s.leased)), 1),
+    /confirmedDuplicates is 0, and 1 are among the attempts/,
   ],
   ['tasks are found by id', (s) => s.byLsn.remove(s.fresh), /is not found by its id/],
   [

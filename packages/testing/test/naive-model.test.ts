@@ -387,8 +387,39 @@ t.test('a late report is noted on its attempt and changes no state', async (t) =
   world.cancel(120, task, late)
   const [first, second] = before.attempts
   t.strictSame(world.task(task), { ...before, attempts: [{ ...first, cancelled: true }, second] })
-  t.equal(world.model.counters().confirmedDuplicates, 1)
+  t.match(world.model.counters(), { confirmedDuplicates: 1, refusedReports: 1 })
 })
+
+t.test(
+  'a duplicate is confirmed by an expiry, a grant after it and a report, in any order',
+  async (t) => {
+    const world = new World()
+    const counts = () => {
+      const { possibleDuplicates, confirmedDuplicates, refusedReports } = world.model.counters()
+      return [possibleDuplicates, confirmedDuplicates, refusedReports]
+    }
+    const killed = world.create(0)
+    const stopped = world.grant(0, killed)
+    world.kill(0, killed)
+    world.cancel(0, killed, stopped)
+    t.strictSame(counts(), [0, 0, 1], 'a task that was killed ran once')
+    const task = world.create(0)
+    const first = world.grant(0, task)
+    world.expire(100, task, first)
+    world.cancel(100, task, first)
+    t.strictSame(counts(), [0, 0, 2], 'nobody else has run it yet')
+    const second = world.grant(100, task)
+    t.strictSame(counts(), [1, 1, 2])
+    world.expire(200, task, second)
+    const third = world.grant(200, task)
+    t.strictSame(counts(), [2, 1, 2], 'nothing tells of the second one')
+    world.complete(200, task, third)
+    world.cancel(210, task, second)
+    t.strictSame(counts(), [2, 2, 3])
+    world.forget(210, world.model.lastLsn)
+    t.strictSame(counts(), [2, 2, 3], 'what was counted outlives its task')
+  },
+)
 
 t.test('a task that is stopped ends its attempt, keeps its payload and says why', async (t) => {
   const world = new World()
@@ -471,7 +502,8 @@ t.test('every record is counted', async (t) => {
     tasksDead: 1,
     tasksForgotten: 0,
     possibleDuplicates: 0,
-    confirmedDuplicates: 1,
+    confirmedDuplicates: 0,
+    refusedReports: 1,
   })
 })
 

@@ -48,6 +48,7 @@ function countersOf(tally: Tally, forgotten: number): Record<string, number> {
     tenure_tasks_forgotten_total: forgotten,
     tenure_duplicate_executions_possible_total: tally.possibleDuplicates,
     tenure_duplicate_executions_confirmed_total: tally.confirmedDuplicates,
+    tenure_reports_refused_total: tally.refusedReports,
     tenure_waiting_tasks: 0,
     tenure_leased_tasks: 0,
     tenure_ended_tasks: tally.tasks - forgotten,

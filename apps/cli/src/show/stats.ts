@@ -98,10 +98,12 @@ function showLag(line: TaskLine, now: number): string {
     : showSpan(lagOf(line, now))
 }
 
-function countersOf(counters: Counters) {
-  return (Object.keys(names) as (keyof Counters)[]).map(
-    (name) => [names[name], showCount(counters[name])] as const,
-  )
+/** An older coordinator may not know each of them. */
+function countersOf(counters: Partial<Counters>) {
+  return (Object.keys(names) as (keyof Counters)[]).map((name) => {
+    const count = counters[name]
+    return [names[name], count === undefined ? undefined : showCount(count)] as const
+  })
 }
 
 const names: Readonly<Record<keyof Counters, string>> = {
@@ -117,4 +119,5 @@ const names: Readonly<Record<keyof Counters, string>> = {
   tasksForgotten: 'forgotten',
   possibleDuplicates: 'duplicates, possible',
   confirmedDuplicates: 'duplicates, confirmed',
+  refusedReports: 'reports refused',
 }

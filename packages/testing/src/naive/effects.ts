@@ -1,5 +1,6 @@
 /** What each record changes. It has passed its rules: nothing is checked here a second time. */
 import { backoffMs } from './backoff.js'
+import { findLease } from './duplicates.js'
 import type { NaiveRecord, NaiveRecordOf } from './record.js'
 import { findLeasedTask, findTask, type NaiveState } from './state.js'
 import {
@@ -65,12 +66,11 @@ function createTask(state: NaiveState, record: NaiveRecordOf<'TaskCreated'>): vo
   if (record.requestId !== undefined) task.requestId = record.requestId
   if (record.notBefore !== undefined) task.notBefore = record.notBefore
   state.tasks.push(task)
-  state.counters.tasksCreated += 1
+  state.counted.tasksCreated += 1
 }
 
 function grantLease(state: NaiveState, record: NaiveRecordOf<'LeaseGranted'>): void {
   const task = findTask(state, record.taskId)!
-  if (task.attempts.at(-1)?.outcome === 'EXPIRED') state.counters.possibleDuplicates += 1
   const granted: NaiveAttempt = {
     attempt: record.attempt,
     leaseId: record.leaseId,
@@ -87,21 +87,24 @@ function grantLease(state: NaiveState, record: NaiveRecordOf<'LeaseGranted'>): v
   task.currentLeaseId = record.leaseId
   task.workerId = record.workerId
   delete task.eligibleAt
-  state.counters.leasesGranted += 1
+  const { taskId, leaseId } = record
+  state.leases.push({ leaseId, taskId, hasExpired: false, reportRefused: false })
+  state.counted.leasesGranted += 1
 }
 
 function extendLease(state: NaiveState, record: NaiveRecordOf<'LeaseExtended'>): void {
   const task = findLeasedTask(state, record.leaseId)!
   runningAttempt(task).leaseExpiry = record.newLeaseExpiry
-  state.counters.leasesExtended += 1
+  state.counted.leasesExtended += 1
 }
 
 function expireLease(state: NaiveState, record: NaiveRecordOf<'LeaseExpired'>): void {
   const task = findTask(state, record.taskId)!
   endAttempt(task, 'EXPIRED', record.at)
+  findLease(state.leases, record.leaseId)!.hasExpired = true
   makeWaiting(task, record.at, record.at)
-  state.counters.leasesExpired += 1
-  if (record.atStart) state.counters.leasesExpiredAtStart += 1
+  state.counted.leasesExpired += 1
+  if (record.atStart) state.counted.leasesExpiredAtStart += 1
   else task.expiriesInARow += 1
 }
 
@@ -117,7 +120,7 @@ function completeTask(
   delete task.payload
   delete task.reason
   if (record.result !== undefined) task.result = new Uint8Array(record.result)
-  state.counters.tasksCompleted += 1
+  state.counted.tasksCompleted += 1
 }
 
 function failTask(state: NaiveState, lsn: number, record: NaiveRecordOf<'TaskFailed'>): void {
@@ -129,17 +132,17 @@ function failTask(state: NaiveState, lsn: number, record: NaiveRecordOf<'TaskFai
   if (task.failures <= task.retryPolicy.maxRetries) {
     const delayMs = backoffMs(task.retryPolicy.backoff, task.failures)
     makeWaiting(task, record.at, record.at + delayMs)
-    state.counters.retries += 1
+    state.counted.retries += 1
   } else {
     makeTerminal(task, 'FAILED', lsn, record.at)
-    state.counters.tasksFailed += 1
+    state.counted.tasksFailed += 1
   }
 }
 
 function cancelReport(state: NaiveState, record: NaiveRecordOf<'TaskCancelled'>): void {
   const task = findTask(state, record.taskId)!
   findAttempt(task, record.leaseId)!.cancelled = true
-  state.counters.confirmedDuplicates += 1
+  findLease(state.leases, record.leaseId)!.reportRefused = true
 }
 
 function killTask(state: NaiveState, lsn: number, record: NaiveRecordOf<'TaskDead'>): void {
@@ -147,12 +150,12 @@ function killTask(state: NaiveState, lsn: number, record: NaiveRecordOf<'TaskDea
   if (task.state === 'LEASED') endAttempt(task, 'DEAD', record.at)
   makeTerminal(task, 'DEAD', lsn, record.at)
   task.reason = record.reason
-  state.counters.tasksDead += 1
+  state.counted.tasksDead += 1
 }
 
 function forgetTasks(state: NaiveState, record: NaiveRecordOf<'TasksForgotten'>): void {
   const kept = state.tasks.filter((task) => !isTerminal(task) || task.endedLsn! > record.through)
-  state.counters.tasksForgotten += state.tasks.length - kept.length
+  state.counted.tasksForgotten += state.tasks.length - kept.length
   state.tasks = kept
 }
 

@@ -1,3 +1,4 @@
+import { countDuplicates } from './duplicates.js'
 import { takeEffect } from './effects.js'
 import type { NaiveRecord } from './record.js'
 import { findBrokenRule } from './rules.js'
@@ -110,7 +111,8 @@ export class NaiveModel {
   }
 
   counters(): NaiveCounters {
-    return structuredClone(this.#state.counters)
+    const { counted, leases } = this.#state
+    return { ...counted, ...countDuplicates(leases) }
   }
 
   /** A model that goes its own way from here on. */

@@ -1,3 +1,4 @@
+import type { DuplicateCounts, NaiveLease } from './duplicates.js'
 import type { NaiveTask } from './task.js'
 
 /** Everything the model knows: it can be read, copied and compared as it is. */
@@ -5,10 +6,12 @@ export interface NaiveState {
   lastLsn: number
   lastAt: number
   tasks: NaiveTask[]
-  counters: NaiveCounters
+  /** Every lease ever granted, also those that their task has forgotten. */
+  leases: NaiveLease[]
+  counted: Omit<NaiveCounters, keyof DuplicateCounts>
 }
 
-export interface NaiveCounters {
+export interface NaiveCounters extends DuplicateCounts {
   tasksCreated: number
   leasesGranted: number
   leasesExtended: number
@@ -19,8 +22,6 @@ export interface NaiveCounters {
   tasksFailed: number
   tasksDead: number
   tasksForgotten: number
-  possibleDuplicates: number
-  confirmedDuplicates: number
 }
 
 export function emptyState(): NaiveState {
@@ -28,7 +29,8 @@ export function emptyState(): NaiveState {
     lastLsn: 0,
     lastAt: 0,
     tasks: [],
-    counters: {
+    leases: [],
+    counted: {
       tasksCreated: 0,
       leasesGranted: 0,
       leasesExtended: 0,
@@ -39,8 +41,6 @@ export function emptyState(): NaiveState {
       tasksFailed: 0,
       tasksDead: 0,
       tasksForgotten: 0,
-      possibleDuplicates: 0,
-      confirmedDuplicates: 0,
     },
   }
 }
