@@ -21,7 +21,7 @@ function summary(own: Partial<TaskSummary>): TaskSummary {
 export function attempt(own: Partial<Attempt>): Attempt {
   return {
     ...{ attempt: 1, leaseId: 18, workerId: 'build-4711', cancelled: false },
-    ...{ grantedAt: noon + 5, leaseExpiry: noon + 30_005, outcome: 'RUNNING' },
+    ...{ grantedAt: noon + 5, leaseExpiry: noon + 30_005, outcome: 'OPEN' },
     ...own,
   }
 }

@@ -23,6 +23,7 @@ const attempts = [
 ]
 const full = task({
   ...{ state: 'LEASED', attempt: 3, stateSince: noon + 3_600_000, attempts, requestId: 'order-17' },
+  ...{ workerId: 'build-4711', leaseExpiry: noon + 3_630_000 },
   ...{ payload: Buffer.from('{"to":"ada@example.org"}'), reason: 'no room\nat all \u001b[2J' },
 })
 

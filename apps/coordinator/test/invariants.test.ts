@@ -201,7 +201,7 @@ function needsValidLease({ type }: LogRecord): boolean {
 }
 
 function running({ attempts }: Task) {
-  return attempts.filter(({ outcome }) => outcome === 'RUNNING')
+  return attempts.filter(({ outcome }) => outcome === 'OPEN')
 }
 
 /** The one that runs is its newest, and the one it names. */

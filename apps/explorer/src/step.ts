@@ -44,7 +44,7 @@ function checkTransition(record: LogRecord, from: TaskState | 'none', to: TaskSt
 }
 
 function checkLeases(record: LogRecord, { state, attempts }: NaiveTask): void {
-  const live = attempts.filter(({ outcome }) => outcome === 'RUNNING').length
+  const live = attempts.filter(({ outcome }) => outcome === 'OPEN').length
   if (live !== (state === 'LEASED' ? 1 : 0)) broken('a task has at most one live lease', record)
 }
 
@@ -64,7 +64,7 @@ function checkReport(
   const lease = task?.attempts.at(-1)
   const isValid =
     lease?.leaseId === record.leaseId &&
-    lease.outcome === 'RUNNING' &&
+    lease.outcome === 'OPEN' &&
     record.at < lease.leaseExpiry
   if (!isValid) broken('reports are accepted under the current and valid lease only', record)
 }

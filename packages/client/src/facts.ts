@@ -21,6 +21,8 @@ export interface TaskSummary {
   readonly currentLeaseId: number | null
   /** While LEASED: who owns it. */
   readonly workerId?: string
+  /** While LEASED: when the lease expires, by the coordinator's clock. */
+  readonly leaseExpiry?: number
   readonly executionWindowMs: number
   readonly retryPolicy: RetryPolicy
   readonly requestId?: string
@@ -55,7 +57,8 @@ export interface Attempt {
   readonly workerId: string
   readonly grantedAt: number
   readonly leaseExpiry: number
-  readonly outcome: 'RUNNING' | 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
+  /** OPEN until its lease ends. */
+  readonly outcome: 'OPEN' | 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
   readonly endedAt?: number
   readonly reportId?: string
   /** A report came after the lease had lost its authority, and was refused. */

@@ -37,7 +37,7 @@ export function judgeLease(
     return { kind: 'refused', refusal: rejected(id, 'WRONG_WORKER') }
   }
   switch (standing.outcome) {
-    case 'RUNNING':
+    case 'OPEN':
       return now < standing.leaseExpiry ? { kind: 'valid', standing } : { kind: 'past expiry' }
     case 'COMPLETED':
     case 'FAILED':

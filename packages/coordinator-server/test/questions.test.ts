@@ -159,17 +159,26 @@ t.test('workers: what each holds for longest, and what it asked for last', async
   t.match((await workers())[0], { leases: 11, tasks: tasks.slice(1, 11), queues: ['b'] })
 })
 
-t.test('list and get say whose a leased task is', async (t) => {
+t.test('list and get tell the worker of a leased task, and when its lease expires', async (t) => {
   const world = await World.started()
   await world.submit()
   await world.submit()
-  const { taskId } = await world.lease()
+  const { taskId, leaseId, leaseExpiry } = await world.lease()
   const { tasks } = await world.expect('tasks', { kind: 'list', fromTaskId: 1, limit: 9 })
   t.strictSame(
-    tasks.map((task) => task.workerId),
-    ['w1', undefined],
+    tasks.map((task) => [task.workerId, task.leaseExpiry]),
+    [
+      ['w1', leaseExpiry],
+      [undefined, undefined],
+    ],
   )
-  t.equal((await world.expect('task', { kind: 'get', taskId })).task.workerId, 'w1')
+  const leased = (await world.expect('task', { kind: 'get', taskId })).task
+  t.strictSame([leased.workerId, leased.leaseExpiry], ['w1', leaseExpiry])
+  await world.clock.advance(5000)
+  const beat = await world.expect('extended', { kind: 'heartbeat', taskId, leaseId }, worker)
+  const extended = (await world.expect('task', { kind: 'get', taskId })).task
+  t.equal(extended.leaseExpiry, beat.leaseExpiry)
+  t.equal(beat.leaseExpiry, leaseExpiry + 5000)
 })
 
 // ---- history

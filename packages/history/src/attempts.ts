@@ -13,7 +13,7 @@ export interface TrackedAttempt {
   /** As granted, before any heartbeat. */
   readonly leaseExpiry: number
   readonly heartbeats: readonly TrackedHeartbeat[]
-  /** Absent while it runs. */
+  /** Absent while its lease has not ended. */
   readonly end?: AttemptEnd
   /** A report that came after the lease had lost its authority. */
   readonly lateReport?: { readonly lsn: number; readonly at: number }

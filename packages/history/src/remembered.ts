@@ -2,7 +2,7 @@ import type { Attempt, Task } from '@tenure/state-machine'
 import type { Entry } from './entry.js'
 
 /** A task as a checkpoint or a coordinator remembers it. */
-export interface RememberedTask extends Omit<Task, 'attempts'> {
+export interface RememberedTask extends Omit<Task, 'attempts' | 'leaseExpiry'> {
   readonly attempts: readonly RememberedAttempt[]
 }
 
@@ -15,7 +15,11 @@ export interface RememberedAttempt extends Omit<Attempt, 'leaseExpiry'> {
  * The task as it was before these records: a checkpoint that lies behind the moment that is asked
  * for knows what came later, and none of that may be told.
  */
-export function rewind(task: Task, later: readonly Entry[]): RememberedTask {
+export function rewind(
+  // Its attempts tell of the lease, too, and where it was extended later.
+  { leaseExpiry: _leaseExpiry, ...task }: Task,
+  later: readonly Entry[],
+): RememberedTask {
   const records = later.map(({ record }) => record)
   const among = (type: Entry['record']['type'], leaseId: number) =>
     records.some((record) => {
@@ -25,11 +29,11 @@ export function rewind(task: Task, later: readonly Entry[]): RememberedTask {
   const attempts = task.attempts
     .filter(({ leaseId }) => !among('LeaseGranted', leaseId))
     .map(({ leaseExpiry, ...own }): RememberedAttempt => {
-      const { endedAt: _, reportId: __, ...running } = own
+      const { endedAt: _endedAt, reportId: _reportId, ...open } = own
       const isEnded =
         endings.some((type) => among(type, own.leaseId)) || (isStopped && own.outcome === 'DEAD')
       return {
-        ...(isEnded ? { ...running, outcome: 'RUNNING' as const } : own),
+        ...(isEnded ? { ...open, outcome: 'OPEN' as const } : own),
         ...(!among('LeaseExtended', own.leaseId) && { leaseExpiry }),
         cancelled: own.cancelled && !among('TaskCancelled', own.leaseId),
       }
@@ -40,19 +44,19 @@ export function rewind(task: Task, later: readonly Entry[]): RememberedTask {
 }
 
 function standing(
-  { attempt, failures, createdAt }: Task,
+  { attempt, failures, createdAt }: Omit<Task, 'leaseExpiry'>,
   attempts: readonly RememberedAttempt[],
   records: readonly Entry['record'][],
 ) {
   const count = (type: string) => records.filter((record) => record.type === type).length
   const last = attempts.at(-1)
-  const isRunning = last?.outcome === 'RUNNING'
+  const isOpen = last?.outcome === 'OPEN'
   return {
     attempt: attempt - count('LeaseGranted'),
     failures: failures - count('TaskFailed'),
-    state: isRunning ? ('LEASED' as const) : ('WAITING' as const),
-    stateSince: (isRunning ? last.grantedAt : last?.endedAt) ?? createdAt,
-    currentLeaseId: isRunning ? last.leaseId : null,
+    state: isOpen ? ('LEASED' as const) : ('WAITING' as const),
+    stateSince: (isOpen ? last.grantedAt : last?.endedAt) ?? createdAt,
+    currentLeaseId: isOpen ? last.leaseId : null,
   }
 }
 

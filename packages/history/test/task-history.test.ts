@@ -50,6 +50,25 @@ t.test(
   },
 )
 
+t.test(
+  'a checkpoint behind the moment tells no expiry that a later heartbeat brought',
+  async (t) => {
+    const book = new Book()
+    const task = book.submit()
+    const lease = book.lease(task)
+    const until = { lsn: book.submit() }
+    book.wait(1000).extend(lease)
+    const history = new History(sourceOf(book, { checkpoints: [4], firstLsn: 3 }))
+    const { remembered } = await readTaskHistory(history, task, { until })
+    t.match(remembered, { state: 'LEASED', currentLeaseId: lease })
+    t.notOk('leaseExpiry' in remembered!)
+    t.strictSame(
+      remembered?.attempts.map(({ leaseExpiry }) => leaseExpiry),
+      [undefined],
+    )
+  },
+)
+
 t.test('a history up to some moment knows nothing of later records and restarts', async (t) => {
   const { book, ran } = twoTasks()
   const history = new History(sourceOf(book))

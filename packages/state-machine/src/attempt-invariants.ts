@@ -35,8 +35,8 @@ function* orderFaults(state: State, row: number): Generator<string> {
   for (const attempt of attemptsOf(state, row)) {
     const leaseId = attempts.leaseId.get(attempt)
     const grantedAt = attempts.grantedAt.get(attempt)
-    const runs = attempts.outcome.get(attempt) === outcomes.RUNNING
-    const endedAt = runs ? grantedAt : attempts.endedAt.get(attempt)
+    const isOpen = attempts.outcome.get(attempt) === outcomes.OPEN
+    const endedAt = isOpen ? grantedAt : attempts.endedAt.get(attempt)
     if (newer === Number.POSITIVE_INFINITY && leaseId > lastLsn)
       yield `its lease is newer than LSN ${lastLsn}`
     if (leaseId >= newer) yield `lease ${leaseId} is not older than lease ${newer}`
@@ -69,7 +69,7 @@ function* outcomeFaults(state: State, row: number): Generator<string> {
     if (attempt !== newest && outcome !== outcomes.EXPIRED && outcome !== outcomes.FAILED)
       yield `${lease} was not the last one and ended as ${name}`
     if (attempts.cancelled.get(attempt) !== 0 && !isLost) yield `${lease} is cancelled and ${name}`
-    if (outcome === outcomes.RUNNING && endedAt !== 0) yield `${lease} runs and ended at ${endedAt}`
+    if (outcome === outcomes.OPEN && endedAt !== 0) yield `${lease} is OPEN and ended at ${endedAt}`
     if (!isReported && attempts.reportId.get(attempt) !== 0) yield `${lease} is ${name} by a report`
     if (isReported && isOver) yield `${lease} is ${name} after its expiry`
     if (outcome === outcomes.EXPIRED && !isOver) yield `${lease} is EXPIRED before its expiry`

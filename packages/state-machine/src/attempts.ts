@@ -11,7 +11,7 @@ export function beginAttempt(state: State, row: number, record: LeaseGranted): v
   attempts.grantedAt.set(attempt, record.at)
   attempts.leaseExpiry.set(attempt, record.leaseExpiry)
   attempts.worker.set(attempt, workers.use(record.workerId))
-  attempts.outcome.set(attempt, outcomes.RUNNING)
+  attempts.outcome.set(attempt, outcomes.OPEN)
   attempts.older.set(attempt, tasks.newestAttempt.get(row))
   tasks.newestAttempt.set(row, attempt)
   tasks.attempt.set(row, record.attempt)
@@ -21,7 +21,7 @@ export function beginAttempt(state: State, row: number, record: LeaseGranted): v
   state.derived.byLsn.add(record.leaseId, row)
 }
 
-/** Ends the attempt that is running, and the lease with it. `reportId` is a blob. */
+/** Ends the OPEN attempt, and the lease with it. `reportId` is a blob. */
 export function endAttempt(
   state: State,
   row: number,

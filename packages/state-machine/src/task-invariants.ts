@@ -31,10 +31,10 @@ function* stateFaults({ authoritative }: State, row: number): Generator<string> 
       yield 'its lease is not its newest attempt'
     else if (attempts.leaseExpiry.get(newest) !== tasks.due.get(row))
       yield 'has two expiries of one lease'
-    if (outcome !== outcomes.RUNNING) yield 'is LEASED and its newest attempt does not run'
+    if (outcome !== outcomes.OPEN) yield 'is LEASED and its newest attempt is not OPEN'
   } else {
     if (leaseId !== 0) yield `is ${name} and has lease ${leaseId}`
-    if (outcome === outcomes.RUNNING) yield `is ${name} and its newest attempt runs`
+    if (outcome === outcomes.OPEN) yield `is ${name} and its newest attempt is OPEN`
   }
   if (state === states.COMPLETED && outcome !== outcomes.COMPLETED)
     yield 'is COMPLETED and no attempt is'
@@ -73,8 +73,8 @@ function lastChangeOf({ authoritative }: State, row: number): number {
   const { tasks, attempts } = authoritative
   const newest = tasks.newestAttempt.get(row)
   if (newest === 0) return tasks.createdAt.get(row)
-  const runs = attempts.outcome.get(newest) === outcomes.RUNNING
-  return runs ? attempts.grantedAt.get(newest) : attempts.endedAt.get(newest)
+  const isOpen = attempts.outcome.get(newest) === outcomes.OPEN
+  return isOpen ? attempts.grantedAt.get(newest) : attempts.endedAt.get(newest)
 }
 
 function* contentFaults({ authoritative }: State, row: number): Generator<string> {

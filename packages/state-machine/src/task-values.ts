@@ -56,7 +56,7 @@ function attemptValues({ authoritative }: State, row: number): readonly unknown[
       attempts.grantedAt.get(at),
       attempts.leaseExpiry.get(at),
       outcome,
-      outcome === outcomes.RUNNING ? null : attempts.endedAt.get(at),
+      outcome === outcomes.OPEN ? null : attempts.endedAt.get(at),
       attempts.reportId.get(at) === 0 ? null : blobs.text(attempts.reportId.get(at)),
       attempts.cancelled.get(at) !== 0,
     ])

@@ -14,6 +14,8 @@ export interface TaskSummary {
   readonly currentLeaseId: number | null
   /** While LEASED: who owns it. */
   readonly workerId?: string
+  /** While LEASED: when the lease expires, as last extended. */
+  readonly leaseExpiry?: number
   readonly executionWindowMs: number
   readonly retryPolicy: RetryPolicy
   readonly requestId?: string
@@ -46,8 +48,11 @@ export interface Task extends TaskSummary {
 /** How many attempts a task remembers. A lease older than that is unknown. */
 export const attemptsKept = 32
 
-/** How an attempt ended: by its worker's report, by time, or with its task's death. */
-export const attemptOutcomes = ['RUNNING', 'COMPLETED', 'FAILED', 'EXPIRED', 'DEAD'] as const
+/**
+ * How an attempt ended: by its worker's report, by time, or with its task's death. OPEN is the one
+ * whose lease has not ended; whether its worker is running it no record tells (002 §3.2).
+ */
+export const attemptOutcomes = ['OPEN', 'COMPLETED', 'FAILED', 'EXPIRED', 'DEAD'] as const
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
 export interface Attempt {
@@ -59,7 +64,7 @@ export interface Attempt {
   /** As last extended. */
   readonly leaseExpiry: number
   readonly outcome: AttemptOutcome
-  /** Absent while running. */
+  /** Absent while OPEN. */
   readonly endedAt?: number
   /** The `reportId` of the report that ended the attempt, where the worker gave one. */
   readonly reportId?: string

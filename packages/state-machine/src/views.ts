@@ -206,6 +206,7 @@ function viewSummary(state: State, row: number): TaskSummary {
     currentLeaseId: tasks.currentLeaseId.get(row) || null,
     ...(stateNumber === states.LEASED && {
       workerId: workers.text(attempts.worker.get(tasks.newestAttempt.get(row))),
+      leaseExpiry: due,
     }),
     executionWindowMs: tasks.executionWindowMs.get(row),
     retryPolicy: retryPolicyOf(tasks, row),
@@ -235,7 +236,7 @@ function viewAttempts({ authoritative }: State, row: number): Attempt[] {
       grantedAt: attempts.grantedAt.get(at),
       leaseExpiry: attempts.leaseExpiry.get(at),
       outcome: attemptOutcomes[outcome]!,
-      ...(outcome !== outcomes.RUNNING && { endedAt: attempts.endedAt.get(at) }),
+      ...(outcome !== outcomes.OPEN && { endedAt: attempts.endedAt.get(at) }),
       ...(reportId !== '' && { reportId }),
       cancelled: attempts.cancelled.get(at) !== 0,
     })

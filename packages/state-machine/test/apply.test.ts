@@ -86,7 +86,7 @@ t.test('LeaseGranted: the task is LEASED, owned by the worker, its attempt count
       workerId: 'w-7',
       grantedAt: 1_000_005,
       leaseExpiry: 1_010_005,
-      outcome: 'RUNNING',
+      outcome: 'OPEN',
       cancelled: false,
     },
   ])

@@ -71,18 +71,18 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
   ],
   [
     'a task has at most one active lease',
-    (s) => s.attempts.outcome.set(s.attempts.older.get(s.newest(s.leased)), outcomes.RUNNING),
-    /was not the last one and ended as RUNNING/,
+    (s) => s.attempts.outcome.set(s.attempts.older.get(s.newest(s.leased)), outcomes.OPEN),
+    /was not the last one and ended as OPEN/,
   ],
   [
     'the attempt of a LEASED task runs',
     (s) => s.attempts.outcome.set(s.newest(s.leased), outcomes.EXPIRED),
-    /its newest attempt does not run/,
+    /its newest attempt is not OPEN/,
   ],
   [
     'an attempt runs only while its task is LEASED',
-    (s) => s.attempts.outcome.set(s.newest(s.waiting), outcomes.RUNNING),
-    /is WAITING and its newest attempt runs/,
+    (s) => s.attempts.outcome.set(s.newest(s.waiting), outcomes.OPEN),
+    /is WAITING and its newest attempt is OPEN/,
   ],
   ['a state is one of five', (s) => s.tasks.state.set(s.row(s.dead), 9), /is in state 9/],
   [
@@ -223,7 +223,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
   [
     'an attempt that runs has not ended',
     (s) => s.attempts.endedAt.set(s.newest(s.leased), 7),
-    /lease \d+ runs and ended at 7/,
+    /lease \d+ is OPEN and ended at 7/,
   ],
   [
     'only a report ends an attempt by a report',

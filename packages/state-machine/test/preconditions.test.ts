@@ -298,7 +298,7 @@ const cases: readonly Case[] = [
       const { taskId, leaseId } = world.leased()
       return {
         broken: () => world.cancel(taskId, leaseId),
-        got: 'RUNNING',
+        got: 'OPEN',
         expected: 'EXPIRED or DEAD',
       }
     },

@@ -26,7 +26,7 @@ t.test('the standing of a lease: what a report under it has to be judged by', (t
   t.strictSame(getStanding(world.state, taskId, leaseId), {
     taskState: 'LEASED',
     workerId: 'w',
-    outcome: 'RUNNING',
+    outcome: 'OPEN',
     grantedAt: 1_000_000,
     leaseExpiry: 1_010_000,
     windowEnd: 1_060_000,
@@ -52,18 +52,22 @@ t.test('the standing of a lease: what a report under it has to be judged by', (t
   t.end()
 })
 
-t.test('whose a task is stands with it for as long as it is LEASED', (t) => {
+t.test('a LEASED task tells its worker and when its lease expires, and no other task does', (t) => {
   const world = new World()
   const { taskId, leaseId } = world.leased()
-  t.equal(getSummary(world.state, taskId)?.workerId, 'w')
+  t.match(getSummary(world.state, taskId), { workerId: 'w', leaseExpiry: world.at + 10_000 })
+  world.extend(leaseId, world.at + 12_000)
+  t.equal(getSummary(world.state, taskId)?.leaseExpiry, world.at + 12_000, 'as last extended')
   t.strictSame(getLeasedTaskId(world.state, leaseId), taskId)
   t.equal(getLeasedTaskId(world.state, taskId), undefined, 'an id of a task is none of a lease')
   world.expire(taskId)
-  t.notOk('workerId' in getSummary(world.state, taskId)!)
+  const { workerId, leaseExpiry } = getSummary(world.state, taskId)!
+  t.strictSame([workerId, leaseExpiry], [undefined, undefined])
   t.equal(getLeasedTaskId(world.state, leaseId), undefined)
   world.grant(taskId)
   world.kill(taskId)
-  t.notOk('workerId' in getSummary(world.state, taskId)!)
+  const dead = getSummary(world.state, taskId)!
+  t.strictSame([dead.workerId, dead.leaseExpiry], [undefined, undefined])
   t.end()
 })
 

@@ -259,13 +259,13 @@ t.test('a lease is granted, extended and completed', async (t) => {
   const task = world.create(100)
   const lease = world.grant(110, task)
   world.extend(120, lease, 500)
-  const running = {
+  const open = {
     attempt: 1,
     leaseId: lease,
     workerId: 'worker',
     grantedAt: 110,
     leaseExpiry: 500,
-    outcome: 'RUNNING',
+    outcome: 'OPEN',
     cancelled: false,
   }
   t.strictSame(world.task(task), {
@@ -275,6 +275,7 @@ t.test('a lease is granted, extended and completed', async (t) => {
     attempt: 1,
     currentLeaseId: lease,
     workerId: 'worker',
+    leaseExpiry: 500,
     payload: new Uint8Array([1, 2, 3]),
     executionWindowMs: windowMs,
     retryPolicy: oneRetry,
@@ -282,7 +283,7 @@ t.test('a lease is granted, extended and completed', async (t) => {
     stateSince: 110,
     failures: 0,
     expiriesInARow: 0,
-    attempts: [running],
+    attempts: [open],
   })
   const end = world.complete(130, task, lease, new Uint8Array([9]))
   t.strictSame(world.task(task), {
@@ -299,7 +300,7 @@ t.test('a lease is granted, extended and completed', async (t) => {
     expiriesInARow: 0,
     endedLsn: end,
     result: new Uint8Array([9]),
-    attempts: [{ ...running, outcome: 'COMPLETED', endedAt: 130, reportId: 'report' }],
+    attempts: [{ ...open, outcome: 'COMPLETED', endedAt: 130, reportId: 'report' }],
   })
 })
 

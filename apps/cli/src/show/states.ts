@@ -6,7 +6,7 @@ import type { Cell } from './table.js'
 export const styleOfState: Readonly<Record<TaskState | Attempt['outcome'], Style | undefined>> = {
   WAITING: undefined,
   LEASED: 'busy',
-  RUNNING: 'busy',
+  OPEN: 'busy',
   COMPLETED: 'good',
   FAILED: 'bad',
   DEAD: 'bad',

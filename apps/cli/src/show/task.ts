@@ -8,7 +8,7 @@ import { showSpan, showTime } from './times.js'
 
 /** A task by itself: what it is, and below that its attempts. */
 export function showTask(task: Task, look: Look): string {
-  const { attempts, reason, requestId, payload, result, eligibleAt } = task
+  const { attempts, reason, requestId, payload, result, eligibleAt, leaseExpiry } = task
   const facts = showFacts(
     [
       ['task', String(task.taskId)],
@@ -17,6 +17,7 @@ export function showTask(task: Task, look: Look): string {
       ['request', requestId],
       ['created', showTime(task.createdAt)],
       ['eligible', eligibleAt === undefined ? undefined : showTime(eligibleAt)],
+      ['lease expires', leaseExpiry === undefined ? undefined : showTime(leaseExpiry)],
       ['reason', reason],
       ['payload', payload && showBytes(payload)],
       ['result', result && showBytes(result)],

@@ -32,7 +32,7 @@ export function placeBar(
   // The shortest ones are widened, at the very end of the axis to the left.
   const width = Math.max(widthMin, right - granted)
   const x = Math.min(granted, scale.right - width)
-  const fades = outcome === 'EXPIRED' || outcome === 'RUNNING'
+  const fades = outcome === 'EXPIRED' || outcome === 'OPEN'
   const lastSign = lastSignOf(attempt)
   const isFading = fades && lastSign !== undefined
   const solidWidth = isFading ? Math.max(0, scale.x(lastSign) - x) : width

@@ -71,7 +71,7 @@ function drawInside({ x, y, width, height, solidWidth }: BarBox, text: string, f
 /** As the legend shows it. */
 export function drawBarSample(outcome: Outcome, x: number, y: number): Markup {
   const kind = outcomeClasses[outcome]
-  const fades = outcome === 'EXPIRED' || outcome === 'RUNNING'
+  const fades = outcome === 'EXPIRED' || outcome === 'OPEN'
   const box = { outcome, x, y: y - 6, width: 24, height: 12, solidWidth: fades ? 8 : 24 }
   return markup`<g class="${kind}">${drawBody(box, kind)}</g>${mark(kind, x + 24, y)}`
 }

@@ -51,7 +51,7 @@ const outcomeTexts: readonly [Outcome, string][] = [
   ['FAILED', 'failed'],
   ['EXPIRED', 'lease expired; it fades from the last sign of life on'],
   ['DEAD', 'stopped'],
-  ['RUNNING', 'still running'],
+  ['OPEN', 'open: its lease has not ended'],
 ]
 
 function itemsOf({ bars, hasWaits, hasLaterWaits, hasTwice, hasOpenings, hasRest }: Shown): Item[] {

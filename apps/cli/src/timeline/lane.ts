@@ -25,10 +25,10 @@ export interface Rest {
   readonly outcomes: ReadonlyMap<Outcome, number>
 }
 
-export type Outcome = 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD' | 'RUNNING'
+export type Outcome = 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD' | 'OPEN'
 
 export function outcomeOf({ end }: Pick<TrackedAttempt, 'end'>): Outcome {
-  return end?.outcome ?? 'RUNNING'
+  return end?.outcome ?? 'OPEN'
 }
 
 /**

@@ -7,7 +7,7 @@ export const outcomeClasses: Readonly<Record<Outcome, string>> = {
   FAILED: 'failed',
   EXPIRED: 'expired',
   DEAD: 'dead',
-  RUNNING: 'running',
+  OPEN: 'running',
 }
 
 /** Their height. */

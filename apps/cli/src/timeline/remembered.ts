@@ -52,7 +52,7 @@ function endOf(
       return { type: 'LeaseExpired', at, taskId, leaseId, atStart: false }
     case 'DEAD':
       return { type: 'TaskDead', at, taskId, reason: '' }
-    case 'RUNNING':
+    case 'OPEN':
       return undefined
   }
 }

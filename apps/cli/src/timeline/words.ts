@@ -9,7 +9,7 @@ export const outcomeWords: Readonly<Record<Outcome, string>> = {
   FAILED: 'failed',
   EXPIRED: 'expired',
   DEAD: 'stopped',
-  RUNNING: 'still running',
+  OPEN: 'open',
 }
 
 export function count(number: number, one: string, many = `${one}s`): string {

@@ -29,7 +29,7 @@ export function expectUnderLease(
   const attempt = task.attempts.find((attempt) => attempt.leaseId === leaseId)
   if (attempt === undefined) return refusal(id, 'UNKNOWN_LEASE')
   if (attempt.workerId !== name) return refusal(id, 'WRONG_WORKER')
-  if (attempt.outcome === 'RUNNING') {
+  if (attempt.outcome === 'OPEN') {
     if (it.now >= attempt.leaseExpiry) return afterExpiry(id, it)
     if (request.kind === 'heartbeat') return extension(id, arrivedAt, task, attempt, it)
     return record(reportRecord(request, it.now), id, it)

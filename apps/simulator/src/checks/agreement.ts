@@ -263,7 +263,7 @@ function attemptOf(
 
 function currentAttempt(model: NaiveModel, request: Heartbeat): Attempt | undefined {
   const attempt = attemptOf(model, request)
-  return attempt?.outcome === 'RUNNING' ? attempt : undefined
+  return attempt?.outcome === 'OPEN' ? attempt : undefined
 }
 
 function isSame(expected: unknown, found: unknown): boolean {

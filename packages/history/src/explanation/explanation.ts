@@ -60,7 +60,7 @@ export interface ExplainedAttempt {
   /** As last extended. */
   readonly leaseExpiry?: number
   readonly heartbeats: Heartbeats
-  /** Absent while it runs. */
+  /** Absent while its lease has not ended. */
   readonly end?: ExplainedEnd
   readonly lateReport?: LateReport
   /** The attempt that came after it. */

@@ -111,7 +111,7 @@ function endOf(
   known: Recalled | undefined,
   seen: AttemptEnd | undefined,
 ): ExplainedEnd | undefined {
-  if (known === undefined || known.outcome === 'RUNNING') return seen
+  if (known === undefined || known.outcome === 'OPEN') return seen
   if (known.outcome === seen?.outcome) return seen
   const { outcome, endedAt, reportId, reason } = known
   return {

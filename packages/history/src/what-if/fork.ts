@@ -100,7 +100,7 @@ export class Fork {
 
 function recordedResult(attempt: TrackedAttempt): AttemptResult {
   const { end } = attempt
-  if (end === undefined) return { kind: 'RUNNING' }
+  if (end === undefined) return { kind: 'OPEN' }
   if (end.outcome !== 'EXPIRED') return { kind: end.outcome }
   const { at, atStart = false } = end
   return { kind: 'EXPIRED', at, atStart, heardAt: lastHeardAt(attempt) }

@@ -46,7 +46,7 @@ export class Tally {
 
 /** What one attempt came to. */
 export type AttemptResult =
-  | { readonly kind: 'COMPLETED' | 'FAILED' | 'DEAD' | 'RUNNING' }
+  | { readonly kind: 'COMPLETED' | 'FAILED' | 'DEAD' | 'OPEN' }
   | {
       readonly kind: 'EXPIRED'
       readonly at: number
@@ -91,7 +91,7 @@ export class Side {
       case 'DEAD':
         this.finish('STOPPED')
         break
-      case 'RUNNING':
+      case 'OPEN':
     }
   }
 

@@ -9,7 +9,7 @@ import {
   type NaiveAttempt,
   type NaiveTask,
   naiveAttemptsKept,
-  runningAttempt,
+  openAttempt,
 } from './task.js'
 
 export function takeEffect(state: NaiveState, lsn: number, record: NaiveRecord): void {
@@ -77,7 +77,7 @@ function grantLease(state: NaiveState, record: NaiveRecordOf<'LeaseGranted'>): v
     workerId: record.workerId,
     grantedAt: record.at,
     leaseExpiry: record.leaseExpiry,
-    outcome: 'RUNNING',
+    outcome: 'OPEN',
     cancelled: false,
   }
   task.attempts = [...task.attempts, granted].slice(-naiveAttemptsKept)
@@ -86,6 +86,7 @@ function grantLease(state: NaiveState, record: NaiveRecordOf<'LeaseGranted'>): v
   task.attempt = record.attempt
   task.currentLeaseId = record.leaseId
   task.workerId = record.workerId
+  task.leaseExpiry = record.leaseExpiry
   delete task.eligibleAt
   const { taskId, leaseId } = record
   state.leases.push({ leaseId, taskId, hasExpired: false, reportRefused: false })
@@ -94,7 +95,8 @@ function grantLease(state: NaiveState, record: NaiveRecordOf<'LeaseGranted'>): v
 
 function extendLease(state: NaiveState, record: NaiveRecordOf<'LeaseExtended'>): void {
   const task = findLeasedTask(state, record.leaseId)!
-  runningAttempt(task).leaseExpiry = record.newLeaseExpiry
+  openAttempt(task).leaseExpiry = record.newLeaseExpiry
+  task.leaseExpiry = record.newLeaseExpiry
   state.counted.leasesExtended += 1
 }
 
@@ -165,10 +167,10 @@ function endAttempt(
   at: number,
   reportId?: string,
 ): void {
-  const running = runningAttempt(task)
-  running.outcome = outcome
-  running.endedAt = at
-  if (reportId !== undefined) running.reportId = reportId
+  const open = openAttempt(task)
+  open.outcome = outcome
+  open.endedAt = at
+  if (reportId !== undefined) open.reportId = reportId
 }
 
 function makeWaiting(task: NaiveTask, at: number, eligibleAt: number): void {
@@ -176,6 +178,7 @@ function makeWaiting(task: NaiveTask, at: number, eligibleAt: number): void {
   task.stateSince = at
   task.currentLeaseId = null
   delete task.workerId
+  delete task.leaseExpiry
   task.eligibleAt = eligibleAt
 }
 
@@ -189,6 +192,7 @@ function makeTerminal(
   task.stateSince = at
   task.currentLeaseId = null
   delete task.workerId
+  delete task.leaseExpiry
   task.endedLsn = lsn
   delete task.eligibleAt
 }

@@ -3,7 +3,7 @@ import { takeEffect } from './effects.js'
 import type { NaiveRecord } from './record.js'
 import { findBrokenRule } from './rules.js'
 import { emptyState, findByRequestId, findTask, type NaiveCounters } from './state.js'
-import { isTerminal, type NaiveTask, runningAttempt } from './task.js'
+import { isTerminal, type NaiveTask, openAttempt } from './task.js'
 
 /**
  * The state machine of the specification, written a second time to be compared with the real one.
@@ -78,7 +78,7 @@ export class NaiveModel {
   nextExpiry(): { leaseId: number; at: number } | undefined {
     const first = this.leased()[0]
     if (first === undefined) return undefined
-    const { leaseId, leaseExpiry } = runningAttempt(findTask(this.#state, first)!)
+    const { leaseId, leaseExpiry } = openAttempt(findTask(this.#state, first)!)
     return { leaseId, at: leaseExpiry }
   }
 
@@ -91,7 +91,7 @@ export class NaiveModel {
 
   /** In the order in which they expire. */
   leased(): number[] {
-    const expiryOf = (task: NaiveTask): number => runningAttempt(task).leaseExpiry
+    const expiryOf = (task: NaiveTask): number => openAttempt(task).leaseExpiry
     return this.#state.tasks
       .filter((task) => task.state === 'LEASED')
       .sort((a, b) => expiryOf(a) - expiryOf(b) || a.taskId - b.taskId)

@@ -4,7 +4,7 @@
  */
 import type { NaiveRecord, NaiveRecordOf } from './record.js'
 import { findByRequestId, findLeasedTask, findTask, type NaiveState } from './state.js'
-import { findAttempt, isTerminal, runningAttempt } from './task.js'
+import { findAttempt, isTerminal, openAttempt } from './task.js'
 
 type BrokenRule = string | undefined
 
@@ -66,10 +66,10 @@ function checkLeaseGranted(
 function checkLeaseExtended(state: NaiveState, record: NaiveRecordOf<'LeaseExtended'>): BrokenRule {
   const task = findLeasedTask(state, record.leaseId)
   if (task === undefined) return 'lease must exist'
-  const running = runningAttempt(task)
-  if (record.at >= running.leaseExpiry) return 'lease must be currently valid'
-  if (record.newLeaseExpiry <= running.leaseExpiry) return 'new expiry must be > current expiry'
-  if (record.newLeaseExpiry > running.grantedAt + task.executionWindowMs) {
+  const open = openAttempt(task)
+  if (record.at >= open.leaseExpiry) return 'lease must be currently valid'
+  if (record.newLeaseExpiry <= open.leaseExpiry) return 'new expiry must be > current expiry'
+  if (record.newLeaseExpiry > open.grantedAt + task.executionWindowMs) {
     return 'new expiry must be within the execution window'
   }
   return undefined
@@ -80,7 +80,7 @@ function checkLeaseExpired(state: NaiveState, record: NaiveRecordOf<'LeaseExpire
   if (task === undefined) return 'task must exist'
   if (task.state !== 'LEASED') return 'task must be in LEASED state'
   if (record.leaseId !== task.currentLeaseId) return 'lease_id must match current lease'
-  if (record.at < runningAttempt(task).leaseExpiry) return 'lease must have reached its expiry'
+  if (record.at < openAttempt(task).leaseExpiry) return 'lease must have reached its expiry'
   return undefined
 }
 
@@ -92,7 +92,7 @@ function checkReport(
   if (task === undefined) return 'task must exist'
   if (task.state !== 'LEASED') return 'task must be in LEASED state'
   if (record.leaseId !== task.currentLeaseId) return 'lease_id must match current lease'
-  if (record.at >= runningAttempt(task).leaseExpiry) return 'lease must not be expired'
+  if (record.at >= openAttempt(task).leaseExpiry) return 'lease must not be expired'
   return undefined
 }
 

@@ -13,6 +13,7 @@ export interface NaiveTask {
   attempt: number
   currentLeaseId: number | null
   workerId?: string
+  leaseExpiry?: number
   payload?: Uint8Array
   executionWindowMs: number
   retryPolicy: NaiveRetryPolicy
@@ -35,7 +36,7 @@ export interface NaiveAttempt {
   workerId: string
   grantedAt: number
   leaseExpiry: number
-  outcome: 'RUNNING' | 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
+  outcome: 'OPEN' | 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
   endedAt?: number
   reportId?: string
   cancelled: boolean
@@ -61,8 +62,8 @@ export function findAttempt(task: NaiveTask, leaseId: number | null): NaiveAttem
 }
 
 /** The attempt that owns a LEASED task. A task without one is a bug of the model itself. */
-export function runningAttempt(task: NaiveTask): NaiveAttempt {
-  const running = findAttempt(task, task.currentLeaseId)
-  if (running === undefined) throw new Error(`task ${task.taskId} has no running attempt`)
-  return running
+export function openAttempt(task: NaiveTask): NaiveAttempt {
+  const open = findAttempt(task, task.currentLeaseId)
+  if (open === undefined) throw new Error(`task ${task.taskId} has no open attempt`)
+  return open
 }
