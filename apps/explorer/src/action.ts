@@ -12,6 +12,7 @@ const kinds = [
   'heartbeat',
   'complete',
   'complete anew',
+  'complete otherwise',
   'fail',
   'kill',
   'leave',
@@ -83,6 +84,8 @@ export function describeAction(packed: number): string {
       return `${name} completes task ${task} under lease ${number}`
     case 'complete anew':
       return `${name} completes task ${task} under lease ${number} by another report`
+    case 'complete otherwise':
+      return `${name} completes task ${task} under lease ${number} by the same report with a result`
     case 'fail':
       return `${name} fails task ${task} under lease ${number}`
     case 'kill':

@@ -29,13 +29,16 @@ export function possibleRequests(
 const unknownTask = 255
 
 function requestsAbout({ taskId: task, attempts }: NaiveTask): number[] {
-  const underLeases = attempts.flatMap(({ leaseId: number, workerId }) => {
+  const underLeases = attempts.flatMap(({ leaseId: number, workerId, outcome }) => {
     const who = names.indexOf(workerId as (typeof names)[number])
     const owned = (['heartbeat', 'complete', 'complete anew', 'fail'] as const).map((kind) =>
       packAction(kind, { who, task, number }),
     )
     const other = 3 - who
-    return [...owned, packAction('complete', { who: other, task, number })]
+    // Before the task is COMPLETED its result changes nothing but the number of states.
+    const again =
+      outcome === 'COMPLETED' ? [packAction('complete otherwise', { who, task, number })] : []
+    return [...owned, ...again, packAction('complete', { who: other, task, number })]
   })
   const ofNoLease = packAction('heartbeat', { who: 1, task, number: task })
   return [packAction('kill', { task }), ofNoLease, ...underLeases]
@@ -58,6 +61,8 @@ export function toRequest(action: Action, id: number, { pollMs }: Scope): Reques
       return { kind, id, taskId, leaseId, reportId }
     case 'complete anew':
       return { kind: 'complete', id, taskId, leaseId, reportId: `s${leaseId}` }
+    case 'complete otherwise':
+      return { kind: 'complete', id, taskId, leaseId, reportId, result: Uint8Array.of(1) }
     case 'fail':
       return { kind, id, taskId, leaseId, reportId, reason: 'no' }
     case 'kill':

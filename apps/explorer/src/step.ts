@@ -63,9 +63,7 @@ function checkReport(
   const task = before.find(({ taskId }) => taskId === record.taskId)
   const lease = task?.attempts.at(-1)
   const isValid =
-    lease?.leaseId === record.leaseId &&
-    lease.outcome === 'OPEN' &&
-    record.at < lease.leaseExpiry
+    lease?.leaseId === record.leaseId && lease.outcome === 'OPEN' && record.at < lease.leaseExpiry
   if (!isValid) broken('reports are accepted under the current and valid lease only', record)
 }
 

@@ -11,6 +11,7 @@ import {
   type LeaseStanding,
   type LogRecord,
   type State,
+  viewResult,
 } from '@tenure/state-machine'
 import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
 import { judgeLease } from './lease-judgement.js'
@@ -88,7 +89,7 @@ export function decideReport(
   asker: Asker,
 ): Decision {
   const { state, now } = circumstances
-  const { id, taskId, leaseId, reportId } = request
+  const { id, taskId, leaseId } = request
   const judgement = judgeLease(circumstances, request, asker)
   switch (judgement.kind) {
     case 'refused':
@@ -106,15 +107,8 @@ export function decideReport(
     }
     case 'reported': {
       const { standing } = judgement
-      if (
-        reportId !== undefined &&
-        reportId === standing.reportId &&
-        isSameKind(request, standing)
-      ) {
-        return answer(committedBefore(state, request))
-      }
-      const message = `lease ${leaseId} was reported ${standing.outcome} before`
-      return answer(rejected(id, 'DUPLICATE_REPORT', message))
+      if (isSameReport(state, request, standing)) return answer(committedBefore(state, request))
+      return answer(rejected(id, 'DUPLICATE_REPORT', tellFirstReport(request, standing)))
     }
     case 'lost': {
       const { reason, supersededBy, standing } = judgement
@@ -187,8 +181,31 @@ type Building<T extends LogRecord['type']> = {
 
 type RecordOf<T extends LogRecord['type']> = Extract<LogRecord, { readonly type: T }>
 
-function isSameKind(request: Complete | Fail, { outcome }: LeaseStanding): boolean {
-  return request.kind === 'complete' ? outcome === 'COMPLETED' : outcome === 'FAILED'
+/** `semantics` §6: the report that was committed, sent again. Failure reasons are not compared. */
+function isSameReport(
+  state: State,
+  request: Complete | Fail,
+  { outcome, reportId }: LeaseStanding,
+): boolean {
+  if (request.reportId === undefined || request.reportId !== reportId) return false
+  if (request.kind === 'fail') return outcome === 'FAILED'
+  return outcome === 'COMPLETED' && isSameResult(request.result, viewResult(state, request.taskId))
+}
+
+function tellFirstReport(
+  { kind, leaseId, reportId }: Complete | Fail,
+  { outcome, reportId: firstId }: LeaseStanding,
+): string {
+  const isOtherResult =
+    kind === 'complete' && outcome === 'COMPLETED' && reportId !== undefined && reportId === firstId
+  const how = isOtherResult ? ', with another result under this report_id' : ''
+  return `lease ${leaseId} was reported ${outcome} before${how}`
+}
+
+/** An empty result is a result; none is not. */
+function isSameResult(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return Buffer.compare(one, other) === 0
 }
 
 /** The answer that the report had: what has become of the task since is not its affair. */

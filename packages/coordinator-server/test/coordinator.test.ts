@@ -135,6 +135,52 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     t.match(await world.ask(fail, worker), duplicate)
   })
 
+  t.test('the same report_id with another result: REJECTED DUPLICATE_REPORT', async (t) => {
+    const [some, other] = [Buffer.from('a'), Buffer.from('b')]
+    const cases = [
+      [some, other],
+      [some, Buffer.alloc(0)],
+      [some, undefined],
+      [Buffer.alloc(0), undefined],
+      [undefined, Buffer.alloc(0)],
+    ] as const
+    for (const [first, second] of cases) {
+      const world = await World.started()
+      await world.submit()
+      const { taskId, leaseId } = await world.lease()
+      const asReport = (result: Buffer | undefined) => ({
+        reportId: 'p',
+        ...(result && { result }),
+      })
+      const committed = { kind: 'committed', state: 'COMPLETED' }
+      t.match(await report(world, taskId, leaseId, asReport(first)), committed)
+      const lsn = world.log.nextLsn
+      t.match(await report(world, taskId, leaseId, asReport(first)), committed, 'the same again')
+      t.match(await report(world, taskId, leaseId, asReport(second)), {
+        ...{ kind: 'rejected', reason: 'DUPLICATE_REPORT' },
+        message: /was reported COMPLETED before, with another result under this report_id/,
+      })
+      t.equal(world.log.nextLsn, lsn, 'nothing is written')
+      const { task } = await world.expect('task', { kind: 'get', taskId })
+      t.strictSame(task.result, first && Uint8Array.from(first), 'the first result is kept')
+    }
+  })
+
+  t.test(
+    'the same report_id with another reason of failure: the same COMMITTED again',
+    async (t) => {
+      const world = await World.started()
+      await world.submit()
+      const { taskId, leaseId } = await world.lease()
+      const fail = { kind: 'fail', taskId, leaseId, reason: 'no', reportId: 'p' } as const
+      const first = await world.ask(fail, worker)
+      const lsn = world.log.nextLsn
+      const again = await world.ask({ ...fail, reason: 'never' }, worker)
+      t.strictSame({ ...again, id: 0 }, { ...first, id: 0 })
+      t.equal(world.log.nextLsn, lsn)
+    },
+  )
+
   t.test('a report without a report_id is never recognised as sent again', async (t) => {
     const world = await World.started()
     await world.submit()

@@ -76,5 +76,6 @@ export {
   listTasks,
   position,
   viewPayload,
+  viewResult,
 } from './views.js'
 export { release, withhold } from './withholding.js'

@@ -56,6 +56,13 @@ export function viewPayload(state: State, taskId: number): Uint8Array | undefine
   return payloadOf(state, row)
 }
 
+/** The result that the task was completed with, if it was given one: a view, as `viewPayload` is. */
+export function viewResult(state: State, taskId: number): Uint8Array | undefined {
+  const row = findTask(state, taskId)
+  if (row === 0 || state.authoritative.tasks.state.get(row) !== states.COMPLETED) return undefined
+  return outcomeOf(state, row)
+}
+
 /** What the lease is worth now; `undefined` when the task remembers no such lease of its own. */
 export function getStanding(
   state: State,

@@ -16,6 +16,7 @@ import {
   type RetryPolicy,
   type Submission,
   viewPayload,
+  viewResult,
 } from '@tenure/state-machine'
 import t from 'tap'
 import { World } from './world.js'
@@ -68,6 +69,24 @@ t.test('a LEASED task tells its worker and when its lease expires, and no other 
   world.kill(taskId)
   const dead = getSummary(world.state, taskId)!
   t.strictSame([dead.workerId, dead.leaseExpiry], [undefined, undefined])
+  t.end()
+})
+
+t.test('the result of a task is told when it is COMPLETED, an empty one too', (t) => {
+  const world = new World()
+  const of = (result?: Buffer) => {
+    const { taskId } = world.leased()
+    world.complete(taskId, result && { result })
+    return viewResult(world.state, taskId)
+  }
+  t.strictSame(of(Buffer.from('done')), Buffer.from('done'))
+  t.equal(of(Buffer.alloc(0))?.length, 0)
+  t.equal(of(), undefined)
+  const { taskId } = world.leased()
+  t.equal(viewResult(world.state, taskId), undefined)
+  world.fail(taskId)
+  t.equal(viewResult(world.state, taskId), undefined, 'a reason of failure is no result')
+  t.equal(viewResult(world.state, 999), undefined)
   t.end()
 })
 

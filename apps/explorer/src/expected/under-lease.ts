@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Reason, type RequestOf, reasons } from '@tenure/protocol'
 import type { LogRecord } from '@tenure/state-machine'
 import { eligibleAfter, type NaiveTask } from '@tenure/testing'
@@ -73,7 +74,10 @@ function reportRecord(request: Report, at: number): LogRecord {
 /** The same report has the same answer; another one under the same lease is an error. */
 function secondReport(request: Report, task: NaiveTask, attempt: Attempt): Outcome {
   const { id, kind, reportId } = request
-  const isSame = attempt.outcome === (kind === 'complete' ? 'COMPLETED' : 'FAILED')
+  const isSame =
+    kind === 'complete'
+      ? attempt.outcome === 'COMPLETED' && isDeepStrictEqual(request.result, task.result)
+      : attempt.outcome === 'FAILED'
   if (!isSame || attempt.reportId !== reportId) return refusal(id, 'DUPLICATE_REPORT')
   if (kind === 'complete') return answer({ kind: 'committed', id, state: 'COMPLETED' })
   const eligibleAt = eligibleAfter(task, attempt)

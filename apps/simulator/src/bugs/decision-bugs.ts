@@ -147,8 +147,8 @@ export const decisionBugs: readonly Bug[] = [
     edits: [
       {
         file: `${server}/task-manager.js`,
-        old: 'reportId === standing.reportId &&',
-        new: 'false &&',
+        old: 'if (isSameReport(state, request, standing))',
+        new: 'if (false)',
       },
     ],
     foundBy: [

@@ -117,8 +117,9 @@ function agreesCommitted(
   const outcome = request.kind === 'complete' ? 'COMPLETED' : 'FAILED'
   if (attempt?.workerId !== who || attempt.outcome !== outcome) return false
   if (attempt.reportId !== request.reportId) return false
-  if (request.kind === 'complete') return state === 'COMPLETED'
   const task = model.task(request.taskId)!
+  if (request.kind === 'complete')
+    return state === 'COMPLETED' && isSame(task.result, request.result)
   const expected = eligibleAfter(task, attempt)
   return state === (expected === undefined ? 'FAILED' : 'WAITING') && eligibleAt === expected
 }
@@ -175,7 +176,7 @@ function agreesRejected(
       return isReported(attemptOf(model, request as Heartbeat))
     case 'DUPLICATE_REPORT': {
       const attempt = attemptOf(model, request as Complete | Fail)
-      return isReported(attempt) && !isSameReport(attempt!, request as Complete | Fail)
+      return isReported(attempt) && !isSameReport(model, attempt!, request as Complete | Fail)
     }
     // Whether there was room, and what was too much at some moment, no log tells.
     default:
@@ -201,10 +202,11 @@ function isReported(attempt: Attempt | undefined): boolean {
   return attempt?.outcome === 'COMPLETED' || attempt?.outcome === 'FAILED'
 }
 
-function isSameReport(attempt: Attempt, request: Complete | Fail): boolean {
-  const outcome = request.kind === 'complete' ? 'COMPLETED' : 'FAILED'
-  const isSameId = request.reportId !== undefined && attempt.reportId === request.reportId
-  return isSameId && attempt.outcome === outcome
+function isSameReport(model: NaiveModel, attempt: Attempt, request: Complete | Fail): boolean {
+  if (request.reportId === undefined || attempt.reportId !== request.reportId) return false
+  if (request.kind === 'fail') return attempt.outcome === 'FAILED'
+  const { result } = model.task(request.taskId)!
+  return attempt.outcome === 'COMPLETED' && isSame(result, request.result)
 }
 
 function hasEndedWell(task: NaiveTask | undefined): boolean {

@@ -152,7 +152,7 @@ function drawRogue(random: Random, rogue: number) {
 function drawStep(random: Random): RogueStep {
   return {
     afterMs: random.pick([0, 0, 50, 400, 1200, 4000]),
-    says: random.pick(['heartbeat', 'complete', 'complete', 'fail']),
+    says: random.pick(['heartbeat', 'complete', 'complete otherwise', 'fail']),
     lease: random.pick(['own', 'own', 'own', 'foreign', 'made up']),
     reportId: random.pick(['a', 'a', 'b', null]),
   }

@@ -95,7 +95,8 @@ interface Garbage {
 /** What a worker that does not keep to the contract says about a lease. */
 export interface RogueStep {
   readonly afterMs: number
-  readonly says: 'heartbeat' | 'complete' | 'fail'
+  /** `complete otherwise` gives another result. */
+  readonly says: 'heartbeat' | 'complete' | 'complete otherwise' | 'fail'
   /** `foreign`: the newest one of anybody else. */
   readonly lease: 'own' | 'foreign' | 'made up'
   readonly reportId: string | null

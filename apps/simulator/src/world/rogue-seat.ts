@@ -80,6 +80,8 @@ function sayOf({ says, reportId: id }: RogueStep, { taskId, leaseId }: Held): Ne
       return { kind: 'heartbeat', ...lease }
     case 'complete':
       return { kind: 'complete', ...lease, ...reportId, result: Buffer.from('of a rogue') }
+    case 'complete otherwise':
+      return { kind: 'complete', ...lease, ...reportId, result: Buffer.from('of a rogue, again') }
     case 'fail':
       return { kind: 'fail', ...lease, ...reportId, reason: 'of a rogue' }
   }
