@@ -10,6 +10,7 @@ import {
   isSameSubmission,
   type LeaseStanding,
   type LogRecord,
+  notBeforeOf,
   type State,
   viewResult,
 } from '@tenure/state-machine'
@@ -25,7 +26,7 @@ const queueBytes = 512
 /** 001 §3.1 and `semantics` §9: a new task, or the one that this same submission made before. */
 export function decideSubmit(circumstances: Circumstances, request: Submit): Decision {
   const { state, knobs, now, nextLsn } = circumstances
-  const { id, payload, requestId, queue, delayMs } = request
+  const { id, payload, requestId, queue } = request
   const known = requestId === undefined ? undefined : findByRequestId(state, requestId)
   if (known !== undefined) {
     if (isSameSubmission(state, known, request)) {
@@ -44,7 +45,7 @@ export function decideSubmit(circumstances: Circumstances, request: Submit): Dec
   if (overload !== undefined) {
     return answer(notNow(id, 'OVERLOADED', overloadedRetryMs, overload))
   }
-  const notBefore = delayMs === undefined ? request.notBefore : now + delayMs
+  const notBefore = notBeforeOf(request, now)
   const record: Building<'TaskCreated'> = {
     type: 'TaskCreated',
     at: now,

@@ -310,6 +310,60 @@ t.test(
   },
 )
 
+t.test('semantics §9: which options make another submission of one request_id', async (t) => {
+  const payload = Buffer.from('p')
+  const fixed = (maxRetries: number, delayMs: number) => {
+    return { maxRetries, backoff: { kind: 'fixed', delayMs } } as const
+  }
+  const defaults = { retryPolicy: fixed(3, 50), executionWindowMs: 9000 }
+  const given = { retryPolicy: fixed(1, 70), executionWindowMs: 8000 }
+  const startMs = 1_700_000_000_000
+  const cases: [what: string, first: object, second: object, isSame: boolean][] = [
+    ['another payload', {}, { payload: Buffer.from('q') }, false],
+    ['a queue left out is default', {}, { queue: 'default' }, true],
+    ['default is a queue left out', { queue: 'default' }, {}, true],
+    ['another queue', { queue: 'mail' }, { queue: 'default' }, false],
+    ['a queue left out is no other queue', { queue: 'mail' }, {}, false],
+    ['a delay of 0 is none', {}, { delayMs: 0 }, true],
+    ['no delay is a delay of 0', { delayMs: 0 }, {}, true],
+    ['a delay of 0 given twice', { delayMs: 0 }, { delayMs: 0 }, true],
+    ['the same delay', { delayMs: 500 }, { delayMs: 500 }, true],
+    ['another delay', { delayMs: 500 }, { delayMs: 501 }, false],
+    ['a delay left out is none', { delayMs: 500 }, {}, false],
+    ['a delay of 0 is not another one', { delayMs: 500 }, { delayMs: 0 }, false],
+    ['a delay is the time that it came to', { delayMs: 500 }, { notBefore: startMs + 500 }, true],
+    ['the same not_before', { notBefore: 5 }, { notBefore: 5 }, true],
+    ['another not_before', { notBefore: 5 }, { notBefore: 6 }, false],
+    ['a not_before left out is none', { notBefore: 5 }, {}, false],
+    ['a not_before that was not given', {}, { notBefore: 5 }, false],
+    ['the same window and retries', given, given, true],
+    ['window and retries left out later are not compared', given, {}, true],
+    ['window and retries given later, as they were recorded', {}, defaults, true],
+    ['another window', given, { executionWindowMs: 7999 }, false],
+    ['a window that was not recorded', {}, { executionWindowMs: 8000 }, false],
+    ['other retries', given, { retryPolicy: fixed(2, 70) }, false],
+    ['retries that were not recorded', {}, { retryPolicy: fixed(1, 50) }, false],
+  ]
+  for (const [what, first, second, isSame] of cases) {
+    const world = await World.started(defaults)
+    const submit = { kind: 'submit', payload, requestId: 'r' } as const
+    t.match(await world.ask({ ...submit, ...first }), { kind: 'submitted', known: false })
+    const lsn = world.log.nextLsn
+    await world.clock.advance(100)
+    const answer = isSame ? { taskId: 1, known: true } : { kind: 'rejected', reason: 'CONFLICT' }
+    t.match(await world.ask({ ...submit, ...second }), answer, what)
+    t.equal(world.log.nextLsn, lsn)
+  }
+})
+
+t.test('a delay of 0 records no not_before', async (t) => {
+  const world = await World.started()
+  await world.submit({ delayMs: 0 })
+  const { task } = await world.expect('task', { kind: 'get', taskId: 1 })
+  t.notOk('notBefore' in task)
+  t.equal(task.eligibleAt, task.createdAt)
+})
+
 t.test('limits of a submission', async (t) => {
   const world = await World.started({ payloadBytesMax: 10, waitingTasksMax: 2 })
   t.match(await world.ask({ kind: 'submit', payload: Buffer.alloc(11) }), {

@@ -42,7 +42,7 @@ export { decodeRecord, encodeRecord, recordVersion } from './record-codec.js'
 export { retryDelayMs } from './retry-policy.js'
 export { createState, type State, type StateOptions } from './state.js'
 export { type EncodeStateOptions, encodeState, StateDecoder } from './state-codec.js'
-export { isSameSubmission, type Submission } from './submission.js'
+export { isSameSubmission, notBeforeOf, type Submission } from './submission.js'
 export {
   type Attempt,
   type AttemptOutcome,

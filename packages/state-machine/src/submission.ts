@@ -17,8 +17,9 @@ export interface Submission {
 }
 
 /**
- * Whether the task was made by this same submission. The window and the retry policy are compared
- * where they are given: where they are not they were defaults, which may have changed since.
+ * `semantics` §9: whether the task was made by this same submission. What is given has to equal what
+ * was recorded. The window and the retry policy that are left out stand for the coordinator's
+ * defaults, which may have changed since, and are not compared.
  */
 export function isSameSubmission(state: State, taskId: number, submission: Submission): boolean {
   const { tasks, queues } = state.authoritative
@@ -34,15 +35,19 @@ export function isSameSubmission(state: State, taskId: number, submission: Submi
   )
 }
 
-function isSameStart(
-  { authoritative }: State,
-  row: number,
-  { notBefore, delayMs }: Submission,
-): boolean {
+/** The `not_before` of a task that is created at this time. A delay of 0 is none. */
+export function notBeforeOf(
+  { notBefore, delayMs = 0 }: Pick<Submission, 'notBefore' | 'delayMs'>,
+  createdAt: number,
+): number | undefined {
+  return delayMs === 0 ? notBefore : createdAt + delayMs
+}
+
+function isSameStart({ authoritative }: State, row: number, submission: Submission): boolean {
   const { tasks } = authoritative
-  const start = delayMs === undefined ? notBefore : tasks.createdAt.get(row) + delayMs
-  if (tasks.hasNotBefore.get(row) === 0) return start === undefined
-  return start === tasks.notBefore.get(row)
+  const notBefore = notBeforeOf(submission, tasks.createdAt.get(row))
+  if (tasks.hasNotBefore.get(row) === 0) return notBefore === undefined
+  return notBefore === tasks.notBefore.get(row)
 }
 
 function isSamePolicy(one: RetryPolicy, other: RetryPolicy): boolean {

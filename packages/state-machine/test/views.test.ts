@@ -154,6 +154,7 @@ t.test(
       }
       t.equal(is({ ...bare, delayMs: 51 }), false)
       t.equal(is(bare), false, 'it had a not_before')
+      t.equal(is({ ...bare, delayMs: 0 }), false, 'a delay of 0 is none')
     }
     check()
     world.at += 50
@@ -172,7 +173,8 @@ t.test(
     t.equal(isSameSubmission(world.state, plain, plainAsked), true)
     t.equal(isSameSubmission(world.state, plain, { ...plainAsked, queue: 'default' }), true)
     t.equal(isSameSubmission(world.state, plain, { ...plainAsked, notBefore: 0 }), false)
-    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, delayMs: 0 }), false)
+    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, delayMs: 0 }), true)
+    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, delayMs: 1 }), false)
     const fixed = (delayMs: number): RetryPolicy => ({
       maxRetries: 0,
       backoff: { kind: 'fixed', delayMs },

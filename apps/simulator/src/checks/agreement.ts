@@ -78,9 +78,11 @@ function agreesSubmitted(
   return taskId > fromLsn && isSameSubmission(task, request)
 }
 
-/** A COMPLETED task has no payload to compare with. */
+/** `semantics` §9. A COMPLETED task has no payload to compare with. */
 function isSameSubmission(task: NaiveTask, request: Submit): boolean {
   const { payload, queue = defaultQueue, executionWindowMs, retryPolicy } = request
+  const { delayMs = 0, notBefore } = request
+  if (task.notBefore !== (delayMs > 0 ? task.createdAt + delayMs : notBefore)) return false
   if (task.payload !== undefined && Buffer.compare(task.payload, payload) !== 0) return false
   if (task.queue !== queue) return false
   if (executionWindowMs !== undefined && task.executionWindowMs !== executionWindowMs) return false
