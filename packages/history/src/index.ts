@@ -10,6 +10,7 @@ export { explainRemembered, explainTask } from './explanation/explain-task.js'
 export type {
   Cause,
   CauseKind,
+  Duplicate,
   ExplainedAttempt,
   ExplainedEnd,
   ExplainedEvent,

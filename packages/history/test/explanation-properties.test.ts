@@ -1,4 +1,4 @@
-import { getTask, type Task } from '@tenure/state-machine'
+import { getCounters, getTask, type Task } from '@tenure/state-machine'
 import { QuietChecks, Random } from '@tenure/testing'
 import { type Book, randomBook, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
@@ -36,11 +36,14 @@ t.test(
   async (t) => {
     const checks = new QuietChecks(t)
     let again = 0
+    let confirmedInAll = 0
     const kinds = new Set<string>()
     for (const seed of seeds) {
       const book = randomBook(new Random(seed), steps)
+      const duplicates: boolean[] = []
       for (const taskId of tasksOf(book)) {
         const told = (await explain(book, taskId))!
+        duplicates.push(...told.duplicates.map(({ confirmed }) => confirmed))
         const read = readAttempts(book.entries, taskId)
         checks.strictSame(
           told.attempts.map(essence),
@@ -58,8 +61,13 @@ t.test(
         again += Math.max(0, read.length - 1)
         for (const { kind } of told.causes) kinds.add(kind)
       }
+      const { possibleDuplicates, confirmedDuplicates } = getCounters(book.state)
+      const confirmed = duplicates.filter(Boolean).length
+      checks.strictSame([duplicates.length, confirmed], [possibleDuplicates, confirmedDuplicates])
+      confirmedInAll += confirmed
     }
     t.ok(again > 300, `${again} attempts were made again`)
+    t.ok(confirmedInAll > 30, `${confirmedInAll} duplicates were confirmed`)
     t.equal(kinds.size, 5, [...kinds].join())
     t.ok(checks.count > 3000, `${checks.count} checks`)
   },

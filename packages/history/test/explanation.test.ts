@@ -36,8 +36,11 @@ t.test('a worker that is silent and reports too late', async (t) => {
   t.equal(
     told.summary,
     'Task 1 ran twice because lease 2 of worker w-7 expired 3.2 s before its report arrived; ' +
-      'its last heartbeat had come 30.0 s before the expiry. Worker w-8 completed it under lease 5.',
+      'its last heartbeat had come 30.0 s before the expiry. Worker w-8 completed it under lease 5. ' +
+      'The log proves that worker w-7 went on: it reported under lease 2 after that had expired and ' +
+      'lease 5 of worker w-8 had been granted.',
   )
+  t.match(told.duplicates, [{ leaseId: 2, workerId: 'w-7', nextLeaseId: 5, confirmed: true }])
   t.match(told.causes, [
     { attempt: 2, kind: 'REPORTED_LATE', leaseId: 2, lateMs: 3200, silenceMs: 30_000 },
   ])
@@ -79,12 +82,14 @@ t.test('a worker of which nothing more is heard: whether it crashed is not guess
   const { book, task, first } = leased()
   book.expire(first)
   book.wait(100).complete(book.lease(task, 'w-8'))
-  const { summary, overlaps } = await tell(book, task)
+  const { summary, overlaps, duplicates } = await tell(book, task)
   t.equal(
     summary,
     'Task 1 ran twice because lease 2 of worker w-7 expired and no report came; no heartbeat had extended ' +
-      'it in the 30.0 s since its grant. Worker w-8 completed it under lease 4.',
+      'it in the 30.0 s since its grant. Worker w-8 completed it under lease 4. ' +
+      'Whether worker w-7 went on after lease 2 had expired the log cannot tell, for it has no report of it.',
   )
+  t.match(duplicates, [{ leaseId: 2, nextLeaseId: 4, confirmed: false }])
   t.strictSame(overlaps, [{ leaseIds: [2, 4], fromAt: book.entries[3]!.record.at, certain: false }])
 })
 
@@ -102,7 +107,8 @@ t.test('a coordinator that is down longer than the lease', async (t) => {
     told.summary,
     'Task 1 ran twice because lease 2 of worker w-7 had expired 32.0 s before the coordinator started again ' +
       '(epoch 2), having been down for up to 60.0 s; a report came 32.0 s after the expiry. ' +
-      'Worker w-8 completed it under lease 6.',
+      'Worker w-8 completed it under lease 6. The log proves that worker w-7 went on: it reported under ' +
+      'lease 2 after that had expired and lease 6 of worker w-8 had been granted.',
   )
   t.match(told.events[3], {
     kind: 'COORDINATOR_STARTED',
@@ -193,11 +199,69 @@ t.test('several causes are counted', async (t) => {
   t.equal(
     summary,
     'Task 1 ran 5 times: 2 leases expired and no report came; 1 lease had expired when the coordinator started ' +
-      'again; 1 failure was reported with a retry left. Worker w-9 completed it under lease 10.',
+      'again; 1 failure was reported with a retry left. Worker w-9 completed it under lease 10. ' +
+      '3 attempts expired and were followed by another. Whether any of their workers went on the log ' +
+      'cannot tell, for it has no report of them.',
   )
   t.same(
     causes.map(({ attempt }) => attempt),
     [2, 3, 4, 5],
+  )
+})
+
+t.test('what proves a duplicate execution, and what does not', async (t) => {
+  const before = leased()
+  before.book.expire(before.first)
+  before.book.wait(10).cancel(before.first)
+  const alone = await tell(before.book, before.task)
+  t.strictSame(alone.duplicates, [], 'nobody else has run it')
+  t.notMatch(alone.summary, /the log proves/i)
+  before.book.lease(before.task, 'w-8')
+  t.match((await tell(before.book, before.task)).duplicates, [
+    {
+      confirmed: true,
+      evidence:
+        /^the log proves .*under lease 2 after that had expired, before lease 5 of worker w-8 was granted$/,
+    },
+  ])
+
+  const killed = leased()
+  killed.book.kill(killed.task, 'enough')
+  killed.book.cancel(killed.first)
+  t.strictSame((await tell(killed.book, killed.task)).duplicates, [], 'a killed task ran once')
+
+  const { book, task, first } = leased()
+  book.expire(first)
+  const second = book.lease(task, 'w-8')
+  book.expire(second)
+  book.cancel(second)
+  book.complete(book.lease(task, 'w-9'))
+  const told = await tell(book, task)
+  t.match(
+    told.summary,
+    '2 attempts expired and were followed by another. The log proves that the worker of lease 4 ' +
+      'went on: it reported after the expiry; it cannot tell of the others.',
+  )
+  t.strictSame(
+    told.duplicates.map(({ leaseId, confirmed }) => [leaseId, confirmed]),
+    [
+      [first, false],
+      [second, true],
+    ],
+  )
+  book.cancel(first)
+  t.match(
+    (await tell(book, task)).summary,
+    'The log proves that the workers of leases 2, 4 went on: they reported after the expiry.',
+  )
+  const remembered = explainRemembered(getTask(book.state, task)!)
+  t.strictSame(
+    remembered.duplicates.map(({ leaseId, confirmed }) => [leaseId, confirmed]),
+    [
+      [first, true],
+      [second, true],
+    ],
+    'the same from what a coordinator remembers',
   )
 })
 
@@ -282,6 +346,8 @@ t.test('where records were removed it tells what is remembered, and what is not'
     told.summary,
     'Task 1 ran twice because lease 2 of worker w-7 expired 3.2 s before its report arrived; ' +
       'whether a coordinator was running then is not remembered. Worker w-8 completed it under lease 5. ' +
+      'The log proves that worker w-7 went on: it reported under lease 2 after that had expired and ' +
+      'lease 5 of worker w-8 had been granted. ' +
       'The log begins at LSN 5, after task 1 was submitted: what came before is told as far as it is remembered.',
   )
   t.strictSame(told.removed, { firstLsn: second, attempts: 0 })

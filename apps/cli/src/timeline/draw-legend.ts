@@ -64,7 +64,7 @@ function itemsOf({ bars, hasWaits, hasLaterWaits, hasTwice, hasOpenings, hasRest
       bars.some(({ lateX }) => lateX !== undefined),
       { text: 'late report, CANCELLED', icon: drawLateSample },
     ],
-    [hasTwice, { text: 'two executed at once', icon: drawTwiceSample }],
+    [hasTwice, { text: 'two attempts at once', icon: drawTwiceSample }],
     [hasWaits, { text: 'waiting, eligible', icon: line('wait', 'M0 0H28M0 -3v6') }],
     [hasLaterWaits, { text: 'not yet eligible', icon: line('wait later', 'M0 0H28') }],
     [hasOpenings, { text: 'a coordinator started', icon: line('restart', 'M14 -8V8') }],

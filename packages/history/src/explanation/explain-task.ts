@@ -3,6 +3,7 @@ import type { TaskHistory } from '../task-history.js'
 import { type Account, keepAccount } from './account.js'
 import { explainAttempts } from './attempts.js'
 import { findCauses } from './causes.js'
+import { findDuplicates } from './duplicates.js'
 import { tellEvents } from './events.js'
 import type { ExplainOptions, Explanation } from './explanation.js'
 import { findOverlaps } from './overlaps.js'
@@ -39,6 +40,7 @@ function explain(account: Account): Explanation {
     events: tellEvents(account, causes),
     attempts: explainAttempts(account),
     overlaps: findOverlaps(account),
+    duplicates: findDuplicates(account),
     causes,
     ...(removed !== undefined && { removed }),
   }

@@ -17,6 +17,7 @@ export interface Explanation {
   readonly events: readonly ExplainedEvent[]
   readonly attempts: readonly ExplainedAttempt[]
   readonly overlaps: readonly Overlap[]
+  readonly duplicates: readonly Duplicate[]
   /** Why each attempt behind the first one was made, and, of a task that waits, why it will run again. */
   readonly causes: readonly Cause[]
   /** What the records do not say, and why. */
@@ -115,6 +116,18 @@ export interface Overlap {
   readonly ms?: number
   /** The earlier one was reported after the later one was granted; else its worker may have gone on, or not. */
   readonly certain: boolean
+}
+
+/** An attempt that expired and was followed by another one: the task may have been executed twice. */
+export interface Duplicate {
+  readonly leaseId: number
+  readonly workerId?: string
+  /** The lease that was granted next. */
+  readonly nextLeaseId: number
+  /** A report under the expired lease proves that its worker went on, as the metric counts it. */
+  readonly confirmed: boolean
+  /** What the log proves or cannot tell, in words. */
+  readonly evidence: string
 }
 
 export type CauseKind =

@@ -1,13 +1,15 @@
 import type { LsnRange } from '../log-source.js'
 import type { Account } from './account.js'
+import { findDuplicates, summarizeDuplicates } from './duplicates.js'
 import type { Cause, CauseKind } from './explanation.js'
-import { counted, leaseOf, moment, ordinal, quoted, span, times } from './words.js'
+import { capital, counted, leaseOf, moment, ordinal, quoted, span, times } from './words.js'
 
 /** The question is why the task ran as often as it did; this is the answer. */
 export function summarize(account: Account, causes: readonly Cause[]): string {
   const answer = [
     answerOf(account, causes),
     standing(account, causes),
+    summarizeDuplicates(findDuplicates(account)),
     incomplete(account),
     ...account.gaps.map(given),
   ]
@@ -149,8 +151,4 @@ function incomplete({ removed, taskId }: Account): string {
 /** Records that are not there, and about what nobody can say. */
 function given({ firstLsn, lastLsn }: LsnRange): string {
   return `The log has no LSN ${firstLsn} to ${lastLsn}: what happened to the task there, if anything did, was given up with them.`
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -29,6 +29,10 @@ export function counted(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
 /** `lease 17 of worker w-1` */
 export function leaseOf({ leaseId, workerId }: Pick<KnownAttempt, 'leaseId' | 'workerId'>): string {
   return workerId === undefined ? `lease ${leaseId}` : `lease ${leaseId} of worker ${workerId}`

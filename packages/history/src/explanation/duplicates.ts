@@ -1,0 +1,65 @@
+import type { Account } from './account.js'
+import type { Duplicate } from './explanation.js'
+import type { KnownAttempt } from './known.js'
+import { capital, leaseOf } from './words.js'
+
+/**
+ * `semantics` §12, for one task: attempts that expired and were followed by another one. A report under
+ * the expired lease proves that its worker went on; without one nothing tells. An attempt that was
+ * reported late and followed had expired, also where the record that says so was removed: no grant
+ * follows a death.
+ */
+export function findDuplicates({ attempts }: Account): Duplicate[] {
+  return attempts.slice(0, -1).flatMap((own, index) => {
+    const confirmed = own.lateReport !== undefined
+    if (own.end?.outcome !== 'EXPIRED' && !confirmed) return []
+    const { leaseId, workerId } = own
+    const next = attempts[index + 1]!
+    return [
+      {
+        leaseId,
+        ...(workerId !== undefined && { workerId }),
+        ...{ nextLeaseId: next.leaseId, confirmed },
+        evidence: confirmed ? tellProof(own, next) : tellDoubt(own),
+      },
+    ]
+  })
+}
+
+function tellProof(own: KnownAttempt, next: KnownAttempt): string {
+  const { leaseId, lateReport } = own
+  return `the log proves that ${workerOf(own)} went on: it reported under lease ${leaseId} after that had expired${whenProved(next, lateReport?.lsn)}`
+}
+
+function whenProved(next: KnownAttempt, reportLsn: number | undefined): string {
+  if (reportLsn === undefined) return ''
+  return reportLsn > next.leaseId
+    ? ` and ${leaseOf(next)} had been granted`
+    : `, before ${leaseOf(next)} was granted`
+}
+
+function tellDoubt(own: KnownAttempt): string {
+  return `whether ${workerOf(own)} went on after lease ${own.leaseId} had expired the log cannot tell, for it has no report of it`
+}
+
+function workerOf({ workerId }: KnownAttempt): string {
+  return workerId === undefined ? 'its worker' : `worker ${workerId}`
+}
+
+/** All of it in a sentence or two. */
+export function summarizeDuplicates(duplicates: readonly Duplicate[]): string {
+  const [only, ...others] = duplicates
+  if (only === undefined) return ''
+  if (others.length === 0) return `${capital(only.evidence)}.`
+  const proved = duplicates.flatMap((own) => (own.confirmed ? [own.leaseId] : []))
+  const expired = `${duplicates.length} attempts expired and were followed by another.`
+  if (proved.length === 0) {
+    return `${expired} Whether any of their workers went on the log cannot tell, for it has no report of them.`
+  }
+  const who =
+    proved.length === 1
+      ? `the worker of lease ${proved[0]} went on: it`
+      : `the workers of leases ${proved.join(', ')} went on: they`
+  const doubt = proved.length === duplicates.length ? '' : '; it cannot tell of the others'
+  return `${expired} The log proves that ${who} reported after the expiry${doubt}.`
+}
