@@ -80,9 +80,9 @@ export function applyTaskCancelled(state: State, lsn: number, record: TaskCancel
   }
 
   counters.refusedReports++
-  // Without a later grant only this worker ran the task; `applyLeaseGranted` counts one that follows.
-  const isSuperseded = attempt !== tasks.newestAttempt.get(row)
-  if (outcome === outcomes.EXPIRED && isSuperseded) counters.confirmedDuplicates++
+  // It expired and another one followed, for no grant follows a death. Of the newest attempt that is
+  // not known yet: `applyLeaseGranted` counts it when it is followed.
+  if (attempt !== tasks.newestAttempt.get(row)) counters.confirmedDuplicates++
   attempts.cancelled.set(attempt, 1)
 }
 

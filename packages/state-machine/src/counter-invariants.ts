@@ -26,7 +26,7 @@ export function* findCounterFaults(state: State): Generator<string> {
   if (died < 0 || died > tasksDead)
     yield `${died} leases ended with a task's death, of ${tasksDead} deaths`
   yield* duplicateFaults(counters, leasesExpired + died)
-  yield* forgottenCounts(state)
+  yield* keptAttemptFaults(state)
 }
 
 function* duplicateFaults(counters: Counters, leasesLost: number): Generator<string> {
@@ -41,8 +41,8 @@ function* duplicateFaults(counters: Counters, leasesLost: number): Generator<str
     yield `${refusedReports} reports were refused under ${leasesLost} lost leases`
 }
 
-/** The attempts that tasks still remember are among those that were counted. */
-function* forgottenCounts(state: State): Generator<string> {
+/** Attempts that tasks still remember and that no counter has seen. */
+function* keptAttemptFaults(state: State): Generator<string> {
   const { tasks, attempts, counters } = state.authoritative
   const kept = { possibleDuplicates: 0, confirmedDuplicates: 0, refusedReports: 0 }
   for (const row of tasks.rows()) {
