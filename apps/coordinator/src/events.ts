@@ -34,7 +34,7 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
         logger.warn({ lsn, why }, 'a checkpoint cannot be read: the start does without it')
       }
       for (const segment of strandedSegments) {
-        const text = 'segments that followed this one are missing; a checkpoint covers them all'
+        const text = 'nothing links this segment to the rest of the log; a checkpoint covers it'
         logger.warn({ segment, next: 'tenure log doctor' }, text)
       }
       if (tornTail !== undefined) {

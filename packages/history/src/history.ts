@@ -57,6 +57,7 @@ export class History {
 
   /** Every record of the span in order, in lists that are good until the next one: see `keep`. */
   async *read({ fromLsn = this.firstLsn, until }: Span = {}): AsyncGenerator<readonly Entry[]> {
+    if (until !== undefined && 'lsn' in until && until.lsn < fromLsn) return
     for await (const run of this.#log.replay({ fromLsn })) {
       const entries: Entry[] = []
       for (const entry of entriesOf(run)) {

@@ -2,7 +2,7 @@ import { isBadCheckpoint, verifyCheckpoint } from './checkpoint.js'
 import type { Clock } from './clock.js'
 import { copyFile } from './copy-file.js'
 import type { Disk, DiskFile } from './disk.js'
-import { systemCode, WalError } from './errors.js'
+import { systemCode, WalDamageError, WalError } from './errors.js'
 import type { Examination, Segment } from './examine.js'
 import type { SegmentEnd } from './file-header.js'
 import { listIfPresent, removeIfPresent } from './files.js'
@@ -99,6 +99,8 @@ export class LogCopier {
   async #look(): Promise<Examination> {
     try {
       const { examination } = await surveySteadily(this.#work.disk, this.#from)
+      // The copy could not tell that records are missing before the first segment that is left.
+      for (const hole of examination.historyDamage) throw new WalDamageError(hole)
       if (examination.segments.length > 0) return examination
     } catch (error) {
       throw systemCode(error) === 'ENOENT' ? new Overtaken() : error

@@ -30,6 +30,8 @@ import {
   cutsOffUnreadable,
   type Found,
   findBeyond,
+  findHole,
+  precedesRun,
   refuseForeignCheckpoint,
   supersedes,
   trustedRun,
@@ -81,7 +83,10 @@ export interface Examination {
   readonly superseded: readonly string[]
   /** Segments whose making was interrupted before they took a record. */
   readonly unfinished: readonly string[]
-  /** Segments before a hole that a checkpoint covers. Nothing needs them; nobody should have made the hole. */
+  /**
+   * Segments that a checkpoint covers and that nothing links to the trusted ones: those before a hole,
+   * and those whose header cannot be read. Recovery does not need them.
+   */
   readonly stranded: readonly string[]
   /** Temporary files, by their path. */
   readonly leftovers: readonly string[]
@@ -175,10 +180,13 @@ class Examiner {
     const present = found.filter((segment) => !unfinished.includes(segment))
     const checkpointLsn = this.#goodCheckpoints[0]?.previous.lastLsn
     const run = trustedRun(present, checkpointLsn ?? -1)
+    const unlinked = this.#unreadable.filter((it) => precedesRun(run, it))
+    const doubtful = this.#unreadable.filter((it) => !unlinked.includes(it))
     const isLog = present.length > 0 || checkpointLsn !== undefined
     const beyond =
-      findBeyond(run, present, this.#unreadable) ??
+      findBeyond(run, present, doubtful) ??
       compareHead(head, run.at(-1)?.header.sequence ?? 0, isLog)
+    this.#noteHole(run, unlinked)
     await this.#scanRun(run, beyond)
 
     const trusted = new Set(this.#segments.map((segment) => segment.name))
@@ -189,10 +197,10 @@ class Examiner {
       (segment) => !superseded.includes(segment) && segment.header.sequence < start,
     )
     const cut = rest.filter((it) => !superseded.includes(it) && !stranded.includes(it))
-    const cutOff = this.#unreadable.filter((it) =>
+    const cutOff = doubtful.filter((it) =>
       this.#segments.some(({ header }) => cutsOffUnreadable(header, it)),
     )
-    const unreadable = this.#unreadable.filter((it) => !cutOff.includes(it))
+    const unreadable = doubtful.filter((it) => !cutOff.includes(it))
     const everyHeader = found.map((segment) => segment.header)
     return {
       fresh: head === undefined && present.length === 0 && this.#damage === undefined,
@@ -236,7 +244,7 @@ class Examiner {
       beyond: [...names(cut), ...names(unreadable)],
       superseded: [...names(superseded), ...names(cutOff)],
       unfinished: names(unfinished),
-      stranded: names(stranded),
+      stranded: [...names(stranded), ...names(unlinked)].sort(),
       leftovers: this.#leftovers,
     }
   }
@@ -332,14 +340,17 @@ class Examiner {
     else if (checkpoint !== undefined) this.#startAt(checkpoint.previous, 1)
     for (const [index, segment] of run.entries()) {
       const { header, name } = segment
-      if (segment.fileBytes !== header.segmentBytes) {
+      const next = run[index + 1]?.header
+      const isCovered = next !== undefined && this.#isCovered(next.previous.lastLsn)
+      // The next header pins where a covered segment ends: a scan finds what is missing before that
+      // place, and nothing reads what is after it.
+      if (segment.fileBytes !== header.segmentBytes && !isCovered) {
         const why = `it has ${segment.fileBytes} bytes where its header says ${header.segmentBytes}`
         this.#report({ kind: 'corrupt', file: segmentPath(name), why })
         return
       }
       this.#noteGap(header)
       this.#latestClockMs = Math.max(this.#latestClockMs, header.clockMs)
-      const next = run[index + 1]?.header
       if (next !== undefined && this.#isSkipped(next) && !(await this.#mayFork(segment, next)))
         this.#startAt(next.previous, next.firstBatch)
       else if (this.#depth === 'names')
@@ -350,6 +361,14 @@ class Examiner {
     }
     if (beyond !== undefined) this.#report({ kind: 'corrupt', ...beyond })
     this.#compareCheckpoint()
+  }
+
+  /** Notes the records before the run that are lost, which the newest checkpoint covers. */
+  #noteHole(run: readonly Found[], unlinked: readonly Unreadable[]): void {
+    const [newest, older] = this.#goodCheckpoints.map(({ previous }) => previous.lastLsn)
+    const hole = findHole(run, older, unlinked)
+    if (hole === undefined || newest === undefined) return
+    this.#historyDamage.push({ kind: 'corrupt', ...hole, coveredBy: newest })
   }
 
   /** Whether what lies before this segment need not be read. */

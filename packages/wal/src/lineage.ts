@@ -1,5 +1,5 @@
 import { bytesEqual } from './bytes.js'
-import type { Damage } from './damage.js'
+import type { Damage, HistoryDamage } from './damage.js'
 import { WalError } from './errors.js'
 import type { DecodedFileHeader, FileHeader } from './file-header.js'
 import type { Head } from './head.js'
@@ -85,6 +85,38 @@ export function findBeyond(
     }
   }
   return undefined
+}
+
+/**
+ * Whether a segment whose header cannot be read lies in what a checkpoint covers, by its name: the run
+ * begins after it, and only a covered run begins after anything.
+ */
+export function precedesRun([first]: readonly Found[], { firstLsn, epoch }: Unreadable): boolean {
+  if (first === undefined) return false
+  return firstLsn <= first.header.previous.lastLsn && epoch <= first.header.epoch
+}
+
+/**
+ * Records before the run that are lost. A truncation removes none after the older of the two newest
+ * checkpoints, and where a segment's file is there, its records must be.
+ */
+export function findHole(
+  [first]: readonly Found[],
+  olderCheckpoint: Lsn | undefined,
+  unlinked: readonly Unreadable[],
+): Pick<HistoryDamage, 'file' | 'why' | 'firstMissingLsn' | 'lastMissingLsn'> | undefined {
+  if (first === undefined) return undefined
+  const { lastLsn: lastMissingLsn, sequence } = first.header.previous
+  const missing = unlinked.map(({ firstLsn }) => firstLsn)
+  if (olderCheckpoint !== undefined) missing.push(olderCheckpoint + 1)
+  const firstMissingLsn = Math.min(...missing)
+  if (firstMissingLsn > lastMissingLsn) return undefined
+  const [unreadable] = unlinked
+  const what =
+    unreadable === undefined
+      ? { name: first.name, why: `segment ${sequence}, which it continues, is missing` }
+      : unreadable
+  return { file: segmentPath(what.name), why: what.why, firstMissingLsn, lastMissingLsn }
 }
 
 /** Whether `HEAD` agrees with the newest segment there is; `isLog` says whether it should exist. */

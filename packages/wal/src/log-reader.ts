@@ -1,7 +1,7 @@
 import { bytesEqual } from './bytes.js'
 import { readCheckpoint } from './checkpoint.js'
 import type { Clock } from './clock.js'
-import type { Damage } from './damage.js'
+import type { Damage, HistoryDamage } from './damage.js'
 import type { Disk } from './disk.js'
 import { systemCode, WalDamageError, WalError } from './errors.js'
 import type { Gap, Segment } from './examine.js'
@@ -58,16 +58,18 @@ export async function openReadOnly(
  */
 export class LogReader {
   readonly logId: string
-  /** The first record that could be read when the log was opened. */
+  /** The first record that was not removed behind a checkpoint when the log was opened. */
   readonly firstLsn: Lsn
   readonly checkpointLsn: Lsn
-  /** Every checkpoint whose header is good, newest first. */
+  /** Every checkpoint whose header is good and whose following records were not removed, newest first. */
   readonly checkpoints: readonly Lsn[]
   readonly gaps: readonly Gap[]
 
   readonly #disk: Disk
   readonly #clock: Clock
   readonly #layout: Layout
+  /** Records that are lost before all others. */
+  readonly #hole: HistoryDamage | undefined
   #segments: readonly Segment[]
   #head: Uint8Array | undefined
 
@@ -80,9 +82,12 @@ export class LogReader {
     this.#layout = layout
     this.#segments = examination.segments
     this.gaps = examination.gaps
-    this.checkpoints = examination.goodCheckpoints
+    const first = examination.segments[0]?.header
+    this.#hole = examination.historyDamage[0]
+    const beginning = this.#hole ? this.#hole.firstMissingLsn - 1 : (first?.previous.lastLsn ?? 0)
+    this.checkpoints = examination.goodCheckpoints.filter((lsn) => lsn >= beginning)
     this.checkpointLsn = this.checkpoints[0] ?? 0
-    this.firstLsn = examination.segments[0]?.header.firstLsn ?? this.checkpointLsn + 1
+    this.firstLsn = this.#hole?.firstMissingLsn ?? first?.firstLsn ?? this.checkpointLsn + 1
   }
 
   /**
@@ -111,7 +116,8 @@ export class LogReader {
   /** The records from an LSN on, checked on the way. */
   async *replay(options: FollowOptions = {}): AsyncGenerator<Run> {
     const fromLsn = startOf(options.fromLsn, this.checkpointLsn, this.firstLsn)
-    let segment = this.#segments.findLast((it) => it.header.firstLsn <= fromLsn)
+    if (fromLsn <= (this.#hole?.lastMissingLsn ?? 0)) throw new WalDamageError(this.#hole!)
+    let segment = this.#segmentOf(fromLsn)
     try {
       // A truncation that was noticed since then.
       if (segment === undefined) throw await this.#forgotten(fromLsn)
@@ -199,6 +205,12 @@ export class LogReader {
     const { kind, why } = verdict
     const file = segmentPath(segment.name)
     return { kind, file, offset: scanner.offset, firstMissingLsn: scanner.nextLsn, why }
+  }
+
+  /** A declared gap before a segment belongs to it, where there is none before that. */
+  #segmentOf(lsn: Lsn): Segment | undefined {
+    const segment = this.#segments.findLast((it) => it.header.firstLsn <= lsn)
+    return segment ?? this.#segments.find((it) => it.header.previous.lastLsn < lsn)
   }
 
   #after(segment: Segment): Segment | undefined {
