@@ -1,7 +1,7 @@
 import { type HistoryVerification, verifyHistory } from '@tenure/history'
 import { openReadOnly, type Verification, verifyLog, WalDamageError } from '@tenure/wal'
 import { sourceBehind } from './history-behind.js'
-import { tellPlace, tellUnreadable } from './unreadable-history.js'
+import { tellPlace, tellUnreadable, unlinked } from './unreadable-history.js'
 
 /** All that reading a whole log has shown. */
 export interface LogCheck {
@@ -67,7 +67,7 @@ function damageOf(files: Verification, records: HistoryVerification | undefined)
     ...(damage === undefined ? [] : [tellPlace(damage)]),
     ...historyDamage.map(tellUnreadable),
     ...badCheckpoints.map(({ why }) => why),
-    ...strandedSegments.map((name) => `wal/${name}: what followed it is missing`),
+    ...strandedSegments.map((name) => `wal/${name}: ${unlinked}`),
     ...(damage === undefined && fault instanceof WalDamageError ? [fault.message] : []),
   ]
 }

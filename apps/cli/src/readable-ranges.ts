@@ -13,7 +13,7 @@ export function readableRanges(
   let { firstLsn } = files
   for (const { firstMissingLsn, lastMissingLsn } of files.historyDamage) {
     ranges.push({ firstLsn, lastLsn: firstMissingLsn - 1 })
-    firstLsn = lastMissingLsn + 1
+    firstLsn = Math.max(firstLsn, lastMissingLsn + 1)
   }
   return [...ranges, { firstLsn, lastLsn: files.lastLsn }].filter(
     ({ firstLsn, lastLsn }) => firstLsn <= lastLsn,

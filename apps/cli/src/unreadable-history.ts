@@ -12,6 +12,9 @@ export function historyDamageOf(error: unknown): HistoryDamage | undefined {
   return { ...damage, coveredBy, lastMissingLsn }
 }
 
+/** Of a stranded segment. */
+export const unlinked = 'nothing links it to the rest of the log, so nothing reads it'
+
 /** What is told is good; what is not in it may have happened. */
 export function warnOfUnreadable(damage: HistoryDamage | undefined, { stderr }: Host): void {
   if (damage === undefined) return

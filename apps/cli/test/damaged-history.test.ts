@@ -19,6 +19,9 @@ async function damaged(t: Test): Promise<string> {
   return directory
 }
 
+/** Of a segment, by its name. */
+const firstLsnOf = (name: string) => Number(name.slice('wal/'.length, 'wal/'.length + 16))
+
 const steady = (text: string, directory: string) =>
   text
     .replaceAll(directory, '<directory>')
@@ -103,11 +106,77 @@ t.test('segments before a hole that a checkpoint covers can be moved away', asyn
   const [first, second] = segmentsOf(directory)
   rmSync(join(directory, second!))
   const doctor = await log(['log', 'doctor', directory])
-  t.match(doctor, { code: 0, stdout: /what followed it is missing.*mv .*/s })
+  t.match(doctor, { code: 0, stdout: /nothing links it to the rest.*mv .*/s })
   t.match(doctor.stdout, `mv ${directory}/${first} <elsewhere>`)
   rmSync(join(directory, first!))
   t.match(await log(['log', 'verify', directory]), { code: 0 })
   t.match(await log(['log', 'doctor', directory]), { stdout: /nothing has to be done/ })
+})
+
+const hole = /LSN 101 to 160 cannot be read .*the checkpoint of LSN 160 covers them/
+
+/** Fails unless every verb tells of the hole after the older checkpoint, and none of more. */
+async function checkTold(t: Test, directory: string): Promise<void> {
+  t.match(await log(['log', 'verify', directory]), { code: 1, stdout: hole, stderr: '' })
+  const doctor = await log(['log', 'doctor', directory])
+  t.match(doctor, { code: 0, stdout: hole, stderr: '' })
+  t.match(doctor.stdout, /a part of its history is\n.*run tenure checkpoint once/s)
+  t.notMatch(doctor.stdout, /nothing has to be done|accept-loss/)
+  t.match(await log(['log', 'stat', directory]), { code: 0, stdout: hole })
+  t.match(await log(['log', 'dump', directory]), { code: 1, stderr: hole })
+  t.match(await log(['log', 'dump', directory, '--from', '161']), { code: 0, stderr: '' })
+  t.match(await log(['explain', `${directory}#1`]), { code: 0, stdout: /remembered/, stderr: hole })
+  t.match(await log(['stats', '--log', directory]), { code: 0 })
+  const backup = await log(['backup', directory, '--to', `${makeDirectory(t)}/copy`])
+  t.match(backup, { code: 1, stdout: '', stderr: hole })
+  await (await openLog(directory)).close()
+}
+
+t.test('of segments missing after the older checkpoint every verb says the same', async (t) => {
+  const directory = makeDirectory(t)
+  await writeSmall(directory, manyTasks(), [100, 160])
+  for (const name of segmentsOf(directory)) {
+    if (firstLsnOf(name) <= 160) rmSync(join(directory, name))
+  }
+  await checkTold(t, directory)
+})
+
+t.test(
+  'an accepted loss that leaves checkpoints alone is told the same by every verb',
+  async (t) => {
+    const directory = makeDirectory(t)
+    await writeSmall(directory, manyTasks(), [100, 160])
+    for (const name of segmentsOf(directory)) rmSync(join(directory, name))
+    const { place } = JSON.parse((await log(['log', 'doctor', directory, '--json'])).stdout)
+    t.match(await log(['log', 'doctor', directory, '--accept-loss', place]), { code: 0 })
+    t.match(await log(['log', 'verify', directory]), { stdout: /^records +none$/m })
+    await checkTold(t, directory)
+  },
+)
+
+t.test('a header gone bad in what a checkpoint covers is no loss to accept', async (t) => {
+  const directory = makeDirectory(t)
+  await writeSmall(directory, manyTasks(), [100, 160])
+  const name = segmentsOf(directory).find((name) => firstLsnOf(name) === 101)!
+  const bytes = Buffer.from(filesIn(directory).get(name)!)
+  bytes[100] = (bytes[100] ?? 0) ^ 1
+  writeFileSync(join(directory, name), bytes)
+  const doctor = await log(['log', 'doctor', directory])
+  t.match(doctor, { code: 0, stdout: /LSN 101 to 135 cannot be read .*header fails its checksum/ })
+  t.match(doctor.stdout, `mv ${directory}/${name} <elsewhere>`)
+  t.notMatch(doctor.stdout, /accept-loss/)
+  t.match(await log(['log', 'verify', directory]), { code: 1, stdout: /LSN 101 to 135/ })
+})
+
+t.test('an older checkpoint that an interrupted truncation has left is no fault', async (t) => {
+  const directory = makeDirectory(t)
+  await writeSmall(directory, manyTasks(), [72, 100, 160])
+  for (const name of segmentsOf(directory)) {
+    if (firstLsnOf(name) <= 100) rmSync(join(directory, name))
+  }
+  t.match(await log(['log', 'verify', directory]), { code: 0, stdout: /LSN 160: equal/ })
+  t.match(await log(['log', 'doctor', directory]), { stdout: /nothing has to be done/ })
+  t.match(await log(['backup', directory, '--to', `${makeDirectory(t)}/copy`]), { code: 0 })
 })
 
 t.test('a loss that was accepted already opens nothing when it is accepted again', async (t) => {

@@ -2,7 +2,7 @@ import type { Loss } from '@tenure/history'
 import type { Finding } from '../diagnose.js'
 import { readableRanges } from '../readable-ranges.js'
 import type { TaskTotals } from '../task-totals.js'
-import { tellPlace, tellUnreadable } from '../unreadable-history.js'
+import { tellPlace, tellUnreadable, unlinked } from '../unreadable-history.js'
 import { type Facts, showFacts } from './facts.js'
 import type { Look } from './look.js'
 import { showMoment, showRange } from './moments.js'
@@ -71,7 +71,7 @@ function tellOpens(finding: Finding): string {
 }
 
 function tellStranded(name: string, firstLsn: number): string {
-  return `wal/${name}: what followed it is missing, so nothing reads it; no restart needs anything before LSN ${firstLsn}`
+  return `wal/${name}: ${unlinked}; no restart needs anything before LSN ${firstLsn}`
 }
 
 /** One new checkpoint is enough: with the one that covers the damage it makes the two that a truncation asks for. */
