@@ -61,7 +61,7 @@ export class LoadWorker {
   }
 
   async #look(): Promise<void> {
-    const state = this.#random.pick(['WAITING', 'LEASED', 'COMPLETED', undefined])
+    const state = this.#random.pick(['WAITING', 'LEASED', 'COMPLETED', undefined] as const)
     if (state === undefined) return
     const list = { kind: 'list', state, fromTaskId: 1, limit: 1000 } as const
     const answer = await this.#ask(list)

@@ -1,10 +1,10 @@
 import type { NewRequest } from '@tenure/protocol'
-import { messageLimits, type TasksFound } from '@tenure/protocol'
+import { messageLimits, type TasksFound, taskStates } from '@tenure/protocol'
 import { demand } from './demand.js'
 import { readSummary, type TaskState, type TaskSummary } from './facts.js'
 import { type CallOptions, checkCallOptions } from './limit.js'
 import type { Link } from './link.js'
-import { text, whole } from './values.js'
+import { oneOf, text, whole } from './values.js'
 
 export interface ListOptions extends CallOptions {
   readonly state?: TaskState
@@ -31,7 +31,7 @@ export async function* listTasks(
   const { state, queue, fromTaskId = 1, limit, pageSize = pageSizeDefault } = options
   const { listMax, queueBytesMax } = messageLimits
   const filter = {
-    ...(state !== undefined && { state: text('state', state, 1, 16) as TaskState }),
+    ...(state !== undefined && { state: oneOf('state', state, taskStates) }),
     ...(queue !== undefined && { queue: text('queue', queue, 1, queueBytesMax) }),
   }
   const call = { signal: options.signal, timeoutMs: options.timeoutMs, retry: true }

@@ -41,3 +41,9 @@ export function text(path: string, value: unknown, min: number, max: number): st
   if (bytes >= min && bytes <= max) return value
   throw badArgument(path, `a text of ${bytes} bytes`, `one of ${min} to ${max}`)
 }
+
+export function oneOf<W extends string>(path: string, value: unknown, words: readonly W[]): W {
+  const word = words.find((one) => one === value)
+  if (word !== undefined) return word
+  throw badArgument(path, String(value), `one of ${words.join(', ')}`)
+}

@@ -655,9 +655,12 @@ t.test('a submission that cannot be one is refused before it is sent, by its pat
   t.match(await rejection(world.tenure.kill(1, 'x'.repeat(5000))), { code: 'CLIENT_BAD_ARGUMENT' })
   t.match(await rejection(world.tenure.kill(1, '\ud800')), { message: /^reason / })
   t.match(await rejection(world.tenure.list({ queue: '\ud800' }).next()), { message: /^queue / })
-  t.match(await rejection(world.tenure.list({ state: '\ud800' as 'DEAD' }).next()), {
-    message: /^state /,
-  })
+  for (const state of ['RUNNING', 'dead', '', 7] as never[]) {
+    t.match(await rejection(world.tenure.list({ state }).next()), {
+      code: 'CLIENT_BAD_ARGUMENT',
+      message: /^state .*one of WAITING, LEASED, COMPLETED, FAILED, DEAD/,
+    })
+  }
   t.equal(world.server.unanswered.length, 0)
 })
 

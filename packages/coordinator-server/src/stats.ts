@@ -32,7 +32,8 @@ export function stats(sources: QuestionSources): Facts {
 }
 
 function diskFacts({ isFull, freeBytes }: { isFull: boolean; freeBytes: number }): Facts {
-  return { diskFull: isFull, ...(freeBytes >= 0 && { diskFreeBytes: freeBytes }) }
+  const diskFreeBytes = Math.min(freeBytes, Number.MAX_SAFE_INTEGER)
+  return { diskFull: isFull, ...(freeBytes >= 0 && { diskFreeBytes }) }
 }
 
 function longestLines({ state, polls, queuesAsked }: QuestionSources): Facts[] {

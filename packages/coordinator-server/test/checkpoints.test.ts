@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { History, type LogSource, openHistory } from '@tenure/history'
+import { decodeAnswer, encodeAnswer, frameHeadBytes } from '@tenure/protocol'
 import { countTasks, getTask, hashState, position } from '@tenure/state-machine'
 import { type LogReader, openReadOnly } from '@tenure/wal'
 import t, { type Test } from 'tap'
@@ -178,6 +179,14 @@ t.test('only an admin may ask for a checkpoint', async (t) => {
     const other = await PeerClient.open(server.port, { role })
     t.match(await other.ask({ kind: 'checkpoint' }), { kind: 'rejected', reason: 'FORBIDDEN' })
   }
+})
+
+t.test('what a checkpoint took is answered in whole milliseconds', async (t) => {
+  const removed = { segments: 0, bytes: 0, checkpoints: 0 }
+  const made = { lsn: 9, good: [9], replayed: 9, replayMs: 1.5, writeMs: 0.0625, removed }
+  const answer = await answerCheckpoint({ kind: 'checkpoint', id: 7 }, async () => made)
+  const sent = decodeAnswer(encodeAnswer(answer).subarray(frameHeadBytes))
+  t.match(sent, { kind: 'checkpointed', id: 7, checkpoint: { replayMs: 2, writeMs: 0 } })
 })
 
 t.test('a checkpoint that cannot be made is refused with the reason', async (t) => {

@@ -1,7 +1,7 @@
 import type { ValueWriter } from '@tenure/values'
 import type { Answer, HistoryRecord, LeaseTerms, Opening } from './answer.js'
 import { answerKinds, answerTypes } from './answer-types.js'
-import { beginMessage, endMessage, unpackBody } from './codec.js'
+import { beginAnswer, endMessage, unpackBody } from './codec.js'
 import { ProtocolError } from './errors.js'
 import { Fields, isMap } from './fields.js'
 import { placeFields, readPlace } from './history-place.js'
@@ -11,8 +11,9 @@ import { type Reason, reasons } from './reasons.js'
 
 export function encodeAnswer(answer: Answer): Buffer {
   const { number, length } = answerTypes[answer.kind]
-  writeFields(beginMessage(number, length, answer.id), answer)
-  return endMessage()
+  const writer = beginAnswer(number, length, answer.id)
+  writeFields(writer, answer)
+  return endMessage(writer)
 }
 
 function writeFields(writer: ValueWriter, answer: Answer): void {

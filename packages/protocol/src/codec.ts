@@ -5,7 +5,22 @@ import { frameHeadBytes } from './frame.js'
 import { checkStructure } from './guard.js'
 import { messageLimits } from './limits.js'
 
-const writer = new ValueWriter()
+/**
+ * No message has a number that is not whole, and a client may hang up when an answer has one. So an
+ * answer fails here, where the stack still says what made it; a request is refused by the coordinator.
+ */
+class WholeWriter extends ValueWriter {
+  override number(value: number): void {
+    if (value >>> 0 !== value && !(Number.isSafeInteger(value) && value >= 0)) {
+      throw new TypeError(`${value} is in no message; use a whole number from 0 to 2^53 - 1`)
+    }
+    super.number(value)
+  }
+}
+
+const requestWriter = new ValueWriter()
+const wholeWriter = new WholeWriter()
+
 /**
  * Other languages write whole numbers of 2^32 and more as 64-bit integers; we read them as numbers. Bytes
  * are copied wherever they stand, in a map of facts, too: the memory they came in is used again.
@@ -17,13 +32,21 @@ const unpackr = new Unpackr({
 
 /** A message as a whole frame, length included. */
 export function packFrame(values: readonly unknown[]): Buffer {
-  writer.begin(frameHeadBytes)
-  writer.value(values)
-  return withLength(writer.end())
+  wholeWriter.begin(frameHeadBytes)
+  wholeWriter.value(values)
+  return endMessage(wholeWriter)
 }
 
-/** Begins a request or an answer: what it is, and whose. Its other values are to be written, as many as are said. */
-export function beginMessage(number: number, length: number, id: number): ValueWriter {
+export function beginRequest(number: number, length: number, id: number): ValueWriter {
+  return begin(requestWriter, number, length, id)
+}
+
+export function beginAnswer(number: number, length: number, id: number): ValueWriter {
+  return begin(wholeWriter, number, length, id)
+}
+
+/** What the message is, and whose. Its other values are to be written, as many as are said. */
+function begin(writer: ValueWriter, number: number, length: number, id: number): ValueWriter {
   writer.begin(frameHeadBytes)
   writer.list(length)
   writer.number(number)
@@ -32,11 +55,8 @@ export function beginMessage(number: number, length: number, id: number): ValueW
 }
 
 /** The message as a whole frame. */
-export function endMessage(): Buffer {
-  return withLength(writer.end())
-}
-
-function withLength(frame: Buffer): Buffer {
+export function endMessage(writer: ValueWriter): Buffer {
+  const frame = writer.end()
   frame.writeUInt32BE(frame.length - frameHeadBytes, 0)
   return frame
 }

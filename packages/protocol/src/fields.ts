@@ -31,6 +31,14 @@ export class Fields {
     return value
   }
 
+  /** One of these texts. */
+  word<W extends string>(name: string, words: readonly W[]): W {
+    const value = this.#next()
+    const word = words.find((one) => one === value)
+    if (word === undefined) throw badField(name, value, `one of ${words.join(', ')}`)
+    return word
+  }
+
   /** Bytes of its own: whoever decoded the message has copied them. */
   bytes(name: string): Uint8Array {
     const value = this.#next()

@@ -62,6 +62,8 @@ export {
   type RequestOf,
   type Stats,
   type Submit,
+  type TaskState,
+  taskStates,
   type Why,
   type WireRetryPolicy,
   type Withdraw,

@@ -1,11 +1,17 @@
 import type { ValueWriter } from '@tenure/values'
-import { beginMessage, endMessage, unpackBody } from './codec.js'
+import { beginRequest, endMessage, unpackBody } from './codec.js'
 import { ProtocolError } from './errors.js'
 import { Fields } from './fields.js'
 import { placeFields, readPlace } from './history-place.js'
 import { messageLimits } from './limits.js'
 import { readQuickly } from './quick-requests.js'
-import type { NewRequest, Request, Submit, WireRetryPolicy } from './request.js'
+import {
+  type NewRequest,
+  type Request,
+  type Submit,
+  taskStates,
+  type WireRetryPolicy,
+} from './request.js'
 import { requestKinds, requestTypes } from './request-types.js'
 
 /** Under the id that it has, or under the one that is given with it. */
@@ -13,8 +19,9 @@ export function encodeRequest(request: Request): Buffer
 export function encodeRequest(request: NewRequest, id: number): Buffer
 export function encodeRequest(request: Request | NewRequest, id = (request as Request).id): Buffer {
   const { number, length } = requestTypes[request.kind]
-  writeFields(beginMessage(number, length, id), request)
-  return endMessage()
+  const writer = beginRequest(number, length, id)
+  writeFields(writer, request)
+  return endMessage(writer)
 }
 
 /** A request whose id could be read and that is malformed all the same: it can be answered. */
@@ -158,7 +165,7 @@ function fromValues(number: number, id: number, values: readonly unknown[]): Req
     case 'why':
       return { kind, id, taskId: fields.lsn('task_id') }
     case 'list': {
-      const state = fields.optional((own) => own.text('state', 1, 16))
+      const state = fields.optional((own) => own.word('state', taskStates))
       const queue = fields.optional(readQueue)
       const from = {
         fromTaskId: fields.lsn('from_task_id'),

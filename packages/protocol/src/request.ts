@@ -108,11 +108,14 @@ export interface Get {
   readonly taskId: number
 }
 
+export const taskStates = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
+export type TaskState = (typeof taskStates)[number]
+
 /** Tasks in the order of their ids, a page at a time. */
 export interface List {
   readonly kind: 'list'
   readonly id: number
-  readonly state?: string
+  readonly state?: TaskState
   readonly queue?: string
   readonly fromTaskId: number
   readonly limit: number

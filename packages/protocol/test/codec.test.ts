@@ -13,6 +13,7 @@ import {
   ProtocolError,
   type Request,
   roles,
+  taskStates,
 } from '@tenure/protocol'
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
@@ -98,6 +99,21 @@ t.test('a fact that is undefined is nil to whoever asked', (t) => {
   const stats = { a: undefined, b: [undefined] }
   const answer = decodeAnswer(unframe(encodeAnswer({ kind: 'stats', id: 1, stats })))
   t.strictSame(answer, { kind: 'stats', id: 1, stats: { a: null, b: [null] } })
+  t.end()
+})
+
+t.test('a number that is not whole is in no answer', (t) => {
+  for (const value of [0.5, 1234.000001, -1, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]) {
+    const refused = { name: 'TypeError', message: /whole number from 0/ }
+    const checkpoint = { lsn: 1, removed: { bytes: value } }
+    t.throws(() => encodeAnswer({ kind: 'checkpointed', id: 1, checkpoint }), refused)
+    const tasks = [{ attempts: [{ grantedAt: value }] }]
+    t.throws(() => encodeAnswer({ kind: 'tasks', id: 1, tasks }), refused)
+    const terms = { leaseExpiry: 1, windowEnd: 1, heldMs: value, leaseMs: 1, windowMs: 1 }
+    t.throws(() => encodeAnswer({ kind: 'extended', id: 1, ...terms }), refused)
+  }
+  // What was begun when one was refused is dropped.
+  t.equal(encodeAnswer({ kind: 'pong', id: 1 }).toString('hex'), '00000003924d01')
   t.end()
 })
 
@@ -212,6 +228,21 @@ const lsn = (name: string) => whole(name, 1, Number.MAX_SAFE_INTEGER)
 const { durationMsMax, timeMsMax, reasonBytesMax, queueBytesMax } = limits
 const duration = (name: string, min = 0) => whole(name, min, durationMsMax)
 const queue = text('queue', 1, queueBytesMax)
+const state: Field = {
+  name: 'state',
+  good: [...taskStates],
+  bad: [
+    '',
+    'waiting',
+    'RUNNING',
+    'WAITING ',
+    'x'.repeat(17),
+    null,
+    7,
+    ['DEAD'],
+    Buffer.from('DEAD'),
+  ],
+}
 const reportId = optional(text('report_id', 1, limits.reportIdBytesMax))
 const reason = text('reason', 0, reasonBytesMax)
 const lease = [lsn('task_id'), lsn('lease_id')]
@@ -252,12 +283,7 @@ const requestFields: [kind: string, type: number, fields: Field[]][] = [
   [
     'list',
     8,
-    [
-      optional(text('state', 1, 16)),
-      optional(queue),
-      lsn('from_task_id'),
-      whole('limit', 1, limits.listMax),
-    ],
+    [optional(state), optional(queue), lsn('from_task_id'), whole('limit', 1, limits.listMax)],
   ],
   ['workers', 9, []],
   ['stats', 10, []],

@@ -46,8 +46,8 @@ function unfold(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(unfold)
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).map(([key, own]) => {
-    const isBytes = key === 'payload' || key === 'result' || key === 'bytes'
-    return [key, isBytes ? fromHex(String(own)) : unfold(own)]
+    const isBytes = ['payload', 'result', 'bytes'].includes(key) && typeof own === 'string'
+    return [key, isBytes ? fromHex(own) : unfold(own)]
   })
   return Object.fromEntries(entries)
 }

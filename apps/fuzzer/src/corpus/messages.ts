@@ -10,6 +10,7 @@ import {
   type RequestOf,
   reasons,
   roles,
+  taskStates,
   type Welcome,
 } from '@tenure/protocol'
 import type { Random } from '@tenure/testing'
@@ -72,7 +73,7 @@ const requestMakers: RequestMakers = {
   get: (random) => ({ kind: 'get', taskId: lsn(random) }),
   list: (random) => ({
     ...{ kind: 'list', fromTaskId: lsn(random), limit: whole(random, 1, limits.listMax) },
-    ...maybe(random, 'state', () => text(random, 1, 16)),
+    ...maybe(random, 'state', () => random.pick(taskStates)),
     ...maybe(random, 'queue', () => queue(random)),
   }),
   workers: () => ({ kind: 'workers' }),
@@ -181,7 +182,7 @@ function fact(random: Random, depth: number): unknown {
       : several(random, () => fact(random, depth + 1))
   }
   return random.pick([
-    ...[null, true, false, -1, 0.5, -(2 ** 53) + 1, 1e300],
+    ...[null, true, false],
     ...[whole(random, 0, most), text(random, 0, 100), bytes(random)],
   ])
 }

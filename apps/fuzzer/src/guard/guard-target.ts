@@ -80,7 +80,8 @@ function codecsOf(parts: GuardParts): readonly Codec[] {
     {
       name: 'decodeAnswer',
       decode: parts.decodeAnswer,
-      encode: (message: ReturnType<typeof decodeAnswer>) => encodeAnswer(message),
+      encode: (message: ReturnType<typeof decodeAnswer>) =>
+        isWholeThroughout(message) ? encodeAnswer(message) : undefined,
     },
     {
       name: 'decodeHello',
@@ -95,6 +96,13 @@ function codecsOf(parts: GuardParts): readonly Codec[] {
         'reason' in message ? undefined : encodeWelcome(message),
     },
   ]
+}
+
+/** Of facts that it does not know a decoder takes any number; an encoder writes whole ones only. */
+function isWholeThroughout(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return true
+  return Object.values(value).every(isWholeThroughout)
 }
 
 function tryBody(parts: GuardParts, codecs: readonly Codec[], body: Uint8Array): string {

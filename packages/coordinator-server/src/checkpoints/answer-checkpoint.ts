@@ -13,7 +13,8 @@ export async function answerCheckpoint(
   try {
     const { lsn, tasks, replayed, replayMs, writeMs, removed } = await make()
     const facts = {
-      ...{ lsn, replayed, replayMs, writeMs, removed: { ...removed } },
+      ...{ lsn, replayed, replayMs: Math.round(replayMs), writeMs: Math.round(writeMs) },
+      removed: { ...removed },
       ...(tasks !== undefined && { tasks }),
     }
     return { kind: 'checkpointed', id, checkpoint: facts }
