@@ -36,8 +36,10 @@ export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
     heartbeatFailed: (task, { message }) => {
       logger.warn({ ...task, detail: message }, 'heartbeat not answered')
     },
-    leaseLost: (task, reason) =>
-      logger.warn({ ...task, reason }, 'lease lost; the handler is aborted'),
+    leaseLost: (task, reason) => {
+      const what = reason === 'DEADLINE' ? 'the handler is told to end' : 'its work is stopped'
+      logger.warn({ ...task, reason }, `lease lost; ${what}`)
+    },
     aborted: (task, reason) => logger.warn({ ...task, reason }, 'the handler is aborted'),
     handlerStuck: (task) =>
       logger.error(task, 'the handler ignores its signal and cannot be terminated'),
@@ -54,6 +56,7 @@ export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
     logged: (task, level, message, fields) => {
       logger[level]({ ...task, ...(fields && { fields }) }, message)
     },
+    reportedLate: (task) => logger.info(task, 'reported after the deadline'),
     committed: (task, { state }) => logger.debug({ ...task, state }, 'committed'),
     cancelled: (task, { reason, supersededBy }) => {
       logger.warn(

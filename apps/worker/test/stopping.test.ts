@@ -37,10 +37,10 @@ os.waitpid(pid, 0)
 `
 
 t.test(
-  'a command whose task is killed is told, and then killed with its whole group',
+  'a command whose task is killed is killed with its whole group, without a grace',
   async (t) => {
     const world = await World.start(t)
-    const worker = world.worker(['--exec', stubborn, '--abort-grace', '200ms'])
+    const worker = world.worker(['--exec', stubborn, '--abort-grace', '1h'])
     const taskId = await world.submit()
     const group = groupIn(await worker.line('group '))
     t.equal(membersOf(group).length, 3)
@@ -56,11 +56,11 @@ t.test(
 t.test('a command that runs below a shell has its grace, too', async (t) => {
   const world = await World.start(t)
   const path = join(makeDirectory(t), 'cleared')
-  const worker = world.worker(['--exec', graceful(path)])
+  const worker = world.worker(['--exec', graceful(path), '--drain-grace', '0'])
   const taskId = await world.submit()
   await worker.line('ready')
-  await world.tenure.kill(taskId)
-  t.match(await worker.line('not reported', { taskId }), { reason: 'LEASE_LOST' })
+  t.match(await worker.stop(), { code: 0 })
+  t.match(await worker.line('not reported', { taskId }), { reason: 'STOPPING' })
   t.equal(readFileSync(path, 'utf8'), 'cleared up')
 })
 

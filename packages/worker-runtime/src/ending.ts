@@ -9,7 +9,10 @@ const stuckAfterMs = 1000
  * How a handler is brought to its end when it does not come to it by itself.
  *
  *     running ── tell ──▶ told ── the grace ──▶ terminated ── a second ──▶ stuck
- *                                      └──── cannot be terminated ───────────┘
+ *        │                 │           └──── cannot be terminated ───────────┘
+ *        └──── cut off ────┴── at once ──▶ terminated
+ *
+ * A handler that is cut off and cannot be terminated is told, and is stuck when the grace is over.
  */
 export class Ending {
   readonly #run: Run
@@ -38,6 +41,20 @@ export class Ending {
     this.#run.abort(reason)
     const dueAtMs = this.#clock.monotonicMs() + graceMs
     if (!this.#isTerminated && dueAtMs < this.#dueAtMs) this.#next(dueAtMs, () => this.#terminate())
+  }
+
+  /** Terminates it now (004 §4). Where that is not possible, all that is left is to tell it. */
+  cutOff(reason: WorkerError, graceMs: number): void {
+    if (this.#isTerminated) return
+    this.#reason ??= reason
+    this.#isTerminated = this.#run.terminate()
+    if (this.#isTerminated) this.#next(this.#clock.monotonicMs() + stuckAfterMs, this.#onStuck)
+    else this.tell(reason, graceMs)
+  }
+
+  /** It had its grace, and did not end within it. */
+  get isGraceOver(): boolean {
+    return this.#isTerminated
   }
 
   /** The handler is gone, or nobody waits for it any more. */

@@ -1,5 +1,5 @@
 import { type Link, RejectedError, TenureError, type Timer } from '@tenure/client'
-import { type Answer, type Leased, passingReasons, type Reason } from '@tenure/protocol'
+import type { Answer, Leased, Rejected } from '@tenure/protocol'
 import { Authority } from './authority.js'
 import { Ending } from './ending.js'
 import { WorkerError } from './errors.js'
@@ -7,9 +7,10 @@ import { describeThrown, type LogFields, type LogLevel, type Outcome } from './h
 import type { Isolation, Run, RunEvents } from './isolation/isolation.js'
 import type { Armable, LateTimers } from './late-timers.js'
 import type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
-import { toReport } from './report.js'
+import { meaningOf } from './refusals.js'
+import { type Report, toReport } from './report.js'
 import type { ReportIds } from './report-ids.js'
-import { Reporting, type Verdict } from './reporting.js'
+import { Reporting, reportLate, type Verdict } from './reporting.js'
 import type { TaskFacts } from './task-facts.js'
 
 export interface ExecutionContext {
@@ -37,20 +38,29 @@ interface ExecutionListener {
 /**
  * One task under one lease, from the grant to the last answer.
  *
- *               ┌── the handler ended, in time ──▶ reporting ── answered, or given up ──┐
- *     running ──┤                                                                       ├─▶ over
- *               └── the lease was lost ──▶ revoked ── the handler is gone ──────────────┘
+ *               ┌── the handler ended ────────────────▶ reporting ── answered, or given up ──┐
+ *               │                                           ▲                                │
+ *               │                               ┌── it returned                              │
+ *     running ──┼── the deadline passed ──▶ overdue ── it ended otherwise, or too late ──────┼─▶ over
+ *               │                               │                                            │
+ *               │                       the loss is known                                    │
+ *               │                               ▼                                            │
+ *               └── the loss is known ──────▶ revoked ── the handler is gone ────────────────┘
  *
  * While it is running, heartbeats go out, whatever the handler does. Two things end a handler before
  * its time without taking the lease from it: the end of its execution window, and the worker's own
  * end. Both leave it `running`; what the handler makes of the rest decides.
+ *
+ * While it is overdue the lease is lost by this worker's clock alone. The handler has its grace, and a
+ * result that it returns within it is sent once: the coordinator has the last word. Once the loss is
+ * known (004 §4) the handler is terminated, and nothing that it says gets out.
  */
 export class Execution implements RunEvents, Armable {
   readonly facts: TaskFacts
   readonly #context: ExecutionContext
   readonly #authority: Authority
   readonly #startedAtMs: number
-  #mode: 'running' | 'reporting' | 'revoked' | 'over' = 'running'
+  #mode: 'running' | 'overdue' | 'revoked' | 'reporting' | 'over' = 'running'
   #run: Run | undefined
   /** It was told to end. */
   #ending: Ending | undefined
@@ -82,7 +92,8 @@ export class Execution implements RunEvents, Armable {
     // The answer may have travelled for longer than its lease holds.
     if (this.#isOverdue) {
       listener.slotFreed()
-      this.#giveUpOverdue()
+      observer.leaseLost?.(this.facts, 'DEADLINE')
+      this.#giveUp('LEASE_LOST')
       return
     }
     const { taskId, queue, attempt, leaseId } = this.facts
@@ -108,12 +119,17 @@ export class Execution implements RunEvents, Armable {
   /** The worker is gone: the handler, if it could not be terminated, runs on without it. */
   abandon(): void {
     if (this.#mode === 'running') this.#giveUp('STOPPING')
-    else if (this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
+    else if (this.#mode === 'overdue' || this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
     // A report is given up with its connection.
   }
 
   get #now(): number {
     return this.#context.link.clock.monotonicMs()
+  }
+
+  /** The handler is not gone, and what it does may still count. */
+  get #isHeard(): boolean {
+    return this.#mode === 'running' || this.#mode === 'overdue'
   }
 
   get #isOverdue(): boolean {
@@ -141,7 +157,7 @@ export class Execution implements RunEvents, Armable {
 
   /** The task was granted anew: this lease is over, whatever the clock says. */
   supersede(): void {
-    if (this.#mode === 'running') this.#loseLease('GRANTED_ANEW')
+    if (this.#isHeard) this.#revoke('GRANTED_ANEW')
   }
 
   /** Does what is due, and sets the timer for what is next. */
@@ -157,7 +173,7 @@ export class Execution implements RunEvents, Armable {
   #onDue(): void {
     const now = this.#now
     if (this.#isOverdue) {
-      this.#loseLease('DEADLINE')
+      this.#passDeadline()
       return
     }
     if (now >= this.#windowAbortAtMs) this.#abort('WINDOW_OVER', 'the execution window is over')
@@ -171,9 +187,11 @@ export class Execution implements RunEvents, Armable {
     const { taskId, leaseId } = this.facts
     // One that is given up before it is sent must not be followed by the next at once.
     let sentAtMs = this.#now
+    const leftMs = Math.max(1, this.#authority.deadlineMs - this.#now)
     const options = {
       retry: true,
-      timeoutMs: Math.max(1, this.#authority.deadlineMs - this.#now),
+      // Beyond the deadline, too: a refusal ends a handler that still has its grace.
+      timeoutMs: leftMs + this.#context.abortGraceMs,
       maySend: () => this.#mode === 'running' && !this.#isOverdue,
       onSent: () => {
         sentAtMs = this.#now
@@ -181,7 +199,7 @@ export class Execution implements RunEvents, Armable {
     }
     this.#context.link.ask({ kind: 'heartbeat', taskId, leaseId }, options, (answer) => {
       // While a report is on its way its answer decides; a heartbeat that it overtook is no news.
-      if (this.#mode === 'running') this.#onBeaten(answer, sentAtMs)
+      if (this.#isHeard) this.#onBeaten(answer, sentAtMs)
     })
   }
 
@@ -191,43 +209,52 @@ export class Execution implements RunEvents, Armable {
     let pauseMs = sentAtMs + this.#heartbeatIntervalMs - now
     if (answer instanceof TenureError) {
       observer.heartbeatFailed?.(this.facts, answer)
-    } else if (answer.kind === 'extended') {
+    } else if (answer.kind === 'extended' && this.#mode === 'running') {
       this.#authority.extend(answer, sentAtMs)
       observer.extended?.(this.facts, this.#authority.deadlineMs - now)
-    } else if (answer.kind === 'rejected' && passingReasons.includes(answer.reason)) {
+    } else if (answer.kind === 'rejected' && meaningOf(answer.reason) === 'passes') {
       const refusal = new RejectedError(answer)
       pauseMs = refusal.retryAfterMs ?? pauseMs
       observer.heartbeatFailed?.(this.facts, refusal)
     } else if (answer.kind === 'rejected') {
-      if (!lossReasons.includes(answer.reason)) observer.rejected?.(this.facts, answer, 'heartbeat')
-      this.#loseLease(answer.reason)
+      this.#revoke(answer.reason)
+      if (meaningOf(answer.reason) !== 'lost') this.#tellRejected(answer, 'heartbeat')
       return
     }
     if (!this.#isLeft) this.#heartbeatAtMs = this.#nextBeat(now, pauseMs)
     this.#attend()
   }
 
-  #loseLease(why: LossReason): void {
+  /** The lease is lost as far as this worker can tell: the coordinator may know better. */
+  #passDeadline(): void {
+    this.#mode = 'overdue'
+    this.#timer?.cancel()
+    this.#context.observer.leaseLost?.(this.facts, 'DEADLINE')
+    this.#ensureEnding()?.tell(leaseLost('DEADLINE'), this.#context.abortGraceMs)
+  }
+
+  /** The loss is known: 004 §4, stop all work. */
+  #revoke(why: LossReason): void {
+    const isNews = this.#mode === 'running'
     this.#mode = 'revoked'
     this.#timer?.cancel()
-    this.#context.observer.leaseLost?.(this.facts, why)
-    const error = new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`)
-    this.#tellToEnd(error, this.#context.abortGraceMs)
+    if (isNews) this.#context.observer.leaseLost?.(this.facts, why)
+    this.#ensureEnding()?.cutOff(leaseLost(why), this.#context.abortGraceMs)
   }
 
   #abort(why: 'WINDOW_OVER' | 'STOPPING', message: string): void {
     this.#windowAbortAtMs = Number.POSITIVE_INFINITY
     this.#context.observer.aborted?.(this.facts, why)
     const graceMs = why === 'WINDOW_OVER' ? this.#windowGraceMs : this.#context.abortGraceMs
-    this.#tellToEnd(new WorkerError(`WORKER_${why}`, message), graceMs)
+    this.#ensureEnding()?.tell(new WorkerError(`WORKER_${why}`, message), graceMs)
   }
 
-  #tellToEnd(reason: WorkerError, graceMs: number): void {
-    if (this.#run === undefined) return
+  #ensureEnding(): Ending | undefined {
+    if (this.#run === undefined) return undefined
     const { link, observer } = this.#context
     const onStuck = () => observer.handlerStuck?.(this.facts)
     this.#ending ??= new Ending(this.#run, link.clock, onStuck)
-    this.#ending.tell(reason, graceMs)
+    return this.#ending
   }
 
   /** An isolation may hand these two on as they are. */
@@ -241,13 +268,13 @@ export class Execution implements RunEvents, Armable {
     listener.slotFreed()
     // Asked here and not only in time: the loop may have stood still.
     if (this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
-    else if (this.#isOverdue) this.#giveUpOverdue()
+    else if (this.#mode === 'overdue' || this.#isOverdue) this.#endOverdue(outcome)
     else if (this.#isBrokenOff(outcome)) this.#giveUp('STOPPING')
     else this.#report(outcome)
   }
 
   readonly logged = (level: LogLevel, message: string, fields?: LogFields): void => {
-    this.#context.observer.logged?.(this.facts, level, message, fields)
+    if (this.#isHeard) this.#context.observer.logged?.(this.facts, level, message, fields)
   }
 
   /** That a stopping worker broke a handler off says nothing against the task. */
@@ -257,12 +284,32 @@ export class Execution implements RunEvents, Armable {
 
   #report(outcome: Outcome): void {
     this.#mode = 'reporting'
+    const { link } = this.#context
+    const { deadlineMs } = this.#authority
+    const conclude = (verdict: Verdict) => this.#conclude(verdict)
+    new Reporting(link, this.#toReport(outcome), deadlineMs, conclude).send()
+  }
+
+  /** What a handler throws now is its abort, most likely, and says nothing of the task. */
+  #endOverdue(outcome: Outcome): void {
+    if (this.#mode === 'running') this.#context.observer.leaseLost?.(this.facts, 'DEADLINE')
+    const isInGrace = this.#ending?.isGraceOver !== true
+    if (outcome.kind === 'returned' && isInGrace) this.#reportLate(outcome)
+    else this.#giveUp('LEASE_LOST')
+  }
+
+  #reportLate(outcome: Outcome): void {
+    this.#mode = 'reporting'
+    const { link, observer } = this.#context
+    const onSent = () => observer.reportedLate?.(this.facts)
+    reportLate(link, this.#toReport(outcome), onSent, (verdict) => this.#conclude(verdict))
+  }
+
+  #toReport(outcome: Outcome): Report {
     const { link, reportIds } = this.#context
     const timeout = this.#ending?.reason?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
     const resultBytesMax = link.limits?.resultBytesMax ?? 0
-    const report = toReport(this.facts, reportIds.next(), outcome, resultBytesMax, timeout)
-    const { deadlineMs } = this.#authority
-    new Reporting(link, report, deadlineMs, (verdict) => this.#conclude(verdict)).send()
+    return toReport(this.facts, reportIds.next(), outcome, resultBytesMax, timeout)
   }
 
   #conclude(verdict: Verdict): void {
@@ -284,7 +331,7 @@ export class Execution implements RunEvents, Armable {
         observer.cancelled?.(this.facts, verdict)
         break
       case 'rejected':
-        observer.rejected?.(this.facts, verdict, 'report')
+        this.#tellRejected(verdict, 'report')
         break
       case 'unanswered':
         observer.unreported?.(this.facts, verdict.wasSent ? 'UNKNOWN' : 'NOT_SENT')
@@ -292,9 +339,8 @@ export class Execution implements RunEvents, Armable {
     }
   }
 
-  #giveUpOverdue(): void {
-    this.#context.observer.leaseLost?.(this.facts, 'DEADLINE')
-    this.#giveUp('LEASE_LOST')
+  #tellRejected(answer: Rejected, what: 'heartbeat' | 'report'): void {
+    this.#context.observer.rejected?.(this.facts, answer, what)
   }
 
   #giveUp(why: UnreportedReason): void {
@@ -310,6 +356,8 @@ export class Execution implements RunEvents, Armable {
   }
 }
 
-/** What it means to have lost a lease. A heartbeat that is refused otherwise made no sense. */
-const lossReasons: readonly Reason[] = ['EXPIRED', 'SUPERSEDED', 'REPORTED', 'TASK_TERMINAL']
+function leaseLost(why: LossReason): WorkerError {
+  return new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`)
+}
+
 const timeoutReason = 'timeout: the execution window was over'

@@ -5,7 +5,8 @@ import type { Work } from './task-facts.js'
 export interface HandlerTask extends Work {
   /**
    * Aborts when the lease is lost, when the execution window is over, or when the worker stops. What
-   * is done after that may be done a second time by somebody else at the same moment.
+   * is done after that may be done a second time by another worker at the same moment. A handler that
+   * breaks off should throw: what it returns is taken for its result, also after the abort.
    */
   readonly signal: AbortSignal
   readonly log: TaskLog

@@ -30,7 +30,7 @@ export class WorkerMetrics {
   )
   readonly #losses = this.#counter(
     'tenure_worker_leases_lost_total',
-    "Leases lost before a report was sent, by reason. DEADLINE: by this worker's clock, before anybody said so. GRANTED_ANEW: the worker was granted the task once more.",
+    "Leases lost while the handler ran, by reason. DEADLINE: by this worker's clock, before the coordinator said so. GRANTED_ANEW: the worker was granted the task once more.",
     ['reason'],
   )
   readonly #handlers = this.#histogram(
@@ -43,6 +43,10 @@ export class WorkerMetrics {
     'tenure_worker_reports_total',
     'Reports by their answer: committed, cancelled, rejected; or unreported, by reason.',
     ['answer', 'reason'],
+  )
+  readonly #lateReports = this.#counter(
+    'tenure_worker_late_reports_total',
+    "Results sent after the worker's own deadline, since their handler returned within its grace. Their answers are counted as reports.",
   )
   readonly #stuck = this.#counter(
     'tenure_worker_handlers_stuck_total',
@@ -80,6 +84,7 @@ export class WorkerMetrics {
     handlerEnded: (_task, outcome, tookMs) => {
       this.#handlers.observe({ outcome: outcome.kind }, tookMs / 1000)
     },
+    reportedLate: () => this.#lateReports.inc(),
     committed: () => this.#reports.inc({ answer: 'committed', reason: '' }),
     cancelled: (_task, { reason }) => this.#reports.inc({ answer: 'cancelled', reason }),
     rejected: (_task, { reason }, what) => {

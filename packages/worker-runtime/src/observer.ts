@@ -15,7 +15,10 @@ export interface WorkerObserver extends LinkObserver {
   extended?(task: TaskFacts, leftMs: number): void
   /** A heartbeat was not answered, or refused in a way that passes. The deadline decides what follows. */
   heartbeatFailed?(task: TaskFacts, error: TenureError): void
-  /** The task is not ours any more: its handler is told to end if it runs, and nothing will be reported. */
+  /**
+   * The task is not ours any more. After `DEADLINE` the handler is told to end and has its grace; a result that it
+   * returns within it is still reported. After every other loss it is terminated, and nothing is reported.
+   */
   leaseLost?(task: TaskFacts, why: LossReason): void
   /** The handler was told to end, since its execution window is over, or since the worker stops. */
   aborted?(task: TaskFacts, why: 'WINDOW_OVER' | 'STOPPING'): void
@@ -25,11 +28,13 @@ export interface WorkerObserver extends LinkObserver {
   handlerEnded?(task: TaskFacts, outcome: Outcome, tookMs: number, wasAborted: boolean): void
   /** The handler's own log. */
   logged?(task: TaskFacts, level: LogLevel, message: string, fields?: LogFields): void
+  /** A report was sent though the deadline had passed. What becomes of it is told like that of any report. */
+  reportedLate?(task: TaskFacts): void
   /** A report was accepted. */
   committed?(task: TaskFacts, answer: Committed): void
   /** It came too late: the execution never had authority, and its result is dropped. */
   cancelled?(task: TaskFacts, answer: Cancelled): void
-  /** It made no sense to the coordinator: an error in a worker, a coordinator or their set-up. */
+  /** It made no sense to the coordinator. */
   rejected?(task: TaskFacts, answer: Rejected, what: 'report' | 'heartbeat'): void
   /** There was no answer, or there was nothing to ask. The coordinator learns it by time. */
   unreported?(task: TaskFacts, why: UnreportedReason): void
@@ -65,6 +70,7 @@ export function tellAll(observers: readonly WorkerObserver[]): WorkerObserver {
 /** As a table, so that the compiler sees when one is missing. */
 const hookTable: { readonly [H in keyof Required<WorkerObserver>]: true } = {
   ...{ connected: true, disconnected: true, attemptFailed: true },
+  reportedLate: true,
   ...{ modeChanged: true, pollFailed: true, leased: true, extended: true, heartbeatFailed: true },
   ...{ leaseLost: true, aborted: true, handlerStuck: true, handlerEnded: true, logged: true },
   ...{ committed: true, cancelled: true, rejected: true, unreported: true, hostCrashed: true },

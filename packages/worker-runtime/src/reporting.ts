@@ -1,11 +1,6 @@
 import { type Link, RejectedError, type RequestOptions, TenureError } from '@tenure/client'
-import {
-  type Answer,
-  type Cancelled,
-  type Committed,
-  passingReasons,
-  type Rejected,
-} from '@tenure/protocol'
+import type { Answer, Cancelled, Committed, Rejected } from '@tenure/protocol'
+import { meaningOf } from './refusals.js'
 import type { Report } from './report.js'
 
 /** The coordinator's answer, which is final; or why there is none. */
@@ -20,6 +15,8 @@ interface Unanswered {
 
 const firstPauseMs = 100
 const pauseMsMax = 5000
+/** Long enough for a connection to be made anew. */
+const lateReportMs = 5000
 
 /**
  * Sends a report until it is answered. Only what is no answer leads to another sending: a lost
@@ -88,6 +85,32 @@ export class Reporting implements RequestOptions {
   }
 }
 
+/**
+ * Sends a report after the deadline. CANCELLED is the answer to expect, and with it the log has the
+ * evidence that the work was done (003 §4); COMMITTED says that the lease still held, for the deadline
+ * comes before the expiry. It is sent once, and neither a connection nor its answer is awaited for long.
+ */
+export function reportLate(
+  link: Link,
+  report: Report,
+  onSent: () => void,
+  conclude: (verdict: Verdict) => void,
+): void {
+  let wasSent = false
+  const options: RequestOptions = {
+    timeoutMs: lateReportMs,
+    onSent: () => {
+      wasSent = true
+      onSent()
+    },
+  }
+  link.ask(report, options, (outcome) => {
+    const verdict = toVerdict(outcome)
+    if (!(verdict instanceof TenureError)) conclude(verdict)
+    else conclude({ kind: 'unanswered', error: verdict, wasSent })
+  })
+}
+
 /** What passes decided nothing, so it is no verdict. */
 function toVerdict(answer: Answer | TenureError): Exclude<Verdict, Unanswered> | TenureError {
   if (answer instanceof TenureError) return answer
@@ -96,7 +119,7 @@ function toVerdict(answer: Answer | TenureError): Exclude<Verdict, Unanswered> |
     case 'cancelled':
       return answer
     case 'rejected':
-      return passingReasons.includes(answer.reason) ? new RejectedError(answer) : answer
+      return meaningOf(answer.reason) === 'passes' ? new RejectedError(answer) : answer
     default:
       return new TenureError('CLIENT_PROTOCOL', `a report was answered with ${answer.kind}`)
   }

@@ -168,13 +168,72 @@ t.test('§3.2 stop all work related to this task when permission is lost', async
   await world.advance(heartbeatMs)
   world.coordinator.take('heartbeat').reject('SUPERSEDED')
   await world.rest()
-  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
-  await world.advance(5000)
-  t.equal(run.isTerminated, true, 'what does not end is ended')
+  t.equal(run.isTerminated, true, 'now, and not after a grace')
+  t.strictSame(run.abortCodes, [], 'it has no moment left in which it could react')
   await world.advance(longMs)
   t.strictSame(world.coordinator.reports, [])
   t.equal(world.coordinator.all('heartbeat').length, 1)
 })
+
+const knownLosses = ['EXPIRED', 'SUPERSEDED', 'REPORTED', 'TASK_TERMINAL', 'UNKNOWN_TASK'] as const
+for (const reason of knownLosses) {
+  t.test(`§4 stop all work: a handler is terminated when a heartbeat says ${reason}`, async (t) => {
+    await using world = await World.create()
+    const run = await world.grant()
+    await world.advance(heartbeatMs)
+    world.coordinator.take('heartbeat').reject(reason)
+    await world.rest()
+    t.equal(run.isTerminated, true)
+    t.equal(run.isGone, true)
+    t.strictSame(world.words('leaseLost'), [reason])
+  })
+}
+
+t.test(
+  '§4 stop all work: a handler that cannot be terminated is told, and not heard',
+  async (t) => {
+    await using world = await World.create()
+    world.isolation.terminates = 'never'
+    const run = await world.grant()
+    await world.advance(heartbeatMs)
+    run.log('info', 'before')
+    world.coordinator.take('heartbeat').reject('SUPERSEDED')
+    await world.rest()
+    t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+    run.log('info', 'after')
+    t.strictSame(world.words('logged'), ['info'])
+    run.returns('done all the same')
+    await world.advance(longMs)
+    t.strictSame(world.coordinator.reports, [])
+    t.strictSame(world.words('unreported'), ['LEASE_LOST'])
+  },
+)
+
+t.test(
+  '§4 an inline handler can emit nothing through its log once the loss is known',
+  async (t) => {
+    await using world = await World.create({
+      isolation: 'inline',
+      handler: ({ signal, log }) => {
+        log.info('before')
+        return new Promise<string>((resolve) => {
+          signal.addEventListener('abort', () => {
+            log.info('after')
+            resolve('done all the same')
+          })
+        })
+      },
+    })
+    world.answerPoll()
+    await world.advance(heartbeatMs)
+    world.coordinator.take('heartbeat').reject('TASK_TERMINAL')
+    await world.advance(longMs)
+    t.match(world.words('handlerEnded'), [{ kind: 'returned' }])
+    const lines = world.calls('logged').map(([, , message]) => message)
+    t.strictSame(lines, ['before'])
+    t.strictSame(world.coordinator.reports, [])
+  },
+)
 
 t.test('§4 after CANCELLED a worker must never retry the task', async (t) => {
   const { world, report } = await reportOne()
@@ -310,7 +369,7 @@ t.test('§5 missing heartbeats imply loss of lease', async (t) => {
   t.equal(world.coordinator.waiting('heartbeat').length, 1)
   await world.advance(deadlineMs - heartbeatMs)
   t.strictSame(world.words('leaseLost'), ['DEADLINE'])
-  run.returns('too late')
+  run.throws('AbortError: aborted')
   await world.advance(longMs)
   t.strictSame(world.coordinator.reports, [])
   t.strictSame(world.words('unreported'), ['LEASE_LOST'])
@@ -323,10 +382,10 @@ t.test('§5 expired leases are never resurrected', async (t) => {
   await world.advance(deadlineMs - heartbeatMs)
   t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
   await world.extend()
-  run.returns('too late')
-  await world.advance(longMs)
-  t.strictSame(world.coordinator.reports, [])
   t.strictSame(world.calls('extended'), [])
+  await world.advance(longMs)
+  t.equal(run.isTerminated, true)
+  t.strictSame(world.coordinator.reports, [])
   t.equal(world.coordinator.all('heartbeat').length, 1, 'and no more heartbeats')
 })
 
@@ -382,6 +441,20 @@ t.test('§6.1 these retries must be bounded: by the deadline', async (t) => {
   await world.advance(longMs)
   t.equal(world.coordinator.reports.length, 1)
   t.strictSame(world.words('unreported'), ['UNKNOWN'])
+})
+
+t.test('§6.1 these retries must be bounded: heartbeats by the deadline', async (t) => {
+  await using world = await World.create()
+  await world.grant()
+  const endsAtMs = world.now + deadlineMs
+  await world.advance(heartbeatMs)
+  while (world.now < endsAtMs + longMs) {
+    await world.cut()
+    await world.advance(500)
+  }
+  const beats = world.coordinator.asked.filter(({ request }) => request.kind === 'heartbeat')
+  t.ok(beats.length > 10)
+  t.ok(beats.every(({ arrivedAtMs }) => arrivedAtMs < endsAtMs))
 })
 
 t.test('§6.1 these retries must be idempotent: each carries the same report_id', async (t) => {

@@ -110,26 +110,26 @@ t.test('an answer to a heartbeat that promises less shortens nothing', async (t)
   t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
 })
 
-t.test('a loop that stood still past the deadline reports nothing', async (t) => {
+t.test('a loop that stood still past the deadline reports no failure', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   world.stall(deadlineMs)
-  run.returns('done')
+  run.throws()
   await world.rest()
-  t.strictSame(world.coordinator.reports, [])
   t.strictSame(world.words('leaseLost'), ['DEADLINE'])
   t.strictSame(world.words('unreported'), ['LEASE_LOST'])
   await world.advance(leaseMs)
   t.strictSame(world.coordinator.reports, [])
 })
 
-t.test('a loop that stood still until just before it reports', async (t) => {
+t.test('a loop that stood still until just before it reports, and not late', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   world.stall(deadlineMs - 1)
   run.returns('done')
   await world.rest()
   t.equal(world.coordinator.reports.length, 1)
+  t.strictSame(world.calls('reportedLate'), [])
 })
 
 t.test('a task whose lease is over when it arrives is not run', async (t) => {
@@ -224,9 +224,10 @@ t.test('one heartbeat is under way at a time', async (t) => {
 })
 
 t.test(
-  'a heartbeat refused for good aborts the handler and frees the slot when it ends',
+  'a heartbeat refused for good aborts what cannot be terminated, and frees the slot when it ends',
   async (t) => {
     await using world = await World.create()
+    world.isolation.terminates = 'never'
     const run = await world.grant()
     await world.advance(heartbeatMs)
     world.coordinator.take('heartbeat').reject('TASK_TERMINAL')
@@ -439,12 +440,12 @@ t.test('an abort of the window and the end of the lease terminate once', async (
   run.returns()
 })
 
-t.test('whoever is granted a task anew has lost it before', async (t) => {
+t.test('a worker that is granted a task anew has lost it before', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   const run = await world.grant()
   const { taskId } = run.work
   const next = await world.grant({ taskId, attempt: 2 })
-  t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
+  t.equal(run.isTerminated, true)
   t.match(world.words('leaseLost'), ['GRANTED_ANEW'])
   t.strictSame(next.abortCodes, [])
 })

@@ -184,7 +184,17 @@ const scenes: readonly Scene[] = [
     async play(world) {
       const run = await world.grant()
       world.stall(deadlineMs)
+      run.throws()
+    },
+  },
+  {
+    hook: 'reportedLate',
+    args: [task],
+    async play(world) {
+      const run = await world.grant()
+      await world.advance(deadlineMs)
       run.returns()
+      await world.rest()
     },
   },
 ]
@@ -256,10 +266,10 @@ t.test('each series counts what it says', async (t) => {
   const runs = [await world.grant(), await world.grant(), await world.grant(), await world.grant()]
   await world.advance(heartbeatMs)
   await world.extend()
+  isolation.terminates = 'never'
   coordinator.take('heartbeat').reject('NO_SPACE')
   coordinator.take('heartbeat').reject('EXPIRED')
   await world.rest()
-  isolation.terminates = 'never'
   await world.advance(5000)
   for (const run of runs.slice(0, 2)) run.returns()
   runs[2]?.returns()
@@ -313,6 +323,19 @@ t.test('nor is one that was lost by being granted the task once more', async (t)
   const values = await series(world)
   t.equal(values.get('tenure_worker_leases_lost_total{reason="GRANTED_ANEW"}'), 1)
   t.equal(values.get('tenure_worker_heartbeats_total{outcome="lost"}'), undefined)
+})
+
+t.test('a result that is sent late is counted, and its answer like any other', async (t) => {
+  await using world = await World.create()
+  const run = await world.grant()
+  await world.advance(deadlineMs)
+  run.returns()
+  await world.rest()
+  world.coordinator.take('complete').answer({ kind: 'cancelled', reason: 'EXPIRED' })
+  await world.rest()
+  const values = await series(world)
+  t.equal(values.get('tenure_worker_late_reports_total'), 1)
+  t.equal(values.get('tenure_worker_reports_total{answer="cancelled",reason="EXPIRED"}'), 1)
 })
 
 t.test('a worker that is not connected says so', async (t) => {

@@ -25,7 +25,7 @@ export const peerBugs: readonly Bug[] = [
       {
         file: `${worker}/execution.js`,
         old: `        if (this.#isOverdue) {
-            this.#loseLease('DEADLINE');
+            this.#passDeadline();
             return;
         }
 `,

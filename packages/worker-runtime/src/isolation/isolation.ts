@@ -20,7 +20,11 @@ export interface RunEvents {
 
 /** One handler at work. */
 export interface Run {
+  /** Tells it to end. */
   abort(reason: WorkerError): void
-  /** Ends it without asking; `ended` follows. False where that is not possible. */
+  /**
+   * Ends it without asking, told to end before or not; `ended` follows. False where that is not possible: then it is
+   * told, and what it says and returns afterwards counts for nothing.
+   */
   terminate(): boolean
 }
