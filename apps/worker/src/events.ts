@@ -26,6 +26,13 @@ export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
       const fields = { endpoint, attempt: failedAttempts, detail: error.message }
       logger[level](fields, message)
     },
+    failed: ({ code, message }) => {
+      logger.error({ code, detail: message }, 'the worker asks for no more tasks and ends')
+    },
+    // A refused heartbeat or report has a line of its own, with its task.
+    protocolError: ({ reason, message }, what) => {
+      if (what === 'lease') logger.error({ reason, detail: message }, 'rejected: a lease request')
+    },
     modeChanged: (mode) => logger.debug({ mode }, 'mode changed'),
     pollFailed: ({ message }, retryInMs) => {
       logger.warn({ detail: message, retryInMs }, 'cannot ask for tasks')

@@ -31,6 +31,8 @@ export interface ExecutionContext {
 interface ExecutionListener {
   /** The handler is gone, and its slot is free. */
   slotFreed(): void
+  /** A refusal that no correct worker earns. */
+  misused(answer: Rejected, what: 'heartbeat' | 'report', task: TaskFacts): void
   /** Nothing will come of it any more: once, and the last. */
   over(execution: Execution): void
 }
@@ -340,7 +342,9 @@ export class Execution implements RunEvents, Armable {
   }
 
   #tellRejected(answer: Rejected, what: 'heartbeat' | 'report'): void {
-    this.#context.observer.rejected?.(this.facts, answer, what)
+    const { observer, listener } = this.#context
+    observer.rejected?.(this.facts, answer, what)
+    if (meaningOf(answer.reason) === 'misuse') listener.misused(answer, what, this.facts)
   }
 
   #giveUp(why: UnreportedReason): void {

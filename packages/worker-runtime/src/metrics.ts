@@ -48,6 +48,11 @@ export class WorkerMetrics {
     'tenure_worker_late_reports_total',
     "Results sent after the worker's own deadline, since their handler returned within its grace. Their answers are counted as reports.",
   )
+  readonly #protocolErrors = this.#counter(
+    'tenure_worker_protocol_errors_total',
+    'Refusals that no correct worker earns, by request (lease, heartbeat, report) and reason. The first one ends the worker, unless it is told to keep going.',
+    ['request', 'reason'],
+  )
   readonly #stuck = this.#counter(
     'tenure_worker_handlers_stuck_total',
     'Handlers that did not end when told to and could not be terminated.',
@@ -69,6 +74,7 @@ export class WorkerMetrics {
 
   readonly observer: WorkerObserver = {
     connected: () => this.#connections.inc(),
+    protocolError: ({ reason }, request) => this.#protocolErrors.inc({ request, reason }),
     pollFailed: () => this.#pollFailures.inc(),
     leased: () => this.#leases.inc(),
     extended: (_task, leftMs) => {

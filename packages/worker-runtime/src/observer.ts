@@ -1,5 +1,6 @@
 import type { LinkObserver, TenureError } from '@tenure/client'
 import type { Cancelled, Committed, Reason, Rejected } from '@tenure/protocol'
+import type { WorkerError } from './errors.js'
 import type { LogFields, LogLevel, Outcome } from './handler.js'
 import type { WorkerMode } from './mode.js'
 import type { TaskFacts } from './task-facts.js'
@@ -7,6 +8,10 @@ import type { TaskFacts } from './task-facts.js'
 /** What a worker tells, for metrics and logs. Every hook is optional, and none may throw. */
 export interface WorkerObserver extends LinkObserver {
   modeChanged?(mode: WorkerMode): void
+  /** The worker ends by itself: it asks for no more tasks, drains, and `Worker.ended` rejects with this error. Told once. */
+  failed?(error: WorkerError): void
+  /** A refusal that no correct worker earns (004 §3.3). The worker fails, unless `keepGoing` is set. */
+  protocolError?(answer: Rejected, what: 'lease' | 'heartbeat' | 'report'): void
   /** No task could be asked for; it is tried again after the pause. */
   pollFailed?(error: TenureError, retryInMs: number): void
   /** A task was granted. Its handler runs, unless the lease is over already or the worker stops. */
@@ -34,7 +39,7 @@ export interface WorkerObserver extends LinkObserver {
   committed?(task: TaskFacts, answer: Committed): void
   /** It came too late: the execution never had authority, and its result is dropped. */
   cancelled?(task: TaskFacts, answer: Cancelled): void
-  /** It made no sense to the coordinator. */
+  /** It made no sense to the coordinator. `protocolError` follows where a correct worker cannot have earned it. */
   rejected?(task: TaskFacts, answer: Rejected, what: 'report' | 'heartbeat'): void
   /** There was no answer, or there was nothing to ask. The coordinator learns it by time. */
   unreported?(task: TaskFacts, why: UnreportedReason): void
@@ -70,7 +75,7 @@ export function tellAll(observers: readonly WorkerObserver[]): WorkerObserver {
 /** As a table, so that the compiler sees when one is missing. */
 const hookTable: { readonly [H in keyof Required<WorkerObserver>]: true } = {
   ...{ connected: true, disconnected: true, attemptFailed: true },
-  reportedLate: true,
+  ...{ failed: true, protocolError: true, reportedLate: true },
   ...{ modeChanged: true, pollFailed: true, leased: true, extended: true, heartbeatFailed: true },
   ...{ leaseLost: true, aborted: true, handlerStuck: true, handlerEnded: true, logged: true },
   ...{ committed: true, cancelled: true, rejected: true, unreported: true, hostCrashed: true },

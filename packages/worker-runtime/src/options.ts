@@ -8,7 +8,16 @@ import type { Isolation } from './isolation/isolation.js'
 import type { WorkerObserver } from './observer.js'
 import { systemWallClock } from './system-wall-clock.js'
 import type { TaskFacts } from './task-facts.js'
-import { callable, checkObserver, part, queueNames, texts, whole, yesOrNo } from './values.js'
+import {
+  callable,
+  checkObserver,
+  part,
+  queueNames,
+  texts,
+  whole,
+  wholeOrForever,
+  yesOrNo,
+} from './values.js'
 
 export interface WorkerOptions extends OfLink {
   /** The module whose default export runs the tasks: a path or a file URL. `inline` takes the function, too. */
@@ -25,6 +34,10 @@ export interface WorkerOptions extends OfLink {
   readonly abortGraceMs?: number
   /** How long `stop` lets handlers run on. Default 30,000. */
   readonly drainGraceMs?: number
+  /** How long to try without a connection, or with every lease request refused, before the worker fails. Default `Infinity`. */
+  readonly giveUpAfterMs?: number
+  /** Whether to lease on after a refusal that no correct worker earns. Default false: the worker fails. */
+  readonly keepGoing?: boolean
   /** By which part of a duration this clock and the coordinator's may come apart. Default 0.01. */
   readonly clockDrift?: number
   /** For Node in the handlers' threads and processes. Default: none. */
@@ -47,6 +60,8 @@ export interface WorkerSettings {
   readonly pollWaitMs: number
   readonly abortGraceMs: number
   readonly drainGraceMs: number
+  readonly giveUpAfterMs: number
+  readonly keepGoing: boolean
   readonly clockDrift: number
   readonly wallClock: () => number
   readonly processMetrics: boolean
@@ -63,6 +78,8 @@ export function settle(options: WorkerOptions): WorkerSettings {
     pollWaitMs = 30_000,
     abortGraceMs = 5000,
     drainGraceMs = 30_000,
+    giveUpAfterMs = Number.POSITIVE_INFINITY,
+    keepGoing = false,
     clockDrift = 0.01,
     onCancelled,
     observer,
@@ -81,6 +98,8 @@ export function settle(options: WorkerOptions): WorkerSettings {
     pollWaitMs: whole('pollWaitMs', pollWaitMs, 1, durationMsMax),
     abortGraceMs: whole('abortGraceMs', abortGraceMs, 0, durationMsMax),
     drainGraceMs: whole('drainGraceMs', drainGraceMs, 0, durationMsMax),
+    giveUpAfterMs: wholeOrForever('giveUpAfterMs', giveUpAfterMs, durationMsMax),
+    keepGoing: yesOrNo('keepGoing', keepGoing),
     clockDrift: part('clockDrift', clockDrift),
     wallClock: callable('wallClock', wallClock),
     processMetrics: yesOrNo('processMetrics', processMetrics),

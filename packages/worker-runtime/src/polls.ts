@@ -1,11 +1,15 @@
 import { type Link, type NewRequest, RejectedError, TenureError, type Timer } from '@tenure/client'
-import type { Answer, Leased } from '@tenure/protocol'
+import type { Answer, Leased, Rejected } from '@tenure/protocol'
+import { WorkerError } from './errors.js'
+import { meaningOf } from './refusals.js'
 
 export interface PollsOptions {
   readonly link: Link
   readonly queues: readonly string[]
   /** How long one poll waits for a task. */
   readonly waitMs: number
+  /** For how long every poll may be refused. */
+  readonly giveUpAfterMs: number
 }
 
 export interface PollsListener {
@@ -14,6 +18,10 @@ export interface PollsListener {
   granted(lease: Leased, sentAtMs: number): void
   /** There was neither a task nor a wait; it is tried again after a pause. */
   failed(error: TenureError, retryInMs: number): void
+  /** A poll was refused as no correct worker's is. Unless the listener withdraws, polls go on after a pause. */
+  misused(answer: Rejected): void
+  /** Every poll was refused for too long; none is asked any more. */
+  gaveUp(error: WorkerError): void
   /** After `withdraw`: no poll can bring a task any more. */
   withdrawn(): void
 }
@@ -38,6 +46,8 @@ export class Polls {
   #mode: 'asking' | 'resting' | 'withdrawn' = 'asking'
   /** How long to rest when that is not said: longer each time. */
   #pauseMs = firstPauseMs
+  /** Since when every poll that was answered was refused. */
+  #refusedSinceMs: number | undefined
   /** While resting. */
   #timer: Timer | undefined
 
@@ -92,9 +102,12 @@ export class Polls {
 
   #take(outcome: Answer | TenureError, sentAtMs: number): void {
     if (outcome instanceof TenureError) this.#onError(outcome)
-    else if (outcome.kind === 'rejected') this.#rest(new RejectedError(outcome))
-    else {
+    else if (outcome.kind === 'rejected') {
+      if (meaningOf(outcome.reason) === 'misuse') this.#listener.misused(outcome)
+      this.#rest(new RejectedError(outcome))
+    } else {
       this.#pauseMs = firstPauseMs
+      this.#refusedSinceMs = undefined
       // Or empty: there was no task in all that time. The next poll goes on waiting.
       if (outcome.kind === 'leased') this.#listener.granted(outcome, sentAtMs)
     }
@@ -102,21 +115,41 @@ export class Polls {
 
   #onError(error: TenureError): void {
     // The link connects again by itself, and sends the next poll when it has.
-    if (error.code === 'CLIENT_DISCONNECTED') this.#pauseMs = firstPauseMs
-    else this.#rest(error)
+    if (error.code !== 'CLIENT_DISCONNECTED') this.#rest(error)
+    else {
+      this.#pauseMs = firstPauseMs
+      this.#refusedSinceMs = undefined
+    }
   }
 
   /** One pause for all of them: what meets one poll meets the others. */
   #rest(error: TenureError): void {
     if (this.#mode !== 'asking') return
     this.#mode = 'resting'
+    const { link, giveUpAfterMs } = this.#options
+    this.#refusedSinceMs ??= link.clock.monotonicMs()
     const askedMs = error instanceof RejectedError ? error.retryAfterMs : undefined
-    const retryInMs = askedMs ?? this.#pauseMs
+    const leftMs = giveUpAfterMs - this.#refusedForMs
+    const retryInMs = Math.max(0, Math.min(askedMs ?? this.#pauseMs, leftMs))
     if (askedMs === undefined) this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2)
     this.#listener.failed(error, retryInMs)
-    this.#timer = this.#options.link.clock.setTimer(retryInMs, () => {
-      this.#mode = 'asking'
-      this.fill()
-    })
+    this.#timer = link.clock.setTimer(retryInMs, () => this.#comeBack(error))
+  }
+
+  #comeBack(error: TenureError): void {
+    const { giveUpAfterMs } = this.#options
+    if (this.#refusedForMs >= giveUpAfterMs) {
+      const message = `every lease request was refused for ${giveUpAfterMs} ms (the last: ${error.message}); look into what the coordinator refuses, or raise options.giveUpAfterMs`
+      this.#listener.gaveUp(new WorkerError('WORKER_GAVE_UP', message, { cause: error }))
+      return
+    }
+    this.#mode = 'asking'
+    this.fill()
+  }
+
+  /** Below 0 when none is. */
+  get #refusedForMs(): number {
+    const sinceMs = this.#refusedSinceMs ?? Number.POSITIVE_INFINITY
+    return this.#options.link.clock.monotonicMs() - sinceMs
   }
 }

@@ -50,6 +50,12 @@ export function whole(name: string, value: unknown, min: number, max: number): n
   throw badOption(name, describe(value), `a whole number from ${min} to ${max}`)
 }
 
+export function wholeOrForever(name: string, value: unknown, max: number): number {
+  if (value === Number.POSITIVE_INFINITY) return value
+  if (Number.isInteger(value)) return whole(name, value, 1, max)
+  throw badOption(name, describe(value), `a whole number from 1 to ${max}, or Infinity`)
+}
+
 export function part(name: string, value: unknown): number {
   if (typeof value === 'number' && value >= 0 && value < 1) return value
   throw badOption(name, describe(value), 'a number from 0 to below 1')

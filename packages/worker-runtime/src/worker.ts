@@ -1,16 +1,22 @@
-import { type Link, openLink, systemClock } from '@tenure/client'
-import type { Leased } from '@tenure/protocol'
+import { type Clock, type Link, openLink, RejectedError, systemClock } from '@tenure/client'
+import type { Leased, Rejected } from '@tenure/protocol'
+import { WorkerError } from './errors.js'
 import { Execution, type ExecutionContext } from './execution.js'
 import { LateTimers } from './late-timers.js'
 import { WorkerMetrics } from './metrics.js'
 import { transitions, type WorkerMode } from './mode.js'
 import { tellAll, type WorkerObserver } from './observer.js'
 import { settle, type WorkerOptions, type WorkerSettings } from './options.js'
+import { Outage } from './outage.js'
 import { Polls } from './polls.js'
 import { ReportIds } from './report-ids.js'
+import type { TaskFacts } from './task-facts.js'
 import { unlessAborted } from './unless-aborted.js'
 
-/** Connects with a coordinator, waiting for one as long as it takes, and begins to ask for tasks. */
+/** Which request was refused. */
+type Refused = 'lease' | 'heartbeat' | 'report'
+
+/** Connects with a coordinator, waiting for one up to `giveUpAfterMs`, and begins to ask for tasks. */
 export async function startWorker(
   options: WorkerOptions,
   { signal }: { readonly signal?: AbortSignal } = {},
@@ -30,12 +36,21 @@ export async function startWorker(
  *                 └────── stop ──────┘           draining: asks for none, lets the handlers end
  *                          ▼                     stopped: has none, and no connection
  *                       draining ──▶ stopped
+ *
+ * Beside `stop`, two things begin the drain: a refusal that no correct worker earns (004 §3.3), and
+ * retries that have reached their bound (004 §6.1). Then the worker has failed, and `ended` says why.
  */
 export class Worker {
   readonly metrics: WorkerMetrics
+  /**
+   * Settles when the worker is stopped: resolves after `stop`, rejects with the `WorkerError` where the worker has
+   * failed. A rejection that is not handled does no harm.
+   */
+  readonly ended: Promise<void>
   readonly #settings: WorkerSettings
   readonly #observer: WorkerObserver
   readonly #isolation: ReturnType<WorkerSettings['makeIsolation']>
+  readonly #outage: Outage
   #mode: WorkerMode = 'idle'
   #link: Link | undefined
   #polls: Polls | undefined
@@ -48,6 +63,9 @@ export class Worker {
   /** Aborted by `stop`: a coordinator is looked for no more. */
   readonly #starting = new AbortController()
   #stopping: Promise<void> | undefined
+  /** Why it ends by itself: the first reason. */
+  #failure: WorkerError | undefined
+  #settleEnded: (end: Promise<void>) => void = () => {}
   /** What is granted now comes too late. */
   #isGraceOver = false
   #onQuiet: () => void = () => {}
@@ -56,7 +74,13 @@ export class Worker {
     const settings = settle(options)
     this.#settings = settings
     this.metrics = new WorkerMetrics(settings.processMetrics)
-    this.#observer = tellAll([this.metrics.observer, ...settings.observers])
+    this.#outage = new Outage(this.#clock, settings.giveUpAfterMs, (error) => this.#fail(error))
+    const own = [this.metrics.observer, this.#outage.observer]
+    this.#observer = tellAll([...own, ...settings.observers])
+    this.ended = new Promise((resolve) => {
+      this.#settleEnded = resolve
+    })
+    this.ended.catch(() => {})
     this.#isolation = settings.makeIsolation(this.#observer)
     this.metrics.measure({
       slots: settings.concurrency,
@@ -86,6 +110,10 @@ export class Worker {
     return this.#link?.isConnected ?? false
   }
 
+  get #clock(): Clock {
+    return this.#settings.link.clock ?? systemClock
+  }
+
   /** Once. When it rejects nothing is left behind, and the worker is `stopped`. */
   async start({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     if (this.#isStarted) throw new Error('a worker starts once')
@@ -101,18 +129,20 @@ export class Worker {
     } catch (error) {
       // Whoever asks for the end is told of what is wrong with it; here it would hide why it did not start.
       await this.stop().catch(() => {})
-      throw error
+      throw this.#failure ?? error
     }
   }
 
   #connect(signal: AbortSignal): Promise<Link> {
+    // The outage has the bound, now and after every connection that is lost.
     const connectTimeoutMs = Number.POSITIVE_INFINITY
+    this.#outage.begin()
     const options = { ...this.#settings.link, connectTimeoutMs, observer: this.#observer }
     return openLink(options, { signal })
   }
 
   #lease(link: Link): void {
-    const { queues, pollWaitMs } = this.#settings
+    const { queues, pollWaitMs, giveUpAfterMs } = this.#settings
     this.#link = link
     this.#lateTimers = new LateTimers(link.clock, this.#executions)
     const context: ExecutionContext = {
@@ -126,15 +156,18 @@ export class Worker {
       reportIds: new ReportIds(link.random),
       listener: {
         slotFreed: () => this.#onSlotFreed(),
+        misused: (answer, what, task) => this.#onMisused(answer, what, task),
         over: (execution) => this.#onOver(execution),
       },
     }
     this.#polls = new Polls(
-      { link, queues, waitMs: pollWaitMs },
+      { link, queues, waitMs: pollWaitMs, giveUpAfterMs },
       {
         freeSlots: () => this.#settings.concurrency - this.#slotsTaken,
         granted: (lease, sentAtMs) => this.#execute(lease, sentAtMs, context),
         failed: (error, retryInMs) => this.#observer.pollFailed?.(error, retryInMs),
+        misused: (answer) => this.#onMisused(answer, 'lease'),
+        gaveUp: (error) => this.#fail(error),
         withdrawn: () => this.#checkQuiet(),
       },
     )
@@ -147,8 +180,28 @@ export class Worker {
    * end, terminated where that is possible, and left for its lease to expire.
    */
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop()
+    if (this.#stopping === undefined) {
+      this.#stopping = this.#stop()
+      this.#settleEnded(this.#stopping.then(() => this.#throwFailure()))
+    }
     return this.#stopping
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  #fail(error: WorkerError): void {
+    if (this.#failure !== undefined) return
+    this.#failure = error
+    // `ended` tells how it goes. It comes first: no observer that throws keeps the worker from it.
+    this.stop().catch(() => {})
+    this.#observer.failed?.(error)
+  }
+
+  #onMisused(answer: Rejected, what: Refused, task?: TaskFacts): void {
+    if (!this.#settings.keepGoing) this.#fail(protocolError(answer, what, task))
+    this.#observer.protocolError?.(answer, what)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -158,6 +211,7 @@ export class Worker {
   async #stop(): Promise<void> {
     const { drainGraceMs, abortGraceMs } = this.#settings
     this.#starting.abort()
+    this.#outage.stop()
     if (this.#link !== undefined) {
       this.#setMode('draining')
       this.#polls?.withdraw()
@@ -183,12 +237,11 @@ export class Worker {
 
   /** What is held by a call into the system is gone when that lets it go: nobody waits for it. */
   async #closeIsolation(): Promise<void> {
-    const { clock = systemClock } = this.#settings.link
     let giveUp = (): void => {}
     const tooLong = new Promise<void>((resolve) => {
       giveUp = resolve
     })
-    const timer = clock.setTimer(goodbyeMs, giveUp)
+    const timer = this.#clock.setTimer(goodbyeMs, giveUp)
     try {
       await Promise.race([this.#isolation.close(), tooLong])
     } finally {
@@ -261,3 +314,10 @@ export class Worker {
 
 /** For the last reports to be answered. */
 const goodbyeMs = 1000
+
+function protocolError(answer: Rejected, what: Refused, task: TaskFacts | undefined): WorkerError {
+  const of = task === undefined ? 'request' : `of task ${task.taskId} under lease ${task.leaseId}`
+  const cause = new RejectedError(answer)
+  const message = `the coordinator rejected a ${what} ${of}, which no correct worker earns (${cause.message}); look for two workers of one name, a restored log or versions that do not fit, or set options.keepGoing`
+  return new WorkerError('WORKER_PROTOCOL_ERROR', message, { cause })
+}

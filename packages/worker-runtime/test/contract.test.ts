@@ -1,3 +1,4 @@
+import type { Reason } from '@tenure/protocol'
 import t from 'tap'
 import { deadlineMs, heartbeatMs, leaseMs, World } from './world.js'
 
@@ -332,6 +333,70 @@ for (const reason of [
   })
 }
 
+/** Lets the coordinator refuse one request of this kind. */
+const asking = {
+  async lease(world: World, reason: Reason) {
+    world.coordinator.take('lease').reject(reason)
+    await world.rest()
+  },
+  async heartbeat(world: World, reason: Reason) {
+    await world.grant()
+    await world.advance(heartbeatMs)
+    world.coordinator.take('heartbeat').reject(reason)
+    await world.rest()
+  },
+  async report(world: World, reason: Reason) {
+    const run = await world.grant()
+    run.returns('done')
+    await world.rest()
+    world.coordinator.take('complete').reject(reason)
+    await world.rest()
+  },
+} as const
+
+const misuses = {
+  lease: ['MALFORMED', 'FORBIDDEN'],
+  heartbeat: ['MALFORMED', 'FORBIDDEN', 'UNKNOWN_LEASE', 'WRONG_WORKER'],
+  report: ['MALFORMED', 'FORBIDDEN', 'UNKNOWN_LEASE', 'WRONG_WORKER', 'DUPLICATE_REPORT'],
+} as const
+
+for (const what of ['lease', 'heartbeat', 'report'] as const) {
+  for (const reason of misuses[what]) {
+    t.test(`§3.3 a ${what} REJECTED as ${reason} is a fatal protocol error`, async (t) => {
+      await using world = await World.create({ concurrency: 2 })
+      const { ended } = world.worker
+      await asking[what](world, reason)
+      t.match(world.calls('protocolError'), [[{ reason }, what]])
+      await world.stop()
+      await t.rejects(ended, {
+        ...{ name: 'WorkerError', code: 'WORKER_PROTOCOL_ERROR', cause: { reason } },
+        message: new RegExp(`rejected a ${what} .*${reason}`),
+      })
+    })
+  }
+}
+
+for (const [what, reason] of [
+  ['heartbeat', 'UNKNOWN_TASK'],
+  ['report', 'UNKNOWN_TASK'],
+  ['report', 'TOO_LARGE'],
+  ['heartbeat', 'INTERNAL'],
+  ['report', 'INTERNAL'],
+  ['lease', 'INTERNAL'],
+  ['heartbeat', 'EXPIRED'],
+  ['heartbeat', 'REPORTED'],
+] as const) {
+  t.test(`§3.3 a ${what} REJECTED as ${reason} can happen to a correct worker`, async (t) => {
+    await using world = await World.create({ concurrency: 2 })
+    await asking[what](world, reason)
+    t.strictSame(world.calls('protocolError'), [])
+    t.strictSame(world.calls('failed'), [])
+    t.not(world.worker.mode, 'draining')
+    await world.advance(longMs)
+    t.equal(world.coordinator.waiting('lease').length, 2, 'and it goes on to ask for tasks')
+  })
+}
+
 // ---- heartbeats
 
 t.test('§5 heartbeats are sent only while executing', async (t) => {
@@ -455,6 +520,37 @@ t.test('§6.1 these retries must be bounded: heartbeats by the deadline', async 
   const beats = world.coordinator.asked.filter(({ request }) => request.kind === 'heartbeat')
   t.ok(beats.length > 10)
   t.ok(beats.every(({ arrivedAtMs }) => arrivedAtMs < endsAtMs))
+})
+
+t.test('§6.1 these retries must be bounded: connecting by giveUpAfterMs', async (t) => {
+  await using world = await World.create({ giveUpAfterMs: 60_000 })
+  world.coordinator.isDown = true
+  await world.cut()
+  await world.advance(60_000 - 1)
+  t.equal(world.worker.mode, 'leasing')
+  await world.advance(1)
+  t.equal(world.worker.mode, 'stopped')
+  await t.rejects(world.worker.ended, { code: 'WORKER_GAVE_UP' })
+  const attempts = world.calls('attemptFailed').length
+  await world.advance(longMs)
+  t.equal(world.calls('attemptFailed').length, attempts)
+})
+
+t.test('§6.1 these retries must be bounded: polling by giveUpAfterMs', async (t) => {
+  await using world = await World.create({ giveUpAfterMs: 60_000 })
+  const refuse = async (ms: number) => {
+    for (let passedMs = 0; passedMs < ms; passedMs += 100) {
+      if (world.coordinator.waiting('lease').length > 0) {
+        world.coordinator.take('lease').reject('OVERLOADED')
+      }
+      await world.advance(100)
+    }
+  }
+  await refuse(59_900)
+  t.equal(world.worker.mode, 'leasing')
+  await refuse(200)
+  t.equal(world.worker.mode, 'stopped')
+  await t.rejects(world.worker.ended, { code: 'WORKER_GAVE_UP', message: /OVERLOADED/ })
 })
 
 t.test('§6.1 these retries must be idempotent: each carries the same report_id', async (t) => {

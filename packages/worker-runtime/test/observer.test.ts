@@ -197,6 +197,23 @@ const scenes: readonly Scene[] = [
       await world.rest()
     },
   },
+  {
+    hook: 'protocolError',
+    args: [{ reason: 'WRONG_WORKER' }, 'report'],
+    async play(world) {
+      const asked = await report(world)
+      asked.reject('WRONG_WORKER')
+      await world.rest()
+    },
+  },
+  {
+    hook: 'failed',
+    args: [{ code: 'WORKER_PROTOCOL_ERROR' }],
+    async play(world) {
+      world.coordinator.take('lease').reject('FORBIDDEN')
+      await world.rest()
+    },
+  },
 ]
 
 for (const { hook, args, play } of scenes) {
@@ -336,6 +353,22 @@ t.test('a result that is sent late is counted, and its answer like any other', a
   const values = await series(world)
   t.equal(values.get('tenure_worker_late_reports_total'), 1)
   t.equal(values.get('tenure_worker_reports_total{answer="cancelled",reason="EXPIRED"}'), 1)
+})
+
+t.test('protocol errors are counted by request and reason', async (t) => {
+  await using world = await World.create({ concurrency: 3, keepGoing: true })
+  for (let times = 0; times < 2; times++) {
+    const run = await world.grant()
+    run.returns()
+    await world.rest()
+    world.coordinator.take('complete').reject('WRONG_WORKER')
+  }
+  world.coordinator.take('lease').reject('FORBIDDEN')
+  await world.rest()
+  const values = await series(world)
+  const name = 'tenure_worker_protocol_errors_total'
+  t.equal(values.get(`${name}{request="report",reason="WRONG_WORKER"}`), 2)
+  t.equal(values.get(`${name}{request="lease",reason="FORBIDDEN"}`), 1)
 })
 
 t.test('a worker that is not connected says so', async (t) => {

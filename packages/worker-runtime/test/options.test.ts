@@ -28,6 +28,12 @@ const badOptions: readonly (readonly [option: string, given: Anything, name?: st
   ['abortGraceMs', { abortGraceMs: '5s' }],
   ['drainGraceMs', { drainGraceMs: -1 }],
   ['drainGraceMs', { drainGraceMs: 2 ** 46 }],
+  ['giveUpAfterMs', { giveUpAfterMs: 0 }],
+  ['giveUpAfterMs', { giveUpAfterMs: 1.5 }],
+  ['giveUpAfterMs', { giveUpAfterMs: Number.NaN }],
+  ['giveUpAfterMs', { giveUpAfterMs: 'never' }],
+  ['giveUpAfterMs', { giveUpAfterMs: 2 ** 46 }],
+  ['keepGoing', { keepGoing: 1 }],
   ['clockDrift', { clockDrift: 1 }],
   ['clockDrift', { clockDrift: -0.1 }],
   ['clockDrift', { clockDrift: Number.NaN }],
@@ -113,7 +119,10 @@ t.test('half a backoff keeps the other half of a worker', async (t) => {
 })
 
 t.test('good options are good', async (t) => {
-  await t.rejects(startWorker(good()), { message: 'nothing is wrong with these options' })
+  const message = 'nothing is wrong with these options'
+  await t.rejects(startWorker(good()), { message })
+  const giveUpAfterMs = Number.POSITIVE_INFINITY
+  await t.rejects(startWorker({ ...good(), giveUpAfterMs, keepGoing: true }), { message })
 })
 
 t.test('a token never shows in a message', async (t) => {

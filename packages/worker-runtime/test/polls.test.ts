@@ -146,7 +146,7 @@ t.test('a poll that is answered empty is followed by the next', async (t) => {
   t.strictSame(world.calls('pollFailed'), [])
 })
 
-for (const reason of ['OVERLOADED', 'STOPPING', 'FORBIDDEN'] as const satisfies Reason[]) {
+for (const reason of ['OVERLOADED', 'STOPPING', 'INTERNAL'] as const satisfies Reason[]) {
   t.test(`a poll refused with ${reason} rests, and comes back`, async (t) => {
     await using world = await World.create()
     world.coordinator.take('lease').reject(reason)
