@@ -4,8 +4,9 @@ import { WorkerError } from '@tenure/worker-runtime'
 import { CannotListen } from './http-server.js'
 import type { Configuration } from './settings.js'
 
-/** How the process ends when it could not start. A coordinator that is not there is waited for. */
+/** How the process ends when it could not start. To give up on a coordinator is no fault of the settings. */
 export function exitCodeOfStart(error: unknown): number {
+  if (error instanceof WorkerError && error.code === 'WORKER_GAVE_UP') return exitCodes.failed
   if (error instanceof WorkerError || error instanceof RejectedError) return exitCodes.misconfigured
   if (error instanceof TenureError && error.code === 'CLIENT_BAD_ARGUMENT') {
     return exitCodes.misconfigured

@@ -42,9 +42,7 @@ async function start(
   const { name, concurrency, queues } = worker
   logger.info({ name, concurrency, queues, httpPort: http?.port }, 'started')
   return {
-    stop: async () => {
-      await worker.stop()
-      await http?.close()
-    },
+    ended: worker.ended.finally(() => http?.close()),
+    stop: () => worker.stop(),
   }
 }

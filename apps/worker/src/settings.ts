@@ -11,6 +11,7 @@ import {
   setting,
   text,
   whole,
+  yesOrNo,
 } from '@tenure/app-kit'
 import { isolations } from '@tenure/worker-runtime'
 
@@ -65,6 +66,18 @@ const times = {
   }),
 }
 
+const failing = {
+  giveUpAfter: setting(duration(1, longestMs), {
+    help: 'How long to try without a connection, or with every lease request refused, before the worker ends with 1. Default: for ever.',
+    option: 'options.giveUpAfterMs',
+  }),
+  keepGoing: setting(yesOrNo(), {
+    fallback: false,
+    help: 'Goes on after a protocol error: a refusal that no correct worker earns. Without it the worker ends with 1 when the tasks at hand have ended.',
+    option: 'options.keepGoing',
+  }),
+}
+
 const observing = {
   httpHost: setting(text('address'), {
     fallback: '127.0.0.1',
@@ -78,6 +91,7 @@ export const settings = {
   Work: work,
   ...connectionSettings,
   Times: times,
+  Failing: failing,
   Observing: observing,
   ...loggingSettings,
 } as const

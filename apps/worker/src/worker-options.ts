@@ -6,12 +6,14 @@ import { type Configuration, ownName } from './settings.js'
 
 /** What the runtime is told. */
 export function toOptions(configuration: Configuration): WorkerOptions {
-  const { queues, concurrency, pollWait, abortGrace, drainGrace, name } = configuration.values
+  const { values } = configuration
+  const { queues, concurrency, pollWait, abortGrace, drainGrace, name, giveUpAfter } = values
   return {
     ...toLinkOptions(configuration),
     ...toIsolation(configuration),
-    ...{ queues, name: name ?? ownName(), processMetrics: true },
+    ...{ queues, name: name ?? ownName(), processMetrics: true, keepGoing: values.keepGoing },
     ...(concurrency !== undefined && { concurrency }),
+    ...(giveUpAfter !== undefined && { giveUpAfterMs: giveUpAfter }),
     ...{ pollWaitMs: pollWait, abortGraceMs: abortGrace, drainGraceMs: drainGrace },
   }
 }

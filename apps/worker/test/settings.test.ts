@@ -59,7 +59,7 @@ t.test('without a word the worker has its own defaults', async (t) => {
   t.same(options, {
     ...{ endpoints: ['127.0.0.1:7411'], handler, isolation: 'thread' },
     ...{ queues: ['default'], pollWaitMs: 30_000, abortGraceMs: 5000, drainGraceMs: 30_000 },
-    processMetrics: true,
+    ...{ processMetrics: true, keepGoing: false },
   })
 })
 
@@ -72,13 +72,19 @@ t.test('each setting reaches the option it stands for', async (t) => {
     ['--poll-wait', '1s', { pollWaitMs: 1000 }],
     ['--abort-grace', '0', { abortGraceMs: 0 }],
     ['--drain-grace', '2m', { drainGraceMs: 120_000 }],
+    ['--give-up-after', '1h', { giveUpAfterMs: 3600_000 }],
+    ['--keep-going', 'true', { keepGoing: true }],
     ['--coordinator', 'a,b:1', { endpoints: ['a', 'b:1'] }],
     ['--tls', 'true', { tls: true }],
   ]
   for (const [flag, text, options] of given) {
     t.match(optionsOf(['--handler', handler, `${flag}=${text}`]), options, flag)
   }
-  t.match(optionsOf(['--handler', handler], { TENURE_TOKEN: 'hush' }), { token: 'hush' })
+  t.match(optionsOf(['--handler', handler, '--keep-going']), { keepGoing: true })
+  const env = { TENURE_TOKEN: 'hush', TENURE_KEEP_GOING: 'true', TENURE_GIVE_UP_AFTER: '5m' }
+  t.match(optionsOf(['--handler', handler], env), {
+    ...{ token: 'hush', keepGoing: true, giveUpAfterMs: 300_000 },
+  })
 })
 
 t.test('bad values are refused', async (t) => {
@@ -91,6 +97,7 @@ t.test('bad values are refused', async (t) => {
     ['--poll-wait', '0', /a duration .* from 1ms /],
     ['--abort-grace', '5', /a duration with its unit/],
     ['--drain-grace', '-1s', /a duration/],
+    ['--give-up-after', '0', /a duration .* from 1ms /],
     ['--http-port', 'on', /or off$/],
     ['--http-host', '', /a text/],
   ]
