@@ -53,6 +53,7 @@ export const probeNames = [
   ...([
     'a worker lost its lease by its own clock',
     'a worker was told that its lease is lost',
+    'a result was sent after its deadline',
   ] as const),
   ...(['a report was never answered', 'a handler was terminated', 'a task was poison'] as const),
   ...([

@@ -1,3 +1,4 @@
+import type { NaiveModel } from '@tenure/testing'
 import type { Check } from './check.js'
 import { checkStatements } from './checks/statements.js'
 import type { Probe } from './probes.js'
@@ -17,6 +18,8 @@ export interface Outcome {
   readonly hash: string
   readonly virtualMs: number
   readonly records: number
+  /** What the records count, by the naive model. */
+  readonly counters: ReturnType<NaiveModel['counters']>
   readonly lives: number
   /** To the last disk that there was. */
   readonly diskCalls: number
@@ -51,6 +54,7 @@ export async function run(scenario: Scenario, onLine?: (line: string) => void): 
     ...{ ending: violation === undefined ? ending : 'violated', violation },
     ...{ hash: world.stage.events.digest(), virtualMs: world.stage.clock.monotonicMs() - startMs },
     ...{ records: world.stage.ledger.lastLsn, lives: world.machine.lives },
+    counters: world.stage.ledger.naive.counters(),
     diskCalls: world.machine.disk.callCount,
     ...{ faults: world.stage.faults, probes: world.stage.probes.counts },
   }

@@ -6,6 +6,8 @@ import type { Process } from './process.js'
 
 /** A handler that was told to end takes so long to do it. */
 const abortMs = 5
+/** One that has at most so much left to do does that first, whatever it is told. */
+const nearlyDoneMs = 100
 const afterwards: HandlerPlan = { afterMs: 1, ends: 'returns' }
 
 export interface HandlersContext {
@@ -48,6 +50,8 @@ class Handler implements Run {
   readonly #context: HandlersContext
   readonly #owner: Owner
   readonly #plan: HandlerPlan
+  /** When it has done all that it is to do. */
+  readonly #doneAtMs: number
   #isGone = false
 
   constructor(work: Work, events: RunEvents, context: HandlersContext) {
@@ -58,18 +62,19 @@ class Handler implements Run {
     this.#plan = plan
     this.#owner = { taskId, leaseId, process: context.process, toldIn: context.lifeOf(leaseId) }
     context.watch(() => context.owners.begin(this.#owner))
-    if (plan.ends !== 'hangs' && plan.ends !== 'deaf') {
-      context.process.clock.setTimer(plan.afterMs, () => this.#end())
-    }
+    const { clock } = context.process
+    const isEndless = plan.ends === 'hangs' || plan.ends === 'deaf'
+    this.#doneAtMs = isEndless ? Number.POSITIVE_INFINITY : clock.monotonicMs() + plan.afterMs
+    if (!isEndless) clock.setTimer(plan.afterMs, () => this.#end())
   }
 
   abort({ code }: WorkerError): void {
     // What it does from here on it does without the lease, and knows it.
     if (code === 'WORKER_LEASE_LOST') this.#context.owners.end(this.#owner)
-    if (this.#plan.ends === 'deaf') return
-    this.#context.process.clock.setTimer(abortMs, () =>
-      this.#leave({ kind: 'failed', reason: `told to end: ${code}` }),
-    )
+    const { clock } = this.#context.process
+    const isNearlyDone = this.#doneAtMs - clock.monotonicMs() <= nearlyDoneMs
+    if (this.#plan.ends === 'deaf' || isNearlyDone) return
+    clock.setTimer(abortMs, () => this.#leave({ kind: 'failed', reason: `told to end: ${code}` }))
   }
 
   terminate(): boolean {

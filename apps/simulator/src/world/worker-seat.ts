@@ -110,12 +110,18 @@ export class WorkerSeat extends Seat {
         if (why === 'DEADLINE') probes.reach('a worker lost its lease by its own clock')
         else probes.reach('a worker was told that its lease is lost')
       },
+      reportedLate: ({ leaseId }) => {
+        events.add(`${this.address} reports ${leaseId} after its deadline`)
+        probes.reach('a result was sent after its deadline')
+      },
       unreported: ({ leaseId }, why) => {
         events.add(`${this.address} did not report ${leaseId}: ${why}`)
         if (why === 'UNKNOWN') probes.reach('a report was never answered')
       },
       rejected: ({ leaseId }, { reason }, what) =>
         stage.watch(() => stage.refused(`${this.address}, ${what} of lease ${leaseId}`, reason)),
+      protocolError: ({ reason }, what) =>
+        stage.watch(() => stage.refused(`${this.address}, ${what}`, reason)),
     }
   }
 }
