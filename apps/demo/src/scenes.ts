@@ -58,7 +58,7 @@ who holds what, until when. The worker comes back under its lease as if nothing 
   {
     title: 'A worker is paused beyond its lease',
     intro: `SIGSTOP: like a machine so busy that nothing moves. Nobody has told it meanwhile that the
-task is gone. Its own clock says that it is too late: it drops the work, and reports nothing.`,
+task is gone. Its own clock says that it is too late: it tells its handler to end.`,
     async play(stage) {
       const taskId = await stage.submit(stage.leaseMs * 1.5)
       const owner = await stage.whoLeases(['ada', 'ben'], taskId)
@@ -70,7 +70,7 @@ task is gone. Its own clock says that it is too late: it drops the work, and rep
       stage.say(`${owner} goes on.`)
       await stage.hears(owner, 'lease lost', taskId)
       expectAttempts(await stage.ended(taskId), 2)
-      return 'Only the second execution was reported: the first one had seen by itself that it was too late.'
+      return 'The second execution counts: the first worker saw by itself that it was too late.'
     },
   },
   {
