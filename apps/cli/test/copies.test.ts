@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Book, writeLog } from '@tenure/testing-histories'
 import t, { type Test } from 'tap'
+import { showCheckpoint } from '../src/show/checkpoint.js'
 import { golden } from './golden.js'
 import { normalise } from './normalise.js'
 import { transcript, type } from './terminal.js'
@@ -64,6 +65,13 @@ t.test('checkpoint, for people and for programs', async (t) => {
   await session.type('checkpoint', '--json')
   await session.type('checkpoint', '--json')
   golden(t, 'commands/checkpoint', session.text)
+})
+
+t.test('a checkpoint for which nothing was replayed is told like any other', async (t) => {
+  const removed = { segments: 0, bytes: 0, checkpoints: 0 }
+  const made = { lsn: 2, replayed: 0, replayMs: 1, writeMs: 2, removed }
+  t.match(showCheckpoint({ ...made, tasks: 2 }), /^A checkpoint of 2 tasks at LSN 2, made in/)
+  t.match(showCheckpoint(made), /^Nothing has happened since the checkpoint at LSN 2/)
 })
 
 t.test('explain, for programs', async (t) => {

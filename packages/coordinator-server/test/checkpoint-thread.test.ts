@@ -3,11 +3,12 @@ import { constants, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { openHistory } from '@tenure/history'
-import { hashState } from '@tenure/state-machine'
+import { encodeRecord, hashState } from '@tenure/state-machine'
 import { Book, writeLog } from '@tenure/testing-histories'
-import { openLog } from '@tenure/wal'
+import { nodeDisk, openLog, systemClock } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import { waitedMs } from '../src/checkpoints/background.js'
+import { checkpointLog } from '../src/checkpoints/checkpoint-of-log.js'
 import { CheckpointThread, type Watching } from '../src/checkpoints/checkpoint-thread.js'
 
 /** A log whose records are all sealed. */
@@ -66,7 +67,20 @@ t.test('the thread makes the state of the sealed log, equal by hash', async (t) 
   })
   t.equal(hashState(state), hashState(book.state))
   t.equal(replayed, 0, 'from the checkpoint alone')
-  t.equal((await makeSoon(thread, log.sealedLsn)).replayed, 0, 'and the next one goes on from it')
+  const lsn = book.submit()
+  await log.append(lsn, encodeRecord(book.entries.at(-1)!.record))
+  await log.roll()
+  t.match(await makeSoon(thread, lsn), { lsn, replayed: 1 }, 'and the next one goes on from it')
+})
+
+t.test('a checkpoint that is made again replays what was replayed before', async (t) => {
+  const { directory } = await sealedLog(t)
+  const log = await openLog(directory, { sync: 'none' })
+  t.teardown(() => log.close())
+  const means = { disk: nodeDisk, clock: systemClock }
+  // What a thread leaves that was given up when it had only its answer left to send.
+  await checkpointLog(directory, 151, means)
+  t.match(await checkpointLog(directory, 151, means), { lsn: 151, good: [151], replayed: 151 })
 })
 
 t.test('what cannot be made is an error, and the next one is made by a new thread', async (t) => {

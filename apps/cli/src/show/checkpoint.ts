@@ -3,12 +3,12 @@ import { countOf, showSize } from './numbers.js'
 import { showSpan } from './times.js'
 
 /** In a sentence or two. */
-export function showCheckpoint({ lsn, tasks, replayed, removed, ...took }: CheckpointInfo): string {
+export function showCheckpoint({ lsn, tasks, removed, ...took }: CheckpointInfo): string {
   if (lsn === 0) return 'The log is empty: there is nothing to make a checkpoint of.\n'
-  if (replayed === 0) return `Nothing has happened since the checkpoint at LSN ${lsn}.\n`
+  if (tasks === undefined) return `Nothing has happened since the checkpoint at LSN ${lsn}.\n`
   const { segments, bytes } = removed
   const span = showSpan(took.replayMs + took.writeMs)
   const gone =
     segments === 0 ? '' : ` ${countOf(segments, 'file')} of the log removed (${showSize(bytes)}).`
-  return `A checkpoint of ${countOf(tasks ?? 0, 'task')} at LSN ${lsn}, made in ${span}.${gone}\n`
+  return `A checkpoint of ${countOf(tasks, 'task')} at LSN ${lsn}, made in ${span}.${gone}\n`
 }

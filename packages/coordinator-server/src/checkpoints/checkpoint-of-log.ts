@@ -1,4 +1,4 @@
-import { History } from '@tenure/history'
+import { History, type LogSource } from '@tenure/history'
 import { countTasks, encodeState } from '@tenure/state-machine'
 import { type Clock, type Disk, makeCheckpoint, openReadOnly } from '@tenure/wal'
 import type { MadeCheckpoint } from './checkpoint-maker.js'
@@ -15,7 +15,8 @@ export async function checkpointLog(
   { disk, clock }: CheckpointMeans,
 ): Promise<MadeCheckpoint> {
   const startedMs = clock.monotonicMs()
-  const history = new History(await openReadOnly(directory, { disk, clock }))
+  const log = await openReadOnly(directory, { disk, clock })
+  const history = new History(withoutCheckpoint(log, lsn))
   let replayed = 0
   const state = await history.stateAt({
     until: { lsn },
@@ -31,6 +32,20 @@ export async function checkpointLog(
     ...{ lsn, good, replayed, tasks: waiting + leased + ended },
     replayMs: replayedMs - startedMs,
     writeMs: clock.monotonicMs() - replayedMs,
+  }
+}
+
+/**
+ * An attempt that was given up may have left a checkpoint at this LSN. It is not replayed from: what is
+ * told about the new attempt would depend on how far the old one came.
+ */
+function withoutCheckpoint(log: LogSource, lsn: number): LogSource {
+  const { firstLsn, gaps, openings } = log
+  return {
+    ...{ firstLsn, gaps, openings },
+    checkpoints: log.checkpoints.filter((at) => at !== lsn),
+    replay: (options) => log.replay(options),
+    readCheckpoint: (at) => log.readCheckpoint(at),
   }
 }
 
