@@ -1,8 +1,5 @@
 // `pnpm bench:history`: how long an explanation takes, from a long log and from memory. Only the
 // benchmark writes to standard output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
-import { main } from './workspace.mjs'
 
-await main(() =>
-  buildAndRun('@tenure/bench', 'apps/bench/dist/src/history.js', process.argv.slice(2)),
-)
+await buildAndRun('@tenure/bench', 'apps/bench/dist/src/history.js')

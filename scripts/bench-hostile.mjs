@@ -1,8 +1,5 @@
 // `pnpm bench:hostile`: how long a healthy client waits beside peers that mean no good. Only the benchmark writes to
 // standard output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
-import { main } from './workspace.mjs'
 
-await main(() =>
-  buildAndRun('@tenure/bench', 'apps/bench/dist/src/hostile.js', process.argv.slice(2)),
-)
+await buildAndRun('@tenure/bench', 'apps/bench/dist/src/hostile.js')

@@ -2,8 +2,5 @@
 // beanstalkd and Redis where they are installed. Only the benchmark writes to standard output, so
 // that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
-import { main } from './workspace.mjs'
 
-await main(() =>
-  buildAndRun('@tenure/bench', 'apps/bench/dist/src/recovery.js', process.argv.slice(2)),
-)
+await buildAndRun('@tenure/bench', 'apps/bench/dist/src/recovery.js')

@@ -1,6 +1,5 @@
 // `pnpm chaos`: builds the system with the tool that runs it under faults, then does so.
 // Only the tool writes to standard output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
-import { main } from './workspace.mjs'
 
-await main(() => buildAndRun('@tenure/chaos', 'apps/chaos/dist/src/main.js', process.argv.slice(2)))
+await buildAndRun('@tenure/chaos', 'apps/chaos/dist/src/main.js')

@@ -9,11 +9,12 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import getReleasePlan from '@changesets/get-release-plan'
-import { attempt, listPackages, main, root, run } from './workspace.mjs'
+import { attempt, listPackages, main, readArguments, root, run } from './workspace.mjs'
 
 /** What a tarball is made of. The same list is `changedFilePatterns` in .changeset/config.json. */
 const shipped = ['src', 'bin', 'package.json', 'README.md']
 
+readArguments('node scripts/check-changesets.mjs', {})
 await main(async () => {
   // Reads and validates every changeset: a malformed one, or an unknown package, is an error.
   const { releases } = await getReleasePlan(root)

@@ -4,11 +4,12 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { main, root } from './workspace.mjs'
+import { main, readArguments, root } from './workspace.mjs'
 
 const deploy = join(root, 'deploy')
 const units = ['tenure-coordinator.service', 'tenure-worker.service']
 
+readArguments('npx pnpm check:deploy', {})
 await main(() => {
   run('promtool', ['check', 'rules', join(deploy, 'alerts.yml')])
   run('promtool', ['test', 'rules', join(deploy, 'alerts.test.yml')])

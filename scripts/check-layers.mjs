@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
-import { listPackages, main, root } from './workspace.mjs'
+import { listPackages, main, readArguments, root } from './workspace.mjs'
 
 /** @typedef {import('./workspace.mjs').Package} Package */
 
@@ -51,6 +51,7 @@ const ownTools = new Set([
 const sourceFile = /\.[cm]?[jt]s$/
 const notOurs = new Set(['node_modules', 'dist', '.turbo', '.tap'])
 
+readArguments('node scripts/check-layers.mjs', {})
 await main(() => {
   const packages = listPackages()
   const violations = packages.flatMap((pkg) => [

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect, isLibrary, packPublic } from './tarballs.mjs'
-import { attempt, listPackages, main, read, root, run } from './workspace.mjs'
+import { attempt, listPackages, main, read, readArguments, root, run } from './workspace.mjs'
 
 /** @typedef {import('./tarballs.mjs').Tarball} Tarball */
 
@@ -36,6 +36,7 @@ const consumerTsconfig = {
 /** The one example that runs here: the block that follows this comment, js, or sh for what is only run. */
 const example = /<!-- example -->\s*```(js|sh)\n(.*?)```/s
 
+readArguments('npx pnpm check:packages', {})
 await main(() => {
   if (!run('turbo', ['run', 'build', '--output-logs=errors-only'])) {
     throw new Error('The packages do not build.')

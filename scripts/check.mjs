@@ -1,6 +1,6 @@
 // `pnpm check`: everything that can be said about the code without running it.
 // Every check runs even when an earlier one failed, so that one run shows all there is to fix.
-import { main, run } from './workspace.mjs'
+import { main, readArguments, run } from './workspace.mjs'
 
 // Left to itself, biome colours a log file, too.
 const colors = process.stdout.isTTY ? 'force' : 'off'
@@ -22,6 +22,7 @@ const checks = [
   { name: 'changesets', command: ['node', 'scripts/check-changesets.mjs'] },
 ]
 
+readArguments('npx pnpm check', {})
 await main(() => {
   const outcomes = checks.map(({ name, command: [tool = '', ...args] }) => {
     console.log(`\n== ${name}: ${[tool, ...args].join(' ')}`)

@@ -1,8 +1,5 @@
 // `pnpm explore`: builds the explorer with what it explores, then visits every state there is.
 // Only the explorer writes to standard output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
-import { main } from './workspace.mjs'
 
-await main(() =>
-  buildAndRun('@tenure/explorer', 'apps/explorer/dist/src/main.js', process.argv.slice(2)),
-)
+await buildAndRun('@tenure/explorer', 'apps/explorer/dist/src/main.js')

@@ -1,21 +1,61 @@
-// Builds what a program needs and runs it in this terminal, as if it had been called itself.
-import { spawn } from 'node:child_process'
-import { read, root } from './workspace.mjs'
+// Builds what a program needs and runs it in this process, as if it had been called itself: a signal
+// for this process is one for the program, whoever sends it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { main, read, root } from './workspace.mjs'
 
 /**
+ * Only the program writes to standard output, so that `--json` can be piped. It finds its arguments where
+ * this script found them.
  * @param {string} name the package to build, with what it depends on
  * @param {string} program relative to the root
- * @param {string[]} args
  */
-export async function buildAndRun(name, program, args) {
-  read('turbo', ['run', 'build', `--filter=${name}...`, '--output-logs=errors-only'])
-  const child = spawn(process.execPath, [program, ...args], { cwd: root, stdio: 'inherit' })
-  // Ctrl-C in a terminal, and its closing, reach the program by themselves; a second time would mean
-  // something else. How it ends is its own decision, and this waits for it.
-  for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {})
-  process.on('SIGTERM', () => child.kill('SIGTERM'))
-  process.exitCode = await new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', (code) => resolve(code ?? 1))
+export async function buildAndRun(name, program) {
+  await main(() => {
+    read('turbo', ['run', 'build', `--filter=${name}...`, '--output-logs=errors-only'])
   })
+  if (process.exitCode !== undefined) return
+  endWithParents()
+  process.chdir(root)
+  process.argv[1] = join(root, program)
+  await import(pathToFileURL(process.argv[1]).href)
+}
+
+/**
+ * A signal for the process of pnpm ends pnpm and not what it runs; likewise for npx and for the shell that
+ * it starts pnpm in. Then the program gets a signal of its own. In a terminal Ctrl-C reaches all of them.
+ */
+function endWithParents() {
+  const parents = findParents()
+  const timer = setInterval(() => {
+    if (parents.every(isAlive)) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, 500)
+  timer.unref()
+}
+
+/** The parent, and where the system tells, all others up to npx, if it is one of them. */
+function findParents() {
+  const parents = [process.ppid]
+  try {
+    for (let pid = process.ppid; pid > 1; pid = parents.at(-1) ?? 0) {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      if (/^\d+ \(npm /.test(stat)) return parents
+      parents.push(Number(stat.slice(stat.lastIndexOf(')')).split(' ')[2]))
+    }
+  } catch {
+    // Not Linux, or gone already.
+  }
+  return parents.slice(0, 1)
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
 }

@@ -5,11 +5,12 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statS
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { inspect, packPublic } from './tarballs.mjs'
-import { listPackages, main, read, root } from './workspace.mjs'
+import { listPackages, main, read, readArguments, root } from './workspace.mjs'
 
 /** The commits of the copy need an author; they are thrown away with it. */
 const author = ['-c', 'user.name=release', '-c', 'user.email=release@localhost']
 
+readArguments('npx pnpm release:dry', {})
 await main(() => {
   const scratch = mkdtempSync(join(tmpdir(), 'tenure-release-'))
   try {

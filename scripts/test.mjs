@@ -14,7 +14,11 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bySource } from './by-source.mjs'
-import { root } from './workspace.mjs'
+import { readArguments, root, toolPath } from './workspace.mjs'
+
+const { filter = [] } = readArguments('npx pnpm test [--filter=<package> ...]', {
+  filter: { type: 'string', multiple: true, short: 'F' },
+})
 
 const turboBin = createRequire(import.meta.url).resolve('turbo/bin/turbo')
 const setup = pathToFileURL(join(import.meta.dirname, 'unhook-promises.mjs')).href
@@ -232,8 +236,9 @@ function writeTimes() {
  * @param {string[]} args
  */
 function turbo(stdio, task, ...args) {
-  const command = [turboBin, 'run', task, ...args, ...process.argv.slice(2)]
-  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1' }
+  const filters = filter.map((name) => `--filter=${name}`)
+  const command = [turboBin, 'run', task, ...args, ...filters]
+  const env = { ...process.env, PATH: toolPath(), TURBO_TELEMETRY_DISABLED: '1' }
   const result = spawnSync(process.execPath, command, {
     cwd: root,
     stdio,

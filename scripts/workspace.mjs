@@ -1,7 +1,8 @@
 // What the other scripts share: where the packages are, and how a command is run.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 
 /**
  * @typedef {object} Manifest
@@ -60,7 +61,7 @@ export function listPackages(base = root) {
 export function run(command, args, options = {}) {
   const result = spawnSync(command, args, { ...spawnOptions(options), stdio: ['ignore', 1, 2] })
   if (result.signal !== null) console.error(`${command} was ended by ${result.signal}`)
-  else if (result.error) throw result.error
+  else if (result.error) throw explain(result.error, command)
   return result.status === 0
 }
 
@@ -77,7 +78,7 @@ export function attempt(command, args, options = {}) {
     encoding: 'utf8',
     maxBuffer: 1 << 28,
   })
-  if (error) throw error
+  if (error) throw explain(error, command)
   const output = `${stdout}${stderr}`.trim()
   return { ok: status === 0, stdout, output: `${command} ended with ${status}:\n${output}` }
 }
@@ -110,12 +111,69 @@ export async function main(script) {
   }
 }
 
+/**
+ * What the script was told on the command line, by the names of its options. An argument that it does not
+ * know ends it with exit code 2 and the usage, `--help` with the usage alone.
+ * @template {NonNullable<import('node:util').ParseArgsConfig['options']>} T
+ * @param {string} usage
+ * @param {T} options
+ */
+export function readArguments(usage, options) {
+  // pnpm hands on the `--` in front of them, too.
+  const args = process.argv.slice(2).filter((arg) => arg !== '--')
+  if (args.includes('--help') || args.includes('-h')) {
+    console.log(`Usage: ${usage}`)
+    process.exit(0)
+  }
+  try {
+    return parseArgs({ args, options }).values
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    console.error(`${error.message}\nUsage: ${usage}`)
+    process.exit(2)
+  }
+}
+
+/** @type {string | undefined} */
+let path
+
+/** Where the tools of this clone are found, and pnpm, which turbo starts: also by a script that is run without pnpm. */
+export function toolPath() {
+  path ??= [join(root, 'node_modules/.bin'), findPnpm()].join(delimiter)
+  return path
+}
+
+function findPnpm() {
+  const { PATH = '', npm_config_user_agent: runBy = '' } = process.env
+  const directories = PATH.split(delimiter)
+  if (runBy.startsWith('pnpm') || directories.some((it) => existsSync(join(it, 'pnpm'))))
+    return PATH
+  const args = ['--package=pnpm', '-c', 'node -p process.env.PATH']
+  const { status, stdout } = spawnSync('npx', args, {
+    ...{ cwd: root, stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' },
+    shell: process.platform === 'win32',
+  })
+  if (status === 0) return stdout.trim()
+  throw new Error(
+    'There is no pnpm here, and npx cannot fetch it. Run the script as "npx pnpm <name>".',
+  )
+}
+
+/**
+ * @param {Error} error
+ * @param {string} command
+ */
+function explain(error, command) {
+  if (!('code' in error) || error.code !== 'ENOENT') return error
+  return new Error(`There is no command "${command}" here. Run "npx pnpm install" first.`)
+}
+
 /** @param {RunOptions} options */
 function spawnOptions({ cwd = root, env = {}, timeoutMs }) {
   return {
     cwd,
     timeout: timeoutMs,
-    env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1', ...env },
+    env: { ...process.env, PATH: toolPath(), TURBO_TELEMETRY_DISABLED: '1', ...env },
     // On Windows the tools are .cmd files, which only a shell can start.
     shell: process.platform === 'win32',
   }

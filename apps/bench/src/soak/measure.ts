@@ -49,11 +49,13 @@ export async function measureSoak(options: SoakOptions): Promise<Figure[]> {
       if (performance.now() >= warmAtMs) stretches.add(kind, ms)
     })
     endings.push(() => load.close())
-    const samples = await runFor(options, load, coordinator, dataDir)
+    const startedMs = performance.now()
+    const samples = await runFor(options, load, coordinator, dataDir, stretches)
+    const seconds = (performance.now() - startedMs) / 1000
     const restartSeconds = await restart(endings, coordinator, dataDir, options)
     const restartBound = options.replayMs / 1000 + startSeconds
     const made = { name: 'checkpoints made', value: stretches.checkpoints, unit: '' }
-    const lives = load.completed / options.seconds
+    const lives = load.completed / seconds
     return [
       { name: 'task lives', value: lives, unit: 'a second' },
       made,
@@ -92,18 +94,23 @@ function follow(stretches: Stretches, { msg }: LogLine): void {
   if (msg === 'checkpoint made') stretches.begin('quiet')
 }
 
+/** With fewer there is nothing to say about them: a machine that has much else to do takes longer. */
+const leastCheckpoints = 2
+
 async function runFor(
   { seconds, livesPerSecond, tell }: SoakOptions,
   load: Load,
   { pid }: AppProcess,
   dataDir: string,
+  stretches: Stretches,
 ): Promise<Sample[]> {
   const enough = new AbortController()
   const running = load.run(livesPerSecond, enough.signal)
   // It is awaited below; until then a failure only ends the wait.
   const failed = running.then(() => {})
   const samples: Sample[] = []
-  for (let second = 1; second <= seconds; second++) {
+  const isOver = (second: number) => second > seconds && stretches.checkpoints >= leastCheckpoints
+  for (let second = 1; !isOver(second); second++) {
     await Promise.race([pause(sampleEveryMs), failed])
     if (existsSync(join(dataDir, 'checkpoint'))) samples.push(takeSample(second, pid, dataDir))
     if (second % 60 === 0) tell(describe(samples.at(-1), load))
