@@ -26,8 +26,8 @@ const setup = pathToFileURL(join(import.meta.dirname, 'unhook-promises.mjs')).hr
 const jobs = availableParallelism() + 2
 /** For new objects, from the start: much that tests make is thrown away at once. */
 const moreMemory = ['--min-semi-space-size=16', '--max-semi-space-size=32']
-/** What a file may take, if it does not ask for more; property tests on a busy machine need some. */
-const timeoutS = 120
+/** When a file that does not ask for more hangs: several times what the longest takes beside busy loops. */
+const timeoutS = 600
 /** How long each file took, by its path: only the order depends on it. */
 const timesPath = join(root, '.turbo', 'test-times.json')
 const started = performance.now()

@@ -123,7 +123,9 @@ class Injector {
   }
 
   async strikeAtRandom(random: Random): Promise<void> {
-    while (!this.#isOver) {
+    // A run without both has shown nothing, however slow the machine is.
+    const hasSeenBoth = () => this.#counts.kills > 0 && this.#counts.stops > 0
+    while (!this.#isOver || !hasSeenBoth()) {
       await this.#wait(within(random, betweenMs))
       const { target, kind, forMs } = pickFault(random)
       const seat = target === 'worker' ? random.pick(this.#fleet.workers) : this.#fleet.coordinator

@@ -162,7 +162,7 @@ export class Fleet {
   /** What is left of processes that are gone, after the time that it may take them to see it. */
   async leftovers(): Promise<string[]> {
     const left = () => this.seats.filter((seat) => seat.leftovers > 0)
-    for (let look = 0; look < 50 && left().length > 0; look++) await setTimeout(100)
+    for (let look = 0; look < 600 && left().length > 0; look++) await setTimeout(100)
     return left().map((seat) => `${seat.name} left ${seat.leftovers} groups of processes running`)
   }
 

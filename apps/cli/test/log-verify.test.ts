@@ -153,26 +153,17 @@ t.test(
       log: { sync: 'none' },
     })
     const tenure = await connect({ endpoints: [`127.0.0.1:${coordinator.port}`] })
-    let submitted = 0
-    let isOver = false
-    // Two at once: there is always a batch on its way, and the log stays short enough to look often.
-    const load = Promise.all(
-      Array.from({ length: 2 }, async () => {
-        while (!isOver) {
-          await tenure.submit(Buffer.from('x'.repeat(500)))
-          submitted++
-        }
-      }),
-    )
+    const submit = async () => {
+      for (let left = 500; left > 0; left--) await tenure.submit(Buffer.from('x'.repeat(500)))
+    }
     for (let look = 0; look < 20; look++) {
-      const before = submitted
+      // Two at once: there is always a batch on its way.
+      const load = Promise.all([submit(), submit()])
       const shown = await log(['log', 'verify', dataDir])
       t.match(shown, { code: 0, stderr: '' }, shown.stdout)
       t.match(await log(['log', 'doctor', dataDir]), { code: 0 })
-      while (submitted < before + 100) await tenure.submit(Buffer.from('more'))
+      await load
     }
-    isOver = true
-    await load
     await tenure.close()
     await coordinator.stop()
     t.match(await log(['log', 'verify', dataDir]), { code: 0 })

@@ -10,6 +10,7 @@ const workers = 6
 /** How much happens in each life of the coordinator before it ends. */
 const answersPerLife = 1000
 const cancelledPerLife = 20
+const completedPerLife = 20
 
 const leases = ['--lease-duration', '100ms', '--heartbeat-interval', '50ms']
 const poison = ['--poison-threshold', '3']
@@ -43,14 +44,24 @@ export async function runLoad(t: Test, seed: number, lives: number) {
   return { dataDir, transcript }
 }
 
-/** Until so much more has been said, and so many leases more were found to be lost. */
+/** Until there is this much more of everything: how much of it a second brings is a matter of the machine. */
 function enoughOf(transcript: Transcript): Promise<void> {
   const size = transcript.size + answersPerLife
   const cancelled = () => transcript.answeredBy('cancelled').length
-  const cancelledBefore = cancelled()
+  const [cancelledMin, completedMin] = [
+    cancelled() + cancelledPerLife,
+    completedIn(transcript) + completedPerLife,
+  ]
   return transcript.until(() => {
-    return transcript.size >= size && cancelled() >= cancelledBefore + cancelledPerLife
+    const isMuch = transcript.size >= size && cancelled() >= cancelledMin
+    return isMuch && completedIn(transcript) >= completedMin
   })
+}
+
+/** How many tasks were completed, each counted once. */
+function completedIn(transcript: Transcript): number {
+  const reports = transcript.of('complete').filter(({ answer }) => answer?.kind === 'committed')
+  return new Set(reports.map(({ request }) => request.taskId)).size
 }
 
 async function lookAtAll(t: Test, port: number, transcript: Transcript): Promise<void> {

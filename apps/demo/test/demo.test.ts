@@ -9,7 +9,7 @@ const demo = fileURLToPath(new URL('../src/demo.js', import.meta.url))
 t.test('the demonstration goes the way it says, and ends with why a task ran twice', async (t) => {
   // Without the loader of tap, which would go into every process and thread.
   const { NODE_OPTIONS: _, ...env } = process.env
-  const child = spawn(process.execPath, [demo, '--lease', '2500', '--pause', '0'], {
+  const child = spawn(process.execPath, [demo, '--lease', '6000', '--pause', '0'], {
     stdio: 'pipe',
     env,
   })
@@ -49,8 +49,12 @@ for (const [when, pauseMs] of [
       env,
     })
     t.teardown(() => child.kill('SIGKILL'))
-    for await (const text of child.stdout) if (String(text).includes(when)) break
-    const ended = once(child, 'exit', { signal: AbortSignal.timeout(2000) })
+    let output = ''
+    for await (const text of child.stdout) {
+      output += text
+      if (output.includes(when)) break
+    }
+    const ended = once(child, 'exit')
     const started = childrenOf(child.pid)
     t.ok(started.length > 0)
     child.kill('SIGINT')

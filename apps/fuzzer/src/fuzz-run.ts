@@ -40,7 +40,8 @@ export async function runFuzz(
     const endMs = performance.now() + minutes * 60_000
     const campaign = await fuzz(target, {
       seed,
-      isOver: () => signal.aborted || performance.now() >= endMs,
+      // However short the time is, one input is tried.
+      isOver: (tried) => signal.aborted || (tried > 0 && performance.now() >= endMs),
       onTry: (input) => watchdog.watch(input),
       onFinding: (finding) => {
         findings.push(keepFinding(finding))
