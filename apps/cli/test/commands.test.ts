@@ -26,7 +26,7 @@ class Session {
   }
 
   async type(...args: string[]) {
-    const said = await type(args, { env: { TENURE_COORDINATOR: this.#world.endpoint } })
+    const said = await type(args, { env: this.#world.env })
     this.#lines.push(transcript(args, said))
     return said
   }
@@ -117,6 +117,7 @@ t.test('why, stats and workers, of a task that runs and of one that waits', asyn
 t.test('watch tells of each interval in a line', async (t) => {
   const session = await Session.start(t)
   await session.worker.tenure('submit', 'a', '--request-id', 'a')
+  await session.worker.clock.advance(10)
   await session.type('watch', '--interval', '100ms', '--count', '2')
   await session.type('watch', '--interval', '100ms', '--count', '1', '--json')
   golden(t, 'commands/watch', session.text)
@@ -160,7 +161,7 @@ t.test('who may not see workers or stop tasks is told what it takes', async (t) 
   ]
   const world = await World.start(t, { tokens: tokens.toReversed() })
   const said = async (token: string | undefined, ...args: string[]) => {
-    const env = { TENURE_COORDINATOR: world.endpoint, ...(token && { TENURE_TOKEN: token }) }
+    const env = { ...world.env, ...(token && { TENURE_TOKEN: token }) }
     return transcript(args, await type(args, { env }))
   }
   const lines = [

@@ -57,7 +57,7 @@ t.test('backup and restore, for people and for programs', async (t) => {
 
 t.test('checkpoint, for people and for programs', async (t) => {
   const world = await World.start(t)
-  const session = new Session(t, { TENURE_COORDINATOR: world.endpoint })
+  const session = new Session(t, world.env)
   await session.type('checkpoint')
   await session.type('submit', 'hello', '--request-id', 'a')
   await session.type('checkpoint')

@@ -18,7 +18,7 @@ t.test(
     const world = await World.start(t)
     let frames = 0
     const { code, stdout, stderr } = await type(['watch', '--interval', '100ms'], {
-      env: { TENURE_COORDINATOR: world.endpoint },
+      env: world.env,
       terminal,
       hear: (text, signal) => {
         if (text.includes('Ctrl-C ends') && ++frames === 3) signal('SIGINT')
@@ -36,7 +36,7 @@ t.test('on a terminal, states have colours', async (t) => {
   const world = await World.start(t)
   await world.tenure('submit', 'x', '--request-id', 'x')
   await world.tenure('kill', '1')
-  const env = { TENURE_COORDINATOR: world.endpoint }
+  const { env } = world
   const { stdout } = await type(['list'], { env, terminal })
   golden(t, 'terminal/list', normalise(stdout))
   const uncoloured = await type(['list'], { env: { ...env, NO_COLOR: '1' }, terminal })
@@ -50,7 +50,7 @@ t.test('a real terminal is one', { skip: !hasScript && 'no script of util-linux'
   await world.tenure('submit', 'x', '--request-id', 'x')
   const env = {
     ...cleanEnvironment(process.env),
-    TENURE_COORDINATOR: world.endpoint,
+    ...world.env,
     TERM: 'xterm',
   }
   const { NO_COLOR: _, FORCE_COLOR: __, ...own } = env as NodeJS.ProcessEnv
@@ -74,7 +74,7 @@ t.test(
     const world = await World.start(t)
     const args = ['submit', '--lines', '-', '--request-id-prefix', 'p', '--json']
     const child = spawn(process.execPath, [binary, ...args], {
-      env: { ...cleanEnvironment(process.env), TENURE_COORDINATOR: world.endpoint },
+      env: { ...cleanEnvironment(process.env), ...world.env },
     })
     t.teardown(() => child.kill('SIGKILL'))
     const complaints: Buffer[] = []
@@ -100,7 +100,7 @@ t.test('the bytes of a result come out as they went in', async (t) => {
   await world.tenure('submit', 'x')
   await (await world.lease()).complete(Buffer.from([0, 255, 27, 91, 10]))
   const args = [binary, 'get', '1', '--result']
-  const env = { ...cleanEnvironment(process.env), TENURE_COORDINATOR: world.endpoint }
+  const env = { ...cleanEnvironment(process.env), ...world.env }
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const bytes: Buffer[] = []
   child.stdout.on('data', (chunk) => bytes.push(chunk))

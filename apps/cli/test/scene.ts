@@ -1,32 +1,41 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { type Link, type NewRequest, openLink } from '@tenure/client'
 import { type CoordinatorServer, startCoordinator } from '@tenure/coordinator-server'
 import { type Explanation, type History, openHistory } from '@tenure/history'
 import type { Extended, Leased } from '@tenure/protocol'
+import { SimulatedClock } from '@tenure/testing'
 import type { Test } from 'tap'
 import { type Said, type } from './terminal.js'
 
-/** A coordinator whose leases are short, workers by name, and what is explained afterwards. */
+/** How long a lease is, by the clock of the scene. */
+export const leaseMs = 30_000
+
+/** A coordinator for which time passes when it is told to, workers by name, and what is explained afterwards. */
 export class Scene {
   readonly dataDir: string
+  readonly clock: SimulatedClock
   readonly #t: Test
-  readonly #leaseMs: number
   #coordinator: CoordinatorServer
 
-  private constructor(t: Test, dataDir: string, leaseMs: number, coordinator: CoordinatorServer) {
+  private constructor(
+    t: Test,
+    dataDir: string,
+    clock: SimulatedClock,
+    coordinator: CoordinatorServer,
+  ) {
     this.#t = t
     this.dataDir = dataDir
-    this.#leaseMs = leaseMs
+    this.clock = clock
     this.#coordinator = coordinator
   }
 
-  static async open(t: Test, { leaseMs = 400 } = {}): Promise<Scene> {
+  static async open(t: Test): Promise<Scene> {
     const dataDir = mkdtempSync(join(tmpdir(), 'tenure-'))
     t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
-    const scene = new Scene(t, dataDir, leaseMs, await serve(dataDir, leaseMs))
+    const clock = new SimulatedClock({ startMs: Date.now() })
+    const scene = new Scene(t, dataDir, clock, await serve(dataDir, clock))
     t.teardown(() => scene.stop())
     return scene
   }
@@ -40,7 +49,7 @@ export class Scene {
   }
 
   async restart(): Promise<void> {
-    this.#coordinator = await serve(this.dataDir, this.#leaseMs)
+    this.#coordinator = await serve(this.dataDir, this.clock)
   }
 
   async connect(name: string, port = this.port): Promise<Link> {
@@ -83,14 +92,15 @@ export class Scene {
   }
 }
 
-function serve(dataDir: string, leaseDurationMs: number): Promise<CoordinatorServer> {
-  const knobs = { leaseDurationMs, heartbeatIntervalMs: Math.floor(leaseDurationMs / 2) }
-  return startCoordinator({ dataDir, port: 0, httpPort: false, knobs, log: { sync: 'none' } })
+function serve(dataDir: string, clock: SimulatedClock): Promise<CoordinatorServer> {
+  const knobs = { leaseDurationMs: leaseMs }
+  const log = { sync: 'none', clock } as const
+  return startCoordinator({ dataDir, port: 0, httpPort: false, knobs, log, clock })
 }
 
-/** A task for the worker, however long that takes: the lease of another one may have to expire. */
+/** A task that may be leased now. */
 export async function leaseFrom(link: Link): Promise<Leased> {
-  const answer = await link.request({ kind: 'lease', queues: ['default'], waitMs: 20_000 })
+  const answer = await link.request({ kind: 'lease', queues: ['default'], waitMs: 0 })
   if (answer.kind !== 'leased') throw new Error(`no lease but ${answer.kind}`)
   return answer
 }
@@ -99,15 +109,9 @@ export function reportOf({ taskId, leaseId }: Leased) {
   return { kind: 'complete', taskId, leaseId, reportId: `of ${leaseId}` } as const
 }
 
-/** Goes on until a heartbeat has moved the expiry: some time has passed since the grant. */
-export async function extend(link: Link, lease: Leased): Promise<void> {
-  const heartbeat = { ...reportOf(lease), kind: 'heartbeat' } as const
-  for (let expiry = lease.leaseExpiry; expiry === lease.leaseExpiry; ) {
-    expiry = ((await link.request(heartbeat)) as Extended).leaseExpiry
-  }
-}
-
-/** The moment at which a lease runs out is a fact of time: there is nothing else to wait for. */
-export async function untilOver({ leaseExpiry }: Leased): Promise<void> {
-  while (Date.now() <= leaseExpiry) await setTimeout(leaseExpiry + 1 - Date.now())
+/** A heartbeat, some time after the grant, which moves the expiry. */
+export async function extend({ clock }: Scene, link: Link, lease: Leased): Promise<void> {
+  await clock.advance(10)
+  const answer = await link.request({ ...reportOf(lease), kind: 'heartbeat' })
+  if ((answer as Extended).leaseExpiry !== lease.leaseExpiry + 10) throw new Error(answer.kind)
 }

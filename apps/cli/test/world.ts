@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Link, openLink } from '@tenure/client'
 import { type CoordinatorOptions, startCoordinator } from '@tenure/coordinator-server'
-import { type AppExit, AppProcess, cleanEnvironment } from '@tenure/testing'
+import { type AppExit, AppProcess, cleanEnvironment, SimulatedClock } from '@tenure/testing'
 import type { Test } from 'tap'
 import { type Said, type } from './terminal.js'
 
@@ -16,26 +16,33 @@ export function run(t: Test, args: readonly string[], env = {}): Promise<AppExit
   return new AppProcess(t, binary, { args, env: whole }).exited
 }
 
-/** A coordinator in this process, and a worker that does what it is told, one request at a time. */
+/**
+ * A coordinator in this process, for which time passes when it is told to, and a worker that does what it
+ * is told, one request at a time.
+ */
 export class World {
   readonly #t: Test
   readonly #link: Link
   readonly endpoint: string
   readonly dataDir: string
+  readonly clock: SimulatedClock
 
-  constructor(t: Test, link: Link, endpoint: string, dataDir: string) {
+  constructor(t: Test, link: Link, parts: Pick<World, 'endpoint' | 'dataDir' | 'clock'>) {
     this.#t = t
     this.#link = link
-    this.endpoint = endpoint
-    this.dataDir = dataDir
+    this.endpoint = parts.endpoint
+    this.dataDir = parts.dataDir
+    this.clock = parts.clock
   }
 
   static async start(t: Test, options: CoordinatorOptions = {}): Promise<World> {
     const dataDir = mkdtempSync(join(tmpdir(), 'tenure-'))
     t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+    const clock = new SimulatedClock({ startMs: Date.now() })
     const coordinator = await startCoordinator({
-      ...{ dataDir, port: 0, httpPort: false, log: { sync: 'none' } },
+      ...{ dataDir, port: 0, httpPort: false, clock },
       ...options,
+      log: { clock, ...(options.log ?? { sync: 'none' }) },
     })
     t.teardown(() => coordinator.stop())
     const endpoint = `127.0.0.1:${coordinator.port}`
@@ -43,20 +50,25 @@ export class World {
     const own = { name: 'w\u001b[31m1', role: 'work', ...(token && { token }) } as const
     const link = await openLink({ endpoints: [endpoint], ...own })
     t.teardown(() => link.close())
-    return new World(t, link, endpoint, dataDir)
+    return new World(t, link, { endpoint, dataDir, clock })
+  }
+
+  /** Where the command finds the coordinator, on a machine of any speed. */
+  get env() {
+    return { TENURE_COORDINATOR: this.endpoint, TENURE_CONNECT_TIMEOUT: '5m' }
   }
 
   /** The command, in this process: a process of its own takes half a second to begin. */
   tenure(...args: string[]): Promise<Said> {
-    return type(args, { env: { TENURE_COORDINATOR: this.endpoint } })
+    return type(args, { env: this.env })
   }
 
   /** The built binary. */
   run(...args: string[]): Promise<AppExit> {
-    return run(this.#t, args, { TENURE_COORDINATOR: this.endpoint })
+    return run(this.#t, args, this.env)
   }
 
-  /** The worker takes a task, and may report afterwards. */
+  /** The worker takes a task when there is one, and may report afterwards. */
   async lease(queue = 'default') {
     const answer = await this.#link.request({ kind: 'lease', queues: [queue], waitMs: 10_000 })
     if (answer.kind !== 'leased') throw new Error(`no lease but ${answer.kind}`)
