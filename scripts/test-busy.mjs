@@ -58,7 +58,7 @@ async function runTests() {
   })
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.removeAllListeners(signal).once(signal, () => {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+      if (child.pid !== undefined) process.kill(-child.pid, signal)
       process.exit(128 + constants.signals[signal])
     })
   }

@@ -1,5 +1,5 @@
 import { type Link, type LinkOptions, type NewRequest, openLink, TenureError } from '@tenure/client'
-import type { Answer, AnswerKind } from '@tenure/protocol'
+import type { Answer, AnswerKind, Leased } from '@tenure/protocol'
 import type { Test } from 'tap'
 
 /** A connection to the coordinator on this port; it may do everything, and ends with the test. */
@@ -35,8 +35,12 @@ export async function expect<K extends AnswerKind>(
 }
 
 /** A task of one of the queues, however long that takes. */
-export function leaseFrom(link: Link, queue: string) {
-  return expect(link, 'leased', { kind: 'lease', queues: [queue], waitMs: 20_000 })
+export async function leaseFrom(link: Link, queue: string): Promise<Leased> {
+  for (;;) {
+    const answer = await link.request({ kind: 'lease', queues: [queue], waitMs: 20_000 })
+    if (answer.kind === 'leased') return answer
+    if (answer.kind !== 'empty') throw new Error(JSON.stringify(answer))
+  }
 }
 
 /** Goes on until the connection is lost, which is no mistake. */

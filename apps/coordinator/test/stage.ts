@@ -10,6 +10,8 @@ import { historyOf, readHistories, untilWritten } from './log-book.js'
 export type Held = Pick<Leased, 'taskId' | 'leaseId'>
 export type SubmitOptions = Partial<Extract<NewRequest, { kind: 'submit' }>>
 
+const longLeases = ['--lease-duration', '1h']
+
 /**
  * A coordinator, two workers, and its log. Every task has a queue of its own, so that none gets in
  * another's way. A lease lasts for long; one that has to expire gets a short execution window.
@@ -34,7 +36,10 @@ export class Stage {
 
   static async open(t: Test, args: readonly string[] = []): Promise<Stage> {
     const dataDir = join(makeDirectory(t), 'data')
-    const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, args)
+    const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, [
+      ...longLeases,
+      ...args,
+    ])
     const [w1, w2] = [await connectOnce(t, port, 'w1'), await connectOnce(t, port, 'w2')]
     return new Stage({ coordinator, port, w1, w2 }, dataDir)
   }

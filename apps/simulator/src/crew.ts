@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { systemClock } from '@tenure/wal'
 import type { LossCheck } from './check.js'
 import { addTally, emptyTally, type Failure, type Tally, tallyOfLost } from './tally.js'
 
@@ -12,10 +13,12 @@ export interface CrewOptions {
   /** What a thread runs, and how long it may take for a seed, where it is not what ships. */
   readonly program?: URL
   readonly patienceMs?: number
+  /** Real time, where it is not a test's. */
+  readonly setTimer?: (delayMs: number, callback: () => void) => { cancel(): void }
 }
 
-/** No scenario takes so long that comes to its end. */
-const patienceMsDefault = 60_000
+/** No scenario that comes to its end takes this long, on a machine with much else to do either. */
+const patienceMsDefault = 300_000
 const programDefault = new URL('./seed-thread.js', import.meta.url)
 
 const losses: readonly string[] = [
@@ -58,12 +61,13 @@ class Member {
 
   #play(seed: number): Promise<Tally> {
     const { program = programDefault, patienceMs = patienceMsDefault, onLoss } = this.#options
+    const { setTimer = systemClock.setTimer } = this.#options
     // It needs nothing of what this process was started with, such as a test runner's loader.
     this.#thread ??= new Worker(program, { execArgv: [], env: {} })
     const thread = this.#thread
     return new Promise((resolve) => {
       const settle = (tally: Tally) => {
-        clearTimeout(timer)
+        timer.cancel()
         thread.off('message', settle).off('error', onError).off('exit', onExit)
         resolve(tally)
       }
@@ -76,9 +80,8 @@ class Member {
       }
       const onError = (error: unknown) => lose('a scenario does not end its thread', String(error))
       const onExit = (code: number) => lose('a scenario does not end its thread', `code ${code}`)
-      const timer = setTimeout(
-        () => lose('a scenario ends', `it has not after ${patienceMs / 1000} s`),
-        patienceMs,
+      const timer = setTimer(patienceMs, () =>
+        lose('a scenario ends', `it has not after ${patienceMs / 1000} s`),
       )
       thread.on('message', settle).on('error', onError).on('exit', onExit)
       thread.postMessage(seed)

@@ -25,7 +25,7 @@ type Options = Pick<CommandLine, 'seed' | 'seeds' | 'minutes' | 'threads' | 'fir
 export async function explore(
   options: Options,
   output: ProgressOutput,
-  crew: Pick<CrewOptions, 'program' | 'patienceMs'> = {},
+  crew: Pick<CrewOptions, 'program' | 'patienceMs' | 'setTimer'> = {},
 ): Promise<Summary> {
   const startMs = performance.now()
   let tally = emptyTally()

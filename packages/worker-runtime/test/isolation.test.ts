@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { WorkerError } from '../src/errors.js'
@@ -360,6 +361,8 @@ t.test('thread: in the middle of a call into the system it ends when that return
   const play = stage.play('be in the system')
   await play.speaks()
   t.equal(play.terminate(), true)
+  // It waits there for as long as this directory exists.
+  rmdirSync(String(play.lines[0]?.[1]))
   t.strictSame(await play.ended, { kind: 'terminated' })
 })
 
