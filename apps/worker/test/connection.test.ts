@@ -8,10 +8,11 @@ import { connectTo, handlerFile, makeDirectory, startWorker, World } from './wor
 const program = fileURLToPath(new URL('./fixtures/coordinator.js', import.meta.url))
 
 /** A coordinator that can be killed. */
-async function startCoordinator(t: Test, dataDir: string, port = 0) {
+async function startCoordinator(t: Test, dataDir: string, port: number) {
   const args = [dataDir, String(port)]
   const coordinator = new AppProcess(t, program, { args, env: cleanEnvironment(process.env) })
-  return { coordinator, port: Number((await coordinator.line('started')).port) }
+  await coordinator.line('started')
+  return coordinator
 }
 
 t.test('without a coordinator it is alive, not ready, and starts when there is one', async (t) => {
@@ -41,7 +42,8 @@ t.test(
   'it goes on when the coordinator was killed and is back, with the task at hand',
   async (t) => {
     const dataDir = makeDirectory(t)
-    const { coordinator, port } = await startCoordinator(t, dataDir)
+    const port = await freePort()
+    const coordinator = await startCoordinator(t, dataDir, port)
     const tenure = await connectTo(t, `127.0.0.1:${port}`)
     const path = `${makeDirectory(t)}/go`
     const wait = `while [ ! -e ${path} ]; do sleep 0.05; done`
@@ -101,11 +103,17 @@ t.test('an HTTP port that is taken ends it with 1, and it says what to do', asyn
   t.match(await worker.exited, { code: 1, stderr: '' })
 })
 
+/** Below those that the system gives out itself: nothing takes it while no coordinator listens there. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
+  for (let port = 20_000 + (process.pid % 10_000); ; port++) {
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
