@@ -15,7 +15,7 @@ const { rounds: asked = '1', filter = [] } = readArguments(usage, {
 })
 const rounds = Number(asked)
 if (!Number.isInteger(rounds) || rounds < 1) {
-  console.error(`--rounds is ${asked}; it must be a whole number from 1.\nUsage: ${usage}`)
+  console.error(`--rounds is ${asked}; it must be a whole number from 1\nUsage: ${usage}`)
   process.exit(2)
 }
 const loops = Array.from({ length: availableParallelism() }, () => {
