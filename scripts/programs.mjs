@@ -26,7 +26,7 @@ export async function buildAndRun(name, program) {
  * A signal for the process of pnpm ends pnpm and not what it runs; likewise for npx and for the shell that
  * it starts pnpm in. Then the program gets a signal of its own. In a terminal Ctrl-C reaches all of them.
  */
-function endWithParents() {
+export function endWithParents() {
   const parents = findParents()
   const timer = setInterval(() => {
     if (parents.every(isAlive)) return

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { availableParallelism, constants } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { endWithParents } from './programs.mjs'
 import { readArguments } from './workspace.mjs'
 
 const usage = 'npx pnpm test:busy [--rounds <number>] [--filter=<package> ...]'
@@ -18,6 +19,7 @@ if (!Number.isInteger(rounds) || rounds < 1) {
   console.error(`--rounds is ${asked}; it must be a whole number from 1\nUsage: ${usage}`)
   process.exit(2)
 }
+endWithParents()
 const loops = Array.from({ length: availableParallelism() }, () => {
   return new Worker('for (;;);', { eval: true })
 })
@@ -58,7 +60,8 @@ async function runTests() {
   })
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.removeAllListeners(signal).once(signal, () => {
-      if (child.pid !== undefined) process.kill(-child.pid, signal)
+      const isRunning = child.exitCode === null && child.signalCode === null
+      if (isRunning && child.pid !== undefined) process.kill(-child.pid, signal)
       process.exit(128 + constants.signals[signal])
     })
   }
