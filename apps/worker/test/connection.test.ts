@@ -63,7 +63,8 @@ t.test(
 )
 
 t.test('a worker that lost its coordinator for --give-up-after ends with 1', async (t) => {
-  const { coordinator, port } = await startCoordinator(t, makeDirectory(t))
+  const port = await freePort()
+  const coordinator = await startCoordinator(t, makeDirectory(t), port)
   const args = ['--exec', 'true', '--coordinator', `127.0.0.1:${port}`, '--give-up-after', '100ms']
   const worker = startWorker(t, args, { TENURE_DRAIN_GRACE: '0' })
   await worker.line('started')
