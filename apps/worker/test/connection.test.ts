@@ -62,20 +62,6 @@ t.test(
   },
 )
 
-t.test('a worker that lost its coordinator for --give-up-after ends with 1', async (t) => {
-  const port = await freePort()
-  const coordinator = await startCoordinator(t, makeDirectory(t), port)
-  const args = ['--exec', 'true', '--coordinator', `127.0.0.1:${port}`, '--give-up-after', '100ms']
-  const worker = startWorker(t, args, { TENURE_DRAIN_GRACE: '0' })
-  await worker.line('started')
-  coordinator.kill('SIGKILL')
-  t.match(await worker.exited, { code: 1, stderr: '' })
-  t.match(worker.lines.at(-1), {
-    ...{ level: 'fatal', code: 'WORKER_GAVE_UP' },
-    msg: /^worker failed: there was no connection .* 100 ms .*--give-up-after$/,
-  })
-})
-
 t.test('a token that is wrong or missing ends it with 2 and one line', async (t) => {
   const tokens = [{ token: 'hush-hush', roles: ['produce', 'work', 'admin'] as const }]
   const world = await World.start(t, { tokens })

@@ -56,7 +56,8 @@ t.test(
 t.test('a command that runs below a shell has its grace, too', async (t) => {
   const world = await World.start(t)
   const path = join(makeDirectory(t), 'cleared')
-  const worker = world.worker(['--exec', graceful(path), '--drain-grace', '0'])
+  const times = ['--drain-grace', '0', '--abort-grace', '5m']
+  const worker = world.worker(['--exec', graceful(path), ...times])
   const taskId = await world.submit()
   await worker.line('ready')
   t.match(await worker.stop(), { code: 0 })
