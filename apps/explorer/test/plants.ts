@@ -73,6 +73,13 @@ export const plants: readonly Plant[] = [
     rule: /^every record is due, or asked for$/,
   },
   {
+    name: 'any result under the report_id of the first report',
+    file: 'task-manager.js',
+    from: 'isSameResult(request.result, viewResult(state, request.taskId))',
+    to: 'true',
+    rule: /^an answer is what the log says$/,
+  },
+  {
     name: 'an alarm that is not set for the next lease',
     file: 'coordinator.js',
     from: 'if (this.#isStopping || !this.#hasStarted)\n            return;\n        timekeeper.arm();',

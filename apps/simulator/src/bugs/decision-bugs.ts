@@ -157,6 +157,24 @@ export const decisionBugs: readonly Bug[] = [
     seedsMax: 400,
   },
   {
+    name: 'take any result for the same report',
+    what: 'a report with another result under its report_id is COMMITTED, and the first result kept',
+    edits: [
+      {
+        file: `${server}/task-manager.js`,
+        old: 'isSameResult(request.result, viewResult(state, request.taskId))',
+        new: 'true',
+      },
+    ],
+    foundBy: [
+      {
+        check: 'the log agrees with every answer',
+        message: /"kind":"committed","id":\d+,"state":"COMPLETED"/,
+      },
+    ],
+    seedsMax: 1000,
+  },
+  {
     name: 'take anybody for the owner',
     what: 'a report under the lease of another worker is accepted',
     edits: [
