@@ -24,6 +24,8 @@ const kinds = [
   'crash',
   'crash, clock set back',
   'withdraw',
+  'fill',
+  'make room',
 ] as const
 
 export type Kind = (typeof kinds)[number]
@@ -94,6 +96,10 @@ export function describeAction(packed: number): string {
       return `the connection of ${name} ends`
     case 'withdraw':
       return `${name} withdraws the request that waits`
+    case 'fill':
+      return `${name} seems to be full`
+    case 'make room':
+      return `${name} connects once more, and seems to have room`
     case 'tick':
       return 'a millisecond passes'
     case 'ring':

@@ -1,4 +1,4 @@
-import { DecisionTime, type Session, WorkerRegistry } from '@tenure/coordinator-server'
+import { type Advice, DecisionTime, type Session, WorkerRegistry } from '@tenure/coordinator-server'
 import type { Request } from '@tenure/protocol'
 import { decodeRecord, type LogRecord, position, release, type State } from '@tenure/state-machine'
 import {
@@ -23,14 +23,39 @@ import { SteppedClock } from './stepped-clock.js'
 import type { ExploredCoordinator, Subject } from './subject.js'
 import { Violation } from './violation.js'
 
-/** Advice, so any is as good as another: the explorer tries both. */
+/** Advice, so any is as good as another: the explorer tries each. */
 class Favour extends WorkerRegistry {
-  favourite = 0
+  #favourite = 0
+  #isFull = false
+  #onAdvice: (name: string) => void = () => {}
 
-  override freeCapacity(name: string): number {
-    return name === names[this.favourite] ? 1 : 0
+  override watch(onAdvice: (name: string) => void): void {
+    super.watch(onAdvice)
+    this.#onAdvice = onAdvice
+  }
+
+  override advice(name: string): Advice {
+    if (this.#isFull && name === fillable) return { capacity: 1, leases: 1 }
+    return { capacity: name === names[this.#favourite] ? 2 : 1, leases: 0 }
+  }
+
+  set favourite(who: number) {
+    this.#favourite = who
+    for (const name of names) this.#onAdvice(name)
+  }
+
+  /** Whether the first worker seems to be full. */
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  set isFull(isFull: boolean) {
+    this.#isFull = isFull
+    this.#onAdvice(fillable)
   }
 }
+
+const fillable = names[1]
 
 const sessions: readonly Session[] = names.map((name) => ({ name }))
 
@@ -97,7 +122,8 @@ export class Machine {
     )
     const life = this.#isDown ? 'down' : this.#hasStarted ? 'up' : 'starting'
     const onDisk = this.#log.writing.length
-    return [this.#clock.ms, life, onDisk, ...unanswered, '', ...pending].join('|')
+    const room = this.#registry.isFull ? 'full' : ''
+    return [this.#clock.ms, life, room, onDisk, ...unanswered, '', ...pending].join('|')
   }
 
   /** The state of what is durable. */
@@ -127,6 +153,9 @@ export class Machine {
     if (this.#clock.ms < this.#scope.lastInstant) actions.push(packAction('tick'))
     if (this.#hasStarted && !this.#isDown) {
       actions.push(...this.#possibleRequests())
+      if (this.#scope.mayFill) {
+        actions.push(packAction(this.#registry.isFull ? 'make room' : 'fill', { who: 1 }))
+      }
       if (this.#clock.isDue()) actions.push(...this.#eachFavour('ring'))
       for (const asked of this.#polls()) {
         const who = names.indexOf(asked.name as 'w1')
@@ -160,16 +189,18 @@ export class Machine {
     if (!isUp || isPoisonStopped) return undefined
     const asked: Asked[] = this.#pending.map(({ lsn, record }) => {
       const owner = this.#peers.unanswered.find((it) => it.lsn === lsn)
-      const decidedAt = record.at
+      const decided = { decidedAt: record.at, isFull: false }
       if (owner === undefined)
-        return { action: packAction('ring'), arrivedAt: decidedAt, decidedAt }
-      return { action: owner.action, arrivedAt: owner.arrivedAt, decidedAt }
+        return { action: packAction('ring'), arrivedAt: record.at, ...decided }
+      return { action: owner.action, arrivedAt: owner.arrivedAt, ...decided }
     })
+    const { isFull } = this.#registry
     const order = this.#peers.unanswered.map(({ action, arrivedAt, lsn }) => {
       const place = this.#pending.findIndex((it) => it.lsn === lsn)
-      return place === -1 ? asked.push({ action, arrivedAt, decidedAt: this.#clock.ms }) - 1 : place
+      if (place !== -1) return place
+      return asked.push({ action, arrivedAt, decidedAt: this.#clock.ms, isFull }) - 1
     })
-    return { kind: 'running', durable: this.#applied, now: this.#clock.ms, asked, order }
+    return { kind: 'running', durable: this.#applied, now: this.#clock.ms, isFull, asked, order }
   }
 
   #isAsked(lsn: number): boolean {
@@ -193,13 +224,15 @@ export class Machine {
     )
   }
 
-  #resume({ asked, now, order }: Running): void {
-    for (const { action, arrivedAt, decidedAt } of asked) {
+  #resume({ asked, now, isFull, order }: Running): void {
+    for (const { action, arrivedAt, decidedAt, isFull } of asked) {
       this.#clock.set(decidedAt)
+      this.#registry.isFull = isFull
       if (unpackAction(action).kind === 'ring') this.#clock.ring()
       else this.#ask(action, unpackAction(action), arrivedAt)
     }
     this.#clock.set(now)
+    this.#registry.isFull = isFull
     const { unanswered } = this.#peers
     const byAsked = asked
       .map(({ action }, place) => ({ action, place }))
@@ -216,6 +249,13 @@ export class Machine {
         break
       case 'ring':
         this.#clock.ring()
+        break
+      case 'fill':
+        this.#registry.isFull = true
+        break
+      case 'make room':
+        this.#registry.isFull = false
+        this.#coordinator.join(sessions[action.who]!, 1)
         break
       case 'leave':
         this.#leave(names[action.who]!)
@@ -287,6 +327,7 @@ export class Machine {
       nextLsn,
       pending: this.#pending,
       isFull: this.#log.isFull,
+      fullWorkers: this.#registry.isFull ? [fillable] : [],
       payloads: applied,
     }
   }
@@ -345,7 +386,7 @@ export class Machine {
     if (this.#log.isFull || this.#applied.tasks.length === 0) return
     const it = this.#surroundings(this.#log.nextLsn)
     const nextMs = this.#clock.nextTimerMs ?? Number.POSITIVE_INFINITY
-    const isPolled = this.#polls().length > 0
+    const isPolled = this.#polls().some(({ name }) => !it.fullWorkers.includes(name))
     for (const { taskId, state, attempts, eligibleAt } of it.tasks) {
       if (isPending(it, taskId)) continue
       const dueMs =

@@ -35,6 +35,7 @@ export interface Running {
   readonly kind: 'running'
   readonly durable: DurableState
   readonly now: number
+  readonly isFull: boolean
   readonly asked: readonly Asked[]
   /** The places in `asked` of those that were not answered, in the order in which they had come. */
   readonly order: readonly number[]
@@ -45,6 +46,8 @@ export interface Asked {
   readonly action: number
   readonly arrivedAt: number
   readonly decidedAt: number
+  /** Whether the first worker seems to be full then. */
+  readonly isFull: boolean
 }
 
 /** A coordinator that has just been started on the records that survived. */

@@ -19,6 +19,8 @@ export interface Scope {
   readonly pollMs: number
   /** Behind it nobody begins to wait. */
   readonly pollsUntilLsn: number
+  /** Whether the first worker may seem to be full at any time, and to have room again. */
+  readonly mayFill: boolean
 }
 
 /** Leases that end within the instants there are, one retry, and poison after two expiries. */
@@ -31,22 +33,33 @@ const knobs: Knobs = {
   waitMsMax: 2,
 }
 
-/** Two tasks and much at once, in logs that are short; then one task, with time for all of its life. */
+/**
+ * Two tasks and much at once, in logs that are short; one task, with time for all of its life; and one
+ * task, with a worker that may be full.
+ */
 export const fullScopes: readonly Scope[] = [
   {
-    ...{ name: 'two tasks', knobs, tasks: 2, lastInstant: 4, recordsMax: 5 },
+    ...{ name: 'two tasks', knobs, tasks: 2, lastInstant: 4, recordsMax: 5, mayFill: false },
     ...{ requestsInFlight: 2, pollMs: 1, pollsUntilLsn: 2 },
   },
   {
-    ...{ name: 'one task', knobs, tasks: 1, lastInstant: 5, recordsMax: 7 },
+    ...{ name: 'one task', knobs, tasks: 1, lastInstant: 5, recordsMax: 7, mayFill: false },
     ...{ requestsInFlight: 1, pollMs: 0, pollsUntilLsn: 0 },
+  },
+  {
+    ...{ name: 'a full worker', knobs, tasks: 1, lastInstant: 4, recordsMax: 5, mayFill: true },
+    ...{ requestsInFlight: 1, pollMs: 2, pollsUntilLsn: 4 },
   },
 ]
 
 /** What a run of the test suite has the time for. */
 export const quickScopes: readonly Scope[] = [
   {
-    ...{ name: 'two tasks', knobs, tasks: 2, lastInstant: 3, recordsMax: 4 },
+    ...{ name: 'two tasks', knobs, tasks: 2, lastInstant: 3, recordsMax: 4, mayFill: false },
+    ...{ requestsInFlight: 1, pollMs: 1, pollsUntilLsn: 2 },
+  },
+  {
+    ...{ name: 'a full worker', knobs, tasks: 1, lastInstant: 3, recordsMax: 4, mayFill: true },
     ...{ requestsInFlight: 1, pollMs: 1, pollsUntilLsn: 2 },
   },
 ]

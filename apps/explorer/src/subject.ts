@@ -16,6 +16,7 @@ export interface Subject {
 
 export interface ExploredCoordinator {
   start(): Promise<void>
+  join(session: Session, capacity: number): void
   handle(request: Request, session: Session, respond: (answer: Answer) => void): void
   leave(session: Session): void
 }

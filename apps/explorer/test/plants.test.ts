@@ -17,9 +17,9 @@ t.test('without a plant nothing is found where they are planted', async (t) => {
 
 for (const it of plants) {
   t.test(`${it.name} is found, with the way to it`, async (t) => {
-    const { requestsInFlight = 1, pollMs = 0 } = it
+    const { requestsInFlight = 1, pollMs = 0, mayFill = false } = it
     const pollsUntilLsn = narrow.recordsMax
-    const scope = { ...narrow, requestsInFlight, pollMs, pollsUntilLsn }
+    const scope = { ...narrow, requestsInFlight, pollMs, pollsUntilLsn, mayFill }
     const subject = await plant(it, (remove) => t.teardown(remove))
     const { violation } = await explore({ scopes: [scope], subject })
     t.match(violation?.rule, it.rule)
@@ -28,7 +28,7 @@ for (const it of plants) {
 }
 
 t.test('the way to a fault is the shortest', async (t) => {
-  const resurrection = plants.find(({ file }) => file === 'lease-manager.js')!
+  const resurrection = plants.find(({ name }) => name.startsWith('a heartbeat that resurrects'))!
   const subject = await plant(resurrection, (remove) => t.teardown(remove))
   const { violation } = await explore({ scopes: [narrow], subject })
   t.same(violation?.path, [

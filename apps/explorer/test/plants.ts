@@ -18,6 +18,7 @@ export interface Plant {
   /** Where it takes two requests at once, or one that waits, to be seen. */
   readonly requestsInFlight?: number
   readonly pollMs?: number
+  readonly mayFill?: boolean
 }
 
 export const plants: readonly Plant[] = [
@@ -101,6 +102,23 @@ export const plants: readonly Plant[] = [
     to: 'else if (request.waitMs === 0 || expiring !== undefined) {',
     rule: /^every record is due, or asked for$|^every request is answered$/,
     pollMs: 1,
+  },
+  {
+    name: 'a task for a worker that is full',
+    file: 'lease-manager.js',
+    from: 'if (rankOf(advice) === noRoom)',
+    to: 'if (false)',
+    rule: /^every record is due, or asked for$/,
+    mayFill: true,
+  },
+  {
+    name: 'a poll that does not hear that its worker has room again',
+    file: 'waiting-polls.js',
+    from: 'return rankBefore === noRoom ? [...waiter.lines.keys()] : [];',
+    to: 'return [];',
+    rule: /^every request is answered$/,
+    pollMs: 2,
+    mayFill: true,
   },
   {
     name: 'a start that expires no lease',

@@ -28,7 +28,7 @@ async function compareWays(scope: Scope, statesMax: number): Promise<number> {
   return compared
 }
 
-const [quick] = quickScopes
+const [quick, full] = quickScopes
 const oneTask = { ...quick!, tasks: 1, recordsMax: 5, pollMs: 0 }
 
 t.test('whichever way leads to a state, the same follows from it', async (t) => {
@@ -38,4 +38,8 @@ t.test('whichever way leads to a state, the same follows from it', async (t) => 
 t.test('the same with two requests at once, and lease requests that wait', async (t) => {
   const busy = { ...quick!, requestsInFlight: 2 }
   t.ok((await compareWays(busy, 800)) > 200)
+})
+
+t.test('the same with a worker that seems to be full, and to have room again', async (t) => {
+  t.ok((await compareWays(full!, 800)) > 200)
 })

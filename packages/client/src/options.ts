@@ -22,7 +22,7 @@ export interface LinkOptions {
   readonly token?: string
   /** `true` takes the authorities Node knows. */
   readonly tls?: boolean | TlsOptions
-  /** How many tasks a worker runs at once. Default 0. */
+  /** How many tasks this worker runs at once. Default 0, which states none. */
   readonly capacity?: number
   /** How long the first connection may take, over all endpoints and attempts. Default 10,000. */
   readonly connectTimeoutMs?: number

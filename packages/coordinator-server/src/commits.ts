@@ -12,8 +12,8 @@ import { Locks } from './locks.js'
 
 /** What becomes of records on their way, for the core loop. */
 export interface CommitHooks<Waiter> {
-  /** The record is durable and will be applied now. */
-  before(record: LogRecord): void
+  /** The record is on its way: what it decides will be so. */
+  decided(record: LogRecord): void
   /** It has been applied; it has not been answered yet. */
   after(record: LogRecord): void
   /** A batch has been applied and answered; these waited for one of its decisions. */
@@ -76,6 +76,7 @@ export class Commits<Waiter> {
       withhold(this.#state, taskId)
     }
     if (requestId !== undefined) this.requestIds.hold(requestId)
+    this.#hooks.decided(record)
     return true
   }
 
@@ -111,7 +112,6 @@ export class Commits<Waiter> {
   #apply({ lsn, bytes, taskId, requestId, onApplied }: OnItsWay, freed: Waiter[]): void {
     // What is applied is what was written, byte for byte, as a replay will find it.
     const record = decodeRecord(bytes)
-    this.#hooks.before(record)
     apply(this.#state, lsn, record)
     this.#hooks.after(record)
     if (taskId !== undefined) {

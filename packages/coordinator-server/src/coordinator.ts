@@ -28,7 +28,7 @@ import type { Timer } from './decision-time.js'
 import { CoordinatorError } from './errors.js'
 import { Histories } from './history/histories.js'
 import type { HistoryQuery } from './history/history-reader.js'
-import { decideHeartbeat, decideLease } from './lease-manager.js'
+import { decideHeartbeat, decideLease, noRoom, rankOf } from './lease-manager.js'
 import { pageBytes } from './page-bytes.js'
 import type { CoordinatorParts } from './parts.js'
 import { QuestionQueue } from './question-queue.js'
@@ -57,7 +57,7 @@ export interface Session {
 export class Coordinator {
   readonly #parts: CoordinatorParts
   readonly #commits: Commits<Asked>
-  readonly #polls = new WaitingPolls<WaitingPoll>()
+  readonly #polls: WaitingPolls<WaitingPoll>
   readonly #questions: QuestionQueue<Asked & { readonly request: Question }>
   readonly #queuesAsked = new QueuesAsked()
   readonly #sources: QuestionSources
@@ -66,12 +66,14 @@ export class Coordinator {
   readonly #timekeeper: Timekeeper
   /** Requests about tasks that are on their way out. */
   readonly #askedAboutForgotten: Asked[] = []
-  /** Queues in which the batch that is being applied made a task eligible. */
+  /** Queues in which a task has become eligible, or a waiting worker has room again. */
   readonly #queuesToOffer = new Set<string>()
   /** Submissions on their way to the disk. */
   readonly #submissions = { count: 0, bytes: 0 }
   /** When a request came last that is no question, on the monotonic clock. */
   #workedAtMs = Number.NEGATIVE_INFINITY
+  /** Connections that take tasks. */
+  readonly #workers = new WeakSet<Session>()
   /** Who has left while a request of theirs waited for its turn. */
   readonly #gone = new WeakSet<Session>()
   #hasStarted = false
@@ -80,9 +82,11 @@ export class Coordinator {
 
   constructor(parts: CoordinatorParts) {
     this.#parts = parts
+    this.#polls = new WaitingPolls((name) => rankOf(parts.registry.advice(name)))
+    parts.registry.watch((name) => this.#noteAdvice(name))
     this.#alarm = new Alarm(parts.clock, parts.time, () => this.#onAlarm())
     this.#commits = new Commits(parts.state, parts.log, {
-      before: (record) => this.#noteEndOfLease(record),
+      decided: (record) => this.#noteDecided(record),
       after: (record) => this.#noteApplied(record),
       settled: (freed) => this.#onSettled(freed),
       failed: (error) => this.#fail(error),
@@ -142,12 +146,22 @@ export class Coordinator {
     const asker = { name: session.name, arrivedAt }
     if (!isQuestion(request)) this.#workedAtMs = arrivedMs
     this.#consider({ request, session, asker, arrivedMs, respond })
+    this.#offerNoted()
+  }
+
+  /** The connection takes tasks, at most `capacity` at once; 0 states no capacity. */
+  join(session: Session, capacity: number): void {
+    const { registry, time } = this.#parts
+    this.#workers.add(session)
+    registry.connected(session.name, capacity, time.now())
+    this.#offerNoted()
   }
 
   /** The connection has ended, and its waiting polls and questions with it. What is on its way goes its way. */
   leave(session: Session): void {
     this.#gone.add(session)
     for (const poll of this.#polls.of(session)) this.#endPoll(poll)
+    if (this.#workers.delete(session)) this.#parts.registry.disconnected(session.name)
     this.#questions.leave(session)
     this.#histories.leave(session)
   }
@@ -281,7 +295,8 @@ export class Coordinator {
 
   #considerLease(asked: Asked, request: Lease): void {
     const [expiring] = this.#timekeeper.expireDue()
-    const decision = decideLease(this.#circumstances(), request, asked.asker)
+    const advice = this.#parts.registry.advice(asked.session.name)
+    const decision = decideLease(this.#circumstances(), request, asked.asker, advice)
     if (decision?.kind === 'record' && decision.record.type === 'LeaseGranted') {
       this.#carryOut(asked, decision, 'normal', { taskId: decision.record.taskId })
     } else if (request.waitMs === 0) {
@@ -291,11 +306,11 @@ export class Coordinator {
     } else if (this.#polls.size >= (this.#parts.waitingPollsMax ?? Number.POSITIVE_INFINITY)) {
       this.#answer(asked, notNow(request.id, 'TOO_MANY', tooManyRetryMs))
     } else {
-      this.#wait(asked, request)
+      this.#wait(asked, request, rankOf(advice) !== noRoom)
     }
   }
 
-  #wait(asked: Asked, request: Lease): void {
+  #wait(asked: Asked, request: Lease, forTask: boolean): void {
     const { clock, knobs, state } = this.#parts
     const { session, asker } = asked
     const waitedMs = this.#parts.time.now() - asker.arrivedAt
@@ -304,7 +319,8 @@ export class Coordinator {
     const queues = [...new Set(request.queues)]
     const poll: WaitingPoll = { queues, session, id: request.id, asked, request, timer }
     this.#polls.add(poll)
-    for (const queue of queues) this.#alarm.setFor(nextEligibleAt(state, queue))
+    // A full worker waits for the end of a lease. Tasks may be eligible now, so an alarm would ring in vain.
+    if (forTask) for (const queue of queues) this.#alarm.setFor(nextEligibleAt(state, queue))
   }
 
   #giveUp(poll: WaitingPoll): void {
@@ -322,16 +338,26 @@ export class Coordinator {
     this.#answer(asked, { kind: 'withdrawn', id: asked.request.id })
   }
 
-  /** Offers the queue's eligible tasks to those who wait for them. */
+  #offerNoted(): void {
+    // Checked after each request, and nearly always so.
+    if (this.#queuesToOffer.size === 0) return
+    // A queue that is noted again meanwhile comes again.
+    for (const queue of this.#queuesToOffer) {
+      this.#queuesToOffer.delete(queue)
+      this.#offer(queue)
+    }
+  }
+
+  /** Offers the queue's eligible tasks to those who wait for them and have room. */
   #offer(queue: string): void {
-    const { state, registry, time } = this.#parts
+    const { state, time } = this.#parts
     while (this.#polls.has(queue)) {
       const eligibleAt = nextEligibleAt(state, queue)
       if (eligibleAt === undefined || eligibleAt > time.now()) {
         this.#alarm.setFor(eligibleAt)
         return
       }
-      const poll = this.#polls.next(queue, (name) => registry.freeCapacity(name))
+      const poll = this.#polls.next(queue)
       if (poll === undefined) return
       this.#endPoll(poll)
       this.#considerLease(poll.asked, poll.request)
@@ -371,9 +397,7 @@ export class Coordinator {
     const forgotten = timekeeper.isForgetting ? [] : this.#askedAboutForgotten.splice(0)
     for (const asked of freed) if (!this.#isInVain(asked)) this.#consider(asked)
     for (const asked of forgotten) this.#consider(asked)
-    const queues = [...this.#queuesToOffer]
-    this.#queuesToOffer.clear()
-    for (const queue of queues) this.#offer(queue)
+    this.#offerNoted()
     if (this.#isStopping || !this.#hasStarted) return
     timekeeper.arm()
     timekeeper.forgetSurplus()
@@ -405,9 +429,21 @@ export class Coordinator {
     observer.leaseMargin?.(lease.leaseExpiry - now)
   }
 
-  #noteEndOfLease(record: LogRecord): void {
+  /** When the worker has room again, its waiting polls are considered again. */
+  #noteAdvice(name: string): void {
+    for (const queue of this.#polls.reconsider(name)) this.#queuesToOffer.add(queue)
+  }
+
+  /**
+   * Capacity counts what is decided, not what is applied: a report makes room for a lease request in
+   * the same batch, and two grants in one batch count as two.
+   */
+  #noteDecided(record: LogRecord): void {
     const { state, registry } = this.#parts
     switch (record.type) {
+      case 'LeaseGranted':
+        registry.holds(record.workerId, record.leaseId)
+        break
       case 'LeaseExpired':
       case 'TaskCompleted':
       case 'TaskFailed':
@@ -423,12 +459,9 @@ export class Coordinator {
   }
 
   #noteApplied(record: LogRecord): void {
-    const { state, registry, observer } = this.#parts
+    const { state, observer } = this.#parts
     observer.applied?.(record)
     switch (record.type) {
-      case 'LeaseGranted':
-        registry.holds(record.workerId, record.leaseId)
-        break
       case 'TaskCreated':
         this.#countSubmission(record, -1)
         this.#queuesToOffer.add(record.queue ?? defaultQueue)

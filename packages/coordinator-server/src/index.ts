@@ -15,6 +15,7 @@ export { Gate, type Token } from './gate.js'
 export { readPage } from './history/history-page.js'
 export type { HistoryPage, HistoryQuery, HistoryReader } from './history/history-reader.js'
 export { defaultKnobs, type Knobs } from './knobs.js'
+export type { Advice } from './lease-manager.js'
 export type { CoordinatorObserver } from './observer.js'
 export {
   type CoordinatorOptions,

@@ -4,12 +4,36 @@ import { type Asker, answer, type Circumstances, type Decision } from './decisio
 import { judgeLease } from './lease-judgement.js'
 import { rejected } from './refusals.js'
 
-/** 001 §3.2: the first eligible task of these queues goes to the asker; `undefined` when there is none. */
+/** What the WorkerRegistry says of a worker. It is advice: it may be old, or missing. */
+export interface Advice {
+  /** How many tasks the worker runs at once, by its own word; 0 when it does not say. */
+  readonly capacity: number
+  /** How many leases it is known to hold. */
+  readonly leases: number
+}
+
+/**
+ * 001 §2.2: of the workers that wait, the one with the highest rank is chosen. The rank is the free
+ * capacity; a full worker has `noRoom`. A worker that states no capacity decides for itself how much it
+ * asks for: it is never full, and it ranks below the workers that have stated room.
+ */
+export function rankOf({ capacity, leases }: Advice): number {
+  return capacity === 0 || leases < capacity ? capacity - leases : noRoom
+}
+
+export const noRoom = Number.NEGATIVE_INFINITY
+
+/**
+ * 001 §3.2: the first eligible task of these queues goes to the asker. `undefined` when there is none,
+ * or the asker has no room for one.
+ */
 export function decideLease(
   circumstances: Circumstances,
   request: Lease,
   asker: Asker,
+  advice: Advice,
 ): Decision | undefined {
+  if (rankOf(advice) === noRoom) return undefined
   const { state, knobs, now, nextLsn } = circumstances
   const taskId = nextEligible(state, request.queues, now)
   if (taskId === undefined) return undefined

@@ -19,19 +19,15 @@ import { isQuestion } from './questions.js'
 import { notNow, rejected, tooManyRetryMs } from './refusals.js'
 import type { Socket } from './transport.js'
 import type { Flushable, TurnEnd } from './turn-end.js'
-import type { WorkerRegistry } from './worker-registry.js'
 
 /** What all peers of one server share. */
 export interface PeerContext {
   readonly coordinator: Coordinator
-  readonly registry: WorkerRegistry
   readonly gate: Gate
   readonly welcome: Welcome
   readonly limits: ServerLimits
   /** Milliseconds that never go back, for durations. */
   readonly now: () => number
-  /** The time by which the coordinator decides. */
-  readonly time: () => number
   /** Calls back in a later turn of the loop. */
   readonly soon: (callback: () => void) => void
   readonly onViolation: (address: string, reason: Reason, message: string) => void
@@ -235,7 +231,7 @@ export class Peer implements Flushable {
   }
 
   #greet(hello: Hello | OtherVersion): void {
-    const { gate, registry, welcome, time } = this.#context
+    const { coordinator, gate, welcome } = this.#context
     if ('otherVersion' in hello) {
       const message = `this coordinator speaks version ${protocolVersion}, not ${hello.otherVersion}`
       this.#refuse('UNSUPPORTED_VERSION', message)
@@ -248,7 +244,9 @@ export class Peer implements Flushable {
     }
     this.#hello = hello
     this.#session = { name: hello.name }
-    if (hello.role === 'work') registry.connected(hello.name, hello.capacity, time())
+    // An admin that states a capacity takes tasks, too.
+    const takesTasks = hello.role === 'work' || (hello.role === 'admin' && hello.capacity > 0)
+    if (takesTasks) coordinator.join(this.#session, hello.capacity)
     this.#write(this.#connection.welcome(welcome))
   }
 
@@ -301,8 +299,6 @@ export class Peer implements Flushable {
 
   #leave(): void {
     this.#isClosed = true
-    if (this.#session === undefined) return
-    this.#context.coordinator.leave(this.#session)
-    if (this.#hello?.role === 'work') this.#context.registry.disconnected(this.#session.name)
+    if (this.#session !== undefined) this.#context.coordinator.leave(this.#session)
   }
 }

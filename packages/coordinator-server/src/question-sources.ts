@@ -1,10 +1,11 @@
 import type { CoordinatorParts } from './parts.js'
 import type { QueuesAsked } from './queues-asked.js'
+import type { Poll, WaitingPolls } from './waiting-polls.js'
 
 /** What questions look at: the parts of the coordinator, and what else it has noticed. */
 export interface QuestionSources extends CoordinatorParts {
   /** By the time of decisions. */
   readonly startedAt: number
-  readonly polls: { readonly size: number; count(queue: string): number }
+  readonly polls: Pick<WaitingPolls<Poll>, 'size' | 'count' | 'has' | 'next'>
   readonly queuesAsked: QueuesAsked
 }

@@ -226,8 +226,8 @@ class Server implements CoordinatorServer {
     this.#coordinator = coordinator
     await coordinator.start()
     const context: PeerContext = {
-      ...{ coordinator, registry, limits, gate: new Gate(tokens), welcome: this.#welcome(log) },
-      ...{ now: () => clock.monotonicMs(), time: () => time.now() },
+      ...{ coordinator, limits, gate: new Gate(tokens), welcome: this.#welcome(log) },
+      now: () => clock.monotonicMs(),
       soon: (callback) => clock.soon(callback),
       onViolation: (address, reason, message) => observer.refused?.({ address, reason, message }),
     }

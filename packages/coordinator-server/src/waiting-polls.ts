@@ -1,3 +1,6 @@
+import { IndexedHeap } from './indexed-heap.js'
+import { noRoom } from './lease-manager.js'
+
 /** A lease request that waits for a task. */
 export interface Poll {
   readonly queues: readonly string[]
@@ -7,13 +10,25 @@ export interface Poll {
   readonly id: number
 }
 
-/** Lease requests that wait, found by the queues that they serve and by the connection they came on. */
+/**
+ * Lease requests that wait, found by the queues that they serve and by the connection they came on.
+ *
+ * Each queue has a heap of the workers that wait for it, and each worker has in it a list of its own
+ * polls. So for each queue that a poll names, a new poll, one that ends, and a change of its worker's
+ * rank cost O(log workers), however many polls wait; to choose costs O(1).
+ */
 export class WaitingPolls<P extends Poll> {
-  /** Each set in the order of arrival. */
-  readonly #byQueue = new Map<string, Set<P>>()
+  readonly #rankOf: (name: string) => number
+  readonly #byQueue = new Map<string, WaitedFor<P>>()
+  readonly #byWorker = new Map<string, Waiter<P>>()
   /** Not by their numbers: whoever asks twice under the same one waits twice. */
-  readonly #bySession = new Map<object, Set<P>>()
+  readonly #bySession = new Map<object, Map<P, readonly Place<P>[]>>()
+  #arrivals = 0
   #size = 0
+
+  constructor(rankOf: (name: string) => number) {
+    this.#rankOf = rankOf
+  }
 
   get size(): number {
     return this.#size
@@ -26,38 +41,34 @@ export class WaitingPolls<P extends Poll> {
 
   /** How many wait for a task of the queue. */
   count(queue: string): number {
-    return this.#byQueue.get(queue)?.size ?? 0
+    return this.#byQueue.get(queue)?.polls ?? 0
   }
 
   has(queue: string): boolean {
     return this.#byQueue.has(queue)
   }
 
+  /** The poll's queues are all different. */
   add(poll: P): void {
+    const { session, queues } = poll
+    const arrival = ++this.#arrivals
+    const waiter = this.#waiter(session.name)
+    const places = queues.map((queue) => this.#enter(poll, arrival, queue, waiter))
+    const own = this.#bySession.get(session)
+    if (own === undefined) this.#bySession.set(session, new Map([[poll, places]]))
+    else own.set(poll, places)
     this.#size++
-    const own = this.#bySession.get(poll.session)
-    if (own === undefined) this.#bySession.set(poll.session, new Set([poll]))
-    else own.add(poll)
-    for (const queue of poll.queues) {
-      const polls = this.#byQueue.get(queue)
-      if (polls === undefined) this.#byQueue.set(queue, new Set([poll]))
-      else polls.add(poll)
-    }
   }
 
   /** Whether the poll did wait. */
   remove(poll: P): boolean {
-    let waited = false
-    for (const queue of poll.queues) {
-      const polls = this.#byQueue.get(queue)
-      if (polls?.delete(poll)) waited = true
-      if (polls?.size === 0) this.#byQueue.delete(queue)
-    }
-    if (!waited) return false
-    this.#size--
     const own = this.#bySession.get(poll.session)
-    own?.delete(poll)
-    if (own?.size === 0) this.#bySession.delete(poll.session)
+    const places = own?.get(poll)
+    if (own === undefined || places === undefined) return false
+    for (const place of places) this.#exit(place)
+    own.delete(poll)
+    if (own.size === 0) this.#bySession.delete(poll.session)
+    this.#size--
     return true
   }
 
@@ -66,7 +77,7 @@ export class WaitingPolls<P extends Poll> {
   }
 
   of(session: object): P[] {
-    return [...(this.#bySession.get(session) ?? [])]
+    return [...(this.#bySession.get(session)?.keys() ?? [])]
   }
 
   all(): P[] {
@@ -74,22 +85,118 @@ export class WaitingPolls<P extends Poll> {
   }
 
   /**
-   * Who is to be served next from the queue: of those who wait longest the one with the most free
-   * capacity. It is advice, so a bounded number of them is asked.
+   * The poll to serve next from the queue: that of the worker with the highest rank, and among equals
+   * the one that waits longest. `undefined` when no worker that waits has room.
    */
-  next(queue: string, freeCapacity: (name: string) => number): P | undefined {
-    let best: P | undefined
-    let most = Number.NEGATIVE_INFINITY
-    let asked = 0
-    for (const poll of this.#byQueue.get(queue) ?? []) {
-      if (asked++ === askedMax) break
-      const free = freeCapacity(poll.session.name)
-      if (free <= most) continue
-      best = poll
-      most = free
+  next(queue: string): P | undefined {
+    const line = this.#byQueue.get(queue)?.lines.first
+    return line === undefined || line.rank === noRoom ? undefined : line.first.poll
+  }
+
+  /** The worker's rank may have changed. Gives the queues that it waits for if it has room again. */
+  reconsider(name: string): string[] {
+    const waiter = this.#byWorker.get(name)
+    if (waiter === undefined) return []
+    const rankBefore = waiter.rank
+    const rank = this.#rankOf(name)
+    if (rank === rankBefore) return []
+    waiter.rank = rank
+    for (const line of waiter.lines.values()) {
+      line.rank = rank
+      line.waitedFor.lines.update(line)
     }
-    return best
+    return rankBefore === noRoom ? [...waiter.lines.keys()] : []
+  }
+
+  #waiter(name: string): Waiter<P> {
+    const known = this.#byWorker.get(name)
+    if (known !== undefined) return known
+    const waiter: Waiter<P> = { name, rank: this.#rankOf(name), lines: new Map() }
+    this.#byWorker.set(name, waiter)
+    return waiter
+  }
+
+  #enter(poll: P, arrival: number, queue: string, waiter: Waiter<P>): Place<P> {
+    const waitedFor = this.#waitedFor(queue)
+    waitedFor.polls++
+    const line = waiter.lines.get(queue)
+    const place = { poll, arrival, queue, waiter, before: line?.last, behind: undefined }
+    if (line !== undefined) {
+      line.last.behind = place
+      line.last = place
+      return place
+    }
+    const { rank } = waiter
+    const opened = { waitedFor, first: place, last: place, rank, arrival, heapIndex: 0 }
+    waiter.lines.set(queue, opened)
+    waitedFor.lines.add(opened)
+    return place
+  }
+
+  #exit({ queue, waiter, before, behind }: Place<P>): void {
+    const line = waiter.lines.get(queue)!
+    const { waitedFor } = line
+    if (before !== undefined) {
+      before.behind = behind
+      if (behind === undefined) line.last = before
+      else behind.before = before
+    } else if (behind !== undefined) {
+      behind.before = undefined
+      line.first = behind
+      line.arrival = behind.arrival
+      waitedFor.lines.update(line)
+    } else {
+      waitedFor.lines.remove(line)
+      waiter.lines.delete(queue)
+      if (waiter.lines.size === 0) this.#byWorker.delete(waiter.name)
+    }
+    waitedFor.polls--
+    if (waitedFor.polls === 0) this.#byQueue.delete(queue)
+  }
+
+  #waitedFor(queue: string): WaitedFor<P> {
+    const known = this.#byQueue.get(queue)
+    if (known !== undefined) return known
+    const waitedFor = { polls: 0, lines: new IndexedHeap<Line<P>>(byRank) }
+    this.#byQueue.set(queue, waitedFor)
+    return waitedFor
   }
 }
 
-const askedMax = 32
+/** A queue for which polls wait. */
+interface WaitedFor<P> {
+  polls: number
+  readonly lines: IndexedHeap<Line<P>>
+}
+
+/** A worker of which polls wait. */
+interface Waiter<P> {
+  readonly name: string
+  rank: number
+  readonly lines: Map<string, Line<P>>
+}
+
+/** The polls of one worker that wait for one queue, linked in the order of their arrival: at least one. */
+interface Line<P> {
+  readonly waitedFor: WaitedFor<P>
+  first: Place<P>
+  last: Place<P>
+  /** That of the waiter, and the arrival of the first poll: here the heap has both at hand. */
+  rank: number
+  arrival: number
+  heapIndex: number
+}
+
+/** A poll in one of its lines. */
+interface Place<P> {
+  readonly poll: P
+  readonly arrival: number
+  readonly queue: string
+  readonly waiter: Waiter<P>
+  before: Place<P> | undefined
+  behind: Place<P> | undefined
+}
+
+function byRank<P>(one: Line<P>, other: Line<P>): number {
+  return one.rank === other.rank ? one.arrival - other.arrival : other.rank - one.rank
+}

@@ -25,6 +25,7 @@ export function why({ id, taskId }: Why, sources: QuestionSources): Answer {
     id,
     why: {
       ...{ now, startedAt, state, queue, stateSince, pollsWaiting: polls.count(queue) },
+      ...(polls.has(queue) && polls.next(queue) === undefined && { pollsAreFull: true }),
       ...(queueLastAskedAt !== undefined && { queueLastAskedAt }),
       ...(eligibleAt !== undefined && { eligibleAt }),
       ...(eligibleAt !== undefined && eligibleAt <= now && placeInLine(task, sources)),

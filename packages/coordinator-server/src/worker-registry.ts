@@ -1,8 +1,10 @@
+import type { Advice } from './lease-manager.js'
+
 /** What is known of a worker by its name: advice, nothing more. */
 export interface KnownWorker {
   readonly name: string
   readonly connections: number
-  /** How many tasks it runs at once, by its own word. */
+  /** How many tasks it runs at once, by its own word; 0 when it does not say. */
   readonly capacity: number
   /** Those it is known to hold, in the order in which that became known. */
   readonly leaseIds: ReadonlySet<number>
@@ -13,19 +15,32 @@ export interface KnownWorker {
 }
 
 /**
- * 000 §3.2 and 001 §2.3: who is there, and who has room. It orders those who wait for a task and
- * answers `workers`; whatever it says, or forgets, no outcome of a decision changes. A restart
- * begins with an empty one, and heartbeats fill it again.
+ * 000 §3.2 and 001 §2.3: which workers are connected, and how many leases each holds. Its advice
+ * orders the waiting polls and keeps tasks from full workers; it also answers `workers`. It may forget
+ * everything at any time: that changes no task. A restart begins with an empty one, and heartbeats
+ * fill it again.
  */
 export class WorkerRegistry {
   readonly #workers = new Map<string, Worker>()
   readonly #holders = new Map<number, Worker>()
+  #onAdvice: (name: string) => void = () => {}
 
+  /** Calls back whenever the advice about a worker may have changed. */
+  watch(onAdvice: (name: string) => void): void {
+    this.#onAdvice = onAdvice
+  }
+
+  /**
+   * A name that had no connection may be a new process, which holds no lease of the one before it. If
+   * it does hold some, its heartbeats say so.
+   */
   connected(name: string, capacity: number, now: number): void {
     const worker = this.#worker(name)
+    if (worker.connections === 0) this.#forgetLeases(worker)
     worker.connections++
     worker.capacity = capacity
     worker.lastHeardAt = now
+    this.#onAdvice(name)
   }
 
   disconnected(name: string): void {
@@ -33,6 +48,7 @@ export class WorkerRegistry {
     if (worker === undefined) return
     worker.connections = Math.max(0, worker.connections - 1)
     this.#forgetIfIdle(worker)
+    this.#onAdvice(name)
   }
 
   heard(name: string, now: number): void {
@@ -52,21 +68,23 @@ export class WorkerRegistry {
     const worker = this.#worker(name)
     this.#holders.set(leaseId, worker)
     worker.leaseIds.add(leaseId)
+    this.#onAdvice(name)
   }
 
-  /** The lease has ended. */
+  /** The lease has ended, or a record that ends it is on its way. */
   ended(leaseId: number): void {
     const worker = this.#holders.get(leaseId)
     if (worker === undefined) return
     this.#holders.delete(leaseId)
     worker.leaseIds.delete(leaseId)
     this.#forgetIfIdle(worker)
+    this.#onAdvice(worker.name)
   }
 
-  /** How many more tasks the worker could run. */
-  freeCapacity(name: string): number {
+  /** An unknown worker has stated no capacity and holds nothing. */
+  advice(name: string): Advice {
     const worker = this.#workers.get(name)
-    return worker === undefined ? 0 : worker.capacity - worker.leaseIds.size
+    return { capacity: worker?.capacity ?? 0, leases: worker?.leaseIds.size ?? 0 }
   }
 
   get size(): number {
@@ -83,8 +101,10 @@ export class WorkerRegistry {
 
   /** Forgets everything, as a restart does. */
   clear(): void {
+    const names = [...this.#workers.keys()]
     this.#workers.clear()
     this.#holders.clear()
+    for (const name of names) this.#onAdvice(name)
   }
 
   #worker(name: string): Worker {
@@ -94,6 +114,11 @@ export class WorkerRegistry {
     const worker = { name, ...idle, leaseIds: new Set<number>() }
     this.#workers.set(name, worker)
     return worker
+  }
+
+  #forgetLeases({ leaseIds }: Worker): void {
+    for (const leaseId of leaseIds) this.#holders.delete(leaseId)
+    leaseIds.clear()
   }
 
   #forgetIfIdle(worker: Worker): void {

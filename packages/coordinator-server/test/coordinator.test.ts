@@ -5,7 +5,7 @@ import { client, otherWorker, World, worker } from './world.js'
 t.test('submit → lease → heartbeat → complete: the whole life of a task', async (t) => {
   const world = await World.started()
   const taskId = await world.submit({ payload: Buffer.from('the work'), queue: 'mail' })
-  world.registry.connected(worker.name, 2, 0)
+  world.coordinator.join(worker, 2)
   const leased = await world.lease(worker, ['mail', 'other'])
   t.match(leased, { taskId, attempt: 1, queue: 'mail', payload: Buffer.from('the work') })
   t.match(leased, { heldMs: 0, leaseMs: 30_000, windowMs: 3_600_000 })
@@ -504,20 +504,6 @@ t.test(
     await world.check()
   },
 )
-
-t.test('waiting polls are served by free capacity, then by who waits longest', async (t) => {
-  const world = await World.started()
-  world.registry.connected('small', 1, 0)
-  world.registry.connected('large', 5, 0)
-  const poll = (name: string) =>
-    world.send({ kind: 'lease', queues: ['default'], waitMs: 9000 }, { name })
-  const [first, second, third] = [poll('small'), poll('large'), poll('large')]
-  await world.submit()
-  t.match([first, second.length, third], [[], 1, []])
-  await world.submit()
-  await world.submit()
-  t.match([first.length, third.length], [1, 1])
-})
 
 t.test('a poll ends with its connection, and when it is withdrawn', async (t) => {
   const world = await World.started()

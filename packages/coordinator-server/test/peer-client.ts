@@ -38,7 +38,7 @@ export class PeerClient {
   }
 
   greet(hello: Partial<Hello> = {}): Promise<Welcome | Refusal> {
-    this.socket.write(ClientConnection.hello({ role: 'admin', name: 'w1', capacity: 10, ...hello }))
+    this.socket.write(ClientConnection.hello({ role: 'admin', name: 'w1', capacity: 0, ...hello }))
     const closed = this.closed.then(() => {
       throw new Error('the connection closed before it was greeted')
     })

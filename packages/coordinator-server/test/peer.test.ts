@@ -77,7 +77,7 @@ async function serve(limits: Partial<ServerLimits> = {}, msPerLook = 0) {
   const welcomeLimits = { payloadBytesMax: 1 << 18, resultBytesMax: 1 << 16, waitMsMax: 1000 }
   const peers = new Peers(
     {
-      ...{ coordinator: world.coordinator, registry: world.registry, gate: new Gate([]) },
+      ...{ coordinator: world.coordinator, gate: new Gate([]) },
       limits: { ...defaultLimits, ...limits },
       welcome: {
         ...{ version: 1, epoch: 1, leaseDurationMs: 1000, heartbeatIntervalMs: 100 },
@@ -87,7 +87,6 @@ async function serve(limits: Partial<ServerLimits> = {}, msPerLook = 0) {
         slowMs += msPerLook
         return world.clock.monotonicMs() + slowMs
       },
-      time: () => world.clock.now(),
       soon: (callback) => world.clock.soon(callback),
       onViolation: (_address, _reason, message) => void refused.push(message),
     },
@@ -96,7 +95,7 @@ async function serve(limits: Partial<ServerLimits> = {}, msPerLook = 0) {
   const greet = async (hello: Partial<Hello> = {}) => {
     const socket = new StuckSocket()
     peers.accept(socket)
-    socket.receive(ClientConnection.hello({ role: 'admin', name: 'w', capacity: 1, ...hello }))
+    socket.receive(ClientConnection.hello({ role: 'admin', name: 'w', capacity: 0, ...hello }))
     await world.clock.settle()
     socket.kinds()
     return socket
@@ -319,6 +318,34 @@ t.test('who was not read in the middle of a frame has its whole time again', asy
   await world.clock.advance(1)
   peers.checkTime()
   t.ok(socket.hasEnded)
+})
+
+t.test('a worker is leased no more than its hello says, an admin too if it says so', async (t) => {
+  for (const role of ['work', 'admin'] as const) {
+    const { world, greet } = await serve()
+    const socket = await greet({ role, name: 'w1', capacity: 1 })
+    for (let count = 0; count < 2; count++) await world.submit()
+    socket.receive(many(2, { ...poll, waitMs: 0 }))
+    await world.clock.settle()
+    t.strictSame(socket.kinds(), ['empty', 'leased'], role)
+    socket.destroy()
+    t.match(await world.ask({ kind: 'workers' }), { workers: [{ connections: 0, leases: 1 }] })
+    const again = await greet({ role, name: 'w1', capacity: 1 })
+    again.receive(encodeRequest({ ...poll, waitMs: 0 }))
+    await world.clock.settle()
+    t.strictSame(again.kinds(), ['leased'], 'it may be another process')
+  }
+})
+
+t.test('an admin that states no capacity is no worker before it holds a lease', async (t) => {
+  const { world, greet } = await serve()
+  const socket = await greet({ role: 'admin', name: 'w1' })
+  t.strictSame((await world.expect('workers', { kind: 'workers' })).workers, [])
+  for (let count = 0; count < 2; count++) await world.submit()
+  socket.receive(many(2, { ...poll, waitMs: 0 }))
+  await world.clock.settle()
+  t.strictSame(socket.kinds(), ['leased', 'leased'])
+  t.match(await world.ask({ kind: 'workers' }), { workers: [{ name: 'w1', leases: 2 }] })
 })
 
 t.test('a worker was heard of by the time of decisions', async (t) => {

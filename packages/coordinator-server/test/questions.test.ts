@@ -54,9 +54,24 @@ t.test('why: a task that is not eligible has no place in line', async (t) => {
   t.match(await why(world, taskId), { ahead: 0, pollsWaiting: 0 })
 })
 
+t.test('why: all workers that ask for the task are at capacity', async (t) => {
+  const world = await World.started()
+  world.coordinator.join(worker, 1)
+  await world.submit()
+  await world.lease()
+  const taskId = await world.submit()
+  t.notOk('pollsAreFull' in (await why(world, taskId)), 'nobody asks')
+  world.send({ kind: 'lease', queues: ['default', 'mail'], waitMs: 9000 }, worker)
+  t.match(await why(world, taskId), { pollsWaiting: 1, pollsAreFull: true })
+  world.send({ kind: 'lease', queues: ['mail'], waitMs: 9000 }, otherWorker)
+  t.match(await why(world, taskId), { pollsWaiting: 1, pollsAreFull: true })
+  const later = await world.submit({ queue: 'mail', delayMs: 9000 })
+  t.notOk('pollsAreFull' in (await why(world, later)), 'one of them has room')
+})
+
 t.test('why: whose a leased task is, and when they were heard of last', async (t) => {
   const world = await World.started()
-  world.registry.connected(worker.name, 1, startMs)
+  world.coordinator.join(worker, 1)
   await world.submit()
   const { taskId, leaseId } = await world.lease()
   await world.clock.advance(1000)
@@ -141,8 +156,8 @@ t.test('stats: of many queues a hundred are told about, and how many are not', a
 
 t.test('workers: what each holds for longest, and what it asked for last', async (t) => {
   const world = await World.started()
-  world.registry.connected(worker.name, 20, 0)
-  world.registry.connected(otherWorker.name, 1, 0)
+  world.coordinator.join(worker, 20)
+  world.coordinator.join(otherWorker, 1)
   const tasks: number[] = []
   for (let i = 0; i < 12; i++) {
     await world.submit()
@@ -152,7 +167,7 @@ t.test('workers: what each holds for longest, and what it asked for last', async
   const held = { name: 'w1', connections: 1, capacity: 20, lastHeardAt: startMs }
   t.strictSame(await workers(), [
     { ...held, leases: 12, tasks: tasks.slice(0, 10), queues: ['default', 'mail'] },
-    { name: 'w2', connections: 1, capacity: 1, leases: 0, lastHeardAt: 0, tasks: [], queues: [] },
+    { ...held, name: 'w2', capacity: 1, leases: 0, tasks: [], queues: [] },
   ])
   await world.ask({ kind: 'kill', taskId: tasks[0]!, reason: '' })
   await world.ask({ kind: 'lease', queues: ['b'], waitMs: 0 }, worker)

@@ -9,13 +9,13 @@ import {
   type Surroundings,
 } from './outcome.js'
 
-/** `semantics` §10 and §5: the first eligible task by `(eligible_at, task_id)`. */
+/** `semantics` §10 and §5: the first eligible task by `(eligible_at, task_id)`, to a worker with room. */
 export function expectLease(
   { id, waitMs }: RequestOf<'lease'>,
   workerId: string,
   it: Surroundings,
 ): Outcome {
-  const first = firstEligible(it)
+  const first = it.fullWorkers.includes(workerId) ? undefined : firstEligible(it)
   if (first !== undefined) {
     const { taskId, attempt, executionWindowMs } = first
     const leaseExpiry = it.now + Math.min(it.knobs.leaseDurationMs, executionWindowMs)

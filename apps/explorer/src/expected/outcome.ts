@@ -13,6 +13,8 @@ export interface Surroundings {
   /** What is on its way: nothing is decided about the same task or request_id. */
   readonly pending: readonly { readonly record: LogRecord }[]
   readonly isFull: boolean
+  /** The workers that seem to have no room for a task. */
+  readonly fullWorkers: readonly string[]
   readonly payloads: Payloads
 }
 

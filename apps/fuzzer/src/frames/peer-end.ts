@@ -52,8 +52,8 @@ export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promis
     handle(...asked)
   }
   const context: PeerContext = {
-    ...{ coordinator, registry, gate, welcome, limits },
-    ...{ now: () => clock.monotonicMs(), time: () => clock.now() },
+    ...{ coordinator, gate, welcome, limits },
+    now: () => clock.monotonicMs(),
     soon: (callback) => clock.soon(callback),
     onViolation: (...words) => complaints.push(words.join(' ')),
   }
