@@ -71,6 +71,12 @@ t.test(
   },
 )
 
+t.test('of a worker that states no capacity only what it holds is shown', async (t) => {
+  const [worker] = workers as [(typeof workers)[0]]
+  t.match(showWorkers([worker], noon, plain), / 12 of 8 /)
+  t.match(showWorkers([{ ...worker, capacity: 0 }], noon, plain), / 12 {2,}250 ms ago/)
+})
+
 t.test('the end of a task is a line', async (t) => {
   const ended = [
     task({ state: 'COMPLETED', result: Buffer.from('done'), reason: 'an attempt before' }),

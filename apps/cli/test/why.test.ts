@@ -19,6 +19,7 @@ const reasons = {
   'behind-many': why({ ...waiting, ...asked, ahead: 10_000, aheadIsMore: true }),
   next: why({ ...waiting, ...asked }),
   'about-to-run': why({ ...waiting, ...asked, pollsWaiting: 2 }),
+  'not-run-by-full-workers': why({ ...waiting, ...asked, pollsWaiting: 2, pollsAreFull: true }),
   unserved: why(waiting),
   'unserved-for-long': why({ ...waiting, queueLastAskedAt: noon - 120_000 }),
   running: why({ state: 'LEASED', lease, workerLastHeardAt: noon - 3000 }),

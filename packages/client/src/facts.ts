@@ -69,6 +69,7 @@ export interface Attempt {
 export interface WorkerInfo {
   readonly name: string
   readonly connections: number
+  /** How many tasks it runs at once, by its own word; 0 when it does not say. */
   readonly capacity: number
   readonly leases: number
   readonly lastHeardAt: number
@@ -112,6 +113,8 @@ export interface Why {
   readonly workerLastHeardAt?: number
   /** Lease requests that wait for a task of this queue. */
   readonly pollsWaiting: number
+  /** All of them are of workers at capacity. */
+  readonly pollsAreFull?: boolean
   /** When a lease request last named the queue; absent when none is known of since the start. */
   readonly queueLastAskedAt?: number
 }

@@ -43,8 +43,9 @@ function tellLease({ lease, now, workerLastHeardAt }: Why): string {
 }
 
 function tellQueue(why: Why): string {
-  const { queue, pollsWaiting, queueLastAskedAt, now, startedAt } = why
+  const { queue, pollsWaiting, pollsAreFull = false, queueLastAskedAt, now, startedAt } = why
   const place = tellPlace(why)
+  if (pollsAreFull) return `${place}, and every worker that asks for one is at capacity`
   if (pollsWaiting > 0) {
     const polls = countOf(pollsWaiting, 'request')
     return `${place}, and ${polls} for one ${pollsWaiting === 1 ? 'waits' : 'wait'}`
@@ -57,6 +58,10 @@ function tellQueue(why: Why): string {
   return now - queueLastAskedAt >= forsakenMs
     ? `nobody has asked for tasks of queue ${queue} for ${showSpan(now - queueLastAskedAt)}`
     : `${place}; the last request for one came ${asked}, and none waits now`
+}
+
+function tellPolls({ pollsWaiting, pollsAreFull = false }: Why): string {
+  return `${showCount(pollsWaiting)}${pollsAreFull ? ', of workers at capacity' : ''}`
 }
 
 function tellPlace({ queue, ahead = 0, aheadIsMore = false }: Why): string {
@@ -96,7 +101,7 @@ export function showWhy(taskId: number, why: Why, look: Look): string {
       ['good until', lease && showTime(lease.leaseExpiry)],
       ['at most until', lease && showTime(lease.windowEnd)],
       ['heard of', ago(why.workerLastHeardAt)],
-      ['polls', state === 'WAITING' ? showCount(why.pollsWaiting) : undefined],
+      ['polls', state === 'WAITING' ? tellPolls(why) : undefined],
       ['asked for', state === 'WAITING' ? (ago(why.queueLastAskedAt) ?? 'never') : undefined],
       ['coordinator', `started ${ago(why.startedAt)}`],
     ],

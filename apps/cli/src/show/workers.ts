@@ -29,9 +29,9 @@ function columnsAt(now: number): readonly Column<WorkerInfo>[] {
   ]
 }
 
-/** Only who is connected has said how much it takes. */
+/** Only a worker that is connected has said how much it takes, and capacity 0 does not say. */
 function showHolds({ leases, capacity, connections }: WorkerInfo): string {
-  return connections === 0 ? String(leases) : `${leases} of ${capacity}`
+  return connections === 0 || capacity === 0 ? String(leases) : `${leases} of ${capacity}`
 }
 
 /** The coordinator tells ten of them at most. */
