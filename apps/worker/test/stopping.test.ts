@@ -56,8 +56,8 @@ t.test(
 t.test('a command that runs below a shell has its grace, too', async (t) => {
   const world = await World.start(t)
   const path = join(makeDirectory(t), 'cleared')
-  const times = ['--drain-grace', '0', '--abort-grace', '5m']
-  const worker = world.worker(['--exec', graceful(path), ...times])
+  const graces = ['--drain-grace', '0', '--abort-grace', '5m']
+  const worker = world.worker(['--exec', graceful(path), ...graces])
   const taskId = await world.submit()
   await worker.line('ready')
   t.match(await worker.stop(), { code: 0 })
@@ -69,7 +69,8 @@ t.test('a signal: no more tasks, those at hand end and are reported, exit code 0
   const world = await World.start(t)
   const path = join(makeDirectory(t), 'go')
   const wait = `while [ ! -e ${path} ]; do sleep 0.05; done; echo done`
-  const worker = world.worker(['--exec', `echo ready >&2; ${wait}`, '--concurrency', '1'])
+  const args = ['--concurrency', '1', '--drain-grace', '5m']
+  const worker = world.worker(['--exec', `echo ready >&2; ${wait}`, ...args])
   const [atHand, next] = [await world.submit(), await world.submit()]
   await worker.line('ready')
   const { httpPort } = await worker.line('started')
@@ -121,7 +122,8 @@ t.test(
     const world = await World.start(t)
     const path = join(makeDirectory(t), 'cleared-up')
     const args = ['--exec', graceful(path), '--coordinator', world.endpoint]
-    const allArgs = [...args, '--drain-grace', '0', '--http-port', 'off']
+    const times = ['--drain-grace', '0', '--abort-grace', '5m']
+    const allArgs = [...args, ...times, '--http-port', 'off']
     const terminal = spawn('python3', ['-c', onTerminal, process.execPath, binary, ...allArgs], {
       ...{ env: cleanEnvironment(process.env), stdio: ['ignore', 'inherit', 'inherit'] },
     })

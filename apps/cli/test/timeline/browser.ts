@@ -15,6 +15,8 @@ export async function openBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: executablePath!,
     chromiumSandbox: false,
+    // However long that takes; so below.
+    timeout: 0,
     args,
   })
   t.teardown(() => browser.close())
@@ -33,6 +35,7 @@ export async function open(
   colorScheme: 'light' | 'dark',
 ): Promise<Opened> {
   const page = await browser.newPage({ colorScheme, viewport: { width: 1200, height: 900 } })
+  page.setDefaultTimeout(0)
   const complaints: string[] = []
   page.on('console', (message) => complaints.push(message.text()))
   page.on('pageerror', (error) => complaints.push(error.message))
