@@ -29,7 +29,7 @@ t.test(
     const dataDir = join(disk.path, 'data')
     const args = ['--segment-bytes', '1MiB', '--history-bytes-max', '0', '--disk-low-bytes', '8MiB']
     // However long it takes until there is room again.
-    args.push('--lease-duration', '1h')
+    args.push('--lease-duration', '10m')
     const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, args)
     const link = await connectTo(t, port, 'w-1')
     const submit = () => link.request({ kind: 'submit', payload })

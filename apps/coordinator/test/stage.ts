@@ -10,7 +10,7 @@ import { historyOf, readHistories, untilWritten } from './log-book.js'
 export type Held = Pick<Leased, 'taskId' | 'leaseId'>
 export type SubmitOptions = Partial<Extract<NewRequest, { kind: 'submit' }>>
 
-const longLeases = ['--lease-duration', '1h']
+const longLeases = ['--lease-duration', '10m']
 
 /**
  * A coordinator, two workers, and its log. Every task has a queue of its own, so that none gets in
