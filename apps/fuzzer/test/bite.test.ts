@@ -16,7 +16,7 @@ import {
   StateDecoder,
   skipTo,
 } from '@tenure/state-machine'
-import type { SimulatedDisk } from '@tenure/testing'
+import { SimulatedClock, type SimulatedDisk } from '@tenure/testing'
 import { type BadCheckpoint, openLog, openReadOnly, verifyLog } from '@tenure/wal'
 import { Unpackr } from 'msgpackr'
 import t, { type Test } from 'tap'
@@ -194,7 +194,8 @@ t.test('segments', async (t) => {
         } catch (error) {
           const { acceptable } = (error as { damage?: { acceptable?: never } }).damage ?? {}
           if (acceptable === undefined) throw error
-          return openLog(directory, { ...options, acceptLoss: acceptable })
+          const clock = new SimulatedClock({ startMs: Date.UTC(2026, 6, 1) })
+          return openLog(directory, { ...options, clock, acceptLoss: acceptable })
         }
       },
     })

@@ -19,12 +19,12 @@ import type { Lsn } from './lsn.js'
  *         44      4  body sectors that are legitimately all zero
  *         48      8  the writer's clock, milliseconds since the epoch
  *         56      4  batches before this one whose sync had not returned when this one was written
- *         60      4  zero
+ *         60      4  starts: how many openings of the log have been marked as started
  *         64      …  body: the records, each behind its length (24 bits) and its type (8 bits)
  *
  * All integers are little-endian. A header starts at a multiple of 8 and never crosses a sector,
  * so one lost sector cannot make it look damaged. A batch without records is a sync mark: it proves
- * that the batch before it was synced, and it carries the clock.
+ * that the batch before it was synced, and it carries the clock and the number of starts.
  */
 export interface BatchHeader {
   readonly batch: number
@@ -37,6 +37,8 @@ export interface BatchHeader {
   readonly zeroSectors: number
   readonly clockMs: number
   readonly unsyncedBefore: number
+  /** How many openings of the log have been marked as started, this one included where it has been. */
+  readonly starts: number
 }
 
 const magic = 0x42_52_4e_54
@@ -83,7 +85,7 @@ export function encodeBatchHeader(
   view.setUint32(44, header.zeroSectors, true)
   writeUint64(view, 48, header.clockMs)
   view.setUint32(56, header.unsyncedBefore, true)
-  view.setUint32(60, 0, true)
+  view.setUint32(60, header.starts, true)
   const crc = crc32(bytes.subarray(8, batchHeaderBytes), placeCrc)
   view.setUint32(4, crc, true)
   return crc
@@ -111,6 +113,7 @@ export function decodeBatchHeader(bytes: Uint8Array, placeCrc: number): DecodedH
     zeroSectors: view.getUint32(44, true),
     clockMs: readUint64(view, 48),
     unsyncedBefore: view.getUint32(56, true),
+    starts: view.getUint32(60, true),
   }
 }
 

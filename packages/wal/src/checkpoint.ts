@@ -35,6 +35,8 @@ export interface CheckpointFacts {
   readonly logId: Uint8Array
   readonly epoch: number
   readonly clockMs: number
+  /** How many openings of the log had been marked as started, as far as its maker knows. */
+  readonly starts: number
   /** The end of the sealed segment whose last record is the last one in the state. */
   readonly at: SegmentEnd
 }
@@ -79,6 +81,7 @@ async function writeChunks(
       firstBatch: 1,
       previous: facts.at,
       gap: 'none',
+      starts: facts.starts,
     })
     await writeFully(file, header.bytes, 0)
     const place = new Place(facts.logId, 0)
@@ -106,6 +109,7 @@ async function writeChunks(
           zeroSectors: countZeroSectors(body, offset + batchHeaderBytes),
           clockMs: facts.clockMs,
           unsyncedBefore: 0,
+          starts: facts.starts,
         },
         place.crcAt(offset),
       )

@@ -1,4 +1,5 @@
 import { WalError } from './errors.js'
+import type { Examination } from './examine.js'
 import { type Lsn, lsnMax } from './lsn.js'
 
 /**
@@ -9,25 +10,44 @@ import { type Lsn, lsnMax } from './lsn.js'
  * gap a log begins on a line that rises by `lsnsPerMs`. No log issues as many for long, so all
  * that any of them has issued up to now lies below the line, as long as no clock went back between
  * two such openings and they were not in the same millisecond. 2^53 is reached after 69 years.
+ *
+ * There is no second way to find the place: any rule that does not rise with the time takes two logs
+ * of one copy to the same one. Where the clock cannot be right, or the log is beyond the line already,
+ * the caller has to say it.
  */
 const lineStartMs = Date.UTC(2026, 0, 1)
 const lsnsPerMs = 4096
 
-/**
- * Where the line is no help, because the clock is behind what the log itself tells: more records
- * than a lost tail can hold. It must not be added to the line or compared with it: a log would run
- * ahead of the line by that much, and two restored meanwhile would begin at the same place.
- */
-const blindGapLength = 2 ** 32
-
 /** The first LSN behind the gap. Everything up to `highestLsn` may have been issued, and perhaps more. */
-export function firstLsnBehindGap(highestLsn: Lsn, nowMs: number): Lsn {
-  const line = (nowMs - lineStartMs) * lsnsPerMs
-  const firstLsn = line > highestLsn ? line : highestLsn + blindGapLength
-  if (firstLsn <= lsnMax) return firstLsn
+export function firstLsnBehindGap(
+  { highestLsn, latestClockMs }: Pick<Examination, 'highestLsn' | 'latestClockMs'>,
+  nowMs: number,
+): Lsn {
+  const firstLsn = (nowMs - lineStartMs) * lsnsPerMs
+  const why = contradiction(firstLsn, nowMs, highestLsn, latestClockMs)
+  if (why === undefined) return firstLsn
   throw new WalError(
     'WAL_NO_LSN',
-    `by the clock, ${new Date(nowMs).toISOString()}, the log would go on at LSN ${firstLsn}, and LSNs end at ${lsnMax}. ` +
-      'Set the clock, or name the next LSN.',
+    `the clock shows ${timeOf(nowMs)}, ${why}: it cannot tell where the log goes on. ` +
+      'Set the clock, or name in options.restored.nextLsn an LSN beyond all that may have been issued.',
   )
+}
+
+/** In words, what the clock contradicts, if it does. */
+function contradiction(
+  firstLsn: Lsn,
+  nowMs: number,
+  highestLsn: Lsn,
+  latestClockMs: number,
+): string | undefined {
+  if (nowMs < latestClockMs) return `but the log was written at ${timeOf(latestClockMs)}`
+  if (firstLsn > lsnMax) return `when LSN ${lsnMax}, the last one, has been passed`
+  if (firstLsn > highestLsn) return undefined
+  const reachedMs = lineStartMs + Math.ceil((highestLsn + 1) / lsnsPerMs)
+  return `but LSN ${highestLsn}, which may have been issued, is not passed before ${timeOf(reachedMs)}`
+}
+
+function timeOf(ms: number): string {
+  const time = new Date(ms)
+  return Number.isNaN(time.getTime()) ? `${ms} ms` : time.toISOString()
 }

@@ -63,7 +63,10 @@ export interface Examination {
   readonly highestEpoch: number
   /** The highest LSN that may have been issued, as far as anything here tells. */
   readonly highestLsn: Lsn
+  /** The latest time of any writer's clock, also in segments behind the end. */
   readonly latestClockMs: number
+  /** How many openings have been marked as started, as far as anything here tells. */
+  readonly starts: number
   readonly records: number
   readonly bytes: number
   readonly gaps: readonly Gap[]
@@ -148,6 +151,7 @@ class Examiner {
   #end: SegmentEnd = beginning
   #nextBatch = 1
   #latestClockMs = 0
+  #starts = 0
   #records = 0
   #bytes = 0
   #torn: Examination['torn']
@@ -231,7 +235,11 @@ class Examiner {
         ...(this.#damage === undefined ? [] : everyHeader.map(lastPossibleLsn)),
         ...this.#goodCheckpoints.map((header) => header.previous.lastLsn),
       ),
-      latestClockMs: this.#latestClockMs,
+      latestClockMs: Math.max(this.#latestClockMs, ...everyHeader.map((header) => header.clockMs)),
+      starts: Math.max(
+        this.#starts,
+        ...[...everyHeader, ...this.#goodCheckpoints].map((header) => header.starts),
+      ),
       records: this.#records,
       bytes: this.#bytes,
       gaps: this.#gaps,
@@ -350,7 +358,6 @@ class Examiner {
         return
       }
       this.#noteGap(header)
-      this.#latestClockMs = Math.max(this.#latestClockMs, header.clockMs)
       if (next !== undefined && this.#isSkipped(next) && !(await this.#mayFork(segment, next)))
         this.#startAt(next.previous, next.firstBatch)
       else if (this.#depth === 'names')
@@ -422,6 +429,7 @@ class Examiner {
         if (batch === undefined) break
         this.#records += batch.header.count
         this.#latestClockMs = Math.max(this.#latestClockMs, batch.header.clockMs)
+        this.#starts = Math.max(this.#starts, batch.header.starts)
       }
       this.#startAt(scanner.end, scanner.nextBatch)
       this.#bytes += scanner.end.offset

@@ -23,7 +23,8 @@ import type { Lsn } from './lsn.js'
  *         96      8  previous segment: its last LSN
  *        104      4  previous segment: the CRC of its last header
  *        108      4  gap: 0 none, 1 a loss was accepted, 2 restored from a copy
- *        112    400  zero
+ *        112      8  starts: how many openings had been marked as started before this file was begun
+ *        120    392  zero
  *
  * The magic, the CRC's extent and the version keep their places in every version to come, so that
  * an old reader can tell a newer file from a damaged one.
@@ -40,6 +41,8 @@ export interface FileHeader {
   /** Where the log stood before this file: for a checkpoint, the place whose state it holds. */
   readonly previous: SegmentEnd
   readonly gap: GapReason
+  /** How many openings of the log had been marked as started. */
+  readonly starts: number
 }
 
 /** The end of a segment, as the next one's header pins it. */
@@ -79,13 +82,14 @@ export function encodeFileHeader(header: FileHeader): { bytes: Uint8Array; crc: 
   writeUint64(view, 96, header.previous.lastLsn)
   view.setUint32(104, header.previous.chain, true)
   view.setUint32(108, gapReasons.indexOf(header.gap), true)
+  writeUint64(view, 112, header.starts)
   const crc = crc32(bytes.subarray(12))
   view.setUint32(8, crc, true)
   return { bytes, crc }
 }
 
 /** Where its numbers of 64 bits stand. */
-const numberOffsets = [32, 40, 48, 56, 64, 72, 80, 88, 96]
+const numberOffsets = [32, 40, 48, 56, 64, 72, 80, 88, 96, 112]
 
 export interface DecodedFileHeader extends FileHeader {
   readonly crc: number
@@ -133,5 +137,6 @@ export function decodeFileHeader(
       chain: view.getUint32(104, true),
     },
     gap,
+    starts: readUint64(view, 112),
   }
 }

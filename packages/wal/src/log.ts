@@ -20,6 +20,8 @@ import { Writer } from './writer.js'
 export interface Recovery {
   /** How many times the log has been opened, this time included. */
   readonly epoch: number
+  /** How many of the earlier openings were marked as started. */
+  readonly starts: number
   /** Records read and found good, and the bytes of the segments they are in. */
   readonly records: number
   readonly bytes: number
@@ -159,6 +161,7 @@ export class Log {
     this.gaps = [...examination.gaps, ...gap]
     this.recovery = {
       epoch: header.epoch,
+      starts: header.starts,
       records: examination.records,
       bytes: examination.bytes,
       durationMs,
@@ -248,6 +251,14 @@ export class Log {
     return this.#writer.claim(bytes, urgency)
   }
 
+  /**
+   * Counts this opening among those that came to work (`recovery.starts` of the next one), once, however
+   * often it is called. When it settles the count is as durable as an append.
+   */
+  markStarted(): Promise<void> {
+    return this.#writer.markStarted()
+  }
+
   /** Seals the current segment, unless it is empty, so that a checkpoint can cover it. */
   roll(): Promise<void> {
     return this.#writer.roll()
@@ -306,7 +317,8 @@ export class Log {
     const { disk, clock } = this.#settings
     const at = this.#sealed.findLast(({ end }) => end.lastLsn === lsn)?.end
     const { epoch } = this.recovery
-    const facts = { logId: this.#logId, epoch, clockMs: clock.now(), lsn, at }
+    const { starts } = this.#writer
+    const facts = { logId: this.#logId, epoch, starts, clockMs: clock.now(), lsn, at }
     await keepCheckpoint(disk, this.#layout, facts, chunks)
     this.#checkpointLsn = Math.max(this.#checkpointLsn, lsn)
   }

@@ -22,11 +22,16 @@ export async function makeCheckpoint(
 ): Promise<Lsn[]> {
   const layout = new Layout(directory)
   const { examination } = await surveySteadily(disk, layout)
-  const { segments, logId, highestEpoch: epoch } = examination
+  const { segments, logId, highestEpoch: epoch, starts } = examination
   if (logId === undefined) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
   // What a header says of the segment before it is what sealed that one.
   const next = segments.findLast(({ header }) => header.previous.lastLsn === lsn)
   const at = lsn > 0 ? next?.header.previous : undefined
-  await keepCheckpoint(disk, layout, { logId, epoch, clockMs: clock.now(), lsn, at }, chunks)
+  await keepCheckpoint(
+    disk,
+    layout,
+    { logId, epoch, starts, clockMs: clock.now(), lsn, at },
+    chunks,
+  )
   return goodCheckpoints(disk, layout, segments, [lsn])
 }

@@ -111,7 +111,7 @@ function refuseDamage({ damage, segments }: Examination, { acceptLoss }: LogSett
 }
 
 function nextHeader(examination: Examination, settings: LogSettings): FileHeader {
-  const { end, damage, highestLsn } = examination
+  const { end, damage, highestLsn, starts } = examination
   const { restored, clock } = settings
   const isGap = damage !== undefined || restored !== undefined
   const asked = typeof restored === 'object' ? restored.nextLsn : undefined
@@ -128,13 +128,13 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
     logId: examination.logId ?? settings.newLogId(),
     sequence: examination.highestSequence + 1,
     epoch: examination.highestEpoch + 1,
-    firstLsn: isGap ? (asked ?? firstLsnBehindGap(highestLsn, nowMs)) : end.lastLsn + 1,
+    firstLsn: isGap ? (asked ?? firstLsnBehindGap(examination, nowMs)) : end.lastLsn + 1,
     clockMs: Math.max(nowMs, examination.latestClockMs),
     segmentBytes: settings.firstSegmentBytes,
     firstBatch: examination.nextBatch,
     previous:
       examination.segments.length === 0 && examination.checkpoint === undefined ? beginning : end,
-    gap,
+    ...{ gap, starts },
   }
 }
 

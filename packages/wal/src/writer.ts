@@ -52,6 +52,9 @@ export class Writer {
   #syncedThrough: number
   #durableLsn: Lsn
   #clockMs: number
+  /** How many openings have been marked as started: what the next batch says. */
+  #starts: number
+  #started: Promise<void> | undefined
 
   #nextLsn: Lsn
   #filling: FillingBatch | undefined
@@ -99,6 +102,7 @@ export class Writer {
     this.#nextLsn = header.firstLsn
     this.#durableLsn = header.firstLsn - 1
     this.#clockMs = header.clockMs
+    this.#starts = header.starts
     this.#room = new Room({
       isStarved: () => this.#spares.isStarved,
       segmentBytes: () => this.#segment.header.segmentBytes,
@@ -114,6 +118,10 @@ export class Writer {
 
   get durableLsn(): Lsn {
     return this.#durableLsn
+  }
+
+  get starts(): number {
+    return this.#starts
   }
 
   /** The segment that takes the records, and where its durable part ends. */
@@ -140,6 +148,12 @@ export class Writer {
     }
     if (!this.#isBusy()) this.#schedule()
     return batch.durable
+  }
+
+  /** Counts this opening as one that came to work. The count is in every batch from now on. */
+  markStarted(): Promise<void> {
+    this.#started ??= this.#writeStart()
+    return this.#started
   }
 
   /** Sets room aside, or fails with `WAL_NO_SPACE`. */
@@ -372,6 +386,7 @@ export class Writer {
         zeroSectors: countZeroSectors(body, offset + batchHeaderBytes),
         clockMs: this.#now(),
         unsyncedBefore: this.#batchNumber - 1 - this.#syncedThrough,
+        starts: this.#starts,
       },
       this.#place.crcAt(offset),
     )
@@ -452,6 +467,7 @@ export class Writer {
       firstBatch: this.#batchNumber,
       previous: this.#segmentEnd(),
       gap: 'none',
+      starts: this.#starts,
     }
     const mode = sync === 'always' ? 'durable' : 'write'
     this.#segment = await beginSegment(disk, this.#layout, this.#headFile, spare.path, header, mode)
@@ -510,6 +526,18 @@ export class Writer {
     this.#pump()
     // A failure ends the log as every failed write does, and is told as such.
     await mark.durable.catch(() => {})
+  }
+
+  /** The batch that fills will say it; where none does, one without records is written. */
+  async #writeStart(): Promise<void> {
+    if (this.#mode !== 'open') throw this.#notOpen()
+    const refusal = this.#room.refusal(0, 'high')
+    if (refusal !== undefined) throw refusal
+    this.#starts++
+    const filling = this.#filling ?? new FillingBatch(this.#nextLsn, this.#buffers.pop())
+    this.#filling = filling
+    this.#pump()
+    await filling.durable
   }
 
   #armSync(): void {

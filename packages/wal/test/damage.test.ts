@@ -372,6 +372,8 @@ t.test(
         machine.disk.failCall(index, { kind: 'crash', when: 'after' })
         await rejection(machine.open({ ...tiny, acceptLoss }))
         const survivor = machine.with(machine.disk.powerLoss(policy))
+        // To start again takes its time.
+        survivor.clock.jump(1000)
         const reopened = await survivor.open({ ...tiny, acceptLoss })
         t.ok(reopened.gaps.length >= 1)
         const next = reopened.nextLsn
@@ -410,6 +412,8 @@ t.test(
         machine.disk.failCall(index, { kind: 'crash', when: 'after' })
         await rejection(machine.open({ ...tiny, acceptLoss }))
         const survivor = machine.with(machine.disk.powerLoss(policy))
+        // To start again takes its time.
+        survivor.clock.jump(1000)
         const { damage } = await survivor.verify()
         if (damage === undefined && survivor.files().includes(name)) cutOffBefore++
         const reopened = await survivor.open(damage === undefined ? tiny : { ...tiny, acceptLoss })

@@ -252,6 +252,7 @@ t.test('what stands within a record is no batch, whatever it looks like', async 
     zeroSectors: 0,
     clockMs: 0,
     unsyncedBefore: 0,
+    starts: 0,
   }
   const place = new Place(Buffer.alloc(16, 0xa5), 1)
   encodeBatchHeader(record.subarray(forged - at - 68), header, place.crcAt(forged))

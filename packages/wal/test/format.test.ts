@@ -26,6 +26,7 @@ t.test('a log of format version 1 opens, and gives back what was written', async
   t.match(await verifyLog(directory), { records: 9, lastLsn: 9, epoch: 2, damage: undefined })
   const log = await openLog(directory)
   t.equal(log.checkpointLsn, 5)
+  t.equal(log.recovery.starts, 2)
   const state: string[] = []
   for await (const chunk of log.readCheckpoint()) state.push(Buffer.from(chunk).toString('latin1'))
   t.same(state, ['the state after five', '\0'.repeat(513)])
@@ -73,6 +74,7 @@ t.test('the verdict table', async (t) => {
     zeroSectors: 0,
     clockMs: 0,
     unsyncedBefore: 0,
+    starts: 0,
   }
   const nothing: Remainder = { nonZero: false, contentEnd: 512, syncedThrough: -1 }
   const something: Remainder = { nonZero: true, contentEnd: 600, syncedThrough: -1 }

@@ -1,4 +1,4 @@
-import { Random, SimulatedDisk } from '@tenure/testing'
+import { Random, SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { backupLog, type Log, openLog, restoreLog, verifyLog } from '../src/index.js'
 import {
@@ -14,10 +14,11 @@ import {
   appendOneByOne,
   appendTogether,
   directory,
+  lineAt,
   range,
   rejection,
   replayedLsns,
-  type World,
+  World,
 } from './world.js'
 
 const restored = '/data/restored'
@@ -36,7 +37,7 @@ t.test('a restored log holds what the backup holds, and goes on beyond a gap', a
   const world = await withBackup()
   const before = contentOf(world.disk, destination)
   const result = await restore(world, restored)
-  t.match(result, { firstLsn: 11, lastLsn: 35, nextLsn: 35 + 2 ** 32, epoch: 2 })
+  t.match(result, { firstLsn: 11, lastLsn: 35, nextLsn: lineAt(world), epoch: 2 })
   t.same(contentOf(world.disk, destination), before, 'the backup is as it was')
   const log = await openLog(restored, world.options())
   t.equal(log.nextLsn, result.nextLsn)
@@ -106,10 +107,57 @@ t.test(
   },
 )
 
-t.test('where the clock does not tell, a restored log goes on four billion further', async (t) => {
-  const world = await withBackup()
-  world.clock.jump(Date.UTC(2025, 0, 1) - world.clock.now())
-  t.match(await restore(world, restored), { nextLsn: 35 + 2 ** 32 })
+/** Every restore is refused, leaves nothing, and says what to do: to name the next LSN. */
+async function refuseToGuess(t: Test, world: World, message: RegExp): Promise<void> {
+  for (const to of ['/data/first', '/data/second']) {
+    const refused: unknown = await restore(world, to).catch((error: unknown) => error)
+    t.match(refused, { code: 'WAL_NO_LSN', message })
+    t.match((refused as Error).message, /Set the clock, or name in options\.restored\.nextLsn/)
+    t.equal(filesUnder(world.disk, to), undefined)
+    world.clock.jump(1000)
+  }
+  t.match(await restore(world, '/data/first', { nextLsn: 2 ** 52 }), { nextLsn: 2 ** 52 })
+  const second = await restore(world, '/data/second', { nextLsn: 2 ** 52 + 2 ** 40 })
+  t.equal(second.nextLsn, 2 ** 52 + 2 ** 40)
+}
+
+t.test('a clock behind the newest time in the backup does not say where to go on', async (t) => {
+  for (const at of [0, Date.UTC(2025, 0, 1), Date.UTC(2026, 0, 2)]) {
+    const world = await withBackup()
+    world.clock.jump(at - world.clock.now())
+    await refuseToGuess(t, world, /^the clock shows .*, but the log was written at 2026-07-01T/)
+  }
+})
+
+t.test('a clock before 2026 does not say where to go on, whatever the backup says', async (t) => {
+  const world = new World(new SimulatedDisk(), new SimulatedClock({ startMs: 0 }))
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.close()
+  await backUp(world)
+  await refuseToGuess(t, world, /^the clock shows 1970-01-01T.*, but LSN 3, .* before 2026-01-01T/)
+})
+
+t.test('a log that is ahead of the clock is not restored without a word where to', async (t) => {
+  const world = await withLog()
+  const log = await world.open({ restored: { nextLsn: 2 ** 51 } })
+  await appendOneByOne(log, 3)
+  await log.close()
+  await backUp(world)
+  await refuseToGuess(t, world, /but LSN 2251799813685250, .* before 2043-/)
+})
+
+t.test('without a clock that can be right a loss is accepted only with the next LSN', async (t) => {
+  const world = await withLog()
+  world.disk.flipBit(world.path(world.segments().at(-1)!), 8 * 700)
+  const acceptLoss = (await world.verify()).damage!.acceptable!
+  world.clock.jump(Date.UTC(2026, 0, 2) - world.clock.now())
+  for (const options of [{ acceptLoss }, { acceptLoss, restored: true } as const]) {
+    t.equal(await rejection(world.open(options)), 'WAL_NO_LSN')
+  }
+  const log = await world.open({ acceptLoss, restored: { nextLsn: 2 ** 52 } })
+  t.equal(log.nextLsn, 2 ** 52)
+  await log.close()
 })
 
 t.test('a clock that shows a time behind all LSNs is named, and nothing is restored', async (t) => {

@@ -23,7 +23,7 @@ export class World {
 
   constructor(
     disk = new SimulatedDisk(),
-    clock = new SimulatedClock({ startMs: 1_700_000_000_000 }),
+    clock = new SimulatedClock({ startMs: Date.UTC(2026, 6, 1) }),
   ) {
     this.disk = disk
     this.clock = clock
@@ -102,6 +102,11 @@ export class World {
   segments(): string[] {
     return this.files().filter((name) => name.endsWith('.wal'))
   }
+}
+
+/** Where a log goes on behind a gap, by the world's clock. */
+export function lineAt({ clock }: World): number {
+  return (clock.now() - Date.UTC(2026, 0, 1)) * 4096
 }
 
 /** The record that belongs to an LSN: its length and content follow from the number. */

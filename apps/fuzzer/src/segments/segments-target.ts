@@ -1,4 +1,4 @@
-import { SimulatedDisk } from '@tenure/testing'
+import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import {
   backupLog,
   diagnoseLog,
@@ -252,7 +252,9 @@ async function checkAccepted(
   harmed: HarmedDisk,
   acceptLoss: NonNullable<Refusal['acceptable']>,
 ): Promise<void> {
-  const opened = await tryToOpen(parts, harmed.disk, { acceptLoss })
+  // Later than the log was written, and at a time that can tell where it goes on.
+  const clock = new SimulatedClock({ startMs: Date.UTC(2026, 6, 1) })
+  const opened = await tryToOpen(parts, harmed.disk, { acceptLoss, clock })
   if (opened instanceof Refusal) {
     hold(harmed.isForged, 'a loss that can be accepted is accepted', () => opened.message)
     return
