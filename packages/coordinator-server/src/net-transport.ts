@@ -107,6 +107,7 @@ class Connection implements Socket {
   #queuedBytes = 0
   #onData: (bytes: Uint8Array) => void = () => {}
   #onDrain: () => void = () => {}
+  #isPaused = true
   #hasEnded = false
   #failure: string | undefined
 
@@ -126,6 +127,8 @@ class Connection implements Socket {
 
   begin(stream: NetSocket): void {
     this.#stream = stream
+    // First: a stream that is not paused begins to flow when `data` is listened to.
+    if (this.#isPaused) stream.pause()
     stream.on('error', () => this.#raw.destroy())
     stream.on('data', (bytes) => {
       this.#common.wakefulness.heard(this)
@@ -176,10 +179,12 @@ class Connection implements Socket {
   }
 
   pause(): void {
+    this.#isPaused = true
     this.#stream?.pause()
   }
 
   resume(): void {
+    this.#isPaused = false
     this.#stream?.resume()
   }
 

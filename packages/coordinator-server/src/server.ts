@@ -7,6 +7,7 @@ import { Checkpointer } from './checkpoints/checkpointer.js'
 import { Coordinator } from './coordinator.js'
 import { DecisionTime, type Timer } from './decision-time.js'
 import { DiskWatch } from './disk-watch.js'
+import { EarlySockets } from './early-sockets.js'
 import { CoordinatorError } from './errors.js'
 import { Gate } from './gate.js'
 import type { HistoryReader } from './history/history-reader.js'
@@ -80,6 +81,7 @@ class Server implements CoordinatorServer {
   #history: HistoryThread | undefined
   #coordinator: Coordinator | undefined
   #peers: Peers | undefined
+  #early: EarlySockets | undefined
   #listener: Listener | undefined
   #checkpointer: Checkpointer | undefined
   #disk: DiskWatch | undefined
@@ -117,7 +119,12 @@ class Server implements CoordinatorServer {
     const { httpHost, httpPort, dataDir, log, observer, clock } = this.#settings
     if (httpPort !== false)
       this.#http = await serveHttp(httpHost, httpPort, this.#metrics, () => this.#health)
-    await this.#refuseIfDeaf()
+    const limits = this.#limits()
+    const early = new EarlySockets(limits.connectionsMax)
+    this.#early = early
+    // Before the log is opened: an opening leaves a file on the disk, so a process that cannot listen, and is
+    // started again each second, makes none.
+    this.#listener = await this.#listen((socket) => early.accept(socket))
     this.#log = await openLog(dataDir, {
       ...log,
       observer: {
@@ -143,8 +150,8 @@ class Server implements CoordinatorServer {
     const state = await this.#replay(this.#log, replayStart)
     const replayMs = clock.monotonicMs() - replayStart
     this.#state = state
-    refuseTooSmall(this.#settings.limits, largestContents(state))
-    await this.#serve(this.#log, state, replayMs)
+    refuseTooSmall(limits, largestContents(state))
+    await this.#serve(this.#log, state, limits, replayMs)
     observer.started?.({
       ...{ port: this.port, httpPort: this.httpPort, epoch: this.#log.recovery.epoch },
       ...{ lastLsn: position(state).lastLsn, replayed: this.#replayed },
@@ -164,16 +171,6 @@ class Server implements CoordinatorServer {
   /** The start has failed: gives back what was taken. */
   abandon(): Promise<void> {
     return this.#shutDown()
-  }
-
-  /**
-   * An opening leaves a file on the disk, so it is not made by one that cannot serve and is started
-   * again each second. Nobody is let in yet: a client that comes meanwhile tries again.
-   */
-  async #refuseIfDeaf(): Promise<void> {
-    if (this.#settings.transport !== undefined) return
-    const listener = await this.#listen((socket) => socket.destroy())
-    await listener.close()
   }
 
   #listen(onSocket: (socket: Socket) => void): Promise<Listener> {
@@ -199,9 +196,8 @@ class Server implements CoordinatorServer {
     })
   }
 
-  async #serve(log: Log, state: State, tookMs: number): Promise<void> {
+  async #serve(log: Log, state: State, limits: ServerLimits, tookMs: number): Promise<void> {
     const { knobs, observer, tokens, diskLowBytes, clock } = this.#settings
-    const limits = this.#limits()
     const time = new DecisionTime(
       clock,
       Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt),
@@ -239,9 +235,9 @@ class Server implements CoordinatorServer {
       connections: () => peers.size,
       waitingPolls: () => coordinator.waitingPolls,
     })
-    this.#listener = await this.#listen((socket) => peers.accept(socket))
     await disk.look()
     this.#health = { isReady: true, replayMs: tookMs }
+    this.#early?.open((socket) => peers.accept(socket))
     this.#maintain()
   }
 
@@ -330,6 +326,7 @@ class Server implements CoordinatorServer {
   async #shutDown(): Promise<void> {
     this.#health = { isReady: false }
     this.#maintenance?.cancel()
+    this.#early?.close()
     const listening = this.#listener?.close()
     // A batch that waits for room on the disk would wait for ever; closing the log ends it.
     await this.#within(

@@ -1,5 +1,6 @@
 /** The seam to the network. Bytes arrive and leave; what they mean is not for it to know. */
 export interface Transport {
+  /** A socket is handed over paused: nothing is read from it before `resume`. */
   listen(onSocket: (socket: Socket) => void): Promise<Listener>
 }
 

@@ -16,7 +16,10 @@ const [key, cert] = [fixture('key.pem'), fixture('certificate.pem')]
 
 async function listen(t: Test, lingerMs: number, onSocket: (socket: Socket) => void) {
   const transport = netTransport({ host: '127.0.0.1', port: 0, lingerMs })
-  const listener = await transport.listen(onSocket)
+  const listener = await transport.listen((socket) => {
+    onSocket(socket)
+    socket.resume()
+  })
   t.teardown(() => listener.close())
   return listener.port
 }
@@ -56,6 +59,29 @@ t.test('what was answered leaves, though the peer has ended its side', async (t)
   client.end('x')
   await closed(client)
   t.equal(received, bytes)
+})
+
+t.test('what a peer sends before its socket is resumed waits for it', async (t) => {
+  for (const tls of [undefined, { key, cert }]) {
+    let accepted = (_socket: Socket) => {}
+    const socket = new Promise<Socket>((resolve) => {
+      accepted = resolve
+    })
+    const transport = netTransport({ host: '127.0.0.1', port: 0, ...(tls && { tls }) })
+    const listener = await transport.listen((socket) => accepted(socket))
+    const place = { port: listener.port, host: '127.0.0.1', ca: cert }
+    const client = tls === undefined ? connectHalfOpen(place.port) : connectTls(place)
+    await new Promise((sent) => client.write('early', sent))
+    const server = await socket
+    // Were it read too soon, it would be by now.
+    for (let turn = 0; turn < 20; turn++) await new Promise((next) => setImmediate(next))
+    const heard = new Promise<string>((resolve) => server.onData((bytes) => resolve(`${bytes}`)))
+    server.resume()
+    t.equal(await heard, 'early')
+    server.destroy()
+    client.destroy()
+    await listener.close()
+  }
 })
 
 t.test('what leaves is seen to leave, piece by piece', async (t) => {

@@ -11,10 +11,7 @@ export function serverTransport(network: SimulatedNetwork, process: Process): Tr
       const listener = await network.listen((socket) => {
         // Whatever arrives while the process stands still waits for it.
         socket.pause()
-        process.run(() => {
-          onSocket(serverSocket(socket, process))
-          socket.resume()
-        })
+        process.run(() => onSocket(serverSocket(socket, process)))
       })
       return {
         port: listener.port,
