@@ -5,8 +5,9 @@ import { listFiles, readLines } from './lines.js'
 export interface CoordinatorLine {
   readonly msg: string
   readonly code?: string
-  /** Of `started`: which opening of the log it is, its last LSN, and how many records were replayed. */
+  /** Of `started`: which opening of the log it is, which restart, its last LSN, and how many records were replayed. */
   readonly epoch?: number
+  readonly restarts?: number
   readonly lastLsn?: number
   readonly replayed?: number
 }
@@ -21,8 +22,14 @@ export const checkpointWords = {
 /** What the lives of the coordinator said of themselves. */
 export interface CoordinatorStory {
   /** Of those that said they had started. */
-  readonly epochs: readonly number[]
+  readonly starts: readonly Start[]
   readonly checkpoints: CheckpointCounts
+}
+
+/** How often the log had been opened, this time included, and how often a coordinator had become ready before. */
+export interface Start {
+  readonly epoch: number
+  readonly restarts: number
 }
 
 export interface CheckpointCounts {
@@ -34,14 +41,15 @@ export interface CheckpointCounts {
 }
 
 export async function readCoordinatorStory(directory: string): Promise<CoordinatorStory> {
-  const epochs: number[] = []
+  const starts: Start[] = []
   const checkpoints = { made: 0, cut: 0, starts: 0 }
   for (const { path } of listFiles(directory)) {
     let isMaking = false
-    for await (const { msg, epoch, lastLsn = 0, replayed = 0 } of readLines<CoordinatorLine>(
-      path,
-    )) {
-      if (msg === 'started' && epoch !== undefined) epochs.push(epoch)
+    for await (const line of readLines<CoordinatorLine>(path)) {
+      const { msg, epoch, restarts, lastLsn = 0, replayed = 0 } = line
+      if (msg === 'started' && epoch !== undefined && restarts !== undefined) {
+        starts.push({ epoch, restarts })
+      }
       if (msg === 'started' && replayed < lastLsn) checkpoints.starts++
       if (msg.startsWith(checkpointWords.made)) checkpoints.made++
       if (msg.startsWith(checkpointWords.begun)) isMaking = true
@@ -49,7 +57,7 @@ export async function readCoordinatorStory(directory: string): Promise<Coordinat
     }
     if (isMaking) checkpoints.cut++
   }
-  return { epochs, checkpoints }
+  return { starts, checkpoints }
 }
 
 function isEndOfCheckpoint(msg: string): boolean {

@@ -1,5 +1,5 @@
 import { type Case, openCase } from './case.js'
-import { findWrongCounters, findWrongEpochs } from './checks/counters.js'
+import { findWrongCounters, findWrongStarts } from './checks/counters.js'
 import {
   findReportsByNobody,
   findUnexplainedGrants,
@@ -38,7 +38,7 @@ type CheckOfAll =
   | 'the copy of the log is what is left of it'
   | 'the log replays to one sound state'
   | 'the metrics say what the log says'
-  | 'every epoch has its number'
+  | 'every start is counted'
   | 'only a full disk refuses, and it passes'
   | 'work goes on while a full disk refuses'
 
@@ -89,7 +89,7 @@ export async function judge(evidence: Evidence, parcels: Parcels): Promise<Verdi
   findings
     .of('the metrics say what the log says')
     .addAll(findWrongCounters(evidence, overview, tally))
-  findings.of('every epoch has its number').addAll(findWrongEpochs(evidence))
+  findings.of('every start is counted').addAll(findWrongStarts(evidence))
   findings.of('only a full disk refuses, and it passes').addAll(findWrongRefusals(refusals, faults))
   return summarizeCounts(tally, evidence, findings, reserve.count)
 }

@@ -76,12 +76,15 @@ t.test('a checkpoint that nobody ended was broken off', async (t) => {
   for (const [index, words] of lives.entries()) {
     const epoch = index + 1
     const lines = words.map((msg) =>
-      JSON.stringify({ msg, epoch, lastLsn: 9 * index, replayed: 0 }),
+      JSON.stringify({ msg, epoch, restarts: index, lastLsn: 9 * index, replayed: 0 }),
     )
     appendFileSync(join(directory, `${epoch}.jsonl`), `${lines.join('\n')}\n`)
   }
   t.same(await readCoordinatorStory(directory), {
-    epochs: [1, 2],
+    starts: [
+      { epoch: 1, restarts: 0 },
+      { epoch: 2, restarts: 1 },
+    ],
     checkpoints: { made: 1, cut: 1, starts: 1 },
   })
 })

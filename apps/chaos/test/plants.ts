@@ -210,20 +210,38 @@ export const plants: readonly Plant[] = [
     plant: countOneMore('tenure_reports_refused_total'),
   },
   {
-    name: 'a restart that was not counted',
-    check: 'every epoch has its number',
+    name: 'an opening that was not counted',
+    check: 'every start is counted',
     says: /^epoch (\d+) follows epoch \1$/,
-    plant: (evidence) => sayStarted(evidence, 0),
+    plant: (evidence) => sayStarted(evidence, 0, 1),
+  },
+  {
+    name: 'a restart that was not counted',
+    check: 'every start is counted',
+    says: /^restart (\d+) follows restart \1$/,
+    plant: (evidence) => sayStarted(evidence, 1, 0),
   },
   {
     name: 'a restart that the metrics do not know',
-    check: 'every epoch has its number',
-    says: /^tenure_coordinator_restarts is \d+ in epoch \d+$/,
-    plant: (evidence) => sayStarted(evidence, 1),
+    check: 'every start is counted',
+    says: /^tenure_coordinator_restarts is \d+; the last start said \d+$/,
+    plant: (evidence) => sayStarted(evidence, 1, 1),
+  },
+  {
+    name: 'an opening that the metrics do not know',
+    check: 'every start is counted',
+    says: /^tenure_log_epoch is \d+; the last start said \d+$/,
+    plant: (evidence) => sayStarted(evidence, 1, 1),
+  },
+  {
+    name: 'more restarts than openings',
+    check: 'every start is counted',
+    says: /^restart \d+ in epoch \d+$/,
+    plant: (evidence) => sayStarted(evidence, 1, 1000),
   },
   {
     name: 'an epoch that nobody began',
-    check: 'every epoch has its number',
+    check: 'every start is counted',
     says: /^epoch \d+ of \d+ lives$/,
     plant: () => ({ coordinatorLives: 0 }),
   },
@@ -363,10 +381,16 @@ function forgetAll(evidence: Gathered): Partial<Gathered> {
   return append(evidence, (lsn) => ({ type: 'TasksForgotten', at, through: lsn - 1 }))
 }
 
-/** A life of the coordinator more, in an epoch so far behind the last one. */
-function sayStarted({ coordinator }: Gathered, epochsLater: number): Partial<Gathered> {
-  const { epochs } = coordinator
-  return { coordinator: { ...coordinator, epochs: [...epochs, epochs.at(-1)! + epochsLater] } }
+/** One more life of the coordinator, with an epoch and a count of restarts this far beyond the last ones. */
+function sayStarted(
+  { coordinator }: Gathered,
+  epochs: number,
+  restarts: number,
+): Partial<Gathered> {
+  const { starts } = coordinator
+  const last = starts.at(-1)!
+  const next = { epoch: last.epoch + epochs, restarts: last.restarts + restarts }
+  return { coordinator: { ...coordinator, starts: [...starts, next] } }
 }
 
 type Records<T extends LogRecord['type']> = Extract<LogRecord, { type: T }>

@@ -43,11 +43,13 @@ export function explain(error: unknown, configuration: Configuration): string {
     return `${error.message} (${exposedHelp})`
   }
   const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
-  const message = error.message.replace(
-    `Restore a copy, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
-    `Run tenure log doctor ${configuration.values.dataDir} first: it says what each way out would lose. ` +
-      `Restore a copy, or start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
-  )
+  const message = error.message
+    .replaceAll('options.restored.nextLsn', 'options.restored')
+    .replace(
+      `Restore a copy, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
+      `Run tenure log doctor ${configuration.values.dataDir} first: it says what each way out would lose. ` +
+        `Restore a copy, or start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
+    )
   return inOwnWords(message, configuration)
 }
 

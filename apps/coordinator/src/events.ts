@@ -17,12 +17,20 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
       nextProgressMs = progress.ms + progressEveryMs
       logger.info(describeProgress(progress), 'replaying')
     },
-    started: ({ replayMs, ...facts }) => {
-      logger.info({ ...facts, replayMs: Math.round(replayMs) }, 'started')
+    started: ({ recoveryMs, openMs, replayMs, checkpointMs, expiryMs, ...facts }) => {
+      const times = Object.entries({ recoveryMs, openMs, replayMs, checkpointMs, expiryMs })
+      const rounded = Object.fromEntries(times.map(([name, ms]) => [name, Math.round(ms)]))
+      logger.info({ ...facts, ...rounded }, 'started')
     },
     clockAhead: (aheadMs) => {
       const aheadHours = Math.round(aheadMs / 3_600_000)
       logger.warn({ aheadHours }, 'the clock is more than a day ahead of the last time in the log')
+    },
+    clockBehind: (behindMs) => {
+      logger.warn(
+        { behindSeconds: Math.round(behindMs / 1000), see: clockGuide },
+        'the clock is behind the last time in the log: until it has caught up, absolute start times come early',
+      )
     },
     fewerConnections: (connectionsMax) => {
       const text =
@@ -67,6 +75,8 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
     },
   }
 }
+
+const clockGuide = 'docs/operations.md, "A clock that leapt"'
 
 /** The same for its log on the disk. */
 export function observeLog(logger: Logger): LogObserver {

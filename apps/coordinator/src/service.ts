@@ -12,7 +12,10 @@ export function toService(options: CoordinatorOptions, configuration: Configurat
     facts: { ...versions, dataDir: resolve(options.dataDir ?? '') },
     start: (logger) => {
       const log = { ...options.log, observer: observeLog(logger) }
-      return startCoordinator({ ...options, log, observer: observeServer(logger) })
+      // The process began for this: its clock that never goes back began with it.
+      const recoveringSinceMs = 0
+      const observer = observeServer(logger)
+      return startCoordinator({ ...options, log, observer, recoveringSinceMs })
     },
     exitCodeOfStart,
     explain: (error) => explain(error, configuration),

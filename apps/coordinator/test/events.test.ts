@@ -52,6 +52,29 @@ t.test('a clock that has leapt since the last time in the log is told', async (t
   t.match(lines, [{ level: 40, aheadHours: 30, msg: /more than a day ahead/ }])
 })
 
+t.test('a log that is ahead of the clock is told, by how much and where to read on', async (t) => {
+  const { lines, server } = listen()
+  server.clockBehind?.(172_800_499)
+  t.match(lines, [{ level: 40, behindSeconds: 172_800, see: /operations/, msg: /clock is behind/ }])
+})
+
+t.test('a start tells the whole recovery and its parts in whole milliseconds', async (t) => {
+  const { lines, server } = listen()
+  const facts = {
+    port: 7411,
+    httpPort: 7412,
+    epoch: 5,
+    restarts: 2,
+    lastLsn: 9,
+    replayed: 3,
+    tasks: 1,
+  }
+  const parts = { openMs: 100.4, replayMs: 200.6, checkpointMs: 0, expiryMs: 7.5 }
+  server.started?.({ ...facts, ...parts, recoveryMs: 896.2 })
+  const rounded = { recoveryMs: 896, openMs: 100, replayMs: 201, checkpointMs: 0, expiryMs: 8 }
+  t.same(lines, [{ level: 30, ...facts, ...rounded, msg: 'started' }])
+})
+
 t.test('what a start had to do without is told, and of a whole log nothing', async (t) => {
   const { lines, server } = listen()
   const whole = { badCheckpoints: [], strandedSegments: [], tornTail: undefined }

@@ -23,6 +23,27 @@ t.test('it starts, is ready, and a signal stops it', async (t) => {
   t.match(coordinator.lines[2], { signal: 'SIGTERM' })
 })
 
+t.test('the recovery that it tells begins with its process, and it counts restarts', async (t) => {
+  const dataDir = makeDataDir(t)
+  for (const restarts of [0, 1]) {
+    const { coordinator, httpPort } = await start(t, dataDir)
+    const [starting, started] = coordinator.lines
+    t.match(started, {
+      msg: 'started',
+      restarts,
+      openMs: Number,
+      replayMs: Number,
+      expiryMs: Number,
+    })
+    const begunAt = Date.parse(started!.time) - Number(started!.recoveryMs)
+    t.ok(begunAt < Date.parse(starting!.time), 'before the first line')
+    const ready = await (await fetch(`http://127.0.0.1:${httpPort}/readyz`)).json()
+    t.equal(Math.round((ready as { recoveryMs: number }).recoveryMs), started!.recoveryMs)
+    coordinator.kill('SIGKILL')
+    await coordinator.exited
+  }
+})
+
 t.test('a signal that comes while it starts stops it, too', async (t) => {
   const args = ['--data-dir', makeDataDir(t), '--port', '0', '--http-port', 'off']
   const coordinator = new CoordinatorProcess(t, args)

@@ -126,8 +126,10 @@ export interface Stats extends Facts {
   readonly now: number
   /** When this coordinator started. */
   readonly startedAt: number
-  /** How often the log was opened. */
+  /** How often the log was opened, by starts that failed, too. */
   readonly epoch: number
+  /** How often a coordinator has become ready on this log, without the first time. */
+  readonly restarts: number
   readonly tasks: {
     readonly waiting: number
     readonly leased: number

@@ -1,14 +1,14 @@
 import { createServer } from 'node:http'
 import { CoordinatorError } from './errors.js'
 import type { Metrics } from './metrics.js'
+import type { RecoveryTimes } from './recovery-times.js'
 
-export interface Health {
+/** What `/readyz` tells: how long the start took, once requests are served. */
+export interface Health extends Partial<RecoveryTimes> {
   /** Whether requests are served. */
   readonly isReady: boolean
   /** While the log is replayed: how much of it. */
   readonly replayed?: { readonly applied: number; readonly total: number }
-  /** When it was replayed: how long that took. */
-  readonly replayMs?: number
 }
 
 export interface HttpServer {

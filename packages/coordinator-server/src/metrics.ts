@@ -12,6 +12,7 @@ import type { CheckpointObserver } from './checkpoints/checkpointer.js'
 import { replayMs as replayMsOf } from './checkpoints/replay-estimate.js'
 import type { DecisionTime } from './decision-time.js'
 import type { CoordinatorObserver } from './observer.js'
+import type { RecoveryTimes } from './recovery-times.js'
 import { RequestMetrics } from './request-metrics.js'
 
 /** What the metrics look at when they are asked for. */
@@ -19,7 +20,8 @@ export interface Measured {
   readonly state: State
   readonly time: DecisionTime
   readonly epoch: number
-  readonly replayMs: number
+  readonly restarts: number
+  readonly recovery: RecoveryTimes
   readonly log: CheckpointedLog
   readonly freeBytes: () => number
   readonly connections: () => number
@@ -138,7 +140,8 @@ export class Metrics {
     state,
     time,
     epoch,
-    replayMs,
+    restarts,
+    recovery,
     log,
     freeBytes,
     connections,
@@ -167,12 +170,13 @@ export class Metrics {
       'Bytes of payloads, results and ids in memory.',
       () => countTasks(state).bytes,
     )
-    this.#asked('tenure_coordinator_restarts', 'How often this log was opened.', () => epoch)
     this.#asked(
-      'tenure_replay_seconds',
-      'How long the replay at the start took.',
-      () => replayMs / 1000,
+      'tenure_coordinator_restarts',
+      'How often a coordinator became ready on this log, without the first time.',
+      () => restarts,
     )
+    this.#asked('tenure_log_epoch', 'How often this log was opened, also in vain.', () => epoch)
+    this.#tellRecovery(recovery)
     this.#asked(
       'tenure_replay_due_seconds',
       'How long a restart would replay now what lies behind the newest checkpoint, on a slow machine.',
@@ -206,6 +210,27 @@ export class Metrics {
         }
       },
     )
+  }
+
+  #tellRecovery({ recoveryMs, ...parts }: RecoveryTimes): void {
+    this.#asked(
+      'tenure_recovery_seconds',
+      'How long the start took until requests were served.',
+      () => recoveryMs / 1000,
+    )
+    this.#asked(
+      'tenure_replay_seconds',
+      'How long the replay of the log at the start took: a part of the recovery.',
+      () => parts.replayMs / 1000,
+    )
+    const seconds = this.#gauge(
+      'tenure_recovery_part_seconds',
+      'How long each part of the recovery took: to open the log, replay it, make a checkpoint, expire leases.',
+      ['part'],
+    )
+    for (const [name, ms] of Object.entries(parts)) {
+      seconds.set({ part: name.slice(0, -'Ms'.length) }, ms / 1000)
+    }
   }
 
   /** Kept elsewhere, and never smaller than before. */

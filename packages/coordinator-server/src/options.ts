@@ -16,6 +16,7 @@ import type { Token } from './gate.js'
 import type { HistoryReader } from './history/history-reader.js'
 import { defaultKnobs, type Knobs } from './knobs.js'
 import type { CoordinatorObserver } from './observer.js'
+import type { RecoveryTimes } from './recovery-times.js'
 import type { Transport } from './transport.js'
 
 /** What the user gives; all of it has defaults. */
@@ -43,6 +44,11 @@ export interface CoordinatorOptions {
   readonly insecure?: boolean
   readonly log?: LogOptions
   readonly observer?: ServerObserver
+  /**
+   * Since when the recovery is measured, on the monotonic clock. Default: the call of `startCoordinator`. A process that is
+   * nothing but a coordinator gives 0, when it began.
+   */
+  readonly recoveringSinceMs?: number
   /** The edges to the world, for tests and simulations; the disk is among the options of the log. */
   readonly clock?: Clock
   readonly transport?: Transport
@@ -98,21 +104,25 @@ export interface ServerObserver extends CoordinatorObserver, CheckpointObserver,
   failed?(error: unknown): void
   /** At the start: the clock is this far ahead of the last time in the log, which is more than a day. */
   clockAhead?(aheadMs: number): void
+  /** At the start: the last time in the log is this far ahead of the clock, which is a second or more. */
+  clockBehind?(behindMs: number): void
   /** The system gives this process fewer descriptors than `connectionsMax`: so many are let in. */
   fewerConnections?(connectionsMax: number): void
   /** At the start, of a log that opens: what it had to do without, or has cut off. */
   recovered?(found: Pick<Recovery, 'badCheckpoints' | 'strandedSegments' | 'tornTail'>): void
 }
 
-export interface Started {
+export interface Started extends RecoveryTimes {
   readonly port: number
   readonly httpPort: number | undefined
+  /** How often the log was opened, this time included. */
   readonly epoch: number
+  /** How often a coordinator has become ready on this log, without the first time. */
+  readonly restarts: number
   /** The LSN of the last record, and how many records were read behind the newest checkpoint. */
   readonly lastLsn: number
   readonly replayed: number
   readonly tasks: number
-  readonly replayMs: number
 }
 
 /** The options with their defaults, checked. */
@@ -130,6 +140,7 @@ export interface Settings {
   readonly tokens: readonly Token[]
   readonly log: LogOptions
   readonly observer: ServerObserver
+  readonly recoveringSinceMs: number | undefined
   readonly clock: Clock
   readonly transport: Transport | undefined
   readonly checkpointMaker: CheckpointMaker | undefined
@@ -180,6 +191,8 @@ export function settle(options: CoordinatorOptions): Settings {
     throw bad('log.appendBytesMax', log.appendBytesMax, roomFor(largestBytes))
   }
   const listening = { host, port, httpHost, httpPort, tls, tokens }
+  const { recoveringSinceMs } = options
+  if (recoveringSinceMs !== undefined) notNegative('recoveringSinceMs', recoveringSinceMs)
   const edges = { clock, transport, checkpointMaker, historyReader }
   return {
     dataDir,
@@ -190,6 +203,7 @@ export function settle(options: CoordinatorOptions): Settings {
     checkpoints,
     log,
     observer,
+    recoveringSinceMs,
     ...edges,
   }
 }
@@ -206,7 +220,7 @@ export function refuseTooSmall({ frameBytesMax }: ServerLimits, largestKept: num
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
   ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'knobs', 'limits'] as const),
   ...(['checkpoints', 'diskLowBytes', 'tls', 'tokens', 'insecure', 'log', 'observer'] as const),
-  ...(['clock', 'transport', 'checkpointMaker', 'historyReader'] as const),
+  ...(['recoveringSinceMs', 'clock', 'transport', 'checkpointMaker', 'historyReader'] as const),
 ]
 
 /** Less than a socket takes at once would say nothing about who reads. */
@@ -325,6 +339,11 @@ function text(path: string, value: unknown): void {
 function whole(path: string, value: unknown, min: number, max: number): void {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return
   throw bad(path, value, `a whole number from ${min} to ${max}`)
+}
+
+function notNegative(path: string, value: unknown): void {
+  if (Number.isFinite(value) && (value as number) >= 0) return
+  throw bad(path, value, 'a number from 0')
 }
 
 function bad(path: string, got: unknown, expected: string): CoordinatorError {

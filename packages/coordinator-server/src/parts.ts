@@ -19,6 +19,8 @@ export interface CoordinatorParts {
   readonly answerBytesMax?: number
   /** How often the log was opened. */
   readonly epoch?: number
+  /** How often a coordinator has become ready on this log, without the first time. */
+  readonly restarts?: number
   /** How many connections are open. */
   readonly connections?: () => number
   /** How much room the log has; no number where the disk does not say. */

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { protocolVersion, type Welcome } from '@tenure/protocol'
-import { countTasks, largestContents, position, type State } from '@tenure/state-machine'
+import { largestContents, position, type State } from '@tenure/state-machine'
 import { type Log, openLog } from '@tenure/wal'
+import { countAllTasks } from './checkpoints/checkpoint-of-log.js'
 import { CheckpointThread } from './checkpoints/checkpoint-thread.js'
 import { Checkpointer } from './checkpoints/checkpointer.js'
 import { Coordinator } from './coordinator.js'
@@ -27,6 +28,7 @@ import {
 import type { PeerContext } from './peer.js'
 import { Peers } from './peers.js'
 import { recover } from './recovery.js'
+import { type RecoveryTimes, RecoveryWatch } from './recovery-times.js'
 import type { Listener, Socket } from './transport.js'
 import { WorkerRegistry } from './worker-registry.js'
 
@@ -66,6 +68,8 @@ const maintenanceMs = 1000
 /** How long those who wait may take to get their last answers. */
 const stopMs = 5000
 const dayMs = 24 * 3600 * 1000
+/** Time services step a clock that is further off, and slow one down that is less. */
+const clockBehindMinMs = 1000
 
 class Server implements CoordinatorServer {
   readonly ended: Promise<unknown>
@@ -116,7 +120,8 @@ class Server implements CoordinatorServer {
   }
 
   async start(): Promise<void> {
-    const { httpHost, httpPort, dataDir, log, observer, clock } = this.#settings
+    const { httpHost, httpPort, observer, clock, recoveringSinceMs } = this.#settings
+    const watch = new RecoveryWatch(clock, recoveringSinceMs)
     if (httpPort !== false)
       this.#http = await serveHttp(httpHost, httpPort, this.#metrics, () => this.#health)
     const limits = this.#limits()
@@ -125,7 +130,38 @@ class Server implements CoordinatorServer {
     // Before the log is opened: an opening leaves a file on the disk, so a process that cannot listen, and is
     // started again each second, makes none.
     this.#listener = await this.#listen((socket) => early.accept(socket))
-    this.#log = await openLog(dataDir, {
+    const log = await watch.measure('openMs', () => this.#openLog())
+    this.#log = log
+    observer.recovered?.(log.recovery)
+    const state = await watch.measure('replayMs', () => this.#replay(log))
+    this.#state = state
+    refuseTooSmall(limits, largestContents(state))
+    const recovery = await this.#recover(log, state, limits, watch)
+    const { epoch, starts: restarts } = log.recovery
+    observer.started?.({
+      ...{ port: this.port, httpPort: this.httpPort, epoch, restarts },
+      ...{ lastLsn: position(state).lastLsn, replayed: this.#replayed },
+      ...{ tasks: countAllTasks(state), ...recovery },
+    })
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  /** The start has failed: gives back what was taken. */
+  abandon(): Promise<void> {
+    return this.#shutDown()
+  }
+
+  #openLog(): Promise<Log> {
+    const { dataDir, log } = this.#settings
+    return openLog(dataDir, {
       ...log,
       observer: {
         ...observeLogTwice(this.#metrics.ofLog, log.observer ?? {}),
@@ -145,32 +181,6 @@ class Server implements CoordinatorServer {
         },
       },
     })
-    observer.recovered?.(this.#log.recovery)
-    const replayStart = clock.monotonicMs()
-    const state = await this.#replay(this.#log, replayStart)
-    const replayMs = clock.monotonicMs() - replayStart
-    this.#state = state
-    refuseTooSmall(limits, largestContents(state))
-    await this.#serve(this.#log, state, limits, replayMs)
-    observer.started?.({
-      ...{ port: this.port, httpPort: this.httpPort, epoch: this.#log.recovery.epoch },
-      ...{ lastLsn: position(state).lastLsn, replayed: this.#replayed },
-      ...{ tasks: this.#countTasks(state), replayMs },
-    })
-  }
-
-  stop(): Promise<void> {
-    this.#stopping ??= this.#stop()
-    return this.#stopping
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop()
-  }
-
-  /** The start has failed: gives back what was taken. */
-  abandon(): Promise<void> {
-    return this.#shutDown()
   }
 
   #listen(onSocket: (socket: Socket) => void): Promise<Listener> {
@@ -184,8 +194,9 @@ class Server implements CoordinatorServer {
     })
   }
 
-  #replay(log: Log, startMs: number): Promise<State> {
+  #replay(log: Log): Promise<State> {
     const { observer, clock } = this.#settings
+    const startMs = clock.monotonicMs()
     return recover(log, {
       hashKey: randomInt(2 ** 48 - 1),
       onProgress: (applied, total) => {
@@ -196,22 +207,28 @@ class Server implements CoordinatorServer {
     })
   }
 
-  async #serve(log: Log, state: State, limits: ServerLimits, tookMs: number): Promise<void> {
+  /** The rest of the recovery, from the replayed state to the first request. */
+  async #recover(
+    log: Log,
+    state: State,
+    limits: ServerLimits,
+    watch: RecoveryWatch,
+  ): Promise<RecoveryTimes> {
     const { knobs, observer, tokens, diskLowBytes, clock } = this.#settings
-    const time = new DecisionTime(
-      clock,
-      Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt),
-    )
-    this.#warnOfTime(log.recovery.latestClockMs ?? 0)
+    const { epoch, starts: restarts } = log.recovery
     const registry = new WorkerRegistry()
     const history = this.#readHistory()
     const disk = new DiskWatch(() => log.freeBytes(), diskLowBytes, observer)
     this.#disk = disk
     const checkpointer = this.#keepCheckpoints(log)
     this.#checkpointer = checkpointer
+    await watch.measure('checkpointMs', async () => checkpointer?.makeAtStart(state))
+    const latestKnownMs = Math.max(log.recovery.latestClockMs, position(state).lastAt)
+    const time = new DecisionTime(clock, latestKnownMs)
+    this.#warnOfTime(latestKnownMs)
     const coordinator = new Coordinator({
       ...{ state, log, clock, time, registry, knobs, history },
-      ...{ epoch: log.recovery.epoch, connections: () => this.#peers?.size ?? 0 },
+      ...{ epoch, restarts, connections: () => this.#peers?.size ?? 0 },
       disk: () => ({ isFull: this.#isDiskFull, freeBytes: disk.freeBytes }),
       waitingPollsMax: limits.waitingPollsMax,
       ...(checkpointer && { checkpoint: () => checkpointer.make() }),
@@ -220,7 +237,7 @@ class Server implements CoordinatorServer {
       onFailure: (error) => this.#fail(error),
     })
     this.#coordinator = coordinator
-    await coordinator.start()
+    await watch.measure('expiryMs', () => coordinator.start())
     const context: PeerContext = {
       ...{ coordinator, limits, gate: new Gate(tokens), welcome: this.#welcome(log) },
       now: () => clock.monotonicMs(),
@@ -229,16 +246,21 @@ class Server implements CoordinatorServer {
     }
     const peers = new Peers(context, limits)
     this.#peers = peers
+    await disk.look()
+    // The last thing that can fail: a start that comes to nothing is not counted.
+    await log.markStarted()
+    const recovery = watch.times
     this.#metrics.measure({
-      ...{ state, time, epoch: log.recovery.epoch, replayMs: tookMs, log },
+      ...{ state, time, epoch, restarts, recovery, log },
       freeBytes: () => disk.freeBytes,
       connections: () => peers.size,
       waitingPolls: () => coordinator.waitingPolls,
     })
-    await disk.look()
-    this.#health = { isReady: true, replayMs: tookMs }
+    this.#health = { isReady: true, ...recovery }
     this.#early?.open((socket) => peers.accept(socket))
+    checkpointer?.tend()
     this.#maintain()
+    return recovery
   }
 
   #readHistory(): HistoryReader {
@@ -271,8 +293,10 @@ class Server implements CoordinatorServer {
 
   /** `semantics` §1: leases and delays end by this clock, so one that has leapt should be noticed. */
   #warnOfTime(latestKnownMs: number): void {
-    const aheadMs = this.#settings.clock.now() - latestKnownMs
-    if (latestKnownMs > 0 && aheadMs > dayMs) this.#settings.observer.clockAhead?.(aheadMs)
+    const { clock, observer } = this.#settings
+    const aheadMs = clock.now() - latestKnownMs
+    if (latestKnownMs > 0 && aheadMs > dayMs) observer.clockAhead?.(aheadMs)
+    if (-aheadMs >= clockBehindMinMs) observer.clockBehind?.(-aheadMs)
   }
 
   #welcome(log: Log): Welcome {
@@ -352,10 +376,5 @@ class Server implements CoordinatorServer {
     })
     await Promise.race([work, tooLong])
     timer?.cancel()
-  }
-
-  #countTasks(state: State): number {
-    const { waiting, leased, ended } = countTasks(state)
-    return waiting + leased + ended
   }
 }

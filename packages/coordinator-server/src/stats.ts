@@ -14,13 +14,14 @@ const queuesLookedAtMax = 10_000
 
 /** Counts and positions: the coordinator in one look. */
 export function stats(sources: QuestionSources): Facts {
-  const { state, time, registry, startedAt, epoch, connections, disk, polls } = sources
+  const { state, time, registry, startedAt, epoch, restarts, connections, disk, polls } = sources
   const { lastLsn, lastAt } = position(state)
   const queues = countQueues(state)
   const lines = longestLines(sources)
   return {
     ...{ lastLsn, lastAt, now: time.now(), startedAt },
     ...(epoch !== undefined && { epoch }),
+    ...(restarts !== undefined && { restarts }),
     tasks: countTasks(state),
     counters: getCounters(state),
     ...{ queues, workers: registry.size, waitingPolls: polls.size },

@@ -19,6 +19,7 @@ class World {
   isDiskFull = false
   rolls = 0
   cannotTruncate: Error | undefined
+  cannotWrite: Error | undefined
   readonly log = {
     nextLsn: 1,
     sealedLsn: 0,
@@ -28,6 +29,9 @@ class World {
     roll: async () => {
       this.rolls++
       this.log.sealedLsn = this.log.nextLsn - 1
+    },
+    writeCheckpoint: async () => {
+      if (this.cannotWrite !== undefined) throw this.cannotWrite
     },
     truncate: async (options: World['truncated'][number]) => {
       this.truncated.push(options)

@@ -60,6 +60,10 @@ export class GrowingLog implements CheckpointedLog {
     if (this.nextLsn > this.sealedLsn + 1) this.#roll()
   }
 
+  async writeCheckpoint(lsn: number): Promise<void> {
+    this.checkpoints.splice(0, Number.POSITIVE_INFINITY, lsn, ...this.checkpoints.slice(0, 1))
+  }
+
   async truncate({ keepFromLsn }: { readonly keepFromLsn: number }): Promise<Removed> {
     const [, older = 0] = this.checkpoints
     const through = Math.min(older, keepFromLsn - 1)

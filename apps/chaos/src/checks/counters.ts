@@ -1,3 +1,4 @@
+import type { Start } from '../coordinator-lines.js'
 import type { Evidence } from '../evidence.js'
 import type { LogOverview } from '../log-overview.js'
 import type { Tally } from '../tally.js'
@@ -18,20 +19,28 @@ export function* findWrongCounters(
 }
 
 /**
- * 002 §8: each time the log was opened counts, and the epoch says which time it is. A life that was
- * killed early may not have opened it, or may have had no time to say so.
+ * 002 §8: each opening of the log has its epoch, and each start that became ready is counted. A life
+ * that was killed early may not have opened the log, or may have had no time to say that it was ready.
  */
-export function* findWrongEpochs(evidence: Evidence): Generator<string> {
+export function* findWrongStarts(evidence: Evidence): Generator<string> {
   const { coordinatorLives, metrics } = evidence
-  const { epochs } = evidence.coordinator
-  const restarts = metrics.tenure_coordinator_restarts
-  const last = epochs.at(-1)
-  if (restarts !== last) yield `tenure_coordinator_restarts is ${restarts} in epoch ${last}`
-  if (last !== undefined && last > coordinatorLives)
-    yield `epoch ${last} of ${coordinatorLives} lives`
-  for (const [index, epoch] of epochs.entries()) {
-    const before = epochs[index - 1] ?? 0
-    if (epoch <= before) yield `epoch ${epoch} follows epoch ${before}`
+  const { starts } = evidence.coordinator
+  const last = starts.at(-1)
+  for (const [name, said] of [
+    ['tenure_log_epoch', last?.epoch],
+    ['tenure_coordinator_restarts', last?.restarts],
+  ] as const) {
+    if (metrics[name] !== said) yield `${name} is ${metrics[name]}; the last start said ${said}`
+  }
+  if (last !== undefined && last.epoch > coordinatorLives)
+    yield `epoch ${last.epoch} of ${coordinatorLives} lives`
+  let before: Start = { epoch: 0, restarts: -1 }
+  for (const start of starts) {
+    const { epoch, restarts } = start
+    if (epoch <= before.epoch) yield `epoch ${epoch} follows epoch ${before.epoch}`
+    if (restarts <= before.restarts) yield `restart ${restarts} follows restart ${before.restarts}`
+    if (restarts >= epoch) yield `restart ${restarts} in epoch ${epoch}`
+    before = start
   }
 }
 

@@ -1,5 +1,5 @@
 import { History, type LogSource } from '@tenure/history'
-import { countTasks, encodeState } from '@tenure/state-machine'
+import { countTasks, encodeState, type State } from '@tenure/state-machine'
 import { type Clock, type Disk, makeCheckpoint, openReadOnly } from '@tenure/wal'
 import type { MadeCheckpoint } from './checkpoint-maker.js'
 
@@ -25,11 +25,9 @@ export async function checkpointLog(
     },
   })
   const replayedMs = clock.monotonicMs()
-  const chunks = encodeState(state, { chunkBytesMax: chunkBytes })
-  const good = await makeCheckpoint(directory, lsn, chunks, { disk, clock })
-  const { waiting, leased, ended } = countTasks(state)
+  const good = await makeCheckpoint(directory, lsn, chunksOf(state), { disk, clock })
   return {
-    ...{ lsn, good, replayed, tasks: waiting + leased + ended },
+    ...{ lsn, good, replayed, tasks: countAllTasks(state) },
     replayMs: replayedMs - startedMs,
     writeMs: clock.monotonicMs() - replayedMs,
   }
@@ -47,6 +45,16 @@ function withoutCheckpoint(log: LogSource, lsn: number): LogSource {
     replay: (options) => log.replay(options),
     readCheckpoint: (at) => log.readCheckpoint(at),
   }
+}
+
+/** The state as a checkpoint keeps it. */
+export function chunksOf(state: State): Iterable<Uint8Array> {
+  return encodeState(state, { chunkBytesMax: chunkBytes })
+}
+
+export function countAllTasks(state: State): number {
+  const { waiting, leased, ended } = countTasks(state)
+  return waiting + leased + ended
 }
 
 /** Small enough that no write keeps the disk from the log for long. */

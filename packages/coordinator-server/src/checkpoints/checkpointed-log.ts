@@ -14,6 +14,8 @@ export interface CheckpointedLog {
     readonly begunAt: number
   }[]
   roll(): Promise<void>
+  /** Keeps the state after the end of a sealed segment. */
+  writeCheckpoint(lsn: number, chunks: Iterable<Uint8Array>): Promise<void>
   truncate(options: {
     readonly verified: readonly number[]
     readonly keepFromLsn: number

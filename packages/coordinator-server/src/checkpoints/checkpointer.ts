@@ -1,7 +1,9 @@
+import { position, type State } from '@tenure/state-machine'
 import type { Clock } from '../decision-time.js'
 import { CoordinatorError } from '../errors.js'
 import type { CheckpointKnobs } from './checkpoint-knobs.js'
 import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'
+import { chunksOf, countAllTasks } from './checkpoint-of-log.js'
 import type { CheckpointedLog, Removed } from './checkpointed-log.js'
 import { HistoryTrimmer } from './history-trimmer.js'
 import { replayMs } from './replay-estimate.js'
@@ -98,6 +100,20 @@ export class Checkpointer {
     return this.#asked
   }
 
+  /**
+   * Keeps the state that was just replayed, where that was as much as may be replayed at all; to be called
+   * before requests are served. A thread could do it later, but a coordinator that crashes again
+   * and again may never live until the thread is done, and each life would leave more to replay.
+   */
+  async makeAtStart(state: State): Promise<void> {
+    const { sealedLsn } = this.#log
+    // An opening that declares a gap takes the state beyond it: the next one, or the thread, will do.
+    if (position(state).lastLsn !== sealedLsn) return
+    if (replayMs(this.#log) < this.#knobs.replayMsMax) return
+    // The observer hears of a failure. Nothing is lost by it but time, at the next start.
+    await this.#begin(false, () => this.#keep(state)).catch(() => {})
+  }
+
   /** Gives up what is under way: the log has all that is needed. */
   async stop(): Promise<void> {
     this.#isStopping = true
@@ -124,9 +140,9 @@ export class Checkpointer {
     this.#maker.hurry()
   }
 
-  #begin(isAsked: boolean): Promise<Checkpointed> {
+  #begin(isAsked: boolean, make = () => this.#make(isAsked)): Promise<Checkpointed> {
     this.#isHurried = isAsked
-    this.#making = this.#make(isAsked)
+    this.#making = make()
       .catch((error: unknown) => {
         this.#notBeforeMs = this.#clock.monotonicMs() + againAfterMs
         this.#tellFailed(error)
@@ -153,6 +169,21 @@ export class Checkpointer {
     const checkpointed = { ...made, removed: await this.#trimmer.trimBehind(made.good) }
     this.#observer.checkpointed?.(checkpointed)
     return checkpointed
+  }
+
+  /** Without a thread: the state is there, and nothing changes it yet. */
+  async #keep(state: State): Promise<Checkpointed> {
+    const { sealedLsn: lsn, checkpointLsn } = this.#log
+    this.#observer.checkpointBegun?.(lsn)
+    const startedMs = this.#clock.monotonicMs()
+    await this.#log.writeCheckpoint(lsn, chunksOf(state))
+    const writeMs = this.#clock.monotonicMs() - startedMs
+    // The one before has just been read.
+    const good = checkpointLsn === 0 ? [lsn] : [lsn, checkpointLsn]
+    const removed = await this.#trimmer.trimBehind(good)
+    const made = { lsn, good, tasks: countAllTasks(state), replayed: 0, replayMs: 0, writeMs }
+    this.#observer.checkpointed?.({ ...made, removed })
+    return { ...made, removed }
   }
 
   /** Each roll costs a file: one for every attempt of many that fail would fill the disk. */
