@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AcceptedLoss, openLog, WalError } from '@tenure/wal'
+import { type AcceptedLoss, openLog } from '@tenure/wal'
 
 /** What was done. */
 export interface Acceptance {
@@ -10,24 +10,18 @@ export interface Acceptance {
   readonly quarantined: readonly string[]
 }
 
-/**
- * Opens the log at the price named and closes it again. `undefined`: the damage is at another place,
- * and nothing was changed.
- */
+/** Opens the log at the price named, which has to be the place of its damage, and closes it again. */
 export async function acceptLoss(
   directory: string,
   place: AcceptedLoss,
-): Promise<Acceptance | undefined> {
+  askedLsn: number | undefined,
+): Promise<Acceptance> {
   const before = new Set(quarantineOf(directory))
-  try {
-    const log = await openLog(directory, { acceptLoss: place })
-    const { nextLsn } = log
-    await log.close()
-    return { nextLsn, quarantined: quarantineOf(directory).filter((name) => !before.has(name)) }
-  } catch (error) {
-    if (error instanceof WalError && error.code === 'WAL_BAD_OPTION') return undefined
-    throw error
-  }
+  const restored = askedLsn === undefined ? {} : { restored: { nextLsn: askedLsn } }
+  const log = await openLog(directory, { acceptLoss: place, ...restored })
+  const { nextLsn } = log
+  await log.close()
+  return { nextLsn, quarantined: quarantineOf(directory).filter((name) => !before.has(name)) }
 }
 
 function quarantineOf(directory: string): string[] {

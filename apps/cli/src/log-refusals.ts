@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { flagOf } from '@tenure/app-kit'
 import { WalDamageError } from '@tenure/wal'
 import { historyDamageOf, tellPlace, tellUnreadable } from './unreadable-history.js'
 
@@ -30,7 +31,8 @@ export function explainLogError(error: unknown, directory: string): LogRefusal |
   const told = sentences[code]?.(error.message.replace(/\.$/, ''), directory)
   if (told !== undefined) return { message: told, isFailure: failures.has(code) }
   const isOurs = /^(WAL|HISTORY|STATE)_/.test(code) || 'syscall' in error
-  return isOurs ? { message: `${directory}: ${error.message}`, isFailure: false } : undefined
+  const message = error.message.replace('options.restored.nextLsn', flagOf('nextLsn'))
+  return isOurs ? { message: `${directory}: ${message}`, isFailure: false } : undefined
 }
 
 function seeDoctor(directory: string): string {

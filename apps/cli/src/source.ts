@@ -15,6 +15,7 @@ export interface TaskStats extends Pick<Stats, 'tasks'> {
   readonly now: number
   readonly startedAt?: number
   readonly epoch?: number
+  readonly restarts?: number
   readonly counters: Counters
   readonly queues: number
   readonly workers?: number

@@ -110,7 +110,7 @@ t.test('damage is named, with the flag that accepts its loss', async (t) => {
   t.match(
     stderr,
     new RegExp(
-      `^tenure: wal/${name} at byte 512: .* start the coordinator with --accept-loss 1:512 to go on`,
+      `^tenure: wal/${name} at byte 576: .* start the coordinator with --accept-loss 1:576 to go on`,
     ),
   )
 })

@@ -191,6 +191,27 @@ t.test('doctor accepts nothing while a coordinator runs', async (t) => {
   await wal.close()
 })
 
+t.test('doctor accepts a loss under a dead clock only with the next LSN', async (t) => {
+  const directory = makeDirectory(t)
+  // Written when the clock was a thousand days ahead, which is how it looks to a clock that is behind.
+  await writeSmall(directory, twoTasks(), [], Date.now() + 1000 * 24 * 3_600_000)
+  const [first] = segmentsOf(directory)
+  const bytes = Buffer.from(filesIn(directory).get(first!)!)
+  bytes[700] = (bytes[700] ?? 0) ^ 1
+  writeFileSync(join(directory, first!), bytes)
+  const { place } = JSON.parse((await log(['log', 'doctor', directory, '--json'])).stdout)
+  const accept = ['log', 'doctor', directory, '--accept-loss', place]
+  const alone = await log(['log', 'doctor', directory, '--next-lsn', '9'])
+  t.match(alone, { code: 2, stderr: /--next-lsn needs --accept-loss/ })
+  t.match(await log(accept), {
+    code: 2,
+    stderr: /the log was written at .*, or name in --next-lsn/,
+  })
+  t.match(await log([...accept, '--next-lsn', '1']), { code: 2, stderr: /--next-lsn is 1; it has/ })
+  const done = await log([...accept, '--next-lsn', '9000000000', '--json'])
+  t.match(JSON.parse(done.stdout), { nextLsn: 9_000_000_000 })
+})
+
 t.test('doctor of a damaged log, as it is shown', async (t) => {
   const directory = makeDirectory(t)
   await writeSmall(directory, manyTasks())

@@ -66,7 +66,8 @@ const queueLines: readonly QueueLine[] = [
 ]
 
 export const stats: Stats = {
-  ...{ lastLsn: 45_678, lastAt: noon - 1500, now: noon, startedAt: noon - 300_000, epoch: 3 },
+  ...{ lastLsn: 45_678, lastAt: noon - 1500, now: noon, startedAt: noon - 300_000 },
+  ...{ epoch: 5, restarts: 2 },
   tasks: { waiting: 12_346, leased: 13, ended: 4000, bytes: 12_345_678 },
   counters: {
     ...{ tasksCreated: 20_000, leasesGranted: 8000, leasesExtended: 120, leasesExpired: 2 },

@@ -75,10 +75,11 @@ export async function writeSmall(
   directory: string,
   book: Book,
   checkpoints: readonly number[] = [],
+  startMs = Date.UTC(2026, 0, 1),
 ): Promise<void> {
   const state = createState()
   // Where no time passes, a busy machine leaves no idle moment that the log would mark.
-  const clock = new SimulatedClock()
+  const clock = new SimulatedClock({ startMs })
   for (const [index, { firstLsn }] of book.openings.entries()) {
     const options = { sync: 'none', segmentBytes: 4096, appendBytesMax: 1024, clock } as const
     const wal = await openLog(directory, options)

@@ -18,7 +18,7 @@ export function showStats(stats: TaskStats, look: Look): string {
 }
 
 function factsOf({ tasks, ...stats }: TaskStats) {
-  const { now, startedAt, epoch, lastLsn, lastAt, connections, waitingPolls, workers } = stats
+  const { now, startedAt, restarts, lastLsn, lastAt, connections, waitingPolls, workers } = stats
   return [
     ['waiting', countOf(tasks.waiting, 'task')],
     ['leased', countOf(tasks.leased, 'task')],
@@ -29,7 +29,7 @@ function factsOf({ tasks, ...stats }: TaskStats) {
     ['connections', connections === undefined ? undefined : showCount(connections)],
     ['log', `LSN ${showCount(lastLsn)}; the last record ${showAge(lastAt, now)}`],
     ['disk', tellDisk(stats)],
-    ['started', startedAt === undefined ? undefined : tellStart(startedAt, now, epoch)],
+    ['started', startedAt === undefined ? undefined : tellStart(startedAt, now, restarts)],
   ] as const
 }
 
@@ -47,8 +47,10 @@ function tellWorkers(workers: number, waitingPolls: number | undefined): string 
   return showCount(workers) + polls
 }
 
-function tellStart(startedAt: number, now: number, epoch = 0): string {
-  return `${showTime(startedAt)}, ${showAge(startedAt, now)}; start ${showCount(epoch)} on this log`
+function tellStart(startedAt: number, now: number, restarts: number | undefined): string {
+  const before =
+    restarts === undefined ? '' : `; restarted ${countOf(restarts, 'time')} on this log`
+  return `${showTime(startedAt)}, ${showAge(startedAt, now)}${before}`
 }
 
 /** What waits, queue by queue. */

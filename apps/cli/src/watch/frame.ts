@@ -1,6 +1,6 @@
 import { type Column, showColumns } from '../show/columns.js'
 import { type Look, paint } from '../show/look.js'
-import { showCount, showRate, showSize } from '../show/numbers.js'
+import { countOf, showCount, showRate, showSize } from '../show/numbers.js'
 import { printable } from '../show/printable.js'
 import { showQueues } from '../show/stats.js'
 import { showSecond, showSpan } from '../show/times.js'
@@ -35,10 +35,10 @@ export function showFrame(frame: Frame, look: Look, rows = Number.POSITIVE_INFIN
 }
 
 function showHead({ sample, intervalMs, trouble }: Frame, look: Look): string {
-  const { now, startedAt, epoch } = sample.stats
+  const { now, startedAt, restarts } = sample.stats
   const up = startedAt === undefined ? '' : `, up ${showSpan(now - startedAt)}`
-  const opened = epoch === undefined ? '' : `, start ${showCount(epoch)} on this log`
-  const head = `${showSecond(now)}${up}${opened}, every ${showSpan(intervalMs)}; Ctrl-C ends`
+  const before = restarts === undefined ? '' : `, restarted ${countOf(restarts, 'time')}`
+  const head = `${showSecond(now)}${up}${before}, every ${showSpan(intervalMs)}; Ctrl-C ends`
   const lines = [cutTo(look.columns, head)]
   if (trouble !== undefined) {
     const text = cutTo(look.columns, `no answer since then: ${printable(trouble)}`)

@@ -1,6 +1,14 @@
-import { defineVerb, exitCodes, type Host, logPlace } from '@tenure/app-kit'
-import { type AcceptedLoss, diagnoseLog } from '@tenure/wal'
-import { acceptLoss } from '../../accept-loss.js'
+import {
+  ConfigError,
+  defineVerb,
+  exitCodes,
+  flagOf,
+  type Host,
+  logPlace,
+  whole,
+} from '@tenure/app-kit'
+import { type AcceptedLoss, diagnoseLog, WalError } from '@tenure/wal'
+import { type Acceptance, acceptLoss } from '../../accept-loss.js'
 import { diagnose } from '../../diagnose.js'
 import { flag } from '../../flag.js'
 import { logDirectorySettings, withLog } from '../../log-directory.js'
@@ -25,13 +33,19 @@ export const doctor = defineVerb({
       acceptLoss: flag(logPlace('tenure log doctor'), {
         help: 'Gives up everything behind this place, which has to be that of the damage. What is cut off is kept in quarantine/. No coordinator may run.',
       }),
+      nextLsn: flag(whole(1, Number.MAX_SAFE_INTEGER), {
+        help: 'LSN at which the log goes on after --accept-loss, beyond all that can have been given out. Needed only where the clock cannot tell.',
+      }),
     },
     ...outputSettings,
   },
-  prepare({ values: { directory, acceptLoss: place, json } }) {
+  prepare({ values: { directory, acceptLoss: place, nextLsn, json } }) {
+    if (nextLsn !== undefined && place === undefined) {
+      throw new ConfigError(`${flagOf('nextLsn')} needs ${flagOf('acceptLoss')}`)
+    }
     return withLog(directory, async (host) => {
       const { stdout, env } = host
-      if (place !== undefined) return accept(directory, place, json, host)
+      if (place !== undefined) return accept({ directory, place, nextLsn, json }, host)
       const finding = await diagnose(directory)
       stdout.write(
         json ? toJsonLine(finding) : showFinding(finding, directory, lookOf(stdout, env)),
@@ -41,10 +55,15 @@ export const doctor = defineVerb({
   },
 })
 
+interface Accepting {
+  readonly directory: string
+  readonly place: AcceptedLoss
+  readonly nextLsn: number | undefined
+  readonly json: boolean
+}
+
 async function accept(
-  directory: string,
-  place: AcceptedLoss,
-  json: boolean,
+  { directory, place, nextLsn, json }: Accepting,
   { stdout, stderr }: Host,
 ): Promise<number> {
   // A directory that holds no log must not become one.
@@ -55,7 +74,12 @@ async function accept(
     stdout.write(json ? toJsonLine({ already: true }) : text)
     return exitCodes.done
   }
-  const done = await acceptLoss(directory, place)
+  const isThere = damage?.acceptable !== undefined && isSame(damage.acceptable)
+  const done = await acceptLoss(directory, place, nextLsn).catch((error: unknown) => {
+    // Tried all the same: a coordinator that runs is what is in the way first.
+    const isRefused = error instanceof WalError && error.code === 'WAL_BAD_OPTION'
+    if (isThere || !isRefused) throw error
+  })
   if (done === undefined) {
     // Whoever has not looked at a damage must not learn here how to accept it.
     stderr.write(
@@ -67,10 +91,7 @@ async function accept(
   return exitCodes.done
 }
 
-function tellDone(
-  directory: string,
-  { nextLsn, quarantined }: NonNullable<Awaited<ReturnType<typeof acceptLoss>>>,
-): string {
+function tellDone(directory: string, { nextLsn, quarantined }: Acceptance): string {
   const kept = quarantined.map((name) => `kept ${directory}/quarantine/${name}\n`).join('')
   return `the loss is accepted: the log opens, and goes on at LSN ${nextLsn}\n${kept}`
 }
