@@ -10,6 +10,7 @@ import { listPackages, main, readArguments, root } from './workspace.mjs'
 /** @type {Record<string, string[]>} */
 const mayKnow = {
   '@tenure/values': [],
+  '@tenure/http-port': [],
   '@tenure/wal': [],
   '@tenure/state-machine': ['@tenure/values'],
   '@tenure/protocol': ['@tenure/values'],
@@ -20,6 +21,7 @@ const mayKnow = {
   '@tenure/app-kit': ['@tenure/protocol', '@tenure/client'],
   '@tenure/history': ['@tenure/wal', '@tenure/state-machine'],
   '@tenure/coordinator-server': [
+    '@tenure/http-port',
     '@tenure/history',
     '@tenure/wal',
     '@tenure/state-machine',

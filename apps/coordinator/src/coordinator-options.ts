@@ -13,6 +13,7 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
     port: values.port,
     httpHost: values.httpHost,
     httpPort: values.httpPort === 'off' ? false : values.httpPort,
+    httpAllowedHosts: values.httpAllowedHosts ?? [],
     insecure: values.insecure,
     tokens: readTokens(configuration),
     ...(tls && { tls }),

@@ -4,6 +4,8 @@ import {
   choice,
   configFileSettings,
   duration,
+  hostName,
+  listOf,
   loggingSettings,
   logPlace,
   portOrOff,
@@ -83,6 +85,10 @@ const listening = {
     fallback: 7412,
     help: 'The port for them; 0 takes a free one, "off" serves none.',
     option: 'httpPort',
+  }),
+  httpAllowedHosts: setting(listOf(hostName()), {
+    help: 'Names under which the HTTP port answers, beside --http-host, localhost and IP addresses. A web page that points its own name at this machine is refused.',
+    option: 'httpAllowedHosts',
   }),
 }
 

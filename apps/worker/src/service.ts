@@ -26,9 +26,9 @@ async function start(
 ): Promise<Running> {
   if (options.isolation === 'thread') endForSure()
   const worker = new Worker({ ...options, observer: observeWorker(logger) })
-  const { httpHost, httpPort } = values
+  const { httpHost: host, httpPort: port, httpAllowedHosts: allowedHosts = [] } = values
   // Before there is a coordinator: whoever supervises it shall see that it looks for one.
-  const http = httpPort === 'off' ? undefined : await serveHttp(httpHost, httpPort, worker)
+  const http = port === 'off' ? undefined : await serveHttp(worker, { host, port, allowedHosts })
   logger.info(
     { httpPort: http?.port, coordinators: options.endpoints },
     'looking for a coordinator',

@@ -5,6 +5,7 @@ import {
   configFileSettings,
   connectionSettings,
   duration,
+  hostName,
   listOf,
   loggingSettings,
   portOrOff,
@@ -84,6 +85,9 @@ const observing = {
     help: 'Where /metrics, /healthz and /readyz are served. They show no payload and ask for no token.',
   }),
   httpPort: setting(portOrOff(), { fallback: 7413, help: 'The same; 0 takes a free one.' }),
+  httpAllowedHosts: setting(listOf(hostName()), {
+    help: 'Names under which the HTTP port answers, beside --http-host, localhost and IP addresses. A web page that points its own name at this machine is refused.',
+  }),
 }
 
 export const settings = {

@@ -12,6 +12,7 @@ export {
   bytes,
   choice,
   duration,
+  hostName,
   type Kind,
   type LogPlace,
   listOf,

@@ -101,6 +101,17 @@ export function portOrOff(): Kind<number | 'off'> {
   }
 }
 
+/** As it stands in the `Host` of a request, but for the port. */
+export function hostName(): Kind<string> {
+  return {
+    placeholder: '<name>',
+    accepted: 'a host name without a port',
+    json: ['string'],
+    parse: (given) => (/^[\w.-]+$/.test(given) ? given : undefined),
+    format: (value) => value,
+  }
+}
+
 /** The place in a damaged log behind which everything is given up. */
 export interface LogPlace {
   readonly segment: number

@@ -1,21 +1,41 @@
 import { readFileSync } from 'node:fs'
-import { refusedMax } from './peers.js'
 
-/** For the log, its checkpoints and histories, the HTTP port, and those who are refused. */
-const filesKept = 200 + refusedMax
+/** How many connections of each kind there may be, so that descriptors are left for everything else. */
+export interface OpenFileShares {
+  readonly connections: number
+  /** Peers that were refused and have not read why. */
+  readonly refused: number
+  readonly http: number
+}
 
 /**
- * For how many connections this process has descriptors; `undefined` where the system does not say. One
- * more would not fail alone: the log would, when it comes to the next of its files.
+ * What this process opens beside connections: some 40 for Node itself, the log and its spare descriptors;
+ * the rest for the threads that make checkpoints and read histories, each of which has some 50 files
+ * of code open at once when it begins.
  */
-export function connectionsPossible(): number | undefined {
-  let limits: string
+const ownFiles = 200
+const refusedMax = 100
+const httpMax = 64
+
+/**
+ * Shares out the descriptors of this process. With one connection too many it would not be the
+ * connection that fails: the log would, at the next of its files.
+ */
+export function shareOpenFiles(openFilesMax = readOpenFilesMax()): OpenFileShares {
+  const forPeers = Math.max(8, openFilesMax - ownFiles)
+  const few = Math.floor(forPeers / 8)
+  const refused = Math.min(refusedMax, few)
+  const http = Math.min(httpMax, few)
+  return { refused, http, connections: forPeers - refused - http }
+}
+
+/** Only Linux tells. */
+function readOpenFilesMax(): number {
   try {
-    limits = readFileSync('/proc/self/limits', 'utf8')
+    const limits = readFileSync('/proc/self/limits', 'utf8')
+    const found = /^Max open files +(\d+)/m.exec(limits)?.[1]
+    return found === undefined ? Number.POSITIVE_INFINITY : Number(found)
   } catch {
-    // Only Linux has it.
-    return undefined
+    return Number.POSITIVE_INFINITY
   }
-  const openFilesMax = /^Max open files +(\d+)/m.exec(limits)?.[1]
-  return openFilesMax === undefined ? undefined : Math.max(1, Number(openFilesMax) - filesKept)
 }

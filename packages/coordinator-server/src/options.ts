@@ -31,6 +31,8 @@ export interface CoordinatorOptions {
   readonly httpHost?: string
   /** For metrics and health. Default 7412; 0 takes a free one; `false` serves none. */
   readonly httpPort?: number | false
+  /** Names under which the HTTP port is reached, beside `httpHost`, loopback names and IP addresses. */
+  readonly httpAllowedHosts?: readonly string[]
   readonly knobs?: Partial<Knobs>
   readonly limits?: Partial<ServerLimits>
   /** When checkpoints are made, and how much history is kept beside them. */
@@ -132,6 +134,7 @@ export interface Settings {
   readonly port: number
   readonly httpHost: string
   readonly httpPort: number | false
+  readonly httpAllowedHosts: readonly string[]
   readonly knobs: Knobs
   readonly limits: ServerLimits
   readonly checkpoints: CheckpointKnobs
@@ -176,6 +179,8 @@ export function settle(options: CoordinatorOptions): Settings {
   text('httpHost', httpHost)
   whole('port', port, 0, 65_535)
   if (httpPort !== false) whole('httpPort', httpPort, 0, 65_535)
+  const { httpAllowedHosts = [] } = options
+  checkHosts('httpAllowedHosts', httpAllowedHosts)
   const { tls, tokens = [], insecure = false } = options
   checkTokens(tokens)
   if (typeof insecure !== 'boolean') throw bad('insecure', insecure, 'true or false')
@@ -190,7 +195,7 @@ export function settle(options: CoordinatorOptions): Settings {
   if (log.appendBytesMax < largestBytes) {
     throw bad('log.appendBytesMax', log.appendBytesMax, roomFor(largestBytes))
   }
-  const listening = { host, port, httpHost, httpPort, tls, tokens }
+  const listening = { host, port, httpHost, httpPort, httpAllowedHosts, tls, tokens }
   const { recoveringSinceMs } = options
   if (recoveringSinceMs !== undefined) notNegative('recoveringSinceMs', recoveringSinceMs)
   const edges = { clock, transport, checkpointMaker, historyReader }
@@ -218,9 +223,10 @@ export function refuseTooSmall({ frameBytesMax }: ServerLimits, largestKept: num
 }
 
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
-  ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'knobs', 'limits'] as const),
-  ...(['checkpoints', 'diskLowBytes', 'tls', 'tokens', 'insecure', 'log', 'observer'] as const),
-  ...(['recoveringSinceMs', 'clock', 'transport', 'checkpointMaker', 'historyReader'] as const),
+  ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'httpAllowedHosts'] as const),
+  ...(['knobs', 'limits', 'checkpoints', 'diskLowBytes', 'tls', 'tokens', 'insecure'] as const),
+  ...(['log', 'observer', 'recoveringSinceMs', 'clock', 'transport'] as const),
+  ...(['checkpointMaker', 'historyReader'] as const),
 ]
 
 /** Less than a socket takes at once would say nothing about who reads. */
@@ -334,6 +340,14 @@ function object(path: string, value: unknown): void {
 
 function text(path: string, value: unknown): void {
   if (typeof value !== 'string' || value === '') throw bad(path, value, 'a text that is not empty')
+}
+
+function checkHosts(path: string, hosts: readonly string[]): void {
+  if (!Array.isArray(hosts)) throw bad(path, hosts, 'a list of host names')
+  for (const [index, host] of hosts.entries()) {
+    if (typeof host === 'string' && /^[\w.-]+$/.test(host)) continue
+    throw bad(`${path}[${index}]`, JSON.stringify(host), 'a host name without a port')
+  }
 }
 
 function whole(path: string, value: unknown, min: number, max: number): void {

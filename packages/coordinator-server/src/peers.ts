@@ -4,21 +4,23 @@ import { Peer, type PeerContext } from './peer.js'
 import type { Socket } from './transport.js'
 import { TurnEnd } from './turn-end.js'
 
-/** How many who were refused are waited for at once, until they have read why. */
-export const refusedMax = 100
+/** Peers that were refused and are given time to read why. */
+const refusedMaxDefault = 100
 
 /** Everybody who is connected, as many as may be. */
 export class Peers {
   readonly #context: PeerContext
   readonly #limits: ServerLimits
+  readonly #refusedMax: number
   readonly #turnEnd = new TurnEnd()
   readonly #peers = new Set<Peer>()
   readonly #byAddress = new Map<string, number>()
   #refused = 0
 
-  constructor(context: PeerContext, limits: ServerLimits) {
+  constructor(context: PeerContext, limits: ServerLimits, refusedMax = refusedMaxDefault) {
     this.#context = context
     this.#limits = limits
+    this.#refusedMax = refusedMax
   }
 
   get size(): number {
@@ -55,7 +57,7 @@ export class Peers {
   #refuse(socket: Socket): void {
     const message = 'there are too many connections'
     this.#context.onViolation(socket.address, 'TOO_MANY', message)
-    if (this.#refused >= refusedMax) {
+    if (this.#refused >= this.#refusedMax) {
       socket.destroy()
       return
     }

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import type { HttpPort } from '@tenure/http-port'
 import { protocolVersion, type Welcome } from '@tenure/protocol'
 import { largestContents, position, type State } from '@tenure/state-machine'
 import { type Log, openLog } from '@tenure/wal'
@@ -13,11 +14,11 @@ import { CoordinatorError } from './errors.js'
 import { Gate } from './gate.js'
 import type { HistoryReader } from './history/history-reader.js'
 import { HistoryThread } from './history/history-thread.js'
-import { type Health, type HttpServer, serveHttp } from './http-server.js'
+import { type Health, serveHttp } from './http-server.js'
 import { Metrics } from './metrics.js'
 import { netTransport } from './net-transport.js'
 import { observeBoth, observeCheckpointsTwice, observeLogTwice } from './observer.js'
-import { connectionsPossible } from './open-files.js'
+import { shareOpenFiles } from './open-files.js'
 import {
   type CoordinatorOptions,
   refuseTooSmall,
@@ -75,11 +76,12 @@ class Server implements CoordinatorServer {
   readonly ended: Promise<unknown>
   readonly #settings: Settings
   readonly #metrics: Metrics
+  readonly #openFiles = shareOpenFiles()
   #end: (error: unknown) => void = () => {}
   #health: Health = { isReady: false }
   #replayed = 0
   #isDiskFull = false
-  #http: HttpServer | undefined
+  #http: HttpPort | undefined
   #log: Log | undefined
   #state: State | undefined
   #history: HistoryThread | undefined
@@ -120,10 +122,9 @@ class Server implements CoordinatorServer {
   }
 
   async start(): Promise<void> {
-    const { httpHost, httpPort, observer, clock, recoveringSinceMs } = this.#settings
+    const { observer, clock, recoveringSinceMs } = this.#settings
     const watch = new RecoveryWatch(clock, recoveringSinceMs)
-    if (httpPort !== false)
-      this.#http = await serveHttp(httpHost, httpPort, this.#metrics, () => this.#health)
+    this.#http = await this.#serveHttp()
     const limits = this.#limits()
     const early = new EarlySockets(limits.connectionsMax)
     this.#early = early
@@ -181,6 +182,14 @@ class Server implements CoordinatorServer {
         },
       },
     })
+  }
+
+  async #serveHttp(): Promise<HttpPort | undefined> {
+    const { httpHost: host, httpPort: port, httpAllowedHosts: allowedHosts } = this.#settings
+    if (port === false) return undefined
+    const limits = { connectionsMax: this.#openFiles.http }
+    const health = () => this.#health
+    return serveHttp({ host, port, allowedHosts, limits, metrics: this.#metrics, health })
   }
 
   #listen(onSocket: (socket: Socket) => void): Promise<Listener> {
@@ -244,7 +253,7 @@ class Server implements CoordinatorServer {
       soon: (callback) => clock.soon(callback),
       onViolation: (address, reason, message) => observer.refused?.({ address, reason, message }),
     }
-    const peers = new Peers(context, limits)
+    const peers = new Peers(context, limits, this.#openFiles.refused)
     this.#peers = peers
     await disk.look()
     // The last thing that can fail: a start that comes to nothing is not counted.
@@ -272,10 +281,10 @@ class Server implements CoordinatorServer {
 
   #limits(): ServerLimits {
     const { limits, observer } = this.#settings
-    const possible = connectionsPossible()
-    if (possible === undefined || limits.connectionsMax <= possible) return limits
-    observer.fewerConnections?.(possible)
-    return { ...limits, connectionsMax: possible }
+    const { connections } = this.#openFiles
+    if (limits.connectionsMax <= connections) return limits
+    observer.fewerConnections?.(connections)
+    return { ...limits, connectionsMax: connections }
   }
 
   /** A thread sees the machine's disk and no other. */

@@ -5,6 +5,12 @@ import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('./fixtures/coordinator-process.js', import.meta.url))
 
+export interface ProcessOptions {
+  readonly segmentBytes?: number
+  /** How many descriptors the system gives it. */
+  readonly openFilesMax?: number
+}
+
 /** A coordinator in a process of its own, that can be killed. */
 export class CoordinatorProcess {
   readonly port: number
@@ -17,8 +23,11 @@ export class CoordinatorProcess {
     this.httpPort = ports.httpPort
   }
 
-  static async start(dataDir: string): Promise<CoordinatorProcess> {
-    const child = spawn(process.execPath, [program, dataDir], {
+  static async start(dataDir: string, options: ProcessOptions = {}): Promise<CoordinatorProcess> {
+    const { segmentBytes = 64 * 2 ** 20, openFilesMax } = options
+    const limit = openFilesMax === undefined ? '' : `ulimit -n ${openFilesMax}; `
+    const args = [process.execPath, program, dataDir, `${segmentBytes}`]
+    const child = spawn('/bin/sh', ['-c', `${limit}exec "$0" "$@"`, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     for await (const line of createInterface({ input: child.stdout! })) {
@@ -27,8 +36,13 @@ export class CoordinatorProcess {
     throw new Error('the coordinator ended before it listened')
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
   /** SIGKILL: no chance to do anything any more. */
   async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const exited = once(this.#child, 'exit')
     this.#child.kill('SIGKILL')
     await exited

@@ -2,6 +2,8 @@ import * as fs from 'node:fs'
 import * as fsp from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Disk, DiskFile, LockAttempt, OpenMode } from './disk.js'
+import { withFile } from './files.js'
+import { SpareDescriptors } from './spare-descriptors.js'
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL } = fs.constants
 
@@ -19,6 +21,9 @@ const flagsOf: Record<OpenMode, number> = {
   durable: O_RDWR | (O_DSYNC ?? 0),
 }
 
+/** Those of this thread: of all logs that it has open for writing. */
+const spares = new SpareDescriptors()
+
 /** The file system of this machine. */
 export const nodeDisk: Disk = {
   async createDirectory(path: string): Promise<void> {
@@ -31,26 +36,26 @@ export const nodeDisk: Disk = {
     }
   },
 
-  list: (path: string) => fsp.readdir(path),
+  list: (path: string) =>
+    spares.open(
+      () => fsp.readdir(path),
+      () => fs.readdirSync(path),
+    ),
 
   async syncDirectory(path: string): Promise<void> {
     // Windows cannot open a directory; its file systems keep names in a journal of their own.
     if (process.platform === 'win32') return
-    const handle = await fsp.open(path, O_RDONLY)
-    try {
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    await withFile(nodeDisk, path, 'read', (directory) => directory.sync())
   },
 
-  open: (path: string, mode: OpenMode) =>
-    new Promise<DiskFile>((resolve, reject) => {
-      fs.open(path, flagsOf[mode], 0o600, (error, fd) => {
-        if (error) reject(error)
-        else resolve(new NodeDiskFile(fd, mode === 'durable' && O_DSYNC === undefined))
-      })
-    }),
+  async open(path: string, mode: OpenMode): Promise<DiskFile> {
+    const flags = flagsOf[mode]
+    const fd = await spares.open(
+      () => openFile(path, flags),
+      () => fs.openSync(path, flags, 0o600),
+    )
+    return new NodeDiskFile(fd, mode === 'durable' && O_DSYNC === undefined)
+  },
 
   rename: (from: string, to: string) => fsp.rename(from, to),
 
@@ -86,8 +91,22 @@ export const nodeDisk: Disk = {
     }
     // The lock ends when its descriptor closes; the file stays, so that no second file of that
     // name can ever be locked beside it.
-    return { granted: true, release: () => handle.close() }
+    const directory = dirname(path)
+    spares.hold(directory)
+    return {
+      granted: true,
+      release: () => {
+        spares.release(directory)
+        return handle.close()
+      },
+    }
   },
+}
+
+function openFile(path: string, flags: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    fs.open(path, flags, 0o600, (error, fd) => (error ? reject(error) : resolve(fd)))
+  })
 }
 
 /** A descriptor with positioned reads and writes. */
@@ -138,7 +157,8 @@ class NodeDiskFile implements DiskFile {
 
   close(): Promise<void> {
     return new Promise((resolve, reject) => {
-      fs.close(this.#fd, (error) => (error ? reject(error) : resolve()))
+      if (spares.close(this.#fd)) resolve()
+      else fs.close(this.#fd, (error) => (error ? reject(error) : resolve()))
     })
   }
 }

@@ -1,0 +1,114 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { AllowedHosts } from './allowed-hosts.js'
+import { defaultHttpPortLimits, type HttpPortLimits } from './limits.js'
+import { PageMaker, type Pages, type ReadyPage, ready } from './pages.js'
+
+export interface HttpPortOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  readonly pages: Pages
+  /** Names under which the port is reached, beside `host`, loopback names and IP addresses. */
+  readonly allowedHosts?: readonly string[]
+  readonly limits?: Partial<HttpPortLimits>
+}
+
+/** A port that is listening. */
+export interface HttpPort {
+  readonly port: number
+  /** Closes every connection, too. */
+  close(): Promise<void>
+}
+
+/** How often connections are looked at that are too slow; it delays only their end. */
+const checkMsMax = 1000
+
+/** Listens. Rejects with the error of the system when it cannot. */
+export async function openHttpPort(options: HttpPortOptions): Promise<HttpPort> {
+  const { host, port, limits } = options
+  const { connectionsMax, requestMs, idleMs } = { ...defaultHttpPortLimits, ...limits }
+  const server = createServer(
+    {
+      connectionsCheckingInterval: Math.min(checkMsMax, requestMs),
+      headersTimeout: requestMs,
+      requestTimeout: requestMs,
+    },
+    answerWith(options),
+  )
+  server.timeout = idleMs
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => makeRoom(sockets, socket, connectionsMax))
+  await listen(server, host, port)
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        for (const socket of sockets) socket.destroy()
+      }),
+  }
+}
+
+/**
+ * Connections that take all there are would keep everybody out, so the oldest makes room: a request
+ * takes milliseconds, and what has been here the longest does least.
+ */
+function makeRoom(sockets: Set<Socket>, socket: Socket, connectionsMax: number): void {
+  sockets.add(socket)
+  socket.once('close', () => sockets.delete(socket))
+  const [oldest] = sockets
+  if (sockets.size <= connectionsMax || oldest === undefined) return
+  sockets.delete(oldest)
+  oldest.destroy()
+}
+
+function answerWith(options: HttpPortOptions) {
+  const { host, pages, allowedHosts = [] } = options
+  const allowed = new AllowedHosts([host, ...allowedHosts])
+  const maker = new PageMaker(pages)
+  const look = ({ method = '', url = '', headers }: IncomingMessage) => {
+    if (!allowed.allows(headers.host)) return wrongHost(headers.host!)
+    if (method !== 'GET' && method !== 'HEAD') return notAllowed
+    const [path = ''] = url.split('?')
+    return maker.make(path) ?? noPage(Object.keys(pages))
+  }
+  return async (request: IncomingMessage, response: ServerResponse) => {
+    const { status, type, body } = await look(request)
+    response.writeHead(status, {
+      // So that a connection lives no longer than it takes to ask and to answer.
+      connection: 'close',
+      'content-type': type,
+      'content-length': body.length,
+      ...(status === 405 && { allow: 'GET, HEAD' }),
+    })
+    response.end(request.method === 'HEAD' ? undefined : body)
+  }
+}
+
+/** Every process of ours that has such a port calls the setting by this name. */
+function wrongHost(host: string): ReadyPage {
+  const shown = JSON.stringify(host.slice(0, 100))
+  const wayOut = 'allow the name with --http-allowed-hosts (option httpAllowedHosts)'
+  const body = `the host ${shown} is not allowed; use an IP address or localhost, or ${wayOut}\n`
+  return ready({ status: 421, body })
+}
+
+const notAllowed = ready({ status: 405, body: 'GET and HEAD only\n' })
+
+function noPage(paths: readonly string[]): ReadyPage {
+  return ready({ status: 404, body: `there are ${paths.join(', ')}\n` })
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      // A connection that could not be accepted is no reason to stop.
+      server.on('error', () => {})
+      resolve()
+    })
+  })
+}
