@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('./fixtures/coordinator-process.js', import.meta.url))
@@ -16,9 +16,15 @@ export class CoordinatorProcess {
   readonly port: number
   readonly httpPort: number
   readonly #child: ChildProcess
+  readonly #lines: Interface
 
-  private constructor(child: ChildProcess, ports: { port: number; httpPort: number }) {
+  private constructor(
+    child: ChildProcess,
+    lines: Interface,
+    ports: { port: number; httpPort: number },
+  ) {
     this.#child = child
+    this.#lines = lines
     this.port = ports.port
     this.httpPort = ports.httpPort
   }
@@ -30,10 +36,19 @@ export class CoordinatorProcess {
     const child = spawn('/bin/sh', ['-c', `${limit}exec "$0" "$@"`, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    for await (const line of createInterface({ input: child.stdout! })) {
-      return new CoordinatorProcess(child, JSON.parse(line))
-    }
-    throw new Error('the coordinator ended before it listened')
+    const lines = createInterface({ input: child.stdout! })
+    const ended = once(lines, 'close').then(() => {
+      throw new Error('the coordinator ended before it listened')
+    })
+    const [line] = await Promise.race([once(lines, 'line'), ended])
+    return new CoordinatorProcess(child, lines, JSON.parse(line))
+  }
+
+  /** Settles when it has no descriptor left. */
+  async takeDescriptors(): Promise<void> {
+    const taken = once(this.#lines, 'line')
+    this.#child.kill('SIGUSR2')
+    await taken
   }
 
   get pid(): number {

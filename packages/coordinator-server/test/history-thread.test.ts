@@ -89,3 +89,10 @@ t.test('closing ends what is being read, and two pages at once are a mistake', a
   await thread.close()
   await rejected
 })
+
+t.test('a thread that cannot begin rejects, and throws at nobody', async (t) => {
+  const cannotBeSent = (() => {}) as unknown as string
+  const thread = new HistoryThread(cannotBeSent, new SimulatedClock())
+  const page = thread.read({ ...query, taskId: 1 }, never)
+  await t.rejects(page, { name: 'DataCloneError' })
+})

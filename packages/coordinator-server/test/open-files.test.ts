@@ -33,26 +33,56 @@ async function connectMany(t: Test, port: number, count: number): Promise<void> 
   }
 }
 
-t.test('silent connections to both ports, more than there are descriptors, stop nothing', {
-  skip: process.platform !== 'linux' && 'only Linux has these limits',
-}, async (t) => {
+const skip = process.platform !== 'linux' && 'only Linux has these limits'
+
+async function start(t: Test): Promise<CoordinatorProcess> {
   const options = { openFilesMax, segmentBytes: 2 ** 20 }
   const coordinator = await CoordinatorProcess.start(t.testdir(), options)
   t.teardown(() => coordinator.kill())
+  return coordinator
+}
+
+/** Fills ten files of the log. */
+async function submitMuch(t: Test, client: PeerClient): Promise<void> {
+  const payload = Buffer.alloc(250 * 1024)
+  for (let count = 0; count < 40; count++) {
+    t.match(await client.ask({ kind: 'submit', payload }), { kind: 'submitted' })
+  }
+}
+
+const history = { kind: 'history', taskId: 1, fromLsn: 1 } as const
+
+t.test('silent connections, more than there are descriptors, stop nothing', { skip }, async (t) => {
+  const coordinator = await start(t)
   const { pid, port, httpPort } = coordinator
   const client = await PeerClient.open(port)
   await connectMany(t, port, 2 * openFilesMax)
   await connectMany(t, httpPort, 2 * openFilesMax)
   t.ok(readdirSync(`/proc/${pid}/fd`).length < openFilesMax, 'the log has some left')
-
-  const payload = Buffer.alloc(250 * 1024)
-  for (let count = 0; count < 40; count++) {
-    t.match(await client.ask({ kind: 'submit', payload }), { kind: 'submitted' })
-  }
+  await submitMuch(t, client)
   t.match(await client.ask({ kind: 'checkpoint' }), { kind: 'checkpointed' })
-  t.match(await client.ask({ kind: 'history', taskId: 1, fromLsn: 1 }), { kind: 'history' })
+  t.match(await client.ask(history), { kind: 'history' })
   const metrics = await fetch(`http://127.0.0.1:${httpPort}/metrics`)
   t.match(await metrics.text(), /^tenure_tasks_created_total 40$/m)
-  t.ok(readdirSync(`/proc/${pid}/fd`).length < openFilesMax)
   t.equal(await coordinator.stop(), 0)
 })
+
+t.test('without a descriptor left tasks are taken all the same', { skip }, async (t) => {
+  const coordinator = await start(t)
+  const { port, httpPort } = coordinator
+  const client = await PeerClient.open(port)
+  await coordinator.takeDescriptors()
+  // They cannot be accepted, and are not kept waiting either.
+  await Promise.all([port, httpPort].map((to) => refused(to)))
+  await submitMuch(t, client)
+  t.match(await client.ask({ kind: 'checkpoint' }), { kind: 'rejected' })
+  t.match(await client.ask(history), { kind: 'rejected', reason: 'INTERNAL' })
+  await submitMuch(t, client)
+  t.equal(await coordinator.stop(), 0)
+})
+
+async function refused(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1').resume()
+  socket.on('error', () => {})
+  await once(socket, 'close')
+}

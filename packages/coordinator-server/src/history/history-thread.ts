@@ -36,7 +36,8 @@ export class HistoryThread implements HistoryReader {
     return this.#worker !== undefined
   }
 
-  read(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage> {
+  /** Async, so that a thread that cannot begin (there are too many) is a rejection, too. */
+  async read(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage> {
     if (this.#settle !== undefined) throw new Error('a page of history is being read already')
     this.#idle?.cancel()
     const worker = this.#worker ?? this.#start()
