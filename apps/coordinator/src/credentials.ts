@@ -1,4 +1,4 @@
-import { ConfigError, checkToken, readJsonObject, readToken } from '@tenure/app-kit'
+import { ConfigError, checkToken, readJsonObject, readSecretText, readToken } from '@tenure/app-kit'
 import type { Token } from '@tenure/coordinator-server'
 import { type Role, roles } from '@tenure/protocol'
 import type { Configuration } from './settings.js'
@@ -21,10 +21,13 @@ export function readTokens(configuration: Configuration): Token[] {
 }
 
 function readTokensFile(path: string, askedBy: string): [Role, string][] {
-  const found = Object.entries(readJsonObject(path, askedBy)).flatMap(([key, tokens]) => {
+  const content = readJsonObject(path, askedBy, readSecretText(path, askedBy))
+  const found = Object.entries(content).flatMap(([key, tokens], at) => {
     const role = roles.find((role) => role === key)
+    // In a file that is turned round it is a token, so it is not repeated.
     if (role === undefined) {
-      throw new ConfigError(`${path}: ${key} is no role; there are ${roles.join(', ')}`)
+      const expected = `a key is one of ${roles.join(', ')}, and its value a list of tokens`
+      throw new ConfigError(`${path}: key ${at + 1} is no role; ${expected}`)
     }
     if (!Array.isArray(tokens)) throw new ConfigError(`${path}: ${key} must be a list of tokens`)
     return tokens.map((token, index): [Role, string] => [

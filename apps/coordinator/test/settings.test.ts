@@ -168,7 +168,10 @@ t.test('the token comes from the environment or a file, never from a flag', asyn
     refusal(['--token-file', path], { TENURE_TOKEN: 'hush' }),
     'TENURE_TOKEN and --token-file are both set; give one of them',
   )
-  t.match(refusal(['--token-file', '/nowhere']), /--token-file names \/nowhere, .*ENOENT/)
+  t.equal(
+    refusal(['--token-file', 'hush']),
+    '--token-file must name a file that holds the secret; there is no such file',
+  )
   t.match(
     refusal(['--token-file', file(t, 'e', '\n')]),
     /--token-file names .*, which is no token; .* 1 to 1024 bytes/,
@@ -185,11 +188,53 @@ t.test('tokens for roles come from a file; one may stand under several', async (
     { token: 'all', roles: ['produce', 'work', 'admin'] },
   ])
   const said = (content: unknown) => refusal(['--tokens-file', file(t, 'tokens.json', content)])
-  t.match(said({ boss: ['hush'] }), /tokens\.json: boss is no role; there are produce, work, admin/)
+  t.match(
+    said({ work: ['one'], boss: ['hush'] }),
+    /tokens\.json: key 2 is no role; a key is one of produce, work, admin, and its value a list/,
+  )
   t.match(said({ work: 'hush' }), /tokens\.json: work must be a list/)
   t.match(said({ work: ['ok', 7] }), /tokens\.json: work\[1\] is no token/)
   t.match(said({ work: [] }), /^--tokens-file names .*tokens\.json, which holds no token/)
   t.match(said('["hush"'), /which is not JSON$/, 'and does not quote it')
+})
+
+t.test('no refusal repeats a secret, wherever it was put', async (t) => {
+  const config = (content: unknown) => ['--config', file(t, 'c.json', content)]
+  const tokens = (content: unknown) => ['--tokens-file', file(t, 'tokens.json', content)]
+  const pem = '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----\n'
+  const wrong: [args: string[], env?: Record<string, string>][] = [
+    [tokens({ hush: ['admin'] })],
+    [tokens({ admin: ['ok'], hush: ['admin'] })],
+    [tokens({ admin: { hush: true } })],
+    [tokens({ admin: 'hush' })],
+    [tokens({ admin: [{ hush: 'hush' }] })],
+    [tokens({ admin: [`hush${'h'.repeat(1024)}`] })],
+    [tokens('hush')],
+    [tokens('{ "admin": ["hush" }')],
+    [tokens(['hush'])],
+    [['--tokens-file', 'hush']],
+    [['--token-file', 'hush']],
+    [['--token=hush']],
+    [['--', '--token=hush']],
+    [['TENURE_TOKEN=hush']],
+    [[], { TENURE_TOKEN: `hush${'h'.repeat(1024)}` }],
+    [[], { TENURE_TOKEN_FILE: 'hush' }],
+    [[], { TENURE_TOKENS_FILE: '{ "admin": ["hush"] }' }],
+    [[], { TENURE_TOKNE: 'hush' }],
+    [['--tls-cert', fixture('tls.crt')], { TENURE_TLS_KEY: pem }],
+    [['--tls-cert', fixture('tls.crt'), '--tls-key', file(t, 'key', pem)]],
+    [config({ token: 'hush' })],
+    [config({ tokenFile: 'hush' })],
+    [config({ tokensFile: { admin: ['hush'] } })],
+    [config({ tokensFile: ['hush'] })],
+    [config({ tlsKey: { pem } })],
+    [config('{ "tokenFile": "hush" ')],
+  ]
+  for (const [args, env] of wrong) {
+    const message = refusal(args, env)
+    t.notMatch(message, /hush/, `${args.join(' ')}: ${message}`)
+    t.notMatch(await said([...args, '--print-config'], env), /hush/)
+  }
 })
 
 t.test('the files with tokens and the key are files with secrets', async (t) => {

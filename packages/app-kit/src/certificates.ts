@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { ConfigError } from './config-error.js'
-import { readText } from './text-file.js'
+import { readSecretText, readText } from './text-file.js'
 
 /** A file that a setting names, and where that stands. */
 export interface NamedFile {
@@ -17,7 +17,7 @@ export interface KeyPair {
 /** A certificate and its key, checked now, and not when the first connection is made. */
 export function readKeyPair(certFile: NamedFile, keyFile: NamedFile, passphrase?: string): KeyPair {
   const cert = readText(certFile.path, certFile.askedBy)
-  const key = readText(keyFile.path, keyFile.askedBy)
+  const key = readSecretText(keyFile.path, keyFile.askedBy)
   check(
     () => createSecureContext({ cert, key, ...(passphrase !== undefined && { passphrase }) }),
     `${certFile.askedBy} and ${keyFile.askedBy} name ${certFile.path} and ${keyFile.path}, which are no certificate with its key`,

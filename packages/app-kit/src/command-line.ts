@@ -57,9 +57,9 @@ function readArgument({ command, settings }: Reader, named: Named | undefined, t
   throw new ConfigError(`"${withoutValue(text)}" is not understood: ${why}. See ${command} --help.`)
 }
 
-/** What looks like a flag behind `--` may carry a secret, as it would in front of it. */
+/** A flag behind `--` may carry a secret, as may a variable that stands behind the command. */
 function withoutValue(text: string): string {
-  return /^--[^=]+(?==)/.exec(text)?.[0] ?? text
+  return /^(?:--|TENURE_)[^=]+(?==)/.exec(text)?.[0] ?? text
 }
 
 function readFlag(

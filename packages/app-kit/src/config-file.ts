@@ -17,10 +17,10 @@ export function readConfigFile(reader: Reader, path: string, askedBy: string): G
 }
 
 function readValue(name: string, setting: Setting<unknown>, value: unknown, where: string): Given {
-  const { json, accepted } = setting.kind
+  const { json } = setting.kind
   // As text, so that a file accepts what a flag accepts; but a port that is `true` is a mistake.
   if (json.some((type) => typeof value === type)) return read(name, setting, String(value), where)
-  throw unacceptable(accepted, JSON.stringify(value), where)
+  throw unacceptable(setting, value, where)
 }
 
 function unknownKey({ command, settings }: Reader, key: string, where: string): ConfigError {

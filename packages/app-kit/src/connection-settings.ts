@@ -45,6 +45,8 @@ function endpoint(): Kind<string> {
     json: ['string'],
     parse: (given) => (isEndpoint(given) ? given : undefined),
     format: (value) => value,
+    // It may be the URL of a service, with a password or a key in it.
+    redact: (given) => (/[@?]/.test(given) ? 'a text with a user or a query' : given),
   }
 }
 

@@ -16,13 +16,20 @@ export interface Given {
   readonly where: string
 }
 
-export function read(name: string, { kind }: Setting<unknown>, text: string, where: string): Given {
-  const value = kind.parse(text)
-  if (value === undefined) throw unacceptable(kind.accepted, JSON.stringify(text), where)
+export function read(name: string, setting: Setting<unknown>, text: string, where: string): Given {
+  const value = setting.kind.parse(text)
+  if (value === undefined) throw unacceptable(setting, text, where)
   return { name, value, where }
 }
 
-export function unacceptable(accepted: string, shown: string, where: string): ConfigError {
+/** Never repeats what may be a secret: neither that of a file, given in its place, nor a password. */
+export function unacceptable(
+  { kind, isSecretFile }: Setting<unknown>,
+  given: unknown,
+  where: string,
+): ConfigError {
+  const { accepted, redact = (text) => text } = kind
+  const shown = isSecretFile && given !== '' ? 'something else' : redact(JSON.stringify(given))
   const short = shown.length > 200 ? `${shown.slice(0, 200)}…` : shown
   return new ConfigError(`${where} is ${short}; it must be ${accepted}`)
 }

@@ -48,7 +48,7 @@ export {
 } from './settings.js'
 export { awaitStopSignal } from './signals.js'
 export type { Source } from './source.js'
-export { readJsonObject, readText } from './text-file.js'
+export { readJsonObject, readSecretText, readText } from './text-file.js'
 export { checkToken, readToken } from './token.js'
 export { formatBytes, formatDuration, parseDuration } from './units.js'
 export { defineVerb, loadVerbs, type Noun, type Verb, type Verbs, type VerbTable } from './verb.js'

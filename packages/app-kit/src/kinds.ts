@@ -25,6 +25,8 @@ export interface Kind<T> {
   /** `undefined` when the text is not acceptable. */
   parse(text: string): T | undefined
   format(value: T): string
+  /** What is shown of a text that is not acceptable, where that may hold a secret. */
+  redact?(text: string): string
 }
 
 export function text(placeholder: string): Kind<string> {
@@ -144,6 +146,7 @@ export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
       return values.includes(undefined) ? undefined : (values as T[])
     },
     format: (values) => values.map((value) => kind.format(value)).join(','),
+    ...(kind.redact && { redact: kind.redact }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { ConfigError } from './config-error.js'
 
 /** The text of a file that a setting names. */
@@ -6,13 +6,30 @@ export function readText(path: string, askedBy: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? cause.code : cause
-    throw new ConfigError(`${askedBy} names ${path}, which cannot be read: ${why}`, { cause })
+    throw new ConfigError(`${askedBy} names ${path}, which cannot be read: ${codeOf(cause)}`, {
+      cause,
+    })
   }
 }
 
-export function readJsonObject(path: string, askedBy: string): Record<string, unknown> {
-  const text = readText(path, askedBy)
+/**
+ * The same where the file holds a secret. A name under which there is no file is not repeated: it may
+ * be the secret itself, given in the place of its file.
+ */
+export function readSecretText(path: string, askedBy: string): string {
+  if (existsSync(path)) return readText(path, askedBy)
+  throw new ConfigError(`${askedBy} must name a file that holds the secret; there is no such file`)
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : error
+}
+
+export function readJsonObject(
+  path: string,
+  askedBy: string,
+  text = readText(path, askedBy),
+): Record<string, unknown> {
   let value: unknown
   try {
     value = JSON.parse(text)

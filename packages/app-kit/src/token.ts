@@ -1,7 +1,7 @@
 import { messageLimits } from '@tenure/protocol'
 import { ConfigError } from './config-error.js'
 import type { Origins } from './configuration.js'
-import { readText } from './text-file.js'
+import { readSecretText } from './text-file.js'
 
 interface TokenConfiguration {
   readonly values: { readonly token: string | undefined; readonly tokenFile: string | undefined }
@@ -20,7 +20,7 @@ export function readToken({ values, origins }: TokenConfiguration): string | und
   if (tokenFile === undefined) return undefined
   // An editor ends the line; a token does not end with it.
   const askedBy = origins.get('tokenFile')!
-  return checkToken(readText(tokenFile, askedBy).trim(), `${askedBy} names ${tokenFile}, which`)
+  return checkToken(readSecretText(tokenFile, askedBy).trim(), `${askedBy} names ${tokenFile}, which`)
 }
 
 /** Says where it stands, never what it is. */

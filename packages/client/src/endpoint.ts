@@ -1,4 +1,5 @@
 import { badArgument } from './errors.js'
+import { describe } from './values.js'
 
 /** Where a coordinator listens. */
 export interface Endpoint {
@@ -8,7 +9,7 @@ export interface Endpoint {
 
 const defaultPort = 7411
 
-const shape = /^(?:\[(?<bracketed>[0-9a-fA-F:.%\w]+)\]|(?<host>[^\s:/[\]]+))(?::(?<port>\d{1,5}))?$/
+const shape = /^(?:\[(?<bracketed>[0-9a-fA-F:.%\w]+)\]|(?<host>[^\s:/@[\]]+))(?::(?<port>\d{1,5}))?$/
 
 /** `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. */
 export function parseEndpoint(text: unknown, name: string): Endpoint {
@@ -16,13 +17,15 @@ export function parseEndpoint(text: unknown, name: string): Endpoint {
   const host = groups?.bracketed ?? groups?.host
   const port = groups?.port === undefined ? defaultPort : Number(groups.port)
   if (host === undefined || port < 1 || port > 65_535) {
-    throw badArgument(
-      name,
-      JSON.stringify(text) ?? 'missing',
-      'like "host:7411", "host" or "[::1]:7411"',
-    )
+    throw badArgument(name, show(text), 'like "host:7411", "host" or "[::1]:7411"')
   }
   return { host, port }
+}
+
+/** It may be the URL of a service, with a password or a key in it. */
+function show(text: unknown): string {
+  const shown = describe(text)
+  return /[@?]/.test(shown) ? 'a text with a user or a query' : shown
 }
 
 export function formatEndpoint({ host, port }: Endpoint): string {

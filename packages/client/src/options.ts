@@ -10,7 +10,7 @@ import type { Random } from './random.js'
 import { systemClock } from './system-clock.js'
 import { systemRandom } from './system-random.js'
 import type { TlsOptions, Transport } from './transport.js'
-import { checkNames, duration, text, whole } from './values.js'
+import { checkNames, describe, duration, text, whole } from './values.js'
 
 export interface LinkOptions {
   /** `host:port`, tried in turn. The port is 7411 where it is missing. */
@@ -58,10 +58,11 @@ export function settleLinkOptions(options: LinkOptions): LinkSettings {
   checkNames('options', options, optionNames)
   const { endpoints, role = 'produce', token, random = systemRandom } = options
   if (!Array.isArray(endpoints) || endpoints.length === 0) {
-    throw badArgument('options.endpoints', String(endpoints), 'a list of at least one "host:port"')
+    const given = typeof endpoints === 'string' ? 'a text' : describe(endpoints)
+    throw badArgument('options.endpoints', given, 'a list of at least one "host:port"')
   }
   if (!roles.includes(role)) {
-    throw badArgument('options.role', String(role), `one of ${roles.join(', ')}`)
+    throw badArgument('options.role', describe(role), `one of ${roles.join(', ')}`)
   }
   const { workerIdBytesMax, tokenBytesMax } = messageLimits
   const { name = `client-${random.id()}`, capacity = 0 } = options

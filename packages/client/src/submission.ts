@@ -3,7 +3,7 @@ import { badArgument, TenureError } from './errors.js'
 import type { RetryPolicy } from './facts.js'
 import type { CallOptions } from './limit.js'
 import type { Random } from './random.js'
-import { checkNames, text, whole } from './values.js'
+import { checkNames, describe, text, whole } from './values.js'
 
 /** What is asked of the coordinator beside running the payload. What is absent follows its defaults. */
 export interface TaskOptions {
@@ -111,7 +111,7 @@ function checkPolicy(policy: RetryPolicy): RetryPolicy {
     default:
       throw badArgument(
         `${path}.kind`,
-        String((backoff as unknown as { kind?: unknown })?.kind),
+        describe((backoff as unknown as { kind?: unknown })?.kind),
         '"fixed" or "exponential"',
       )
   }

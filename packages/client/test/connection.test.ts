@@ -166,9 +166,24 @@ t.test('an option that cannot be one is refused by its path', async (t) => {
 })
 
 t.test('a token never shows in an error', async (t) => {
-  const token = 'secret'.repeat(500)
-  const error = await rejection(connect({ endpoints: ['localhost'], token }))
-  t.notMatch(error.message, /secret/)
+  const endpoints = ['localhost']
+  const misplaced: unknown[] = [
+    'secret',
+    { endpoints, token: 'secret'.repeat(500) },
+    { endpoints, token: ['secret'] },
+    { endpoints, tls: 'secret' },
+    { endpoints, role: ['secret'] },
+    { endpoints: 'tcp://me:secret@localhost' },
+    { endpoints: ['tcp://me:secret@localhost'] },
+    { endpoints: ['secret@localhost'] },
+    { endpoints: ['localhost:7411?token=secret'] },
+    { endpoints: [['secret']] },
+  ]
+  for (const options of misplaced) {
+    const error = await rejection(connect(options as LinkOptions))
+    t.equal(error.code, 'CLIENT_BAD_ARGUMENT')
+    t.notMatch(error.message, /secret/)
+  }
 })
 
 // ---- a connection that breaks

@@ -323,11 +323,8 @@ function checkTokens(tokens: readonly Token[]): void {
     }
     const areRoles = Array.isArray(given) && given.every((role: Role) => roles.includes(role))
     if (!areRoles || given.length === 0) {
-      throw bad(
-        `${path}.roles`,
-        Array.isArray(given) ? given.join(', ') : given,
-        `a list of ${roles.join(', ')}`,
-      )
+      // Where the two were exchanged it is the token.
+      throw bad(`${path}.roles`, 'something else', `a list of ${roles.join(', ')}`)
     }
   }
 }

@@ -84,7 +84,7 @@ t.test('who gives up gets no page, and the next one gets theirs', async (t) => {
 t.test('closing ends what is being read, and two pages at once are a mistake', async (t) => {
   const { thread } = await create(t)
   const page = thread.read({ ...query, taskId: 1 }, never)
-  t.throws(() => thread.read({ ...query, taskId: 1 }, never), /already/)
+  await t.rejects(thread.read({ ...query, taskId: 1 }, never), /already/)
   const rejected = t.rejects(page, { code: 'COORDINATOR_FAILED', message: /has ended/ })
   await thread.close()
   await rejected
