@@ -62,7 +62,10 @@ const sentences: Readonly<Record<string, Sentence | undefined>> = {
   WAL_FORGOTTEN: (message) =>
     `${message}. The coordinator has removed them meanwhile: run it again`,
   WAL_LOCKED: (message) => `${message}. Stop it first`,
-  WAL_READ_ONLY: (message) => `${message}: run it as the user who runs the coordinator`,
+  WAL_READ_ONLY: (message) =>
+    message
+      .replace(', or with openReadOnly', '')
+      .replace(/\. Open it as .*$/, ': run it as the user who runs the coordinator'),
   LOG_NO_SUCH_TASK: (message) =>
     `${message}. Ended tasks are forgotten after a while: name an earlier moment`,
   ENOTDIR: (_, directory) => `${directory} is no directory: name the --data-dir of a coordinator`,

@@ -42,6 +42,10 @@ export function explain(error: unknown, configuration: Configuration): string {
   if (error instanceof CoordinatorError && error.code === 'COORDINATOR_EXPOSED') {
     return `${error.message} (${exposedHelp})`
   }
+  if (error instanceof WalError && error.code === 'WAL_READ_ONLY') {
+    const wayOut = `, or name another directory with ${flagOf('dataDir')}.`
+    return error.message.replace('Open it as', 'Start as').replace(', or with openReadOnly.', wayOut)
+  }
   const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
   const message = error.message
     .replaceAll('options.restored.nextLsn', 'options.restored')

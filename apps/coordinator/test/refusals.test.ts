@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { SmallDisk } from '@tenure/testing'
 import t from 'tap'
-import { CoordinatorProcess, fixture, makeDataDir, runToEnd } from './coordinator-process.js'
+import { CoordinatorProcess, fixture, makeDataDir, makeDirectory, runToEnd } from './coordinator-process.js'
 import { connectOnce, connectTo } from './links.js'
 
 const { start } = CoordinatorProcess
@@ -112,6 +113,23 @@ t.test('what is configured wrongly ends it with 2 and one line', async (t) => {
     /tls\.crt is no directory/,
   )
   t.notOk(existsSync(dataDir), 'and nothing was made')
+})
+
+t.test('a directory that cannot be written ends it with 2, and names the flag', async (t) => {
+  const disk = SmallDisk.mount(makeDirectory(t), 16)
+  if (disk === undefined) return t.pass('this user may mount nothing')
+  t.teardown(() => disk.unmount())
+  mkdirSync(join(disk.path, 'old'))
+  disk.protect()
+  for (const name of ['old', 'new', 'new/and/deep']) {
+    const dataDir = join(disk.path, name)
+    const args = ['--data-dir', dataDir, '--port', '0', '--http-port', 'off']
+    t.match(await runToEnd(t, args), {
+      code: 2,
+      stderr: `tenure-coordinator: ${dataDir} cannot be written (EROFS). Mount it for writing, or name another directory with --data-dir.\n`,
+    })
+  }
+  return
 })
 
 function flipByte(dataDir: string, offset: number): void {

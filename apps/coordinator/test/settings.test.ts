@@ -53,6 +53,7 @@ t.test('each setting reaches the option it stands for', async (t) => {
     heartbeatInterval: '7s',
     acceptLoss: '3:512',
     restored: '99',
+    httpAllowedHosts: 'metrics.example,b',
   }
   for (const [name, { option, kind, fallback }] of all) {
     if (option === undefined) continue

@@ -43,6 +43,11 @@ export class SmallDisk {
     rmSync(this.#ballast, { force: true })
   }
 
+  /** From now on it is mounted for reading only. */
+  protect(): void {
+    spawnSync('mount', ['-o', 'remount,ro', this.path])
+  }
+
   /** With all that is on it. */
   unmount(): void {
     spawnSync('umount', ['--lazy', this.path])

@@ -83,7 +83,10 @@ export function saysNoSpace(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
-/** Whether the failure says that this process may not write there. */
+/** Whether the failure says that this process may not write there, or that nobody may. */
 export function saysNotWritable(error: unknown): boolean {
-  return ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(error) ?? '')
+  const code = systemCode(error) ?? ''
+  // Of a directory whose parent is there: some file systems, as /proc, take no new one.
+  if (code === 'ENOENT') return error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
+  return ['EACCES', 'EPERM', 'EROFS'].includes(code)
 }

@@ -97,11 +97,10 @@ export async function openLog(directory: string, options: LogOptions = {}): Prom
 /** What the operating system says about a directory, in words of what to do about it. */
 function explain(error: unknown, directory: string): unknown {
   if (saysNotWritable(error)) {
-    return new WalError(
-      'WAL_READ_ONLY',
-      `${directory} cannot be written (${systemCode(error)}). Open it with openReadOnly, or as a user who may write it.`,
-      { cause: error },
-    )
+    const code = systemCode(error)
+    const wayOut = code === 'EROFS' ? 'Mount it for writing' : 'Open it as a user who may write it'
+    const message = `${directory} cannot be written (${code}). ${wayOut}, or with openReadOnly.`
+    return new WalError('WAL_READ_ONLY', message, { cause: error })
   }
   if (saysNoSpace(error)) {
     return new WalError(

@@ -2,6 +2,7 @@ import * as fs from 'node:fs'
 import * as fsp from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Disk, DiskFile, LockAttempt, OpenMode } from './disk.js'
+import { systemCode } from './errors.js'
 import { withFile } from './files.js'
 import { SpareDescriptors } from './spare-descriptors.js'
 
@@ -27,13 +28,17 @@ const spares = new SpareDescriptors()
 /** The file system of this machine. */
 export const nodeDisk: Disk = {
   async createDirectory(path: string): Promise<void> {
-    const first = await fsp.mkdir(path, { recursive: true, mode: 0o700 })
-    if (first === undefined) return
-    // Every directory from `path` up to the one that holds the first new name has a new entry.
-    for (let parent = dirname(path); ; parent = dirname(parent)) {
-      await nodeDisk.syncDirectory(parent)
-      if (parent === dirname(first)) return
+    if (await isDirectory(path)) return
+    const parent = dirname(path)
+    // One by one: Node's own way to make parents, too, says ENOENT for every failure, or never ends.
+    if (parent !== path) await nodeDisk.createDirectory(parent)
+    try {
+      await fsp.mkdir(path, 0o700)
+    } catch (error) {
+      // Another process may have been quicker.
+      if (systemCode(error) !== 'EEXIST' || !(await isDirectory(path))) throw error
     }
+    await nodeDisk.syncDirectory(parent)
   },
 
   list: (path: string) =>
@@ -101,6 +106,15 @@ export const nodeDisk: Disk = {
       },
     }
   },
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await fsp.stat(path)).isDirectory()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false
+    throw error
+  }
 }
 
 function openFile(path: string, flags: number): Promise<number> {

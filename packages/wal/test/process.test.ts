@@ -123,6 +123,9 @@ t.test(
     mkdirSync(join(root, 'foreign'))
     writeFileSync(join(root, 'foreign', 'thesis.txt'), 'do not touch')
     t.equal(await rejection(openLog(join(root, 'foreign'))), 'WAL_NOT_A_LOG')
+    // There nobody may make a directory, not even root.
+    if (process.platform === 'linux')
+      t.equal(await rejection(openLog('/proc/tenure/log')), 'WAL_READ_ONLY')
     if (process.getuid?.() === 0) return // root may write anywhere
     mkdirSync(join(root, 'closed'))
     chmodSync(join(root, 'closed'), 0o500)
