@@ -10,6 +10,7 @@ import { connect, type LinkOptions, RejectedError, type Tenure, TenureError } fr
 import type { Role } from '@tenure/protocol'
 import { Refusal } from './each-task.js'
 import { exitCodeOf, explain } from './refusals.js'
+import { SearchNotice } from './search-notice.js'
 import { printable } from './show/printable.js'
 
 /** Every verb takes them. */
@@ -38,7 +39,7 @@ export function withClient(
   const options: LinkOptions = { ...toLinkOptions(configuration), connectTimeoutMs }
   return async (host) => {
     try {
-      const { tenure, role } = await connectAs(roles, options)
+      const { tenure, role } = await search(roles, options, host)
       try {
         return await action(tenure, host, role)
       } finally {
@@ -54,6 +55,11 @@ export function withClient(
       return exitCodeOf(error)
     }
   }
+}
+
+async function search(roles: readonly [Role, ...Role[]], options: LinkOptions, host: Host) {
+  using notice = new SearchNotice(options, host)
+  return await connectAs(roles, { ...options, observer: notice.observer })
 }
 
 async function connectAs([role, ...others]: readonly [Role, ...Role[]], options: LinkOptions) {

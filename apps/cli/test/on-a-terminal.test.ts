@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { loadVerbs } from '@tenure/app-kit'
 import { cleanEnvironment } from '@tenure/testing'
@@ -31,6 +32,20 @@ t.test(
     t.equal(end, 'K')
   },
 )
+
+t.test('on a terminal, who waits for a coordinator is told which one, and why', async (t) => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.teardown(() => silent.close())
+  const { port } = silent.address() as { port: number }
+  const places = `127.0.0.1:1,127.0.0.1:${port}`
+  const args = ['get', '1', '--coordinator', places, '--connect-timeout', '1100ms']
+  const { stderr } = await type(args, { terminal })
+  const [notice, end, ...more] = stderr.split('\n')
+  t.match(notice, /^tenure: no coordinator at 127\.0\.0\.1:1, 127\.0\.0\.1:\d+ yet \(.*ECONNREFUSED.*\); trying for 1100ms in all$/)
+  t.match(end, /^tenure: no connection within 1100 ms.* Is a coordinator running there\? .*--coordinator/)
+  t.same(more, [''])
+})
 
 t.test('on a terminal, states have colours', async (t) => {
   const world = await World.start(t)

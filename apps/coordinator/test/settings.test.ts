@@ -287,7 +287,7 @@ t.test('the help names every setting with its variable and default, in 100 colum
     if (fallback === undefined) continue
     t.ok(entry?.replace(/\s+/g, ' ').includes(`default ${kind.format(fallback)},`), flagOf(name))
   }
-  for (const action of ['help, -h', 'version, -V', 'print-config'])
+  for (const action of ['help, -h', 'version, -V, -v', 'print-config'])
     t.ok(help.includes(`  --${action}\n`))
   t.same(
     help.split('\n').filter((line) => line.length > 100),

@@ -8,6 +8,10 @@ export const actions = {
 export type Action = keyof typeof actions
 
 /** What other programs are asked with. */
-export const shortFlags: Readonly<Record<string, Action>> = { '-h': 'help', '-V': 'version' }
+export const shortFlags: Readonly<Record<string, Action>> = {
+  '-h': 'help',
+  '-V': 'version',
+  '-v': 'version',
+}
 
 export const actionNames = Object.keys(actions) as Action[]

@@ -274,7 +274,7 @@ t.test('the help says what is typed, gives examples, and names every setting', a
   t.match(host.said, '  --floors <number>\n      How many. [default 1, TENURE_FLOORS]\n')
   t.match(host.said, '  --cellar\n      Whether there is one. [default false, TENURE_CELLAR]\n')
   t.match(host.said, '  TENURE_LOCK_WORD <secret>\n      Or a file: --lock-file.\n')
-  for (const action of ['help, -h', 'version, -V', 'print-config'])
+  for (const action of ['help, -h', 'version, -V, -v', 'print-config'])
     t.match(host.said, `  --${action}\n`)
   t.same(
     host.said.split('\n').filter((line) => line.length > 100),

@@ -140,10 +140,10 @@ t.test('a verb of a noun is found without the noun, and named with it', async (t
   t.match(await refusal('piant'), /Did you mean paint\?/)
 })
 
-t.test('-h and -V are what they are elsewhere, before a verb and behind it', async (t) => {
+t.test('-h, -V and -v are what they are elsewhere, before a verb and behind it', async (t) => {
   for (const before of [[], ['get'], ['shelf'], ['shelf', 'paint']]) {
     t.equal((await run(t, ...before, '-h')).said, (await run(t, ...before, '--help')).said)
-    t.equal((await run(t, ...before, '-V')).said, '1.2.3\n')
+    for (const flag of ['-V', '-v']) t.equal((await run(t, ...before, flag)).said, '1.2.3\n')
   }
   t.match(await run(t, 'version'), { complained: /Did you mean --version\?/ })
 })

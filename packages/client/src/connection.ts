@@ -6,6 +6,7 @@ import {
   type Welcome,
 } from '@tenure/protocol'
 import type { Clock, Timer } from './clock.js'
+import { formatEndpoint } from './endpoint.js'
 import { RejectedError, TenureError } from './errors.js'
 import type { Socket, Target, Transport } from './transport.js'
 
@@ -42,6 +43,7 @@ export interface ConnectionListener {
 export class Connection {
   readonly #listener: ConnectionListener
   readonly #settings: ConnectionSettings
+  readonly #target: Target
   readonly #protocol = new ClientConnection()
   readonly #socket: Socket
   #mode: 'connecting' | 'greeting' | 'open' | 'ended' = 'connecting'
@@ -58,6 +60,7 @@ export class Connection {
   constructor(target: Target, settings: ConnectionSettings, listener: ConnectionListener) {
     this.#listener = listener
     this.#settings = settings
+    this.#target = target
     const { transport, clock, attemptTimeoutMs } = settings
     this.#socket = transport.connect(target, {
       opened: () => this.#onOpened(),
@@ -69,7 +72,8 @@ export class Connection {
       },
     })
     this.#timer = clock.setTimer(attemptTimeoutMs, () => {
-      const message = `no welcome within ${attemptTimeoutMs} ms (${this.#mode})`
+      const said = this.#mode === 'greeting' ? 'it took the connection, and says nothing' : this.#mode
+      const message = `no welcome from ${formatEndpoint(target)} within ${attemptTimeoutMs} ms (${said})`
       this.end(new TenureError('CLIENT_DISCONNECTED', message))
     })
   }
@@ -106,7 +110,8 @@ export class Connection {
       this.#protocol.keep()
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
-      const message = `what the peer sent cannot be understood: ${error.message}`
+      const peer = formatEndpoint(this.#target)
+      const message = `what ${peer} sent cannot be understood: ${error.message}`
       this.end(new TenureError('CLIENT_PROTOCOL', message, { cause: error }))
     }
   }
@@ -154,9 +159,17 @@ export class Connection {
   }
 
   #describeLoss(error: Error | undefined): string {
+    const { tls } = this.#target
+    const peer = formatEndpoint(this.#target)
+    if (error === undefined && this.#mode === 'greeting') {
+      const guess = tls === undefined ? 'does it want TLS, or ' : ''
+      return `${peer} closed the connection before it let us in; ${guess}is it no coordinator?`
+    }
     if (error === undefined) return 'the peer closed the connection'
-    const what = this.#mode === 'connecting' ? 'cannot connect' : 'connection lost'
-    return `${what}: ${error.message}`
+    if (this.#mode !== 'connecting') return `connection lost: ${error.message}`
+    const code = 'code' in error ? String(error.code) : ''
+    const hint = tls && endedByStranger.has(code) ? `; does ${peer} use TLS?` : ''
+    return `cannot connect: ${error.message.trim()}${hint}`
   }
 
   #listenForLife(): void {
@@ -180,6 +193,9 @@ export class Connection {
     if (frame !== undefined) this.write(frame)
   }
 }
+
+/** How a handshake of TLS ends with a peer that knows nothing of it. */
+const endedByStranger = new Set(['ECONNRESET', 'ERR_SSL_WRONG_VERSION_NUMBER'])
 
 function causedBy(error: Error | undefined): ErrorOptions {
   return error === undefined ? {} : { cause: error }

@@ -1,4 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import { Events, Random, SimulatedClock, Uncaught } from '@tenure/testing'
 import t from 'tap'
 import { backoffMs } from '../src/backoff.js'
@@ -643,6 +645,48 @@ t.test('large payloads go through a socket that takes them slowly', async (t) =>
   const large = Buffer.alloc(80_000)
   await Promise.all(Array.from({ length: 60 }, () => world.tenure.submit(large)))
   t.equal(bytes, 60 * 80_000)
+})
+
+t.test('what is wrong with an address is told by what is found there', async (t) => {
+  const strangers: [name: string, onSocket: (socket: Socket) => void, tls: boolean, RegExp][] = [
+    ['the end', (socket) => socket.end(), false, /:\d+ closed the connection .* want TLS/],
+    ['HTTP', (socket) => socket.end('HTTP/1.1 400'), false, /:\d+ sent .* it looks like HTTP/],
+    ['an alert', (socket) => socket.end(Buffer.of(21, 3, 3, 0, 2, 2, 70)), false, /looks like TLS/],
+    ['the end', (socket) => socket.destroy(), true, /^cannot connect: .*; does .*:\d+ use TLS\?$/],
+    ['HTTP', (socket) => socket.end('HTTP/1.1 400'), true, /; does .*:\d+ use TLS\?$/],
+  ]
+  for (const [name, onSocket, tls, message] of strangers) {
+    const server = createServer((socket) => {
+      socket.on('error', () => {}).resume()
+      onSocket(socket)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const failed = new Events<FailedAttempt>()
+    const options = { endpoints: [`127.0.0.1:${port}`], tls }
+    const observer = { attemptFailed: failed.add }
+    const connecting = connect({ ...options, observer, connectTimeoutMs: 60_000 }, aborting(failed))
+    t.equal((await rejection(connecting)).code, 'CLIENT_ABORTED')
+    t.match(failed.seen[0]?.error.message, message, `${name}${tls ? ', over TLS' : ''}`)
+    server.close()
+  }
+})
+
+t.test('a peer that takes the connection and says nothing is told as such', async (t) => {
+  const greeted = new Events<Buffer>()
+  const server = createServer((socket) => socket.on('data', greeted.add)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const clock = new SimulatedClock()
+  const connecting = connect({ endpoints: [`127.0.0.1:${port}`], clock, connectTimeoutMs: 3500 })
+  const failure = rejection(connecting)
+  await greeted.at(1)
+  await clock.advance(3500)
+  t.match(await failure, {
+    code: 'CLIENT_UNREACHABLE',
+    message: /^no connection within 3500 ms: no welcome from .*:\d+ within 3000 ms \(it took the/,
+  })
+  server.close()
 })
 
 t.test('over TLS the certificate is checked, by authority and by name', async (t) => {

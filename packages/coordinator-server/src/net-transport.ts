@@ -14,6 +14,9 @@ const keepAliveMs = 30_000
 /** What is handed to Node at once: it counts what has left by whole handings. */
 const pieceBytes = 64 * 1024
 
+/** What OpenSSL says of a peer that speaks the protocol, or HTTP, without it. */
+const withoutTls = ['wrong version number', 'http request']
+
 export interface NetTransportOptions {
   readonly host: string
   readonly port: number
@@ -144,7 +147,10 @@ class Connection implements Socket {
 
   /** The handshake of TLS has failed. */
   fail(error: Error): void {
-    this.#failure = `the handshake of TLS failed: ${error.message}`
+    // OpenSSL's own message is for its developers.
+    const why = 'reason' in error ? String(error.reason) : error.message
+    const guess = withoutTls.includes(why) ? ' (a peer that does not use TLS?)' : ''
+    this.#failure = `the handshake of TLS failed: ${why}${guess}`
     this.#raw.destroy()
   }
 

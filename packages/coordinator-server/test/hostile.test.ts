@@ -64,6 +64,13 @@ t.test('bombs and rubbish end their own connection and nothing else', async (t) 
   await healthy.close()
 })
 
+t.test('who speaks HTTP or TLS to the port of the protocol is told of as such', async (t) => {
+  const { port, refused } = await start(t)
+  await sendAndWait(port, Buffer.from('GET / HTTP/1.1\r\nhost: x\r\n\r\n'))
+  await sendAndWait(port, Buffer.of(22, 3, 1, 2, 0, 1, 0, 1, 0xfc))
+  t.match(refused, [/^it looks like HTTP/, /^it looks like TLS/])
+})
+
 t.test('random bytes never stop the process', async (t) => {
   const { port } = await start(t)
   const random = new Random(1)

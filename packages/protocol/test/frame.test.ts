@@ -41,6 +41,27 @@ function cut(bytes: Buffer, at: readonly number[]): Buffer[] {
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end))
 }
 
+t.test('a peer that speaks something else is told by its first bytes', (t) => {
+  const said = (bytes: Uint8Array) => {
+    try {
+      decode([bytes])
+    } catch (error) {
+      return error
+    }
+    return undefined
+  }
+  const code = 'PROTOCOL_FRAME_TOO_LARGE'
+  for (const text of ['GET / HTTP/1.1', 'POST /', 'HTTP/1.1 400 Bad Request', 'PRI * HTTP/2.0']) {
+    t.match(said(Buffer.from(text)), { code, message: /^it looks like HTTP; .* 7411/ }, text)
+  }
+  // A client's first record, and the alert that answers one without TLS.
+  for (const bytes of [Buffer.of(22, 3, 1, 2, 0), Buffer.of(21, 3, 3, 0, 2, 2, 70)]) {
+    t.match(said(bytes), { code, message: /^it looks like TLS/ })
+  }
+  t.match(said(Buffer.from('ABCD')), { code, message: /^a frame of 1094861636 bytes; at most 4096/ })
+  t.end()
+})
+
 t.test('a session cut in two at any place is the same session', (t) => {
   for (let at = 0; at <= session.length; at++) deepStrictEqual(decode(cut(session, [at])), bodies)
   t.end()
