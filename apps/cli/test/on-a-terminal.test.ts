@@ -42,8 +42,14 @@ t.test('on a terminal, who waits for a coordinator is told which one, and why', 
   const args = ['get', '1', '--coordinator', places, '--connect-timeout', '1100ms']
   const { stderr } = await type(args, { terminal })
   const [notice, end, ...more] = stderr.split('\n')
-  t.match(notice, /^tenure: no coordinator at 127\.0\.0\.1:1, 127\.0\.0\.1:\d+ yet \(.*ECONNREFUSED.*\); trying for 1100ms in all$/)
-  t.match(end, /^tenure: no connection within 1100 ms.* Is a coordinator running there\? .*--coordinator/)
+  t.match(
+    notice,
+    /^tenure: no coordinator at 127\.0\.0\.1:1, 127\.0\.0\.1:\d+ yet \(.*ECONNREFUSED.*\); trying for 1100ms in all$/,
+  )
+  t.match(
+    end,
+    /^tenure: no connection within 1100 ms.* Is a coordinator running there\? .*--coordinator/,
+  )
   t.same(more, [''])
 })
 

@@ -44,7 +44,9 @@ export function explain(error: unknown, configuration: Configuration): string {
   }
   if (error instanceof WalError && error.code === 'WAL_READ_ONLY') {
     const wayOut = `, or name another directory with ${flagOf('dataDir')}.`
-    return error.message.replace('Open it as', 'Start as').replace(', or with openReadOnly.', wayOut)
+    return error.message
+      .replace('Open it as', 'Start as')
+      .replace(', or with openReadOnly.', wayOut)
   }
   const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
   const message = error.message

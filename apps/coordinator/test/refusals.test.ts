@@ -4,7 +4,13 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { SmallDisk } from '@tenure/testing'
 import t from 'tap'
-import { CoordinatorProcess, fixture, makeDataDir, makeDirectory, runToEnd } from './coordinator-process.js'
+import {
+  CoordinatorProcess,
+  fixture,
+  makeDataDir,
+  makeDirectory,
+  runToEnd,
+} from './coordinator-process.js'
 import { connectOnce, connectTo } from './links.js'
 
 const { start } = CoordinatorProcess

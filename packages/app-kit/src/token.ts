@@ -20,7 +20,10 @@ export function readToken({ values, origins }: TokenConfiguration): string | und
   if (tokenFile === undefined) return undefined
   // An editor ends the line; a token does not end with it.
   const askedBy = origins.get('tokenFile')!
-  return checkToken(readSecretText(tokenFile, askedBy).trim(), `${askedBy} names ${tokenFile}, which`)
+  return checkToken(
+    readSecretText(tokenFile, askedBy).trim(),
+    `${askedBy} names ${tokenFile}, which`,
+  )
 }
 
 /** Says where it stands, never what it is. */

@@ -45,13 +45,19 @@ t.test('several endpoints are tried in turn', async (t) => {
   }
 })
 
-t.test('the address of a coordinator that holds a secret is refused without repeating it', async (t) => {
-  for (const bad of ['tcp://me:hush@a:1', 'hush@a', 'a,me:hush,hush@b:1', 'a:1/?token=hush']) {
-    const message = said([], { TENURE_COORDINATOR: bad })
-    t.match(message, /^TENURE_COORDINATOR is a text with a user or a query; it must be like host:7411/)
-    t.notMatch(message, /hush/)
-  }
-})
+t.test(
+  'the address of a coordinator that holds a secret is refused without repeating it',
+  async (t) => {
+    for (const bad of ['tcp://me:hush@a:1', 'hush@a', 'a,me:hush,hush@b:1', 'a:1/?token=hush']) {
+      const message = said([], { TENURE_COORDINATOR: bad })
+      t.match(
+        message,
+        /^TENURE_COORDINATOR is a text with a user or a query; it must be like host:7411/,
+      )
+      t.notMatch(message, /hush/)
+    }
+  },
+)
 
 t.test('the token comes from the environment or a file, never from a flag', async (t) => {
   const path = file(t, 'token', 'hush\n')
@@ -63,7 +69,10 @@ t.test('the token comes from the environment or a file, never from a flag', asyn
     said(['--token-file', path], { TENURE_TOKEN: 'hush' }),
     'TENURE_TOKEN and --token-file are both set; give one of them',
   )
-  t.match(said(['--token-file', 'hush']), /^--token-file must name a file .*; there is no such file/)
+  t.match(
+    said(['--token-file', 'hush']),
+    /^--token-file must name a file .*; there is no such file/,
+  )
   t.match(
     said(['--token-file', file(t, 'e', '\n')]),
     /--token-file names .*, which is no token; .* 1 to 1024 bytes/,

@@ -72,7 +72,8 @@ export class Connection {
       },
     })
     this.#timer = clock.setTimer(attemptTimeoutMs, () => {
-      const said = this.#mode === 'greeting' ? 'it took the connection, and says nothing' : this.#mode
+      const said =
+        this.#mode === 'greeting' ? 'it took the connection, and says nothing' : this.#mode
       const message = `no welcome from ${formatEndpoint(target)} within ${attemptTimeoutMs} ms (${said})`
       this.end(new TenureError('CLIENT_DISCONNECTED', message))
     })

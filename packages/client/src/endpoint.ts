@@ -9,7 +9,8 @@ export interface Endpoint {
 
 const defaultPort = 7411
 
-const shape = /^(?:\[(?<bracketed>[0-9a-fA-F:.%\w]+)\]|(?<host>[^\s:/@[\]]+))(?::(?<port>\d{1,5}))?$/
+const shape =
+  /^(?:\[(?<bracketed>[0-9a-fA-F:.%\w]+)\]|(?<host>[^\s:/@[\]]+))(?::(?<port>\d{1,5}))?$/
 
 /** `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. */
 export function parseEndpoint(text: unknown, name: string): Endpoint {

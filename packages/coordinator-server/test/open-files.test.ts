@@ -8,17 +8,20 @@ import { PeerClient } from './peer-client.js'
 
 const openFilesMax = 256
 
-t.test('the descriptors are shared out, and enough are left for what is no connection', async (t) => {
-  for (const max of [128, 256, 1024, 4096, 65_536]) {
-    const { connections, refused, http } = shareOpenFiles(max)
-    for (const share of [connections, refused, http]) t.ok(share >= 1)
-    t.ok(connections > refused + http, 'most are for clients')
-    t.ok(connections + refused + http <= Math.max(max - 200, 8), `of ${max}`)
-  }
-  t.same(shareOpenFiles(Number.POSITIVE_INFINITY), {
-    ...{ connections: Number.POSITIVE_INFINITY, refused: 100, http: 64 },
-  })
-})
+t.test(
+  'the descriptors are shared out, and enough are left for what is no connection',
+  async (t) => {
+    for (const max of [128, 256, 1024, 4096, 65_536]) {
+      const { connections, refused, http } = shareOpenFiles(max)
+      for (const share of [connections, refused, http]) t.ok(share >= 1)
+      t.ok(connections > refused + http, 'most are for clients')
+      t.ok(connections + refused + http <= Math.max(max - 200, 8), `of ${max}`)
+    }
+    t.same(shareOpenFiles(Number.POSITIVE_INFINITY), {
+      ...{ connections: Number.POSITIVE_INFINITY, refused: 100, http: 64 },
+    })
+  },
+)
 
 async function connectMany(t: Test, port: number, count: number): Promise<void> {
   const sockets: Socket[] = []

@@ -287,7 +287,10 @@ t.test('a bad option of any type is refused with its path', async (t) => {
     [{ tokens: [{ roles }] }, /tokens\[0\]\.token is undefined/],
     [{ tokens: [{ token: '', roles }] }, /tokens\[0\]\.token is 0 bytes/],
     [{ tokens: [{ token: 'é'.repeat(513), roles }] }, /tokens\[0\]\.token is 1026 bytes/],
-    [{ tokens: [{ token: 'x', roles: ['boss'] }] }, /tokens\[0\]\.roles is something else; .* produce, work, admin/],
+    [
+      { tokens: [{ token: 'x', roles: ['boss'] }] },
+      /tokens\[0\]\.roles is something else; .* produce, work, admin/,
+    ],
     [{ tokens: [{ token: 'x' }] }, /tokens\[0\]\.roles is something else/],
   ]
   for (const [options, message] of bad) {

@@ -48,10 +48,6 @@ export interface ReadyPage {
   readonly body: Buffer
 }
 
-export function ready({
-  body,
-  status = 200,
-  type = 'text/plain; charset=utf-8',
-}: Page): ReadyPage {
+export function ready({ body, status = 200, type = 'text/plain; charset=utf-8' }: Page): ReadyPage {
   return { status, type, body: Buffer.from(body) }
 }

@@ -16,7 +16,14 @@ t.test('every other name is refused, however much it looks like an allowed one',
   const bad = [
     ...['evil.example', 'evil.example:7412', 'localhost.evil.example', 'notlocalhost'],
     ...['127.0.0.1.evil.example', 'x.metrics.example', 'metrics.example.evil', 'coordinator2'],
-    ...['evil.example@127.0.0.1', '[evil.example]', '[127.0.0.1]', '::1', '[::1', '127.0.0.1:80:80'],
+    ...[
+      'evil.example@127.0.0.1',
+      '[evil.example]',
+      '[127.0.0.1]',
+      '::1',
+      '[::1',
+      '127.0.0.1:80:80',
+    ],
     ...['.', ':7412', ' ', '127.0.0.1 evil.example', 'localhost/evil'],
   ]
   for (const host of bad) t.equal(hosts.allows(host), false, host)

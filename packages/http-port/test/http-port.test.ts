@@ -26,15 +26,18 @@ t.test('a path without a page is 404, and the answer names those there are', asy
   }
 })
 
-t.test('another method than GET and HEAD is 405 on every path, and the answer says so', async (t) => {
-  const port = await open(t)
-  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
-    for (const path of ['/healthz', '/other']) {
-      const { status, headers } = await ask(port, path, method)
-      t.strictSame([status, headers.allow], [405, 'GET, HEAD'])
+t.test(
+  'another method than GET and HEAD is 405 on every path, and the answer says so',
+  async (t) => {
+    const port = await open(t)
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+      for (const path of ['/healthz', '/other']) {
+        const { status, headers } = await ask(port, path, method)
+        t.strictSame([status, headers.allow], [405, 'GET, HEAD'])
+      }
     }
-  }
-})
+  },
+)
 
 t.test('HEAD is GET without the body', async (t) => {
   const port = await open(t)

@@ -12,7 +12,18 @@ import { ProtocolError } from './errors.js'
 export const frameHeadBytes = 4
 
 /** What the first bytes of other protocols are as a length, which is above every limit there may be. */
-const httpOpenings = ['HTTP', 'GET ', 'HEAD', 'POST', 'PUT ', 'DELE', 'OPTI', 'PATC', 'CONN', 'PRI ']
+const httpOpenings = [
+  'HTTP',
+  'GET ',
+  'HEAD',
+  'POST',
+  'PUT ',
+  'DELE',
+  'OPTI',
+  'PATC',
+  'CONN',
+  'PRI ',
+]
 const httpLengths = new Set(httpOpenings.map((text) => Buffer.from(text).readUInt32BE()))
 /** The kind of a TLS record, a handshake or an alert, and the major version behind it. */
 const tlsOpenings = new Set([0x1603, 0x1503])
@@ -22,7 +33,8 @@ function describeStranger(length: number): string | undefined {
   if (httpLengths.has(length)) {
     return 'it looks like HTTP; the protocol of Tenure has a port of its own (by default 7411, and 7412 or 7413 for HTTP)'
   }
-  if (tlsOpenings.has(length >>> 16)) return 'it looks like TLS, which only one of the two sides uses'
+  if (tlsOpenings.has(length >>> 16))
+    return 'it looks like TLS, which only one of the two sides uses'
   return undefined
 }
 

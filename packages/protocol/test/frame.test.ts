@@ -58,7 +58,10 @@ t.test('a peer that speaks something else is told by its first bytes', (t) => {
   for (const bytes of [Buffer.of(22, 3, 1, 2, 0), Buffer.of(21, 3, 3, 0, 2, 2, 70)]) {
     t.match(said(bytes), { code, message: /^it looks like TLS/ })
   }
-  t.match(said(Buffer.from('ABCD')), { code, message: /^a frame of 1094861636 bytes; at most 4096/ })
+  t.match(said(Buffer.from('ABCD')), {
+    code,
+    message: /^a frame of 1094861636 bytes; at most 4096/,
+  })
   t.end()
 })
 

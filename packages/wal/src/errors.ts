@@ -87,6 +87,7 @@ export function saysNoSpace(error: unknown): boolean {
 export function saysNotWritable(error: unknown): boolean {
   const code = systemCode(error) ?? ''
   // Of a directory whose parent is there: some file systems, as /proc, take no new one.
-  if (code === 'ENOENT') return error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
+  if (code === 'ENOENT')
+    return error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
   return ['EACCES', 'EPERM', 'EROFS'].includes(code)
 }
