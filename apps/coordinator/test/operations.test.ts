@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import { CoordinatorProcess, makeDataDir, runToEnd } from './coordinator-process.js'
@@ -28,6 +30,26 @@ t.test(
     await coordinator.stop()
   },
 )
+
+t.test('the HTTP port answers under the names that were allowed, and under no other', async (t) => {
+  const args = ['--http-allowed-hosts', 'tenure.example']
+  const { coordinator, httpPort } = await CoordinatorProcess.start(t, makeDataDir(t), args)
+  for (const [host, status] of [
+    ['tenure.example:7412', 200],
+    ['evil.example', 421],
+  ] as const) {
+    const asked = get({
+      host: '127.0.0.1',
+      port: Number(httpPort),
+      path: '/readyz',
+      headers: { host },
+    })
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    response.resume()
+    t.equal(response.statusCode, status, host)
+  }
+  await coordinator.stop()
+})
 
 t.test('every alert has its line on the page', (t) => {
   const names = alerts.match(/(?<=alert: )\w+/g) ?? []

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import { handlerFile, startWorker, World } from './world.js'
 
@@ -78,6 +80,27 @@ t.test('what a worker did is told in its metrics', async (t) => {
   t.equal(posted.status, 405)
   t.equal(posted.headers.get('allow'), 'GET, HEAD')
   t.equal(await (await look('/healthz', { method: 'HEAD' })).text(), '')
+})
+
+t.test('its HTTP port answers under the names that were allowed, and under no other', async (t) => {
+  const args = ['--exec', 'true', '--http-allowed-hosts', 'worker.example, other']
+  const worker = startWorker(t, [...args, '--coordinator', '127.0.0.1:1'])
+  const { httpPort } = await worker.line('looking for a coordinator')
+  for (const [host, status] of [
+    ['worker.example', 200],
+    ['other:7413', 200],
+    ['evil.example', 421],
+  ] as const) {
+    const asked = get({
+      host: '127.0.0.1',
+      port: Number(httpPort),
+      path: '/healthz',
+      headers: { host },
+    })
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    response.resume()
+    t.equal(response.statusCode, status, host)
+  }
 })
 
 t.test('a handler that cannot be loaded ends it with 2, and one line for people', async (t) => {

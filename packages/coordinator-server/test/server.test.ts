@@ -282,6 +282,8 @@ t.test('a bad option of any type is refused with its path', async (t) => {
     [{ dataDir: 5 }, /dataDir is 5/],
     [{ host: null }, /host is null/],
     [{ insecure: 'no' }, /insecure is no/],
+    [{ httpAllowedHosts: 'a.example' }, /httpAllowedHosts is a.example; .* a list of host names/],
+    [{ httpAllowedHosts: ['a:80'] }, /httpAllowedHosts\[0\] is "a:80"; .* without a port/],
     [{ tokens: 'secret' }, /tokens is string/],
     [{ tokens: [null] }, /tokens\[0\] is null/],
     [{ tokens: [{ roles }] }, /tokens\[0\]\.token is undefined/],
