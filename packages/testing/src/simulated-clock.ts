@@ -85,6 +85,15 @@ export class SimulatedClock {
     this.#monotonicMs = untilMs
   }
 
+  /**
+   * Time passes and no timer runs, as in a process that was stopped, or is busy: what has fallen due
+   * runs with the next `advance`.
+   */
+  oversleep(ms: number): void {
+    if (!(ms >= 0)) throw new RangeError(`time does not run backwards: ${ms} ms`)
+    this.#monotonicMs += ms
+  }
+
   /** Goes to the next timer and runs it; false when there is none. */
   async advanceToNextTimer(): Promise<boolean> {
     await this.settle()
@@ -134,7 +143,7 @@ export class SimulatedClock {
     const next = this.#timers[0]
     if (next === undefined || next.dueMs > untilMs) return false
     this.#timers.shift()
-    this.#monotonicMs = next.dueMs
+    this.#monotonicMs = Math.max(this.#monotonicMs, next.dueMs)
     next.callback()
     return true
   }

@@ -118,3 +118,24 @@ t.test('time can go from timer to timer', async (t) => {
   t.equal(await clock.advanceToNextTimer(), false)
   await t.rejects(clock.advance(-1), RangeError)
 })
+
+t.test('what falls due in a process that oversleeps runs late, in its order', async (t) => {
+  const clock = new SimulatedClock()
+  const startMs = clock.monotonicMs()
+  const ran: [name: string, ms: number][] = []
+  for (const [name, ms] of [
+    ['second', 200],
+    ['first', 100],
+  ] as const) {
+    clock.setTimer(ms, () => ran.push([name, clock.monotonicMs() - startMs]))
+  }
+  clock.oversleep(1000)
+  await clock.settle()
+  t.strictSame(ran, [])
+  await clock.advance(0)
+  t.strictSame(ran, [
+    ['first', 1000],
+    ['second', 1000],
+  ])
+  t.throws(() => clock.oversleep(-1), RangeError)
+})
