@@ -1,6 +1,5 @@
 import {
   apply,
-  attemptsKept,
   checkInvariants,
   countTasks,
   createState,
@@ -153,6 +152,11 @@ t.test('LeaseExpired: expiries in a row are counted, but not those seen at start
   world.grant(taskId)
   world.fail(taskId)
   t.equal(world.task(taskId).expiriesInARow, 0, 'a report resets the count')
+  const { taskId: other } = world.leased()
+  world.expire(other)
+  world.grant(other)
+  world.complete(other)
+  t.equal(world.task(other).expiriesInARow, 0, 'whichever it is')
   t.end()
 })
 
@@ -311,6 +315,7 @@ t.test('TasksForgotten: through a number below every end drops nothing', (t) => 
 t.test('a task keeps a record of its last 32 attempts; an older lease is unknown', (t) => {
   const world = new World()
   const taskId = world.create()
+  const attemptsKept = 32
   const leases = Array.from({ length: attemptsKept + 2 }, () => {
     const leaseId = world.grant(taskId)
     world.expire(taskId)
@@ -330,37 +335,51 @@ t.test('a task keeps a record of its last 32 attempts; an older lease is unknown
   t.end()
 })
 
-t.test('the counters of a history', (t) => {
+t.test('each counter of a history counts its own records, and no others', (t) => {
   const world = new World()
-  const { taskId, leaseId } = world.leased()
-  world.extend(leaseId, world.at + 11_000)
-  world.expire(taskId)
-  const second = world.grant(taskId)
-  world.cancel(taskId, leaseId)
-  world.expire(taskId, { leaseId: second, atStart: true })
-  world.grant(taskId)
-  world.fail(taskId)
-  world.at += 500
-  world.grant(taskId)
-  const failed = world.fail(taskId)
-  world.complete(world.leased().taskId)
-  world.kill(world.create())
-  world.forget(failed)
-  t.strictSame(getCounters(world.state), {
-    tasksCreated: 3,
-    leasesGranted: 5,
-    leasesExtended: 1,
-    leasesExpired: 2,
-    leasesExpiredAtStart: 1,
-    tasksCompleted: 1,
-    retries: 1,
-    tasksFailed: 1,
-    tasksDead: 1,
-    tasksForgotten: 1,
-    possibleDuplicates: 2,
-    confirmedDuplicates: 1,
-    refusedReports: 1,
+  const times = (count: number, does: () => void) => {
+    for (let done = 0; done < count; done++) does()
+  }
+  const leased = (maxRetries = 0) =>
+    world.leased({ retryPolicy: { maxRetries, backoff: { kind: 'fixed', delayMs: 0 } } })
+  const expired = (atStart = false) => {
+    const lease = leased()
+    world.expire(lease.taskId, { atStart })
+    return lease
+  }
+  const complete = () => world.complete(leased().taskId)
+
+  times(12, () => world.kill(world.create()))
+  times(3, complete)
+  world.forget(world.nextLsn - 1)
+  times(5, complete)
+  times(4, () => world.fail(leased().taskId))
+  times(6, () => world.fail(leased(1).taskId))
+  const { leaseId } = leased()
+  const expiry = world.at + 10_000
+  for (let later = 1; later <= 9; later++) world.extend(leaseId, expiry + later)
+  times(5, () => world.grant(expired().taskId))
+  times(8, () => {
+    const { taskId, leaseId } = expired()
+    world.cancel(taskId, leaseId)
   })
+  times(2, () => {
+    const { taskId, leaseId } = expired()
+    world.grant(taskId)
+    world.cancel(taskId, leaseId)
+  })
+  expired(true)
+
+  const counters = getCounters(world.state)
+  t.strictSame(counters, {
+    ...{ tasksCreated: 47, leasesGranted: 42, leasesExtended: 9 },
+    ...{ leasesExpired: 16, leasesExpiredAtStart: 1 },
+    ...{ tasksCompleted: 8, retries: 6, tasksFailed: 4, tasksDead: 12, tasksForgotten: 15 },
+    ...{ possibleDuplicates: 7, confirmedDuplicates: 2, refusedReports: 10 },
+  })
+  const values = Object.values(counters)
+  t.equal(new Set(values).size, values.length, 'no two are alike')
+  checkInvariants(world.state)
   t.end()
 })
 

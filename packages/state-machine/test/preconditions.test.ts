@@ -414,6 +414,34 @@ const tasksIn: { readonly [S in TaskState]: (world: World) => number } = {
   },
 }
 
+/** 000 §4 and 003 §1–6 word for word, and not as the code has them: what is tested is no oracle. */
+const specified: {
+  readonly [T in LogRecord['type']]: {
+    readonly from: readonly TaskState[]
+    readonly to: readonly TaskState[]
+    readonly rule: string
+  }
+} = {
+  TaskCreated: { from: [], to: ['WAITING'], rule: 'task_id must not already exist' },
+  LeaseGranted: { from: ['WAITING'], to: ['LEASED'], rule: 'task must be in WAITING state' },
+  LeaseExtended: { from: ['LEASED'], to: [], rule: 'lease must exist' },
+  LeaseExpired: { from: ['LEASED'], to: ['WAITING'], rule: 'task must be in LEASED state' },
+  TaskCompleted: { from: ['LEASED'], to: ['COMPLETED'], rule: 'task must be in LEASED state' },
+  TaskFailed: { from: ['LEASED'], to: ['WAITING', 'FAILED'], rule: 'task must be in LEASED state' },
+  TaskCancelled: {
+    from: ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'],
+    to: [],
+    rule: 'task must exist',
+  },
+  TaskDead: { from: ['WAITING', 'LEASED'], to: ['DEAD'], rule: 'task must not be terminal' },
+  TasksForgotten: { from: ['COMPLETED', 'FAILED', 'DEAD'], to: [], rule: 'task must be terminal' },
+}
+
+t.test('the table of transitions is the one of the specification', (t) => {
+  t.strictSame(transitions, specified)
+  t.end()
+})
+
 /** Each record that names a task in a given state, aimed at a task in some state. */
 const aimed = {
   LeaseGranted: (world: World, taskId: number) => world.grant(taskId),
@@ -424,8 +452,7 @@ const aimed = {
 }
 
 for (const type of Object.keys(aimed) as (keyof typeof aimed)[]) {
-  const { from, to, rule }: { from: readonly string[]; to: readonly string[]; rule: string } =
-    transitions[type]
+  const { from, to, rule } = specified[type]
   for (const state of Object.keys(tasksIn) as TaskState[]) {
     const legal = from.includes(state)
     t.test(`${type} of a ${state} task: ${legal ? `to ${to.join(' or ')}` : rule}`, (t) => {
@@ -472,7 +499,7 @@ for (const state of Object.keys(endings) as TaskState[]) {
     endings[state](world, taskId)
     const { attempts: before, ...task } = world.task(taskId)
     t.equal(task.state, state)
-    t.ok((transitions.TaskCancelled.from as readonly string[]).includes(state))
+    t.ok(specified.TaskCancelled.from.includes(state))
 
     world.at += 5
     world.cancel(taskId, leaseId)
@@ -504,8 +531,8 @@ t.test('only LeaseGranted creates ownership, and nothing leads out of a terminal
 
 // The three records that name no task in a given state: by its lease, by its id, and not at all.
 for (const state of Object.keys(tasksIn) as TaskState[]) {
-  const isListed = ({ from }: { readonly from: readonly string[] }) => from.includes(state)
-  const { LeaseExtended, TaskCreated, TasksForgotten } = transitions
+  const isListed = ({ from }: { readonly from: readonly TaskState[] }) => from.includes(state)
+  const { LeaseExtended, TaskCreated, TasksForgotten } = specified
 
   const extension = isListed(LeaseExtended) ? 'no task state transition' : LeaseExtended.rule
   t.test(`LeaseExtended of a ${state} task: ${extension}`, (t) => {
