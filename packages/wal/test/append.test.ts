@@ -14,14 +14,18 @@ import {
 } from './world.js'
 
 t.test('an append settles only when its record is durable', async (t) => {
-  const world = new World()
-  const log = await world.open()
-  const lsn = await log.append(1, recordOf(1))
-  t.equal(lsn, 1)
-  t.equal(log.durableLsn, 1)
-  const survivor = world.with(world.disk.powerLoss('keep-none'))
-  const reopened = await survivor.open()
-  t.same(await replayedLsns(t, reopened), [1])
+  for (const isSlow of [false, true]) {
+    const world = new World()
+    const log = await world.open({ clock: isSlow ? world.slowClock() : world.clock })
+    // Behind a slow write the next one goes to the thread pool, and returns before it is done.
+    for (const lsn of [1, 2]) {
+      t.equal(await log.append(lsn, recordOf(lsn)), lsn)
+      t.equal(log.durableLsn, lsn)
+      const survivor = world.with(world.copy().disk.powerLoss('keep-none'))
+      const reopened = await survivor.open()
+      t.equal((await replayedLsns(t, reopened)).at(-1), lsn)
+    }
+  }
 })
 
 t.test('what is appended while a batch is on its way makes up the next one', async (t) => {
@@ -251,6 +255,8 @@ t.test('the clock that the log carries never goes back', async (t) => {
   const latest = world.clock.now()
   world.clock.jump(-3_600_000)
   await log.append(2, recordOf(2))
+  await log.roll()
+  t.equal(log.segments.at(-1)?.begunAt, latest)
   await log.close()
   const reopened = await world.open()
   t.equal(reopened.recovery.latestClockMs, latest)
@@ -267,8 +273,10 @@ t.test(
     await log.append(1, recordOf(1))
     const isWrite = (call: DiskCall) => call.kind === 'write' && call.path.includes('.wal')
     world.disk.failWhen(isWrite, { kind: 'error', code: 'EIO' })
-    const both = [log.append(2, recordOf(2)), log.append(3, recordOf(3))].map(rejection)
-    t.same(await Promise.all(both), ['WAL_FAILED', 'WAL_FAILED'])
+    // Too much for one batch: the last one waits behind the batch whose write fails.
+    const waiting = [recordOf(2), new Uint8Array(900), new Uint8Array(900)]
+    const all = waiting.map((record, index) => rejection(log.append(2 + index, record)))
+    t.same(await Promise.all(all), ['WAL_FAILED', 'WAL_FAILED', 'WAL_FAILED'])
     const calls = world.disk.callCount
     t.equal(await rejection(log.append(2, recordOf(2))), 'WAL_FAILED')
     t.throws(() => log.claim(10, 'high'), { code: 'WAL_FAILED' })

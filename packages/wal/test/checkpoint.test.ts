@@ -91,6 +91,9 @@ t.test('a checkpoint is made only where a sealed segment ends', async (t) => {
     t.equal(await rejection(log.writeCheckpoint(lsn, [])), 'WAL_BAD_CHECKPOINT')
   }
   await log.roll()
+  for (const lsn of [0, 1, 2, 4]) {
+    t.equal(await rejection(log.writeCheckpoint(lsn, [])), 'WAL_BAD_CHECKPOINT')
+  }
   await log.writeCheckpoint(3, [])
   t.equal(log.checkpointLsn, 3)
   await log.roll()

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
 import { type DiskCall, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
 import { nextBatchOffset } from '../src/batch.js'
@@ -505,6 +506,7 @@ t.test('a log that was opened with its clock ahead keeps that time', async (t) =
   crashed.clock.jump(-86_400_000)
   const second = await crashed.open()
   t.equal(second.recovery.latestClockMs, latest)
+  t.equal(second.segments.at(-1)?.begunAt, latest)
   await second.close()
   const third = await crashed.open()
   t.equal(third.recovery.latestClockMs, latest)
@@ -514,18 +516,30 @@ t.test('a log that was opened with its clock ahead keeps that time', async (t) =
 t.test(
   'a superseded writer is fenced by another epoch, by another sequence, and by a HEAD it cannot read',
   async (t) => {
-    for (const how of ['epoch', 'damage', 'loss'] as const) {
+    for (const how of ['opening', 'epoch', 'sequence', 'damage', 'loss'] as const) {
       const world = new World(new SimulatedDisk({ locks: false }))
       const zombie = await world.openWithSpare({ disk: world.disk.process() })
       await appendOneByOne(zombie, 2)
-      if (how === 'epoch') await (await world.open()).close()
+      if (how === 'opening') await (await world.open()).close()
+      else if (how === 'epoch' || how === 'sequence') raiseInHead(world, how)
       else if (how === 'loss') world.disk.removeFile(world.path('HEAD'))
       else for (const at of [0, 512]) world.disk.flipBit(world.path('HEAD'), (at + 20) * 8)
-      t.equal(await rejection(zombie.roll()), 'WAL_FENCED')
+      t.equal(await rejection(zombie.roll()), 'WAL_FENCED', how)
       await zombie.close()
     }
   },
 )
+
+/** Makes this one number of HEAD larger by one, in both of its copies, and their checksums right. */
+function raiseInHead(world: World, field: 'sequence' | 'epoch'): void {
+  const head = Buffer.from(world.disk.readFile(world.path('HEAD')))
+  for (const copy of [head.subarray(0, 48), head.subarray(512, 560)]) {
+    const at = field === 'sequence' ? 32 : 40
+    copy.writeBigUInt64LE(copy.readBigUInt64LE(at) + 1n, at)
+    copy.writeUInt32LE(crc32(copy.subarray(12)), 8)
+  }
+  world.disk.writeFile(world.path('HEAD'), head)
+}
 
 t.test(
   'replay refuses a segment that breaks off where it did not when the log was opened',
