@@ -1,4 +1,5 @@
 import type { Answer } from '@tenure/protocol'
+import { getTask } from '@tenure/state-machine'
 import t from 'tap'
 import { client, otherWorker, World, worker } from './world.js'
 
@@ -193,13 +194,15 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     const world = await World.started()
     await world.submit()
     const { taskId, leaseId } = await world.lease()
-    await world.clock.advance(30_000)
-    const before = world.log.nextLsn
+    // No alarm has gone off: it is the report that finds the lease past its expiry.
+    world.clock.oversleep(30_000)
+    world.applied.length = 0
     const cancelled = await report(world, taskId, leaseId)
     t.strictSame({ ...cancelled, id: 0 }, { kind: 'cancelled', id: 0, reason: 'EXPIRED' })
-    t.equal(world.log.nextLsn, before + 1)
+    const records = ['LeaseExpired', 'TaskCancelled']
+    t.strictSame(world.applied, records)
     t.match(await report(world, taskId, leaseId), { kind: 'cancelled', reason: 'EXPIRED' })
-    t.equal(world.log.nextLsn, before + 1, 'one confused worker cannot fill the log')
+    t.strictSame(world.applied, records, 'one confused worker cannot fill the log')
     await world.check()
   })
 
@@ -221,6 +224,13 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     const { taskId, leaseId } = await world.lease()
     await world.ask({ kind: 'kill', taskId, reason: 'stop' })
     t.match(await report(world, taskId, leaseId), { kind: 'cancelled', reason: 'TASK_TERMINAL' })
+    const after = await World.started()
+    await after.submit()
+    const expired = await after.lease()
+    await after.clock.advance(30_000)
+    await after.ask({ kind: 'kill', taskId: expired.taskId, reason: 'stop' })
+    const answer = await report(after, expired.taskId, expired.leaseId)
+    t.match(answer, { kind: 'cancelled', reason: 'TASK_TERMINAL' }, 'killed after the expiry')
   })
 
   t.test('a malformed request: REJECTED MALFORMED', async (t) => {
@@ -231,6 +241,69 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     t.match(answers, [
       { kind: 'rejected', id: 5, reason: 'MALFORMED', message: 'task_id is missing' },
     ])
+  })
+})
+
+t.test('semantics §8: what killing a task comes to, whatever its state', async (t) => {
+  const kill = (world: World, taskId: number) => world.ask({ kind: 'kill', taskId, reason: 'stop' })
+
+  t.test('a WAITING or LEASED task is stopped, by one record', async (t) => {
+    const world = await World.started()
+    const [leased, waiting] = [await world.submit(), await world.submit()]
+    await world.lease()
+    world.clock.oversleep(29_999)
+    world.applied.length = 0
+    for (const taskId of [leased, waiting]) {
+      t.match(await kill(world, taskId), { kind: 'killed', known: false })
+      const { task } = await world.expect('task', { kind: 'get', taskId })
+      t.match(task, { state: 'DEAD', reason: 'stop' })
+    }
+    t.strictSame(world.applied, ['TaskDead', 'TaskDead'])
+    await world.check()
+  })
+
+  t.test('a lease that is past its expiry expires first', async (t) => {
+    const world = await World.started()
+    const taskId = await world.submit()
+    await world.lease()
+    world.clock.oversleep(30_000)
+    world.applied.length = 0
+    t.match(await kill(world, taskId), { kind: 'killed', known: false })
+    t.strictSame(world.applied, ['LeaseExpired', 'TaskDead'])
+    await world.check()
+  })
+
+  t.test('a DEAD task is DEAD already, and nothing is written', async (t) => {
+    const world = await World.started()
+    const taskId = await world.submit()
+    await kill(world, taskId)
+    world.applied.length = 0
+    t.match(await kill(world, taskId), { kind: 'killed', known: true })
+    t.strictSame(world.applied, [])
+  })
+
+  t.test(
+    'a COMPLETED or FAILED task is REJECTED TASK_TERMINAL, and stays what it is',
+    async (t) => {
+      const world = await World.started()
+      const retryPolicy = { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } } as const
+      await world.submit({ retryPolicy })
+      await world.submit({ retryPolicy })
+      const [one, two] = [await world.lease(), await world.lease()]
+      await world.ask({ kind: 'complete', taskId: one.taskId, leaseId: one.leaseId }, worker)
+      const { taskId, leaseId } = two
+      await world.ask({ kind: 'fail', taskId, leaseId, reason: 'no' }, worker)
+      world.applied.length = 0
+      const refused = { kind: 'rejected', reason: 'TASK_TERMINAL' }
+      t.match(await kill(world, one.taskId), { ...refused, message: /is COMPLETED$/ })
+      t.match(await kill(world, taskId), { ...refused, message: /is FAILED$/ })
+      t.strictSame(world.applied, [])
+    },
+  )
+
+  t.test('a task that never existed is REJECTED UNKNOWN_TASK', async (t) => {
+    const world = await World.started()
+    t.match(await kill(world, 7), { kind: 'rejected', reason: 'UNKNOWN_TASK' })
   })
 })
 
@@ -248,8 +321,14 @@ t.test(
     )
     await world.clock.advance(29_999)
     t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), { kind: 'extended' })
-    await world.clock.advance(30_000)
-    t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), { reason: 'EXPIRED' })
+    // No alarm has gone off: it is the heartbeat that finds the lease past its expiry.
+    world.clock.oversleep(30_000)
+    world.applied.length = 0
+    const late = world.send({ kind: 'heartbeat', taskId, leaseId }, worker)
+    t.strictSame(late, [], 'nothing is said before the record is durable')
+    await world.clock.settle()
+    t.match(late, [{ kind: 'rejected', reason: 'EXPIRED' }])
+    t.strictSame(world.applied, ['LeaseExpired'])
     const second = await world.lease(otherWorker)
     t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), {
       reason: 'SUPERSEDED',
@@ -370,7 +449,7 @@ t.test('limits of a submission', async (t) => {
     reason: 'TOO_LARGE',
     message: /11 bytes; at most 10/,
   })
-  await world.submit()
+  await world.submit({ payload: Buffer.alloc(10) })
   await world.submit()
   t.match(await world.ask({ kind: 'submit', payload: Buffer.alloc(1) }), {
     reason: 'OVERLOADED',
@@ -384,6 +463,43 @@ t.test('limits of a submission', async (t) => {
     reason: 'OVERLOADED',
     message: /tasks and queues take 0 bytes, those that ended included; with this one at most 10/,
   })
+  const whole = await bytes.ask({ kind: 'submit', payload: Buffer.alloc(10) })
+  t.match(whole, { kind: 'submitted' }, 'up to the last byte')
+})
+
+t.test(
+  'a task has the options of its submission, and for the others those of the knobs',
+  async (t) => {
+    const backoff = { kind: 'fixed', delayMs: 77 } as const
+    const knobs = { executionWindowMs: 5000, retryPolicy: { maxRetries: 7, backoff } }
+    const world = await World.started(knobs)
+    const plain = getTask(world.state, await world.submit())
+    t.match(plain, { ...knobs, queue: 'default', eligibleAt: plain?.createdAt })
+    t.notOk(plain && 'notBefore' in plain)
+    const own = {
+      ...{ queue: 'mail', executionWindowMs: 6000 },
+      retryPolicy: { maxRetries: 1, backoff: { ...backoff, delayMs: 1 } },
+    }
+    const notBefore = 1_700_000_000_500
+    t.match(getTask(world.state, await world.submit({ ...own, notBefore })), {
+      ...{ ...own, notBefore, eligibleAt: notBefore },
+    })
+    const delayed = getTask(world.state, await world.submit({ delayMs: 300 }))
+    t.equal(delayed?.notBefore, 1_700_000_000_300)
+  },
+)
+
+t.test('a result may have as many bytes as the knob says', async (t) => {
+  const world = await World.started({ resultBytesMax: 10 })
+  await world.submit()
+  const { taskId, leaseId } = await world.lease()
+  const complete = { kind: 'complete', taskId, leaseId } as const
+  t.match(await world.ask({ ...complete, result: Buffer.alloc(11) }, worker), {
+    reason: 'TOO_LARGE',
+    message: /11 bytes; at most 10/,
+  })
+  const exactly = await world.ask({ ...complete, result: Buffer.alloc(10) }, worker)
+  t.match(exactly, { kind: 'committed' }, 'and its lease was not used up')
 })
 
 t.test('what was taken is known again by a coordinator that takes less', async (t) => {
@@ -450,6 +566,52 @@ t.test(
   },
 )
 
+t.test(
+  'semantics §5: a lease lasts as long as the knob says, up to the end of the window',
+  async (t) => {
+    const world = await World.started({ leaseDurationMs: 2000 })
+    await world.submit({ executionWindowMs: 5000 })
+    await world.submit({ executionWindowMs: 1500 })
+    const at = 1_700_000_000_000
+    const [long, short] = [await world.lease(), await world.lease()]
+    t.match(long, { leaseExpiry: at + 2000, leaseMs: 2000, windowEnd: at + 5000, windowMs: 5000 })
+    t.match(short, { leaseExpiry: at + 1500, leaseMs: 1500, windowEnd: at + 1500, windowMs: 1500 })
+  },
+)
+
+t.test(
+  'a lease request that does not wait gets the task whose lease it finds expired',
+  async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId } = await world.lease()
+    world.clock.oversleep(30_000)
+    t.match(await world.lease(otherWorker), { taskId, attempt: 2 })
+    await world.check()
+  },
+)
+
+t.test(
+  'semantics §1: a wall clock that jumps moves no decision, and no restart takes time back',
+  async (t) => {
+    const world = await World.started()
+    const created = async () => getTask(world.state, await world.submit())?.createdAt
+    const startMs = 1_700_000_000_000
+    world.clock.jump(-10_000)
+    await world.clock.advance(10)
+    t.equal(await created(), startMs + 10)
+    await world.stop()
+    await world.start()
+    t.equal(await created(), startMs + 10)
+    await world.clock.advance(10)
+    t.equal(await created(), startMs + 20)
+    world.clock.jump(60_000)
+    await world.stop()
+    await world.start()
+    t.equal(await created(), startMs + 50_020, 'a wall clock that is ahead counts at a start')
+  },
+)
+
 t.test('many lease requests at once get each a task of their own, in order', async (t) => {
   const world = await World.started()
   const tasks = await Promise.all(Array.from({ length: 50 }, () => world.submit()))
@@ -478,6 +640,11 @@ t.test('a lease request waits for a task, until its time is over', async (t) => 
   await world.clock.advance(1)
   t.match(empty, [{ kind: 'empty' }])
   t.equal(world.coordinator.waitingPolls, 0)
+  const patient = world.send({ kind: 'lease', queues: ['default'], waitMs: 90_000 }, worker)
+  await world.clock.advance(59_999)
+  t.same(patient, [])
+  await world.clock.advance(1)
+  t.match(patient, [{ kind: 'empty' }], 'and no longer than the knob allows')
 })
 
 t.test(
@@ -554,6 +721,22 @@ t.test('poison: a task whose leases expire again and again is stopped, visibly',
   t.match(found.task, { state: 'DEAD', reason: 'poison: 3 leases in a row expired', attempt: 3 })
   await world.check()
 })
+
+t.test(
+  'without a poison threshold no task is stopped, however often its leases expire',
+  async (t) => {
+    const world = await World.started({ poisonThreshold: 0 })
+    const taskId = await world.submit()
+    for (let attempt = 1; attempt <= 50; attempt++) {
+      t.equal((await world.lease()).attempt, attempt)
+      await world.clock.advance(30_000)
+    }
+    t.match(getTask(world.state, taskId), { state: 'WAITING', expiriesInARow: 50 })
+    await world.stop()
+    await world.start()
+    t.match(getTask(world.state, taskId), { state: 'WAITING' }, 'nor at a start')
+  },
+)
 
 t.test(
   'leases that ran out while nobody was there are expired before the first request, and do not poison',

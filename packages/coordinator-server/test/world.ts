@@ -1,5 +1,11 @@
 import type { Answer, AnswerKind, Request } from '@tenure/protocol'
-import { checkInvariants, hashState, position, type State } from '@tenure/state-machine'
+import {
+  checkInvariants,
+  hashState,
+  type LogRecord,
+  position,
+  type State,
+} from '@tenure/state-machine'
 import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import { type Log, openLog } from '@tenure/wal'
 import { Coordinator, type Session } from '../src/coordinator.js'
@@ -22,6 +28,8 @@ export class World {
   readonly clock: SimulatedClock
   readonly knobs: Knobs
   readonly failures: unknown[] = []
+  /** The types of the records that were applied while a coordinator ran, in their order. */
+  readonly applied: LogRecord['type'][] = []
   /** Makes the log of the next start another one. */
   alterLog: (log: Log) => void = () => {}
   #running: Running | undefined
@@ -65,7 +73,8 @@ export class World {
     const latest = Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt)
     const registry = new WorkerRegistry()
     const coordinator = new Coordinator({
-      ...{ state, log, clock, registry, knobs: this.knobs, observer },
+      ...{ state, log, clock, registry, knobs: this.knobs },
+      observer: { ...observer, applied: (record) => this.#noteApplied(record, observer) },
       time: new DecisionTime(clock, latest),
       ...(history && { history }),
       onFailure: (error) => {
@@ -148,6 +157,11 @@ export class World {
     checkInvariants(replayed)
     if (hashState(replayed) !== live) throw new Error('a replay gives another state')
     await log.close()
+  }
+
+  #noteApplied(record: LogRecord, { applied }: CoordinatorObserver): void {
+    this.applied.push(record.type)
+    applied?.(record)
   }
 
   #logOptions() {
