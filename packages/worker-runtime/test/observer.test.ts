@@ -1,4 +1,6 @@
+import { TenureError } from '@tenure/client'
 import t from 'tap'
+import { WorkerMetrics } from '../src/metrics.js'
 import { transitions, type WorkerMode } from '../src/mode.js'
 import { deadlineMs, type Hook, heartbeatMs, World } from './world.js'
 
@@ -322,6 +324,56 @@ t.test('each series counts what it says', async (t) => {
     tenure_worker_host_crashes_total: 0,
   }
   for (const [name, value] of Object.entries(expected)) t.equal(values.get(name), value, name)
+})
+
+t.test('each hook is counted by its own series, and by no other', async (t) => {
+  const metrics = new WorkerMetrics(false)
+  const { observer } = metrics
+  const facts = { taskId: 1, queue: 'q', attempt: 1, leaseId: 2 }
+  const error = new TenureError('CLIENT_DISCONNECTED', 'it is gone')
+  const limits = { frameBytesMax: 1, payloadBytesMax: 1, resultBytesMax: 1, waitMsMax: 1 }
+  const welcome = {
+    ...{ version: 1, epoch: 1, leaseDurationMs: 1, heartbeatIntervalMs: 1, syncMode: 'always' },
+    limits: { ...limits, requestsInFlightMax: 1, pollsPerConnectionMax: 1 },
+  }
+  const cancelled = { kind: 'cancelled', id: 1, reason: 'SUPERSEDED' } as const
+  const rejected = { kind: 'rejected', id: 1, reason: 'UNKNOWN_TASK', message: '' } as const
+  const hooks: readonly (readonly [name: string, count: () => void])[] = [
+    ['connections_total', () => observer.connected?.(welcome, 'h:1')],
+    ['poll_failures_total', () => observer.pollFailed?.(error, 1)],
+    ['leases_total', () => observer.leased?.(facts)],
+    ['heartbeats_total{outcome="extended"}', () => observer.extended?.(facts, 1)],
+    ['heartbeats_total{outcome="failed"}', () => observer.heartbeatFailed?.(facts, error)],
+    ['leases_lost_total{reason="EXPIRED"}', () => observer.leaseLost?.(facts, 'EXPIRED')],
+    ['leases_lost_total{reason="DEADLINE"}', () => observer.leaseLost?.(facts, 'DEADLINE')],
+    ['handlers_stuck_total', () => observer.handlerStuck?.(facts)],
+    [
+      'handler_seconds_count{outcome="terminated"}',
+      () => observer.handlerEnded?.(facts, { kind: 'terminated' }, 1, true),
+    ],
+    [
+      'reports_total{answer="committed",reason=""}',
+      () => observer.committed?.(facts, { ...committed, id: 1 }),
+    ],
+    [
+      'reports_total{answer="cancelled",reason="SUPERSEDED"}',
+      () => observer.cancelled?.(facts, cancelled),
+    ],
+    [
+      'reports_total{answer="rejected",reason="UNKNOWN_TASK"}',
+      () => observer.rejected?.(facts, rejected, 'report'),
+    ],
+    [
+      'reports_total{answer="unreported",reason="NOT_SENT"}',
+      () => observer.unreported?.(facts, 'NOT_SENT'),
+    ],
+    ['host_crashes_total', () => observer.hostCrashed?.('it ended')],
+  ]
+  for (const [index, [, count]] of hooks.entries())
+    for (let times = 0; times <= index; times++) count()
+  const text = await metrics.text()
+  for (const [index, [name]] of hooks.entries())
+    t.ok(text.includes(`\ntenure_worker_${name} ${index + 1}\n`), `${name} is ${index + 1}`)
 })
 
 t.test('a lease lost by our own clock is no heartbeat that was lost', async (t) => {

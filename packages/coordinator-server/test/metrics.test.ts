@@ -1,0 +1,178 @@
+import t from 'tap'
+import { DecisionTime } from '../src/decision-time.js'
+import { Metrics } from '../src/metrics.js'
+import { type World as Machine, otherWorker, World, worker } from './world.js'
+
+const maxRetries = (count: number) =>
+  ({ retryPolicy: { maxRetries: count, backoff: { kind: 'fixed', delayMs: 0 } } }) as const
+
+/** So many tasks of a queue of their own, each under a lease. */
+async function lease(world: Machine, queue: string, count: number, session = worker, more = {}) {
+  const leases: { taskId: number; leaseId: number }[] = []
+  for (let index = 0; index < count; index++) await world.submit({ queue, ...more })
+  for (let index = 0; index < count; index++) {
+    const { taskId, leaseId } = await world.lease(session, [queue])
+    leases.push({ taskId, leaseId })
+  }
+  return leases
+}
+
+/** A history in which every count that a metric can have comes to a number of its own. */
+async function live(world: Machine, metrics: Metrics): Promise<void> {
+  await world.start(metrics.ofCoordinator)
+  for (let count = 0; count < 13; count++)
+    await world.ask({ kind: 'kill', taskId: await world.submit({ queue: 'killed' }), reason: '' })
+  await world.clock.advance(1000)
+  world.coordinator.tidy()
+  await world.clock.settle()
+
+  // Leases that expire while the coordinator runs.
+  const twice = await lease(world, 'twice', 2)
+  await lease(world, 'again', 4)
+  const late = await lease(world, 'late', 6)
+  await lease(world, 'silent', 5)
+  await world.clock.advance(30_000)
+  const again = []
+  for (const [queue, count] of [
+    ['twice', 2],
+    ['again', 4],
+  ] as const) {
+    for (let index = 0; index < count; index++) {
+      const { taskId, leaseId } = await world.lease(otherWorker, [queue])
+      again.push({ taskId, leaseId })
+    }
+  }
+  for (const { taskId, leaseId } of [...twice, ...late])
+    await world.ask({ kind: 'complete', taskId, leaseId }, worker)
+  for (const { taskId, leaseId } of again)
+    await world.ask({ kind: 'complete', taskId, leaseId }, otherWorker)
+
+  // Leases that have expired when it starts again, which forgets what has ended before.
+  await lease(world, 'started', 10)
+  await world.stop()
+  await world.clock.advance(30_000)
+  await world.start(metrics.ofCoordinator)
+
+  for (const { taskId, leaseId } of await lease(world, 'done', 8)) {
+    const complete = { kind: 'complete', taskId, leaseId, result: Buffer.alloc(100) } as const
+    await world.ask(complete, worker)
+  }
+  for (const [queue, retries, count] of [
+    ['failed', 0, 3],
+    ['retried', 1, 7],
+  ] as const) {
+    for (const { taskId, leaseId } of await lease(world, queue, count, worker, maxRetries(retries)))
+      await world.ask({ kind: 'fail', taskId, leaseId, reason: 'no' }, worker)
+  }
+  const [held] = await lease(world, 'held', 16)
+  for (let count = 0; count < 9; count++) {
+    await world.clock.advance(1)
+    await world.ask({ kind: 'heartbeat', ...held! }, worker)
+  }
+  // How long its oldest task has waited is the lag of a queue.
+  await world.submit({ queue: 'waiting' })
+  await world.clock.advance(1500)
+}
+
+/** What each metric that is asked for has to be, none like another. */
+const expected = {
+  tenure_tasks_created_total: 75,
+  tenure_leases_granted_total: 67,
+  tenure_leases_extended_total: 9,
+  tenure_lease_expirations_total: 27,
+  tenure_lease_expirations_at_start_total: 10,
+  tenure_tasks_completed_total: 14,
+  tenure_retries_total: 7,
+  tenure_tasks_failed_total: 3,
+  tenure_tasks_dead_total: 13,
+  tenure_tasks_forgotten_total: 19,
+  tenure_duplicate_executions_possible_total: 6,
+  tenure_duplicate_executions_confirmed_total: 2,
+  tenure_reports_refused_total: 8,
+  tenure_leased_tasks: 16,
+  tenure_waiting_tasks: 29,
+  tenure_ended_tasks: 11,
+  tenure_tasks_bytes: 1012,
+  tenure_coordinator_restarts: 31,
+  tenure_replay_seconds: 0.032,
+  tenure_replay_due_seconds: 0.25,
+  tenure_checkpoint_lsn: 1033,
+  tenure_disk_free_bytes: 34_000,
+  tenure_log_bytes: 35_000,
+  tenure_clock_offset_seconds: 36,
+  tenure_connections: 37,
+  tenure_waiting_polls: 38,
+  'tenure_queue_lag_seconds{queue="waiting"}': 1.5,
+  'tenure_queue_lag_seconds{queue="retried"}': 1.509,
+}
+
+/** Each line of the text: a metric with its labels, and its value. */
+async function read(metrics: Metrics): Promise<ReadonlyMap<string, string>> {
+  const lines = (await metrics.text()).split('\n')
+  return new Map(lines.map((line) => line.split(' ') as [string, string]))
+}
+
+t.test('002 §8: each metric tells what its name says, and not what another one does', async (t) => {
+  const world = new World({ retentionMs: 1000 })
+  const metrics = new Metrics(false)
+  await live(world, metrics)
+  const time = new DecisionTime(world.clock, 0)
+  world.clock.jump(-36_000)
+  metrics.measure({
+    ...{ state: world.state, time, epoch: 31, replayMs: 32 },
+    log: {
+      ...{ sealedLsn: 1033, roll: async () => {}, truncate: () => world.log.truncate() },
+      ...{ nextLsn: 101_034, checkpointLsn: 1033, gaps: [] },
+      segments: [
+        { firstLsn: 1, bytes: 15_000, usedBytes: 15_000, begunAt: 0 },
+        { firstLsn: 1034, bytes: 20_000, usedBytes: 10_000, begunAt: 0 },
+      ],
+    },
+    ...{ freeBytes: () => 34_000, connections: () => 37, waitingPolls: () => 38 },
+  })
+  const told = await read(metrics)
+  for (const [name, value] of Object.entries(expected)) t.equal(told.get(name), `${value}`, name)
+  const values = Object.values(expected)
+  t.equal(new Set(values).size, values.length, 'no two are alike')
+  await world.check()
+})
+
+const made = {
+  ...{ lsn: 1, good: [1], replayed: 1, writeMs: 2000 },
+  removed: { segments: 0, bytes: 0, checkpoints: 0 },
+}
+
+t.test(
+  'what the log, its checkpoints and the loop tell is counted under its own name',
+  async (t) => {
+    const metrics = new Metrics(false)
+    metrics.ofLog.committed?.({ durationMs: 3, records: 7, appends: 2, bytes: 500, onLoop: true })
+    metrics.ofLog.committed?.({ durationMs: 8, records: 4, appends: 1, bytes: 600, onLoop: false })
+    metrics.ofLog.spaceChanged?.(true)
+    for (const replayMs of [13_000, 14_000, 15_000])
+      metrics.ofCheckpoints.checkpointed?.({ ...made, replayMs })
+    metrics.ofCheckpoints.checkpointFailed?.(new Error('no room'))
+    metrics.ofCoordinator.leaseMargin?.(12_000)
+    metrics.ofCoordinator.answered?.('ping', { kind: 'pong', id: 1 }, 19_000)
+    const told = await read(metrics)
+    for (const [name, value] of Object.entries({
+      tenure_commit_seconds_sum: 0.011,
+      tenure_commit_seconds_count: 2,
+      'tenure_commit_seconds_bucket{le="0.005"}': 1,
+      tenure_commit_records_sum: 11,
+      'tenure_commit_records_bucket{le="4"}': 1,
+      tenure_log_written_bytes_total: 1100,
+      tenure_disk_full: 1,
+      'tenure_checkpoints_total{outcome="made"}': 3,
+      'tenure_checkpoints_total{outcome="failed"}': 1,
+      tenure_checkpoint_seconds: 17,
+      tenure_lease_margin_seconds_sum: 12,
+      'tenure_requests_total{kind="ping",answer="pong"}': 1,
+      'tenure_request_seconds_sum{kind="ping"}': 19,
+    })) {
+      t.equal(told.get(name), `${value}`, name)
+    }
+    metrics.ofLog.spaceChanged?.(false)
+    t.equal((await read(metrics)).get('tenure_disk_full'), '0')
+  },
+)
