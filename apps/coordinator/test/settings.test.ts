@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   byName,
@@ -45,6 +45,23 @@ function refusal(args: string[], env: Record<string, string> = {}): string {
 
 t.test('without a word the coordinator gets its own defaults', async (t) => {
   t.match(toOptions(configureWith([])), { knobs: defaultKnobs, limits: defaultLimits })
+})
+
+t.test('the defaults in the operations guide are those of the settings', (t) => {
+  const guide = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8')
+  const [, told = ''] = /^## What to set$(.*?)^## /ms.exec(guide) ?? []
+  const rows = [...told.matchAll(/^\| (`--[^|]*) \| ([^|]*) \|/gm)]
+  t.ok(rows.length > 8)
+  for (const [, flags = '', defaults = ''] of rows) {
+    const values = defaults.split(/, /)
+    for (const [index, flag] of flags.split(', ').entries()) {
+      const [, { kind, fallback }] = all.find(([name]) => flagOf(name) === flag.slice(1, -1))!
+      const value = values[index]!.replaceAll(',', '')
+      // What follows from another setting has no default of its own.
+      if (fallback !== undefined) t.equal(kind.parse(value), fallback, flag)
+    }
+  }
+  t.end()
 })
 
 t.test('each setting reaches the option it stands for', async (t) => {

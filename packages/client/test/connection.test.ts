@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
-import { Events, Random, SimulatedClock, Uncaught } from '@tenure/testing'
+import { documentedDefaults, Events, Random, SimulatedClock, Uncaught } from '@tenure/testing'
 import t from 'tap'
 import { backoffMs } from '../src/backoff.js'
 import {
@@ -15,6 +16,7 @@ import {
   type TenureError,
   type Transport,
 } from '../src/index.js'
+import { settleLinkOptions } from '../src/options.js'
 import { fixture, limits, ScriptedServer } from './scripted-server.js'
 import { createLinkWorld, createWorld, freeEndpoint, listening, quick, rejection } from './world.js'
 
@@ -138,6 +140,24 @@ t.test('what is no welcome is an error of the protocol', async (t) => {
   t.equal((await failed.at(1)).error.code, 'CLIENT_PROTOCOL')
   await clock.advance(10)
   t.equal((await connecting).code, 'CLIENT_UNREACHABLE')
+})
+
+t.test('the defaults are those of the README', (t) => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const documented = documentedDefaults(readme)
+  const settled = settleLinkOptions({ endpoints: ['localhost'] })
+  const { hello, endpoints, tls, connectTimeoutMs, attemptTimeoutMs, ...others } = settled
+  const { requestTimeoutMs, keepAliveMs, backoff } = others
+  for (const [name, value] of Object.entries({
+    ...{ capacity: hello.capacity, tls: tls !== undefined, connectTimeoutMs, attemptTimeoutMs },
+    ...{ requestTimeoutMs, keepAliveMs, backoff },
+  })) {
+    t.strictSame(documented.get(name), value, name)
+  }
+  t.match(readme, `the port is ${endpoints[0]?.port} where it is missing`)
+  t.equal(hello.role, 'produce')
+  t.notOk('token' in hello)
+  t.end()
 })
 
 t.test('an option that cannot be one is refused by its path', async (t) => {

@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { documentedDefaults } from '@tenure/testing'
 import t from 'tap'
 import { startWorker, type WorkerOptions } from '../src/index.js'
+import { settle } from '../src/options.js'
 import { ManualIsolation } from './manual-isolation.js'
 import { World } from './world.js'
 
@@ -116,6 +120,31 @@ t.test('half a backoff keeps the other half of a worker', async (t) => {
   await world.advance(60_000)
   // Never more than a second lies between two.
   t.ok(world.calls('attemptFailed').length >= 60)
+})
+
+t.test('the defaults are those of the README', (t) => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const documented = documentedDefaults(readme)
+  const { link, queues, pollWaitMs, abortGraceMs, drainGraceMs, ...others } = settle(good())
+  const { clockDrift, processMetrics, concurrency, giveUpAfterMs, keepGoing } = others
+  const { backoff } = link
+  for (const [name, value] of Object.entries({
+    ...{ queues, pollWaitMs, abortGraceMs, drainGraceMs, clockDrift, processMetrics, backoff },
+    ...{ giveUpAfterMs, keepGoing },
+  })) {
+    t.strictSame(documented.get(name), value, name)
+  }
+  t.equal(concurrency, availableParallelism())
+  t.end()
+})
+
+t.test('without an isolation handlers run in threads', async (t) => {
+  const { isolation: _, ...options } = good()
+  const handler = new URL('fixtures/obedient.js', import.meta.url)
+  // Only a thread is refused before it begins.
+  await t.rejects(startWorker({ ...options, handler, execArgv: ['--no-such'] }), {
+    message: /^options\.execArgv is --no-such/,
+  })
 })
 
 t.test('good options are good', async (t) => {
