@@ -1,11 +1,15 @@
 import type { Check, VagueCheck } from '../check.js'
 
-/** A mistake that somebody could make, as changes to the compiled code. */
-export interface Bug {
+/** A change to the compiled code, to be made in a copy of it. */
+export interface Change {
   readonly name: string
+  readonly edits: readonly Edit[]
+}
+
+/** A mistake that somebody could make. */
+export interface Bug extends Change {
   /** What would go wrong with it. */
   readonly what: string
-  readonly edits: readonly Edit[]
   /** What it is found by; whatever else goes wrong with it does not count. */
   readonly foundBy: readonly [Sign, ...Sign[]]
   /** It has to be found among so many seeds. */

@@ -13,13 +13,13 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Bug, Edit } from './bug.js'
+import type { Change, Edit } from './bug.js'
 
-const root = fileURLToPath(new URL('../../../../../', import.meta.url))
+export const root = fileURLToPath(new URL('../../../../../', import.meta.url))
 const simulator = 'apps/simulator'
 const scope = '@tenure'
 
-/** A copy of the compiled code with a bug in it. Nothing of it is in what ships. */
+/** A copy of the compiled code with a change in it. Nothing of it is in what ships. */
 export class Plot {
   readonly #directory: string
 
@@ -27,35 +27,73 @@ export class Plot {
     this.#directory = directory
   }
 
-  static plant(bug: Bug): Plot {
+  /** A copy with the change in it. */
+  static plant(change: Change): Plot {
+    const plot = Plot.copy()
+    plot.#guard(() => plot.#change(change))
+    return plot
+  }
+
+  /** A copy without a change. With `tests` it holds the compiled tests, too, and what they read. */
+  static copy({ tests = false } = {}): Plot {
     const plot = new Plot(mkdtempSync(join(tmpdir(), 'tenure-sim-bug-')))
+    plot.#guard(() => {
+      for (const dir of directories()) plot.#copyPackage(dir, tests)
+      if (tests) symlinkSync(join(root, 'docs'), plot.path('docs'), 'dir')
+    })
+    return plot
+  }
+
+  /** Makes the change while `run` runs, and takes it back. */
+  async during<T>(change: Change, run: () => Promise<T>): Promise<T> {
+    const files = change.edits.map(({ file }) => file)
+    const before = files.map((file) => readFileSync(this.path(file), 'utf8'))
     try {
-      for (const dir of directories()) plot.#copy(dir)
-      for (const edit of bug.edits) plot.#edit(bug, edit)
-      return plot
-    } catch (error) {
-      plot.remove()
-      throw error
+      this.#change(change)
+      return await run()
+    } finally {
+      for (const [index, file] of files.entries()) writeFileSync(this.path(file), before[index]!)
     }
   }
 
   get program(): string {
-    return join(this.#directory, simulator, 'dist/src/main.js')
+    return this.path(simulator, 'dist/src/main.js')
+  }
+
+  /** Where something is in the copy that is at this place of the repository. */
+  path(...place: readonly string[]): string {
+    return join(this.#directory, ...place)
   }
 
   remove(): void {
     rmSync(this.#directory, { recursive: true, force: true })
   }
 
-  #edit(bug: Bug, edit: Edit): void {
-    writeFileSync(join(this.#directory, edit.file), edited(this.#directory, bug, edit))
+  #change(change: Change): void {
+    for (const edit of change.edits) {
+      writeFileSync(this.path(edit.file), edited(this.#directory, change, edit))
+    }
   }
 
-  #copy(dir: string): void {
-    const [from, to] = [join(root, dir), join(this.#directory, dir)]
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.remove()
+      throw error
+    }
+  }
+
+  #copyPackage(dir: string, tests: boolean): void {
+    const [from, to] = [join(root, dir), this.path(dir)]
     mkdirSync(to, { recursive: true })
     cpSync(join(from, 'package.json'), join(to, 'package.json'))
-    cpSync(join(from, 'dist/src'), join(to, 'dist/src'), { recursive: true })
+    for (const part of tests ? ['dist/src', 'dist/test'] : ['dist/src']) {
+      cpSync(join(from, part), join(to, part), { recursive: true, filter: isRun })
+    }
+    for (const name of tests ? ['test', 'README.md'] : []) {
+      if (existsSync(join(from, name))) symlinkSync(join(from, name), join(to, name))
+    }
     this.#link(from, to)
   }
 
@@ -71,17 +109,22 @@ export class Plot {
   }
 }
 
-/** Throws where the compiled code is not what the bug is made for. */
-export function requireFit(bug: Bug): void {
-  for (const edit of bug.edits) edited(root, bug, edit)
+/** Throws where the compiled code is not what the change is made for. */
+export function requireFit(change: Change): void {
+  for (const edit of change.edits) edited(root, change, edit)
 }
 
-/** The file in that directory as it is with the bug. */
-function edited(directory: string, { name }: Bug, { file, old, new: bad }: Edit): string {
+/** The file in that directory as it is with the change. */
+function edited(directory: string, { name }: Change, { file, old, new: bad }: Edit): string {
   const parts = readFileSync(join(directory, file), 'utf8').split(old)
   if (parts.length === 2) return parts.join(bad)
   const times = `${parts.length - 1} times`
-  throw new Error(`the bug "${name}" does not fit: ${file} holds ${times}: ${old}`)
+  throw new Error(`"${name}" does not fit: ${file} holds ${times}: ${old}`)
+}
+
+/** Types and source maps are half of the files, and Node reads none of them. */
+function isRun(path: string): boolean {
+  return !path.endsWith('.d.ts') && !path.endsWith('.map')
 }
 
 function directories(): string[] {

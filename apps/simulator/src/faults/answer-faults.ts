@@ -1,0 +1,226 @@
+import { editOf, type Fault } from './fault.js'
+
+const test = 'packages/coordinator-server/test/coordinator.test.ts'
+const rows = 'semantics §6: what a report comes to, row by row'
+const pastExpiry =
+  'a heartbeat that finds its lease past expiry is answered when the LeaseExpired is applied'
+const kills = 'semantics §8: what killing a task comes to, whatever its state'
+
+const judgement = editOf('coordinator-server', 'lease-judgement')
+const manager = editOf('coordinator-server', 'task-manager')
+const leases = editOf('coordinator-server', 'lease-manager')
+const loop = editOf('coordinator-server', 'coordinator')
+
+/** Wrong answers to reports, heartbeats and kills: semantics §4, §5, §6 and §8. */
+export const answerFaults: readonly Fault[] = [
+  {
+    name: 'a task that never existed has an unknown lease',
+    test: [test, rows, 'the task never existed: REJECTED UNKNOWN_TASK'],
+    edits: judgement("hasTask(state, taskId) ? 'UNKNOWN_LEASE'", "true ? 'UNKNOWN_LEASE'"),
+  },
+  {
+    name: 'a task that was forgotten has an unknown lease',
+    test: [test, rows, 'the task was forgotten: REJECTED UNKNOWN_TASK'],
+    edits: judgement("hasTask(state, taskId) ? 'UNKNOWN_LEASE'", "true ? 'UNKNOWN_LEASE'"),
+  },
+  {
+    name: 'a lease that was never granted has an unknown task',
+    test: [test, rows, 'that lease was never granted for that task: REJECTED UNKNOWN_LEASE'],
+    edits: judgement("hasTask(state, taskId) ? 'UNKNOWN_LEASE'", "false ? 'UNKNOWN_LEASE'"),
+  },
+  {
+    name: 'a report of another worker is accepted',
+    test: [test, rows, 'the lease belongs to another worker: REJECTED WRONG_WORKER'],
+    edits: judgement('if (standing.workerId !== asker.name)', 'if (false)'),
+  },
+  {
+    name: 'a report finds a running lease valid whatever the time',
+    test: [test, rows, 'the lease has expired: CANCELLED, with one TaskCancelled per lease'],
+    edits: judgement('now < standing.leaseExpiry', 'true'),
+  },
+  {
+    name: 'a heartbeat finds a running lease valid whatever the time',
+    test: [test, pastExpiry],
+    edits: judgement('now < standing.leaseExpiry', 'true'),
+  },
+  {
+    name: 'a lease is valid at its expiry',
+    test: [test, pastExpiry],
+    edits: judgement('now < standing.leaseExpiry', 'now <= standing.leaseExpiry'),
+  },
+  {
+    name: 'a lease is past its expiry a millisecond before it',
+    test: [test, pastExpiry],
+    edits: judgement('now < standing.leaseExpiry', 'now + 1 < standing.leaseExpiry'),
+  },
+  {
+    name: 'a heartbeat past the expiry is refused without a record',
+    test: [test, pastExpiry],
+    edits: leases("return { kind: 'expire first' };", "return answer(rejected(id, 'EXPIRED'));"),
+  },
+  {
+    name: 'a late report is cancelled before its lease has expired in the log',
+    test: [test, rows, 'the lease has expired: CANCELLED, with one TaskCancelled per lease'],
+    edits: manager(
+      "case 'past expiry':\n            return { kind: 'expire first' };",
+      "case 'past expiry':\n            return answer({ kind: 'cancelled', id, reason: 'EXPIRED' });",
+    ),
+  },
+  {
+    name: 'a report that is sent again is another one',
+    test: [test, rows, 'the same report sent again: the same COMMITTED again, and no record'],
+    edits: manager('if (isSameReport(state, request, standing))', 'if (false)'),
+  },
+  {
+    name: 'the first report of two has the answer of both',
+    test: [test, rows, 'another report under the same lease: REJECTED DUPLICATE_REPORT'],
+    edits: manager('|| request.reportId !== reportId', ''),
+  },
+  {
+    name: 'two reports without a report_id are the same',
+    test: [test, rows, 'a report without a report_id is never recognised as sent again'],
+    edits: manager('request.reportId === undefined ||', ''),
+  },
+  {
+    name: 'another result under the same report_id is the same report',
+    test: [test, rows, 'the same report_id with another result: REJECTED DUPLICATE_REPORT'],
+    edits: manager('return Buffer.compare(one, other) === 0', 'return true'),
+  },
+  {
+    name: 'no result is an empty result',
+    test: [test, rows, 'the same report_id with another result: REJECTED DUPLICATE_REPORT'],
+    edits: manager('return one === other', 'return true'),
+  },
+  {
+    name: 'a failure under the report_id of a completion is the same report',
+    test: [test, rows, 'another report under the same lease: REJECTED DUPLICATE_REPORT'],
+    edits: manager("return outcome === 'FAILED'", 'return true'),
+  },
+  {
+    name: 'every late report is a record of its own',
+    test: [test, rows, 'the lease has expired: CANCELLED, with one TaskCancelled per lease'],
+    edits: manager('if (standing.cancelled)', 'if (false)'),
+  },
+  {
+    name: 'a late report is no record',
+    test: [test, rows, 'the lease has expired: CANCELLED, with one TaskCancelled per lease'],
+    edits: manager('if (standing.cancelled)', 'if (true)'),
+  },
+  {
+    name: 'a lease that another one has superseded has merely expired',
+    test: [test, rows, 'another attempt superseded the lease: CANCELLED, naming the other one'],
+    edits: judgement('if (newestLeaseId !== leaseId)', 'if (false)'),
+  },
+  {
+    name: 'the lease that supersedes is not named',
+    test: [test, rows, 'another attempt superseded the lease: CANCELLED, naming the other one'],
+    edits: judgement(', supersededBy: newestLeaseId', ''),
+  },
+  {
+    name: 'the lease of a task that was killed has expired',
+    test: [test, rows, 'the task is DEAD: CANCELLED'],
+    edits: judgement("reason: 'TASK_TERMINAL' };", "reason: 'EXPIRED' };"),
+  },
+  {
+    name: 'a task that was killed after its lease had expired is not said to be DEAD',
+    test: [test, rows, 'the task is DEAD: CANCELLED'],
+    edits: judgement("taskState === 'DEAD' ? 'TASK_TERMINAL'", "false ? 'TASK_TERMINAL'"),
+  },
+  {
+    name: 'a failure with retries left does not say when it is tried again',
+    test: [test, rows, 'the lease is current and valid: COMMITTED, with the new state of the task'],
+    edits: manager(
+      "return { kind: 'committed', id, state: taskState, eligibleAt };",
+      "return { kind: 'committed', id, state: taskState };",
+    ),
+  },
+  {
+    name: 'a failure that is sent again has the state of now for an answer',
+    test: [
+      ...([test, rows] as const),
+      'a report of failure sent again has its answer again, whatever became of the task since',
+    ],
+    edits: manager(
+      'return answer(committedBefore(state, request))',
+      'return answer(committed(state, id, taskId))',
+    ),
+  },
+  {
+    name: 'a malformed request is answered with another reason',
+    test: [test, rows, 'a malformed request: REJECTED MALFORMED'],
+    edits: loop("'MALFORMED', request.message", "'UNKNOWN_TASK', request.message"),
+  },
+  {
+    name: 'a result of any size is taken',
+    test: [test, 'a result may have as many bytes as the knob says'],
+    edits: manager('if (bytes <= knobs.resultBytesMax)', 'if (true)'),
+  },
+  {
+    name: 'a result of exactly the limit is too large',
+    test: [test, 'a result may have as many bytes as the knob says'],
+    edits: manager('if (bytes <= knobs.resultBytesMax)', 'if (bytes < knobs.resultBytesMax)'),
+  },
+  {
+    name: 'a heartbeat under a lease that was reported has expired',
+    test: [test, pastExpiry],
+    edits: leases("rejected(id, 'REPORTED')", "rejected(id, 'EXPIRED')"),
+  },
+  {
+    name: 'every heartbeat that is refused has expired',
+    test: [test, pastExpiry],
+    edits: leases('rejected(id, judgement.reason)', "rejected(id, 'EXPIRED')"),
+  },
+  {
+    name: 'a heartbeat that moves nothing is written',
+    test: [test, 'heartbeats are idempotent: one that moves nothing is OK and writes nothing'],
+    edits: leases('if (newLeaseExpiry <= leaseExpiry)', 'if (false)'),
+  },
+  {
+    name: 'a heartbeat extends its lease beyond the execution window',
+    test: [test, 'heartbeats are idempotent: one that moves nothing is OK and writes nothing'],
+    edits: leases(
+      'Math.min(now + knobs.leaseDurationMs, windowEnd)',
+      'now + knobs.leaseDurationMs',
+    ),
+  },
+  {
+    name: 'a kill does not look at the expiry',
+    test: [test, kills, 'a lease that is past its expiry expires first'],
+    edits: manager('if (isPastExpiry(state, task.currentLeaseId, now))', 'if (false)'),
+  },
+  {
+    name: 'a kill finds a lease expired before its expiry',
+    test: [test, kills, 'a WAITING or LEASED task is stopped, by one record'],
+    edits: manager('now >= lease.leaseExpiry', 'now + 1 >= lease.leaseExpiry'),
+  },
+  {
+    name: 'a kill finds a lease valid at its expiry',
+    test: [test, kills, 'a lease that is past its expiry expires first'],
+    edits: manager('now >= lease.leaseExpiry', 'now > lease.leaseExpiry'),
+  },
+  {
+    name: 'a task that is DEAD already cannot be killed again',
+    test: [test, kills, 'a DEAD task is DEAD already, and nothing is written'],
+    edits: manager(
+      "return answer({ kind: 'killed', id, known: true });",
+      "return answer(rejected(id, 'TASK_TERMINAL'));",
+    ),
+  },
+  {
+    name: 'killing a task that has ended is accepted',
+    test: [
+      test,
+      kills,
+      'a COMPLETED or FAILED task is REJECTED TASK_TERMINAL, and stays what it is',
+    ],
+    edits: manager(
+      "answer(rejected(id, 'TASK_TERMINAL', ",
+      "answer({ kind: 'killed', id, known: true }, (",
+    ),
+  },
+  {
+    name: 'killing a task that never existed has another reason',
+    test: [test, kills, 'a task that never existed is REJECTED UNKNOWN_TASK'],
+    edits: manager("answer(rejected(id, 'UNKNOWN_TASK'))", "answer(rejected(id, 'TASK_TERMINAL'))"),
+  },
+]

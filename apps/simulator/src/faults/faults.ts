@@ -1,0 +1,25 @@
+import { answerFaults } from './answer-faults.js'
+import { defaultFaults } from './default-faults.js'
+import type { Fault } from './fault.js'
+import { logFaults } from './log-faults.js'
+import { loopFaults } from './loop-faults.js'
+import { metricFaults } from './metric-faults.js'
+import { preconditionFaults } from './precondition-faults.js'
+import { stateFaults } from './state-faults.js'
+import { submissionFaults } from './submission-faults.js'
+import { wireFaults } from './wire-faults.js'
+import { workerFaults } from './worker-faults.js'
+
+/** Each has a test that bears the name of what it makes false. */
+export const faults: readonly Fault[] = [
+  ...preconditionFaults,
+  ...stateFaults,
+  ...answerFaults,
+  ...submissionFaults,
+  ...loopFaults,
+  ...logFaults,
+  ...wireFaults,
+  ...workerFaults,
+  ...metricFaults,
+  ...defaultFaults,
+]

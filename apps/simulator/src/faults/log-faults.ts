@@ -1,0 +1,339 @@
+import { editOf, type Fault } from './fault.js'
+
+const test = (name: string) => `packages/wal/test/${name}.test.ts`
+const table = 'the verdict table'
+const notLast = 'segments are removed only below the older of two good checkpoints, which stay'
+const priced =
+  'a loss is accepted only by naming its place, keeps what it cuts off, and declares a gap'
+const fenced =
+  'a superseded writer is fenced by another epoch, by another sequence, and by a HEAD it cannot read'
+const torn = 'a torn write at the end is cut off, kept in quarantine, and never comes back'
+const goesOn = 'every open begins a new epoch and a new segment, and goes on with the next LSN'
+const mark =
+  'after 100 ms without an append one sync mark proves the last batch, and no more follow'
+const urgent = 'the less urgent is refused first, and what is kept back for the urgent is there'
+
+const verdict = editOf('wal', 'verdict')
+const opening = editOf('wal', 'opening')
+const writer = editOf('wal', 'writer')
+const log = editOf('wal', 'log')
+const head = editOf('wal', 'head')
+const room = editOf('wal', 'room')
+const scanner = editOf('wal', 'scanner')
+const checkpoint = editOf('wal', 'checkpoint')
+
+/** What the end of a log is taken for. */
+const verdictFaults: readonly Fault[] = [
+  {
+    name: 'a disk that cannot be read has torn its last write',
+    test: [test('format'), table],
+    edits: verdict("{ kind: 'corrupt', why: `it cannot", "{ kind: 'torn', why: `it cannot"),
+  },
+  {
+    name: 'what cannot be read behind the end is nothing',
+    test: [test('format'), table],
+    edits: verdict('if (behind.readError !== undefined)', 'if (false)'),
+  },
+  {
+    name: 'zeros with something behind them are the end',
+    test: [test('format'), table],
+    edits: verdict('&& !behind.nonZero', ''),
+  },
+  {
+    name: 'zeros with nothing behind them are a torn write',
+    test: [test('format'), table],
+    edits: verdict("|| (finding.kind === 'zero-header' && !behind.nonZero)", ''),
+  },
+  {
+    name: 'a stale batch is a torn write',
+    test: [test('format'), table],
+    edits: verdict("{ kind: 'corrupt', why: `a stale", "{ kind: 'torn', why: `a stale"),
+  },
+  {
+    name: 'records that do not decode are a torn write',
+    test: [test('format'), table],
+    edits: verdict("if (finding.kind === 'undecodable')", 'if (false)'),
+  },
+  {
+    name: 'a later batch proves nothing',
+    test: [test('format'), table],
+    edits: verdict('if (later !== undefined)', 'if (false)'),
+  },
+  {
+    name: 'a later batch proves all but the first that is missing',
+    test: [test('format'), table],
+    edits: verdict('behind.syncedThrough >= expectedBatch', 'behind.syncedThrough > expectedBatch'),
+  },
+  {
+    name: 'a later batch proves what it says had not been synced',
+    test: [test('format'), table],
+    edits: verdict(
+      'behind.syncedThrough >= expectedBatch',
+      'behind.syncedThrough >= expectedBatch - 1',
+    ),
+  },
+  {
+    name: 'a body that lacks sectors is ambiguous',
+    test: [test('format'), table],
+    edits: verdict("(finding.kind === 'bad-body' && finding.unexplainedZeroSectors)", 'false'),
+  },
+  {
+    name: 'a body that lacks nothing is a torn write',
+    test: [test('format'), table],
+    edits: verdict(
+      "finding.kind === 'bad-body' && finding.unexplainedZeroSectors",
+      "finding.kind === 'bad-body'",
+    ),
+  },
+  {
+    name: 'a header that fails its checksum is a torn write',
+    test: [test('format'), table],
+    edits: verdict("kind: 'ambiguous',", "kind: 'torn',"),
+  },
+]
+
+/** How a log is opened. */
+const openingFaults: readonly Fault[] = [
+  {
+    name: 'an opening begins no new epoch',
+    test: [test('open'), goesOn],
+    edits: opening('examination.highestEpoch + 1', 'Math.max(1, examination.highestEpoch)'),
+  },
+  {
+    name: 'an opening leaves an LSN out',
+    test: [test('open'), goesOn],
+    edits: opening(': end.lastLsn + 1,', ': end.lastLsn + 2,'),
+  },
+  {
+    name: 'a torn write is not kept',
+    test: [test('open'), torn],
+    edits: opening('const isCut = examination.torn !== undefined ||', 'const isCut ='),
+  },
+  {
+    name: 'an opening forgets the latest time in the log',
+    test: [test('open'), 'a log that was opened with its clock ahead keeps that time'],
+    edits: opening('Math.max(nowMs, examination.latestClockMs)', 'nowMs'),
+  },
+  {
+    name: 'an opening builds upon what was in memory only',
+    test: [
+      ...([test('open')] as const),
+      'what a failed write left in memory only, and memory loses while the log opens, is not built upon',
+    ],
+    edits: opening('if (end.offset === found.offset && end.chain === found.chain)', 'if (true)'),
+  },
+  {
+    name: 'an opening that another one overtakes goes on',
+    test: [test('open'), 'without the lock, an opening that another one overtakes is fenced'],
+    edits: opening('await headFile.refuseIfChanged(examination.head);', ''),
+  },
+  {
+    name: 'a writer that was superseded rolls on',
+    test: [test('open'), 'without the lock, a superseded writer is fenced at its next roll'],
+    edits: writer('await this.#headFile.refuseIfSuperseded(sealed.header);', ''),
+  },
+  {
+    name: 'a HEAD of another epoch is one of this writer',
+    test: [test('open'), fenced],
+    edits: head('head.epoch === epoch &&', ''),
+  },
+  {
+    name: 'a HEAD of another sequence is one of this writer',
+    test: [test('open'), fenced],
+    edits: head('&& head.sequence === sequence', ''),
+  },
+  {
+    name: 'a HEAD of a newer format is a damaged one',
+    test: [test('open'), 'a log of a newer format is refused, not taken for damage'],
+    edits: head('if (version > formatVersion)', 'if (false)'),
+  },
+  {
+    name: 'a lock that another process holds is no obstacle',
+    test: [test('open'), 'a second process is told who holds the log'],
+    edits: log('if (!attempt.granted)', 'if (false)'),
+  },
+  {
+    name: 'any place will do to accept a loss',
+    test: [test('damage'), priced],
+    edits: opening(
+      'acceptable?.segment === acceptLoss.segment && acceptable.offset === acceptLoss.offset',
+      'true',
+    ),
+  },
+  {
+    name: 'a loss is accepted without being asked for',
+    test: [
+      test('damage'),
+      'damage names the file, the place, the LSNs, and that they were acknowledged',
+    ],
+    edits: opening(
+      'if (acceptLoss === undefined)\n        throw',
+      'if (acceptLoss === undefined)\n        return;\n    if (false)\n        throw',
+    ),
+  },
+  {
+    name: 'an accepted loss declares no gap',
+    test: [test('damage'), priced],
+    edits: opening(
+      'const isGap = damage !== undefined || restored !== undefined',
+      'const isGap = restored !== undefined',
+    ),
+  },
+  {
+    name: 'a loss is accepted of a log that is whole',
+    test: [test('open'), 'a log that is whole refuses to be opened at the price of a loss'],
+    edits: opening('if (isAcceptedAlready)', 'if (true)'),
+  },
+  {
+    name: 'a restored log may go on at an LSN that it holds',
+    test: [
+      test('open'),
+      'a restored copy goes on behind a declared gap, so that no LSN is issued twice',
+    ],
+    edits: opening('asked <= highestLsn', 'false'),
+  },
+]
+
+/** How a log is written and read, and what is removed of it. */
+const writingFaults: readonly Fault[] = [
+  {
+    name: 'an append settles before it is written',
+    test: [test('append'), 'an append settles only when its record is durable'],
+    edits: writer(
+      'this.#inFlight = batch;',
+      'this.#inFlight = batch; batch.resolve(batch.lastLsn);',
+    ),
+  },
+  {
+    name: 'an append is taken under another LSN than it names',
+    test: [
+      ...([test('append')] as const),
+      'an append names the LSN it expects, and a disagreement is refused before anything is written',
+    ],
+    edits: writer('firstLsn !== this.#nextLsn ||', ''),
+  },
+  {
+    name: 'the last batch is never proved',
+    test: [test('append'), mark],
+    edits: writer('this.#watch(this.#writeMark());', ';'),
+  },
+  {
+    name: 'sync marks follow one another',
+    test: [test('append'), mark],
+    edits: writer('this.#isMarked = batch.count === 0;', 'this.#isMarked = false;'),
+  },
+  {
+    name: 'a sync mark does not wait for the last append',
+    test: [test('append'), 'a sync mark waits for 100 ms after the last append, not the first'],
+    edits: writer('if (idleMs < syncMarkDelayMs)', 'if (false)'),
+  },
+  {
+    name: 'the clock that the log carries goes back',
+    test: [test('append'), 'the clock that the log carries never goes back'],
+    edits: writer(
+      'Math.max(this.#clockMs, this.#settings.clock.now())',
+      'this.#settings.clock.now()',
+    ),
+  },
+  {
+    name: 'appends behind a failed write are not rejected',
+    test: [
+      ...([test('append')] as const),
+      'a failed write ends the log: whoever waits is told, nothing more is written, nothing is retried',
+    ],
+    edits: writer('this.#rejectWaiting(this.#failure);', ''),
+  },
+  {
+    name: 'room is not kept back from what is not urgent',
+    test: [test('space'), urgent],
+    edits: room('low: 1 / 2', 'low: 0'),
+  },
+  {
+    name: 'room is kept back from reports',
+    test: [test('space'), urgent],
+    edits: room('high: 0', 'high: 1 / 8'),
+  },
+  {
+    name: 'room that was promised is promised again',
+    test: [test('space'), 'a claim holds its room until it is used or given back'],
+    edits: room('this.#premises.usedBytes() + this.#claimedBytes', 'this.#premises.usedBytes()'),
+  },
+  {
+    name: 'a claim that was given back is held on to',
+    test: [test('space'), 'a claim holds its room until it is used or given back'],
+    edits: room('this.#claimedBytes -= claim.bytes + batchOverheadBytes;', ''),
+  },
+  {
+    name: 'one checkpoint is enough to remove what it covers',
+    test: [test('checkpoint'), 'with a single checkpoint nothing is removed'],
+    edits: log(
+      'const [newest = 0, older] = good;',
+      'const [newest = 0, older = newest || undefined] = good;',
+    ),
+  },
+  {
+    name: 'segments are removed up to the newest checkpoint',
+    test: [test('checkpoint'), notLast],
+    edits: log('Math.min(older, (keepFromLsn', 'Math.min(newest, (keepFromLsn'),
+  },
+  {
+    name: 'the caller cannot keep what a checkpoint covers',
+    test: [test('checkpoint'), 'what the caller wants to keep is kept, however old'],
+    edits: log('(keepFromLsn ?? Number.POSITIVE_INFINITY)', 'Number.POSITIVE_INFINITY'),
+  },
+  {
+    name: 'the record to keep from goes',
+    test: [test('checkpoint'), 'the record to keep from is kept, to the record'],
+    edits: log(
+      '(keepFromLsn ?? Number.POSITIVE_INFINITY) - 1',
+      '(keepFromLsn ?? Number.POSITIVE_INFINITY)',
+    ),
+  },
+  {
+    name: 'a checkpoint stands for the middle of a segment',
+    test: [test('checkpoint'), 'a checkpoint is made only where a sealed segment ends'],
+    edits: log('({ end }) => end.lastLsn === lsn', '({ end }) => end.lastLsn >= lsn'),
+  },
+  {
+    name: 'bytes may follow the end of a checkpoint',
+    test: [
+      test('checkpoint'),
+      'a checkpoint with bytes behind its end, or under another name, is not used',
+    ],
+    edits: checkpoint('if (scanner.end.offset !== fileBytes)', 'if (false)'),
+  },
+  {
+    name: 'a checkpoint may have another name than its LSN',
+    test: [
+      test('checkpoint'),
+      'a checkpoint with bytes behind its end, or under another name, is not used',
+    ],
+    edits: checkpoint('if (header.previous.lastLsn === lsn)', 'if (true)'),
+  },
+  {
+    name: 'a checkpoint of another history counts',
+    test: [test('checkpoint'), 'checkpoints of another log do not count when segments are removed'],
+    edits: editOf('wal', 'checkpoints')(
+      'refuseForeignCheckpoint(await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn), segments);',
+      'await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn);',
+    ),
+  },
+  {
+    name: 'a body is not held to its checksum',
+    test: [
+      test('damage'),
+      'the last batch gone bad is ambiguous until a sync mark proves that it was acknowledged',
+    ],
+    edits: scanner('if (crc32(body) !== header.bodyCrc)', 'if (false)'),
+  },
+  {
+    name: 'a batch need not follow on the one before',
+    test: [
+      ...([test('damage')] as const),
+      'what stands at the right place with a right checksum, but does not follow on, is refused',
+    ],
+    edits: scanner('if (why !== undefined)', 'if (false)'),
+  },
+]
+
+export const logFaults: readonly Fault[] = [...verdictFaults, ...openingFaults, ...writingFaults]

@@ -1,0 +1,215 @@
+import { editOf, type Fault } from './fault.js'
+
+const test = 'packages/coordinator-server/test/coordinator.test.ts'
+const badDays = 'packages/coordinator-server/test/bad-days.test.ts'
+const window = 'semantics §5: a lease lasts as long as the knob says, up to the end of the window'
+const time =
+  'semantics §1: a wall clock that jumps moves no decision, and no restart takes time back'
+const waits = 'a lease request waits for a task, until its time is over'
+const ends = 'a poll ends with its connection, and when it is withdrawn'
+const poison = 'poison: a task whose leases expire again and again is stopped, visibly'
+const atStart =
+  'leases that ran out while nobody was there are expired before the first request, and do not poison'
+const locked = 'a task with a decision on its way is not decided about again until that is applied'
+const fullDisk =
+  'a full disk: submissions are refused first, time is tried again, and it passes by itself'
+const retention = 'however many have ended, none is remembered for much longer than its retention'
+const stopping =
+  'stopping answers those who wait, finishes what is on its way, and refuses what is new'
+const failing = 'a log that fails ends the coordinator, and answers nothing that is not durable'
+
+const leases = editOf('coordinator-server', 'lease-manager')
+const loop = editOf('coordinator-server', 'coordinator')
+const commits = editOf('coordinator-server', 'commits')
+const keeper = editOf('coordinator-server', 'timekeeper')
+const clock = editOf('coordinator-server', 'decision-time')
+
+/** Leases, polls, what time decides, and what is on its way: semantics §1, §3–5, §7, §10, §11. */
+export const loopFaults: readonly Fault[] = [
+  {
+    name: 'a lease outlasts its execution window',
+    test: [test, window],
+    edits: leases('Math.min(knobs.leaseDurationMs, executionWindowMs)', 'knobs.leaseDurationMs'),
+  },
+  {
+    name: 'a lease lasts as long as its execution window',
+    test: [test, window],
+    edits: leases('Math.min(knobs.leaseDurationMs, executionWindowMs)', 'executionWindowMs'),
+  },
+  {
+    name: 'a grant does not say how long its request was held',
+    test: [test, waits],
+    edits: leases('heldMs: now - asker.arrivedAt', 'heldMs: 0'),
+  },
+  {
+    name: 'a wall clock that jumps moves decisions',
+    test: [test, time],
+    edits: clock(
+      'return this.#anchorMs + Math.floor(monotonicMs - this.#anchoredAtMs);',
+      'return this.#clock.now();',
+    ),
+  },
+  {
+    name: 'a restart goes by the wall clock alone',
+    test: [test, time],
+    edits: clock('Math.max(clock.now(), latestKnownMs)', 'clock.now()'),
+  },
+  {
+    name: 'a restart goes by the log alone',
+    test: [test, time],
+    edits: clock('Math.max(clock.now(), latestKnownMs)', 'latestKnownMs'),
+  },
+  {
+    name: 'a poll waits as long as it likes',
+    test: [test, waits],
+    edits: loop('Math.min(request.waitMs, knobs.waitMsMax)', 'request.waitMs'),
+  },
+  {
+    name: 'a poll is answered at once',
+    test: [test, waits],
+    edits: loop('Math.min(request.waitMs, knobs.waitMsMax)', '0'),
+  },
+  {
+    name: 'a lease request that meets an expiry is sent away',
+    test: [test, 'a lease request that does not wait gets the task whose lease it finds expired'],
+    edits: loop('if (expiring !== undefined)', 'if (false)'),
+  },
+  {
+    name: 'a poll outlives its connection',
+    test: [test, ends],
+    edits: loop('for (const poll of this.#polls.of(session))', 'for (const poll of [])'),
+  },
+  {
+    name: 'a worker that has left is given a task',
+    test: [test, 'who leaves while a lease request waits for an expiry is given no task'],
+    edits: loop("request.kind === 'lease' && this.#gone.has(session)", 'false'),
+  },
+  {
+    name: 'a poll that is withdrawn goes on waiting',
+    test: [test, ends],
+    edits: loop('if (poll !== undefined)\n            this.#giveUp(poll);', ''),
+  },
+  {
+    name: 'a task is stopped one expiry late',
+    test: [test, poison],
+    edits: keeper(
+      'task.expiriesInARow < poisonThreshold',
+      'task.expiriesInARow <= poisonThreshold',
+    ),
+  },
+  {
+    name: 'a task is stopped one expiry early',
+    test: [test, poison],
+    edits: keeper(
+      'task.expiriesInARow < poisonThreshold',
+      'task.expiriesInARow + 1 < poisonThreshold',
+    ),
+  },
+  {
+    name: 'poison does not say why',
+    test: [test, poison],
+    edits: keeper('const reason = `poison: ', 'const reason = `'),
+  },
+  {
+    name: 'a poison threshold of 0 stops every task',
+    test: [test, 'without a poison threshold no task is stopped, however often its leases expire'],
+    edits: keeper('poisonThreshold === 0 ||', ''),
+  },
+  {
+    name: 'poison is not looked for at a start',
+    test: [test, 'poison is found again at start, if a crash came between'],
+    edits: loop('timekeeper.stopPoisonAtStart();', ''),
+  },
+  {
+    name: 'a late report saves a task from being stopped',
+    test: [badDays, 'poison is stopped although its worker reports late, each time'],
+    edits: loop('if (!this.#isStopping)\n            timekeeper.stopPoison();', ''),
+  },
+  {
+    name: 'expiries at a start are those of a coordinator that runs',
+    test: [test, atStart],
+    edits: loop('timekeeper.expireDue(startedAt, true)', 'timekeeper.expireDue(startedAt, false)'),
+  },
+  {
+    name: 'leases that ran out are left for the first request',
+    test: [test, atStart],
+    edits: loop('while (timekeeper.expireDue(startedAt, true).length > 0)', 'while (false)'),
+  },
+  {
+    name: 'a task with a decision on its way is decided about again',
+    test: [test, locked],
+    edits: loop('if (tasks.isHeld(taskId))', 'if (false)'),
+  },
+  {
+    name: 'an answer does not wait for the disk',
+    test: [test, locked],
+    edits: commits('requestId, onApplied });', 'requestId }); onApplied?.();'),
+  },
+  {
+    name: 'a log that fails is no failure of the coordinator',
+    test: [test, failing],
+    edits: commits('this.#hooks.failed(error);', ''),
+  },
+  {
+    name: 'what is new is taken while the coordinator stops',
+    test: [test, stopping],
+    edits: loop(
+      "if (this.#isStopping) {\n            this.#answer(asked, rejected(request.id, 'STOPPING'));\n            return;",
+      'if (false) {\n            return;',
+    ),
+  },
+  {
+    name: 'polls wait on while the coordinator stops',
+    test: [test, stopping],
+    edits: loop('for (const poll of this.#polls.all())', 'for (const poll of [])'),
+  },
+  {
+    name: 'a full disk ends the coordinator',
+    test: [badDays, fullDisk],
+    edits: commits("error.code === 'WAL_NO_SPACE'", 'false'),
+  },
+  {
+    name: 'a refusal for want of room does not say when to come back',
+    test: [badDays, fullDisk],
+    edits: loop(
+      "        this.#answer(asked, notNow(asked.request.id, 'NO_SPACE', noSpaceRetryMs));",
+      "        this.#answer(asked, rejected(asked.request.id, 'NO_SPACE'));",
+    ),
+  },
+  {
+    name: 'submissions on their way to the disk do not count as waiting',
+    test: [badDays, 'submissions on their way count where there is a limit'],
+    edits: editOf('coordinator-server', 'task-manager')(
+      'counts.waiting + submissions.count',
+      'counts.waiting',
+    ),
+  },
+  {
+    name: 'payloads on their way to the disk take nothing',
+    test: [badDays, 'submissions on their way count where there is a limit'],
+    edits: editOf('coordinator-server', 'task-manager')(
+      'counts.bytes + submissions.bytes',
+      'counts.bytes',
+    ),
+  },
+  {
+    name: 'a submission whose task is being forgotten is that task',
+    test: [badDays, 'a submission whose task is being forgotten waits, and is a new one'],
+    edits: loop('if (requestId !== undefined && this.#isBeingForgotten(requestId))', 'if (false)'),
+  },
+  {
+    name: 'a task is forgotten before its retention is over',
+    test: [badDays, retention],
+    edits: keeper('at - knobs.retentionMs', 'at - knobs.retentionMs + 1'),
+  },
+  {
+    name: 'more than a thousand tasks are forgotten at once',
+    test: [badDays, retention],
+    edits: keeper('const tasksAtOnce = 1000;', 'const tasksAtOnce = 10_000;'),
+  },
+  {
+    name: 'ended tasks are remembered whatever their number',
+    test: [badDays, 'ended tasks are let go of from time to time, not with every batch'],
+    edits: keeper('keep: knobs.retentionTasks', 'keep: Number.MAX_SAFE_INTEGER'),
+  },
+]

@@ -1,0 +1,213 @@
+import { editOf, type Fault } from './fault.js'
+
+const applied = 'packages/state-machine/test/apply.test.ts'
+const lined = 'packages/state-machine/test/lines.test.ts'
+const viewed = 'packages/state-machine/test/views.test.ts'
+const coded = 'packages/state-machine/test/record-codec.test.ts'
+const inARow = 'LeaseExpired: expiries in a row are counted, but not those seen at start'
+const expired = 'LeaseExpired: the task is WAITING again, eligible at once, and uses up no retry'
+const cancelled = 'TaskCancelled: no task state changes, the fact is kept'
+const forgotten =
+  'TasksForgotten: terminal tasks that ended at or before the LSN are dropped, no others'
+const forgettable = 'what may be forgotten: by age, by number, a bounded number at once'
+const same = 'the same submission is told from another one, before and after the payload is gone'
+const offered =
+  'eligible tasks are leased by (eligible_at, task_id), across the queues that are served'
+
+const task = editOf('state-machine', 'apply-task')
+const lease = editOf('state-machine', 'apply-lease')
+const report = editOf('state-machine', 'apply-report')
+const policy = editOf('state-machine', 'retry-policy')
+const lines = editOf('state-machine', 'lines')
+const sameness = editOf('state-machine', 'submission')
+const limits = editOf('state-machine', 'record')
+
+/** Wrong effects of records, and wrong readings of the state: 000 §4, 003, semantics §7, §9–11. */
+export const stateFaults: readonly Fault[] = [
+  {
+    name: 'not_before in the past makes a task eligible before it was there',
+    test: [applied, 'TaskCreated: not_before makes it eligible later, and one in the past at once'],
+    edits: task('Math.max(at, notBefore ?? at)', 'notBefore ?? at'),
+  },
+  {
+    name: 'not_before makes nothing wait',
+    test: [applied, 'TaskCreated: not_before makes it eligible later, and one in the past at once'],
+    edits: task('Math.max(at, notBefore ?? at)', 'at'),
+  },
+  {
+    name: 'a task whose lease has expired waits before it is eligible',
+    test: [applied, expired],
+    edits: lease(
+      'move(state, row, states.WAITING, at, at);',
+      'move(state, row, states.WAITING, at + 1, at);',
+    ),
+  },
+  {
+    name: 'an expiry uses up a retry',
+    test: [applied, expired],
+    edits: lease(
+      'counters.leasesExpired++;',
+      'counters.leasesExpired++; tasks.failures.set(row, tasks.failures.get(row) + 1);',
+    ),
+  },
+  {
+    name: 'expiries at a start count towards poison',
+    test: [applied, inARow],
+    edits: lease('    else\n        tasks.expiriesInARow.set', '    tasks.expiriesInARow.set'),
+  },
+  {
+    name: 'a failure does not reset the expiries in a row',
+    test: [applied, inARow],
+    edits: report(
+      'tasks.failures.set(row, failures);\n    tasks.expiriesInARow.set(row, 0);',
+      'tasks.failures.set(row, failures);',
+    ),
+  },
+  {
+    name: 'a completion does not reset the expiries in a row',
+    test: [applied, inARow],
+    edits: report(
+      'counters.tasksCompleted++;\n    tasks.expiriesInARow.set(row, 0);',
+      'counters.tasksCompleted++;',
+    ),
+  },
+  {
+    name: 'a failure has one retry less than its policy says',
+    test: [
+      applied,
+      'TaskFailed: if retries remain the task is WAITING, eligible after the backoff',
+    ],
+    edits: report('failures <= tasks.maxRetries.get(row)', 'failures < tasks.maxRetries.get(row)'),
+  },
+  {
+    name: 'a failure has one retry more than its policy says',
+    test: [
+      applied,
+      'TaskFailed: if retries are exhausted the task is FAILED and keeps its payload',
+    ],
+    edits: report(
+      'failures <= tasks.maxRetries.get(row)',
+      'failures <= tasks.maxRetries.get(row) + 1',
+    ),
+  },
+  {
+    name: 'a retry does not wait for its backoff',
+    test: [
+      applied,
+      'TaskFailed: if retries remain the task is WAITING, eligible after the backoff',
+    ],
+    edits: report('at + backoffMs(tasks, row, failures)', 'at'),
+  },
+  {
+    name: 'an exponential backoff doubles once too often',
+    test: [applied, 'an exponential backoff doubles until it is as long as it may get'],
+    edits: policy('Math.min(failures - 1, 52)', 'Math.min(failures, 52)'),
+  },
+  {
+    name: 'an exponential backoff grows for ever',
+    test: [applied, 'an exponential backoff doubles until it is as long as it may get'],
+    edits: policy('Math.min(most, first', 'Math.max(0, first'),
+  },
+  {
+    name: 'a late report leaves no trace at its attempt',
+    test: [applied, cancelled],
+    edits: report('attempts.cancelled.set(attempt, 1);', ''),
+  },
+  {
+    name: 'a late report takes the task away',
+    test: [applied, cancelled],
+    edits: report(
+      'attempts.cancelled.set(attempt, 1);',
+      'attempts.cancelled.set(attempt, 1); move(state, row, states.DEAD, lsn, record.at);',
+    ),
+  },
+  {
+    name: 'the attempt of a task that was killed goes on',
+    test: [applied, 'TaskDead: a WAITING or LEASED task is stopped for good'],
+    edits: task('if (tasks.state.get(row) === states.LEASED)', 'if (false)'),
+  },
+  {
+    name: 'a task that ended at the LSN itself is not forgotten',
+    test: [applied, forgotten],
+    edits: task('tasks.due.get(ended.first) <= through', 'tasks.due.get(ended.first) < through'),
+  },
+  {
+    name: 'every task that has ended is forgotten',
+    test: [applied, forgotten],
+    edits: task('tasks.due.get(ended.first) <= through', 'true'),
+  },
+  {
+    name: 'a task keeps 31 attempts',
+    test: [applied, 'a task keeps a record of its last 32 attempts; an older lease is unknown'],
+    edits: editOf('state-machine', 'task')('attemptsKept = 32', 'attemptsKept = 31'),
+  },
+  {
+    name: 'a task is offered before it is eligible',
+    test: [lined, offered],
+    edits: lines('tasks.due.get(first) <= now', 'true'),
+  },
+  {
+    name: 'the queue that is named first is served first',
+    test: [lined, offered],
+    edits: lines('(first === 0 || comesBefore(tasks, row, first))', 'first === 0'),
+  },
+  {
+    name: 'a task about which a decision is on its way is offered',
+    test: [
+      lined,
+      'a task that is withheld is offered to nobody and does not expire, until it is released',
+    ],
+    edits: editOf('state-machine', 'withholding')(
+      '    leaveLine(state, row);\n    state.derived.withheld.add(row);',
+      '',
+    ),
+  },
+  {
+    name: 'a task is forgotten a millisecond before its retention is over',
+    test: [lined, forgettable],
+    edits: lines(
+      'tasks.stateSince.get(row) > endedUntil',
+      'tasks.stateSince.get(row) > endedUntil + 1',
+    ),
+  },
+  {
+    name: 'one task more than asked for is forgotten',
+    test: [lined, forgettable],
+    edits: lines('count >= surplus', 'count > surplus'),
+  },
+  {
+    name: 'there is no bound to what is forgotten at once',
+    test: [lined, forgettable],
+    edits: lines('count === limit ||', ''),
+  },
+  {
+    name: 'another execution window is the same submission',
+    test: [viewed, same],
+    edits: sameness('executionWindowMs === tasks.executionWindowMs.get(row)', 'true'),
+  },
+  {
+    name: 'another retry policy is the same submission',
+    test: [viewed, same],
+    edits: sameness('isSamePolicy(retryPolicy, retryPolicyOf(tasks, row))', 'true'),
+  },
+  {
+    name: 'another start is the same submission',
+    test: [viewed, same],
+    edits: sameness('isSameStart(state, row, submission) &&', ''),
+  },
+  {
+    name: 'a completed task is the same submission whatever its payload was',
+    test: [viewed, same],
+    edits: sameness("kept.toString('latin1') === digest(payload)", 'true'),
+  },
+  {
+    name: 'the names of queues may be half as long',
+    test: [coded, 'the limits of records are what other versions count on'],
+    edits: limits('queueBytesMax: 64', 'queueBytesMax: 32'),
+  },
+  {
+    name: 'a field of another version is skipped',
+    test: [coded, 'an unknown version or type is an error, never skipped'],
+    edits: editOf('state-machine', 'record-codec')('if (version !== recordVersion)', 'if (false)'),
+  },
+]

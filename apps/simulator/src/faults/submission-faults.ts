@@ -1,0 +1,132 @@
+import { editOf, type Fault } from './fault.js'
+
+const test = 'packages/coordinator-server/test/coordinator.test.ts'
+const same =
+  'the same request_id with the same payload and options is the same task, else a CONFLICT'
+const limits = 'limits of a submission'
+const options = 'a task has the options of its submission, and for the others those of the knobs'
+
+const manager = editOf('coordinator-server', 'task-manager')
+const sameness = editOf('state-machine', 'submission')
+const loop = editOf('coordinator-server', 'coordinator')
+
+/** Wrong answers to submissions: semantics §9. */
+export const submissionFaults: readonly Fault[] = [
+  {
+    name: 'what was submitted differently is the same task',
+    test: [test, same],
+    edits: manager('if (isSameSubmission(state, known, request))', 'if (true)'),
+  },
+  {
+    name: 'the same submission is a conflict',
+    test: [test, same],
+    edits: manager('if (isSameSubmission(state, known, request))', 'if (false)'),
+  },
+  {
+    name: 'a submission that is known is said to be new',
+    test: [test, same],
+    edits: manager('taskId: known, known: true', 'taskId: known, known: false'),
+  },
+  {
+    name: 'two submissions under one request_id do not wait for each other',
+    test: [test, same],
+    edits: loop('requestId === undefined ? {} : { requestId })', '{})'),
+  },
+  {
+    name: 'a request_id is not recorded',
+    test: [test, same],
+    edits: manager('record.requestId = requestId;', ';'),
+  },
+  {
+    name: 'another payload is the same submission',
+    test: [test, same],
+    edits: sameness('isSamePayload(state, row, submission.payload)', 'true'),
+  },
+  {
+    name: 'another queue is the same submission',
+    test: [test, same],
+    edits: sameness('queues.text(tasks.queue.get(row)) === queue', 'true'),
+  },
+  {
+    name: 'a payload of exactly the limit is too large',
+    test: [test, limits],
+    edits: manager(
+      'if (payload.length > knobs.payloadBytesMax)',
+      'if (payload.length >= knobs.payloadBytesMax)',
+    ),
+  },
+  {
+    name: 'a payload of any size is taken',
+    test: [test, limits],
+    edits: manager('if (payload.length > knobs.payloadBytesMax)', 'if (false)'),
+  },
+  {
+    name: 'one task more waits than may',
+    test: [test, limits],
+    edits: manager('if (waiting >= waitingTasksMax)', 'if (waiting > waitingTasksMax)'),
+  },
+  {
+    name: 'the last byte that tasks may take is not given',
+    test: [test, limits],
+    edits: manager(
+      'if (bytes + payloadBytes <= tasksBytesMax)',
+      'if (bytes + payloadBytes < tasksBytesMax)',
+    ),
+  },
+  {
+    name: 'a submission that is refused for now does not say when to come back',
+    test: [test, limits],
+    edits: manager(
+      "notNow(id, 'OVERLOADED', overloadedRetryMs, overload)",
+      "rejected(id, 'OVERLOADED', overload)",
+    ),
+  },
+  {
+    name: 'a queue takes nothing',
+    test: [test, 'each queue takes memory of its own, and counts'],
+    edits: manager('const queueBytes = 512;', 'const queueBytes = 0;'),
+  },
+  {
+    name: 'a submission with its own execution window gets the default',
+    test: [test, options],
+    edits: manager(
+      'request.executionWindowMs ?? knobs.executionWindowMs',
+      'knobs.executionWindowMs',
+    ),
+  },
+  {
+    name: 'a submission with its own retry policy gets the default',
+    test: [test, options],
+    edits: manager('request.retryPolicy ?? knobs.retryPolicy', 'knobs.retryPolicy'),
+  },
+  {
+    name: 'a queue is not recorded',
+    test: [test, options],
+    edits: manager('record.queue = queue;', ';'),
+  },
+  {
+    name: 'a delay is taken for a time',
+    test: [test, options],
+    edits: sameness('createdAt + delayMs', 'delayMs'),
+  },
+  {
+    name: 'not_before is not recorded',
+    test: [test, options],
+    edits: manager('record.notBefore = notBefore;', ';'),
+  },
+  {
+    name: 'a delay of 0 is a time',
+    test: [test, 'a delay of 0 records no not_before'],
+    edits: sameness('delayMs === 0 ?', 'false ?'),
+  },
+  {
+    name: 'retries that are left out are compared with the defaults',
+    test: [test, 'semantics §9: which options make another submission of one request_id'],
+    edits: sameness('(retryPolicy === undefined ||', '(false ||'),
+  },
+  {
+    name: 'an execution window that is left out makes another submission',
+    test: [test, 'semantics §9: which options make another submission of one request_id'],
+    edits: sameness('(executionWindowMs === undefined ||', '(false ||'),
+  },
+]

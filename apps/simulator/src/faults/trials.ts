@@ -1,0 +1,56 @@
+import type { ProgressOutput } from '@tenure/testing'
+import { Plot } from '../bugs/plant.js'
+import type { Fault } from './fault.js'
+import { type Trial, tryFault, trySound } from './trial.js'
+
+export interface TrialSummary {
+  readonly passed: number
+  readonly failed: number
+  readonly seconds: number
+  readonly trials: readonly Trial[]
+}
+
+/** Runs each test file that a fault names without any fault, then tries every fault, several at a time. */
+export async function tryAll(
+  faults: readonly Fault[],
+  threads: number,
+  output: ProgressOutput,
+): Promise<TrialSummary> {
+  const startMs = performance.now()
+  const trials: Trial[] = []
+  const files = new Set(faults.map(({ test: [file] }) => file))
+  const waiting = [
+    ...[...files].map((file) => (plot: Plot) => trySound(plot, file, testsIn(faults, file))),
+    ...faults.map((fault) => (plot: Plot) => tryFault(plot, fault)),
+  ]
+  const work = async () => {
+    const plot = Plot.copy({ tests: true })
+    try {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const trial = await next(plot)
+        trials.push(trial)
+        output.write(`${describeTrial(trial)}\n`)
+      }
+    } finally {
+      plot.remove()
+    }
+  }
+  await Promise.all(Array.from({ length: threads }, work))
+  const passed = trials.filter(({ isPassed }) => isPassed).length
+  const seconds = Math.round((performance.now() - startMs) / 100) / 10
+  return { passed, failed: trials.length - passed, seconds, trials }
+}
+
+export function describeTrials({ passed, failed, seconds, trials }: TrialSummary): string {
+  const failures = trials.filter(({ isPassed }) => !isPassed).map(describeTrial)
+  return [...failures, `${seconds} s`, '', `${passed} passed, ${failed} failed`].join('\n')
+}
+
+function testsIn(faults: readonly Fault[], file: string) {
+  return faults.map(({ test }) => test).filter((test) => test[0] === file)
+}
+
+function describeTrial({ name, test, isPassed, note, ms }: Trial): string {
+  const seconds = `${(ms / 1000).toFixed(1)} s`.padStart(7)
+  return `${isPassed ? '    ok' : 'NOT OK'} ${seconds}  ${name}  [${test}]${note && `\n        ${note}`}`
+}

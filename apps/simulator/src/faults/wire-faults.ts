@@ -1,0 +1,231 @@
+import { editOf, type Fault } from './fault.js'
+
+const connected = 'packages/protocol/test/connection.test.ts'
+const framed = 'packages/protocol/test/frame.test.ts'
+const coded = 'packages/protocol/test/codec.test.ts'
+const paged = 'packages/protocol/test/vectors.test.ts'
+const hostile = 'packages/protocol/test/hostile.test.ts'
+const served = 'packages/coordinator-server/test/server.test.ts'
+const peered = 'packages/coordinator-server/test/peer.test.ts'
+const asked = 'packages/coordinator-server/test/http-server.test.ts'
+const role = 'a role may ask what docs/protocol.md says, and nothing else'
+const small = 'before the welcome a frame has 4096 bytes at most, then as many as were agreed'
+const greeting = 'a hello has to be there, and welcomed, within the time for the handshake'
+const token = 'a token opens the roles it stands for'
+const levels = 'so many levels and so many values, and not one more'
+
+const connection = editOf('protocol', 'server-connection')
+const frame = editOf('protocol', 'frame')
+const requests = editOf('protocol', 'request-codec')
+const handshake = editOf('protocol', 'handshake')
+const limits = editOf('protocol', 'limits')
+const guard = editOf('protocol', 'guard')
+const gate = editOf('coordinator-server', 'gate')
+const peer = editOf('coordinator-server', 'peer')
+const peers = editOf('coordinator-server', 'peers')
+const http = editOf('coordinator-server', 'http-server')
+
+/** What is understood, who is let in, and what they may ask: docs/protocol.md. */
+export const wireFaults: readonly Fault[] = [
+  ...(
+    [
+      ['queueBytesMax: 64', 'queueBytesMax: 128'],
+      ['queuesMax: 16', 'queuesMax: 17'],
+      ['requestIdBytesMax: 128', 'requestIdBytesMax: 64'],
+      ['tokenBytesMax: 1024', 'tokenBytesMax: 512'],
+      ['listMax: 1000', 'listMax: 10_000'],
+      ['helloBytesMax: 4096', 'helloBytesMax: 8192'],
+      ['depthMax: 8', 'depthMax: 9'],
+    ] as const
+  ).map(
+    ([old, bad]): Fault => ({
+      name: `the limit ${old} is ${bad}`,
+      test: [paged, 'docs/protocol.md has every limit of a message'],
+      edits: limits(old, bad),
+    }),
+  ),
+  {
+    name: 'an error word has another meaning',
+    test: [paged, 'docs/protocol.md has every error word, with its meaning'],
+    edits: editOf('protocol', 'reasons')('EXPIRED: ', "EXPIRED: 'x' + "),
+  },
+  {
+    name: 'the protocol has another version',
+    test: [paged, 'docs/protocol.md shows the session byte by byte as the code produces it'],
+    edits: limits('protocolVersion = 1', 'protocolVersion = 2'),
+  },
+  {
+    name: 'a frame of exactly the limit is refused',
+    test: [framed, 'a frame of exactly the limit is accepted, before and after it was raised'],
+    edits: frame('length > this.#bodyBytesMax', 'length >= this.#bodyBytesMax'),
+  },
+  {
+    name: 'a frame over the limit is accepted',
+    test: [framed, 'a length over the limit is refused as soon as its four bytes are there'],
+    edits: frame('if (length > this.#bodyBytesMax)', 'if (false)'),
+  },
+  {
+    name: 'a hello may have any size',
+    test: [connected, small],
+    edits: connection('new FrameDecoder(messageLimits.helloBytesMax)', 'new FrameDecoder(2 ** 20)'),
+  },
+  {
+    name: 'after the welcome frames stay as small as a hello',
+    test: [connected, small],
+    edits: connection('this.#decoder.allow(this.#limits.frameBytesMax);', ''),
+  },
+  {
+    name: 'requests are given out before the welcome',
+    test: [connected, 'before the welcome nothing but a hello is understood'],
+    edits: connection("if (this.#mode === 'greeting')\n", 'if (body[1] === 0)\n'),
+  },
+  {
+    name: 'a handshake has for ever',
+    test: [connected, greeting],
+    edits: connection('now + limits.handshakeMs', 'undefined'),
+  },
+  {
+    name: 'a byte of a hello buys time',
+    test: [connected, greeting],
+    edits: connection(
+      'this.#decoder.push(bytes);',
+      "this.#decoder.push(bytes); if (this.#mode === 'greeting') this.#deadline = now + this.#limits.handshakeMs;",
+    ),
+  },
+  {
+    name: 'a frame has a millisecond more than its time',
+    test: [connected, 'a frame has to end within its time, and nobody has to begin one'],
+    edits: connection('now >= this.#deadline', 'now > this.#deadline'),
+  },
+  {
+    name: 'a peer that waits for room is late',
+    test: [connected, 'who waits because the connection is full is not late'],
+    edits: connection('            this.hold();\n', ''),
+  },
+  {
+    name: 'a connection is never full',
+    test: [
+      connected,
+      'a connection that is full gives out no request before an answer has gone out',
+    ],
+    edits: connection('this.#inFlight >= this.#limits.requestsInFlightMax', 'false'),
+  },
+  {
+    name: 'polls make a connection full',
+    test: [connected, 'lease requests that may wait make no connection full'],
+    edits: connection('if (isPoll(request))', 'if (false)'),
+  },
+  {
+    name: 'a hello in another version is one of ours',
+    test: [
+      connected,
+      'a hello in another version is given out as such, whatever follows the version',
+    ],
+    edits: handshake('if (version !== protocolVersion)', 'if (false)'),
+  },
+  {
+    name: 'a submission may have a time and a delay',
+    test: [coded, 'submit is what it was in each combination of its options'],
+    edits: requests('if (notBefore !== undefined && delayMs !== undefined)', 'if (false)'),
+  },
+  {
+    name: 'a request without an id is answered',
+    test: [coded, 'a request without an id cannot be answered, and ends the connection'],
+    edits: requests('if (!Number.isInteger(id) || id < 1 || id > 0xffff_ffff)', 'if (false)'),
+  },
+  {
+    name: 'a message has one level too many',
+    test: [hostile, levels],
+    edits: guard('depth >= this.#limits.depthMax', 'depth > this.#limits.depthMax'),
+  },
+  {
+    name: 'a message has one value too many',
+    test: [hostile, levels],
+    edits: guard(
+      '++this.#values > this.#limits.valuesMax',
+      '++this.#values > this.#limits.valuesMax + 1',
+    ),
+  },
+  {
+    name: 'a container is believed to hold what it says',
+    test: [hostile, 'a container that is larger than what is there is refused at its head'],
+    edits: guard('if (values > this.#bytes.length - at)', 'if (false)'),
+  },
+  ...(
+    [
+      ['produce', 'produce: new Set([', "produce: new Set(['kill', "],
+      [
+        'work',
+        "'complete', 'fail', 'withdraw']),\n    admin",
+        "'complete', 'fail', 'withdraw', 'submit']),\n    admin",
+      ],
+      ['admin', "'kill', 'workers'", "'workers'"],
+    ] as const
+  ).map(
+    ([name, old, bad]): Fault => ({
+      name: `the role ${name} may ask something else`,
+      test: [served, role],
+      edits: gate(old, bad),
+    }),
+  ),
+  {
+    name: 'a role may ask everything',
+    test: [served, 'a role may ask what is its own'],
+    edits: peer('!Gate.mayAsk(role, kind)', 'false'),
+  },
+  {
+    name: 'a token opens every role',
+    test: [served, token],
+    edits: gate('if (roles.includes(role))', 'if (true)'),
+  },
+  {
+    name: 'a wrong token is none',
+    test: [served, token],
+    edits: gate('if (token === undefined || roles.length === 0)', 'if (false)'),
+  },
+  {
+    name: 'no token is the empty token',
+    test: [served, 'no token is not the empty token'],
+    edits: gate('if (token === undefined || roles.length === 0)', 'if (roles.length === 0)'),
+  },
+  {
+    name: 'a hello in another version is welcomed',
+    test: [served, 'another version of the protocol is refused by name'],
+    edits: peer("'UNSUPPORTED_VERSION', message", "'PROTOCOL', message"),
+  },
+  {
+    name: 'one connection too many is let in',
+    test: [served, 'more connections than may be are refused'],
+    edits: peers('this.#peers.size >= connectionsMax', 'this.#peers.size > connectionsMax'),
+  },
+  {
+    name: 'one poll too many of a connection waits',
+    test: [peered, 'one lease request too many that would wait is told so at once'],
+    edits: peer('this.#connection.polls > this', 'this.#connection.polls - 1 > this'),
+  },
+  {
+    name: 'a peer that does not read stays',
+    test: [peered, 'only who takes nothing for long is disconnected, however much there is'],
+    edits: peer('return now - this.#left.at >= deafMs;', 'return false;'),
+  },
+  {
+    name: 'a slow reader is disconnected',
+    test: [peered, 'only who takes nothing for long is disconnected, however much there is'],
+    edits: peer('|| bytes !== this.#left.bytes', ''),
+  },
+  {
+    name: 'a path that is not there is served',
+    test: [asked, 'a path that is not there is 404, and the answer says which are'],
+    edits: http('reply(404,', 'reply(200,'),
+  },
+  {
+    name: 'a POST is a GET',
+    test: [asked, 'a method that is not there is 405 on every path, and says which are'],
+    edits: http("if (request.method !== 'GET' && request.method !== 'HEAD')", 'if (false)'),
+  },
+  {
+    name: 'metrics that cannot be had are no error',
+    test: [asked, 'metrics that cannot be had are 500, and nothing else suffers'],
+    edits: http('reply(500,', 'reply(200,'),
+  },
+]
