@@ -94,7 +94,12 @@ const expected = {
   tenure_ended_tasks: 11,
   tenure_tasks_bytes: 1012,
   tenure_coordinator_restarts: 31,
+  tenure_log_epoch: 41,
+  tenure_recovery_seconds: 5,
   tenure_replay_seconds: 0.032,
+  'tenure_recovery_part_seconds{part="open"}': 0.11,
+  'tenure_recovery_part_seconds{part="checkpoint"}': 0.22,
+  'tenure_recovery_part_seconds{part="expiry"}': 0.33,
   tenure_replay_due_seconds: 0.25,
   tenure_checkpoint_lsn: 1033,
   tenure_disk_free_bytes: 34_000,
@@ -119,9 +124,11 @@ t.test('002 §8: each metric tells what its name says, and not what another one 
   const time = new DecisionTime(world.clock, 0)
   world.clock.jump(-36_000)
   metrics.measure({
-    ...{ state: world.state, time, epoch: 31, replayMs: 32 },
+    ...{ state: world.state, time, epoch: 41, restarts: 31 },
+    recovery: { recoveryMs: 5000, openMs: 110, replayMs: 32, checkpointMs: 220, expiryMs: 330 },
     log: {
-      ...{ sealedLsn: 1033, roll: async () => {}, truncate: () => world.log.truncate() },
+      ...{ sealedLsn: 1033, roll: async () => {}, writeCheckpoint: async () => {} },
+      truncate: () => world.log.truncate(),
       ...{ nextLsn: 101_034, checkpointLsn: 1033, gaps: [] },
       segments: [
         { firstLsn: 1, bytes: 15_000, usedBytes: 15_000, begunAt: 0 },

@@ -7,7 +7,7 @@ const paged = 'packages/protocol/test/vectors.test.ts'
 const hostile = 'packages/protocol/test/hostile.test.ts'
 const served = 'packages/coordinator-server/test/server.test.ts'
 const peered = 'packages/coordinator-server/test/peer.test.ts'
-const asked = 'packages/coordinator-server/test/http-server.test.ts'
+const asked = 'packages/http-port/test/http-port.test.ts'
 const role = 'a role may ask what docs/protocol.md says, and nothing else'
 const small = 'before the welcome a frame has 4096 bytes at most, then as many as were agreed'
 const greeting = 'a hello has to be there, and welcomed, within the time for the handshake'
@@ -23,7 +23,7 @@ const guard = editOf('protocol', 'guard')
 const gate = editOf('coordinator-server', 'gate')
 const peer = editOf('coordinator-server', 'peer')
 const peers = editOf('coordinator-server', 'peers')
-const http = editOf('coordinator-server', 'http-server')
+const http = editOf('http-port', 'http-port')
 
 /** What is understood, who is let in, and what they may ask: docs/protocol.md. */
 export const wireFaults: readonly Fault[] = [
@@ -214,18 +214,34 @@ export const wireFaults: readonly Fault[] = [
     edits: peer('|| bytes !== this.#left.bytes', ''),
   },
   {
-    name: 'a path that is not there is served',
-    test: [asked, 'a path that is not there is 404, and the answer says which are'],
-    edits: http('reply(404,', 'reply(200,'),
+    name: 'a path without a page is served',
+    test: [asked, 'a path without a page is 404, and the answer names those there are'],
+    edits: http('status: 404', 'status: 200'),
   },
   {
     name: 'a POST is a GET',
-    test: [asked, 'a method that is not there is 405 on every path, and says which are'],
-    edits: http("if (request.method !== 'GET' && request.method !== 'HEAD')", 'if (false)'),
+    test: [asked, 'another method than GET and HEAD is 405 on every path, and the answer says so'],
+    edits: http("if (method !== 'GET' && method !== 'HEAD')", 'if (false)'),
   },
   {
-    name: 'metrics that cannot be had are no error',
-    test: [asked, 'metrics that cannot be had are 500, and nothing else suffers'],
-    edits: http('reply(500,', 'reply(200,'),
+    name: 'a page that cannot be made is no error',
+    test: [asked, 'a page that cannot be made is 500, and the others go on'],
+    edits: editOf('http-port', 'pages')('status: 500', 'status: 200'),
+  },
+  {
+    name: 'a web page may ask under a name of its own',
+    test: [asked, 'a request under a foreign name is refused, and told what allows the name'],
+    edits: http('if (!allowed.allows(headers.host))', 'if (false)'),
+  },
+  {
+    name: 'a name that begins like an allowed one is allowed',
+    test: [
+      ...(['packages/http-port/test/allowed-hosts.test.ts'] as const),
+      'every other name is refused, however much it looks like an allowed one',
+    ],
+    edits: editOf('http-port', 'allowed-hosts')(
+      "host === 'localhost'",
+      "host.startsWith('localhost')",
+    ),
   },
 ]
