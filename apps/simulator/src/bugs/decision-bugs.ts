@@ -153,6 +153,10 @@ export const decisionBugs: readonly Bug[] = [
     ],
     foundBy: [
       { check: 'the log agrees with every answer', message: /"reason":"DUPLICATE_REPORT"/ },
+      {
+        check: 'the shipped worker makes sense to the coordinator',
+        message: /: DUPLICATE_REPORT$/,
+      },
     ],
     seedsMax: 400,
   },

@@ -152,7 +152,10 @@ function drawRogue(random: Random, rogue: number) {
 function drawStep(random: Random): RogueStep {
   return {
     afterMs: random.pick([0, 0, 50, 400, 1200, 4000]),
-    says: random.pick(['heartbeat', 'complete', 'complete otherwise', 'fail']),
+    says: random.pick([
+      ...(['heartbeat', 'complete', 'complete', 'complete'] as const),
+      ...(['complete otherwise', 'fail'] as const),
+    ]),
     lease: random.pick(['own', 'own', 'own', 'foreign', 'made up']),
     reportId: random.pick(['a', 'a', 'b', null]),
   }
