@@ -8,8 +8,10 @@ const leaseDurationMs = 1000
 /** The task is granted by then; and the first worker knows that its lease is over. */
 const strikeAtMs = 500
 const standstillMs = 4000
+/** The worker that gets the task first: under this seed its poll is the first to arrive. */
+const first = 1
 
-/** Two workers of one slot each; the first has the task when the trouble strikes, the second after it. */
+/** Two workers of one slot each; one has the task when the trouble strikes, the other after it. */
 function twoWorkers(trouble: PlannedTrouble, attempts: readonly HandlerPlan[]): Scenario {
   const worker = { concurrency: 1, queues: ['default'], clockRate: 1, pollWaitMs: 5000 }
   return {
@@ -41,7 +43,12 @@ async function play(scenario: Scenario) {
 }
 
 t.test('two executions that both end are one confirmed duplicate', async (t) => {
-  const stands = { atMs: strikeAtMs, kind: 'pause worker', worker: 0, forMs: standstillMs } as const
+  const stands = {
+    atMs: strikeAtMs,
+    kind: 'pause worker',
+    worker: first,
+    forMs: standstillMs,
+  } as const
   const both = twoWorkers(stands, [
     { afterMs: 2000, ends: 'returns' },
     { afterMs: 1000, ends: 'returns' },
@@ -59,7 +66,7 @@ t.test(
     const stands = {
       atMs: strikeAtMs,
       kind: 'pause worker',
-      worker: 0,
+      worker: first,
       forMs: standstillMs,
     } as const
     const { counters, violation, cancelled } = await play(
@@ -77,7 +84,7 @@ t.test(
 t.test(
   'an execution whose worker was killed is possibly one, and nothing confirms it',
   async (t) => {
-    const killed = { atMs: strikeAtMs, kind: 'kill worker', worker: 0, downMs: 100 } as const
+    const killed = { atMs: strikeAtMs, kind: 'kill worker', worker: first, downMs: 100 } as const
     const { counters, violation, cancelled } = await play(
       twoWorkers(killed, [
         { afterMs: 2000, ends: 'returns' },
