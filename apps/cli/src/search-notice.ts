@@ -2,7 +2,7 @@ import { formatDuration, type Host } from '@tenure/app-kit'
 import type { LinkObserver, LinkOptions } from '@tenure/client'
 import { printable } from './show/printable.js'
 
-/** Whoever waits for longer than this wants to know for what. */
+/** A command that waits longer than this says what it waits for. */
 const quietMs = 1000
 
 /** Says on a terminal where a coordinator is looked for, and why there is none yet, unless one is found soon. */

@@ -33,7 +33,7 @@ t.test(
   },
 )
 
-t.test('on a terminal, who waits for a coordinator is told which one, and why', async (t) => {
+t.test('on a terminal, a waiting command names the coordinator, and says why', async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   t.teardown(() => silent.close())

@@ -29,7 +29,7 @@ export function observeServer(logger: Logger, later?: Later): ServerObserver {
     clockBehind: (behindMs) => {
       logger.warn(
         { behindSeconds: Math.round(behindMs / 1000), see: clockGuide },
-        'the clock is behind the last time in the log: until it has caught up, absolute start times come early',
+        'the clock is behind the last time in the log; until it catches up, tasks with an absolute start time start early',
       )
     },
     fewerConnections: (connectionsMax) => {

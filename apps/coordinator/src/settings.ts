@@ -87,7 +87,7 @@ const listening = {
     option: 'httpPort',
   }),
   httpAllowedHosts: setting(listOf(hostName()), {
-    help: 'Names under which the HTTP port answers, beside --http-host, localhost and IP addresses. A web page that points its own name at this machine is refused.',
+    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. Requests for other names are rejected with 421 (DNS rebinding).',
     option: 'httpAllowedHosts',
   }),
 }

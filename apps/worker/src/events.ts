@@ -27,7 +27,7 @@ export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
       logger[level](fields, message)
     },
     failed: ({ code, message }) => {
-      logger.error({ code, detail: message }, 'the worker asks for no more tasks and ends')
+      logger.error({ code, detail: message }, 'the worker drains and exits')
     },
     // A refused heartbeat or report has a line of its own, with its task.
     protocolError: ({ reason, message }, what) => {

@@ -28,7 +28,7 @@ export async function serveHttp(
     return await openHttpPort({ ...options, pages })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    const hint = 'is a worker running already? Else choose another --http-port, or off'
+    const hint = 'is a worker already running? If not, choose another --http-port, or off'
     throw new CannotListen(`http: ${why}; ${hint}`, { cause })
   }
 }

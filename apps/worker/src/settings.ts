@@ -69,12 +69,12 @@ const times = {
 
 const failing = {
   giveUpAfter: setting(duration(1, longestMs), {
-    help: 'How long to try without a connection, or with every lease request refused, before the worker ends with 1. Default: for ever.',
+    help: 'Maximum time without a connection, or with every lease request rejected, before the worker exits with 1. Default: for ever.',
     option: 'options.giveUpAfterMs',
   }),
   keepGoing: setting(yesOrNo(), {
     fallback: false,
-    help: 'Goes on after a protocol error: a refusal that no correct worker earns. Without it the worker ends with 1 when the tasks at hand have ended.',
+    help: 'Keep leasing tasks after a protocol error. Without it the worker drains and exits with 1.',
     option: 'options.keepGoing',
   }),
 }
@@ -86,7 +86,7 @@ const observing = {
   }),
   httpPort: setting(portOrOff(), { fallback: 7413, help: 'The same; 0 takes a free one.' }),
   httpAllowedHosts: setting(listOf(hostName()), {
-    help: 'Names under which the HTTP port answers, beside --http-host, localhost and IP addresses. A web page that points its own name at this machine is refused.',
+    help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. Requests for other names are rejected with 421 (DNS rebinding).',
   }),
 }
 

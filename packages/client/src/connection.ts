@@ -73,7 +73,7 @@ export class Connection {
     })
     this.#timer = clock.setTimer(attemptTimeoutMs, () => {
       const said =
-        this.#mode === 'greeting' ? 'it took the connection, and says nothing' : this.#mode
+        this.#mode === 'greeting' ? 'it accepted the connection but sent nothing' : this.#mode
       const message = `no welcome from ${formatEndpoint(target)} within ${attemptTimeoutMs} ms (${said})`
       this.end(new TenureError('CLIENT_DISCONNECTED', message))
     })
@@ -112,7 +112,7 @@ export class Connection {
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
       const peer = formatEndpoint(this.#target)
-      const message = `what ${peer} sent cannot be understood: ${error.message}`
+      const message = `${peer} sent invalid data: ${error.message}`
       this.end(new TenureError('CLIENT_PROTOCOL', message, { cause: error }))
     }
   }
@@ -163,8 +163,8 @@ export class Connection {
     const { tls } = this.#target
     const peer = formatEndpoint(this.#target)
     if (error === undefined && this.#mode === 'greeting') {
-      const guess = tls === undefined ? 'does it want TLS, or ' : ''
-      return `${peer} closed the connection before it let us in; ${guess}is it no coordinator?`
+      const guess = tls === undefined ? 'does it require TLS, or ' : ''
+      return `${peer} closed the connection during the handshake; ${guess}is it not a coordinator?`
     }
     if (error === undefined) return 'the peer closed the connection'
     if (this.#mode !== 'connecting') return `connection lost: ${error.message}`

@@ -37,7 +37,7 @@ export async function serveHttp({
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new CoordinatorError(
       'COORDINATOR_CANNOT_LISTEN',
-      `http: ${why}; is a coordinator running already? Else choose another httpPort`,
+      `http: ${why}; is a coordinator already running? If not, choose another httpPort`,
       { cause },
     )
   }

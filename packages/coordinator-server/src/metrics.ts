@@ -92,7 +92,7 @@ export class Metrics {
   )
   readonly #checkpointSeconds = this.#gauge(
     'tenure_checkpoint_seconds',
-    'How long the thread took that made the newest checkpoint since the start.',
+    'Duration of making the newest checkpoint since startup. One made at startup has no replay of its own.',
   )
 
   /** With those of the whole process: they are collected from then on, and for ever. */
@@ -172,10 +172,10 @@ export class Metrics {
     )
     this.#asked(
       'tenure_coordinator_restarts',
-      'How often a coordinator became ready on this log, without the first time.',
+      'Number of times a coordinator became ready on this log, not counting the first.',
       () => restarts,
     )
-    this.#asked('tenure_log_epoch', 'How often this log was opened, also in vain.', () => epoch)
+    this.#asked('tenure_log_epoch', 'Times this log was opened, failed starts too.', () => epoch)
     this.#tellRecovery(recovery)
     this.#asked(
       'tenure_replay_due_seconds',
@@ -215,17 +215,17 @@ export class Metrics {
   #tellRecovery({ recoveryMs, ...parts }: RecoveryTimes): void {
     this.#asked(
       'tenure_recovery_seconds',
-      'How long the start took until requests were served.',
+      'Duration of the last start, until requests were served.',
       () => recoveryMs / 1000,
     )
     this.#asked(
       'tenure_replay_seconds',
-      'How long the replay of the log at the start took: a part of the recovery.',
+      'Duration of the log replay at startup; part of the recovery.',
       () => parts.replayMs / 1000,
     )
     const seconds = this.#gauge(
       'tenure_recovery_part_seconds',
-      'How long each part of the recovery took: to open the log, replay it, make a checkpoint, expire leases.',
+      'Duration of each part of the recovery: open, replay, checkpoint, expiry.',
       ['part'],
     )
     for (const [name, ms] of Object.entries(parts)) {

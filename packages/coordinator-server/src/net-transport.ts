@@ -150,7 +150,7 @@ class Connection implements Socket {
     // OpenSSL's own message is for its developers.
     const why = 'reason' in error ? String(error.reason) : error.message
     const guess = withoutTls.includes(why) ? ' (a peer that does not use TLS?)' : ''
-    this.#failure = `the handshake of TLS failed: ${why}${guess}`
+    this.#failure = `the TLS handshake failed: ${why}${guess}`
     this.#raw.destroy()
   }
 

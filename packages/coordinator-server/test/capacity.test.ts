@@ -167,7 +167,7 @@ t.test('capacity 0 states none: such a worker is bounded by what it asks for', a
   t.strictSame(world.registry.advice('w1'), { capacity: 0, leases: 3 })
 })
 
-t.test('waiting polls are served by free capacity, then by who waits longest', async (t) => {
+t.test('waiting polls are served by free capacity, then by waiting time', async (t) => {
   const world = await World.started()
   const sessions = { silent: { name: 'silent' }, small: { name: 's' }, large: { name: 'l' } }
   world.coordinator.join(sessions.silent, 0)

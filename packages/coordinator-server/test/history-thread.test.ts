@@ -90,7 +90,7 @@ t.test('closing ends what is being read, and two pages at once are a mistake', a
   await rejected
 })
 
-t.test('a thread that cannot begin rejects, and throws at nobody', async (t) => {
+t.test('a thread that cannot start rejects the question, and nothing is thrown', async (t) => {
   const cannotBeSent = (() => {}) as unknown as string
   const thread = new HistoryThread(cannotBeSent, new SimulatedClock())
   const page = thread.read({ ...query, taskId: 1 }, never)

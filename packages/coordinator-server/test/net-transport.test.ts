@@ -164,7 +164,7 @@ t.test('a client whose certificate is not trusted stays outside', async (t) => {
   })
   t.strictSame(await ping(port), [])
   await untilRefused()
-  t.match(refused, [/^PROTOCOL: the handshake of TLS failed/])
+  t.match(refused, [/^PROTOCOL: the TLS handshake failed/])
   t.strictSame(await ping(port, { key, cert }), ['welcome', 'answer'])
 })
 

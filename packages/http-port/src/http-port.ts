@@ -98,7 +98,7 @@ function wrongHost(host: string): ReadyPage {
 const notAllowed = ready({ status: 405, body: 'GET and HEAD only\n' })
 
 function noPage(paths: readonly string[]): ReadyPage {
-  return ready({ status: 404, body: `there are ${paths.join(', ')}\n` })
+  return ready({ status: 404, body: `not found; the paths are ${paths.join(', ')}\n` })
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -22,7 +22,10 @@ t.test('a page is answered with its status and its type, whatever follows the pa
 t.test('a path without a page is 404, and the answer names those there are', async (t) => {
   const port = await open(t)
   for (const path of ['/', '/healthz/', '/healthzx', '/%2e%2e/healthz', '//', '/constructor']) {
-    t.match(await ask(port, path), { status: 404, body: 'there are /healthz, /readyz\n' })
+    t.match(await ask(port, path), {
+      status: 404,
+      body: 'not found; the paths are /healthz, /readyz\n',
+    })
   }
 })
 
@@ -170,7 +173,7 @@ t.test('a connection that never reads its answer is closed', async (t) => {
   t.ok((await peer.heard()).length < 32 * 2 ** 20)
 })
 
-t.test('silent connections make room: the oldest goes, whoever asks is answered', async (t) => {
+t.test('silent connections do not block the port: the oldest one is closed', async (t) => {
   const port = await open(t, { limits: { connectionsMax: 4, requestMs: 60_000, idleMs: 60_000 } })
   const silent: Peer[] = []
   for (let count = 0; count < 12; count++) silent.push(await Peer.open(port))

@@ -12,7 +12,7 @@ import { messageLimits } from './limits.js'
 class WholeWriter extends ValueWriter {
   override number(value: number): void {
     if (value >>> 0 !== value && !(Number.isSafeInteger(value) && value >= 0)) {
-      throw new TypeError(`${value} is in no message; use a whole number from 0 to 2^53 - 1`)
+      throw new TypeError(`${value} cannot be encoded; use a whole number from 0 to 2^53 - 1`)
     }
     super.number(value)
   }

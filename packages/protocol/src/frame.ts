@@ -31,10 +31,10 @@ const tlsOpenings = new Set([0x1603, 0x1503])
 /** Says it where a peer speaks something else: most likely one of the two has the wrong port. */
 function describeStranger(length: number): string | undefined {
   if (httpLengths.has(length)) {
-    return 'it looks like HTTP; the protocol of Tenure has a port of its own (by default 7411, and 7412 or 7413 for HTTP)'
+    return 'it looks like HTTP; the Tenure protocol has its own port (default 7411; HTTP uses 7412 or 7413)'
   }
   if (tlsOpenings.has(length >>> 16))
-    return 'it looks like TLS, which only one of the two sides uses'
+    return 'it looks like TLS; enable TLS on both sides or on neither'
   return undefined
 }
 

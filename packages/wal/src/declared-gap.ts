@@ -28,7 +28,7 @@ export function firstLsnBehindGap(
   if (why === undefined) return firstLsn
   throw new WalError(
     'WAL_NO_LSN',
-    `the clock shows ${timeOf(nowMs)}, ${why}: it cannot tell where the log goes on. ` +
+    `the clock shows ${timeOf(nowMs)}, ${why}: it cannot tell at which LSN the log continues. ` +
       'Set the clock, or name in options.restored.nextLsn an LSN beyond all that may have been issued.',
   )
 }
@@ -41,10 +41,10 @@ function contradiction(
   latestClockMs: number,
 ): string | undefined {
   if (nowMs < latestClockMs) return `but the log was written at ${timeOf(latestClockMs)}`
-  if (firstLsn > lsnMax) return `when LSN ${lsnMax}, the last one, has been passed`
+  if (firstLsn > lsnMax) return `which is past the time of the last LSN, ${lsnMax}`
   if (firstLsn > highestLsn) return undefined
   const reachedMs = lineStartMs + Math.ceil((highestLsn + 1) / lsnsPerMs)
-  return `but LSN ${highestLsn}, which may have been issued, is not passed before ${timeOf(reachedMs)}`
+  return `but LSN ${highestLsn} may have been issued and is not passed before ${timeOf(reachedMs)}`
 }
 
 function timeOf(ms: number): string {

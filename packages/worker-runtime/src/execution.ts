@@ -292,19 +292,23 @@ export class Execution implements RunEvents, Armable {
     new Reporting(link, this.#toReport(outcome), deadlineMs, conclude).send()
   }
 
-  /** What a handler throws now is its abort, most likely, and says nothing of the task. */
+  /**
+   * A throw after the deadline is most likely the abort, and a failure that is committed before the
+   * expiry would use up a retry: only a result is reported.
+   */
   #endOverdue(outcome: Outcome): void {
     if (this.#mode === 'running') this.#context.observer.leaseLost?.(this.facts, 'DEADLINE')
     const isInGrace = this.#ending?.isGraceOver !== true
-    if (outcome.kind === 'returned' && isInGrace) this.#reportLate(outcome)
+    const report = isInGrace ? this.#toReport(outcome) : undefined
+    if (report?.kind === 'complete') this.#reportLate(report)
     else this.#giveUp('LEASE_LOST')
   }
 
-  #reportLate(outcome: Outcome): void {
+  #reportLate(report: Report): void {
     this.#mode = 'reporting'
     const { link, observer } = this.#context
     const onSent = () => observer.reportedLate?.(this.facts)
-    reportLate(link, this.#toReport(outcome), onSent, (verdict) => this.#conclude(verdict))
+    reportLate(link, report, onSent, (verdict) => this.#conclude(verdict))
   }
 
   #toReport(outcome: Outcome): Report {

@@ -50,7 +50,7 @@ export class WorkerMetrics {
   )
   readonly #protocolErrors = this.#counter(
     'tenure_worker_protocol_errors_total',
-    'Refusals that no correct worker earns, by request (lease, heartbeat, report) and reason. The first one ends the worker, unless it is told to keep going.',
+    'Protocol errors: rejections caused by a bug or misuse, by request (lease, heartbeat, report) and reason. The first one stops the worker unless keepGoing is set.',
     ['request', 'reason'],
   )
   readonly #stuck = this.#counter(

@@ -139,7 +139,7 @@ export class Polls {
   #comeBack(error: TenureError): void {
     const { giveUpAfterMs } = this.#options
     if (this.#refusedForMs >= giveUpAfterMs) {
-      const message = `every lease request was refused for ${giveUpAfterMs} ms (the last: ${error.message}); look into what the coordinator refuses, or raise options.giveUpAfterMs`
+      const message = `every lease request was refused for ${giveUpAfterMs} ms (the last: ${error.message}); check why the coordinator rejects them, or raise options.giveUpAfterMs`
       this.#listener.gaveUp(new WorkerError('WORKER_GAVE_UP', message, { cause: error }))
       return
     }

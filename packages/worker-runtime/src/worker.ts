@@ -318,6 +318,6 @@ const goodbyeMs = 1000
 function protocolError(answer: Rejected, what: Refused, task: TaskFacts | undefined): WorkerError {
   const of = task === undefined ? 'request' : `of task ${task.taskId} under lease ${task.leaseId}`
   const cause = new RejectedError(answer)
-  const message = `the coordinator rejected a ${what} ${of}, which no correct worker earns (${cause.message}); look for two workers of one name, a restored log or versions that do not fit, or set options.keepGoing`
+  const message = `the coordinator rejected a ${what} ${of} (${cause.message}): a protocol error; check for two workers with the same name, a restored log or incompatible versions, or set options.keepGoing`
   return new WorkerError('WORKER_PROTOCOL_ERROR', message, { cause })
 }

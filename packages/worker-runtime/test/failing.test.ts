@@ -38,7 +38,7 @@ t.test('a worker that is stopped has ended well', async (t) => {
   t.strictSame(world.calls('failed'), [])
 })
 
-t.test('a failure that nobody waits for is no unhandled rejection', async (t) => {
+t.test('a failure without a listener raises no unhandled rejection', async (t) => {
   const unhandled: unknown[] = []
   const note = (error: unknown) => unhandled.push(error)
   process.on('unhandledRejection', note)

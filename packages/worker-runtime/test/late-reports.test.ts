@@ -66,6 +66,7 @@ for (const [what, outcome] of [
   ['throws', { kind: 'failed', reason: 'AbortError: aborted' }],
   ['crashes', { kind: 'crashed', reason: 'its thread exited' }],
   ['is terminated', { kind: 'terminated' }],
+  ['returns more than a result may have', { kind: 'returned', result: Buffer.alloc(5001) }],
 ] as const) {
   t.test(`a handler that ${what} after the deadline is not reported`, async (t) => {
     const { world, run } = await overdue()

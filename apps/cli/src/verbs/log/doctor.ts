@@ -34,7 +34,7 @@ export const doctor = defineVerb({
         help: 'Gives up everything behind this place, which has to be that of the damage. What is cut off is kept in quarantine/. No coordinator may run.',
       }),
       nextLsn: flag(whole(1, Number.MAX_SAFE_INTEGER), {
-        help: 'LSN at which the log goes on after --accept-loss, beyond all that can have been given out. Needed only where the clock cannot tell.',
+        help: 'LSN at which the log continues after --accept-loss; must be above every LSN that may have been issued. Needed only when the clock cannot tell.',
       }),
     },
     ...outputSettings,
