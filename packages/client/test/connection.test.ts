@@ -669,7 +669,7 @@ t.test('large payloads go through a socket that takes them slowly', async (t) =>
 
 t.test('what is wrong with an address is told by what is found there', async (t) => {
   const strangers: [name: string, onSocket: (socket: Socket) => void, tls: boolean, RegExp][] = [
-    ['the end', (socket) => socket.end(), false, /:\d+ closed the connection .* want TLS/],
+    ['the end', (socket) => socket.end(), false, /:\d+ closed the connection .* require TLS/],
     ['HTTP', (socket) => socket.end('HTTP/1.1 400'), false, /:\d+ sent .* it looks like HTTP/],
     ['an alert', (socket) => socket.end(Buffer.of(21, 3, 3, 0, 2, 2, 70)), false, /looks like TLS/],
     ['the end', (socket) => socket.destroy(), true, /^cannot connect: .*; does .*:\d+ use TLS\?$/],
@@ -692,7 +692,7 @@ t.test('what is wrong with an address is told by what is found there', async (t)
   }
 })
 
-t.test('a peer that takes the connection and says nothing is told as such', async (t) => {
+t.test('a peer that accepts the connection and sends nothing is named as such', async (t) => {
   const greeted = new Events<Buffer>()
   const server = createServer((socket) => socket.on('data', greeted.add)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -704,7 +704,7 @@ t.test('a peer that takes the connection and says nothing is told as such', asyn
   await clock.advance(3500)
   t.match(await failure, {
     code: 'CLIENT_UNREACHABLE',
-    message: /^no connection within 3500 ms: no welcome from .*:\d+ within 3000 ms \(it took the/,
+    message: /^no connection within 3500 ms: no welcome from .*:\d+ within 3000 ms \(it accepted the/,
   })
   server.close()
 })

@@ -135,7 +135,7 @@ t.test('a clock before 2026 does not say where to go on, whatever the backup say
   await appendOneByOne(log, 3)
   await log.close()
   await backUp(world)
-  await refuseToGuess(t, world, /^the clock shows 1970-01-01T.*, but LSN 3, .* before 2026-01-01T/)
+  await refuseToGuess(t, world, /^the clock shows 1970-01-01T.*, but LSN 3 .* before 2026-01-01T/)
 })
 
 t.test('a log that is ahead of the clock is not restored without a word where to', async (t) => {
@@ -144,7 +144,7 @@ t.test('a log that is ahead of the clock is not restored without a word where to
   await appendOneByOne(log, 3)
   await log.close()
   await backUp(world)
-  await refuseToGuess(t, world, /but LSN 2251799813685250, .* before 2043-/)
+  await refuseToGuess(t, world, /but LSN 2251799813685250 .* before 2043-/)
 })
 
 t.test('without a clock that can be right a loss is accepted only with the next LSN', async (t) => {
