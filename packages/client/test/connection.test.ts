@@ -704,7 +704,8 @@ t.test('a peer that accepts the connection and sends nothing is named as such', 
   await clock.advance(3500)
   t.match(await failure, {
     code: 'CLIENT_UNREACHABLE',
-    message: /^no connection within 3500 ms: no welcome from .*:\d+ within 3000 ms \(it accepted the/,
+    message:
+      /^no connection within 3500 ms: no welcome from .*:\d+ within 3000 ms \(it accepted the/,
   })
   server.close()
 })
