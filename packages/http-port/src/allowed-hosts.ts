@@ -5,8 +5,8 @@ const shape = /^(?:\[(?<address>[^[\]]*)\]|(?<name>[^:[\]]*))(?::\d*)?$/
 
 /**
  * Tells the requests that are meant for this port from those that a web page makes a browser send here:
- * under a name of its own, which it lets resolve to this machine (DNS rebinding). Nobody can do that
- * with an address, nor with `localhost`.
+ * under a name of its own, which it lets resolve to this machine (DNS rebinding). An address and
+ * `localhost` cannot be pointed elsewhere.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>
