@@ -205,7 +205,8 @@ class Examiner {
       this.#segments.some(({ header }) => cutsOffUnreadable(header, it)),
     )
     const unreadable = doubtful.filter((it) => !cutOff.includes(it))
-    const everyHeader = found.map((segment) => segment.header)
+    const segmentHeaders = found.map((segment) => segment.header)
+    const everyHeader = [...segmentHeaders, ...this.#goodCheckpoints]
     return {
       fresh: head === undefined && present.length === 0 && this.#damage === undefined,
       logId: logId ?? this.#goodCheckpoints[0]?.logId,
@@ -223,23 +224,20 @@ class Examiner {
       highestEpoch: Math.max(
         0,
         typeof head === 'object' ? head.epoch : 0,
-        ...[...everyHeader, ...this.#goodCheckpoints].map((header) => header.epoch),
+        ...everyHeader.map((header) => header.epoch),
         // As far as it is one: anybody can have put a file there.
         ...this.#unreadable.map(({ epoch }) => (epoch < epochMax ? epoch : 0)),
       ),
       highestLsn: Math.max(
         this.#end.lastLsn,
         this.#damage?.lastMissingLsn ?? 0,
-        ...everyHeader.map((header) => Math.max(header.previous.lastLsn, header.firstLsn - 1)),
+        ...segmentHeaders.map((header) => Math.max(header.previous.lastLsn, header.firstLsn - 1)),
         // Where something cannot be read, every record that there was room for may have been issued.
-        ...(this.#damage === undefined ? [] : everyHeader.map(lastPossibleLsn)),
+        ...(this.#damage === undefined ? [] : segmentHeaders.map(lastPossibleLsn)),
         ...this.#goodCheckpoints.map((header) => header.previous.lastLsn),
       ),
       latestClockMs: Math.max(this.#latestClockMs, ...everyHeader.map((header) => header.clockMs)),
-      starts: Math.max(
-        this.#starts,
-        ...[...everyHeader, ...this.#goodCheckpoints].map((header) => header.starts),
-      ),
+      starts: Math.max(this.#starts, ...everyHeader.map((header) => header.starts)),
       records: this.#records,
       bytes: this.#bytes,
       gaps: this.#gaps,

@@ -329,6 +329,11 @@ export class Log {
     const [newest = 0, older] = good
     this.#checkpointLsn = Math.max(this.#checkpointLsn, newest)
     if (older === undefined) return { segments: 0, bytes: 0, checkpoints: 0 }
+    const superfluous = good.slice(2)
+    // Before the segments: one that stayed behind them could later look like the older of the newest two,
+    // and what is removed here would be missing after it.
+    for (const lsn of superfluous) await disk.remove(this.#layout.checkpoint(lsn))
+    await disk.syncDirectory(this.#layout.checkpoints)
     const through = Math.min(older, (keepFromLsn ?? Number.POSITIVE_INFINITY) - 1)
     let segments = 0
     let bytes = 0
@@ -344,9 +349,7 @@ export class Log {
       bytes += oldest.header.segmentBytes
     }
     await disk.syncDirectory(this.#layout.segments)
-    for (const lsn of good.slice(2)) await disk.remove(this.#layout.checkpoint(lsn))
-    await disk.syncDirectory(this.#layout.checkpoints)
-    return { segments, bytes, checkpoints: good.slice(2).length }
+    return { segments, bytes, checkpoints: superfluous.length }
   }
 
   async #close(): Promise<void> {

@@ -513,6 +513,26 @@ t.test('a crash at any call of a truncation leaves a log without a hole', async 
   }
 })
 
+t.test(
+  'a crash at any call of a truncation leaves no hole, even when the newest checkpoint is lost later',
+  async (t) => {
+    const { world } = await withCheckpoints()
+    const { calls } = await rehearseTruncation(world)
+    for (const index of calls) {
+      const machine = world.copy()
+      const crashing = await machine.open()
+      machine.disk.failCall(index, { kind: 'crash', when: 'after' })
+      await rejection(crashing.truncate())
+      const survivor = machine.with(machine.disk.powerLoss('keep-all'))
+      const newest = survivor.files().findLast((name) => name.endsWith('.ckpt'))
+      survivor.disk.flipBit(survivor.path(newest!), 8 * 100)
+      const { historyDamage, badCheckpoints } = await survivor.verify()
+      t.match(badCheckpoints, [{}])
+      t.same(historyDamage, [], `after call ${index}`)
+    }
+  },
+)
+
 t.test('a truncation that failed at any call is made good by the next one', async (t) => {
   const { world } = await withCheckpoints()
   const { calls, left } = await rehearseTruncation(world)

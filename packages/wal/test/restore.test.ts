@@ -160,6 +160,14 @@ t.test('without a clock that can be right a loss is accepted only with the next 
   await log.close()
 })
 
+t.test('where a checkpoint is all that is left, its time is known, too', async (t) => {
+  const world = await withLog()
+  for (const name of world.segments()) world.disk.removeFile(world.path(name))
+  const acceptLoss = (await world.verify()).damage!.acceptable!
+  world.clock.jump(Date.UTC(2026, 0, 2) - world.clock.now())
+  t.equal(await rejection(world.open({ acceptLoss })), 'WAL_NO_LSN')
+})
+
 t.test('a clock that shows a time behind all LSNs is named, and nothing is restored', async (t) => {
   const world = await withBackup()
   world.clock.jump(Date.UTC(2100, 0, 1) - world.clock.now())
