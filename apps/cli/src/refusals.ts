@@ -23,7 +23,8 @@ export function exitCodeOf({ code }: TenureError): number {
 function hintFor(error: TenureError, role: Role): string | undefined {
   const { code, outcomeUnknown, requestId } = error
   if (code === 'CLIENT_UNREACHABLE') {
-    return `Is a coordinator running there? Else say where: ${flagOf('coordinator')} host:port.`
+    const where = `If it runs elsewhere, say where: ${flagOf('coordinator')} host:port.`
+    return `Is a coordinator running there, and ready (/readyz tells)? ${where}`
   }
   if (outcomeUnknown && requestId !== undefined) {
     const again = `submit it again with ${flagOf('requestId')} ${requestId}`

@@ -87,7 +87,7 @@ t.test('a worker crashes', async (t) => {
     new RegExp(
       `^Task ${taskId} ran twice because lease \\d+ of worker w-7 expired and no report came; ` +
         `no heartbeat had extended it in the 30\\.0 s since its grant\\. Worker w-8 completed it under lease ${second.leaseId}\\. ` +
-        'Whether worker w-7 went on after lease \\d+ had expired the log cannot tell, for it has no report of it\\.$',
+        'The log cannot tell whether worker w-7 went on after lease \\d+ had expired: it holds no report of that attempt\\.$',
     ),
   )
   t.match(told.overlaps, [{ certain: false }])

@@ -48,7 +48,7 @@ t.test('on a terminal, a waiting command names the coordinator, and says why', a
   )
   t.match(
     end,
-    /^tenure: no connection within 1100 ms.* Is a coordinator running there\? .*--coordinator/,
+    /^tenure: no connection within 1100 ms.* Is a coordinator running there, and ready \(\/readyz tells\)\? .*--coordinator/,
   )
   t.same(more, [''])
 })

@@ -210,7 +210,7 @@ t.test('what a coordinator refuses ends with 1 and one line that says what to do
   t.match(none, { code: 1, stdout: '' })
   t.match(
     none.stderr,
-    /^tenure: no connection within 50 ms.* Is a coordinator running there\? .*\n$/,
+    /^tenure: no connection within 50 ms.* Is a coordinator running there, and ready \(\/readyz tells\)\? .*\n$/,
   )
 })
 

@@ -188,7 +188,7 @@ t.test('the token comes from the environment or a file, never from a flag', asyn
   )
   t.equal(
     refusal(['--token-file', 'hush']),
-    '--token-file must name a file that holds the secret; there is no such file',
+    '--token-file names a file that does not exist; it must name the file that holds the secret',
   )
   t.match(
     refusal(['--token-file', file(t, 'e', '\n')]),

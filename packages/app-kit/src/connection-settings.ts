@@ -46,7 +46,7 @@ function endpoint(): Kind<string> {
     parse: (given) => (isEndpoint(given) ? given : undefined),
     format: (value) => value,
     // It may be the URL of a service, with a password or a key in it.
-    redact: (given) => (/[@?]/.test(given) ? 'a text with a user or a query' : given),
+    redact: (given) => (/[@?]/.test(given) ? 'a URL with credentials or a query' : given),
   }
 }
 

@@ -13,12 +13,14 @@ export function readText(path: string, askedBy: string): string {
 }
 
 /**
- * The same where the file holds a secret. A name under which there is no file is not repeated: it may
- * be the secret itself, given in the place of its file.
+ * The same for a file that holds a secret. The name of a file that does not exist is not shown: it may
+ * be the secret itself, given instead of its file.
  */
 export function readSecretText(path: string, askedBy: string): string {
   if (existsSync(path)) return readText(path, askedBy)
-  throw new ConfigError(`${askedBy} must name a file that holds the secret; there is no such file`)
+  throw new ConfigError(
+    `${askedBy} names a file that does not exist; it must name the file that holds the secret`,
+  )
 }
 
 function codeOf(error: unknown): unknown {

@@ -52,7 +52,7 @@ t.test(
       const message = said([], { TENURE_COORDINATOR: bad })
       t.match(
         message,
-        /^TENURE_COORDINATOR is a text with a user or a query; it must be like host:7411/,
+        /^TENURE_COORDINATOR is a URL with credentials or a query; it must be like host:7411/,
       )
       t.notMatch(message, /hush/)
     }
@@ -71,7 +71,7 @@ t.test('the token comes from the environment or a file, never from a flag', asyn
   )
   t.match(
     said(['--token-file', 'hush']),
-    /^--token-file must name a file .*; there is no such file/,
+    /^--token-file names a file that does not exist; it must name the file that holds the secret/,
   )
   t.match(
     said(['--token-file', file(t, 'e', '\n')]),

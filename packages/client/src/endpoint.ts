@@ -26,7 +26,7 @@ export function parseEndpoint(text: unknown, name: string): Endpoint {
 /** It may be the URL of a service, with a password or a key in it. */
 function show(text: unknown): string {
   const shown = describe(text)
-  return /[@?]/.test(shown) ? 'a text with a user or a query' : shown
+  return /[@?]/.test(shown) ? 'a URL with credentials or a query' : shown
 }
 
 export function formatEndpoint({ host, port }: Endpoint): string {

@@ -128,7 +128,7 @@ export interface Stats extends Facts {
   readonly startedAt: number
   /** How often the log was opened, by starts that failed, too. */
   readonly epoch: number
-  /** How often a coordinator has become ready on this log, without the first time. */
+  /** How often a coordinator has become ready on this log, not counting the first time. */
   readonly restarts: number
   readonly tasks: {
     readonly waiting: number

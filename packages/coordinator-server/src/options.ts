@@ -119,7 +119,7 @@ export interface Started extends RecoveryTimes {
   readonly httpPort: number | undefined
   /** How often the log was opened, this time included. */
   readonly epoch: number
-  /** How often a coordinator has become ready on this log, without the first time. */
+  /** How often a coordinator has become ready on this log, not counting the first time. */
   readonly restarts: number
   /** The LSN of the last record, and how many records were read behind the newest checkpoint. */
   readonly lastLsn: number

@@ -19,7 +19,7 @@ export interface CoordinatorParts {
   readonly answerBytesMax?: number
   /** How often the log was opened. */
   readonly epoch?: number
-  /** How often a coordinator has become ready on this log, without the first time. */
+  /** How often a coordinator has become ready on this log, not counting the first time. */
   readonly restarts?: number
   /** How many connections are open. */
   readonly connections?: () => number

@@ -198,7 +198,7 @@ class Server implements CoordinatorServer {
     return transport.listen(onSocket).catch((cause: unknown) => {
       const why = cause instanceof Error ? cause.message : String(cause)
       const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
-      const hint = isTaken ? '; is a coordinator running already? Else choose another port' : ''
+      const hint = isTaken ? '; if no coordinator is running already, choose another port' : ''
       throw new CoordinatorError('COORDINATOR_CANNOT_LISTEN', `${why}${hint}`, { cause })
     })
   }

@@ -87,7 +87,7 @@ t.test('a worker of which nothing more is heard: whether it crashed is not guess
     summary,
     'Task 1 ran twice because lease 2 of worker w-7 expired and no report came; no heartbeat had extended ' +
       'it in the 30.0 s since its grant. Worker w-8 completed it under lease 4. ' +
-      'Whether worker w-7 went on after lease 2 had expired the log cannot tell, for it has no report of it.',
+      'The log cannot tell whether worker w-7 went on after lease 2 had expired: it holds no report of that attempt.',
   )
   t.match(duplicates, [{ leaseId: 2, nextLeaseId: 4, confirmed: false }])
   t.strictSame(overlaps, [{ leaseIds: [2, 4], fromAt: book.entries[3]!.record.at, certain: false }])
@@ -200,8 +200,8 @@ t.test('several causes are counted', async (t) => {
     summary,
     'Task 1 ran 5 times: 2 leases expired and no report came; 1 lease had expired when the coordinator started ' +
       'again; 1 failure was reported with a retry left. Worker w-9 completed it under lease 10. ' +
-      '3 attempts expired and were followed by another. Whether any of their workers went on the log ' +
-      'cannot tell, for it has no report of them.',
+      '3 attempts expired and were followed by another. The log cannot tell whether any of their workers ' +
+      'went on: it holds no report of these attempts.',
   )
   t.same(
     causes.map(({ attempt }) => attempt),

@@ -39,7 +39,7 @@ function whenProved(next: KnownAttempt, reportLsn: number | undefined): string {
 }
 
 function tellDoubt(own: KnownAttempt): string {
-  return `whether ${workerOf(own)} went on after lease ${own.leaseId} had expired the log cannot tell, for it has no report of it`
+  return `the log cannot tell whether ${workerOf(own)} went on after lease ${own.leaseId} had expired: it holds no report of that attempt`
 }
 
 function workerOf({ workerId }: KnownAttempt): string {
@@ -54,7 +54,7 @@ export function summarizeDuplicates(duplicates: readonly Duplicate[]): string {
   const proved = duplicates.flatMap((own) => (own.confirmed ? [own.leaseId] : []))
   const expired = `${duplicates.length} attempts expired and were followed by another.`
   if (proved.length === 0) {
-    return `${expired} Whether any of their workers went on the log cannot tell, for it has no report of them.`
+    return `${expired} The log cannot tell whether any of their workers went on: it holds no report of these attempts.`
   }
   const who =
     proved.length === 1
