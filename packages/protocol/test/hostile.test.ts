@@ -348,20 +348,23 @@ t.test('a text is what was sent, with its byte order mark and whatever its lengt
   t.end()
 })
 
-t.test('so many levels and so many values, and not one more', (t) => {
-  const nested = (levels: number) => Buffer.concat([Buffer.alloc(levels, 0x91), Buffer.of(0xc0)])
-  t.equal(passesGuard(nested(messageLimits.depthMax)), true)
-  t.equal(passesGuard(nested(messageLimits.depthMax + 1)), false)
-  const maps = (levels: number) =>
-    Buffer.concat([...new Array<Buffer>(levels).fill(fromHex('81a161')), Buffer.of(0xc0)])
-  t.equal(passesGuard(maps(messageLimits.depthMax)), true)
-  t.equal(passesGuard(maps(messageLimits.depthMax + 1)), false)
-  const wide = (values: number) =>
-    Buffer.concat([Buffer.of(0xdd), be(4, values), Buffer.alloc(values)])
-  t.equal(passesGuard(wide(messageLimits.valuesMax - 1)), true)
-  t.equal(passesGuard(wide(messageLimits.valuesMax)), false)
-  t.end()
-})
+t.test(
+  'a message at the limit of levels or of values is accepted, and one more of either is refused',
+  (t) => {
+    const nested = (levels: number) => Buffer.concat([Buffer.alloc(levels, 0x91), Buffer.of(0xc0)])
+    t.equal(passesGuard(nested(messageLimits.depthMax)), true)
+    t.equal(passesGuard(nested(messageLimits.depthMax + 1)), false)
+    const maps = (levels: number) =>
+      Buffer.concat([...new Array<Buffer>(levels).fill(fromHex('81a161')), Buffer.of(0xc0)])
+    t.equal(passesGuard(maps(messageLimits.depthMax)), true)
+    t.equal(passesGuard(maps(messageLimits.depthMax + 1)), false)
+    const wide = (values: number) =>
+      Buffer.concat([Buffer.of(0xdd), be(4, values), Buffer.alloc(values)])
+    t.equal(passesGuard(wide(messageLimits.valuesMax - 1)), true)
+    t.equal(passesGuard(wide(messageLimits.valuesMax)), false)
+    t.end()
+  },
+)
 
 t.test('a container that is larger than what is there is refused at its head', (t) => {
   for (const hex of ['920b', '93070181a0', 'dc00030b01', 'df000000020101', 'ddffffffff0b01']) {

@@ -148,25 +148,22 @@ t.test(
   },
 )
 
-t.test(
-  'a task that is withheld is offered to nobody and does not expire, until it is released',
-  (t) => {
-    const world = new World()
-    const [first, second] = [world.create(), world.create()]
-    const leased = world.leased()
-    const hash = hashState(world.state)
-    for (const taskId of [first, first, leased.taskId, 999]) withhold(world.state, taskId)
-    t.equal(nextEligible(world.state, ['default'], world.at), second)
-    t.equal(nextExpiry(world.state), undefined)
-    t.equal(hashState(world.state), hash)
-    checkInvariants(world.state)
-    for (const taskId of [first, first, leased.taskId, 999]) release(world.state, taskId)
-    t.equal(nextEligible(world.state, ['default'], world.at), first)
-    t.strictSame(nextExpiry(world.state), { leaseId: leased.leaseId, at: world.at + 10_000 })
-    checkInvariants(world.state)
-    t.end()
-  },
-)
+t.test('a withheld task is not offered and does not expire until it is released', (t) => {
+  const world = new World()
+  const [first, second] = [world.create(), world.create()]
+  const leased = world.leased()
+  const hash = hashState(world.state)
+  for (const taskId of [first, first, leased.taskId, 999]) withhold(world.state, taskId)
+  t.equal(nextEligible(world.state, ['default'], world.at), second)
+  t.equal(nextExpiry(world.state), undefined)
+  t.equal(hashState(world.state), hash)
+  checkInvariants(world.state)
+  for (const taskId of [first, first, leased.taskId, 999]) release(world.state, taskId)
+  t.equal(nextEligible(world.state, ['default'], world.at), first)
+  t.strictSame(nextExpiry(world.state), { leaseId: leased.leaseId, at: world.at + 10_000 })
+  checkInvariants(world.state)
+  t.end()
+})
 
 t.test('a record finds a task that is withheld as it finds every other one', (t) => {
   const world = new World()

@@ -264,7 +264,7 @@ t.test('the clock that the log carries never goes back', async (t) => {
 })
 
 t.test(
-  'a failed write ends the log: whoever waits is told, nothing more is written, nothing is retried',
+  'a failed write ends the log: pending appends are rejected, and nothing is written or retried',
   async (t) => {
     const world = new World()
     const told: string[] = []

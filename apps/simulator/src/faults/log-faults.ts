@@ -239,7 +239,7 @@ const writingFaults: readonly Fault[] = [
     name: 'appends behind a failed write are not rejected',
     test: [
       ...([test('append')] as const),
-      'a failed write ends the log: whoever waits is told, nothing more is written, nothing is retried',
+      'a failed write ends the log: pending appends are rejected, and nothing is written or retried',
     ],
     edits: writer('this.#rejectWaiting(this.#failure);', ''),
   },

@@ -9,7 +9,7 @@ const waits = 'a lease request waits for a task, until its time is over'
 const ends = 'a poll ends with its connection, and when it is withdrawn'
 const poison = 'poison: a task whose leases expire again and again is stopped, visibly'
 const atStart =
-  'leases that ran out while nobody was there are expired before the first request, and do not poison'
+  'leases that ran out during downtime expire before the first request, and do not count as poison'
 const locked = 'a task with a decision on its way is not decided about again until that is applied'
 const fullDisk =
   'a full disk: submissions are refused first, time is tried again, and it passes by itself'

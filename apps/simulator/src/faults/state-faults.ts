@@ -153,10 +153,7 @@ export const stateFaults: readonly Fault[] = [
   },
   {
     name: 'a task about which a decision is on its way is offered',
-    test: [
-      lined,
-      'a task that is withheld is offered to nobody and does not expire, until it is released',
-    ],
+    test: [lined, 'a withheld task is not offered and does not expire until it is released'],
     edits: editOf('state-machine', 'withholding')(
       '    leaveLine(state, row);\n    state.derived.withheld.add(row);',
       '',

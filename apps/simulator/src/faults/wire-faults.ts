@@ -12,7 +12,8 @@ const role = 'a role may ask what docs/protocol.md says, and nothing else'
 const small = 'before the welcome a frame has 4096 bytes at most, then as many as were agreed'
 const greeting = 'a hello has to be there, and welcomed, within the time for the handshake'
 const token = 'a token opens the roles it stands for'
-const levels = 'so many levels and so many values, and not one more'
+const levels =
+  'a message at the limit of levels or of values is accepted, and one more of either is refused'
 
 const connection = editOf('protocol', 'server-connection')
 const frame = editOf('protocol', 'frame')
@@ -94,7 +95,10 @@ export const wireFaults: readonly Fault[] = [
   },
   {
     name: 'a frame has a millisecond more than its time',
-    test: [connected, 'a frame has to end within its time, and nobody has to begin one'],
+    test: [
+      connected,
+      'a frame must end within its time limit, and an idle connection has no time limit',
+    ],
     edits: connection('now >= this.#deadline', 'now > this.#deadline'),
   },
   {
