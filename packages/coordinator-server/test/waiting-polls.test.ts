@@ -1,6 +1,6 @@
 import { Random } from '@tenure/testing'
 import t from 'tap'
-import { rankOf } from '../src/lease-manager.js'
+import { noRoom, rankOf } from '../src/lease-manager.js'
 import { type Poll, WaitingPolls } from '../src/waiting-polls.js'
 import { WorkerRegistry } from '../src/worker-registry.js'
 
@@ -91,6 +91,23 @@ function compare(seed: number, steps: number, workers: number): number {
 
 t.test('the choice is that of a look at every poll, whatever happens', async (t) => {
   for (let seed = 1; seed <= 60; seed++) t.ok(compare(seed, 400, 2 + (seed % 30)) > 0)
+})
+
+t.test('a poll of a worker without room is not served', async (t) => {
+  const ranks = new Map([
+    ['full', noRoom],
+    ['unbounded', -5],
+  ])
+  const polls = new WaitingPolls((name) => ranks.get(name)!)
+  const ask = (name: string) => {
+    const poll = { queues: ['a'], session: { name }, id: 1 }
+    polls.add(poll)
+    return poll
+  }
+  ask('full')
+  t.equal(polls.next('a'), undefined)
+  const other = ask('unbounded')
+  t.equal(polls.next('a'), other, 'a worker that states no capacity has room whatever it holds')
 })
 
 t.test('a worker is told to have room when it has some again, once', async (t) => {
