@@ -30,7 +30,7 @@ const mayKnow = {
 }
 
 /**
- * Which app starts the programs of which others. It names them in its manifest, so that they are built
+ * Which app starts the programs of which others, or runs their tests. It names them in its manifest, so that they are built
  * before it, and imports nothing of them.
  * @type {Record<string, string[]>}
  */
@@ -39,6 +39,7 @@ const mayStart = {
   '@tenure/chaos': ['@tenure/coordinator', '@tenure/worker'],
   '@tenure/demo': ['@tenure/coordinator', '@tenure/worker', '@tenure/cli'],
   '@tenure/fuzzer': ['@tenure/coordinator', '@tenure/worker'],
+  '@tenure/simulator': ['@tenure/coordinator'],
 }
 
 /** Helpers for tests. What ships must not need them, and a benchmark must not measure them. */

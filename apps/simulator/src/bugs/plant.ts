@@ -17,6 +17,8 @@ import type { Change, Edit } from './bug.js'
 
 export const root = fileURLToPath(new URL('../../../../../', import.meta.url))
 const simulator = 'apps/simulator'
+/** A program with tests that faults name. */
+const coordinator = 'apps/coordinator'
 const scope = '@tenure'
 
 /** A copy of the compiled code with a change in it. Nothing of it is in what ships. */
@@ -38,7 +40,7 @@ export class Plot {
   static copy({ tests = false } = {}): Plot {
     const plot = new Plot(mkdtempSync(join(tmpdir(), 'tenure-sim-bug-')))
     plot.#guard(() => {
-      for (const dir of directories()) plot.#copyPackage(dir, tests)
+      for (const dir of directories(tests)) plot.#copyPackage(dir, tests)
       if (tests) symlinkSync(join(root, 'docs'), plot.path('docs'), 'dir')
     })
     return plot
@@ -127,9 +129,10 @@ function isRun(path: string): boolean {
   return !path.endsWith('.d.ts') && !path.endsWith('.map')
 }
 
-function directories(): string[] {
+function directories(tests: boolean): string[] {
   const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`)
-  return [...packages, simulator].filter((dir) => existsSync(join(root, dir, 'dist/src')))
+  const apps = tests ? [simulator, coordinator] : [simulator]
+  return [...packages, ...apps].filter((dir) => existsSync(join(root, dir, 'dist/src')))
 }
 
 function dependenciesOf(directory: string): string[] {

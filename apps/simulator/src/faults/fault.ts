@@ -10,6 +10,15 @@ export type NamedTest = readonly [file: string, title: string, ...subtests: read
 
 /** Makes edits of one file of a package's compiled code. */
 export function editOf(packageName: string, file: string) {
-  const path = `packages/${packageName}/dist/src/${file}.js`
+  return editIn(`packages/${packageName}`, file)
+}
+
+/** The same for a program. Of all programs a copy holds the coordinator's only. */
+export function editOfApp(app: 'coordinator', file: string) {
+  return editIn(`apps/${app}`, file)
+}
+
+function editIn(directory: string, file: string) {
+  const path = `${directory}/dist/src/${file}.js`
   return (old: string, bad: string): readonly Edit[] => [{ file: path, old, new: bad }]
 }
