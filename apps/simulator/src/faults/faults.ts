@@ -1,10 +1,12 @@
 import { answerFaults } from './answer-faults.js'
 import { defaultFaults } from './default-faults.js'
 import type { Fault } from './fault.js'
+import { httpPortFaults } from './http-port-faults.js'
 import { logFaults } from './log-faults.js'
 import { loopFaults } from './loop-faults.js'
 import { metricFaults } from './metric-faults.js'
 import { preconditionFaults } from './precondition-faults.js'
+import { startFaults } from './start-faults.js'
 import { stateFaults } from './state-faults.js'
 import { submissionFaults } from './submission-faults.js'
 import { wireFaults } from './wire-faults.js'
@@ -17,8 +19,10 @@ export const faults: readonly Fault[] = [
   ...answerFaults,
   ...submissionFaults,
   ...loopFaults,
+  ...startFaults,
   ...logFaults,
   ...wireFaults,
+  ...httpPortFaults,
   ...workerFaults,
   ...metricFaults,
   ...defaultFaults,

@@ -21,6 +21,8 @@ const head = editOf('wal', 'head')
 const room = editOf('wal', 'room')
 const scanner = editOf('wal', 'scanner')
 const checkpoint = editOf('wal', 'checkpoint')
+const gap = editOf('wal', 'declared-gap')
+const spares = editOf('wal', 'spare-descriptors')
 
 /** What the end of a log is taken for. */
 const verdictFaults: readonly Fault[] = [
@@ -113,6 +115,30 @@ const openingFaults: readonly Fault[] = [
     name: 'an opening forgets the latest time in the log',
     test: [test('open'), 'a log that was opened with its clock ahead keeps that time'],
     edits: opening('Math.max(nowMs, examination.latestClockMs)', 'nowMs'),
+  },
+  {
+    name: 'records missing after the older checkpoint are no damage',
+    test: [
+      test('missing-history'),
+      'a segment after the older checkpoint that is gone is damage in history',
+    ],
+    edits: editOf('wal', 'lineage')('if (firstMissingLsn > lastMissingLsn)', 'if (true)'),
+  },
+  {
+    name: 'an opening counts as a start',
+    test: [
+      test('starts'),
+      'an opening counts as a start when it was marked as one, and not before',
+    ],
+    edits: writer('this.#starts = header.starts;', 'this.#starts = header.starts + 1;'),
+  },
+  {
+    name: 'a start counts each time it is marked',
+    test: [
+      test('starts'),
+      'an opening counts as a start when it was marked as one, and not before',
+    ],
+    edits: writer('this.#started ??= this.#writeStart();', 'this.#started = this.#writeStart();'),
   },
   {
     name: 'an opening builds upon what was in memory only',
@@ -336,4 +362,71 @@ const writingFaults: readonly Fault[] = [
   },
 ]
 
-export const logFaults: readonly Fault[] = [...verdictFaults, ...openingFaults, ...writingFaults]
+/** Where a log goes on when LSNs may have been issued that it does not know of. */
+const gapFaults: readonly Fault[] = [
+  {
+    name: 'a clock behind the log decides the next LSN',
+    test: [
+      test('restore'),
+      'a clock behind the newest time in the backup does not say where to go on',
+    ],
+    edits: gap('if (nowMs < latestClockMs)', 'if (false)'),
+  },
+  {
+    name: 'a clock before 2026 decides the next LSN',
+    test: [
+      test('restore'),
+      'a clock before 2026 does not say where to go on, whatever the backup says',
+    ],
+    edits: gap('if (firstLsn > highestLsn)', 'if (firstLsn < 0 || firstLsn > highestLsn)'),
+  },
+  {
+    name: 'the clock decides the next LSN of a log that is ahead of it',
+    test: [
+      test('restore'),
+      'a log that is ahead of the clock is not restored without a word where to',
+    ],
+    edits: gap('if (firstLsn > highestLsn)', 'if (firstLsn > 0)'),
+  },
+  {
+    name: 'a clock past the time of the last LSN decides the next LSN',
+    test: [
+      test('restore'),
+      'a clock that shows a time behind all LSNs is named, and nothing is restored',
+    ],
+    edits: gap('if (firstLsn > lsnMax)', 'if (false)'),
+  },
+]
+
+/** What a log needs of its process. */
+const descriptorFaults: readonly Fault[] = [
+  {
+    name: 'a log keeps no spare descriptors',
+    test: [test('descriptors'), 'a log goes on over several segments where no descriptor is left'],
+    edits: spares('sparesMax = 8', 'sparesMax = 0'),
+  },
+  {
+    name: 'a spare descriptor that was used is not replaced',
+    test: [test('descriptors'), 'a log goes on over several segments where no descriptor is left'],
+    edits: spares(
+      'closeSync(fd);\n        this.#fill();\n        return true;',
+      'closeSync(fd);\n        return true;',
+    ),
+  },
+  {
+    name: 'spare descriptors outlive their log',
+    test: [
+      test('descriptors'),
+      'what a log holds open beside its files is given back when it is closed',
+    ],
+    edits: spares('this.#spares.splice(0)', '[]'),
+  },
+]
+
+export const logFaults: readonly Fault[] = [
+  ...verdictFaults,
+  ...openingFaults,
+  ...writingFaults,
+  ...gapFaults,
+  ...descriptorFaults,
+]

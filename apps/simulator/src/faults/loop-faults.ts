@@ -1,6 +1,7 @@
 import { editOf, type Fault } from './fault.js'
 
 const test = 'packages/coordinator-server/test/coordinator.test.ts'
+const capacity = 'packages/coordinator-server/test/capacity.test.ts'
 const badDays = 'packages/coordinator-server/test/bad-days.test.ts'
 const window = 'semantics §5: a lease lasts as long as the knob says, up to the end of the window'
 const time =
@@ -20,6 +21,7 @@ const failing = 'a log that fails ends the coordinator, and answers nothing that
 
 const leases = editOf('coordinator-server', 'lease-manager')
 const loop = editOf('coordinator-server', 'coordinator')
+const waiting = editOf('coordinator-server', 'waiting-polls')
 const commits = editOf('coordinator-server', 'commits')
 const keeper = editOf('coordinator-server', 'timekeeper')
 const clock = editOf('coordinator-server', 'decision-time')
@@ -211,5 +213,31 @@ export const loopFaults: readonly Fault[] = [
     name: 'ended tasks are remembered whatever their number',
     test: [badDays, 'ended tasks are let go of from time to time, not with every batch'],
     edits: keeper('keep: knobs.retentionTasks', 'keep: Number.MAX_SAFE_INTEGER'),
+  },
+  {
+    name: 'a worker without room is leased a task',
+    test: [capacity, 'a worker is leased no more tasks than its capacity'],
+    edits: leases('if (rankOf(advice) === noRoom)', 'if (false)'),
+  },
+  {
+    name: 'a poll of a worker without room is served',
+    test: [
+      ...(['packages/coordinator-server/test/waiting-polls.test.ts'] as const),
+      'a poll of a worker without room is not served',
+    ],
+    edits: waiting('line === undefined || line.rank === noRoom', 'line === undefined'),
+  },
+  {
+    name: 'polls are served by waiting time alone',
+    test: [capacity, 'waiting polls are served by free capacity, then by waiting time'],
+    edits: waiting(
+      'one.rank === other.rank ? one.arrival - other.arrival : other.rank - one.rank',
+      'one.arrival - other.arrival',
+    ),
+  },
+  {
+    name: 'the fullest worker is served first',
+    test: [capacity, 'waiting polls are served by free capacity, then by waiting time'],
+    edits: waiting('other.rank - one.rank', 'one.rank - other.rank'),
   },
 ]

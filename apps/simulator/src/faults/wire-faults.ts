@@ -7,7 +7,6 @@ const paged = 'packages/protocol/test/vectors.test.ts'
 const hostile = 'packages/protocol/test/hostile.test.ts'
 const served = 'packages/coordinator-server/test/server.test.ts'
 const peered = 'packages/coordinator-server/test/peer.test.ts'
-const asked = 'packages/http-port/test/http-port.test.ts'
 const role = 'a role may ask what docs/protocol.md says, and nothing else'
 const small = 'before the welcome a frame has 4096 bytes at most, then as many as were agreed'
 const greeting = 'a hello has to be there, and welcomed, within the time for the handshake'
@@ -24,7 +23,6 @@ const guard = editOf('protocol', 'guard')
 const gate = editOf('coordinator-server', 'gate')
 const peer = editOf('coordinator-server', 'peer')
 const peers = editOf('coordinator-server', 'peers')
-const http = editOf('http-port', 'http-port')
 
 /** What is understood, who is let in, and what they may ask: docs/protocol.md. */
 export const wireFaults: readonly Fault[] = [
@@ -216,36 +214,5 @@ export const wireFaults: readonly Fault[] = [
     name: 'a slow reader is disconnected',
     test: [peered, 'only who takes nothing for long is disconnected, however much there is'],
     edits: peer('|| bytes !== this.#left.bytes', ''),
-  },
-  {
-    name: 'a path without a page is served',
-    test: [asked, 'a path without a page is 404, and the answer names those there are'],
-    edits: http('status: 404', 'status: 200'),
-  },
-  {
-    name: 'a POST is a GET',
-    test: [asked, 'another method than GET and HEAD is 405 on every path, and the answer says so'],
-    edits: http("if (method !== 'GET' && method !== 'HEAD')", 'if (false)'),
-  },
-  {
-    name: 'a page that cannot be made is no error',
-    test: [asked, 'a page that cannot be made is 500, and the others go on'],
-    edits: editOf('http-port', 'pages')('status: 500', 'status: 200'),
-  },
-  {
-    name: 'a web page may ask under a name of its own',
-    test: [asked, 'a request under a foreign name is refused, and told what allows the name'],
-    edits: http('if (!allowed.allows(headers.host))', 'if (false)'),
-  },
-  {
-    name: 'a name that begins like an allowed one is allowed',
-    test: [
-      ...(['packages/http-port/test/allowed-hosts.test.ts'] as const),
-      'every other name is refused, however much it looks like an allowed one',
-    ],
-    edits: editOf('http-port', 'allowed-hosts')(
-      "host === 'localhost'",
-      "host.startsWith('localhost')",
-    ),
   },
 ]

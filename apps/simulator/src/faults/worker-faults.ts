@@ -5,6 +5,8 @@ const polled = 'packages/worker-runtime/test/polls.test.ts'
 const reported = 'packages/worker-runtime/test/reports.test.ts'
 const observed = 'packages/worker-runtime/test/observer.test.ts'
 const series = 'each hook is counted by its own series, and by no other'
+const late = 'packages/worker-runtime/test/late-reports.test.ts'
+const bound = 'packages/worker-runtime/test/contract.test.ts'
 const ended = 'packages/worker-runtime/test/ending.test.ts'
 
 const authority = editOf('worker-runtime', 'authority')
@@ -16,6 +18,8 @@ const settled = 'packages/worker-runtime/test/options.test.ts'
 const refusals = editOf('worker-runtime', 'refusals')
 const metrics = editOf('worker-runtime', 'metrics')
 const ending = editOf('worker-runtime', 'ending')
+const execution = editOf('worker-runtime', 'execution')
+const outage = editOf('worker-runtime', 'outage')
 
 /** What a worker takes for its own, and what it tells: 004, semantics §1. */
 export const workerFaults: readonly Fault[] = [
@@ -135,5 +139,54 @@ export const workerFaults: readonly Fault[] = [
       'giveUpAfterMs = Number.POSITIVE_INFINITY',
       'giveUpAfterMs = 60_000',
     ),
+  },
+  {
+    name: 'a handler goes on after the loss is known',
+    test: [bound, '§4 stop all work: a handler is terminated when a heartbeat says SUPERSEDED'],
+    edits: ending(
+      'this.#reason ??= reason;\n        this.#isTerminated = this.#run.terminate();',
+      'this.#reason ??= reason;',
+    ),
+  },
+  {
+    name: 'a handler that was told to end keeps its grace after the loss is known',
+    test: [late, 'a handler that was told to end is cut off when the loss is known'],
+    edits: ending(
+      'this.#reason ??= reason;\n        this.#isTerminated = this.#run.terminate();',
+      'if (this.#reason === undefined) this.#isTerminated = this.#run.terminate();\n        this.#reason ??= reason;',
+    ),
+  },
+  {
+    name: 'a handler that cannot be terminated is not told of the loss',
+    test: [bound, '§4 stop all work: a handler that cannot be terminated is told, and not heard'],
+    edits: ending('else\n            this.tell(reason, graceMs);', ''),
+  },
+  {
+    name: 'a result after the deadline is dropped',
+    test: [late, 'a result that is returned within the grace is reported once'],
+    edits: execution('this.#reportLate(report);', "this.#giveUp('LEASE_LOST');"),
+  },
+  {
+    name: 'a result after the grace is reported',
+    test: [late, 'a result that comes after the grace is not reported'],
+    edits: execution('this.#ending?.isGraceOver !== true', 'true'),
+  },
+  {
+    name: 'a failure after the deadline is reported',
+    test: [late, 'a handler that throws after the deadline is not reported'],
+    edits: execution("if (report?.kind === 'complete')", 'if (report !== undefined)'),
+  },
+  {
+    name: 'a worker never gives up looking for a coordinator',
+    test: [failing, 'a start that finds no coordinator gives up, and says what it met'],
+    edits: outage(
+      'if (this.#limitMs === Number.POSITIVE_INFINITY || this.#isStopped)',
+      'if (true)',
+    ),
+  },
+  {
+    name: 'a connection that breaks as soon as it is made ends the outage',
+    test: [failing, 'connections that break as soon as they are made end no outage'],
+    edits: outage('if (now - this.#endedAtMs >= provenMs)', 'if (true)'),
   },
 ]

@@ -1,0 +1,66 @@
+import { editOf, type Fault } from './fault.js'
+
+const asked = 'packages/http-port/test/http-port.test.ts'
+const named = 'packages/http-port/test/allowed-hosts.test.ts'
+const bounded = 'packages/http-port/test/bounds.test.ts'
+const foreign = 'every other name is refused, however much it looks like an allowed one'
+
+const http = editOf('http-port', 'http-port')
+const hosts = editOf('http-port', 'allowed-hosts')
+
+/** What the HTTP port answers, to which names, and what peers may take of it. */
+export const httpPortFaults: readonly Fault[] = [
+  {
+    name: 'a path without a page is served',
+    test: [asked, 'a path without a page is 404, and the answer names those there are'],
+    edits: http('status: 404', 'status: 200'),
+  },
+  {
+    name: 'a POST is a GET',
+    test: [asked, 'another method than GET and HEAD is 405 on every path, and the answer says so'],
+    edits: http("if (method !== 'GET' && method !== 'HEAD')", 'if (false)'),
+  },
+  {
+    name: 'a page that cannot be made is no error',
+    test: [asked, 'a page that cannot be made is 500, and the others go on'],
+    edits: editOf('http-port', 'pages')('status: 500', 'status: 200'),
+  },
+  {
+    name: 'a web page may ask under a name of its own',
+    test: [asked, 'a request under a foreign name is refused, and told what allows the name'],
+    edits: http('if (!allowed.allows(headers.host))', 'if (false)'),
+  },
+  {
+    name: 'a name that begins like an allowed one is allowed',
+    test: [named, foreign],
+    edits: hosts("host === 'localhost'", "host.startsWith('localhost')"),
+  },
+  {
+    name: 'every name is allowed',
+    test: [named, foreign],
+    edits: hosts(
+      'return isIP(host) === 4 || isLocalhost(host) || this.#names.has(host);',
+      'return true;',
+    ),
+  },
+  {
+    name: 'a connection over the limit closes no other',
+    test: [bounded, 'a connection over the limit closes the oldest one'],
+    edits: http('if (sockets.size <= connectionsMax || oldest === undefined)', 'if (true)'),
+  },
+  {
+    name: 'a connection over the limit is closed itself',
+    test: [bounded, 'a connection over the limit closes the oldest one'],
+    edits: http('const [oldest] = sockets;', 'const oldest = [...sockets].at(-1);'),
+  },
+  {
+    name: 'a request has no time limit',
+    test: [bounded, 'a request that is not complete in time is answered 408'],
+    edits: http('headersTimeout: requestMs,\n        requestTimeout: requestMs,', ''),
+  },
+  {
+    name: 'an idle connection is never closed',
+    test: [bounded, 'a connection that is idle for too long is closed without an answer'],
+    edits: http('server.timeout = idleMs;', 'server.timeout = 0;'),
+  },
+]
