@@ -109,7 +109,7 @@ t.test('of more clients than may wait for the start the oldest is closed', async
   await Promise.all(clients.map((client) => client.close()))
 })
 
-t.test('a client that left during the start takes no place of another one', async (t) => {
+t.test('a client that left during the start does not keep the next one out', async (t) => {
   const { starting, port, goOn } = await beginStart(t, { limits: { connectionsMax: 1 } })
   const gone = new PeerClient(port)
   await connected(gone)
