@@ -28,8 +28,8 @@ export interface Premises {
 
 /**
  * Says whether there is room. While segments can be made there always is; a segment that is being
- * made counts, on trust. When none can be made, the rest of the current one is all there is, and
- * each class of urgency stops short of the next.
+ * made counts, on trust, once the disk has said that it has room for it. When none can be made, the
+ * rest of the current one is all there is, and each class of urgency stops short of the next.
  */
 export class Room {
   readonly #premises: Premises

@@ -21,7 +21,8 @@ type Mode = 'idle' | 'preparing' | 'ready' | 'starved' | 'closed'
  *                no room ▼     │ after a while
  *                       starved
  *
- * `stop` ends all of it.
+ * `stop` ends all of it. While the keeper prepares, the log takes records on trust, so the disk is asked
+ * for room before anything is written: an attempt may take longer than filling a whole segment.
  */
 export class SpareKeeper {
   readonly #disk: Disk
@@ -74,7 +75,7 @@ export class SpareKeeper {
     this.#onFailure = options.onFailure
   }
 
-  /** The last finished attempt found no room. */
+  /** The disk had no room when it was asked last, or the last finished attempt found none. */
   get isStarved(): boolean {
     return this.#isStarved
   }
@@ -85,11 +86,16 @@ export class SpareKeeper {
     this.#setMode('ready')
   }
 
-  /** Begins to make a spare of this size, unless there is one. Where there is less room, it gets smaller. */
-  prepare(bytes: number): void {
-    if (this.#mode !== 'idle') return
+  /**
+   * Begins to make a spare of this size, unless there is one. Where there is less room, it gets smaller.
+   * Resolves when the disk has said whether there is room.
+   */
+  prepare(bytes: number): Promise<void> {
+    if (this.#mode !== 'idle') return Promise.resolve()
     this.#setMode('preparing')
-    this.#work = this.#make(bytes)
+    const asked = this.#askForRoom(bytes)
+    this.#work = asked.then(() => this.#make(bytes))
+    return asked
   }
 
   /** The spare, when it is ready. It is the caller's from then on. */
@@ -110,11 +116,19 @@ export class SpareKeeper {
     await this.#work
   }
 
+  async #askForRoom(wantedBytes: number): Promise<void> {
+    // The reserve is made first.
+    const room = (await this.#room()) - (this.#reserve?.bytes ?? 0)
+    if (this.#mode !== 'preparing' || this.#affordable(wantedBytes, room) <= room) return
+    this.#setStarved(true)
+    this.#onChange()
+  }
+
   async #make(wantedBytes: number): Promise<void> {
     const startedMs = this.#clock.monotonicMs()
     try {
       await this.#keepReserve()
-      this.#bytes = await this.#affordable(wantedBytes)
+      this.#bytes = this.#affordable(wantedBytes, await this.#room())
       await this.#fill({ path: this.#path, bytes: this.#bytes })
     } catch (error) {
       if (error instanceof Stopped) return
@@ -142,11 +156,14 @@ export class SpareKeeper {
    * Half of the room, where it gets short, but no less than there has to be: a roll lets a checkpoint
    * be made, which needs room itself, and then old segments can go.
    */
-  async #affordable(wantedBytes: number): Promise<number> {
-    const room = await roomOn(this.#disk, this.#directory)
+  #affordable(wantedBytes: number, room: number): number {
     let bytes = wantedBytes
     while (bytes > room / 2 && bytes / 2 >= this.#bytesMin) bytes = Math.floor(bytes / 2)
     return bytes
+  }
+
+  #room(): Promise<number> {
+    return roomOn(this.#disk, this.#directory)
   }
 
   /** Makes the file under another name first, which tells the next opening that it may be incomplete. */
@@ -188,7 +205,10 @@ export class SpareKeeper {
     if (this.#mode === 'closed') return
     this.#mode = mode
     // While another attempt is on its way, what the last one found still holds.
-    const isStarved = mode === 'preparing' ? this.#isStarved : mode === 'starved'
+    if (mode !== 'preparing') this.#setStarved(mode === 'starved')
+  }
+
+  #setStarved(isStarved: boolean): void {
     if (isStarved === this.#isStarved) return
     this.#isStarved = isStarved
     this.#observer.spaceChanged?.(isStarved)

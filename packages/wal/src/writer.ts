@@ -108,7 +108,7 @@ export class Writer {
       segmentBytes: () => this.#segment.header.segmentBytes,
       usedBytes: () => this.#usedBytes(),
     })
-    this.#prepareSpare()
+    void this.#prepareSpare()
     if (this.#settings.sync === 'interval') this.#armSync()
   }
 
@@ -475,14 +475,16 @@ export class Writer {
     this.#place = new Place(header.logId, header.sequence)
     this.#end = fileHeaderBytes
     this.#chain = this.#segment.headerCrc
-    await sealed.file.close()
-    this.#prepareSpare()
+    // The new segment may be the last one, and then it keeps room back: that has to be known before its
+    // first batch is written.
+    await Promise.all([sealed.file.close(), this.#prepareSpare()])
     observer.rolled?.({ segment: this.#segment.name, durationMs: clock.monotonicMs() - startedMs })
   }
 
-  #prepareSpare(): void {
+  /** Resolves when it is known whether there is room for another segment. */
+  #prepareSpare(): Promise<void> {
     const { segmentBytes } = this.#settings
-    this.#spares.prepare(Math.min(segmentBytes, 2 * this.#segment.header.segmentBytes))
+    return this.#spares.prepare(Math.min(segmentBytes, 2 * this.#segment.header.segmentBytes))
   }
 
   #segmentEnd(): SegmentEnd {

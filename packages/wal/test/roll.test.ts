@@ -1,7 +1,15 @@
-import { type DiskCall, SimulatedDisk } from '@tenure/testing'
+import type { DiskCall } from '@tenure/testing'
 import t from 'tap'
 import { openLog } from '../src/index.js'
-import { appendOneByOne, range, recordOf, rejection, replayedLsns, World } from './world.js'
+import {
+  appendOneByOne,
+  range,
+  recordOf,
+  rejection,
+  replayedLsns,
+  World,
+  worldThatHolds,
+} from './world.js'
 
 t.test('a roll beside appends of any size loses nothing and keeps the log readable', async (t) => {
   const directory = `${t.testdir()}/log`
@@ -82,21 +90,6 @@ t.test('a roll on a full disk is refused, and what still fits goes on', async (t
   await appendOneByOne(log, 1)
   await log.close()
 })
-
-/** A world whose disk keeps certain calls waiting, from when it is told to until it is released. */
-function worldThatHolds(isHeld: (call: DiskCall) => boolean) {
-  const held: Array<() => void> = []
-  const state = { isHolding: false }
-  const latency = (call: DiskCall) =>
-    state.isHolding && isHeld(call)
-      ? new Promise<void>((resolve) => held.push(resolve))
-      : Promise.resolve()
-  const release = () => {
-    state.isHolding = false
-    for (const resolve of held.splice(0)) resolve()
-  }
-  return { world: new World(new SimulatedDisk({ latency })), state, held, release }
-}
 
 t.test(
   'a roll that waits for its segment is told when the disk turns out to be full, or fails, or the log closes',

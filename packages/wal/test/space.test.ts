@@ -9,6 +9,7 @@ import {
   replayedLsns,
   World,
   withFileMethods,
+  worldThatHolds,
 } from './world.js'
 
 /** A log on a disk without room for another segment. */
@@ -246,6 +247,57 @@ t.test(
       t.ok(keptBack <= left && left < keptBack + 500, `${urgency}: ${left} of ${bytes} are left`)
     }
     t.throws(() => log.claim(100, 'low'), { code: 'WAL_NO_SPACE' })
+    await log.close()
+  },
+)
+
+t.test(
+  'what is kept back for the urgent is there, however late the disk says that it is full',
+  async (t) => {
+    const { world, state, release } = worldThatHolds(({ kind }) => kind === 'freeBytes')
+    const log = await world.openWithSpare()
+    world.disk.setCapacity(world.disk.usedBytes)
+    state.isHolding = true
+    const append = async (urgency: Urgency) => {
+      const record = recordOf(log.nextLsn)
+      await log.append(log.nextLsn, record, log.claim(record.length, urgency))
+    }
+    const codes: Array<string | undefined> = []
+    while (codes.at(-1) === undefined) {
+      const { length } = codes
+      rejection(append('low')).then((code) => codes.push(code), t.error)
+      await world.clock.settle()
+      // The one that begins the last segment waits until the disk has said how much room there is.
+      if (codes.length === length) release()
+      await world.clock.settle()
+      if (codes.length === length) break
+    }
+    t.equal(codes.at(-1), 'WAL_NO_SPACE', 'every append is answered')
+    t.equal(world.segments().length, 2)
+    const { bytes, usedBytes } = log.segments.at(-1)!
+    t.ok(usedBytes <= bytes / 2, `${usedBytes} of ${bytes} bytes are taken`)
+    for (const urgency of ['normal', 'high'] as const) await t.resolves(append(urgency), urgency)
+    await log.close()
+  },
+)
+
+t.test(
+  'a disk that has room for the reserve alone shows as full before that is made',
+  async (t) => {
+    const { world, state, release } = worldThatHolds(
+      ({ kind, path }) => kind === 'write' && path.includes('reserve'),
+    )
+    state.isHolding = true
+    // The first segment, the reserve, and what HEAD and LOCK take.
+    world.disk.setCapacity(3 * 4096 - 512)
+    const full: boolean[] = []
+    const log = await world.open({ observer: { spaceChanged: (isFull) => full.push(isFull) } })
+    await world.clock.settle()
+    t.same(full, [true])
+    release()
+    await world.clock.settle()
+    t.ok(world.files().includes('wal/reserve-00000001'))
+    t.same(full, [true], 'it is told once')
     await log.close()
   },
 )

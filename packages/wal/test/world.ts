@@ -1,4 +1,4 @@
-import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
+import { type DiskCall, SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import type { Test } from 'tap'
 import {
   type Clock,
@@ -102,6 +102,21 @@ export class World {
   segments(): string[] {
     return this.files().filter((name) => name.endsWith('.wal'))
   }
+}
+
+/** A world whose disk keeps certain calls waiting, from when it is told to until it is released. */
+export function worldThatHolds(isHeld: (call: DiskCall) => boolean) {
+  const held: Array<() => void> = []
+  const state = { isHolding: false }
+  const latency = (call: DiskCall) =>
+    state.isHolding && isHeld(call)
+      ? new Promise<void>((resolve) => held.push(resolve))
+      : Promise.resolve()
+  const release = () => {
+    state.isHolding = false
+    for (const resolve of held.splice(0)) resolve()
+  }
+  return { world: new World(new SimulatedDisk({ latency })), state, held, release }
 }
 
 /** Where a log goes on behind a gap, by the world's clock. */
