@@ -280,6 +280,17 @@ const writingFaults: readonly Fault[] = [
     edits: room('high: 0', 'high: 1 / 8'),
   },
   {
+    name: 'a new segment takes records before the disk has said whether there is room',
+    test: [
+      ...([test('space')] as const),
+      'what is kept back for the urgent is there, however late the disk says that it is full',
+    ],
+    edits: writer(
+      'await Promise.all([sealed.file.close(), this.#prepareSpare()]);',
+      'void this.#prepareSpare();\nawait sealed.file.close();',
+    ),
+  },
+  {
     name: 'room that was promised is promised again',
     test: [test('space'), 'a claim holds its room until it is used or given back'],
     edits: room('this.#premises.usedBytes() + this.#claimedBytes', 'this.#premises.usedBytes()'),
