@@ -1,11 +1,11 @@
-import { type Chunks, goodCheckpoints, keepCheckpoint } from './checkpoints.js'
+import { type Chunks, goodCheckpoints, keepCheckpoint } from './checkpoint/checkpoints.js'
 import type { Clock } from './clock.js'
-import type { Disk } from './disk.js'
+import type { Disk } from './disk/disk.js'
+import { nodeDisk } from './disk/node-disk.js'
 import { WalError } from './errors.js'
-import { Layout } from './layout.js'
+import { Layout } from './format/layout.js'
 import type { Lsn } from './lsn.js'
-import { nodeDisk } from './node-disk.js'
-import { surveySteadily } from './survey.js'
+import { surveySteadily } from './recover/survey.js'
 import { systemClock } from './system-clock.js'
 
 /**

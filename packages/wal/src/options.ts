@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from './clock.js'
 import type { AcceptedLoss } from './damage.js'
-import type { Disk } from './disk.js'
+import type { Disk } from './disk/disk.js'
+import { nodeDisk } from './disk/node-disk.js'
 import { WalError } from './errors.js'
-import { logIdBytes } from './file-header.js'
+import { logIdBytes } from './format/file-header.js'
 import {
   batchHeaderBytes,
   batchOverheadBytes,
@@ -11,9 +12,8 @@ import {
   firstSegmentBytes,
   recordBytesCeiling,
   recordHeaderBytes,
-} from './limits.js'
+} from './format/limits.js'
 import { type Lsn, lsnMax } from './lsn.js'
-import { nodeDisk } from './node-disk.js'
 import type { LogObserver } from './observer.js'
 import { systemClock } from './system-clock.js'
 

@@ -1,10 +1,15 @@
 import { crc32 } from 'node:zlib'
 import { type DiskCall, Random, SimulatedDisk, subsets } from '@tenure/testing'
 import t from 'tap'
-import { type BatchHeader, decodeBatchHeader, encodeBatchHeader, Place } from '../src/batch.js'
-import { decodeFileHeader, encodeFileHeader } from '../src/file-header.js'
+import {
+  type BatchHeader,
+  decodeBatchHeader,
+  encodeBatchHeader,
+  Place,
+} from '../src/format/batch.js'
+import { decodeFileHeader, encodeFileHeader } from '../src/format/file-header.js'
+import { segmentName } from '../src/format/layout.js'
 import type { AcceptedLoss } from '../src/index.js'
-import { segmentName } from '../src/layout.js'
 import {
   appendOneByOne,
   appendTogether,

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { decodeBatchHeader, encodeBatchHeader, Place } from '../src/batch.js'
+import { decodeBatchHeader, encodeBatchHeader, Place } from '../src/format/batch.js'
 import { type Disk, diagnoseLog, type Remain } from '../src/index.js'
 import { appendOneByOne, directory, recordOf, World, withFileMethods } from './world.js'
 

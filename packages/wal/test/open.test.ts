@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { type DiskCall, SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
-import { nextBatchOffset } from '../src/batch.js'
+import { nextBatchOffset } from '../src/format/batch.js'
+import { batchHeaderBytes, recordHeaderBytes } from '../src/format/limits.js'
 import { type Log, nodeDisk, openReadOnly } from '../src/index.js'
-import { batchHeaderBytes, recordHeaderBytes } from '../src/limits.js'
 import { steppedDisk } from './copies.js'
 import {
   appendOneByOne,

@@ -29,7 +29,7 @@ export const logBugs: readonly Bug[] = [
     what: 'a batch counts as durable when the operating system has it',
     edits: [
       {
-        file: `${log}/opening.js`,
+        file: `${log}/recover/opening.js`,
         old: "settings.sync === 'always' ? 'durable' : 'write'",
         new: "'write'",
       },
@@ -42,7 +42,7 @@ export const logBugs: readonly Bug[] = [
     what: 'the name of a new segment is not on the medium when records are written to it',
     edits: [
       {
-        file: `${log}/segment-file.js`,
+        file: `${log}/write/segment-file.js`,
         old: 'await disk.syncDirectory(layout.segments);',
         new: '',
       },
@@ -55,7 +55,7 @@ export const logBugs: readonly Bug[] = [
     what: 'after a write that failed the file is synced once more, and that counts',
     edits: [
       {
-        file: `${log}/writer.js`,
+        file: `${log}/write/writer.js`,
         old: `                this.fail(error);
                 return;`,
         new: `                this.#watch(this.#segment.file.sync().then(() => this.#committed(batch, offset, chain, startedMs, false)));
@@ -70,7 +70,7 @@ export const logBugs: readonly Bug[] = [
     what: 'whatever cannot be read at the end is taken for a torn write',
     edits: [
       {
-        file: `${log}/verdict.js`,
+        file: `${log}/read/verdict.js`,
         old: `    if (finding.kind === 'zero-header' ||
         (finding.kind === 'bad-body' && finding.unexplainedZeroSectors)) {`,
         new: '    if (true) {',
@@ -84,7 +84,7 @@ export const logBugs: readonly Bug[] = [
     what: 'a later batch does not prove that the ones before it were acknowledged',
     edits: [
       {
-        file: `${log}/verdict.js`,
+        file: `${log}/read/verdict.js`,
         old: 'if (behind.syncedThrough >= expectedBatch) {',
         new: 'if (false) {',
       },
@@ -97,7 +97,7 @@ export const logBugs: readonly Bug[] = [
     what: 'the number of the last record is given out again when something was cut off behind it',
     edits: [
       {
-        file: `${log}/opening.js`,
+        file: `${log}/recover/opening.js`,
         old: ': end.lastLsn + 1,',
         new: ': examination.torn !== undefined && end.lastLsn > 0 ? end.lastLsn : end.lastLsn + 1,',
       },
@@ -113,7 +113,7 @@ export const logBugs: readonly Bug[] = [
     what: 'what a writer has acknowledged that another one had superseded goes without a word',
     edits: [
       {
-        file: `${log}/examine.js`,
+        file: `${log}/recover/examine.js`,
         old: `        this.#startAt(previous, next.firstBatch);
         this.#report({ ...place, why });`,
         new: '        this.#startAt(previous, next.firstBatch);',
@@ -127,7 +127,7 @@ export const logBugs: readonly Bug[] = [
     what: 'the valid part of the last segment is not written again when a log is opened',
     edits: [
       {
-        file: `${log}/opening.js`,
+        file: `${log}/recover/opening.js`,
         old: '        await rewrite(disk, layout, last.name, end.offset);\n',
         new: '',
       },
@@ -140,7 +140,7 @@ export const logBugs: readonly Bug[] = [
     what: 'segments are removed behind a checkpoint of which a power loss leaves the name',
     edits: [
       {
-        file: `${log}/checkpoint.js`,
+        file: `${log}/checkpoint/checkpoint.js`,
         old: `        await add(undefined);
         await file.sync();`,
         new: '        await add(undefined);',
@@ -212,7 +212,7 @@ export const logBugs: readonly Bug[] = [
     what: 'a log that once had no room for its next segment has none for ever',
     edits: [
       {
-        file: `${log}/spare.js`,
+        file: `${log}/write/spare.js`,
         old: `            this.#setMode('preparing');
             this.#work = this.#make(wantedBytes);
         });`,

@@ -13,16 +13,16 @@ const mark =
   'after 100 ms without an append one sync mark proves the last batch, and no more follow'
 const urgent = 'the less urgent is refused first, and what is kept back for the urgent is there'
 
-const verdict = editOf('wal', 'verdict')
-const opening = editOf('wal', 'opening')
-const writer = editOf('wal', 'writer')
+const verdict = editOf('wal', 'read/verdict')
+const opening = editOf('wal', 'recover/opening')
+const writer = editOf('wal', 'write/writer')
 const log = editOf('wal', 'log')
-const head = editOf('wal', 'head')
-const room = editOf('wal', 'room')
-const scanner = editOf('wal', 'scanner')
-const checkpoint = editOf('wal', 'checkpoint')
-const gap = editOf('wal', 'declared-gap')
-const spares = editOf('wal', 'spare-descriptors')
+const head = editOf('wal', 'format/head')
+const room = editOf('wal', 'write/room')
+const scanner = editOf('wal', 'read/scanner')
+const checkpoint = editOf('wal', 'checkpoint/checkpoint')
+const gap = editOf('wal', 'recover/declared-gap')
+const spares = editOf('wal', 'disk/spare-descriptors')
 
 /** What the end of a log is taken for. */
 const verdictFaults: readonly Fault[] = [
@@ -122,7 +122,7 @@ const openingFaults: readonly Fault[] = [
       test('missing-history'),
       'a segment after the older checkpoint that is gone is damage in history',
     ],
-    edits: editOf('wal', 'lineage')('if (firstMissingLsn > lastMissingLsn)', 'if (true)'),
+    edits: editOf('wal', 'recover/lineage')('if (firstMissingLsn > lastMissingLsn)', 'if (true)'),
   },
   {
     name: 'an opening counts as a start',
@@ -350,7 +350,7 @@ const writingFaults: readonly Fault[] = [
   {
     name: 'a checkpoint of another history counts',
     test: [test('checkpoint'), 'checkpoints of another log do not count when segments are removed'],
-    edits: editOf('wal', 'checkpoints')(
+    edits: editOf('wal', 'checkpoint/checkpoints')(
       'refuseForeignCheckpoint(await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn), segments);',
       'await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn);',
     ),

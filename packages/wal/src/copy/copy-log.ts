@@ -1,0 +1,189 @@
+import { isBadCheckpoint, verifyCheckpoint } from '../checkpoint/checkpoint.js'
+import type { Clock } from '../clock.js'
+import type { Disk, DiskFile } from '../disk/disk.js'
+import { listIfPresent, removeIfPresent } from '../disk/files.js'
+import { systemCode, WalDamageError, WalError } from '../errors.js'
+import type { SegmentEnd } from '../format/file-header.js'
+import { HeadFile } from '../format/head.js'
+import { checkpointName, type Layout } from '../format/layout.js'
+import type { Lsn } from '../lsn.js'
+import { Scanner } from '../read/scanner.js'
+import type { Examination, Segment } from '../recover/examine.js'
+import { surveySteadily } from '../recover/survey.js'
+import { copyFile } from './copy-file.js'
+import { findSoundEnd } from './sound-end.js'
+
+/** How often a copy begins again because what it was to copy had been removed. */
+const attemptsMax = 20
+
+export interface CopyProgress {
+  readonly copiedBytes: number
+  readonly totalBytes: number
+}
+
+export interface CopyWork {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly onProgress: (progress: CopyProgress) => void
+}
+
+/** What a copy is meant to hold. */
+export interface Picture extends Pick<Examination, 'segments' | 'badCheckpoints'> {
+  readonly end: SegmentEnd
+  /** What is left out behind it, if anything is. */
+  readonly tornTail: string | undefined
+  /** What it takes on the disk: zeros are not written. */
+  readonly bytes: number
+}
+
+/** The writer beside it has removed what was to be copied. */
+class Overtaken extends Error {}
+
+/**
+ * Copies a log that somebody may be writing, rolling and truncating. What its names and headers say
+ * at one moment is the picture: the sealed files in it never change, and of the newest segment
+ * everything up to the last whole batch is taken. When a file of the picture is gone another
+ * picture is taken; what has been copied of sealed files is good for that one, too.
+ */
+export class LogCopier {
+  readonly #work: CopyWork
+  readonly #from: Layout
+  readonly #to: Layout
+  /** Sealed files that are whole in the copy, by their name, with what they take. */
+  readonly #done = new Map<string, number>()
+
+  constructor(from: Layout, to: Layout, work: CopyWork) {
+    this.#work = work
+    this.#from = from
+    this.#to = to
+  }
+
+  async run(): Promise<Picture> {
+    for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+      try {
+        return await this.#attempt()
+      } catch (error) {
+        if (!(error instanceof Overtaken)) throw error
+      }
+    }
+    throw new WalError(
+      'WAL_OVERTAKEN',
+      `${this.#from.root} is truncated faster than it can be copied: ${attemptsMax} times something ` +
+        'was gone before its turn. Let the log keep more, or copy to a faster disk.',
+    )
+  }
+
+  async #attempt(): Promise<Picture> {
+    const { segments, ...found } = await this.#look()
+    const { checkpoints, badCheckpoints } = await this.#readCheckpoints(found)
+    const sealed = segments.slice(0, -1)
+    await this.#removeOthers([
+      ...sealed.map(({ name }) => name),
+      ...checkpoints.map(checkpointName),
+    ])
+    const onBytes = await this.#progressOf(segments, checkpoints)
+    // Oldest first, as that is what a truncation removes.
+    for (const { name } of sealed) {
+      await this.#copySealed(name, this.#from.segment(name), this.#to.segment(name), onBytes)
+    }
+    for (const lsn of checkpoints) {
+      const [from, to] = [this.#from.checkpoint(lsn), this.#to.checkpoint(lsn)]
+      await this.#copySealed(checkpointName(lsn), from, to, onBytes)
+    }
+    const newest = await this.#copyNewest(segments.at(-1)!, onBytes)
+    const bytes = [...this.#done.values()].reduce((sum, taken) => sum + taken, newest.bytes)
+    const { end, tornTail } = newest
+    return { segments, badCheckpoints, end, tornTail, bytes }
+  }
+
+  async #look(): Promise<Examination> {
+    try {
+      const { examination } = await surveySteadily(this.#work.disk, this.#from)
+      // The copy could not tell that records are missing before the first segment that is left.
+      for (const hole of examination.historyDamage) throw new WalDamageError(hole)
+      if (examination.segments.length > 0) return examination
+    } catch (error) {
+      throw systemCode(error) === 'ENOENT' ? new Overtaken() : error
+    }
+    throw new WalError('WAL_NOT_A_LOG', `${this.#from.root} holds no log`)
+  }
+
+  /** Oldest first, those that read back from end to end: a copy of the others would help nobody. */
+  async #readCheckpoints(found: Pick<Examination, 'goodCheckpoints' | 'badCheckpoints'>) {
+    const checkpoints: Lsn[] = []
+    const badCheckpoints = [...found.badCheckpoints]
+    for (const lsn of found.goodCheckpoints) {
+      try {
+        await verifyCheckpoint(this.#work.disk, this.#from.checkpoint(lsn), lsn)
+        checkpoints.unshift(lsn)
+      } catch (error) {
+        if (systemCode(error) === 'ENOENT') throw new Overtaken()
+        if (!isBadCheckpoint(error)) throw error
+        badCheckpoints.push({ lsn, why: error.message })
+      }
+    }
+    return { checkpoints, badCheckpoints: badCheckpoints.sort((a, b) => b.lsn - a.lsn) }
+  }
+
+  /** Removes what only an earlier picture had, and whatever is not whole. */
+  async #removeOthers(wanted: readonly string[]): Promise<void> {
+    const { disk } = this.#work
+    for (const directory of [this.#to.segments, this.#to.checkpoints]) {
+      for (const name of await listIfPresent(disk, directory)) {
+        if (wanted.includes(name) && this.#done.has(name)) continue
+        this.#done.delete(name)
+        await disk.remove(`${directory}/${name}`)
+      }
+    }
+    await removeIfPresent(disk, this.#to.head)
+  }
+
+  async #progressOf(segments: readonly Segment[], checkpoints: readonly Lsn[]) {
+    let totalBytes = segments.reduce((sum, { header }) => sum + header.segmentBytes, 0)
+    for (const lsn of checkpoints) {
+      totalBytes += await this.#withSource(this.#from.checkpoint(lsn), (file) => file.size())
+    }
+    let copiedBytes = 0
+    return (bytes: number) => {
+      copiedBytes += bytes
+      this.#work.onProgress({ copiedBytes, totalBytes })
+    }
+  }
+
+  async #copySealed(name: string, from: string, to: string, onBytes: (bytes: number) => void) {
+    await this.#withSource(from, async (file) => {
+      if (this.#done.has(name)) onBytes(await file.size())
+      else this.#done.set(name, await copyFile(this.#work.disk, file, to, { onBytes }))
+    })
+  }
+
+  /** Comes last, so that the copy holds whatever was written while the rest was copied. */
+  async #copyNewest({ name, header }: Segment, onBytes: (bytes: number) => void) {
+    const { disk, clock } = this.#work
+    const found = await this.#withSource(this.#from.segment(name), async (file) => {
+      const scanner = new Scanner(file, await file.size(), header)
+      const { end, tornTail } = await findSoundEnd(scanner, name, clock)
+      const to = this.#to.segment(name)
+      const bytes = await copyFile(disk, file, to, { end: end.offset, onBytes })
+      return { end, tornTail, bytes }
+    })
+    const head = await HeadFile.open(disk, this.#to)
+    try {
+      await head.write(header)
+    } finally {
+      await head.close()
+    }
+    return found
+  }
+
+  async #withSource<T>(path: string, use: (file: DiskFile) => Promise<T>): Promise<T> {
+    const file = await this.#work.disk.open(path, 'read').catch((error: unknown) => {
+      throw systemCode(error) === 'ENOENT' ? new Overtaken() : error
+    })
+    try {
+      return await use(file)
+    } finally {
+      await file.close()
+    }
+  }
+}

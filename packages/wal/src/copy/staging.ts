@@ -1,0 +1,136 @@
+import { dirname, resolve, sep } from 'node:path'
+import type { Disk, LockAttempt } from '../disk/disk.js'
+import { listIfPresent, removeIfPresent } from '../disk/files.js'
+import { systemCode, WalError } from '../errors.js'
+import { isRootName, Layout, temporarySuffix } from '../format/layout.js'
+
+/** Behind the destination's name while a copy is being made; what a crash leaves is taken over by the next one. */
+const stagingSuffix = '.copying'
+
+type Lock = Extract<LockAttempt, { granted: true }>
+
+/**
+ * The place beside its destination where a log is copied to. It gets the destination's name when it
+ * is whole and durable, in one step; until then nothing stands under that name. Its own lock keeps
+ * two who copy to the same place apart.
+ */
+export class Staging {
+  readonly layout: Layout
+  readonly #disk: Disk
+  readonly #destination: string
+  readonly #lock: Lock
+
+  private constructor(disk: Disk, destination: string, layout: Layout, lock: Lock) {
+    this.#disk = disk
+    this.#destination = destination
+    this.layout = layout
+    this.#lock = lock
+  }
+
+  /** Fails with `WAL_BAD_DESTINATION` where nothing can be put without touching what is there. */
+  static async open(disk: Disk, source: Layout, destination: string): Promise<Staging> {
+    const layout = new Layout(resolve(destination) + stagingSuffix)
+    for (const place of [destination, layout.root]) refuseWithin(source.root, place)
+    const there = await listPlace(disk, destination)
+    if (there.length > 0) throw occupied(destination, there)
+    const foreign = (await listPlace(disk, layout.root)).filter((name) => !isRootName(name))
+    if (foreign.length > 0) throw occupied(layout.root, foreign)
+    await disk.createDirectory(layout.root)
+    const lock = await disk.lock(layout.lock, `process ${process.pid}`)
+    if (!lock.granted) {
+      throw new WalError(
+        'WAL_LOCKED',
+        `${destination} is being written by ${lock.holder || 'another process'}. Wait for it, or name another directory.`,
+      )
+    }
+    const staging = new Staging(disk, destination, layout, lock)
+    try {
+      await staging.#clear()
+      for (const path of [layout.segments, layout.checkpoints]) await disk.createDirectory(path)
+    } catch (error) {
+      await staging.discard()
+      throw error
+    }
+    return staging
+  }
+
+  /** Gives the copy its name. Does not return before all names are durable. */
+  async publish(): Promise<void> {
+    const disk = this.#disk
+    const { root } = this.layout
+    for (const path of this.#directories()) await disk.syncDirectory(path)
+    await disk.syncDirectory(root)
+    await removeEmptyDirectory(disk, this.#destination)
+    await disk.rename(root, this.#destination)
+    try {
+      await disk.syncDirectory(dirname(root))
+    } catch (error) {
+      // Whether the name would outlast a power loss is not known, so nobody should find it.
+      await disk.rename(this.#destination, root).catch(() => {})
+      throw error
+    }
+    await this.#lock.release().catch(() => {})
+  }
+
+  /** Removes everything, as far as the disk obeys: what brought it here matters more than what is left. */
+  async discard(): Promise<void> {
+    const disk = this.#disk
+    const { root, lock } = this.layout
+    try {
+      await this.#clear()
+      await removeIfPresent(disk, lock)
+      await disk.removeDirectory(root)
+    } catch {
+      // The next copy to this destination clears it.
+    }
+    await this.#lock.release().catch(() => {})
+  }
+
+  /** Removes everything but the lock, which is held. */
+  async #clear(): Promise<void> {
+    const disk = this.#disk
+    const { head } = this.layout
+    for (const path of [head, head + temporarySuffix]) await removeIfPresent(disk, path)
+    for (const path of this.#directories()) {
+      for (const name of await listIfPresent(disk, path)) await disk.remove(`${path}/${name}`)
+      await removeEmptyDirectory(disk, path)
+    }
+  }
+
+  #directories(): string[] {
+    return [this.layout.segments, this.layout.checkpoints]
+  }
+}
+
+function refuseWithin(source: string, place: string): void {
+  if (!`${resolve(place)}${sep}`.startsWith(`${resolve(source)}${sep}`)) return
+  throw new WalError(
+    'WAL_BAD_DESTINATION',
+    `${place} lies in ${source}, which is what is to be copied. Name another directory.`,
+  )
+}
+
+/** The names in the directory; none when it does not exist yet. */
+async function listPlace(disk: Disk, path: string): Promise<string[]> {
+  try {
+    return await listIfPresent(disk, path)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOTDIR') throw error
+    throw new WalError('WAL_BAD_DESTINATION', `${path} is no directory. Name another one.`)
+  }
+}
+
+function occupied(path: string, names: readonly string[]): WalError {
+  return new WalError(
+    'WAL_BAD_DESTINATION',
+    `${path} is not empty: it holds "${[...names].sort()[0]}". Name a directory that does not exist yet.`,
+  )
+}
+
+async function removeEmptyDirectory(disk: Disk, path: string): Promise<void> {
+  try {
+    await disk.removeDirectory(path)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error
+  }
+}

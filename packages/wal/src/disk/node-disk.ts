@@ -1,0 +1,178 @@
+import * as fs from 'node:fs'
+import * as fsp from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { systemCode } from '../errors.js'
+import type { Disk, DiskFile, LockAttempt, OpenMode } from './disk.js'
+import { withFile } from './files.js'
+import { SpareDescriptors } from './spare-descriptors.js'
+
+const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL } = fs.constants
+
+/**
+ * Linux makes each write through such a descriptor durable before it returns: one system call for
+ * write and sync, and the error belongs to the write. macOS has the flag but does not flush the
+ * drive's cache for it, and Windows does not have it: there a write is followed by a sync.
+ */
+const O_DSYNC = process.platform === 'linux' ? fs.constants.O_DSYNC : undefined
+
+const flagsOf: Record<OpenMode, number> = {
+  read: O_RDONLY,
+  create: O_RDWR | O_CREAT | O_EXCL,
+  write: O_RDWR,
+  durable: O_RDWR | (O_DSYNC ?? 0),
+}
+
+/** Those of this thread: of all logs that it has open for writing. */
+const spares = new SpareDescriptors()
+
+/** The file system of this machine. */
+export const nodeDisk: Disk = {
+  async createDirectory(path: string): Promise<void> {
+    if (await isDirectory(path)) return
+    const parent = dirname(path)
+    // One by one: Node's own way to make parents, too, says ENOENT for every failure, or never ends.
+    if (parent !== path) await nodeDisk.createDirectory(parent)
+    try {
+      await fsp.mkdir(path, 0o700)
+    } catch (error) {
+      // Another process may have been quicker.
+      if (systemCode(error) !== 'EEXIST' || !(await isDirectory(path))) throw error
+    }
+    await nodeDisk.syncDirectory(parent)
+  },
+
+  list: (path: string) =>
+    spares.open(
+      () => fsp.readdir(path),
+      () => fs.readdirSync(path),
+    ),
+
+  async syncDirectory(path: string): Promise<void> {
+    // Windows cannot open a directory; its file systems keep names in a journal of their own.
+    if (process.platform === 'win32') return
+    await withFile(nodeDisk, path, 'read', (directory) => directory.sync())
+  },
+
+  async open(path: string, mode: OpenMode): Promise<DiskFile> {
+    const flags = flagsOf[mode]
+    const fd = await spares.open(
+      () => openFile(path, flags),
+      () => fs.openSync(path, flags, 0o600),
+    )
+    return new NodeDiskFile(fd, mode === 'durable' && O_DSYNC === undefined)
+  },
+
+  rename: (from: string, to: string) => fsp.rename(from, to),
+
+  remove: (path: string) => fsp.unlink(path),
+
+  async freeBytes(path: string): Promise<number> {
+    const { bavail, bsize, blocks } = await fsp.statfs(path)
+    if (blocks > 0) return bavail * bsize
+    // Without any block there is no file either: such a file system answers with zeros for all it does not know.
+    throw Object.assign(new Error(`ENOTSUP: the file system of ${path} does not tell its size`), {
+      code: 'ENOTSUP',
+    })
+  },
+
+  removeDirectory: (path: string) => fsp.rmdir(path),
+
+  async lock(path: string, holder: string): Promise<LockAttempt> {
+    // Only here, so that a log can be read where the addon has no binary.
+    const { tryLock } = await import('fs-native-extensions')
+    const handle = await fsp.open(path, O_RDWR | O_CREAT, 0o600)
+    try {
+      if (!tryLock(handle.fd)) {
+        const text = (await fsp.readFile(path, 'utf8')).trim()
+        await handle.close()
+        return { granted: false, holder: text }
+      }
+      // Written first and cut then: on a full disk what is given back may not be had again.
+      const { bytesWritten } = await handle.write(`${holder}\n`, 0)
+      await handle.truncate(bytesWritten)
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+    // The lock ends when its descriptor closes; the file stays, so that no second file of that
+    // name can ever be locked beside it.
+    const directory = dirname(path)
+    spares.hold(directory)
+    return {
+      granted: true,
+      release: () => {
+        spares.release(directory)
+        return handle.close()
+      },
+    }
+  },
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await fsp.stat(path)).isDirectory()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+function openFile(path: string, flags: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    fs.open(path, flags, 0o600, (error, fd) => (error ? reject(error) : resolve(fd)))
+  })
+}
+
+/** A descriptor with positioned reads and writes. */
+class NodeDiskFile implements DiskFile {
+  readonly #fd: number
+  readonly #syncsEachWrite: boolean
+
+  constructor(fd: number, syncsEachWrite: boolean) {
+    this.#fd = fd
+    this.#syncsEachWrite = syncsEachWrite
+  }
+
+  size(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      fs.fstat(this.#fd, (error, stats) => (error ? reject(error) : resolve(stats.size)))
+    })
+  }
+
+  read(into: Uint8Array, position: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      fs.read(this.#fd, into, 0, into.length, position, (error, count) =>
+        error ? reject(error) : resolve(count),
+      )
+    })
+  }
+
+  write(bytes: Uint8Array, position: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      fs.write(this.#fd, bytes, 0, bytes.length, position, (error, count) => {
+        if (error) reject(error)
+        else if (!this.#syncsEachWrite) resolve(count)
+        else fs.fsync(this.#fd, (failure) => (failure ? reject(failure) : resolve(count)))
+      })
+    })
+  }
+
+  writeOnLoop(bytes: Uint8Array, position: number): number {
+    const count = fs.writeSync(this.#fd, bytes, 0, bytes.length, position)
+    if (this.#syncsEachWrite) fs.fsyncSync(this.#fd)
+    return count
+  }
+
+  sync(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fs.fsync(this.#fd, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (spares.close(this.#fd)) resolve()
+      else fs.close(this.#fd, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+}

@@ -1,0 +1,178 @@
+import { crc32 } from 'node:zlib'
+import type { Lsn } from '../lsn.js'
+import { alignUp, readUint64, viewOf, writeUint64 } from './bytes.js'
+import { batchAlignment, batchHeaderBytes, recordHeaderBytes, sectorBytes } from './limits.js'
+
+/**
+ * A batch is the atomic unit of the log: one write, one sync, one checksum.
+ *
+ *     offset  bytes  header
+ *          0      4  magic "TNRB"
+ *          4      4  CRC32 of bytes 8 to 63, begun with the CRC32 of log id, segment and file offset
+ *          8      8  batch number, counting through the whole log
+ *         16      8  LSN of the first record (of the next one, when there are none)
+ *         24      4  records
+ *         28      4  body length in bytes
+ *         32      4  CRC32 of the body
+ *         36      4  chain: the header CRC of the batch before (of the segment's header, in front)
+ *         40      4  epoch
+ *         44      4  body sectors that are legitimately all zero
+ *         48      8  the writer's clock, milliseconds since the epoch
+ *         56      4  batches before this one whose sync had not returned when this one was written
+ *         60      4  starts: how many openings of the log have been marked as started
+ *         64      …  body: the records, each behind its length (24 bits) and its type (8 bits)
+ *
+ * All integers are little-endian. A header starts at a multiple of 8 and never crosses a sector,
+ * so one lost sector cannot make it look damaged. A batch without records is a sync mark: it proves
+ * that the batch before it was synced, and it carries the clock and the number of starts.
+ */
+export interface BatchHeader {
+  readonly batch: number
+  readonly firstLsn: Lsn
+  readonly count: number
+  readonly bodyBytes: number
+  readonly bodyCrc: number
+  readonly chain: number
+  readonly epoch: number
+  readonly zeroSectors: number
+  readonly clockMs: number
+  readonly unsyncedBefore: number
+  /** How many openings of the log have been marked as started, this one included where it has been. */
+  readonly starts: number
+}
+
+const magic = 0x42_52_4e_54
+export const batchMagic = Buffer.from('TNRB', 'latin1')
+
+/** Binds a header to its place: the same bytes anywhere else do not pass for a batch. */
+export class Place {
+  readonly #bytes = new Uint8Array(32)
+  readonly #view = viewOf(this.#bytes)
+
+  constructor(logId: Uint8Array, sequence: number) {
+    this.#bytes.set(logId, 0)
+    writeUint64(this.#view, 16, sequence)
+  }
+
+  crcAt(offset: number): number {
+    writeUint64(this.#view, 24, offset)
+    return crc32(this.#bytes)
+  }
+}
+
+/** Where the next batch starts when the last one ended here. */
+export function nextBatchOffset(end: number): number {
+  const offset = alignUp(end, batchAlignment)
+  const room = sectorBytes - (offset % sectorBytes)
+  return room < batchHeaderBytes ? offset + room : offset
+}
+
+/** Writes the header to the front of `bytes` and returns its CRC, the chain value of the next batch. */
+export function encodeBatchHeader(
+  bytes: Uint8Array,
+  header: BatchHeader,
+  placeCrc: number,
+): number {
+  const view = viewOf(bytes)
+  view.setUint32(0, magic, true)
+  writeUint64(view, 8, header.batch)
+  writeUint64(view, 16, header.firstLsn)
+  view.setUint32(24, header.count, true)
+  view.setUint32(28, header.bodyBytes, true)
+  view.setUint32(32, header.bodyCrc, true)
+  view.setUint32(36, header.chain, true)
+  view.setUint32(40, header.epoch, true)
+  view.setUint32(44, header.zeroSectors, true)
+  writeUint64(view, 48, header.clockMs)
+  view.setUint32(56, header.unsyncedBefore, true)
+  view.setUint32(60, header.starts, true)
+  const crc = crc32(bytes.subarray(8, batchHeaderBytes), placeCrc)
+  view.setUint32(4, crc, true)
+  return crc
+}
+
+export interface DecodedHeader extends BatchHeader {
+  readonly crc: number
+}
+
+/** The header at the front of `bytes`, or `undefined` when its magic or its CRC is wrong. */
+export function decodeBatchHeader(bytes: Uint8Array, placeCrc: number): DecodedHeader | undefined {
+  const view = viewOf(bytes)
+  if (view.getUint32(0, true) !== magic) return undefined
+  const crc = view.getUint32(4, true)
+  if (crc32(bytes.subarray(8, batchHeaderBytes), placeCrc) !== crc) return undefined
+  return {
+    crc,
+    batch: readUint64(view, 8),
+    firstLsn: readUint64(view, 16),
+    count: view.getUint32(24, true),
+    bodyBytes: view.getUint32(28, true),
+    bodyCrc: view.getUint32(32, true),
+    chain: view.getUint32(36, true),
+    epoch: view.getUint32(40, true),
+    zeroSectors: view.getUint32(44, true),
+    clockMs: readUint64(view, 48),
+    unsyncedBefore: view.getUint32(56, true),
+    starts: view.getUint32(60, true),
+  }
+}
+
+/**
+ * How many sectors of the file hold nothing of this body but zeros. A sector that never reached the
+ * disk reads as zeros, so more of them than the writer counted means that the write was torn.
+ */
+export function countZeroSectors(body: Uint8Array, fileOffset: number): number {
+  let zeroSectors = 0
+  let from = 0
+  while (from < body.length) {
+    const to = Math.min(body.length, from + sectorBytes - ((fileOffset + from) % sectorBytes))
+    let at = from
+    while (at < to && body[at] === 0) at++
+    if (at === to) zeroSectors++
+    from = to
+  }
+  return zeroSectors
+}
+
+const typeRecord = 1
+
+/** Writes one record into a body and returns the position behind it. */
+export function encodeRecord(into: Uint8Array, at: number, record: Uint8Array): number {
+  const length = record.length
+  into[at] = length
+  into[at + 1] = length >>> 8
+  into[at + 2] = length >>> 16
+  into[at + 3] = typeRecord
+  into.set(record, at + recordHeaderBytes)
+  return at + recordHeaderBytes + length
+}
+
+/**
+ * In words, what keeps a body that passed its CRC from being `count` records; `undefined` when
+ * nothing does. Such a body is no torn write but a newer writer's work, or a bug.
+ */
+export function findMisfit(body: Uint8Array, count: number): string | undefined {
+  let at = 0
+  for (let index = 0; index < count; index++) {
+    if (at + recordHeaderBytes > body.length) return `record ${index} starts behind the body's end`
+    const type = body[at + 3]
+    if (type !== typeRecord) return `record ${index} has the unknown type ${type}`
+    at += recordHeaderBytes + recordLength(body, at)
+    if (at > body.length) return `record ${index} passes the body's end`
+  }
+  return at === body.length ? undefined : `${body.length - at} bytes follow the last record`
+}
+
+/** Adds the records of a body to `records`, as views on it. The body must hold them: see `findMisfit`. */
+export function decodeRecords(body: Uint8Array, count: number, records: Uint8Array[]): void {
+  let at = 0
+  for (let index = 0; index < count; index++) {
+    const from = at + recordHeaderBytes
+    at = from + recordLength(body, at)
+    records.push(body.subarray(from, at))
+  }
+}
+
+function recordLength(body: Uint8Array, at: number): number {
+  return body[at]! | (body[at + 1]! << 8) | (body[at + 2]! << 16)
+}

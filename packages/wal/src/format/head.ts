@@ -1,0 +1,146 @@
+import { crc32 } from 'node:zlib'
+import type { Disk, DiskFile } from '../disk/disk.js'
+import { readIfPresent, removeIfPresent, withFile, writeFully } from '../disk/files.js'
+import { WalError } from '../errors.js'
+import { isZero, readUint64, viewOf, writeUint64 } from './bytes.js'
+import { formatVersion, logIdBytes } from './file-header.js'
+import { type Layout, temporarySuffix } from './layout.js'
+import { sectorBytes } from './limits.js'
+
+/**
+ * `HEAD` names the newest segment, so that its loss is noticed. It has two sectors, written by
+ * turns: a write needs no room on the disk and no new name, and one that a crash destroys leaves
+ * the other, which names the segment before.
+ *
+ *     offset  bytes  in each sector
+ *          0      8  magic "TENURHED"
+ *          8      4  CRC32 of bytes 12 to 47
+ *         12      4  format version
+ *         16     16  log id
+ *         32      8  sequence of the newest segment; it decides the sector: even 0, odd 1
+ *         40      8  epoch of its writer
+ */
+export interface Head {
+  readonly logId: Uint8Array
+  readonly sequence: number
+  readonly epoch: number
+}
+
+const headBytes = 48
+const headFileBytes = 2 * sectorBytes
+const magic = 'TENURHED'
+
+function encodeHead(head: Head): Uint8Array {
+  const bytes = new Uint8Array(headBytes)
+  const view = viewOf(bytes)
+  bytes.set(Buffer.from(magic, 'latin1'), 0)
+  view.setUint32(12, formatVersion, true)
+  bytes.set(head.logId, 16)
+  writeUint64(view, 32, head.sequence)
+  writeUint64(view, 40, head.epoch)
+  view.setUint32(8, crc32(bytes.subarray(12)), true)
+  return bytes
+}
+
+/** The newer of the two; in words why there is none; or `undefined` when none was ever written. */
+function decodeHeads(bytes: Uint8Array): Head | string | undefined {
+  // Before its length is judged: a newer format may have another one.
+  const heads = [0, sectorBytes].map((at) => decodeHead(bytes.subarray(at, at + headBytes)))
+  if (bytes.length !== headFileBytes)
+    return `it has ${bytes.length} bytes instead of ${headFileBytes}`
+  if (isZero(bytes)) return undefined
+  const [newer] = heads.filter((head) => head !== undefined).sort((a, b) => b.sequence - a.sequence)
+  return newer ?? 'it fails its checksum'
+}
+
+function decodeHead(bytes: Uint8Array): Head | undefined {
+  if (bytes.length < headBytes) return undefined
+  const view = viewOf(bytes)
+  if (Buffer.from(bytes.subarray(0, 8)).toString('latin1') !== magic) return undefined
+  if (crc32(bytes.subarray(12)) !== view.getUint32(8, true)) return undefined
+  const version = view.getUint32(12, true)
+  if (version > formatVersion) {
+    throw new WalError(
+      'WAL_NEWER_FORMAT',
+      `HEAD has format version ${version}; this is version ${formatVersion} of the log. ` +
+        'Open it with the newer version that wrote it.',
+    )
+  }
+  const [sequence, epoch] = [readUint64(view, 32), readUint64(view, 40)]
+  if (!Number.isSafeInteger(sequence) || !Number.isSafeInteger(epoch)) return undefined
+  return { logId: bytes.slice(16, 16 + logIdBytes), sequence, epoch }
+}
+
+/** The head; in words why it cannot be read; or `undefined` when there is none yet. */
+export async function readHead(disk: Disk, layout: Layout): Promise<Head | string | undefined> {
+  const bytes = await readIfPresent(disk, layout.head)
+  return bytes === undefined ? undefined : decodeHeads(bytes)
+}
+
+function isSame(head: Head | string | undefined, { epoch, sequence }: Head): boolean {
+  return typeof head === 'object' && head.epoch === epoch && head.sequence === sequence
+}
+
+/** `HEAD` in the hands of the writer, who keeps it open. */
+export class HeadFile {
+  readonly #disk: Disk
+  readonly #layout: Layout
+  readonly #file: DiskFile
+
+  private constructor(disk: Disk, layout: Layout, file: DiskFile) {
+    this.#disk = disk
+    this.#layout = layout
+    this.#file = file
+  }
+
+  /**
+   * Opens the file, and makes it anew when it is missing, has not its full length, or holds nothing:
+   * then the opening that made it has ended before its name was synced, or by a sync that failed, after
+   * which another one of the same name may do nothing.
+   */
+  static async open(disk: Disk, layout: Layout): Promise<HeadFile> {
+    const bytes = await readIfPresent(disk, layout.head)
+    if (bytes?.length !== headFileBytes || isZero(bytes)) {
+      const temporary = layout.head + temporarySuffix
+      await removeIfPresent(disk, temporary)
+      await withFile(disk, temporary, 'create', async (file) => {
+        await writeFully(file, new Uint8Array(headFileBytes), 0)
+        await file.sync()
+      })
+      await disk.rename(temporary, layout.head)
+    }
+    // Also of a file that was found: somebody may have copied it here a moment ago.
+    await disk.syncDirectory(layout.root)
+    return new HeadFile(disk, layout, await disk.open(layout.head, 'durable'))
+  }
+
+  /** Does not return before the new head is durable. */
+  async write(head: Head): Promise<void> {
+    await writeFully(this.#file, encodeHead(head), (head.sequence % 2) * sectorBytes)
+  }
+
+  /** Fails with `WAL_FENCED` when `HEAD`, by its name, is not what this writer wrote last. */
+  async refuseIfSuperseded(own: Head): Promise<void> {
+    const head = await readHead(this.#disk, this.#layout)
+    if (isSame(head, own)) return
+    const found = typeof head === 'object' ? `is of epoch ${head.epoch}` : 'is missing or damaged'
+    throw new WalError(
+      'WAL_FENCED',
+      `the log is no longer this writer's: it is of epoch ${own.epoch}, and HEAD ${found}`,
+    )
+  }
+
+  /** Fails with `WAL_FENCED` when somebody has begun a segment since `HEAD` was looked at. */
+  async refuseIfChanged(seen: Head | string | undefined): Promise<void> {
+    const head = await readHead(this.#disk, this.#layout)
+    if (typeof head !== 'object' || (typeof seen === 'object' && isSame(head, seen))) return
+    throw new WalError(
+      'WAL_FENCED',
+      `while the log was opened somebody else began segment ${head.sequence} of epoch ${head.epoch}`,
+    )
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+}

@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+import type { Lsn } from '../lsn.js'
+
+/**
+ * What lies where in a log's directory.
+ *
+ *     HEAD                                   names the newest segment
+ *     LOCK                                   held by the one process that may write
+ *     wal/0000000000000001-00000001.wal      a segment: its first LSN and its writer's epoch
+ *     wal/spare-00000001                     zeros, ready to become that epoch's next segment
+ *     wal/reserve-00000001                   zeros, kept for an opening when the disk is full
+ *     checkpoint/0000000000004711.ckpt       the caller's state after that LSN
+ *     quarantine/                            every byte ever cut off
+ *
+ * `*.tmp` is being made; what a crash leaves of it is removed at the next open.
+ */
+export class Layout {
+  readonly root: string
+  readonly head: string
+  readonly lock: string
+  readonly segments: string
+  readonly checkpoints: string
+  readonly quarantine: string
+
+  constructor(root: string) {
+    this.root = root
+    this.head = join(root, 'HEAD')
+    this.lock = join(root, 'LOCK')
+    this.segments = join(root, 'wal')
+    this.checkpoints = join(root, 'checkpoint')
+    this.quarantine = join(root, 'quarantine')
+  }
+
+  segment(name: string): string {
+    return join(this.segments, name)
+  }
+
+  /** Each epoch has a spare of its own name, so that a writer that was superseded cannot take it. */
+  spare(epoch: number): string {
+    return join(this.segments, `spare-${digits(epoch, 8)}`)
+  }
+
+  reserve(epoch: number): string {
+    return join(this.segments, `reserve-${digits(epoch, 8)}`)
+  }
+
+  checkpoint(lsn: Lsn): string {
+    return join(this.checkpoints, checkpointName(lsn))
+  }
+}
+
+export const temporarySuffix = '.tmp'
+
+/** Whether a log's directory may hold this name. A new file system comes with the last one. */
+export function isRootName(name: string): boolean {
+  return /^(HEAD|HEAD\.tmp|LOCK|wal|checkpoint|quarantine|lost\+found)$/.test(name)
+}
+
+export function segmentName(firstLsn: Lsn, epoch: number): string {
+  return `${digits(firstLsn, 16)}-${digits(epoch, 8)}.wal`
+}
+
+export function isSpareName(name: string): boolean {
+  return /^spare-\d{8,}$/.test(name)
+}
+
+export function isReserveName(name: string): boolean {
+  return /^reserve-\d{8,}$/.test(name)
+}
+
+/** What a segment's name says of it, or `undefined` when it is no segment's name. */
+export function parseSegmentName(name: string): { firstLsn: Lsn; epoch: number } | undefined {
+  const match = /^(\d{16})-(\d{8,})\.wal$/.exec(name)
+  return match === null ? undefined : { firstLsn: Number(match[1]), epoch: Number(match[2]) }
+}
+
+export function checkpointName(lsn: Lsn): string {
+  return `${digits(lsn, 16)}.ckpt`
+}
+
+/** The LSN a checkpoint's name speaks of, or `undefined` when it is no checkpoint's name. */
+export function lsnOfCheckpointName(name: string): Lsn | undefined {
+  const match = /^(\d{16})\.ckpt$/.exec(name)
+  return match === null ? undefined : Number(match[1])
+}
+
+/** The file's place in the log's directory, as messages name it. */
+export function segmentPath(name: string): string {
+  return `wal/${name}`
+}
+
+export function checkpointPath(lsn: Lsn): string {
+  return `checkpoint/${checkpointName(lsn)}`
+}
+
+function digits(value: number, count: number): string {
+  return String(value).padStart(count, '0')
+}

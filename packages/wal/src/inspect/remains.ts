@@ -1,0 +1,58 @@
+import { crc32 } from 'node:zlib'
+import type { DiskFile } from '../disk/disk.js'
+import {
+  type DecodedHeader,
+  decodeRecords,
+  findMisfit,
+  nextBatchOffset,
+  type Place,
+} from '../format/batch.js'
+import { batchAlignment, batchHeaderBytes, readWindowBytes } from '../format/limits.js'
+import { headersIn } from '../read/header-search.js'
+import { salvage } from '../recover/salvage.js'
+
+/** A batch that stands by itself: its header is good, and what came before it may be anything. */
+export interface RemainingBatch {
+  readonly offset: number
+  readonly header: DecodedHeader
+  /** Copies; absent where the body is not what was written. */
+  readonly records?: readonly Uint8Array[]
+}
+
+/**
+ * Every batch of a segment from some place on, over damage and sectors that cannot be read. Nothing
+ * tells that none is missing between two of them but their numbers.
+ */
+export async function* readRemains(
+  file: DiskFile,
+  place: Place,
+  fromOffset: number,
+): AsyncGenerator<RemainingBatch> {
+  const fileBytes = await file.size()
+  // A header may lie across two pieces, so the pieces overlap by a header less the alignment.
+  const step = readWindowBytes - (batchHeaderBytes - batchAlignment)
+  // Only from an aligned place on does a header that crosses the end of one piece lie in the next one.
+  let next = nextBatchOffset(fromOffset)
+  for (let start = next; start < fileBytes; start += step) {
+    const piece = await salvage(file, Math.min(readWindowBytes, fileBytes - start), start)
+    for (const { offset, header } of headersIn(piece, start, place)) {
+      if (offset < next) continue
+      const end = offset + batchHeaderBytes + header.bodyBytes
+      const records = end > fileBytes ? undefined : await readBody(file, offset, header)
+      next = records === undefined ? offset + batchAlignment : end
+      yield { offset, header, ...(records !== undefined && { records }) }
+    }
+  }
+}
+
+async function readBody(
+  file: DiskFile,
+  offset: number,
+  { bodyBytes, bodyCrc, count }: DecodedHeader,
+): Promise<Uint8Array[] | undefined> {
+  const body = await salvage(file, bodyBytes, offset + batchHeaderBytes)
+  if (crc32(body) !== bodyCrc || findMisfit(body, count) !== undefined) return undefined
+  const records: Uint8Array[] = []
+  decodeRecords(body, count, records)
+  return records
+}

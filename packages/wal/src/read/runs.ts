@@ -1,0 +1,105 @@
+import type { Disk } from '../disk/disk.js'
+import { readFully, withFile } from '../disk/files.js'
+import { WalDamageError } from '../errors.js'
+import { decodeRecords } from '../format/batch.js'
+import { type DecodedFileHeader, decodeFileHeader } from '../format/file-header.js'
+import { type Layout, segmentPath } from '../format/layout.js'
+import { fileHeaderBytes } from '../format/limits.js'
+import type { Lsn } from '../lsn.js'
+import { Scanner } from './scanner.js'
+
+/** Consecutive records. Views on a buffer that is used again: copy what is kept beyond the next step. */
+export interface Run {
+  readonly firstLsn: Lsn
+  readonly records: readonly Uint8Array[]
+}
+
+export interface SegmentToRead {
+  readonly name: string
+  /** The first LSN that it holds. */
+  readonly firstLsn: Lsn
+  /** The last LSN to read from it. A segment that ends before is damaged. */
+  readonly lastLsn: Lsn
+}
+
+/** The records from `fromLsn` on, checked again on the way. */
+export async function* readRuns(
+  disk: Disk,
+  layout: Layout,
+  segments: Iterable<SegmentToRead>,
+  fromLsn: Lsn,
+): AsyncGenerator<Run> {
+  for (const segment of segments) {
+    const { name, lastLsn } = segment
+    if (lastLsn < fromLsn) continue
+    const header = await readHeader(disk, layout, segment)
+    const file = await disk.open(layout.segment(name), 'read')
+    try {
+      const scanner = new Scanner(file, await file.size(), header)
+      while (scanner.nextLsn <= lastLsn) {
+        const run = takeRun(scanner, fromLsn, lastLsn)
+        if (run !== undefined) yield run
+        if (scanner.nextLsn > lastLsn) break
+        if (scanner.finding !== undefined) throw brokenOff(name, scanner, lastLsn)
+        await scanner.fill()
+      }
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+/** `coveredBy`: the LSN of a checkpoint that holds what the records made, where one does. */
+export function brokenOff(
+  name: string,
+  scanner: Scanner,
+  lastMissingLsn: Lsn,
+  coveredBy?: Lsn,
+): WalDamageError {
+  const { finding, offset, nextLsn } = scanner
+  return new WalDamageError({
+    kind: 'corrupt',
+    file: segmentPath(name),
+    offset,
+    firstMissingLsn: nextLsn,
+    lastMissingLsn,
+    why: `${finding?.kind} found where acknowledged data should be`,
+    ...(coveredBy !== undefined && { coveredBy }),
+  })
+}
+
+/** All the records that the scanner's window holds, from the batches that begin in range. */
+export function takeRun(scanner: Scanner, fromLsn: Lsn, throughLsn: Lsn): Run | undefined {
+  let firstLsn: Lsn | undefined
+  const records: Uint8Array[] = []
+  while (scanner.nextLsn <= throughLsn) {
+    const batch = scanner.take()
+    if (batch === undefined) break
+    const { firstLsn: batchLsn, count } = batch.header
+    if (batchLsn + count <= fromLsn) continue
+    firstLsn ??= batchLsn
+    decodeRecords(batch.body, count, records)
+  }
+  if (firstLsn === undefined || records.length === 0) return undefined
+  const before = Math.max(0, fromLsn - firstLsn)
+  return { firstLsn: firstLsn + before, records: before === 0 ? records : records.slice(before) }
+}
+
+async function readHeader(
+  disk: Disk,
+  layout: Layout,
+  { name, firstLsn, lastLsn }: SegmentToRead,
+): Promise<DecodedFileHeader> {
+  return withFile(disk, layout.segment(name), 'read', async (file) => {
+    const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
+    const header = decodeFileHeader(sector, 'segment', name)
+    if (typeof header !== 'string') return header
+    throw new WalDamageError({
+      kind: 'corrupt',
+      file: segmentPath(name),
+      firstMissingLsn: firstLsn,
+      lastMissingLsn: lastLsn,
+      why: header,
+    })
+  })
+}

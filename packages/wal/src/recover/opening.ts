@@ -1,0 +1,276 @@
+import type { Disk } from '../disk/disk.js'
+import { listIfPresent, readFully, removeIfPresent, withFile, writeFully } from '../disk/files.js'
+import { saysNoSpace, WalDamageError, WalError } from '../errors.js'
+import { endOfContent, isZero } from '../format/bytes.js'
+import {
+  beginning,
+  type FileHeader,
+  type GapReason,
+  type SegmentEnd,
+} from '../format/file-header.js'
+import { HeadFile } from '../format/head.js'
+import {
+  isReserveName,
+  isSpareName,
+  type Layout,
+  segmentName,
+  temporarySuffix,
+} from '../format/layout.js'
+import { readWindowBytes } from '../format/limits.js'
+import type { LogSettings } from '../options.js'
+import { Scanner } from '../read/scanner.js'
+import { beginSegment, type SegmentFile } from '../write/segment-file.js'
+import { adoptZeroFile, makeZeroFile, type ZeroFile } from '../write/zero-file.js'
+import { firstLsnBehindGap } from './declared-gap.js'
+import { type Examination, examine, type Segment } from './examine.js'
+import { salvage } from './salvage.js'
+
+/** What opening the log found and did. */
+export interface Opening {
+  readonly examination: Examination
+  readonly segment: SegmentFile
+  readonly headFile: HeadFile
+  /** Bytes that were cut off, and copied to the quarantine before. */
+  readonly quarantinedBytes: number
+  /** The size of a spare left by an earlier epoch, now this one's. */
+  readonly spareBytes: number | undefined
+  readonly hasReserve: boolean
+}
+
+/** Holds the lock already; leaves the directory as a log whose newest segment is this epoch's. */
+export async function prepareLog(layout: Layout, settings: LogSettings): Promise<Opening> {
+  const { disk } = settings
+  const examination = await examine(disk, layout, 'recovery')
+  const { damage, end, segments } = examination
+  refuseDamage(examination, settings)
+
+  for (const path of examination.leftovers) await removeIfPresent(disk, path)
+  for (const name of examination.unfinished) await removeIfPresent(disk, layout.segment(name))
+  await disk.createDirectory(layout.segments)
+  const header = nextHeader(examination, settings)
+  const { spare, reserve } = await adoptKept(layout, settings, header)
+  // First of all: a disk without room for it should not be filled by what comes next. The spare goes
+  // before the reserve, because a roll may take what is left of the two.
+  const first = await makeFirst(layout, settings, header, spare ?? reserve)
+
+  let quarantinedBytes = 0
+  const last = segments.at(-1)
+  if (last !== undefined) {
+    const isCut = examination.torn !== undefined || damage !== undefined
+    if (isCut) quarantinedBytes = await quarantineTail(disk, layout, last.name, end.offset)
+    await rewrite(disk, layout, last.name, end.offset)
+    if (!isCovered(examination)) await refuseChange(disk, layout, last, end)
+  }
+  const mode = settings.sync === 'always' ? 'durable' : 'write'
+  const headFile = await HeadFile.open(disk, layout)
+  let segment: SegmentFile | undefined
+  try {
+    await headFile.refuseIfChanged(examination.head)
+    segment = await beginSegment(
+      disk,
+      layout,
+      headFile,
+      first.path,
+      { ...header, segmentBytes: first.bytes },
+      mode,
+    )
+    // From here on the new segment says what is cut off; moving it away is tidying up.
+    const cutOff = [...examination.superseded, ...(damage === undefined ? [] : examination.beyond)]
+    for (const name of cutOff) await moveToQuarantine(disk, layout, name)
+  } catch (error) {
+    await segment?.file.close()
+    await headFile.close()
+    throw error
+  }
+  return {
+    examination,
+    segment,
+    headFile,
+    quarantinedBytes,
+    spareBytes: spare === first ? undefined : spare?.bytes,
+    hasReserve: reserve !== undefined && reserve !== first,
+  }
+}
+
+/** Damage is refused, unless the operator has named this very place as lost. */
+function refuseDamage({ damage, segments }: Examination, { acceptLoss }: LogSettings): void {
+  if (damage === undefined) {
+    if (acceptLoss === undefined) return
+    const isAcceptedAlready = segments.some(
+      ({ header: { gap, previous } }) =>
+        gap === 'accepted-loss' &&
+        previous.sequence === acceptLoss.segment &&
+        previous.offset === acceptLoss.offset,
+    )
+    if (isAcceptedAlready) return
+    throw new WalError(
+      'WAL_BAD_OPTION',
+      'options.acceptLoss names a loss, but the log is whole. Open it without the option.',
+    )
+  }
+  if (acceptLoss === undefined) throw new WalDamageError(damage)
+  const { acceptable } = damage
+  if (acceptable?.segment === acceptLoss.segment && acceptable.offset === acceptLoss.offset) {
+    return
+  }
+  throw new WalError(
+    'WAL_BAD_OPTION',
+    `options.acceptLoss names segment ${acceptLoss.segment}, byte ${acceptLoss.offset}; the damage ` +
+      `that can be accepted begins at segment ${acceptable?.segment}, byte ${acceptable?.offset}`,
+    { cause: new WalDamageError(damage) },
+  )
+}
+
+function nextHeader(examination: Examination, settings: LogSettings): FileHeader {
+  const { end, damage, highestLsn, starts } = examination
+  const { restored, clock } = settings
+  const isGap = damage !== undefined || restored !== undefined
+  const asked = typeof restored === 'object' ? restored.nextLsn : undefined
+  if (asked !== undefined && asked <= highestLsn) {
+    throw new WalError(
+      'WAL_BAD_OPTION',
+      `options.restored.nextLsn is ${asked}; it has to lie behind LSN ${highestLsn}, the last one known here`,
+    )
+  }
+  const nowMs = clock.now()
+  const gap: GapReason = damage !== undefined ? 'accepted-loss' : isGap ? 'restored' : 'none'
+  return {
+    kind: 'segment',
+    logId: examination.logId ?? settings.newLogId(),
+    sequence: examination.highestSequence + 1,
+    epoch: examination.highestEpoch + 1,
+    firstLsn: isGap ? (asked ?? firstLsnBehindGap(examination, nowMs)) : end.lastLsn + 1,
+    clockMs: Math.max(nowMs, examination.latestClockMs),
+    segmentBytes: settings.firstSegmentBytes,
+    firstBatch: examination.nextBatch,
+    previous:
+      examination.segments.length === 0 && examination.checkpoint === undefined ? beginning : end,
+    ...{ gap, starts },
+  }
+}
+
+/** What an earlier epoch has left for this one. */
+async function adoptKept(
+  layout: Layout,
+  { disk, firstSegmentBytes: bytes }: LogSettings,
+  { epoch }: FileHeader,
+) {
+  const adopt = (isOfKind: (name: string) => boolean, path: string) =>
+    adoptZeroFile(disk, layout.segments, isOfKind, { path, bytes })
+  return {
+    spare: await adopt(isSpareName, layout.spare(epoch)),
+    reserve: await adopt(isReserveName, layout.reserve(epoch)),
+  }
+}
+
+/** The epoch's first segment: newly made, or when the disk has no room out of what was kept for that. */
+async function makeFirst(
+  layout: Layout,
+  { disk, firstSegmentBytes: bytes }: LogSettings,
+  { firstLsn, epoch }: FileHeader,
+  kept: ZeroFile | undefined,
+): Promise<ZeroFile> {
+  const path = layout.segment(segmentName(firstLsn, epoch)) + temporarySuffix
+  try {
+    await makeZeroFile(disk, { path, bytes })
+    return { path, bytes }
+  } catch (error) {
+    if (!saysNoSpace(error)) throw error
+    await removeIfPresent(disk, path)
+    if (kept === undefined) throw error
+    return kept
+  }
+}
+
+/**
+ * Writes the valid part again, byte for byte, and syncs it. After a write-back that failed, the
+ * page cache may hold it while the medium does not, and no later sync would write it.
+ */
+async function rewrite(disk: Disk, layout: Layout, name: string, end: number): Promise<void> {
+  await withFile(disk, layout.segment(name), 'write', async (file) => {
+    const window = new Uint8Array(Math.min(end, readWindowBytes))
+    for (let at = 0; at < end; at += window.length) {
+      const bytes = await readFully(file, window.subarray(0, Math.min(window.length, end - at)), at)
+      await writeFully(file, bytes, at)
+    }
+    await file.sync()
+  })
+}
+
+/** Nothing is read of what the checkpoint covers, so it may be damaged, and nothing hangs on it. */
+function isCovered({ checkpoint, end }: Examination): boolean {
+  return checkpoint !== undefined && checkpoint.previous.lastLsn >= end.lastLsn
+}
+
+/**
+ * What was found may have been in memory only, and left it before it was written again. The next
+ * segment must not say then that it was there.
+ */
+async function refuseChange(
+  disk: Disk,
+  layout: Layout,
+  { name, header }: Segment,
+  found: SegmentEnd,
+): Promise<void> {
+  const end = await withFile(disk, layout.segment(name), 'read', async (file) => {
+    const scanner = new Scanner(file, await file.size(), header)
+    while (scanner.end.offset < found.offset && (await scanner.next()) !== undefined) {}
+    if (scanner.finding?.kind === 'read-error') throw scanner.finding.cause
+    return scanner.end
+  })
+  if (end.offset === found.offset && end.chain === found.chain) return
+  throw new WalError(
+    'WAL_FAILED',
+    `${layout.segment(name)} reached up to LSN ${found.lastLsn} when it was read, and only up to LSN ` +
+      `${end.lastLsn} when it was written again: a write that had failed was in memory only. Open the log again.`,
+  )
+}
+
+/**
+ * Copies everything behind the end, and says how much it was. What cannot be read is copied as
+ * zeros: an operator who accepts a loss has accepted that, too.
+ */
+async function quarantineTail(
+  disk: Disk,
+  layout: Layout,
+  name: string,
+  end: number,
+): Promise<number> {
+  const temporary = `${layout.quarantine}/${name}${temporarySuffix}`
+  await disk.createDirectory(layout.quarantine)
+  await removeIfPresent(disk, temporary)
+  const length = await withFile(disk, layout.segment(name), 'read', async (from) => {
+    const size = await from.size()
+    return withFile(disk, temporary, 'create', async (to) => {
+      let contentEnd = end
+      for (let at = end; at < size; at += readWindowBytes) {
+        const bytes = await salvage(from, Math.min(readWindowBytes, size - at), at)
+        if (isZero(bytes)) continue
+        await writeFully(to, bytes, at - end)
+        contentEnd = at + endOfContent(bytes)
+      }
+      await to.sync()
+      return contentEnd - end
+    })
+  })
+  if (length === 0) await removeIfPresent(disk, temporary)
+  else await disk.rename(temporary, await quarantinePath(disk, layout, `${name}.${end}.tail`))
+  await disk.syncDirectory(layout.quarantine)
+  return length
+}
+
+async function moveToQuarantine(disk: Disk, layout: Layout, name: string): Promise<void> {
+  const target = await quarantinePath(disk, layout, name)
+  await disk.rename(layout.segment(name), target)
+  await disk.syncDirectory(layout.quarantine)
+  await disk.syncDirectory(layout.segments)
+}
+
+/** A path that nothing in the quarantine has yet: what was kept once is never overwritten. */
+async function quarantinePath(disk: Disk, layout: Layout, name: string): Promise<string> {
+  await disk.createDirectory(layout.quarantine)
+  const taken = new Set(await listIfPresent(disk, layout.quarantine))
+  let free = name
+  for (let copy = 2; taken.has(free); copy++) free = `${name}.${copy}`
+  return `${layout.quarantine}/${free}`
+}

@@ -1,0 +1,38 @@
+import type { Disk } from '../disk/disk.js'
+import { readIfPresent } from '../disk/files.js'
+import { systemCode, WalDamageError } from '../errors.js'
+import { bytesEqual } from '../format/bytes.js'
+import type { Layout } from '../format/layout.js'
+import { type Examination, examine } from './examine.js'
+
+/** How often a picture that a running writer may have blurred is taken again. */
+const looksMax = 10
+
+export interface Survey {
+  readonly examination: Examination
+  /** The bytes of `HEAD` that the picture belongs to. */
+  readonly head: Uint8Array | undefined
+}
+
+/**
+ * Names and headers, as they stood together at some moment. A writer that rolls or truncates while
+ * they are read can make them look damaged; what is damaged in truth still is at the next look.
+ */
+export async function surveySteadily(disk: Disk, layout: Layout): Promise<Survey> {
+  for (let look = 1; ; look++) {
+    const before = await readIfPresent(disk, layout.head)
+    let problem: unknown
+    try {
+      const examination = await examine(disk, layout, 'names')
+      if (examination.damage === undefined) return { examination, head: before }
+      problem = new WalDamageError(examination.damage)
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT') throw error
+      problem = error
+    }
+    const after = await readIfPresent(disk, layout.head)
+    const isSteady =
+      before === after || (before !== undefined && after !== undefined && bytesEqual(before, after))
+    if (look >= looksMax || (isSteady && problem instanceof WalDamageError)) throw problem
+  }
+}

@@ -1,0 +1,83 @@
+import { encodeRecord } from '../format/batch.js'
+import { batchHeaderBytes, recordHeaderBytes } from '../format/limits.js'
+import type { Lsn } from '../lsn.js'
+
+/** Buffers start at this size and double as batches grow. */
+const smallestBufferBytes = 16 * 1024
+
+/**
+ * A batch while it takes records. Everybody whose records are in it waits for the same promise,
+ * so that a thousand appends cost one.
+ */
+export class FillingBatch {
+  readonly firstLsn: Lsn
+  /** Settles with the last durable LSN when the batch is durable. */
+  readonly durable: Promise<Lsn>
+  resolve!: (lsn: Lsn) => void
+  reject!: (error: Error) => void
+
+  #buffer: Uint8Array
+  #length = batchHeaderBytes
+  #count = 0
+  #appends = 0
+
+  constructor(firstLsn: Lsn, buffer: Uint8Array | undefined) {
+    this.firstLsn = firstLsn
+    this.#buffer = buffer ?? new Uint8Array(smallestBufferBytes)
+    this.durable = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  get appends(): number {
+    return this.#appends
+  }
+
+  get lastLsn(): Lsn {
+    return this.firstLsn + this.#count - 1
+  }
+
+  /** Header and body. */
+  get length(): number {
+    return this.#length
+  }
+
+  /** Header and body, ready to be written once the header is filled in. */
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  /** The whole buffer, to be used again when the batch is done with. */
+  get buffer(): Uint8Array {
+    return this.#buffer
+  }
+
+  add(record: Uint8Array): void {
+    const needed = this.#length + recordHeaderBytes + record.length
+    if (needed > this.#buffer.length) this.#grow(needed)
+    this.#length = encodeRecord(this.#buffer, this.#length, record)
+    this.#count++
+    this.#appends++
+  }
+
+  addAll(records: readonly Uint8Array[], bytes: number): void {
+    const needed = this.#length + bytes
+    if (needed > this.#buffer.length) this.#grow(needed)
+    for (const record of records) this.#length = encodeRecord(this.#buffer, this.#length, record)
+    this.#count += records.length
+    this.#appends++
+  }
+
+  #grow(needed: number): void {
+    let size = this.#buffer.length
+    while (size < needed) size *= 2
+    const larger = new Uint8Array(size)
+    larger.set(this.#buffer.subarray(0, this.#length))
+    this.#buffer = larger
+  }
+}
