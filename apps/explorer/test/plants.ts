@@ -24,35 +24,35 @@ export interface Plant {
 export const plants: readonly Plant[] = [
   {
     name: 'an answer that does not wait for the disk',
-    file: 'commits.js',
+    file: 'core/commits.js',
     from: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied })',
     to: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId }), onApplied?.()',
     rule: /^nothing is answered before its record is durable$/,
   },
   {
     name: 'a lease that is past its expiry and taken for valid',
-    file: 'lease-judgement.js',
+    file: 'decide/lease-judgement.js',
     from: 'return now < standing.leaseExpiry',
     to: 'return now <= standing.leaseExpiry',
     rule: /^every record is due, or asked for$/,
   },
   {
     name: 'a stale lease that is taken for the current one',
-    file: 'lease-judgement.js',
+    file: 'decide/lease-judgement.js',
     from: "case 'EXPIRED': {",
     to: "case 'EXPIRED': { return { kind: 'valid', standing };",
     rule: /^every record is due, or asked for$/,
   },
   {
     name: 'a heartbeat that resurrects an expired lease',
-    file: 'lease-manager.js',
+    file: 'decide/lease-manager.js',
     from: 'judgeLease(circumstances, request, asker)',
     to: 'judgeLease({ ...circumstances, now: 0 }, request, asker)',
     rule: /^every record is due, or asked for$/,
   },
   {
     name: 'a second decision about a task while the first is on its way',
-    file: 'coordinator.js',
+    file: 'core/coordinator.js',
     from: 'if (tasks.isHeld(taskId)) {',
     to: 'if (false) {',
     rule: /^every record is due, or asked for$/,
@@ -60,7 +60,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a second task under a request id that is on its way',
-    file: 'coordinator.js',
+    file: 'core/coordinator.js',
     from: 'requestId !== undefined && this.#commits.requestIds.isHeld(requestId)',
     to: 'false',
     rule: /^every record is due, or asked for$/,
@@ -68,28 +68,28 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a TaskCancelled for every late report',
-    file: 'task-manager.js',
+    file: 'decide/task-manager.js',
     from: 'if (standing.cancelled)',
     to: 'if (false)',
     rule: /^every record is due, or asked for$/,
   },
   {
     name: 'any result under the report_id of the first report',
-    file: 'task-manager.js',
+    file: 'decide/task-manager.js',
     from: 'isSameResult(request.result, viewResult(state, request.taskId))',
     to: 'true',
     rule: /^an answer is what the log says$/,
   },
   {
     name: 'an alarm that is not set for the next lease',
-    file: 'coordinator.js',
+    file: 'core/coordinator.js',
     from: 'if (this.#isStopping || !this.#hasStarted)\n            return;\n        timekeeper.arm();',
     to: 'if (this.#isStopping || !this.#hasStarted)\n            return;',
     rule: /^time is not slept through$/,
   },
   {
     name: 'a poll that does not hear of a task that is free again',
-    file: 'coordinator.js',
+    file: 'core/coordinator.js',
     from: 'this.#queuesToOffer.add(getQueue(state, record.taskId));\n                break;\n            // Nobody',
     to: 'break;\n            // Nobody',
     rule: /^every request is answered$/,
@@ -97,7 +97,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a poll behind an expiry that outlives its connection',
-    file: 'coordinator.js',
+    file: 'core/coordinator.js',
     from: 'else if (request.waitMs === 0) {',
     to: 'else if (request.waitMs === 0 || expiring !== undefined) {',
     rule: /^every record is due, or asked for$|^every request is answered$/,
@@ -105,7 +105,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a task for a worker that is full',
-    file: 'lease-manager.js',
+    file: 'decide/lease-manager.js',
     from: 'if (rankOf(advice) === noRoom)',
     to: 'if (false)',
     rule: /^every record is due, or asked for$/,
@@ -113,7 +113,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a poll that does not hear that its worker has room again',
-    file: 'waiting-polls.js',
+    file: 'polls/waiting-polls.js',
     from: 'return rankBefore === noRoom ? [...waiter.lines.keys()] : [];',
     to: 'return [];',
     rule: /^every request is answered$/,
@@ -122,7 +122,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a start that expires no lease',
-    file: 'coordinator.js',
+    file: 'core/coordinator.js',
     from: 'while (timekeeper.expireDue(startedAt, true).length > 0)',
     to: 'while (timekeeper.expireDue(startedAt, false).length > 0)',
     rule: /^every record is due, or asked for$/,
@@ -148,7 +148,7 @@ export async function plant(
     path,
     text.replace(from, () => to),
   )
-  const url = pathToFileURL(join(directory, 'src', 'coordinator.js')).href
+  const url = pathToFileURL(join(directory, 'src', 'core/coordinator.js')).href
   const { Coordinator } = (await import(url)) as { Coordinator: CoordinatorClass }
   return { ...shipped, createCoordinator: (parts) => new Coordinator(parts) }
 }

@@ -90,7 +90,7 @@ t.test('faults are planted one after the other, and each leaves the copy as it w
   const file = 'packages/coordinator-server/test/queues-asked.test.ts'
   const source = readFileSync(join(root, file), 'utf8')
   const title = /test\('([^']*)'/.exec(source)?.[1] ?? ''
-  const edit = editOf('coordinator-server', 'queues-asked')
+  const edit = editOf('coordinator-server', 'polls/queues-asked')
   const fault: Fault = {
     ...{ name: 'no code', test: [file, title] },
     edits: edit('//# sourceMappingURL', ';nobodyKnowsThis() //'),

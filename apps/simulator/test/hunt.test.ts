@@ -75,7 +75,7 @@ t.test('only so many seeds are played, and only so many failures of others', asy
 })
 
 t.test('code that is merely broken is no bug that was found', async (t) => {
-  const file = 'packages/coordinator-server/dist/src/lease-judgement.js'
+  const file = 'packages/coordinator-server/dist/src/decide/lease-judgement.js'
   const old = 'now < standing.leaseExpiry ?'
   const edits = [{ file, old, new: `nobodyKnowsThis && ${old}` }]
   const broken: Bug = { ...bug, edits, seedsMax: 3 }

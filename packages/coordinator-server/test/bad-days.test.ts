@@ -8,7 +8,7 @@ import {
 } from '@tenure/state-machine'
 import { SimulatedDisk } from '@tenure/testing'
 import t from 'tap'
-import { recover } from '../src/recovery.js'
+import { recover } from '../src/core/recovery.js'
 import { otherWorker, World, worker } from './world.js'
 
 const poll = { kind: 'lease', queues: ['default'], waitMs: 60_000 } as const

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { documentedDefaults } from '@tenure/testing'
 import t from 'tap'
-import { settle } from '../src/options.js'
+import { settle } from '../src/options/options.js'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { DiskWatch } from '../src/disk-watch.js'
+import { DiskWatch } from '../src/observe/disk-watch.js'
 
 t.test('a disk that gets low is told once, and that there is enough again', async (t) => {
   let free = 2000

@@ -5,7 +5,7 @@ import { ClientConnection, encodeRequest } from '@tenure/protocol'
 import { SimulatedDisk } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { type CoordinatorOptions, startCoordinator } from '../src/index.js'
-import { netTransport } from '../src/net-transport.js'
+import { netTransport } from '../src/net/net-transport.js'
 import { PeerClient } from './peer-client.js'
 
 const fixture = (name: string) =>

@@ -1,6 +1,6 @@
 import type { Answer, History } from '@tenure/protocol'
 import t from 'tap'
-import { Histories } from '../src/history/histories.js'
+import { Histories } from '../src/questions/histories.js'
 import { ScriptedReader } from './scripted-reader.js'
 
 const page = { firstLsn: 1, records: [], openings: [] }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { type Health, serveHttp } from '../src/http-server.js'
-import { Metrics } from '../src/metrics.js'
+import { type Health, serveHttp } from '../src/observe/http-server.js'
+import { Metrics } from '../src/observe/metrics.js'
 
 async function start(t: Test, metrics = new Metrics(true), health: Health = { isReady: true }) {
   const server = await serveHttp({ host: '127.0.0.1', port: 0, metrics, health: () => health })

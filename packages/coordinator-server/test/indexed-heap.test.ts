@@ -1,6 +1,6 @@
 import { Random } from '@tenure/testing'
 import t from 'tap'
-import { IndexedHeap } from '../src/indexed-heap.js'
+import { IndexedHeap } from '../src/polls/indexed-heap.js'
 
 interface Item {
   key: number

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { DecisionTime } from '../src/decision-time.js'
-import { Metrics } from '../src/metrics.js'
+import { DecisionTime } from '../src/decide/decision-time.js'
+import { Metrics } from '../src/observe/metrics.js'
 import { type World as Machine, otherWorker, World, worker } from './world.js'
 
 const maxRetries = (count: number) =>

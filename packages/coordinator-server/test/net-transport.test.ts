@@ -7,8 +7,8 @@ import { connect as connectTls, type TlsOptions } from 'node:tls'
 import { ClientConnection, encodeRequest } from '@tenure/protocol'
 import t, { type Test } from 'tap'
 import { type CoordinatorOptions, startCoordinator } from '../src/index.js'
-import { netTransport } from '../src/net-transport.js'
-import type { Socket } from '../src/transport.js'
+import { netTransport } from '../src/net/net-transport.js'
+import type { Socket } from '../src/net/transport.js'
 
 const fixture = (name: string) =>
   readFileSync(new URL(`../../test/fixtures/${name}`, import.meta.url), 'utf8')

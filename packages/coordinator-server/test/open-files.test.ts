@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { shareOpenFiles } from '../src/open-files.js'
+import { shareOpenFiles } from '../src/options/open-files.js'
 import { CoordinatorProcess } from './coordinator-process.js'
 import { PeerClient } from './peer-client.js'
 

@@ -1,6 +1,6 @@
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import { QuestionQueue } from '../src/question-queue.js'
+import { QuestionQueue } from '../src/questions/question-queue.js'
 
 /** A queue whose questions each take so long. */
 function create({ questionMs = 0, isBusy = false } = {}) {

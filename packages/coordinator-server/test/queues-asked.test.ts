@@ -1,5 +1,5 @@
 import t from 'tap'
-import { QueuesAsked } from '../src/queues-asked.js'
+import { QueuesAsked } from '../src/polls/queues-asked.js'
 
 t.test('it is known when a queue was named last', (t) => {
   const asked = new QueuesAsked()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { RequestMetrics } from '../src/request-metrics.js'
+import { RequestMetrics } from '../src/observe/request-metrics.js'
 
 t.test('requests are counted by kind and answer, a refusal by its reason', (t) => {
   const metrics = new RequestMetrics()

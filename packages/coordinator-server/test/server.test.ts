@@ -13,9 +13,9 @@ import {
 } from '@tenure/protocol'
 import { decodeRecord } from '@tenure/state-machine'
 import t, { type Test } from 'tap'
-import { Gate } from '../src/gate.js'
 import { CoordinatorError, type CoordinatorOptions, startCoordinator } from '../src/index.js'
-import { shareOpenFiles } from '../src/open-files.js'
+import { Gate } from '../src/net/gate.js'
+import { shareOpenFiles } from '../src/options/open-files.js'
 import { PeerClient } from './peer-client.js'
 
 async function start(t: Test, options: CoordinatorOptions = {}) {

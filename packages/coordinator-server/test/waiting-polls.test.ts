@@ -1,8 +1,8 @@
 import { Random } from '@tenure/testing'
 import t from 'tap'
-import { noRoom, rankOf } from '../src/lease-manager.js'
-import { type Poll, WaitingPolls } from '../src/waiting-polls.js'
-import { WorkerRegistry } from '../src/worker-registry.js'
+import { noRoom, rankOf } from '../src/decide/lease-manager.js'
+import { WorkerRegistry } from '../src/decide/worker-registry.js'
+import { type Poll, WaitingPolls } from '../src/polls/waiting-polls.js'
 
 const queues = ['a', 'b', 'c']
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { awakeMs, Wakefulness } from '../src/wakefulness.js'
+import { awakeMs, Wakefulness } from '../src/net/wakefulness.js'
 
 /** An event loop of which each turn is made by hand. */
 class Loop {

@@ -16,7 +16,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'a report under a lease past its expiry is accepted, as long as nobody else has the task',
     edits: [
       {
-        file: `${server}/lease-judgement.js`,
+        file: `${server}/decide/lease-judgement.js`,
         old: "now < standing.leaseExpiry ? { kind: 'valid', standing } : { kind: 'past expiry' }",
         new: "id !== undefined ? { kind: 'valid', standing } : { kind: 'past expiry' }",
       },
@@ -33,7 +33,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'a lease past its expiry is extended when its LeaseExpired is not written yet',
     edits: [
       {
-        file: `${server}/lease-manager.js`,
+        file: `${server}/decide/lease-manager.js`,
         old: "return { kind: 'expire first' };",
         new: "{ const at = now; const { leaseExpiry } = getLease(circumstances.state, leaseId); const newLeaseExpiry = Math.max(leaseExpiry + 1, now + knobs.leaseDurationMs); return { kind: 'record', record: { type: 'LeaseExtended', at, leaseId, newLeaseExpiry }, answer: () => ({ kind: 'extended', id, ...terms(newLeaseExpiry, newLeaseExpiry, now, asker) }) }; }",
       },
@@ -57,7 +57,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'decisions are made by a clock that can be set',
     edits: [
       {
-        file: `${server}/decision-time.js`,
+        file: `${server}/decide/decision-time.js`,
         old: 'return this.#anchorMs + Math.floor(monotonicMs - this.#anchoredAtMs);',
         new: 'this.#anchorMs = Math.max(this.#anchorMs, this.#clock.now()); return this.#anchorMs;',
       },
@@ -70,12 +70,12 @@ export const decisionBugs: readonly Bug[] = [
     what: 'a decision has its effect before it is in the log',
     edits: [
       {
-        file: `${server}/commits.js`,
+        file: `${server}/core/commits.js`,
         old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied });\n',
         new: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied });\n            apply(this.#state, lsn, decodeRecord(bytes));\n',
       },
       {
-        file: `${server}/commits.js`,
+        file: `${server}/core/commits.js`,
         old: '        apply(this.#state, lsn, record);\n        this.#hooks.after(record);',
         new: '        this.#hooks.after(record);',
       },
@@ -88,7 +88,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'who asked is told when the record has been handed to the log',
     edits: [
       {
-        file: `${server}/commits.js`,
+        file: `${server}/core/commits.js`,
         old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied });\n',
         new: "            const isGrant = record.type === 'TaskCreated'; this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied: isGrant ? undefined : onApplied });\n            if (isGrant) onApplied?.();\n",
       },
@@ -101,7 +101,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'a request_id on its way to the disk is not locked',
     edits: [
       {
-        file: `${server}/coordinator.js`,
+        file: `${server}/core/coordinator.js`,
         old: 'requestId === undefined ? {} : { requestId })',
         new: '{})',
       },
@@ -120,7 +120,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'who asks about a task does not wait for the decision that is on its way',
     edits: [
       {
-        file: `${server}/coordinator.js`,
+        file: `${server}/core/coordinator.js`,
         old: '        if (tasks.isHeld(taskId)) {',
         new: '        if (false) {',
       },
@@ -133,7 +133,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'a heartbeat past the expiry is refused at once',
     edits: [
       {
-        file: `${server}/lease-manager.js`,
+        file: `${server}/decide/lease-manager.js`,
         old: "return { kind: 'expire first' };",
         new: "return answer(rejected(id, 'EXPIRED'));",
       },
@@ -146,7 +146,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'a report that is sent again is a second report',
     edits: [
       {
-        file: `${server}/task-manager.js`,
+        file: `${server}/decide/task-manager.js`,
         old: 'if (isSameReport(state, request, standing))',
         new: 'if (false)',
       },
@@ -165,7 +165,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'a report with another result under its report_id is COMMITTED, and the first result kept',
     edits: [
       {
-        file: `${server}/task-manager.js`,
+        file: `${server}/decide/task-manager.js`,
         old: 'isSameResult(request.result, viewResult(state, request.taskId))',
         new: 'true',
       },
@@ -183,7 +183,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'a report under the lease of another worker is accepted',
     edits: [
       {
-        file: `${server}/lease-judgement.js`,
+        file: `${server}/decide/lease-judgement.js`,
         old: 'if (standing.workerId !== asker.name) {',
         new: 'if (false) {',
       },

@@ -6,10 +6,10 @@ const pastExpiry =
   'a heartbeat that finds its lease past expiry is answered when the LeaseExpired is applied'
 const kills = 'semantics §8: what killing a task comes to, whatever its state'
 
-const judgement = editOf('coordinator-server', 'lease-judgement')
-const manager = editOf('coordinator-server', 'task-manager')
-const leases = editOf('coordinator-server', 'lease-manager')
-const loop = editOf('coordinator-server', 'coordinator')
+const judgement = editOf('coordinator-server', 'decide/lease-judgement')
+const manager = editOf('coordinator-server', 'decide/task-manager')
+const leases = editOf('coordinator-server', 'decide/lease-manager')
+const loop = editOf('coordinator-server', 'core/coordinator')
 
 /** Wrong answers to reports, heartbeats and kills: semantics §4, §5, §6 and §8. */
 export const answerFaults: readonly Fault[] = [

@@ -17,8 +17,8 @@ const ofClient: NamedTest = [
   'the defaults are those of the README',
 ]
 
-const knobs = editOf('coordinator-server', 'knobs')
-const server = editOf('coordinator-server', 'options')
+const knobs = editOf('coordinator-server', 'decide/knobs')
+const server = editOf('coordinator-server', 'options/options')
 const checkpoints = editOf('coordinator-server', 'checkpoints/checkpoint-knobs')
 const log = editOf('wal', 'options')
 const worker = editOf('worker-runtime', 'options')

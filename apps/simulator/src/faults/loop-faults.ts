@@ -19,12 +19,12 @@ const stopping =
   'stopping answers those who wait, finishes what is on its way, and refuses what is new'
 const failing = 'a log that fails ends the coordinator, and answers nothing that is not durable'
 
-const leases = editOf('coordinator-server', 'lease-manager')
-const loop = editOf('coordinator-server', 'coordinator')
-const waiting = editOf('coordinator-server', 'waiting-polls')
-const commits = editOf('coordinator-server', 'commits')
-const keeper = editOf('coordinator-server', 'timekeeper')
-const clock = editOf('coordinator-server', 'decision-time')
+const leases = editOf('coordinator-server', 'decide/lease-manager')
+const loop = editOf('coordinator-server', 'core/coordinator')
+const waiting = editOf('coordinator-server', 'polls/waiting-polls')
+const commits = editOf('coordinator-server', 'core/commits')
+const keeper = editOf('coordinator-server', 'core/timekeeper')
+const clock = editOf('coordinator-server', 'decide/decision-time')
 
 /** Leases, polls, what time decides, and what is on its way: semantics §1, §3–5, §7, §10, §11. */
 export const loopFaults: readonly Fault[] = [
@@ -181,7 +181,7 @@ export const loopFaults: readonly Fault[] = [
   {
     name: 'submissions on their way to the disk do not count as waiting',
     test: [badDays, 'submissions on their way count where there is a limit'],
-    edits: editOf('coordinator-server', 'task-manager')(
+    edits: editOf('coordinator-server', 'decide/task-manager')(
       'counts.waiting + submissions.count',
       'counts.waiting',
     ),
@@ -189,7 +189,7 @@ export const loopFaults: readonly Fault[] = [
   {
     name: 'payloads on their way to the disk take nothing',
     test: [badDays, 'submissions on their way count where there is a limit'],
-    edits: editOf('coordinator-server', 'task-manager')(
+    edits: editOf('coordinator-server', 'decide/task-manager')(
       'counts.bytes + submissions.bytes',
       'counts.bytes',
     ),

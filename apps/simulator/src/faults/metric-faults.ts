@@ -12,8 +12,8 @@ const confirmed = 'a duplicate execution is confirmed once for each attempt of w
 const grant = editOf('state-machine', 'apply-lease')
 const report = editOf('state-machine', 'apply-report')
 const task = editOf('state-machine', 'apply-task')
-const metrics = editOf('coordinator-server', 'metrics')
-const requests = editOf('coordinator-server', 'request-metrics')
+const metrics = editOf('coordinator-server', 'observe/metrics')
+const requests = editOf('coordinator-server', 'observe/request-metrics')
 
 /** Two counters of the state, each under the metric of the other. */
 function swapped(one: string, other: string): readonly Edit[] {

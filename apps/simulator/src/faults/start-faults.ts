@@ -7,8 +7,8 @@ const configured = 'apps/coordinator/test/settings.test.ts'
 const leftOver = 'the descriptors are shared out, and enough are left for what is no connection'
 
 const server = editOf('coordinator-server', 'server')
-const sockets = editOf('coordinator-server', 'early-sockets')
-const openFiles = editOf('coordinator-server', 'open-files')
+const sockets = editOf('coordinator-server', 'net/early-sockets')
+const openFiles = editOf('coordinator-server', 'options/open-files')
 
 /** How a coordinator starts: semantics §11, and what it refuses to start with. */
 export const startFaults: readonly Fault[] = [
@@ -23,7 +23,7 @@ export const startFaults: readonly Fault[] = [
   {
     name: 'recovery time leaves out what came before the server',
     test: [recovered, 'the whole recovery is told, from the start of the process, with its parts'],
-    edits: editOf('coordinator-server', 'recovery-times')(
+    edits: editOf('coordinator-server', 'observe/recovery-times')(
       'this.#sinceMs = sinceMs;',
       'this.#sinceMs = clock.monotonicMs();',
     ),

@@ -6,9 +6,9 @@ const same =
 const limits = 'limits of a submission'
 const options = 'a task has the options of its submission, and for the others those of the knobs'
 
-const manager = editOf('coordinator-server', 'task-manager')
+const manager = editOf('coordinator-server', 'decide/task-manager')
 const sameness = editOf('state-machine', 'submission')
-const loop = editOf('coordinator-server', 'coordinator')
+const loop = editOf('coordinator-server', 'core/coordinator')
 
 /** Wrong answers to submissions: semantics §9. */
 export const submissionFaults: readonly Fault[] = [

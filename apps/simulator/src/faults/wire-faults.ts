@@ -20,9 +20,9 @@ const requests = editOf('protocol', 'request-codec')
 const handshake = editOf('protocol', 'handshake')
 const limits = editOf('protocol', 'limits')
 const guard = editOf('protocol', 'guard')
-const gate = editOf('coordinator-server', 'gate')
-const peer = editOf('coordinator-server', 'peer')
-const peers = editOf('coordinator-server', 'peers')
+const gate = editOf('coordinator-server', 'net/gate')
+const peer = editOf('coordinator-server', 'net/peer')
+const peers = editOf('coordinator-server', 'net/peers')
 
 /** What is understood, who is let in, and what they may ask: docs/protocol.md. */
 export const wireFaults: readonly Fault[] = [

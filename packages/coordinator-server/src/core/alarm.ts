@@ -1,4 +1,4 @@
-import type { Clock, DecisionTime, Timer } from './decision-time.js'
+import type { Clock, DecisionTime, Timer } from '../decide/decision-time.js'
 
 /** Timers of Node count in 31 bits. Ringing too early does no harm: who is rung looks at the time. */
 const longestMs = 24 * 3600 * 1000

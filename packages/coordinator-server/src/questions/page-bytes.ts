@@ -1,4 +1,4 @@
-import type { CoordinatorParts } from './parts.js'
+import type { CoordinatorParts } from '../core/parts.js'
 
 /** How large a page gets, where frames are large enough. */
 const pageBytesMax = 128 * 1024

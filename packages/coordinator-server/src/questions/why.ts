@@ -6,8 +6,8 @@ import {
   getSummary,
   type TaskSummary,
 } from '@tenure/state-machine'
+import { rejected } from '../decide/refusals.js'
 import type { QuestionSources } from './question-sources.js'
-import { rejected } from './refusals.js'
 
 /** How many tasks before one are counted: it is known then that there are very many. */
 const aheadMax = 10_000

@@ -1,5 +1,5 @@
 import { type HttpPort, type HttpPortOptions, openHttpPort } from '@tenure/http-port'
-import { CoordinatorError } from './errors.js'
+import { CoordinatorError } from '../errors.js'
 import type { Metrics } from './metrics.js'
 import type { RecoveryTimes } from './recovery-times.js'
 

@@ -6,18 +6,18 @@ import {
   type CheckpointKnobs,
   checkpointRanges,
   defaultCheckpointKnobs,
-} from './checkpoints/checkpoint-knobs.js'
-import type { CheckpointMaker } from './checkpoints/checkpoint-maker.js'
-import type { CheckpointObserver } from './checkpoints/checkpointer.js'
-import type { Clock } from './decision-time.js'
-import type { DiskObserver } from './disk-watch.js'
-import { CoordinatorError } from './errors.js'
-import type { Token } from './gate.js'
-import type { HistoryReader } from './history/history-reader.js'
-import { defaultKnobs, type Knobs } from './knobs.js'
-import type { CoordinatorObserver } from './observer.js'
-import type { RecoveryTimes } from './recovery-times.js'
-import type { Transport } from './transport.js'
+} from '../checkpoints/checkpoint-knobs.js'
+import type { CheckpointMaker } from '../checkpoints/checkpoint-maker.js'
+import type { CheckpointObserver } from '../checkpoints/checkpointer.js'
+import type { CoordinatorObserver } from '../core/observer.js'
+import type { Clock } from '../decide/decision-time.js'
+import { defaultKnobs, type Knobs } from '../decide/knobs.js'
+import { CoordinatorError } from '../errors.js'
+import type { HistoryReader } from '../history/history-reader.js'
+import type { Token } from '../net/gate.js'
+import type { Transport } from '../net/transport.js'
+import type { DiskObserver } from '../observe/disk-watch.js'
+import type { RecoveryTimes } from '../observe/recovery-times.js'
 
 /** What the user gives; all of it has defaults. */
 export interface CoordinatorOptions {

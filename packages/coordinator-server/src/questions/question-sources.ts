@@ -1,6 +1,6 @@
-import type { CoordinatorParts } from './parts.js'
-import type { QueuesAsked } from './queues-asked.js'
-import type { Poll, WaitingPolls } from './waiting-polls.js'
+import type { CoordinatorParts } from '../core/parts.js'
+import type { QueuesAsked } from '../polls/queues-asked.js'
+import type { Poll, WaitingPolls } from '../polls/waiting-polls.js'
 
 /** What questions look at: the parts of the coordinator, and what else it has noticed. */
 export interface QuestionSources extends CoordinatorParts {

@@ -12,11 +12,11 @@ import {
   ServerConnection,
   type Welcome,
 } from '@tenure/protocol'
-import type { Coordinator, Session } from './coordinator.js'
+import type { Coordinator, Session } from '../core/coordinator.js'
+import { notNow, rejected, tooManyRetryMs } from '../decide/refusals.js'
+import type { ServerLimits } from '../options/options.js'
+import { isQuestion } from '../questions/questions.js'
 import { Gate } from './gate.js'
-import type { ServerLimits } from './options.js'
-import { isQuestion } from './questions.js'
-import { notNow, rejected, tooManyRetryMs } from './refusals.js'
 import type { Socket } from './transport.js'
 import type { Flushable, TurnEnd } from './turn-end.js'
 

@@ -1,5 +1,5 @@
+import { noRoom } from '../decide/lease-manager.js'
 import { IndexedHeap } from './indexed-heap.js'
-import { noRoom } from './lease-manager.js'
 
 /** A lease request that waits for a task. */
 export interface Poll {

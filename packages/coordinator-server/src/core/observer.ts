@@ -1,7 +1,7 @@
 import type { Answer, Request } from '@tenure/protocol'
 import type { LogRecord } from '@tenure/state-machine'
 import type { LogObserver } from '@tenure/wal'
-import type { CheckpointObserver } from './checkpoints/checkpointer.js'
+import type { CheckpointObserver } from '../checkpoints/checkpointer.js'
 
 /** What the core loop tells about its work, for metrics and logs. Every hook is optional; none may throw. */
 export interface CoordinatorObserver {

@@ -1,11 +1,11 @@
 import type { State } from '@tenure/state-machine'
-import type { Checkpointed } from './checkpoints/checkpointer.js'
+import type { Checkpointed } from '../checkpoints/checkpointer.js'
+import type { Clock, DecisionTime } from '../decide/decision-time.js'
+import type { Knobs } from '../decide/knobs.js'
+import type { WorkerRegistry } from '../decide/worker-registry.js'
+import type { HistoryReader } from '../history/history-reader.js'
 import type { CommitLog } from './commit-log.js'
-import type { Clock, DecisionTime } from './decision-time.js'
-import type { HistoryReader } from './history/history-reader.js'
-import type { Knobs } from './knobs.js'
 import type { CoordinatorObserver } from './observer.js'
-import type { WorkerRegistry } from './worker-registry.js'
 
 /** What a coordinator is made of. */
 export interface CoordinatorParts {
