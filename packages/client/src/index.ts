@@ -1,9 +1,4 @@
 export type { NewRequest } from '@tenure/protocol'
-export type { Backoff } from './backoff.js'
-export type { Settle } from './call.js'
-export type { Clock, Timer } from './clock.js'
-export { parseEndpoint } from './endpoint.js'
-export { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
 export type {
   Attempt,
   CheckpointInfo,
@@ -17,34 +12,39 @@ export type {
   Why,
   WorkerInfo,
   WorkersInfo,
-} from './facts.js'
+} from './api/facts.js'
 export type {
   HistoryOptions,
   HistoryProgress,
   HistoryRecord,
   Opening,
   TaskHistory,
-} from './history.js'
-export type { CallOptions } from './limit.js'
-export type { Link } from './link.js'
-export type { FailedAttempt, LinkObserver } from './link-observer.js'
-export type { ListOptions } from './list.js'
-export { nodeTransport } from './node-transport.js'
-export { openLink } from './open-link.js'
-export type { LinkOptions } from './options.js'
-export type { Random } from './random.js'
-export type { RequestOptions } from './request-options.js'
+} from './api/history.js'
+export type { ListOptions } from './api/list.js'
 export {
   decodeJson,
   encodeJson,
   type Submission,
   type SubmitOptions,
   type TaskOptions,
-} from './submission.js'
-export type { Submitted } from './submit.js'
-export type { SubmitManyOptions, SubmitOutcome } from './submit-many.js'
-export { systemClock } from './system-clock.js'
-export { systemRandom } from './system-random.js'
-export { connect, Tenure } from './tenure.js'
-export type { Socket, SocketEvents, Target, TlsOptions, Transport } from './transport.js'
-export type { WaitOptions } from './wait-for.js'
+} from './api/submission.js'
+export type { Submitted } from './api/submit.js'
+export type { SubmitManyOptions, SubmitOutcome } from './api/submit-many.js'
+export { connect, Tenure } from './api/tenure.js'
+export type { WaitOptions } from './api/wait-for.js'
+export type { Backoff } from './connection/backoff.js'
+export { parseEndpoint } from './connection/endpoint.js'
+export type { FailedAttempt, LinkObserver } from './connection/link-observer.js'
+export { nodeTransport } from './connection/node-transport.js'
+export type { Socket, SocketEvents, Target, TlsOptions, Transport } from './connection/transport.js'
+export { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
+export type { Settle } from './link/call.js'
+export type { CallOptions } from './link/limit.js'
+export type { Link } from './link/link.js'
+export { openLink } from './link/open-link.js'
+export type { LinkOptions } from './link/options.js'
+export type { RequestOptions } from './link/request-options.js'
+export type { Clock, Timer } from './seams/clock.js'
+export type { Random } from './seams/random.js'
+export { systemClock } from './seams/system-clock.js'
+export { systemRandom } from './seams/system-random.js'

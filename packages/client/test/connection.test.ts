@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { documentedDefaults, Events, Random, SimulatedClock, Uncaught } from '@tenure/testing'
 import t from 'tap'
-import { backoffMs } from '../src/backoff.js'
+import { backoffMs } from '../src/connection/backoff.js'
 import {
   connect,
   type FailedAttempt,
@@ -16,7 +16,7 @@ import {
   type TenureError,
   type Transport,
 } from '../src/index.js'
-import { settleLinkOptions } from '../src/options.js'
+import { settleLinkOptions } from '../src/link/options.js'
 import { fixture, limits, ScriptedServer } from './scripted-server.js'
 import { createLinkWorld, createWorld, freeEndpoint, listening, quick, rejection } from './world.js'
 

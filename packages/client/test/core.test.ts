@@ -1,8 +1,8 @@
 import type { Answer } from '@tenure/protocol'
 import t from 'tap'
-import { formatEndpoint, parseEndpoint } from '../src/endpoint.js'
+import { formatEndpoint, parseEndpoint } from '../src/connection/endpoint.js'
 import type { TenureError } from '../src/index.js'
-import { type PendingRequest, RequestTable } from '../src/request-table.js'
+import { type PendingRequest, RequestTable } from '../src/link/request-table.js'
 
 /** The table alone, without a socket or a clock. */
 function pending(table: RequestTable, retry = true): PendingRequest {

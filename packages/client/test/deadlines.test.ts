@@ -1,6 +1,6 @@
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import { Deadlines } from '../src/deadlines.js'
+import { Deadlines } from '../src/link/deadlines.js'
 
 interface NamedCall {
   readonly name: string

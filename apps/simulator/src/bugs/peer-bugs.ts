@@ -45,7 +45,7 @@ export const peerBugs: readonly Bug[] = [
     what: 'a request that was sent before a connection broke is never sent again, nor ended',
     edits: [
       {
-        file: `${client}/link.js`,
+        file: `${client}/link/link.js`,
         old: `        for (const request of this.#table.connectionLost())
             request.settle(lost(error, request));
         this.#settings.observer.disconnected?.(error);`,

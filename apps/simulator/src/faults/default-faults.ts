@@ -22,7 +22,7 @@ const server = editOf('coordinator-server', 'options/options')
 const checkpoints = editOf('coordinator-server', 'checkpoints/checkpoint-knobs')
 const log = editOf('wal', 'options')
 const worker = editOf('worker-runtime', 'options')
-const client = editOf('client', 'options')
+const client = editOf('client', 'link/options')
 
 type Changed = readonly [test: NamedTest, edit: typeof knobs, old: string, bad: string]
 
@@ -76,7 +76,7 @@ const changes: readonly Changed[] = [
   [ofClient, client, 'requestTimeoutMs ?? 30_000', 'requestTimeoutMs ?? 3000'],
   [ofClient, client, 'keepAliveMs ?? 10_000', 'keepAliveMs ?? 100_000'],
   [ofClient, client, 'initialMs ?? 100', 'initialMs ?? 10'],
-  [ofClient, editOf('client', 'endpoint'), 'defaultPort = 7411', 'defaultPort = 7413'],
+  [ofClient, editOf('client', 'connection/endpoint'), 'defaultPort = 7411', 'defaultPort = 7413'],
 ]
 
 /** Other defaults than those that are documented. */

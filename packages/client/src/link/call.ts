@@ -1,8 +1,8 @@
 import { type Answer, isPoll, type NewRequest, type RequestKind } from '@tenure/protocol'
-import type { TenureError } from './errors.js'
+import type { TenureError } from '../errors.js'
+import { throwLater } from '../uncaught.js'
 import type { RequestOptions } from './request-options.js'
 import type { PendingRequest } from './request-table.js'
-import { throwLater } from './uncaught.js'
 
 /**
  * Hears the answer, or why there is none. `wasSentBefore`: over a connection that was lost, too, so a

@@ -1,6 +1,6 @@
+import type { Clock, Timer } from '../seams/clock.js'
+import { checkNames, checkSignal, duration } from '../values.js'
 import type { Aborts } from './aborts.js'
-import type { Clock, Timer } from './clock.js'
-import { checkNames, checkSignal, duration } from './values.js'
 
 /** How long a call may take, and what ends it before. */
 export interface CallOptions {

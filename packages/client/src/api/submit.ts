@@ -1,6 +1,6 @@
+import type { CallOptions } from '../link/limit.js'
+import type { Link } from '../link/link.js'
 import { demandPatiently } from './demand-patiently.js'
-import type { CallOptions } from './limit.js'
-import type { Link } from './link.js'
 import type { NewSubmit } from './submission.js'
 
 /** The task is on the coordinator's disk. */

@@ -1,6 +1,6 @@
 import type { Answer, Limits, RequestKind } from '@tenure/protocol'
-import { ByNumber } from './by-number.js'
-import type { TenureError } from './errors.js'
+import { ByNumber } from '../by-number.js'
+import type { TenureError } from '../errors.js'
 
 /** A request that somebody waits for. */
 export interface PendingRequest {

@@ -1,5 +1,5 @@
 import type { Facts } from '@tenure/protocol'
-import { TenureError } from './errors.js'
+import { TenureError } from '../errors.js'
 
 /** WAITING and LEASED tasks are alive; the other three never change again. */
 export type TaskState = 'WAITING' | 'LEASED' | 'COMPLETED' | 'FAILED' | 'DEAD'

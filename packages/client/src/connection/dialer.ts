@@ -1,12 +1,12 @@
 import type { Answer, Welcome } from '@tenure/protocol'
+import { RejectedError, TenureError } from '../errors.js'
+import { finalReasons } from '../refusals.js'
+import type { Timer } from '../seams/clock.js'
+import type { Random } from '../seams/random.js'
 import { type Backoff, backoffMs } from './backoff.js'
-import type { Timer } from './clock.js'
 import { Connection, type ConnectionSettings } from './connection.js'
 import { type Endpoint, formatEndpoint } from './endpoint.js'
-import { RejectedError, TenureError } from './errors.js'
 import type { FailedAttempt } from './link-observer.js'
-import type { Random } from './random.js'
-import { finalReasons } from './refusals.js'
 import type { Target, TlsOptions } from './transport.js'
 
 export interface DialerSettings extends ConnectionSettings {

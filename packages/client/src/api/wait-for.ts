@@ -1,12 +1,12 @@
 import { passingReasons } from '@tenure/protocol'
-import { timedOut } from './call-errors.js'
+import { RejectedError, TenureError, type TenureErrorCode } from '../errors.js'
+import { timedOut } from '../link/call-errors.js'
+import { type CallOptions, checkCallOptions } from '../link/limit.js'
+import type { Link } from '../link/link.js'
+import type { RequestOptions } from '../link/request-options.js'
+import { duration } from '../values.js'
 import { demand } from './demand.js'
-import { RejectedError, TenureError, type TenureErrorCode } from './errors.js'
 import { readTask, type Task } from './facts.js'
-import { type CallOptions, checkCallOptions } from './limit.js'
-import type { Link } from './link.js'
-import type { RequestOptions } from './request-options.js'
-import { duration } from './values.js'
 
 export interface WaitOptions extends CallOptions {
   /** The first pause between two questions; each one is half as long again, up to 2 s. Default 50. */

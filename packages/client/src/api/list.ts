@@ -1,10 +1,10 @@
 import type { NewRequest } from '@tenure/protocol'
 import { messageLimits, type TasksFound, taskStates } from '@tenure/protocol'
+import { type CallOptions, checkCallOptions } from '../link/limit.js'
+import type { Link } from '../link/link.js'
+import { oneOf, text, whole } from '../values.js'
 import { demand } from './demand.js'
 import { readSummary, type TaskState, type TaskSummary } from './facts.js'
-import { type CallOptions, checkCallOptions } from './limit.js'
-import type { Link } from './link.js'
-import { oneOf, text, whole } from './values.js'
 
 export interface ListOptions extends CallOptions {
   readonly state?: TaskState

@@ -5,9 +5,9 @@ import {
   ProtocolError,
   type Welcome,
 } from '@tenure/protocol'
-import type { Clock, Timer } from './clock.js'
+import { RejectedError, TenureError } from '../errors.js'
+import type { Clock, Timer } from '../seams/clock.js'
 import { formatEndpoint } from './endpoint.js'
-import { RejectedError, TenureError } from './errors.js'
 import type { Socket, Target, Transport } from './transport.js'
 
 export interface ConnectionSettings {

@@ -1,12 +1,12 @@
-import { aborted } from './call-errors.js'
-import { badArgument, RejectedError, TenureError } from './errors.js'
-import { type CallOptions, checkCallOptions } from './limit.js'
-import type { Link } from './link.js'
+import { badArgument, RejectedError, TenureError } from '../errors.js'
+import { aborted } from '../link/call-errors.js'
+import { type CallOptions, checkCallOptions } from '../link/limit.js'
+import type { Link } from '../link/link.js'
+import { finalReasons } from '../refusals.js'
+import { whole } from '../values.js'
 import { Pipeline } from './pipeline.js'
-import { finalReasons } from './refusals.js'
 import { checkSubmission, type Submission, toRequest } from './submission.js'
 import { type Submitted, submit } from './submit.js'
-import { whole } from './values.js'
 
 export interface SubmitManyOptions extends CallOptions {
   /** How many are on their way, or answered and not taken yet. Default what the coordinator takes at once, up to 256. */

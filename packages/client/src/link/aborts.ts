@@ -1,4 +1,4 @@
-import { ByNumber } from './by-number.js'
+import { ByNumber } from '../by-number.js'
 
 interface Waiting {
   readonly number: number

@@ -1,5 +1,5 @@
-import { badArgument } from './errors.js'
-import { describe } from './values.js'
+import { badArgument } from '../errors.js'
+import { describe } from '../values.js'
 
 /** Where a coordinator listens. */
 export interface Endpoint {

@@ -1,7 +1,7 @@
+import { checkNames } from '../values.js'
 import type { CallOptions } from './limit.js'
 import { Link } from './link.js'
 import { type LinkOptions, settleLinkOptions } from './options.js'
-import { checkNames } from './values.js'
 
 /** A link with its first connection made; or none, and nothing is left behind. */
 export async function openLink(

@@ -1,6 +1,6 @@
 import type { Welcome } from '@tenure/protocol'
-import type { TenureError } from './errors.js'
-import { throwLater } from './uncaught.js'
+import type { TenureError } from '../errors.js'
+import { throwLater } from '../uncaught.js'
 
 /** What a link tells about its connection. Every hook is optional. What one throws is an uncaught exception. */
 export interface LinkObserver {

@@ -1,4 +1,4 @@
-import { sequelOf, TenureError } from './errors.js'
+import { sequelOf, TenureError } from '../errors.js'
 
 /** Of a call: whether it may have been carried out, and the name under which to ask again. */
 export interface CallFacts {

@@ -1,9 +1,9 @@
 import { messageLimits, type Submit } from '@tenure/protocol'
-import { badArgument, TenureError } from './errors.js'
+import { badArgument, TenureError } from '../errors.js'
+import type { CallOptions } from '../link/limit.js'
+import type { Random } from '../seams/random.js'
+import { checkNames, describe, text, whole } from '../values.js'
 import type { RetryPolicy } from './facts.js'
-import type { CallOptions } from './limit.js'
-import type { Random } from './random.js'
-import { checkNames, describe, text, whole } from './values.js'
 
 /** What is asked of the coordinator beside running the payload. What is absent follows its defaults. */
 export interface TaskOptions {

@@ -1,11 +1,11 @@
 import type { NewRequest } from '@tenure/protocol'
 import { type Answer, type AnswerKind, passingReasons } from '@tenure/protocol'
-import { aborted, type CallFacts, closed } from './call-errors.js'
+import { RejectedError, TenureError } from '../errors.js'
+import { aborted, type CallFacts, closed } from '../link/call-errors.js'
+import type { CallOptions } from '../link/limit.js'
+import type { Link } from '../link/link.js'
+import { duration } from '../values.js'
 import { demand } from './demand.js'
-import { RejectedError, TenureError } from './errors.js'
-import type { CallOptions } from './limit.js'
-import type { Link } from './link.js'
-import { duration } from './values.js'
 
 export interface PatientOptions extends CallOptions {
   /** Whether asking twice does nothing twice. */

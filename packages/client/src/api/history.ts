@@ -5,11 +5,11 @@ import type {
   NewRequest,
   Opening,
 } from '@tenure/protocol'
+import { TenureError } from '../errors.js'
+import { type CallOptions, checkCallOptions } from '../link/limit.js'
+import type { Link } from '../link/link.js'
+import { whole } from '../values.js'
 import { demandPatiently } from './demand-patiently.js'
-import { TenureError } from './errors.js'
-import { type CallOptions, checkCallOptions } from './limit.js'
-import type { Link } from './link.js'
-import { whole } from './values.js'
 
 export type { HistoryRecord, Opening } from '@tenure/protocol'
 

@@ -1,5 +1,10 @@
 import type { NewRequest } from '@tenure/protocol'
 import { type AnswerKind, messageLimits } from '@tenure/protocol'
+import { type CallOptions, checkCallOptions } from '../link/limit.js'
+import type { Link } from '../link/link.js'
+import { openLink } from '../link/open-link.js'
+import type { LinkOptions } from '../link/options.js'
+import { text, whole } from '../values.js'
 import { demand } from './demand.js'
 import {
   type CheckpointInfo,
@@ -15,15 +20,10 @@ import {
   type WorkersInfo,
 } from './facts.js'
 import { type HistoryOptions, readHistory, type TaskHistory } from './history.js'
-import { type CallOptions, checkCallOptions } from './limit.js'
-import type { Link } from './link.js'
 import { type ListOptions, listTasks } from './list.js'
-import { openLink } from './open-link.js'
-import type { LinkOptions } from './options.js'
 import { checkSubmitOptions, type Submission, type SubmitOptions, toRequest } from './submission.js'
 import { type Submitted, submit } from './submit.js'
 import { type SubmitManyOptions, type SubmitOutcome, submitMany } from './submit-many.js'
-import { text, whole } from './values.js'
 import { type WaitOptions, waitFor } from './wait-for.js'
 
 /** A client, with the first connection made. What a lost connection does to a call is said in the README. */

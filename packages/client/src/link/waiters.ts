@@ -1,7 +1,7 @@
+import type { TenureError } from '../errors.js'
+import type { Clock } from '../seams/clock.js'
 import type { Aborts } from './aborts.js'
 import { aborted } from './call-errors.js'
-import type { Clock } from './clock.js'
-import type { TenureError } from './errors.js'
 import { type CallOptions, Limit } from './limit.js'
 
 /** Those who wait for one and the same event, each under a limit of its own. */
