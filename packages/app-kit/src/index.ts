@@ -1,13 +1,28 @@
-export { type KeyPair, type NamedFile, readAuthority, readKeyPair } from './certificates.js'
-export { type Command, defineCommand, type Example, type Run } from './command.js'
 export { completionVerb } from './completion/verb.js'
-export { ConfigError } from './config-error.js'
-export { configFileSettings } from './config-file-setting.js'
-export type { Configuration, Origins } from './configuration.js'
-export { connectionSettings } from './connection-settings.js'
-export { exitCodes, inOwnWords } from './endings.js'
-export type { Environment } from './environment.js'
+export {
+  type KeyPair,
+  type NamedFile,
+  readAuthority,
+  readKeyPair,
+} from './connection/certificates.js'
+export { connectionSettings } from './connection/connection-settings.js'
+export { type ConnectionConfiguration, toLinkOptions } from './connection/link-options.js'
+export { checkToken, readToken } from './connection/token.js'
 export type { Host, Output, StopSignal } from './host.js'
+export { exitCodes, inOwnWords } from './process/endings.js'
+export type { Later } from './process/later.js'
+export {
+  type Logger,
+  type LoggingConfiguration,
+  loggingSettings,
+  openLogger,
+} from './process/logger.js'
+export { RationedLines } from './process/rationed-lines.js'
+export { type Running, runService, type Service } from './process/service.js'
+export { awaitStopSignal } from './process/signals.js'
+export { readVersions, type Versions } from './process/versions.js'
+export { ConfigError } from './settings/config-error.js'
+export { configFileSettings } from './settings/config-file-setting.js'
 export {
   bytes,
   choice,
@@ -22,15 +37,8 @@ export {
   text,
   whole,
   yesOrNo,
-} from './kinds.js'
-export type { Later } from './later.js'
-export { type ConnectionConfiguration, toLinkOptions } from './link-options.js'
-export { type Logger, type LoggingConfiguration, loggingSettings, openLogger } from './logger.js'
-export { wrap } from './paragraphs.js'
-export { printable, terminalCommands, toEscape } from './printable.js'
-export { RationedLines } from './rationed-lines.js'
-export { configure, runCommand } from './run-command.js'
-export { type Running, runService, type Service } from './service.js'
+} from './settings/kinds.js'
+export { printable, terminalCommands, toEscape } from './settings/printable.js'
 export {
   argument,
   flagOf,
@@ -38,19 +46,28 @@ export {
   setting,
   severalArguments,
   variableOf,
-} from './setting.js'
+} from './settings/setting.js'
 export {
   byName,
   type SettingName,
   type Settings,
   type SettingsByName,
   type ValuesOf,
-} from './settings.js'
-export { awaitStopSignal } from './signals.js'
-export type { Source } from './source.js'
-export { readJsonObject, readSecretText, readText } from './text-file.js'
-export { checkToken, readToken } from './token.js'
-export { formatBytes, formatDuration, parseDuration } from './units.js'
-export { defineVerb, loadVerbs, type Noun, type Verb, type Verbs, type VerbTable } from './verb.js'
-export { type Parsed, parseCommand, runVerbs } from './verbs.js'
-export { readVersions, type Versions } from './versions.js'
+} from './settings/settings.js'
+export type { Source } from './settings/source.js'
+export { formatBytes, formatDuration, parseDuration } from './settings/units.js'
+export type { Configuration, Origins } from './sources/configuration.js'
+export type { Environment } from './sources/environment.js'
+export { readJsonObject, readSecretText, readText } from './sources/text-file.js'
+export { type Command, defineCommand, type Example, type Run } from './verbs/command.js'
+export { wrap } from './verbs/paragraphs.js'
+export { configure, runCommand } from './verbs/run-command.js'
+export {
+  defineVerb,
+  loadVerbs,
+  type Noun,
+  type Verb,
+  type Verbs,
+  type VerbTable,
+} from './verbs/verb.js'
+export { type Parsed, parseCommand, runVerbs } from './verbs/verbs.js'

@@ -19,8 +19,8 @@ import {
   whole,
   yesOrNo,
 } from '../src/index.js'
-import { suggest } from '../src/near-miss.js'
-import { exposedSecrets } from '../src/secret-files.js'
+import { suggest } from '../src/settings/near-miss.js'
+import { exposedSecrets } from '../src/sources/secret-files.js'
 import { file, HostWorld, refusal } from './world.js'
 
 /** Builds houses: one setting of every kind. */

@@ -1,8 +1,8 @@
-import { actionNames, actions } from '../actions.js'
-import { firstSentenceOf } from '../paragraphs.js'
-import { flagOf, mayStandIn, type Setting } from '../setting.js'
-import { byName } from '../settings.js'
-import { loadVerbs, type Noun, type Verb } from '../verb.js'
+import { flagOf, mayStandIn, type Setting } from '../settings/setting.js'
+import { byName } from '../settings/settings.js'
+import { actionNames, actions } from '../verbs/actions.js'
+import { firstSentenceOf } from '../verbs/paragraphs.js'
+import { loadVerbs, type Noun, type Verb } from '../verbs/verb.js'
 
 /** A word that can be typed somewhere, with what it means. */
 export interface Word {

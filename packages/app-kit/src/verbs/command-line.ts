@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
+import { ConfigError } from '../settings/config-error.js'
+import { type Given, type Reader, read } from '../settings/given.js'
+import { suggest } from '../settings/near-miss.js'
+import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../settings/setting.js'
 import { type Action, actionNames, shortFlags } from './actions.js'
-import { ConfigError } from './config-error.js'
-import { type Given, type Reader, read } from './given.js'
-import { suggest } from './near-miss.js'
-import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from './setting.js'
 
 export interface CommandLine {
   readonly action: Action | undefined

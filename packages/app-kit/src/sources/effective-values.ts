@@ -1,6 +1,6 @@
+import { printable } from '../settings/printable.js'
+import { argumentOf, flagOf, mayStandIn } from '../settings/setting.js'
 import type { Configuration } from './configuration.js'
-import { printable } from './printable.js'
-import { argumentOf, flagOf, mayStandIn } from './setting.js'
 
 /** What everything is set to and where that came from, as a table. */
 export function showConfiguration({ values, origins, settings }: Configuration): string {

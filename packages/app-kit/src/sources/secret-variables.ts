@@ -1,6 +1,6 @@
+import type { Host } from '../host.js'
+import { variableOf } from '../settings/setting.js'
 import type { Configuration } from './configuration.js'
-import type { Host } from './host.js'
-import { variableOf } from './setting.js'
 
 /**
  * Once the secrets are read they are not in the environment any more: what a service starts, threads

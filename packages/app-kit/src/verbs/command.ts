@@ -1,6 +1,6 @@
-import type { Configuration } from './configuration.js'
-import type { Host } from './host.js'
-import type { Settings } from './settings.js'
+import type { Host } from '../host.js'
+import type { Settings } from '../settings/settings.js'
+import type { Configuration } from '../sources/configuration.js'
 
 /** Something that can be run from a shell: one table of settings, and what is done with their values. */
 export interface Command<S extends Settings = Settings> {

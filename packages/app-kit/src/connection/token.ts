@@ -1,7 +1,7 @@
 import { messageLimits } from '@tenure/protocol'
-import { ConfigError } from './config-error.js'
-import type { Origins } from './configuration.js'
-import { readSecretText } from './text-file.js'
+import { ConfigError } from '../settings/config-error.js'
+import type { Origins } from '../sources/configuration.js'
+import { readSecretText } from '../sources/text-file.js'
 
 interface TokenConfiguration {
   readonly values: { readonly token: string | undefined; readonly tokenFile: string | undefined }

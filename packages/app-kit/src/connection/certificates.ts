@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { ConfigError } from './config-error.js'
-import { readSecretText, readText } from './text-file.js'
+import { ConfigError } from '../settings/config-error.js'
+import { readSecretText, readText } from '../sources/text-file.js'
 
 /** A file that a setting names, and where that stands. */
 export interface NamedFile {

@@ -1,7 +1,7 @@
-import { ConfigError } from './config-error.js'
-import { type Given, type Reader, read } from './given.js'
-import { suggest } from './near-miss.js'
-import { mayStandIn, variableOf, variablePrefix } from './setting.js'
+import { ConfigError } from '../settings/config-error.js'
+import { type Given, type Reader, read } from '../settings/given.js'
+import { suggest } from '../settings/near-miss.js'
+import { mayStandIn, variableOf, variablePrefix } from '../settings/setting.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,9 +1,9 @@
+import type { Host } from '../host.js'
+import { ConfigError } from '../settings/config-error.js'
+import { nearest } from '../settings/near-miss.js'
 import { shortFlags } from './actions.js'
 import type { Command } from './command.js'
-import { ConfigError } from './config-error.js'
 import { showVerbs } from './help-of-verbs.js'
-import type { Host } from './host.js'
-import { nearest } from './near-miss.js'
 import { obey, orRefuse, say } from './run-command.js'
 import { loadVerb, loadVerbs, type Noun, type Verb, type Verbs, type VerbTable } from './verb.js'
 

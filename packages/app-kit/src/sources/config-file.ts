@@ -1,7 +1,7 @@
-import { ConfigError } from './config-error.js'
-import { type Given, type Reader, read, unacceptable } from './given.js'
-import { suggest } from './near-miss.js'
-import { mayStandIn, type Setting } from './setting.js'
+import { ConfigError } from '../settings/config-error.js'
+import { type Given, type Reader, read, unacceptable } from '../settings/given.js'
+import { suggest } from '../settings/near-miss.js'
+import { mayStandIn, type Setting } from '../settings/setting.js'
 import { readJsonObject } from './text-file.js'
 
 /** The settings in a JSON file, by their names in camelCase. */

@@ -1,9 +1,9 @@
-import { ConfigError } from './config-error.js'
+import { ConfigError } from '../settings/config-error.js'
+import type { Given, Reader } from '../settings/given.js'
+import { argumentOf, flagOf, mayStandIn, variableOf } from '../settings/setting.js'
+import type { SettingName, Settings, SettingsByName, ValuesOf } from '../settings/settings.js'
 import { readConfigFile } from './config-file.js'
 import { type Environment, readEnvironment } from './environment.js'
-import type { Given, Reader } from './given.js'
-import { argumentOf, flagOf, mayStandIn, variableOf } from './setting.js'
-import type { SettingName, Settings, SettingsByName, ValuesOf } from './settings.js'
 
 /** What everything is set to, and where that came from. */
 export interface Configuration<S extends Settings = Settings> {

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import { ConfigError } from './config-error.js'
-import type { Configuration } from './configuration.js'
+import type { Host } from '../host.js'
+import { ConfigError } from '../settings/config-error.js'
+import type { Configuration } from '../sources/configuration.js'
+import { exposedSecrets } from '../sources/secret-files.js'
+import { takeSecretsOut } from '../sources/secret-variables.js'
 import { exitCodes } from './endings.js'
-import type { Host } from './host.js'
 import { type LoggingConfiguration, openLogger } from './logger.js'
-import { exposedSecrets } from './secret-files.js'
-import { takeSecretsOut } from './secret-variables.js'
 import { awaitStopSignal } from './signals.js'
 
 /** What runs until it is told to stop. */

@@ -1,5 +1,5 @@
-import type { Configuration } from './configuration.js'
-import { flagOf } from './setting.js'
+import { flagOf } from '../settings/setting.js'
+import type { Configuration } from '../sources/configuration.js'
 
 /** What every command says when it ends; each may know further words. */
 export const exitCodes = { done: 0, failed: 1, misconfigured: 2 } as const

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { Configuration } from './configuration.js'
-import type { Host } from './host.js'
-import { choice, yesOrNo } from './kinds.js'
-import { setting } from './setting.js'
+import type { Host } from '../host.js'
+import { choice, yesOrNo } from '../settings/kinds.js'
+import { setting } from '../settings/setting.js'
+import type { Configuration } from '../sources/configuration.js'
 
 export type { Logger }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { type Host, type StopSignal, stopSignals } from './host.js'
+import { type Host, type StopSignal, stopSignals } from '../host.js'
 
 /** Settles with the first signal to stop. The second one ends the process where it is. */
 export function awaitStopSignal(host: Pick<Host, 'on' | 'exit'>): Promise<StopSignal> {

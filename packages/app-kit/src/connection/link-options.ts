@@ -1,9 +1,9 @@
 import type { LinkOptions, TlsOptions } from '@tenure/client'
+import { ConfigError } from '../settings/config-error.js'
+import { flagOf } from '../settings/setting.js'
+import type { Configuration } from '../sources/configuration.js'
 import { type NamedFile, readAuthority, readKeyPair } from './certificates.js'
-import { ConfigError } from './config-error.js'
-import type { Configuration } from './configuration.js'
 import type { connectionSettings } from './connection-settings.js'
-import { flagOf } from './setting.js'
 import { readToken } from './token.js'
 
 export type ConnectionConfiguration = Configuration<typeof connectionSettings>

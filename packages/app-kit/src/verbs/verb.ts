@@ -1,5 +1,5 @@
+import type { Settings } from '../settings/settings.js'
 import type { Command } from './command.js'
-import type { Settings } from './settings.js'
 
 /** A command under the name of another: `get` of `tenure get`. */
 export type Verb<S extends Settings = Settings> = Omit<Command<S>, 'name' | 'version'>

@@ -1,8 +1,8 @@
+import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../settings/setting.js'
+import { byName } from '../settings/settings.js'
 import { type Action, actions, shortFlags } from './actions.js'
 import type { Command, Example } from './command.js'
 import { indent, section, wrap } from './paragraphs.js'
-import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from './setting.js'
-import { byName } from './settings.js'
 
 /** Every setting with its default and its variable, by group. */
 export function showHelp({ name, summary, settings, examples = [] }: Command): string {
