@@ -1,25 +1,8 @@
-export { apply, skipTo } from './apply.js'
+export { apply, skipTo } from './apply/apply.js'
+export { transitions } from './apply/transitions.js'
 export { InvariantViolation, StateMachineError, type StateMachineErrorCode } from './errors.js'
-export { hashState } from './hash.js'
-export { checkInvariants } from './invariants.js'
-export {
-  type Ahead,
-  countAhead,
-  countQueues,
-  countTasks,
-  endedTasks,
-  expiredInARow,
-  forgettableThrough,
-  leasedTasks,
-  longestQueues,
-  nextEligible,
-  nextEligibleAt,
-  nextExpiry,
-  type QueueSize,
-  queueNames,
-  type TaskCounts,
-  waitingTasks,
-} from './lines.js'
+export { checkInvariants } from './invariants/invariants.js'
+export { decodeRecord, encodeRecord, recordVersion } from './record/record-codec.js'
 export {
   type Backoff,
   defaultQueue,
@@ -38,25 +21,29 @@ export {
   type TaskFailed,
   type TasksForgotten,
 } from './record.js'
-export { decodeRecord, encodeRecord, recordVersion } from './record-codec.js'
-export { retryDelayMs } from './retry-policy.js'
-export { createState, type State, type StateOptions } from './state.js'
-export { type EncodeStateOptions, encodeState, StateDecoder } from './state-codec.js'
-export { isSameSubmission, notBeforeOf, type Submission } from './submission.js'
+export { hashState } from './snapshot/hash.js'
+export { type EncodeStateOptions, encodeState, StateDecoder } from './snapshot/state-codec.js'
 export {
-  type Attempt,
-  type AttemptOutcome,
-  attemptOutcomes,
-  attemptsKept,
-  type Counters,
-  type Lease,
-  type LeaseStanding,
-  type Task,
-  type TaskState,
-  type TaskSummary,
-  taskStates,
-} from './task.js'
-export { transitions } from './transitions.js'
+  type Ahead,
+  countAhead,
+  countQueues,
+  countTasks,
+  endedTasks,
+  expiredInARow,
+  forgettableThrough,
+  leasedTasks,
+  longestQueues,
+  nextEligible,
+  nextEligibleAt,
+  nextExpiry,
+  type QueueSize,
+  queueNames,
+  type TaskCounts,
+  waitingTasks,
+} from './state/lines.js'
+export { retryDelayMs } from './state/retry-policy.js'
+export { createState, type State, type StateOptions } from './state/state.js'
+export { isSameSubmission, notBeforeOf, type Submission } from './state/submission.js'
 export {
   findByRequestId,
   getCounters,
@@ -77,5 +64,18 @@ export {
   position,
   viewPayload,
   viewResult,
-} from './views.js'
-export { release, withhold } from './withholding.js'
+} from './state/views.js'
+export { release, withhold } from './state/withholding.js'
+export {
+  type Attempt,
+  type AttemptOutcome,
+  attemptOutcomes,
+  attemptsKept,
+  type Counters,
+  type Lease,
+  type LeaseStanding,
+  type Task,
+  type TaskState,
+  type TaskSummary,
+  taskStates,
+} from './task.js'

@@ -4,7 +4,7 @@ const server = 'packages/coordinator-server/dist/src'
 const state = 'packages/state-machine/dist/src'
 
 const reportsLate = {
-  file: `${state}/apply-report.js`,
+  file: `${state}/apply/apply-report.js`,
   old: 'if (record.at >= expiry) {',
   new: 'if (false) {',
 }
@@ -38,7 +38,7 @@ export const decisionBugs: readonly Bug[] = [
         new: "{ const at = now; const { leaseExpiry } = getLease(circumstances.state, leaseId); const newLeaseExpiry = Math.max(leaseExpiry + 1, now + knobs.leaseDurationMs); return { kind: 'record', record: { type: 'LeaseExtended', at, leaseId, newLeaseExpiry }, answer: () => ({ kind: 'extended', id, ...terms(newLeaseExpiry, newLeaseExpiry, now, asker) }) }; }",
       },
       {
-        file: `${state}/apply-lease.js`,
+        file: `${state}/apply/apply-lease.js`,
         old: 'if (at >= expiry) {',
         new: 'if (false) {',
       },
@@ -196,7 +196,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'a task that failed does not wait for its backoff',
     edits: [
       {
-        file: `${state}/apply-report.js`,
+        file: `${state}/apply/apply-report.js`,
         old: 'at + backoffMs(tasks, row, failures)',
         new: 'at',
       },

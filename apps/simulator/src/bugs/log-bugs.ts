@@ -154,12 +154,12 @@ export const logBugs: readonly Bug[] = [
     what: 'tasks that are LEASED are not in it',
     edits: [
       {
-        file: `${state}/state-codec.js`,
+        file: `${state}/snapshot/state-codec.js`,
         old: 'yield [stateVersion, lastLsn, lastAt, tasks.size, counts];',
         new: 'let count = 0; for (const row of tasks.rows()) if (tasks.state.get(row) !== states.LEASED) count++; yield [stateVersion, lastLsn, lastAt, count, counts];',
       },
       {
-        file: `${state}/state-codec.js`,
+        file: `${state}/snapshot/state-codec.js`,
         old: 'const lives = tasks.state.get(row) <= states.LEASED;',
         new: 'const lives = tasks.state.get(row) < states.LEASED;',
       },
@@ -175,7 +175,7 @@ export const logBugs: readonly Bug[] = [
     what: 'tasks that are restored from a checkpoint are not found by their request_id',
     edits: [
       {
-        file: `${state}/task-restorer.js`,
+        file: `${state}/snapshot/task-restorer.js`,
         old: 'byRequestId.add(row, hash);',
         // Not left out: removing what is not there would never end.
         new: 'byRequestId.add(row, (hash ^ 1) >>> 0);',
@@ -193,7 +193,7 @@ export const logBugs: readonly Bug[] = [
     what: 'tasks that are restored from a checkpoint wait in the order in which they were created',
     edits: [
       {
-        file: `${state}/task-restorer.js`,
+        file: `${state}/snapshot/task-restorer.js`,
         old: 'tasks.due.set(row, due);',
         new: 'tasks.due.set(row, state === states.WAITING ? tasks.createdAt.get(row) : due);',
       },

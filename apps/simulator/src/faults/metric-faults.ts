@@ -9,9 +9,9 @@ const history = 'packages/state-machine/test/apply.test.ts'
 const counters = 'each counter of a history counts its own records, and no others'
 const confirmed = 'a duplicate execution is confirmed once for each attempt of which all three hold'
 
-const grant = editOf('state-machine', 'apply-lease')
-const report = editOf('state-machine', 'apply-report')
-const task = editOf('state-machine', 'apply-task')
+const grant = editOf('state-machine', 'apply/apply-lease')
+const report = editOf('state-machine', 'apply/apply-report')
+const task = editOf('state-machine', 'apply/apply-task')
 const metrics = editOf('coordinator-server', 'observe/metrics')
 const requests = editOf('coordinator-server', 'observe/request-metrics')
 

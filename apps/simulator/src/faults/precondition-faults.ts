@@ -113,14 +113,14 @@ export const preconditionFaults: readonly Fault[] = [
     ([record, rule, file, old, bad = always]): Fault => ({
       name: `${record} is not refused: ${rule}`,
       test: [test, `${record}: ${rule}`],
-      edits: editOf('state-machine', file)(old, bad),
+      edits: editOf('state-machine', `apply/${file}`)(old, bad),
     }),
   ),
   ...transitions.map(
     ([record, state, rule]): Fault => ({
       name: `${record} may find its task ${state}`,
       test: [test, `${record} of a ${state} task: ${rule}`],
-      edits: editOf('state-machine', 'transitions')(
+      edits: editOf('state-machine', 'apply/transitions')(
         `${record}: {\n        from: [`,
         `${record}: {\n        from: ['${state}', `,
       ),
@@ -129,7 +129,7 @@ export const preconditionFaults: readonly Fault[] = [
   {
     name: 'the state of a task is not looked at',
     test: [test, 'TaskCompleted of a COMPLETED task: task must be in LEASED state'],
-    edits: editOf('state-machine', 'preconditions')(
+    edits: editOf('state-machine', 'apply/preconditions')(
       'if (mayFind[record.type][found])',
       'if (true)',
     ),
@@ -137,7 +137,7 @@ export const preconditionFaults: readonly Fault[] = [
   {
     name: 'TasksForgotten may drop a LEASED task',
     test: [test, 'the table of transitions is the one of the specification'],
-    edits: editOf('state-machine', 'transitions')(
+    edits: editOf('state-machine', 'apply/transitions')(
       'TasksForgotten: {\n        from: [',
       "TasksForgotten: {\n        from: ['LEASED', ",
     ),

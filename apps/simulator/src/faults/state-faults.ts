@@ -14,12 +14,12 @@ const same = 'the same submission is told from another one, before and after the
 const offered =
   'eligible tasks are leased by (eligible_at, task_id), across the queues that are served'
 
-const task = editOf('state-machine', 'apply-task')
-const lease = editOf('state-machine', 'apply-lease')
-const report = editOf('state-machine', 'apply-report')
-const policy = editOf('state-machine', 'retry-policy')
-const lines = editOf('state-machine', 'lines')
-const sameness = editOf('state-machine', 'submission')
+const task = editOf('state-machine', 'apply/apply-task')
+const lease = editOf('state-machine', 'apply/apply-lease')
+const report = editOf('state-machine', 'apply/apply-report')
+const policy = editOf('state-machine', 'state/retry-policy')
+const lines = editOf('state-machine', 'state/lines')
+const sameness = editOf('state-machine', 'state/submission')
 const limits = editOf('state-machine', 'record')
 
 /** Wrong effects of records, and wrong readings of the state: 000 §4, 003, semantics §7, §9–11. */
@@ -154,7 +154,7 @@ export const stateFaults: readonly Fault[] = [
   {
     name: 'a task about which a decision is on its way is offered',
     test: [lined, 'a withheld task is not offered and does not expire until it is released'],
-    edits: editOf('state-machine', 'withholding')(
+    edits: editOf('state-machine', 'state/withholding')(
       '    leaveLine(state, row);\n    state.derived.withheld.add(row);',
       '',
     ),
@@ -205,6 +205,9 @@ export const stateFaults: readonly Fault[] = [
   {
     name: 'a field of another version is skipped',
     test: [coded, 'an unknown version or type is an error, never skipped'],
-    edits: editOf('state-machine', 'record-codec')('if (version !== recordVersion)', 'if (false)'),
+    edits: editOf('state-machine', 'record/record-codec')(
+      'if (version !== recordVersion)',
+      'if (false)',
+    ),
   },
 ]

@@ -7,7 +7,7 @@ const limits = 'limits of a submission'
 const options = 'a task has the options of its submission, and for the others those of the knobs'
 
 const manager = editOf('coordinator-server', 'decide/task-manager')
-const sameness = editOf('state-machine', 'submission')
+const sameness = editOf('state-machine', 'state/submission')
 const loop = editOf('coordinator-server', 'core/coordinator')
 
 /** Wrong answers to submissions: semantics §9. */

@@ -1,8 +1,8 @@
-import { InvariantViolation } from './errors.js'
-import { findTask } from './lookups.js'
-import type { LogRecord, RecordType } from './record.js'
-import type { State } from './state.js'
-import { type TaskState, taskStates } from './task.js'
+import { InvariantViolation } from '../errors.js'
+import type { LogRecord, RecordType } from '../record.js'
+import { findTask } from '../state/lookups.js'
+import type { State } from '../state/state.js'
+import { type TaskState, taskStates } from '../task.js'
 import { transitions } from './transitions.js'
 
 /** Refuses the record. Every precondition is asked before the first change. */

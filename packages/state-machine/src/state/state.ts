@@ -1,13 +1,13 @@
-import { badArgument } from './errors.js'
-import { AttemptRows } from './store/attempt-rows.js'
-import { Blobs } from './store/blobs.js'
-import { Line } from './store/line.js'
-import { LsnIndex } from './store/lsn-index.js'
-import { Names } from './store/names.js'
-import { RequestIndex } from './store/request-index.js'
-import { TaskRows } from './store/task-rows.js'
-import { type Counters, counterNames } from './task.js'
-import { isWholeOf } from './values.js'
+import { badArgument } from '../errors.js'
+import { AttemptRows } from '../store/attempt-rows.js'
+import { Blobs } from '../store/blobs.js'
+import { Line } from '../store/line.js'
+import { LsnIndex } from '../store/lsn-index.js'
+import { Names } from '../store/names.js'
+import { RequestIndex } from '../store/request-index.js'
+import { TaskRows } from '../store/task-rows.js'
+import { type Counters, counterNames } from '../task.js'
+import { isWholeOf } from '../values.js'
 
 /**
  * Everything that replaying a log gives. Only `apply` and the reading of a checkpoint change it;

@@ -1,12 +1,12 @@
 import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
-import { badArgument, malformedState, StateMachineError } from './errors.js'
-import { recordLimits } from './record.js'
-import { createState, type State, type StateOptions } from './state.js'
-import { states } from './store/task-rows.js'
-import { counterNames } from './task.js'
+import { badArgument, malformedState, StateMachineError } from '../errors.js'
+import { recordLimits } from '../record.js'
+import { createState, type State, type StateOptions } from '../state/state.js'
+import { taskValues } from '../state/task-values.js'
+import { states } from '../store/task-rows.js'
+import { counterNames } from '../task.js'
+import { isWholeOf } from '../values.js'
 import { TaskRestorer } from './task-restorer.js'
-import { taskValues } from './task-values.js'
-import { isWholeOf } from './values.js'
 
 /**
  * A whole state as bytes, for checkpoints: MessagePack values one behind the other,

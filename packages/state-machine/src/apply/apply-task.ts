@@ -1,13 +1,19 @@
-import { endAttempt, forgetAttempts } from './attempts.js'
-import { forgetContents, keepInput, keepOutcome, makeInput, makeOutcome } from './contents.js'
-import { findTask } from './lookups.js'
+import { defaultQueue, type TaskCreated, type TaskDead, type TasksForgotten } from '../record.js'
+import { endAttempt, forgetAttempts } from '../state/attempts.js'
+import {
+  forgetContents,
+  keepInput,
+  keepOutcome,
+  makeInput,
+  makeOutcome,
+} from '../state/contents.js'
+import { findTask } from '../state/lookups.js'
+import { keepRetryPolicy } from '../state/retry-policy.js'
+import type { State } from '../state/state.js'
+import { joinLine, move } from '../state/task-lines.js'
+import { outcomes } from '../store/attempt-rows.js'
+import { states } from '../store/task-rows.js'
 import { refuse, requireTask } from './preconditions.js'
-import { defaultQueue, type TaskCreated, type TaskDead, type TasksForgotten } from './record.js'
-import { keepRetryPolicy } from './retry-policy.js'
-import type { State } from './state.js'
-import { outcomes } from './store/attempt-rows.js'
-import { states } from './store/task-rows.js'
-import { joinLine, move } from './task-lines.js'
 
 /** 000 §4.1, 003 §1: a task that did not exist is WAITING. */
 export function applyTaskCreated(state: State, lsn: number, record: TaskCreated): void {

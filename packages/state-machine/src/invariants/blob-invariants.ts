@@ -1,5 +1,5 @@
-import { attemptsOf } from './attempts.js'
-import type { State } from './state.js'
+import { attemptsOf } from '../state/attempts.js'
+import type { State } from '../state/state.js'
 
 /** Every blob belongs to one task or attempt: none is shared, none is left behind. */
 export function* findBlobFaults(state: State): Generator<string> {

@@ -1,6 +1,6 @@
-import { malformedRecord, StateMachineError, show } from './errors.js'
-import { type Backoff, type LogRecord, recordLimits, type TaskCreated } from './record.js'
-import { isTextOf, isWholeOf } from './values.js'
+import { malformedRecord, StateMachineError, show } from '../errors.js'
+import { type Backoff, type LogRecord, recordLimits, type TaskCreated } from '../record.js'
+import { isTextOf, isWholeOf } from '../values.js'
 
 /**
  * Refuses what is no record: a field of the wrong kind, a number that is not whole, a text that is

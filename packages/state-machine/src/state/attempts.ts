@@ -1,7 +1,7 @@
-import type { LeaseGranted } from './record.js'
+import type { LeaseGranted } from '../record.js'
+import { outcomes } from '../store/attempt-rows.js'
+import { attemptsKept } from '../task.js'
 import type { State } from './state.js'
-import { outcomes } from './store/attempt-rows.js'
-import { attemptsKept } from './task.js'
 
 /** Remembers a new attempt as the task's newest, and forgets the oldest where there are too many. */
 export function beginAttempt(state: State, row: number, record: LeaseGranted): void {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import type { Blobs } from '../store/blobs.js'
 import type { State } from './state.js'
-import type { Blobs } from './store/blobs.js'
 
 /**
  * What a task was given and what came of it, as bytes. The input is the `request_id` and, right

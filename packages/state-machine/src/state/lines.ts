@@ -1,8 +1,8 @@
+import type { Line } from '../store/line.js'
+import { comesBefore } from '../store/task-order.js'
+import { states } from '../store/task-rows.js'
 import { findTask } from './lookups.js'
 import type { State } from './state.js'
-import type { Line } from './store/line.js'
-import { comesBefore } from './store/task-order.js'
-import { states } from './store/task-rows.js'
 
 /**
  * The task that a worker of these queues is to be offered next: the first by

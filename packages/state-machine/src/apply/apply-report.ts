@@ -1,13 +1,13 @@
-import { endAttempt, findAttempt } from './attempts.js'
-import { keepOutcome, keepReducedInput, makeReportBlobs } from './contents.js'
+import type { TaskCancelled, TaskCompleted, TaskFailed } from '../record.js'
+import { endAttempt, findAttempt } from '../state/attempts.js'
+import { keepOutcome, keepReducedInput, makeReportBlobs } from '../state/contents.js'
+import { backoffMs } from '../state/retry-policy.js'
+import type { State } from '../state/state.js'
+import { move } from '../state/task-lines.js'
+import { outcomes } from '../store/attempt-rows.js'
+import { states } from '../store/task-rows.js'
+import { attemptOutcomes, attemptsKept } from '../task.js'
 import { refuse, requireOwned, requireTask } from './preconditions.js'
-import type { TaskCancelled, TaskCompleted, TaskFailed } from './record.js'
-import { backoffMs } from './retry-policy.js'
-import type { State } from './state.js'
-import { outcomes } from './store/attempt-rows.js'
-import { states } from './store/task-rows.js'
-import { attemptOutcomes, attemptsKept } from './task.js'
-import { move } from './task-lines.js'
 
 /** 000 §4.5, 003 "TaskCompleted": the attempt succeeded, the task is terminal. */
 export function applyTaskCompleted(state: State, lsn: number, record: TaskCompleted): void {

@@ -1,5 +1,5 @@
-import type { Backoff, RetryPolicy } from './record.js'
-import type { TaskRows } from './store/task-rows.js'
+import type { Backoff, RetryPolicy } from '../record.js'
+import type { TaskRows } from '../store/task-rows.js'
 
 export function keepRetryPolicy(tasks: TaskRows, row: number, policy: RetryPolicy): void {
   const { maxRetries, backoff } = policy

@@ -1,12 +1,12 @@
+import { badArgument } from '../errors.js'
+import { checkShape } from '../record/record-shape.js'
+import type { LogRecord } from '../record.js'
+import type { State } from '../state/state.js'
+import { isWholeOf } from '../values.js'
 import { applyLeaseExpired, applyLeaseExtended, applyLeaseGranted } from './apply-lease.js'
 import { applyTaskCancelled, applyTaskCompleted, applyTaskFailed } from './apply-report.js'
 import { applyTaskCreated, applyTaskDead, applyTasksForgotten } from './apply-task.js'
-import { badArgument } from './errors.js'
 import { refuse } from './preconditions.js'
-import type { LogRecord } from './record.js'
-import { checkShape } from './record-shape.js'
-import type { State } from './state.js'
-import { isWholeOf } from './values.js'
 
 /**
  * Changes the state as the record says. This is the only code that changes tasks and leases: live,

@@ -1,8 +1,8 @@
-import { attemptsOf } from './attempts.js'
-import type { State } from './state.js'
-import { outcomes } from './store/attempt-rows.js'
-import { states } from './store/task-rows.js'
-import type { Counters } from './task.js'
+import { attemptsOf } from '../state/attempts.js'
+import type { State } from '../state/state.js'
+import { outcomes } from '../store/attempt-rows.js'
+import { states } from '../store/task-rows.js'
+import type { Counters } from '../task.js'
 
 /** Where the counters contradict the tasks, or each other. */
 export function* findCounterFaults(state: State): Generator<string> {

@@ -1,10 +1,5 @@
-import { attemptsOf, findAttempt } from './attempts.js'
-import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
-import { findOwned, findTask } from './lookups.js'
-import { backoffMs, retryPolicyOf } from './retry-policy.js'
-import type { State } from './state.js'
-import { outcomes } from './store/attempt-rows.js'
-import { states } from './store/task-rows.js'
+import { outcomes } from '../store/attempt-rows.js'
+import { states } from '../store/task-rows.js'
 import {
   type Attempt,
   attemptOutcomes,
@@ -15,7 +10,12 @@ import {
   type TaskState,
   type TaskSummary,
   taskStates,
-} from './task.js'
+} from '../task.js'
+import { attemptsOf, findAttempt } from './attempts.js'
+import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
+import { findOwned, findTask } from './lookups.js'
+import { backoffMs, retryPolicyOf } from './retry-policy.js'
+import type { State } from './state.js'
 
 /** The task with its attempts, as a copy; `undefined` when there is none, or it was forgotten. */
 export function getTask(state: State, taskId: number): Task | undefined {

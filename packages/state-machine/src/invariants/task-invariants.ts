@@ -1,8 +1,8 @@
-import { digestBytes } from './contents.js'
-import type { State } from './state.js'
-import { outcomes } from './store/attempt-rows.js'
-import { states } from './store/task-rows.js'
-import { taskStates } from './task.js'
+import { digestBytes } from '../state/contents.js'
+import type { State } from '../state/state.js'
+import { outcomes } from '../store/attempt-rows.js'
+import { states } from '../store/task-rows.js'
+import { taskStates } from '../task.js'
 
 /** What is wrong with single tasks. */
 export function* findTaskFaults(state: State): Generator<string> {

@@ -1,5 +1,5 @@
 import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
-import { malformedRecord, StateMachineError } from './errors.js'
+import { malformedRecord, StateMachineError } from '../errors.js'
 import type {
   Backoff,
   LogRecord,
@@ -7,7 +7,7 @@ import type {
   TaskCompleted,
   TaskCreated,
   TaskFailed,
-} from './record.js'
+} from '../record.js'
 import { checkShape } from './record-shape.js'
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { State } from './state.js'
+import type { State } from '../state/state.js'
 import { encodeState } from './state-codec.js'
 
 /**

@@ -1,11 +1,11 @@
-import { beginAttempt, endAttempt } from './attempts.js'
-import { findOwned } from './lookups.js'
+import type { LeaseExpired, LeaseExtended, LeaseGranted } from '../record.js'
+import { beginAttempt, endAttempt } from '../state/attempts.js'
+import { findOwned } from '../state/lookups.js'
+import type { State } from '../state/state.js'
+import { move } from '../state/task-lines.js'
+import { outcomes } from '../store/attempt-rows.js'
+import { states } from '../store/task-rows.js'
 import { refuse, requireOwned, requireTask } from './preconditions.js'
-import type { LeaseExpired, LeaseExtended, LeaseGranted } from './record.js'
-import type { State } from './state.js'
-import { outcomes } from './store/attempt-rows.js'
-import { states } from './store/task-rows.js'
-import { move } from './task-lines.js'
 
 /** 000 §4.2, 003 §2: the only way a task becomes owned. */
 export function applyLeaseGranted(state: State, lsn: number, record: LeaseGranted): void {

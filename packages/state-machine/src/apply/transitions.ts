@@ -1,5 +1,5 @@
-import type { RecordType } from './record.js'
-import type { TaskState } from './task.js'
+import type { RecordType } from '../record.js'
+import type { TaskState } from '../task.js'
 
 /**
  * What each record does to the state of its task, and the one rule that a task in another state

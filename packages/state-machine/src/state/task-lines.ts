@@ -1,6 +1,6 @@
+import { Line } from '../store/line.js'
+import { states } from '../store/task-rows.js'
 import type { State } from './state.js'
-import { Line } from './store/line.js'
-import { states } from './store/task-rows.js'
 
 /** The line in which a task of this state stands. */
 function lineOf({ authoritative, derived }: State, row: number): Line {

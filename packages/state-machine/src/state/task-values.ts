@@ -1,6 +1,6 @@
+import { outcomes } from '../store/attempt-rows.js'
 import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
 import type { State } from './state.js'
-import { outcomes } from './store/attempt-rows.js'
 
 /**
  * A task of an encoded state:

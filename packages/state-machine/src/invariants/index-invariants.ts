@@ -1,7 +1,7 @@
-import { attemptsOf } from './attempts.js'
-import { requestIdOf } from './contents.js'
-import type { State } from './state.js'
-import type { Names } from './store/names.js'
+import { attemptsOf } from '../state/attempts.js'
+import { requestIdOf } from '../state/contents.js'
+import type { State } from '../state/state.js'
+import type { Names } from '../store/names.js'
 
 /** Where an index or a count of uses differs from what a naive scan of all tasks finds. */
 export function* findIndexFaults(state: State): Generator<string> {

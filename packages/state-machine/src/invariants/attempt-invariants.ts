@@ -1,8 +1,8 @@
-import { attemptsOf } from './attempts.js'
-import type { State } from './state.js'
-import { outcomes } from './store/attempt-rows.js'
-import { states } from './store/task-rows.js'
-import { attemptOutcomes, attemptsKept } from './task.js'
+import { attemptsOf } from '../state/attempts.js'
+import type { State } from '../state/state.js'
+import { outcomes } from '../store/attempt-rows.js'
+import { states } from '../store/task-rows.js'
+import { attemptOutcomes, attemptsKept } from '../task.js'
 
 /** What is wrong with the attempts of single tasks, and with the LSNs that tasks share with nobody. */
 export function* findAttemptFaults(state: State): Generator<string> {

@@ -1,10 +1,10 @@
+import { StateMachineError } from '../errors.js'
+import type { State } from '../state/state.js'
 import { findAttemptFaults } from './attempt-invariants.js'
 import { findBlobFaults } from './blob-invariants.js'
 import { findCounterFaults } from './counter-invariants.js'
-import { StateMachineError } from './errors.js'
 import { findIndexFaults } from './index-invariants.js'
 import { findLineFaults } from './line-invariants.js'
-import type { State } from './state.js'
 import { findTaskFaults } from './task-invariants.js'
 
 /** Where one thing is wrong, everything may be; nobody reads more of it. */
