@@ -1,10 +1,18 @@
 export {
-  type AttemptEnd,
-  AttemptTracker,
-  type TrackedAttempt,
-  type TrackedHeartbeat,
-} from './attempts.js'
-export { type Entry, entriesOf, keep } from './entry.js'
+  assessLoss,
+  type Fragment,
+  type Loss,
+  type LossOptions,
+  type OpenTask,
+  type UndoneTask,
+  type VanishingTask,
+} from './check/loss.js'
+export {
+  type CheckedCheckpoint,
+  type HistoryVerification,
+  type VerifyHistoryOptions,
+  verifyHistory,
+} from './check/verify.js'
 export { HistoryError, type HistoryErrorCode } from './errors.js'
 export { explainRemembered, explainTask } from './explanation/explain-task.js'
 export type {
@@ -21,19 +29,10 @@ export type {
   Overlap,
   Removed,
 } from './explanation/explanation.js'
-export { History, openHistory, type Span } from './history.js'
-export type { LogSource, LsnRange, Opening, Run } from './log-source.js'
-export {
-  assessLoss,
-  type Fragment,
-  type Loss,
-  type LossOptions,
-  type OpenTask,
-  type UndoneTask,
-  type VanishingTask,
-} from './loss.js'
-export type { Position } from './position.js'
-export type { RememberedAttempt, RememberedTask } from './remembered.js'
+export { type Entry, entriesOf, keep } from './follow/entry.js'
+export { History, openHistory, type Span } from './follow/history.js'
+export type { LogSource, LsnRange, Opening, Run } from './follow/log-source.js'
+export type { Position } from './follow/position.js'
 export {
   beginning,
   type Replayable,
@@ -41,21 +40,22 @@ export {
   readState,
   replayOnto,
   skipGap,
-} from './replay.js'
-export { type FilterPlace, type FilterStart, filterBehind, TaskFilter } from './task-filter.js'
+} from './follow/replay.js'
+export {
+  type AttemptEnd,
+  AttemptTracker,
+  type TrackedAttempt,
+  type TrackedHeartbeat,
+} from './task/attempts.js'
+export type { RememberedAttempt, RememberedTask } from './task/remembered.js'
+export { type FilterPlace, type FilterStart, filterBehind, TaskFilter } from './task/task-filter.js'
 export {
   cutTaskHistory,
   readTaskHistory,
   type TaskHistory,
   type TaskHistoryOptions,
   type TaskOpening,
-} from './task-history.js'
-export {
-  type CheckedCheckpoint,
-  type HistoryVerification,
-  type VerifyHistoryOptions,
-  verifyHistory,
-} from './verify.js'
+} from './task/task-history.js'
 export {
   type Change,
   type ChangeCause,

@@ -4,10 +4,10 @@ import {
   type RetryPolicy,
   type TaskState,
 } from '@tenure/state-machine'
-import type { Entry } from '../entry.js'
-import type { LsnRange } from '../log-source.js'
-import type { RememberedTask } from '../remembered.js'
-import type { TaskHistory, TaskOpening } from '../task-history.js'
+import type { Entry } from '../follow/entry.js'
+import type { LsnRange } from '../follow/log-source.js'
+import type { RememberedTask } from '../task/remembered.js'
+import type { TaskHistory, TaskOpening } from '../task/task-history.js'
 import type { ExplainOptions, Removed } from './explanation.js'
 import { numberFailures } from './failures.js'
 import { type KnownAttempt, knownAttempts } from './known.js'

@@ -1,5 +1,5 @@
 import type { RecordOf } from '@tenure/state-machine'
-import type { Entry } from '../entry.js'
+import type { Entry } from '../follow/entry.js'
 import type { Account } from './account.js'
 import { explainAttempts, marginsOf } from './attempts.js'
 import { tellCancelled, tellEnd, whoOf } from './ends.js'

@@ -1,5 +1,5 @@
-import type { RememberedTask } from '../remembered.js'
-import type { TaskHistory } from '../task-history.js'
+import type { RememberedTask } from '../task/remembered.js'
+import type { TaskHistory } from '../task/task-history.js'
 import { type Account, keepAccount } from './account.js'
 import { explainAttempts } from './attempts.js'
 import { findCauses } from './causes.js'

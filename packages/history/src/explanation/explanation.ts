@@ -1,5 +1,5 @@
 import type { TaskState } from '@tenure/state-machine'
-import type { Position } from '../position.js'
+import type { Position } from '../follow/position.js'
 
 // What became of a task and why it ran as often as it did. Plain data: what is not known is absent.
 // Times are milliseconds since the epoch by the coordinator's clock. The README has the fields.

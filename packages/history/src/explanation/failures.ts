@@ -1,5 +1,5 @@
 import { type RetryPolicy, retryDelayMs } from '@tenure/state-machine'
-import type { TaskHistory } from '../task-history.js'
+import type { TaskHistory } from '../task/task-history.js'
 import type { KnownAttempt } from './known.js'
 
 /** Failures are counted, and the n-th one decides what comes after it. */

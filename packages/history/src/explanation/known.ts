@@ -4,9 +4,9 @@ import {
   AttemptTracker,
   type TrackedAttempt,
   type TrackedHeartbeat,
-} from '../attempts.js'
-import type { RememberedAttempt, RememberedTask } from '../remembered.js'
-import type { TaskHistory } from '../task-history.js'
+} from '../task/attempts.js'
+import type { RememberedAttempt, RememberedTask } from '../task/remembered.js'
+import type { TaskHistory } from '../task/task-history.js'
 import type { ExplainedEnd } from './explanation.js'
 
 /** An attempt, of its records and what is remembered made one. */

@@ -1,4 +1,4 @@
-import type { LsnRange } from '../log-source.js'
+import type { LsnRange } from '../follow/log-source.js'
 import type { Account } from './account.js'
 import { findDuplicates, summarizeDuplicates } from './duplicates.js'
 import type { Cause, CauseKind } from './explanation.js'

@@ -1,4 +1,4 @@
-import type { Opening } from '../log-source.js'
+import type { Opening } from '../follow/log-source.js'
 import type { Change, Difference } from './changes.js'
 import type { WhatIfKnobs } from './knobs.js'
 import type { Outcomes } from './side.js'

@@ -1,5 +1,5 @@
-import { AttemptTracker, type TrackedAttempt } from '../attempts.js'
-import type { Entry } from '../entry.js'
+import type { Entry } from '../follow/entry.js'
+import { AttemptTracker, type TrackedAttempt } from '../task/attempts.js'
 import { Changes } from './changes.js'
 import type { Forecast, ForecastOptions } from './forecast.js'
 import { Fork } from './fork.js'

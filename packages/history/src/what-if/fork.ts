@@ -1,4 +1,4 @@
-import type { TrackedAttempt } from '../attempts.js'
+import type { TrackedAttempt } from '../task/attempts.js'
 import type { Change, ChangeCause, Course } from './changes.js'
 import type { Judgement } from './judgement.js'
 import type { AttemptResult, Side } from './side.js'

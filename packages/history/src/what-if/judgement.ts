@@ -1,4 +1,4 @@
-import type { TrackedAttempt } from '../attempts.js'
+import type { TrackedAttempt } from '../task/attempts.js'
 import { heartbeatIntervalMs } from './knobs.js'
 import type { Outages } from './outages.js'
 

@@ -1,5 +1,5 @@
-import type { Entry } from '../entry.js'
-import type { Opening } from '../log-source.js'
+import type { Entry } from '../follow/entry.js'
+import type { Opening } from '../follow/log-source.js'
 import { Outages } from './outages.js'
 
 /** Time as it passes from record to record, and when no coordinator was there. */

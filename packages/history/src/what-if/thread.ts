@@ -1,4 +1,4 @@
-import type { TrackedAttempt } from '../attempts.js'
+import type { TrackedAttempt } from '../task/attempts.js'
 import type { Fork } from './fork.js'
 import { settledAt, type Terms } from './judgement.js'
 

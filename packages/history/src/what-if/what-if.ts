@@ -1,4 +1,4 @@
-import type { Entry } from '../entry.js'
+import type { Entry } from '../follow/entry.js'
 import type { Forecast, ForecastOptions } from './forecast.js'
 import { Forecaster } from './forecaster.js'
 import type { WhatIfKnobs } from './knobs.js'

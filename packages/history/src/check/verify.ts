@@ -1,8 +1,8 @@
 import { checkInvariants, hashState, position, type State } from '@tenure/state-machine'
-import { entriesOf } from './entry.js'
-import { HistoryError } from './errors.js'
-import type { LogSource } from './log-source.js'
-import { beginning, behindGap, hasBeginning, readState, replayOnto } from './replay.js'
+import { HistoryError } from '../errors.js'
+import { entriesOf } from '../follow/entry.js'
+import type { LogSource } from '../follow/log-source.js'
+import { beginning, behindGap, hasBeginning, readState, replayOnto } from '../follow/replay.js'
 
 /** What replaying a whole log has shown. */
 export interface HistoryVerification {

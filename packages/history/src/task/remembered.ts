@@ -1,5 +1,5 @@
 import type { Attempt, Task } from '@tenure/state-machine'
-import type { Entry } from './entry.js'
+import type { Entry } from '../follow/entry.js'
 
 /** A task as a checkpoint or a coordinator remembers it. */
 export interface RememberedTask extends Omit<Task, 'attempts' | 'leaseExpiry'> {

@@ -1,5 +1,5 @@
 import type { LogRecord } from '@tenure/state-machine'
-import type { Entry } from './entry.js'
+import type { Entry } from '../follow/entry.js'
 import type { RememberedTask } from './remembered.js'
 
 /** What the records before have said, as far as those behind them cannot be told apart without it. */

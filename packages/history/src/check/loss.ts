@@ -1,6 +1,6 @@
 import { getSummary, listTasks, position, type State, type TaskState } from '@tenure/state-machine'
-import { type Entry, entriesOf } from './entry.js'
-import type { LsnRange } from './log-source.js'
+import { type Entry, entriesOf } from '../follow/entry.js'
+import type { LsnRange } from '../follow/log-source.js'
 
 /** A batch behind damage: its records, or only how many there were. */
 export interface Fragment {

@@ -1,5 +1,5 @@
 import type { RecordOf } from '@tenure/state-machine'
-import type { Entry } from './entry.js'
+import type { Entry } from '../follow/entry.js'
 
 /** One attempt with everything the log says about it. */
 export interface TrackedAttempt {

@@ -1,8 +1,8 @@
 import { getTask, position } from '@tenure/state-machine'
-import { type Entry, keep } from './entry.js'
-import { type History, refuseFuture } from './history.js'
-import type { LsnRange, Opening } from './log-source.js'
-import { isWithin, type Position } from './position.js'
+import { type Entry, keep } from '../follow/entry.js'
+import { type History, refuseFuture } from '../follow/history.js'
+import type { LsnRange, Opening } from '../follow/log-source.js'
+import { isWithin, type Position } from '../follow/position.js'
 import { type RememberedTask, rewind } from './remembered.js'
 import { filterBehind } from './task-filter.js'
 

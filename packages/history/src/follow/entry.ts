@@ -1,5 +1,5 @@
 import { decodeRecord, type LogRecord } from '@tenure/state-machine'
-import { HistoryError } from './errors.js'
+import { HistoryError } from '../errors.js'
 import type { Run } from './log-source.js'
 
 /** A record in its place. */

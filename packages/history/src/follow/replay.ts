@@ -6,8 +6,8 @@ import {
   StateDecoder,
   skipTo,
 } from '@tenure/state-machine'
+import { HistoryError } from '../errors.js'
 import { decodeAt } from './entry.js'
-import { HistoryError } from './errors.js'
 import type { LogSource, LsnRange, Run } from './log-source.js'
 import { isWithin, type Position } from './position.js'
 

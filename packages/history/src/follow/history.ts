@@ -1,7 +1,7 @@
 import { position, type State } from '@tenure/state-machine'
 import { openReadOnly, WalError } from '@tenure/wal'
+import { HistoryError } from '../errors.js'
 import { decodeAt, type Entry, entriesOf } from './entry.js'
-import { HistoryError } from './errors.js'
 import type { LogSource, LsnRange, Opening } from './log-source.js'
 import { isWithin, type Position } from './position.js'
 import {
