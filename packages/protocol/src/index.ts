@@ -1,3 +1,11 @@
+export { ClientConnection, type Reply } from './connections/client-connection.js'
+export {
+  type Arrival,
+  type ConnectionLimits,
+  ServerConnection,
+} from './connections/server-connection.js'
+export { ProtocolError, type ProtocolErrorCode } from './errors.js'
+export { messageLimits, protocolVersion } from './limits.js'
 export type {
   Answer,
   AnswerKind,
@@ -22,12 +30,8 @@ export type {
   WhyFound,
   Withdrawn,
   WorkersFound,
-} from './answer.js'
-export { decodeAnswer, encodeAnswer } from './answer-codec.js'
-export { ClientConnection, type Reply } from './client-connection.js'
-export { ProtocolError, type ProtocolErrorCode } from './errors.js'
-export { FrameDecoder, frameHeadBytes } from './frame.js'
-export { checkStructure, type StructureLimits } from './guard.js'
+} from './messages/answer.js'
+export { decodeAnswer, encodeAnswer } from './messages/answer-codec.js'
 export {
   decodeHello,
   decodeWelcome,
@@ -40,9 +44,8 @@ export {
   type Role,
   roles,
   type Welcome,
-} from './handshake.js'
-export { messageLimits, protocolVersion } from './limits.js'
-export { passingReasons, type Reason, reasons } from './reasons.js'
+} from './messages/handshake.js'
+export { passingReasons, type Reason, reasons } from './messages/reasons.js'
 export {
   type Checkpoint,
   type Complete,
@@ -68,6 +71,7 @@ export {
   type WireRetryPolicy,
   type Withdraw,
   type Workers,
-} from './request.js'
-export { decodeRequest, encodeRequest, type MalformedRequest } from './request-codec.js'
-export { type Arrival, type ConnectionLimits, ServerConnection } from './server-connection.js'
+} from './messages/request.js'
+export { decodeRequest, encodeRequest, type MalformedRequest } from './messages/request-codec.js'
+export { FrameDecoder, frameHeadBytes } from './wire/frame.js'
+export { checkStructure, type StructureLimits } from './wire/guard.js'

@@ -9,8 +9,8 @@ import {
 } from '@tenure/protocol'
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
-import { readAnswerQuickly } from '../src/quick-answers.js'
-import { readQuickly } from '../src/quick-requests.js'
+import { readAnswerQuickly } from '../src/messages/quick-answers.js'
+import { readQuickly } from '../src/messages/quick-requests.js'
 import { answersByKind, requestsByKind } from './arbitraries.js'
 import { plain, unframe } from './bytes.js'
 

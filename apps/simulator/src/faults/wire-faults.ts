@@ -14,12 +14,12 @@ const token = 'a token opens the roles it stands for'
 const levels =
   'a message at the limit of levels or of values is accepted, and one more of either is refused'
 
-const connection = editOf('protocol', 'server-connection')
-const frame = editOf('protocol', 'frame')
-const requests = editOf('protocol', 'request-codec')
-const handshake = editOf('protocol', 'handshake')
+const connection = editOf('protocol', 'connections/server-connection')
+const frame = editOf('protocol', 'wire/frame')
+const requests = editOf('protocol', 'messages/request-codec')
+const handshake = editOf('protocol', 'messages/handshake')
 const limits = editOf('protocol', 'limits')
-const guard = editOf('protocol', 'guard')
+const guard = editOf('protocol', 'wire/guard')
 const gate = editOf('coordinator-server', 'net/gate')
 const peer = editOf('coordinator-server', 'net/peer')
 const peers = editOf('coordinator-server', 'net/peers')
@@ -46,7 +46,7 @@ export const wireFaults: readonly Fault[] = [
   {
     name: 'an error word has another meaning',
     test: [paged, 'docs/protocol.md has every error word, with its meaning'],
-    edits: editOf('protocol', 'reasons')('EXPIRED: ', "EXPIRED: 'x' + "),
+    edits: editOf('protocol', 'messages/reasons')('EXPIRED: ', "EXPIRED: 'x' + "),
   },
   {
     name: 'the protocol has another version',

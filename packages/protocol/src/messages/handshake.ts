@@ -1,7 +1,7 @@
-import { packFrame, unpackBody } from './codec.js'
-import { ProtocolError } from './errors.js'
-import { Fields } from './fields.js'
-import { messageLimits, protocolVersion } from './limits.js'
+import { ProtocolError } from '../errors.js'
+import { messageLimits, protocolVersion } from '../limits.js'
+import { packFrame, unpackBody } from '../wire/codec.js'
+import { Fields } from '../wire/fields.js'
 import { type Reason, reasons } from './reasons.js'
 
 /**

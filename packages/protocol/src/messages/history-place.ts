@@ -1,4 +1,4 @@
-import type { Fields } from './fields.js'
+import type { Fields } from '../wire/fields.js'
 import type { HistoryPlace } from './request.js'
 
 /** The four fields of a place in a history: from_lsn, lease_id, retries_left, ended_lsn. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { ProtocolError } from './errors.js'
+import { ProtocolError } from '../errors.js'
 
 /**
  * Looks at the bytes of a MessagePack value before a decoder does. A decoder trusts what it reads: a

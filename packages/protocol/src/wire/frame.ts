@@ -1,4 +1,4 @@
-import { ProtocolError } from './errors.js'
+import { ProtocolError } from '../errors.js'
 
 /**
  * A frame is a length and a body:

@@ -1,8 +1,14 @@
-import type { Answer } from './answer.js'
-import { decodeAnswer } from './answer-codec.js'
-import { FrameDecoder } from './frame.js'
-import { decodeWelcome, encodeHello, type Hello, type Refusal, type Welcome } from './handshake.js'
-import { messageLimits, protocolVersion } from './limits.js'
+import { messageLimits, protocolVersion } from '../limits.js'
+import type { Answer } from '../messages/answer.js'
+import { decodeAnswer } from '../messages/answer-codec.js'
+import {
+  decodeWelcome,
+  encodeHello,
+  type Hello,
+  type Refusal,
+  type Welcome,
+} from '../messages/handshake.js'
+import { FrameDecoder } from '../wire/frame.js'
 
 export type Reply =
   | { readonly kind: 'welcome'; readonly welcome: Welcome }

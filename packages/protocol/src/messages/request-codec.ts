@@ -1,9 +1,9 @@
 import type { ValueWriter } from '@tenure/values'
-import { beginRequest, endMessage, unpackBody } from './codec.js'
-import { ProtocolError } from './errors.js'
-import { Fields } from './fields.js'
+import { ProtocolError } from '../errors.js'
+import { messageLimits } from '../limits.js'
+import { beginRequest, endMessage, unpackBody } from '../wire/codec.js'
+import { Fields } from '../wire/fields.js'
 import { placeFields, readPlace } from './history-place.js'
-import { messageLimits } from './limits.js'
 import { readQuickly } from './quick-requests.js'
 import {
   type NewRequest,

@@ -1,4 +1,4 @@
-import { messageLimits } from './limits.js'
+import { messageLimits } from '../limits.js'
 import { QuickReader } from './quick-reader.js'
 import type { Complete, Fail, Lease, Request, Submit } from './request.js'
 import { requestTypes } from './request-types.js'

@@ -1,5 +1,5 @@
 import { Unreadable, ValueReader } from '@tenure/values'
-import { isTextOf } from './fields.js'
+import { isTextOf } from '../wire/fields.js'
 
 /** Reads the values of messages that come all the time. What is out of bounds is `Unreadable`, too. */
 export class QuickReader extends ValueReader {

@@ -1,9 +1,9 @@
 import { ValueWriter } from '@tenure/values'
 import { Unpackr } from 'msgpackr'
-import { ProtocolError } from './errors.js'
+import { ProtocolError } from '../errors.js'
+import { messageLimits } from '../limits.js'
 import { frameHeadBytes } from './frame.js'
 import { checkStructure } from './guard.js'
-import { messageLimits } from './limits.js'
 
 /**
  * No message has a number that is not whole, and a client may hang up when an answer has one. So an

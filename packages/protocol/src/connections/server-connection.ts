@@ -1,17 +1,17 @@
-import type { Answer } from './answer.js'
-import { encodeAnswer } from './answer-codec.js'
-import { FrameDecoder } from './frame.js'
+import { messageLimits } from '../limits.js'
+import type { Answer } from '../messages/answer.js'
+import { encodeAnswer } from '../messages/answer-codec.js'
 import {
   decodeHello,
   encodeWelcome,
   type Hello,
   type OtherVersion,
   type Welcome,
-} from './handshake.js'
-import { messageLimits } from './limits.js'
-import type { Reason } from './reasons.js'
-import { isPoll, type Request } from './request.js'
-import { decodeRequest, type MalformedRequest } from './request-codec.js'
+} from '../messages/handshake.js'
+import type { Reason } from '../messages/reasons.js'
+import { isPoll, type Request } from '../messages/request.js'
+import { decodeRequest, type MalformedRequest } from '../messages/request-codec.js'
+import { FrameDecoder } from '../wire/frame.js'
 
 export interface ConnectionLimits {
   readonly frameBytesMax: number

@@ -1,4 +1,4 @@
-import { ProtocolError } from './errors.js'
+import { ProtocolError } from '../errors.js'
 
 /** Reads the fields of a message one after the other, each as what it must be. */
 export class Fields {

@@ -1,6 +1,6 @@
+import { messageLimits } from '../limits.js'
 import type { Answer, Extended, Leased } from './answer.js'
 import { answerTypes } from './answer-types.js'
-import { messageLimits } from './limits.js'
 import { QuickReader } from './quick-reader.js'
 
 const reader = new QuickReader()
