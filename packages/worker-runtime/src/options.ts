@@ -5,7 +5,7 @@ import { badOption } from './errors.js'
 import type { Handler } from './handler.js'
 import { chooseIsolation, type IsolationKind } from './isolation/choice.js'
 import type { Isolation } from './isolation/isolation.js'
-import type { WorkerObserver } from './observer.js'
+import type { WorkerObserver } from './observe/observer.js'
 import { systemWallClock } from './system-wall-clock.js'
 import type { TaskFacts } from './task-facts.js'
 import {

@@ -1,6 +1,6 @@
 import { messageLimits } from '@tenure/protocol'
 import { badOption } from './errors.js'
-import { hookNames, type WorkerObserver } from './observer.js'
+import { hookNames, type WorkerObserver } from './observe/observer.js'
 
 /** Checks of what a caller gave; JavaScript has no types to do it. */
 

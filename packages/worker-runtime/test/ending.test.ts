@@ -1,6 +1,6 @@
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import { Ending } from '../src/ending.js'
+import { Ending } from '../src/attempt/ending.js'
 import { WorkerError } from '../src/errors.js'
 
 t.test('a handler that goes in the moment in which it is terminated is not stuck', async (t) => {

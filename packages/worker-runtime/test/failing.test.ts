@@ -2,7 +2,7 @@ import { type Reason, reasons } from '@tenure/protocol'
 import { SimulatedClock, Uncaught } from '@tenure/testing'
 import t from 'tap'
 import { WorkerError } from '../src/errors.js'
-import { Outage } from '../src/outage.js'
+import { Outage } from '../src/polling/outage.js'
 import { meaningOf } from '../src/refusals.js'
 import { heartbeatMs, World } from './world.js'
 

@@ -1,6 +1,6 @@
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import { type Armable, LateTimers } from '../src/late-timers.js'
+import { type Armable, LateTimers } from '../src/attempt/late-timers.js'
 
 /** Notes when it was armed. */
 class Noting implements Armable {

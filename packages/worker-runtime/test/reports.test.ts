@@ -1,8 +1,8 @@
 import { messageLimits } from '@tenure/protocol'
 import fc from 'fast-check'
 import t from 'tap'
+import { toReport } from '../src/attempt/report.js'
 import type { Outcome } from '../src/index.js'
-import { toReport } from '../src/report.js'
 import { deadlineMs, World } from './world.js'
 
 const committed = { kind: 'committed', state: 'COMPLETED' } as const

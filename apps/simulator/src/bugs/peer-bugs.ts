@@ -10,7 +10,7 @@ export const peerBugs: readonly Bug[] = [
     what: 'a worker counts from when it heard of its lease, and not from when it asked',
     edits: [
       {
-        file: `${worker}/polls.js`,
+        file: `${worker}/polling/polls.js`,
         old: 'this.#take(outcome, sentAtMs);',
         new: 'this.#take(outcome, link.clock.monotonicMs());',
       },
@@ -23,7 +23,7 @@ export const peerBugs: readonly Bug[] = [
     what: 'a worker does not end what runs when its deadline has passed',
     edits: [
       {
-        file: `${worker}/execution.js`,
+        file: `${worker}/attempt/execution.js`,
         old: `        if (this.#isOverdue) {
             this.#passDeadline();
             return;
@@ -32,7 +32,7 @@ export const peerBugs: readonly Bug[] = [
         new: '',
       },
       {
-        file: `${worker}/execution.js`,
+        file: `${worker}/attempt/execution.js`,
         old: 'Math.min(this.#authority.deadlineMs, this.#heartbeatAtMs, this.#windowAbortAtMs)',
         new: 'Math.min(this.#heartbeatAtMs, this.#windowAbortAtMs)',
       },

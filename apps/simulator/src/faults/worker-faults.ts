@@ -9,17 +9,17 @@ const late = 'packages/worker-runtime/test/late-reports.test.ts'
 const bound = 'packages/worker-runtime/test/contract.test.ts'
 const ended = 'packages/worker-runtime/test/ending.test.ts'
 
-const authority = editOf('worker-runtime', 'authority')
-const polls = editOf('worker-runtime', 'polls')
-const report = editOf('worker-runtime', 'report')
+const authority = editOf('worker-runtime', 'attempt/authority')
+const polls = editOf('worker-runtime', 'polling/polls')
+const report = editOf('worker-runtime', 'attempt/report')
 const failing = 'packages/worker-runtime/test/failing.test.ts'
 const settled = 'packages/worker-runtime/test/options.test.ts'
 
 const refusals = editOf('worker-runtime', 'refusals')
-const metrics = editOf('worker-runtime', 'metrics')
-const ending = editOf('worker-runtime', 'ending')
-const execution = editOf('worker-runtime', 'execution')
-const outage = editOf('worker-runtime', 'outage')
+const metrics = editOf('worker-runtime', 'observe/metrics')
+const ending = editOf('worker-runtime', 'attempt/ending')
+const execution = editOf('worker-runtime', 'attempt/execution')
+const outage = editOf('worker-runtime', 'polling/outage')
 
 /** What a worker takes for its own, and what it tells: 004, semantics §1. */
 export const workerFaults: readonly Fault[] = [

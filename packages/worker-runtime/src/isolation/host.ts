@@ -7,10 +7,10 @@ import {
   type LogFields,
   type WriteLine,
 } from '../handler.js'
-import { LateAbort } from '../late-abort.js'
 import { own } from '../result.js'
 import type { Work } from '../task-facts.js'
 import type { FromHost, ToHost } from './host-messages.js'
+import { LateAbort } from './late-abort.js'
 import { loadHandler } from './load-handler.js'
 import { Valve } from './valve.js'
 

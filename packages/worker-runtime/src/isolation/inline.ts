@@ -8,9 +8,9 @@ import {
   type LogLevel,
   type Outcome,
 } from '../handler.js'
-import { LateAbort } from '../late-abort.js'
 import type { Work } from '../task-facts.js'
 import type { Isolation, Run, RunEvents } from './isolation.js'
+import { LateAbort } from './late-abort.js'
 
 /**
  * On the runtime's own loop: the quickest, for short asynchronous handlers. One that blocks the loop

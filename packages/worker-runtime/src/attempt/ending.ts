@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '@tenure/client'
-import type { WorkerError } from './errors.js'
-import type { Run } from './isolation/isolation.js'
+import type { WorkerError } from '../errors.js'
+import type { Run } from '../isolation/isolation.js'
 
 /** For what was terminated to be gone. */
 const stuckAfterMs = 1000

@@ -1,6 +1,6 @@
 import { type Link, RejectedError, type RequestOptions, TenureError } from '@tenure/client'
 import type { Answer, Cancelled, Committed, Rejected } from '@tenure/protocol'
-import { meaningOf } from './refusals.js'
+import { meaningOf } from '../refusals.js'
 import type { Report } from './report.js'
 
 /** The coordinator's answer, which is final; or why there is none. */

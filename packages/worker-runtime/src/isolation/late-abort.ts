@@ -1,4 +1,4 @@
-import type { WorkerError } from './errors.js'
+import type { WorkerError } from '../errors.js'
 
 /**
  * An abort signal that is made when somebody looks at it: most handlers never do, and it is the

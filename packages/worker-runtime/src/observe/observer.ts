@@ -1,9 +1,9 @@
 import type { LinkObserver, TenureError } from '@tenure/client'
 import type { Cancelled, Committed, Reason, Rejected } from '@tenure/protocol'
-import type { WorkerError } from './errors.js'
-import type { LogFields, LogLevel, Outcome } from './handler.js'
-import type { WorkerMode } from './mode.js'
-import type { TaskFacts } from './task-facts.js'
+import type { WorkerError } from '../errors.js'
+import type { LogFields, LogLevel, Outcome } from '../handler.js'
+import type { WorkerMode } from '../mode.js'
+import type { TaskFacts } from '../task-facts.js'
 
 /** What a worker tells, for metrics and logs. Every hook is optional, and none may throw. */
 export interface WorkerObserver extends LinkObserver {

@@ -1,6 +1,6 @@
 import type { Clock, TenureError, Timer } from '@tenure/client'
-import { WorkerError } from './errors.js'
-import type { WorkerObserver } from './observer.js'
+import { WorkerError } from '../errors.js'
+import type { WorkerObserver } from '../observe/observer.js'
 
 /** A connection that breaks sooner than this has not ended the outage before it. */
 const provenMs = 1000

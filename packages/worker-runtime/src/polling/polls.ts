@@ -1,7 +1,7 @@
 import { type Link, type NewRequest, RejectedError, TenureError, type Timer } from '@tenure/client'
 import type { Answer, Leased, Rejected } from '@tenure/protocol'
-import { WorkerError } from './errors.js'
-import { meaningOf } from './refusals.js'
+import { WorkerError } from '../errors.js'
+import { meaningOf } from '../refusals.js'
 
 export interface PollsOptions {
   readonly link: Link

@@ -1,17 +1,17 @@
 import { type Link, RejectedError, TenureError, type Timer } from '@tenure/client'
 import type { Answer, Leased, Rejected } from '@tenure/protocol'
+import { WorkerError } from '../errors.js'
+import { describeThrown, type LogFields, type LogLevel, type Outcome } from '../handler.js'
+import type { Isolation, Run, RunEvents } from '../isolation/isolation.js'
+import type { LossReason, UnreportedReason, WorkerObserver } from '../observe/observer.js'
+import { meaningOf } from '../refusals.js'
+import type { TaskFacts } from '../task-facts.js'
 import { Authority } from './authority.js'
 import { Ending } from './ending.js'
-import { WorkerError } from './errors.js'
-import { describeThrown, type LogFields, type LogLevel, type Outcome } from './handler.js'
-import type { Isolation, Run, RunEvents } from './isolation/isolation.js'
 import type { Armable, LateTimers } from './late-timers.js'
-import type { LossReason, UnreportedReason, WorkerObserver } from './observer.js'
-import { meaningOf } from './refusals.js'
 import { type Report, toReport } from './report.js'
 import type { ReportIds } from './report-ids.js'
 import { Reporting, reportLate, type Verdict } from './reporting.js'
-import type { TaskFacts } from './task-facts.js'
 
 export interface ExecutionContext {
   readonly link: Link
