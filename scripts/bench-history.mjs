@@ -2,4 +2,4 @@
 // benchmark writes to standard output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
 
-await buildAndRun('@tenure/bench', 'apps/bench/dist/src/history.js')
+await buildAndRun('@tenure/bench', 'tools/bench/dist/src/history.js')

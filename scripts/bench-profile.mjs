@@ -2,4 +2,4 @@
 // `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
 
-await buildAndRun('@tenure/bench', 'apps/bench/dist/src/profile.js')
+await buildAndRun('@tenure/bench', 'tools/bench/dist/src/profile.js')

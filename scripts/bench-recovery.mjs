@@ -3,4 +3,4 @@
 // that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
 
-await buildAndRun('@tenure/bench', 'apps/bench/dist/src/recovery.js')
+await buildAndRun('@tenure/bench', 'tools/bench/dist/src/recovery.js')

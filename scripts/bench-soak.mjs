@@ -2,4 +2,4 @@
 // output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
 
-await buildAndRun('@tenure/bench', 'apps/bench/dist/src/soak.js')
+await buildAndRun('@tenure/bench', 'tools/bench/dist/src/soak.js')

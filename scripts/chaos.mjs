@@ -2,4 +2,4 @@
 // Only the tool writes to standard output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
 
-await buildAndRun('@tenure/chaos', 'apps/chaos/dist/src/main.js')
+await buildAndRun('@tenure/chaos', 'tools/chaos/dist/src/main.js')

@@ -42,14 +42,11 @@ const mayStart = {
   '@tenure/simulator': ['@tenure/coordinator'],
 }
 
-/** Helpers for tests. What ships must not need them, and a benchmark must not measure them. */
+/** Helpers for tests. Only tools may need them outside of tests. */
 const testing = new Set(['@tenure/testing', '@tenure/testing-histories'])
 
-/** Apps that are tools of ours. They may need the same helpers, and none is published. */
-const ownTools = new Set([
-  ...['@tenure/bench', '@tenure/chaos', '@tenure/demo', '@tenure/explorer', '@tenure/fuzzer'],
-  '@tenure/simulator',
-])
+/** What is in `tools/` is private, and may know every package. */
+const isTool = (/** @type {string} */ dir) => dir.startsWith('tools/')
 
 const sourceFile = /\.[cm]?[jt]s$/
 const notOurs = new Set(['node_modules', 'dist', '.turbo', '.tap'])
@@ -75,8 +72,8 @@ function checkManifest({ dir, manifest }) {
   if (dir.startsWith('packages/') && mayKnow[manifest.name] === undefined) {
     return [`${where}: ${manifest.name} has no line in the table of scripts/check-layers.mjs`]
   }
-  if (ownTools.has(manifest.name) && manifest.private !== true) {
-    return [`${where}: ${manifest.name} is a tool of ours and has to be private`]
+  if (isTool(dir) && manifest.private !== true) {
+    return [`${where}: ${manifest.name} is a tool, so it must be private`]
   }
   const started = mayStart[manifest.name] ?? []
   const isKnown = (/** @type {string} */ other) => !started.includes(other)
@@ -124,12 +121,12 @@ function objection(dir, name, specifier, forTests) {
   const target = `${scope}/${base}`
   if (deep.length > 0) return `${specifier} reaches into ${target}; import ${target} itself`
   if (testing.has(target)) {
-    if (testing.has(name) || ownTools.has(name)) return undefined
+    if (isTool(dir)) return undefined
     return forTests ? undefined : `${target} is for tests only`
   }
   // A package may name itself in its own tests, as its users do.
   if (target === name) return forTests ? undefined : `${name} must not import itself by name`
-  const allowed = dir.startsWith('apps/') ? Object.keys(mayKnow) : (mayKnow[name] ?? [])
+  const allowed = mayKnow[name] ?? (dir.startsWith('packages/') ? [] : Object.keys(mayKnow))
   if (allowed.includes(target)) return undefined
   const known = allowed.length > 0 ? `only ${allowed.join(', ')}` : 'no other package'
   return `${name} must not know ${target}; it knows ${known}`

@@ -2,4 +2,4 @@
 // Only the explorer writes to standard output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
 
-await buildAndRun('@tenure/explorer', 'apps/explorer/dist/src/main.js')
+await buildAndRun('@tenure/explorer', 'tools/explorer/dist/src/main.js')

@@ -3,4 +3,4 @@
 // Only the tool writes to standard output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
 
-await buildAndRun('@tenure/simulator', 'apps/simulator/dist/src/faults/main.js')
+await buildAndRun('@tenure/simulator', 'tools/simulator/dist/src/faults/main.js')

@@ -2,4 +2,4 @@
 // Only the tool writes to standard output, so that `--json` can be piped.
 import { buildAndRun } from './programs.mjs'
 
-await buildAndRun('@tenure/fuzzer', 'apps/fuzzer/dist/src/main.js')
+await buildAndRun('@tenure/fuzzer', 'tools/fuzzer/dist/src/main.js')

@@ -31,7 +31,7 @@ export const root = resolve(import.meta.dirname, '..')
  * @returns {Package[]}
  */
 export function listPackages(base = root) {
-  return ['packages', 'apps'].flatMap((group) => {
+  return ['packages', 'apps', 'tools'].flatMap((group) => {
     if (!existsSync(join(base, group))) return []
     return readdirSync(join(base, group))
       .sort()

@@ -28,7 +28,7 @@ function playerOf(...failures: readonly Failure[]) {
 
 t.test('every bug fits the code that there is', (t) => {
   for (const one of bugs) t.doesNotThrow(() => requireFit(one))
-  const edit = { file: 'apps/simulator/dist/src/bugs/bugs.js', old: 'not there', new: '' }
+  const edit = { file: 'tools/simulator/dist/src/bugs/bugs.js', old: 'not there', new: '' }
   t.throws(() => requireFit({ ...bug, edits: [edit] }), { message: /does not fit: .* 0 times/ })
   t.end()
 })

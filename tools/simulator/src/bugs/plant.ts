@@ -16,7 +16,8 @@ import { fileURLToPath } from 'node:url'
 import type { Change, Edit } from './bug.js'
 
 export const root = fileURLToPath(new URL('../../../../../', import.meta.url))
-const simulator = 'apps/simulator'
+const simulator = 'tools/simulator'
+const tools = ['tools/testing', 'tools/testing-histories', simulator]
 /** A program with tests that faults name. */
 const coordinator = 'apps/coordinator'
 const scope = '@tenure'
@@ -131,8 +132,8 @@ function isRun(path: string): boolean {
 
 function directories(tests: boolean): string[] {
   const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`)
-  const apps = tests ? [simulator, coordinator] : [simulator]
-  return [...packages, ...apps].filter((dir) => existsSync(join(root, dir, 'dist/src')))
+  const apps = tests ? [coordinator] : []
+  return [...packages, ...tools, ...apps].filter((dir) => existsSync(join(root, dir, 'dist/src')))
 }
 
 function dependenciesOf(directory: string): string[] {
