@@ -1,7 +1,8 @@
-// Holds the dependency direction: which package may know which, in imports and in package.json.
-// The table below is the whole rule; a package that is not in it fails until it gets a line.
+// Holds the dependency direction: which package may know which, in imports and in package.json, and
+// inside a package which folder may know which.
+// The tables below are the whole rule; a package that is not in them fails until it gets a line.
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve, sep } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
 import { listPackages, main, readArguments, root } from './workspace.mjs'
 
@@ -26,6 +27,58 @@ const mayKnow = {
     '@tenure/wal',
     '@tenure/state-machine',
     '@tenure/protocol',
+  ],
+}
+
+/**
+ * The rooms of a package, the lowest first: a room may know the rooms above it in its list, and itself.
+ * A name is that of a folder in `src/` or of a file beside the folders. Those on one line may know one
+ * another. Files beside the folders that are not named may know every room, and no room may know them.
+ * @type {Record<string, string[]>}
+ */
+const rooms = {
+  '@tenure/wal': [
+    'errors damage lsn clock system-clock observer',
+    ...['disk', 'format', 'options', 'write', 'read', 'checkpoint', 'recover', 'inspect', 'copy'],
+  ],
+  '@tenure/state-machine': [
+    'errors values record.ts task',
+    ...['record', 'store', 'state', 'apply', 'invariants', 'snapshot'],
+  ],
+  '@tenure/protocol': ['errors limits', 'wire', 'messages', 'connections'],
+  '@tenure/client': [
+    'errors values uncaught refusals by-number seams',
+    'connection',
+    'link',
+    'api',
+  ],
+  '@tenure/worker-runtime': [
+    'errors values mode task-facts handler result refusals system-wall-clock unless-aborted',
+    ...['observe', 'isolation', 'attempt', 'polling', 'options'],
+  ],
+  '@tenure/app-kit': [
+    'host',
+    'settings',
+    'sources',
+    'connection',
+    'process',
+    'verbs',
+    'completion',
+  ],
+  '@tenure/history': ['errors', 'follow', 'task', 'check', 'explanation', 'what-if'],
+  '@tenure/coordinator-server': [
+    'errors refusals',
+    ...[
+      'decide',
+      'polls',
+      'history',
+      'checkpoints',
+      'questions',
+      'core',
+      'net',
+      'observe',
+      'options',
+    ],
   ],
 }
 
@@ -101,7 +154,7 @@ function checkFile({ dir, manifest }, file) {
   return importsIn(path, text).flatMap(({ specifier, offset }) => {
     const line = text.slice(0, offset).split('\n').length
     const reason = specifier.startsWith('.')
-      ? leavesPackage(dir, path, specifier)
+      ? (leavesPackage(dir, path, specifier) ?? leavesRoom(dir, manifest.name, path, specifier))
       : objection(dir, manifest.name, specifier, isTest)
     return reason === undefined ? [] : [`${dir}/${file}:${line}: ${reason}`]
   })
@@ -142,6 +195,30 @@ function leavesPackage(dir, path, specifier) {
   const target = resolve(dirname(path), specifier)
   if (target.startsWith(join(root, dir) + sep)) return undefined
   return `${specifier} leaves the package; import the other package by its name`
+}
+
+/**
+ * @param {string} dir
+ * @param {string} name
+ * @param {string} path
+ * @param {string} specifier
+ * @returns {string | undefined}
+ */
+function leavesRoom(dir, name, path, specifier) {
+  const list = rooms[name]
+  const source = join(root, dir, 'src')
+  if (list === undefined || !path.startsWith(source + sep)) return undefined
+  const [from, to] = [path, resolve(dirname(path), specifier)].map((file) => {
+    const [room = '', ...below] = relative(source, file).split(sep)
+    // A folder and a file may have one name.
+    const names =
+      below.length > 0 ? [room] : [room.replace(/\.[jt]s$/, '.ts'), room.replace(/\.[jt]s$/, '')]
+    const found = names.map((it) => list.findIndex((line) => line.split(' ').includes(it)))
+    const floor = found.find((index) => index !== -1) ?? list.length
+    return { room: names.at(-1), floor }
+  })
+  if (from === undefined || to === undefined || to.floor <= from.floor) return undefined
+  return `${from.room} must not know ${to.room}, which is above it`
 }
 
 /**

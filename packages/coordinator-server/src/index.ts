@@ -20,14 +20,13 @@ export { CoordinatorError, type CoordinatorErrorCode } from './errors.js'
 export { readPage } from './history/history-page.js'
 export type { HistoryPage, HistoryQuery, HistoryReader } from './history/history-reader.js'
 export { Gate, type Token } from './net/gate.js'
+export { defaultLimits, type ServerLimits } from './net/limits.js'
 export type { PeerContext } from './net/peer.js'
 export { Peers } from './net/peers.js'
 export type { Listener, Socket, Transport } from './net/transport.js'
 export {
   type CoordinatorOptions,
-  defaultLimits,
   knobRanges,
-  type ServerLimits,
   type ServerObserver,
   type Started,
 } from './options/options.js'

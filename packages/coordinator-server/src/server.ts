@@ -16,6 +16,7 @@ import type { HistoryReader } from './history/history-reader.js'
 import { HistoryThread } from './history/history-thread.js'
 import { EarlySockets } from './net/early-sockets.js'
 import { Gate } from './net/gate.js'
+import type { ServerLimits } from './net/limits.js'
 import { netTransport } from './net/net-transport.js'
 import type { PeerContext } from './net/peer.js'
 import { Peers } from './net/peers.js'
@@ -28,7 +29,6 @@ import { shareOpenFiles } from './options/open-files.js'
 import {
   type CoordinatorOptions,
   refuseTooSmall,
-  type ServerLimits,
   type Settings,
   settle,
 } from './options/options.js'

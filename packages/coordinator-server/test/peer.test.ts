@@ -1,9 +1,9 @@
 import { ClientConnection, encodeRequest, type Hello, type Request } from '@tenure/protocol'
 import t from 'tap'
 import { Gate } from '../src/net/gate.js'
+import { defaultLimits, type ServerLimits } from '../src/net/limits.js'
 import { Peers } from '../src/net/peers.js'
 import type { Socket } from '../src/net/transport.js'
-import { defaultLimits, type ServerLimits } from '../src/options/options.js'
 import { World, worker } from './world.js'
 
 /** A socket of which nothing leaves before the test says so. */

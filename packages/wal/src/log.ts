@@ -6,7 +6,7 @@ import { saysNoSpace, saysNotWritable, systemCode, WalError } from './errors.js'
 import { Layout } from './format/layout.js'
 import type { Lsn } from './lsn.js'
 import { type LogOptions, type LogSettings, type SyncMode, settle } from './options.js'
-import { type Run, readRuns } from './read/runs.js'
+import { forgotten, type Run, readRuns, startOf } from './read/runs.js'
 import type { BadCheckpoint, Gap } from './recover/examine.js'
 import { type Opening, prepareLog } from './recover/opening.js'
 import { listRoot } from './recover/root.js'
@@ -375,24 +375,4 @@ export class Log {
   #refuseIfClosed(): void {
     if (this.#closing !== undefined) throw new WalError('WAL_CLOSED', 'the log is closed')
   }
-}
-
-/** Where a replay is to begin, checked. */
-export function startOf(asked: Lsn | undefined, checkpointLsn: Lsn, firstLsn: Lsn): Lsn {
-  const fromLsn = asked ?? Math.max(checkpointLsn + 1, firstLsn)
-  if (!Number.isSafeInteger(fromLsn) || fromLsn < 1) {
-    throw new WalError(
-      'WAL_BAD_OPTION',
-      `fromLsn is ${fromLsn}; it has to be a whole number from 1`,
-    )
-  }
-  if (fromLsn < firstLsn) throw forgotten(fromLsn, firstLsn)
-  return fromLsn
-}
-
-export function forgotten(asked: Lsn, first: Lsn): WalError {
-  return new WalError(
-    'WAL_FORGOTTEN',
-    `LSN ${asked} has been removed behind a checkpoint; the first record still there is ${first}`,
-  )
 }

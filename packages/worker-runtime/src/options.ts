@@ -5,19 +5,10 @@ import { badOption } from './errors.js'
 import type { Handler } from './handler.js'
 import { chooseIsolation, type IsolationKind } from './isolation/choice.js'
 import type { Isolation } from './isolation/isolation.js'
-import type { WorkerObserver } from './observe/observer.js'
+import { checkObserver, type WorkerObserver } from './observe/observer.js'
 import { systemWallClock } from './system-wall-clock.js'
 import type { TaskFacts } from './task-facts.js'
-import {
-  callable,
-  checkObserver,
-  part,
-  queueNames,
-  texts,
-  whole,
-  wholeOrForever,
-  yesOrNo,
-} from './values.js'
+import { callable, part, queueNames, texts, whole, wholeOrForever, yesOrNo } from './values.js'
 
 export interface WorkerOptions extends OfLink {
   /** The module whose default export runs the tasks: a path or a file URL. `inline` takes the function, too. */

@@ -1,17 +1,7 @@
 import { messageLimits } from '@tenure/protocol'
 import { badOption } from './errors.js'
-import { hookNames, type WorkerObserver } from './observe/observer.js'
 
 /** Checks of what a caller gave; JavaScript has no types to do it. */
-
-export function checkObserver(observer: WorkerObserver = {}): void {
-  if (typeof observer !== 'object' || observer === null) {
-    throw badOption('observer', describe(observer), 'an object')
-  }
-  for (const hook of hookNames) {
-    if (observer[hook] !== undefined) callable(`observer.${hook}`, observer[hook])
-  }
-}
 
 export function queueNames(queues: readonly string[]): readonly string[] {
   const { queuesMax, queueBytesMax } = messageLimits
@@ -61,6 +51,6 @@ export function part(name: string, value: unknown): number {
   throw badOption(name, describe(value), 'a number from 0 to below 1')
 }
 
-function describe(value: unknown): string {
+export function describe(value: unknown): string {
   return Array.isArray(value) ? `a list of ${value.length}` : String(value)
 }

@@ -1,6 +1,6 @@
 import type { Answer, Checkpoint } from '@tenure/protocol'
 import type { Checkpointed } from '../checkpoints/checkpointer.js'
-import { rejected } from '../decide/refusals.js'
+import { rejected } from '../refusals.js'
 
 /** What to answer to whoever asks for a checkpoint, when it is made. */
 export async function answerCheckpoint(

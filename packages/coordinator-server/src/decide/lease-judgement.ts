@@ -1,7 +1,7 @@
 import type { Complete, Fail, Heartbeat, Reason, Rejected } from '@tenure/protocol'
 import { getStanding, hasTask, type LeaseStanding } from '@tenure/state-machine'
+import { rejected } from '../refusals.js'
 import type { Asker, Circumstances } from './decision.js'
-import { rejected } from './refusals.js'
 
 /**
  * What the lease under a heartbeat or a report is worth, found in the order of the table in

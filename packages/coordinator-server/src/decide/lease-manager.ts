@@ -1,8 +1,8 @@
 import type { Heartbeat, Lease, Leased, LeaseTerms } from '@tenure/protocol'
 import { getLease, getOffer, nextEligible, type State, viewPayload } from '@tenure/state-machine'
+import { rejected } from '../refusals.js'
 import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
 import { judgeLease } from './lease-judgement.js'
-import { rejected } from './refusals.js'
 
 /** What the WorkerRegistry says of a worker. It is advice: it may be old, or missing. */
 export interface Advice {

@@ -14,9 +14,9 @@ import {
   type State,
   viewResult,
 } from '@tenure/state-machine'
+import { notNow, rejected } from '../refusals.js'
 import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
 import { judgeLease } from './lease-judgement.js'
-import { notNow, rejected } from './refusals.js'
 
 /** How long to stay away from a coordinator that has too much waiting. */
 const overloadedRetryMs = 1000

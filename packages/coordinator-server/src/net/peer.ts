@@ -13,10 +13,10 @@ import {
   type Welcome,
 } from '@tenure/protocol'
 import type { Coordinator, Session } from '../core/coordinator.js'
-import { notNow, rejected, tooManyRetryMs } from '../decide/refusals.js'
-import type { ServerLimits } from '../options/options.js'
 import { isQuestion } from '../questions/questions.js'
+import { notNow, rejected, tooManyRetryMs } from '../refusals.js'
 import { Gate } from './gate.js'
+import type { ServerLimits } from './limits.js'
 import type { Socket } from './transport.js'
 import type { Flushable, TurnEnd } from './turn-end.js'
 

@@ -1,5 +1,5 @@
 import { ServerConnection } from '@tenure/protocol'
-import type { ServerLimits } from '../options/options.js'
+import type { ServerLimits } from './limits.js'
 import { Peer, type PeerContext } from './peer.js'
 import type { Socket } from './transport.js'
 import { TurnEnd } from './turn-end.js'

@@ -15,6 +15,7 @@ import { defaultKnobs, type Knobs } from '../decide/knobs.js'
 import { CoordinatorError } from '../errors.js'
 import type { HistoryReader } from '../history/history-reader.js'
 import type { Token } from '../net/gate.js'
+import { defaultLimits, type ServerLimits } from '../net/limits.js'
 import type { Transport } from '../net/transport.js'
 import type { DiskObserver } from '../observe/disk-watch.js'
 import type { RecoveryTimes } from '../observe/recovery-times.js'
@@ -57,37 +58,6 @@ export interface CoordinatorOptions {
   /** Without one a log on another disk than the machine's gets no checkpoints. */
   readonly checkpointMaker?: CheckpointMaker
   readonly historyReader?: HistoryReader
-}
-
-/** What peers may take of the server. */
-export interface ServerLimits {
-  readonly connectionsMax: number
-  readonly connectionsPerAddressMax: number
-  readonly requestsInFlightMax: number
-  /** Lease requests that may wait, which are not counted among those in flight. */
-  readonly pollsPerConnectionMax: number
-  /** How many of them wait at once, on all connections together. */
-  readonly waitingPollsMax: number
-  readonly frameBytesMax: number
-  readonly handshakeMs: number
-  readonly frameMs: number
-  /** Who has more than this to read, */
-  readonly unsentBytesMax: number
-  /** and reads nothing of it for so long, is disconnected. */
-  readonly deafMs: number
-}
-
-export const defaultLimits: ServerLimits = {
-  connectionsMax: 10_000,
-  connectionsPerAddressMax: 10_000,
-  requestsInFlightMax: 1024,
-  pollsPerConnectionMax: 1024,
-  waitingPollsMax: 100_000,
-  frameBytesMax: 1024 * 1024,
-  handshakeMs: 10_000,
-  frameMs: 30_000,
-  unsentBytesMax: 1024 * 1024,
-  deafMs: 10_000,
 }
 
 /** What a server tells, for its operator's log. Every hook is optional; none may throw. */

@@ -1,6 +1,6 @@
 import type { Answer, History } from '@tenure/protocol'
-import { notNow, rejected } from '../decide/refusals.js'
 import type { HistoryQuery, HistoryReader } from '../history/history-reader.js'
+import { notNow, rejected } from '../refusals.js'
 
 /** How many wait for their page at once, and how long one more should stay away. */
 const waitingMax = 16

@@ -10,9 +10,8 @@ import type {
   Workers,
 } from '@tenure/protocol'
 import { getTask, listTasks } from '@tenure/state-machine'
-import { rejected } from '../decide/refusals.js'
-import { pageBytes } from './page-bytes.js'
-import type { QuestionSources } from './question-sources.js'
+import { rejected } from '../refusals.js'
+import { pageBytes, type QuestionSources } from './question-sources.js'
 import { stats } from './stats.js'
 import { why } from './why.js'
 import { workers } from './workers.js'

@@ -6,7 +6,7 @@ import {
   getSummary,
   type TaskSummary,
 } from '@tenure/state-machine'
-import { rejected } from '../decide/refusals.js'
+import { rejected } from '../refusals.js'
 import type { QuestionSources } from './question-sources.js'
 
 /** How many tasks before one are counted: it is known then that there are very many. */

@@ -1,8 +1,7 @@
 import type { Answer, Facts, Workers } from '@tenure/protocol'
 import { getLeasedTaskId } from '@tenure/state-machine'
 import type { KnownWorker } from '../decide/worker-registry.js'
-import { pageBytes } from './page-bytes.js'
-import type { QuestionSources } from './question-sources.js'
+import { pageBytes, type QuestionSources } from './question-sources.js'
 
 /** How many of the tasks that a worker holds are named. */
 const tasksMax = 10

@@ -9,10 +9,12 @@ import {
   nextBatchOffset,
   Place,
 } from '../format/batch.js'
+import { bytesEqual } from '../format/bytes.js'
 import {
   type DecodedFileHeader,
   decodeFileHeader,
   encodeFileHeader,
+  type FileHeader,
   type SegmentEnd,
 } from '../format/file-header.js'
 import { checkpointName, type Layout, temporarySuffix } from '../format/layout.js'
@@ -203,6 +205,19 @@ export async function* readCheckpoint(
     return header
   } finally {
     await file.close()
+  }
+}
+
+/** Fails with `WAL_BAD_CHECKPOINT` when the checkpoint is of another log, or of another course of this one. */
+export function refuseForeignCheckpoint(
+  { logId, previous: at }: FileHeader,
+  segments: Iterable<{ readonly header: FileHeader }>,
+): void {
+  for (const { header } of segments) {
+    const continues = header.previous.sequence === at.sequence && header.gap !== 'accepted-loss'
+    if (!bytesEqual(logId, header.logId) || (continues && header.previous.chain !== at.chain)) {
+      throw badCheckpoint(checkpointName(at.lastLsn), 'it is of another history')
+    }
   }
 }
 

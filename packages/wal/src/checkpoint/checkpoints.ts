@@ -4,10 +4,10 @@ import { saysNoSpace, systemCode, WalError } from '../errors.js'
 import type { FileHeader, SegmentEnd } from '../format/file-header.js'
 import { type Layout, lsnOfCheckpointName } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
-import { refuseForeignCheckpoint } from '../recover/lineage.js'
 import {
   type CheckpointFacts,
   isBadCheckpoint,
+  refuseForeignCheckpoint,
   verifyCheckpoint,
   writeCheckpoint,
 } from './checkpoint.js'

@@ -1,6 +1,6 @@
 import type { Disk } from '../disk/disk.js'
 import { readFully, withFile } from '../disk/files.js'
-import { WalDamageError } from '../errors.js'
+import { WalDamageError, WalError } from '../errors.js'
 import { decodeRecords } from '../format/batch.js'
 import { type DecodedFileHeader, decodeFileHeader } from '../format/file-header.js'
 import { type Layout, segmentPath } from '../format/layout.js'
@@ -102,4 +102,24 @@ async function readHeader(
       why: header,
     })
   })
+}
+
+/** Where a replay is to begin, checked. */
+export function startOf(asked: Lsn | undefined, checkpointLsn: Lsn, firstLsn: Lsn): Lsn {
+  const fromLsn = asked ?? Math.max(checkpointLsn + 1, firstLsn)
+  if (!Number.isSafeInteger(fromLsn) || fromLsn < 1) {
+    throw new WalError(
+      'WAL_BAD_OPTION',
+      `fromLsn is ${fromLsn}; it has to be a whole number from 1`,
+    )
+  }
+  if (fromLsn < firstLsn) throw forgotten(fromLsn, firstLsn)
+  return fromLsn
+}
+
+export function forgotten(asked: Lsn, first: Lsn): WalError {
+  return new WalError(
+    'WAL_FORGOTTEN',
+    `LSN ${asked} has been removed behind a checkpoint; the first record still there is ${first}`,
+  )
 }

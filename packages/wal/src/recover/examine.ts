@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import {
   isBadCheckpoint,
   readCheckpointHeader,
+  refuseForeignCheckpoint,
   verifyCheckpoint,
 } from '../checkpoint/checkpoint.js'
 import type { AcceptedLoss, Damage, HistoryDamage } from '../damage.js'
@@ -39,7 +40,6 @@ import {
   findBeyond,
   findHole,
   precedesRun,
-  refuseForeignCheckpoint,
   supersedes,
   trustedRun,
   type Unreadable,

@@ -1,9 +1,7 @@
 import type { Damage, HistoryDamage } from '../damage.js'
-import { WalError } from '../errors.js'
-import { bytesEqual } from '../format/bytes.js'
-import type { DecodedFileHeader, FileHeader } from '../format/file-header.js'
+import type { DecodedFileHeader } from '../format/file-header.js'
 import type { Head } from '../format/head.js'
-import { checkpointName, segmentPath } from '../format/layout.js'
+import { segmentPath } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
 
 /**
@@ -161,18 +159,4 @@ export function cutsOffUnreadable(header: DecodedFileHeader, named: Unreadable):
     named.epoch < header.epoch &&
     named.firstLsn > header.previous.lastLsn
   )
-}
-
-/** Fails with `WAL_BAD_CHECKPOINT` when the checkpoint is of another log, or of another course of this one. */
-export function refuseForeignCheckpoint(
-  { logId, previous: at }: FileHeader,
-  segments: Iterable<{ readonly header: FileHeader }>,
-): void {
-  const name = checkpointName(at.lastLsn)
-  for (const { header } of segments) {
-    const continues = header.previous.sequence === at.sequence && header.gap !== 'accepted-loss'
-    if (!bytesEqual(logId, header.logId) || (continues && header.previous.chain !== at.chain)) {
-      throw new WalError('WAL_BAD_CHECKPOINT', `${name} cannot be used: it is of another history`)
-    }
-  }
 }

@@ -1,9 +1,10 @@
 import type { LinkObserver, TenureError } from '@tenure/client'
 import type { Cancelled, Committed, Reason, Rejected } from '@tenure/protocol'
-import type { WorkerError } from '../errors.js'
+import { badOption, type WorkerError } from '../errors.js'
 import type { LogFields, LogLevel, Outcome } from '../handler.js'
 import type { WorkerMode } from '../mode.js'
 import type { TaskFacts } from '../task-facts.js'
+import { callable, describe } from '../values.js'
 
 /** What a worker tells, for metrics and logs. Every hook is optional, and none may throw. */
 export interface WorkerObserver extends LinkObserver {
@@ -80,4 +81,13 @@ const hookTable: { readonly [H in keyof Required<WorkerObserver>]: true } = {
   ...{ leaseLost: true, aborted: true, handlerStuck: true, handlerEnded: true, logged: true },
   ...{ committed: true, cancelled: true, rejected: true, unreported: true, hostCrashed: true },
 }
-export const hookNames = Object.keys(hookTable) as (keyof WorkerObserver)[]
+const hookNames = Object.keys(hookTable) as (keyof WorkerObserver)[]
+
+export function checkObserver(observer: WorkerObserver = {}): void {
+  if (typeof observer !== 'object' || observer === null) {
+    throw badOption('observer', describe(observer), 'an object')
+  }
+  for (const hook of hookNames) {
+    if (observer[hook] !== undefined) callable(`observer.${hook}`, observer[hook])
+  }
+}

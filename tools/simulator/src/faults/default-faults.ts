@@ -19,6 +19,7 @@ const ofClient: NamedTest = [
 
 const knobs = editOf('coordinator-server', 'decide/knobs')
 const server = editOf('coordinator-server', 'options/options')
+const limits = editOf('coordinator-server', 'net/limits')
 const checkpoints = editOf('coordinator-server', 'checkpoints/checkpoint-knobs')
 const log = editOf('wal', 'options')
 const worker = editOf('worker-runtime', 'options')
@@ -44,16 +45,16 @@ const changes: readonly Changed[] = [
   [all, checkpoints, 'replayMsMax: 5000', 'replayMsMax: 50_000'],
   [all, checkpoints, 'historyMs: 7 *', 'historyMs: 1 *'],
   [all, checkpoints, 'historyBytesMax: 2 ** 30', 'historyBytesMax: 2 ** 31'],
-  [all, server, ' connectionsMax: 10_000', ' connectionsMax: 1000'],
-  [all, server, 'connectionsPerAddressMax: 10_000', 'connectionsPerAddressMax: 100'],
-  [all, server, 'requestsInFlightMax: 1024', 'requestsInFlightMax: 128'],
-  [all, server, 'pollsPerConnectionMax: 1024', 'pollsPerConnectionMax: 128'],
-  [all, server, 'waitingPollsMax: 100_000', 'waitingPollsMax: 1_000_000'],
-  [all, server, 'frameBytesMax: 1024 * 1024', 'frameBytesMax: 2048 * 1024'],
-  [all, server, 'handshakeMs: 10_000', 'handshakeMs: 100_000'],
-  [all, server, 'frameMs: 30_000', 'frameMs: 300_000'],
-  [all, server, 'unsentBytesMax: 1024 * 1024', 'unsentBytesMax: 2048 * 1024'],
-  [all, server, 'deafMs: 10_000', 'deafMs: 100_000'],
+  [all, limits, ' connectionsMax: 10_000', ' connectionsMax: 1000'],
+  [all, limits, 'connectionsPerAddressMax: 10_000', 'connectionsPerAddressMax: 100'],
+  [all, limits, 'requestsInFlightMax: 1024', 'requestsInFlightMax: 128'],
+  [all, limits, 'pollsPerConnectionMax: 1024', 'pollsPerConnectionMax: 128'],
+  [all, limits, 'waitingPollsMax: 100_000', 'waitingPollsMax: 1_000_000'],
+  [all, limits, 'frameBytesMax: 1024 * 1024', 'frameBytesMax: 2048 * 1024'],
+  [all, limits, 'handshakeMs: 10_000', 'handshakeMs: 100_000'],
+  [all, limits, 'frameMs: 30_000', 'frameMs: 300_000'],
+  [all, limits, 'unsentBytesMax: 1024 * 1024', 'unsentBytesMax: 2048 * 1024'],
+  [all, limits, 'deafMs: 10_000', 'deafMs: 100_000'],
   [all, server, 'diskLowBytes = 2 ** 30', 'diskLowBytes = 0'],
   [all, server, 'port = 7411', 'port = 7413'],
   [all, server, 'httpPort = 7412', 'httpPort = false'],
