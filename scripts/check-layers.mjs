@@ -46,14 +46,9 @@ const rooms = {
     ...['record', 'store', 'state', 'apply', 'invariants', 'snapshot'],
   ],
   '@tenure/protocol': ['errors limits', 'wire', 'messages', 'connections'],
-  '@tenure/client': [
-    'errors values uncaught refusals by-number seams',
-    'connection',
-    'link',
-    'api',
-  ],
+  '@tenure/client': ['errors values uncaught by-number seams', 'connection', 'link', 'api'],
   '@tenure/worker-runtime': [
-    'errors values mode task-facts handler result refusals system-wall-clock unless-aborted',
+    'errors values handler refusals system-wall-clock',
     ...['observe', 'isolation', 'attempt', 'polling', 'options'],
   ],
   '@tenure/app-kit': [

@@ -5,6 +5,7 @@ import {
   configFileSettings,
   duration,
   hostName,
+  type Kind,
   listOf,
   loggingSettings,
   logPlace,
@@ -23,7 +24,6 @@ import {
   defaultLimits,
   knobRanges,
 } from '@tenure/coordinator-server'
-import { trueOrLsn } from './log-kinds.js'
 
 // The one table: what can be set, what it means, what it may be, and what it is otherwise. Flags,
 // variables, the keys of the file, the help and the checks all follow from it.
@@ -282,3 +282,14 @@ export const settings = {
 
 export type Configuration = ConfigurationOf<typeof settings>
 export type Values = ValuesOf<typeof settings>
+
+function trueOrLsn(): Kind<true | number> {
+  const lsn = whole(1, Number.MAX_SAFE_INTEGER)
+  return {
+    placeholder: '<true|lsn>',
+    accepted: `true, or the next LSN: ${lsn.accepted}`,
+    json: ['boolean', 'number', 'string'],
+    parse: (given) => (given === 'true' ? true : lsn.parse(given)),
+    format: String,
+  }
+}

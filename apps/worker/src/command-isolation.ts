@@ -1,6 +1,13 @@
-import type { Isolation, Run, RunEvents, Work } from '@tenure/worker-runtime'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import {
+  type Isolation,
+  type Run,
+  type RunEvents,
+  type Work,
+  WorkerError,
+} from '@tenure/worker-runtime'
 import { CommandRun } from './command-run.js'
-import { requireProgram } from './program.js'
 
 /** Runs a command line for each task, in a process group of its own. */
 export class CommandIsolation implements Isolation {
@@ -49,5 +56,21 @@ export class CommandIsolation implements Isolation {
 
   readonly #killAll = () => {
     for (const run of this.#running) run.terminate()
+  }
+}
+
+/**
+ * Checks that the shell finds the program that the command line begins with. Where that is more than
+ * a plain word (a variable, a quote), only running it could tell.
+ */
+async function requireProgram(commandLine: string): Promise<void> {
+  const [word = ''] = commandLine.trim().split(/\s/, 1)
+  if (!/^[\w./+-]+$/.test(word)) return
+  try {
+    await promisify(execFile)('/bin/sh', ['-c', 'command -v -- "$1"', 'sh', word])
+  } catch (cause) {
+    throw new WorkerError('WORKER_BAD_HANDLER', `there is no program "${word}" to execute`, {
+      cause,
+    })
   }
 }

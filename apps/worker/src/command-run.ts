@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Outcome, Run, RunEvents, Work } from '@tenure/worker-runtime'
 import { CommandLog } from './command-log.js'
 import { Tail } from './tail.js'
-import { environmentOf } from './task-environment.js'
 
 /** The coordinator takes less; this is what is held in memory until it can be asked. */
 const resultBytesMax = 16 * 2 ** 20
@@ -136,5 +135,20 @@ export class CommandRun implements Run {
       this.#isGroupGone = code === 'ESRCH'
       if (code !== 'ESRCH' && code !== 'EPERM') throw error
     }
+  }
+}
+
+/** The worker's own environment, which has no secrets any more, and what there is to know about the task. */
+function environmentOf(
+  { taskId, queue, attempt, leaseId, deadline }: Work,
+  own: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  return {
+    ...own,
+    TENURE_TASK_ID: String(taskId),
+    TENURE_TASK_QUEUE: queue,
+    TENURE_TASK_ATTEMPT: String(attempt),
+    TENURE_TASK_LEASE_ID: String(leaseId),
+    TENURE_TASK_DEADLINE: String(deadline),
   }
 }

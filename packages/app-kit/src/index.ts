@@ -10,19 +10,18 @@ export { type ConnectionConfiguration, toLinkOptions } from './connection/link-o
 export { checkToken, readToken } from './connection/token.js'
 export type { Host, Output, StopSignal } from './host.js'
 export { exitCodes, inOwnWords } from './process/endings.js'
-export type { Later } from './process/later.js'
 export {
   type Logger,
   type LoggingConfiguration,
   loggingSettings,
   openLogger,
 } from './process/logger.js'
+export type { Later } from './process/rationed-lines.js'
 export { RationedLines } from './process/rationed-lines.js'
-export { type Running, runService, type Service } from './process/service.js'
-export { awaitStopSignal } from './process/signals.js'
+export { awaitStopSignal, type Running, runService, type Service } from './process/service.js'
 export { readVersions, type Versions } from './process/versions.js'
 export { ConfigError } from './settings/config-error.js'
-export { configFileSettings } from './settings/config-file-setting.js'
+export type { Source } from './settings/kinds.js'
 export {
   bytes,
   choice,
@@ -54,8 +53,8 @@ export {
   type SettingsByName,
   type ValuesOf,
 } from './settings/settings.js'
-export type { Source } from './settings/source.js'
 export { formatBytes, formatDuration, parseDuration } from './settings/units.js'
+export { configFileSettings } from './sources/config-file.js'
 export type { Configuration, Origins } from './sources/configuration.js'
 export type { Environment } from './sources/environment.js'
 export { readJsonObject, readSecretText, readText } from './sources/text-file.js'

@@ -8,7 +8,7 @@ import {
   type Environment,
   toLinkOptions,
 } from '../src/index.js'
-import { exposedSecrets } from '../src/sources/secret-files.js'
+import { exposedSecrets } from '../src/sources/secrets.js'
 import { file, fixture, refusal } from './world.js'
 
 const caller = defineCommand({

@@ -20,7 +20,7 @@ import {
   yesOrNo,
 } from '../src/index.js'
 import { suggest } from '../src/settings/near-miss.js'
-import { exposedSecrets } from '../src/sources/secret-files.js'
+import { exposedSecrets } from '../src/sources/secrets.js'
 import { file, HostWorld, refusal } from './world.js'
 
 /** Builds houses: one setting of every kind. */

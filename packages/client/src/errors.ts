@@ -66,3 +66,9 @@ export function sequelOf({ outcomeUnknown = false }: TenureErrorOptions): string
 export function badArgument(name: string, got: string, expected: string): TenureError {
   return new TenureError('CLIENT_BAD_ARGUMENT', `${name} is ${got}; it must be ${expected}`)
 }
+
+/** What will be refused again, however often it is tried. */
+export const finalReasons: readonly Reason[] = ['UNAUTHORIZED', 'UNSUPPORTED_VERSION', 'FORBIDDEN']
+
+/** What says of a submission or a kill that no earlier sending of it was carried out either. */
+export const decidingReasons: readonly Reason[] = ['CONFLICT', 'TASK_TERMINAL']

@@ -6,7 +6,7 @@ export {
 export type { CheckpointMaker, MadeCheckpoint } from './checkpoints/checkpoint-maker.js'
 export { type CheckpointMeans, checkpointLog } from './checkpoints/checkpoint-of-log.js'
 export type { Checkpointed, CheckpointObserver } from './checkpoints/checkpointer.js'
-export { logBytesBound } from './checkpoints/log-bytes-bound.js'
+export { logBytesBound } from './checkpoints/replay-estimate.js'
 export type { CommitLog, Room } from './core/commit-log.js'
 export { Coordinator, type Session } from './core/coordinator.js'
 export type { CoordinatorObserver } from './core/observer.js'

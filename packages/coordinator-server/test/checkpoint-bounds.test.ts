@@ -5,8 +5,7 @@ import {
   defaultCheckpointKnobs,
 } from '../src/checkpoints/checkpoint-knobs.js'
 import { Checkpointer } from '../src/checkpoints/checkpointer.js'
-import { logBytesBound } from '../src/checkpoints/log-bytes-bound.js'
-import { replayMs } from '../src/checkpoints/replay-estimate.js'
+import { logBytesBound, replayMs } from '../src/checkpoints/replay-estimate.js'
 import { GrowingLog, SlowMaker } from './growing-log.js'
 
 const mib = 2 ** 20

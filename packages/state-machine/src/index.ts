@@ -21,8 +21,12 @@ export {
   type TaskFailed,
   type TasksForgotten,
 } from './record.js'
-export { hashState } from './snapshot/hash.js'
-export { type EncodeStateOptions, encodeState, StateDecoder } from './snapshot/state-codec.js'
+export {
+  type EncodeStateOptions,
+  encodeState,
+  hashState,
+  StateDecoder,
+} from './snapshot/state-codec.js'
 export {
   type Ahead,
   countAhead,

@@ -1,5 +1,24 @@
-import { encodeResult } from './result.js'
-import type { Work } from './task-facts.js'
+import { WorkerError } from './errors.js'
+
+/** Which execution of which task something is about. */
+export interface TaskFacts {
+  readonly taskId: number
+  readonly queue: string
+  /** Which execution of the task this is, counted from 1. */
+  readonly attempt: number
+  /**
+   * Grows with every lease, over all tasks and restarts: a fencing token. A store that remembers the
+   * highest one it has seen and refuses lower ones is safe from an execution that has lost its lease.
+   */
+  readonly leaseId: number
+}
+
+/** What a handler is given to work on. */
+export interface Work extends TaskFacts {
+  readonly payload: Uint8Array
+  /** When the signal aborts at the latest, in milliseconds since the epoch: the execution window is over. */
+  readonly deadline: number
+}
 
 /** A task, as a handler gets it. `signal` and `log` are made when they are looked at; `{ ...task }` has neither. */
 export interface HandlerTask extends Work {
@@ -108,5 +127,38 @@ function toText(get: () => unknown): string {
     return String(get())
   } catch {
     return 'something that has no text'
+  }
+}
+
+/** What a handler gave, as the bytes of a result: those of anything that is bytes, else JSON. */
+function encodeResult(value: unknown): Uint8Array | undefined {
+  if (value === undefined) return undefined
+  if (value instanceof ArrayBuffer) return new Uint8Array(value.slice())
+  if (ArrayBuffer.isView(value))
+    return own(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+  const json: string | undefined = JSON.stringify(value)
+  if (json === undefined) throw new TypeError(`a ${typeof value} cannot be a result`)
+  return new TextEncoder().encode(json)
+}
+
+/** Bytes that share their memory with nothing: a thread would be sent all of what they are a part of. */
+export function own(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes)
+}
+
+/** The default export of the module at this URL. */
+export async function loadHandler(url: string): Promise<Handler> {
+  const loaded = await importModule(url)
+  if (typeof loaded.default === 'function') return loaded.default as Handler
+  const message = `${url} has no function as its default export: write "export default async (task) => …"`
+  throw new WorkerError('WORKER_BAD_HANDLER', message)
+}
+
+async function importModule(url: string): Promise<{ readonly default?: unknown }> {
+  try {
+    return await import(url)
+  } catch (cause) {
+    const message = `${url} cannot be loaded: ${describeThrown(cause).reason}`
+    throw new WorkerError('WORKER_BAD_HANDLER', message, { cause })
   }
 }

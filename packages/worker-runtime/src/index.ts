@@ -1,10 +1,22 @@
 export { WorkerError, type WorkerErrorCode } from './errors.js'
-export type { Handler, HandlerTask, LogFields, LogLevel, Outcome, TaskLog } from './handler.js'
+export type {
+  Handler,
+  HandlerTask,
+  LogFields,
+  LogLevel,
+  Outcome,
+  TaskFacts,
+  TaskLog,
+  Work,
+} from './handler.js'
 export { type IsolationKind, isolations } from './isolation/choice.js'
 export type { Isolation, Run, RunEvents } from './isolation/isolation.js'
 export { Valve } from './isolation/valve.js'
-export type { WorkerMode } from './mode.js'
-export type { LossReason, UnreportedReason, WorkerObserver } from './observe/observer.js'
+export type {
+  LossReason,
+  UnreportedReason,
+  WorkerMode,
+  WorkerObserver,
+} from './observe/observer.js'
 export type { WorkerOptions } from './options.js'
-export type { TaskFacts, Work } from './task-facts.js'
 export { startWorker, Worker } from './worker.js'

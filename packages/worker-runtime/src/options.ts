@@ -2,12 +2,11 @@ import { availableParallelism } from 'node:os'
 import { type LinkOptions, systemRandom } from '@tenure/client'
 import { type Cancelled, messageLimits } from '@tenure/protocol'
 import { badOption } from './errors.js'
-import type { Handler } from './handler.js'
+import type { Handler, TaskFacts } from './handler.js'
 import { chooseIsolation, type IsolationKind } from './isolation/choice.js'
 import type { Isolation } from './isolation/isolation.js'
 import { checkObserver, type WorkerObserver } from './observe/observer.js'
 import { systemWallClock } from './system-wall-clock.js'
-import type { TaskFacts } from './task-facts.js'
 import { callable, part, queueNames, texts, whole, wholeOrForever, yesOrNo } from './values.js'
 
 export interface WorkerOptions extends OfLink {

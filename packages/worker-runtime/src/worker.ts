@@ -1,17 +1,22 @@
-import { type Clock, type Link, openLink, RejectedError, systemClock } from '@tenure/client'
+import {
+  type Clock,
+  type Link,
+  openLink,
+  RejectedError,
+  systemClock,
+  TenureError,
+} from '@tenure/client'
 import type { Leased, Rejected } from '@tenure/protocol'
 import { Execution, type ExecutionContext } from './attempt/execution.js'
 import { LateTimers } from './attempt/late-timers.js'
 import { ReportIds } from './attempt/report-ids.js'
 import { WorkerError } from './errors.js'
-import { transitions, type WorkerMode } from './mode.js'
+import type { TaskFacts } from './handler.js'
 import { WorkerMetrics } from './observe/metrics.js'
-import { tellAll, type WorkerObserver } from './observe/observer.js'
+import { tellAll, transitions, type WorkerMode, type WorkerObserver } from './observe/observer.js'
 import { settle, type WorkerOptions, type WorkerSettings } from './options.js'
 import { Outage } from './polling/outage.js'
 import { Polls } from './polling/polls.js'
-import type { TaskFacts } from './task-facts.js'
-import { unlessAborted } from './unless-aborted.js'
 
 /** Which request was refused. */
 type Refused = 'lease' | 'heartbeat' | 'report'
@@ -320,4 +325,23 @@ function protocolError(answer: Rejected, what: Refused, task: TaskFacts | undefi
   const cause = new RejectedError(answer)
   const message = `the coordinator rejected a ${what} ${of} (${cause.message}): a protocol error; check for two workers with the same name, a restored log or incompatible versions, or set options.keepGoing`
   return new WorkerError('WORKER_PROTOCOL_ERROR', message, { cause })
+}
+
+/** Waits for what was begun, or no longer than the signal lets it. */
+async function unlessAborted<T>(signal: AbortSignal, begin: () => Promise<T>): Promise<T> {
+  if (signal.aborted) throw abortedBy(signal)
+  let onAbort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(abortedBy(signal))
+    signal.addEventListener('abort', onAbort)
+  })
+  try {
+    return await Promise.race([begin(), aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function abortedBy({ reason }: AbortSignal): TenureError {
+  return new TenureError('CLIENT_ABORTED', 'aborted by its signal', { cause: reason })
 }

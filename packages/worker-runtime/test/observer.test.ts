@@ -1,7 +1,7 @@
 import { TenureError } from '@tenure/client'
 import t from 'tap'
-import { transitions, type WorkerMode } from '../src/mode.js'
 import { WorkerMetrics } from '../src/observe/metrics.js'
+import { transitions, type WorkerMode } from '../src/observe/observer.js'
 import { deadlineMs, type Hook, heartbeatMs, World } from './world.js'
 
 const committed = { kind: 'committed', state: 'COMPLETED' } as const

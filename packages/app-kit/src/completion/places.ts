@@ -1,6 +1,6 @@
 import { flagOf, mayStandIn, type Setting } from '../settings/setting.js'
 import { byName } from '../settings/settings.js'
-import { actionNames, actions } from '../verbs/actions.js'
+import { actionNames, actions } from '../verbs/command-line.js'
 import { firstSentenceOf } from '../verbs/paragraphs.js'
 import { loadVerbs, type Noun, type Verb } from '../verbs/verb.js'
 

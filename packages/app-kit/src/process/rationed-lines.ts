@@ -1,5 +1,3 @@
-import { type Later, systemLater } from './later.js'
-
 const periodMs = 1000
 
 /** So many lines a second, and then one with the number of those left out. */
@@ -28,4 +26,12 @@ export class RationedLines {
     this.#lines = 0
     this.#leftOut = 0
   }
+}
+
+/** Runs the action once, later, without keeping the process alive for it. */
+export type Later = (delayMs: number, action: () => void) => void
+
+/** The machine's own timer: the only file here that sets one. */
+const systemLater: Later = (delayMs, action) => {
+  setTimeout(action, delayMs).unref()
 }

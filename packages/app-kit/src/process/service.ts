@@ -1,12 +1,11 @@
+import { constants } from 'node:os'
 import type { Logger } from 'pino'
-import type { Host } from '../host.js'
+import { type Host, type StopSignal, stopSignals } from '../host.js'
 import { ConfigError } from '../settings/config-error.js'
 import type { Configuration } from '../sources/configuration.js'
-import { exposedSecrets } from '../sources/secret-files.js'
-import { takeSecretsOut } from '../sources/secret-variables.js'
+import { exposedSecrets, takeSecretsOut } from '../sources/secrets.js'
 import { exitCodes } from './endings.js'
 import { type LoggingConfiguration, openLogger } from './logger.js'
-import { awaitStopSignal } from './signals.js'
 
 /** What runs until it is told to stop. */
 export interface Running {
@@ -84,4 +83,18 @@ async function untilItEnds(running: Running, told: Promise<undefined>): Promise<
   } catch (error) {
     return error
   }
+}
+
+/** Settles with the first signal to stop. The second one ends the process where it is. */
+export function awaitStopSignal(host: Pick<Host, 'on' | 'exit'>): Promise<StopSignal> {
+  return new Promise((resolve) => {
+    let wasTold = false
+    for (const signal of stopSignals) {
+      host.on(signal, () => {
+        if (wasTold) host.exit(128 + constants.signals[signal])
+        wasTold = true
+        resolve(signal)
+      })
+    }
+  })
 }

@@ -1,4 +1,3 @@
-import type { Source } from './source.js'
 import {
   formatBytes,
   formatDuration,
@@ -7,6 +6,9 @@ import {
   parseDuration,
   parseWhole,
 } from './units.js'
+
+/** Where a value may come from. An argument is a word without a flag, told by its place. */
+export type Source = 'argument' | 'flag' | 'environment' | 'file'
 
 /** A kind of value: how it is written, what is accepted, how it is shown. */
 export interface Kind<T> {

@@ -1,5 +1,4 @@
-import { type Kind, several } from './kinds.js'
-import type { Source } from './source.js'
+import { type Kind, type Source, several } from './kinds.js'
 
 /** One thing that can be set, under one name: `leaseDuration` is --lease-duration and TENURE_LEASE_DURATION. */
 export interface Setting<T> {

@@ -1,7 +1,8 @@
 import { ConfigError } from '../settings/config-error.js'
 import { type Given, type Reader, read, unacceptable } from '../settings/given.js'
+import { text } from '../settings/kinds.js'
 import { suggest } from '../settings/near-miss.js'
-import { mayStandIn, type Setting } from '../settings/setting.js'
+import { mayStandIn, type Setting, setting } from '../settings/setting.js'
 import { readJsonObject } from './text-file.js'
 
 /** The settings in a JSON file, by their names in camelCase. */
@@ -33,3 +34,13 @@ function unknownKey({ command, settings }: Reader, key: string, where: string): 
   })
   return new ConfigError(`${where} is no setting.${suggest(key, known)} See ${command} --help.`)
 }
+
+/** With this group in its table a command reads a file of settings. */
+export const configFileSettings = {
+  'Configuration file': {
+    config: setting(text('file'), {
+      help: 'A JSON file with settings, by their names here in camelCase. Paths are relative to the working directory, in the file, too.',
+      sources: ['flag', 'environment'],
+    }),
+  },
+} as const

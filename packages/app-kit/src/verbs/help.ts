@@ -1,7 +1,7 @@
 import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../settings/setting.js'
 import { byName } from '../settings/settings.js'
-import { type Action, actions, shortFlags } from './actions.js'
 import type { Command, Example } from './command.js'
+import { type Action, actions, shortFlags } from './command-line.js'
 import { indent, section, wrap } from './paragraphs.js'
 
 /** Every setting with its default and its variable, by group. */

@@ -1,8 +1,7 @@
 import type { Answer, AnswerKind, NewRequest } from '@tenure/protocol'
-import { RejectedError, TenureError } from '../errors.js'
+import { decidingReasons, RejectedError, TenureError } from '../errors.js'
+import type { RequestOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
-import type { RequestOptions } from '../link/request-options.js'
-import { decidingReasons } from '../refusals.js'
 
 /** Takes one answer only: every other one, a refusal too, is thrown. `Link.ask` takes whatever comes. */
 export function demand<K extends AnswerKind>(

@@ -1,6 +1,5 @@
 import type { Answer, Welcome } from '@tenure/protocol'
-import { RejectedError, TenureError } from '../errors.js'
-import { finalReasons } from '../refusals.js'
+import { finalReasons, RejectedError, TenureError } from '../errors.js'
 import type { Timer } from '../seams/clock.js'
 import type { Random } from '../seams/random.js'
 import { type Backoff, backoffMs } from './backoff.js'

@@ -1,7 +1,7 @@
 import { type Answer, isPoll, type NewRequest, type RequestKind } from '@tenure/protocol'
 import type { TenureError } from '../errors.js'
 import { throwLater } from '../uncaught.js'
-import type { RequestOptions } from './request-options.js'
+import type { RequestOptions } from './limit.js'
 import type { PendingRequest } from './request-table.js'
 
 /**

@@ -1,3 +1,4 @@
+import type { CheckpointKnobs } from './checkpoint-knobs.js'
 import type { CheckpointedLog } from './checkpointed-log.js'
 
 type Behind = Pick<CheckpointedLog, 'nextLsn' | 'checkpointLsn' | 'segments' | 'gaps'>
@@ -24,4 +25,18 @@ export function replayMs(
 
 /** What a restart reads, checks and applies in a millisecond at least, on two slow cores. */
 const replayedPerMs = 400
-export const replayedBytesPerMs = 256 * 1024
+const replayedBytesPerMs = 256 * 1024
+
+/**
+ * What the log takes at most, checkpoints not counted, while a restart has no more to replay than
+ * the knobs say: the history that is kept, or what was written since the older of two checkpoints,
+ * which is at most what may be replayed behind each of them.
+ */
+export function logBytesBound(
+  { replayMsMax, historyBytesMax }: CheckpointKnobs,
+  segmentBytes: number,
+): number {
+  const sinceOlder = 2 * replayMsMax * replayedBytesPerMs
+  // Segments that a checkpoint ended early, the one in use, and the next one, full of zeros.
+  return Math.max(historyBytesMax, sinceOlder) + 4 * segmentBytes
+}

@@ -1,7 +1,6 @@
 import type { State } from '../state/state.js'
 import type { Line } from '../store/line.js'
-import { comesBefore } from '../store/task-order.js'
-import { states } from '../store/task-rows.js'
+import { comesBefore, states } from '../store/task-rows.js'
 
 /** Where the lines differ from what sorting all tasks gives, or are broken in themselves. */
 export function* findLineFaults(state: State): Generator<string> {

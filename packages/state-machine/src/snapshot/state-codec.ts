@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
 import { badArgument, malformedState, StateMachineError } from '../errors.js'
 import { recordLimits } from '../record.js'
@@ -156,4 +157,15 @@ function restoreHead({ authoritative }: State): number {
   if (reader.list() !== counterNames.length) throw new Unreadable('its counters are others')
   for (const name of counterNames) authoritative.counters[name] = reader.whole()
   return tasks
+}
+
+/**
+ * SHA-256 of the state, in hexadecimal. Equal for equal states on every machine, however they were
+ * reached: it is taken over the encoded state, which holds what is authoritative, in an order of its
+ * own, and no trace of where things stand in memory.
+ */
+export function hashState(state: State): string {
+  const hash = createHash('sha256')
+  for (const chunk of encodeState(state)) hash.update(chunk)
+  return hash.digest('hex')
 }

@@ -1,8 +1,7 @@
 import type { Line } from '../store/line.js'
-import { comesBefore } from '../store/task-order.js'
-import { states } from '../store/task-rows.js'
-import { findTask } from './lookups.js'
+import { comesBefore, states } from '../store/task-rows.js'
 import type { State } from './state.js'
+import { findTask } from './state.js'
 
 /**
  * The task that a worker of these queues is to be offered next: the first by

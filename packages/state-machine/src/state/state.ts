@@ -93,3 +93,15 @@ export function createState(options: StateOptions = {}): State {
 function noCounts(): Authoritative['counters'] {
   return Object.fromEntries(counterNames.map((name) => [name, 0])) as Authoritative['counters']
 }
+
+/** The row of the task by its id, or 0. */
+export function findTask({ authoritative, derived }: State, taskId: number): number {
+  const row = derived.byLsn.get(taskId)
+  return row !== 0 && authoritative.tasks.taskId.get(row) === taskId ? row : 0
+}
+
+/** The row of the task that the lease owns now, or 0. */
+export function findOwned({ authoritative, derived }: State, leaseId: number): number {
+  const row = derived.byLsn.get(leaseId)
+  return row !== 0 && authoritative.tasks.currentLeaseId.get(row) === leaseId ? row : 0
+}

@@ -1,9 +1,9 @@
 import { defaultQueue, type RetryPolicy } from '../record.js'
 import { states } from '../store/task-rows.js'
 import { digest, payloadOf } from './contents.js'
-import { findTask } from './lookups.js'
 import { retryPolicyOf } from './retry-policy.js'
 import type { State } from './state.js'
+import { findTask } from './state.js'
 
 /** What somebody submits under a `request_id`, as they gave it: an option that is absent was not given. */
 export interface Submission {

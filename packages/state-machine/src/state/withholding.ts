@@ -1,6 +1,6 @@
 import { states } from '../store/task-rows.js'
-import { findTask } from './lookups.js'
 import type { State } from './state.js'
+import { findTask } from './state.js'
 import { joinLine, leaveLine } from './task-lines.js'
 
 /**

@@ -1,6 +1,5 @@
 import { type AttemptOutcome, attemptOutcomes } from '../task.js'
-import { numbered } from './numbered.js'
-import { Rows } from './rows.js'
+import { numbered, Rows } from './rows.js'
 
 /** The outcomes as they stand in a row. */
 export const outcomes = numbered<AttemptOutcome>(attemptOutcomes)

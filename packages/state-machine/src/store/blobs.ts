@@ -1,5 +1,5 @@
 import { StateMachineError } from '../errors.js'
-import { takePageMemory } from './page-memory.js'
+import { takePageMemory } from './rows.js'
 
 /**
  * Byte strings of all sizes: payloads, results, reasons. One Uint8Array each would cost about 200

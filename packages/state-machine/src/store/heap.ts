@@ -1,5 +1,5 @@
-import { comesBefore } from './task-order.js'
 import type { TaskRows } from './task-rows.js'
+import { comesBefore } from './task-rows.js'
 
 /**
  * Tasks by `(due, task_id)`, the smallest first. `place` of a task is its place in the heap, from 1

@@ -1,5 +1,3 @@
-import { takePageMemory } from './page-memory.js'
-
 /**
  * Rows of numbers, a thousand to a page. A million JavaScript objects cost several hundred bytes
  * each and make the garbage collector walk over all of them; a page is one buffer that it does not
@@ -160,4 +158,20 @@ export class U8Column extends Column {
   set(row: number, value: number): void {
     this.pages[row >>> pageBits]!.u8[(row & pageMask) * this.stride + this.start] = value
   }
+}
+
+/**
+ * Memory of a page, full of zeros. It is shared memory, although nobody shares it: other memory of
+ * this kind V8 takes for rubbish that is to come, and each dozen megabytes of new tasks it would walk
+ * through its heap to find none.
+ */
+export function takePageMemory(bytes: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(bytes)
+}
+
+/** Each word with its place in the list, by which a row holds it. */
+export function numbered<Word extends string>(
+  words: readonly Word[],
+): { readonly [W in Word]: number } {
+  return Object.fromEntries(words.map((word, number) => [word, number])) as { [W in Word]: number }
 }

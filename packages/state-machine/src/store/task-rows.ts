@@ -1,6 +1,5 @@
 import { type TaskState, taskStates } from '../task.js'
-import { numbered } from './numbered.js'
-import { Rows } from './rows.js'
+import { numbered, Rows } from './rows.js'
 
 /** The states as they stand in a row. */
 export const states = numbered<TaskState>(taskStates)
@@ -55,4 +54,11 @@ export class TaskRows extends Rows {
   *rows(): Generator<number> {
     for (const row of this.all()) if (this.taskId.get(row) !== 0) yield row
   }
+}
+
+/** The one order of every line: `(due, task_id)`. */
+export function comesBefore(tasks: TaskRows, a: number, b: number): boolean {
+  const dueA = tasks.due.get(a)
+  const dueB = tasks.due.get(b)
+  return dueA < dueB || (dueA === dueB && tasks.taskId.get(a) < tasks.taskId.get(b))
 }

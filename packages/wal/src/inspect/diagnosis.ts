@@ -11,9 +11,9 @@ import type { Lsn } from '../lsn.js'
 import { type Run, readRuns, startOf } from '../read/runs.js'
 import type { BadCheckpoint, Examination, Gap } from '../recover/examine.js'
 import { salvage } from '../recover/salvage.js'
-import { type LogOpening, openingsOf } from './openings.js'
 import { type RemainingBatch, readRemains } from './remains.js'
 import { examineSteadily } from './steady.js'
+import { type LogOpening, openingsOf } from './verify.js'
 
 /** A batch behind the damage, at its place. */
 export interface Remain {

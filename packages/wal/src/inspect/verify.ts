@@ -4,7 +4,7 @@ import { nodeDisk } from '../disk/node-disk.js'
 import { WalError } from '../errors.js'
 import { Layout } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
-import type { BadCheckpoint, Gap } from '../recover/examine.js'
+import type { BadCheckpoint, Gap, Segment } from '../recover/examine.js'
 import { examineSteadily } from './steady.js'
 
 /** What a log's directory is worth, read from end to end. */
@@ -57,4 +57,21 @@ export async function verifyLog(
     damage: found.damage,
     historyDamage: found.historyDamage,
   }
+}
+
+/** A writer opened the log: what it wrote begins at `firstLsn`. */
+export interface LogOpening {
+  /** How many times the log had been opened, this time included. */
+  readonly epoch: number
+  readonly firstLsn: Lsn
+  /** By the writer's own clock. */
+  readonly at: number
+}
+
+export function openingsOf(segments: readonly Segment[]): LogOpening[] {
+  const isOpening = ({ header }: Segment, before: Segment | undefined) =>
+    before === undefined ? header.previous.sequence === 0 : header.epoch !== before.header.epoch
+  return segments
+    .filter((segment, index) => isOpening(segment, segments[index - 1]))
+    .map(({ header: { epoch, firstLsn, clockMs: at } }) => ({ epoch, firstLsn, at }))
 }

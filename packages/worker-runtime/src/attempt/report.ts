@@ -1,7 +1,6 @@
 import type { Complete, Fail } from '@tenure/protocol'
 import { messageLimits } from '@tenure/protocol'
-import type { Outcome } from '../handler.js'
-import type { TaskFacts } from '../task-facts.js'
+import type { Outcome, TaskFacts } from '../handler.js'
 
 /** A report as it is handed to the link. */
 export type Report = Omit<Complete, 'id'> | Omit<Fail, 'id'>

@@ -1,6 +1,5 @@
 import type { WorkerErrorCode } from '../errors.js'
-import type { LogFields, LogLevel, Outcome } from '../handler.js'
-import type { Work } from '../task-facts.js'
+import type { LogFields, LogLevel, Outcome, Work } from '../handler.js'
 
 /**
  * What the runtime and a host, the thread or process in which a handler runs, say to each other. A

@@ -1,5 +1,5 @@
 import { WorkerError } from '../errors.js'
-import type { Work } from '../task-facts.js'
+import type { Work } from '../handler.js'
 import { HostSeat, type StartHost } from './host-seat.js'
 import type { Isolation, Run, RunEvents } from './isolation.js'
 

@@ -1,17 +1,17 @@
 import { WorkerError } from '../errors.js'
+import type { Work } from '../handler.js'
 import {
   callHandler,
   describeThrown,
   GivenTask,
   type Handler,
   type LogFields,
+  loadHandler,
+  own,
   type WriteLine,
 } from '../handler.js'
-import { own } from '../result.js'
-import type { Work } from '../task-facts.js'
 import type { FromHost, ToHost } from './host-messages.js'
 import { LateAbort } from './late-abort.js'
-import { loadHandler } from './load-handler.js'
 import { Valve } from './valve.js'
 
 /** How a host reaches the runtime. */

@@ -1,4 +1,5 @@
 import type { WorkerError } from '../errors.js'
+import type { Work } from '../handler.js'
 import {
   type Backing,
   callHandler,
@@ -8,7 +9,6 @@ import {
   type LogLevel,
   type Outcome,
 } from '../handler.js'
-import type { Work } from '../task-facts.js'
 import type { Isolation, Run, RunEvents } from './isolation.js'
 import { LateAbort } from './late-abort.js'
 

@@ -1,6 +1,5 @@
 import type { WorkerError } from '../errors.js'
-import type { LogFields, LogLevel, Outcome } from '../handler.js'
-import type { Work } from '../task-facts.js'
+import type { LogFields, LogLevel, Outcome, Work } from '../handler.js'
 
 /** Where handlers run: the seam between the runtime's loop and somebody else's code. */
 export interface Isolation {

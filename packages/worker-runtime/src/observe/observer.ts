@@ -1,9 +1,7 @@
 import type { LinkObserver, TenureError } from '@tenure/client'
 import type { Cancelled, Committed, Reason, Rejected } from '@tenure/protocol'
 import { badOption, type WorkerError } from '../errors.js'
-import type { LogFields, LogLevel, Outcome } from '../handler.js'
-import type { WorkerMode } from '../mode.js'
-import type { TaskFacts } from '../task-facts.js'
+import type { LogFields, LogLevel, Outcome, TaskFacts } from '../handler.js'
 import { callable, describe } from '../values.js'
 
 /** What a worker tells, for metrics and logs. Every hook is optional, and none may throw. */
@@ -90,4 +88,16 @@ export function checkObserver(observer: WorkerObserver = {}): void {
   for (const hook of hookNames) {
     if (observer[hook] !== undefined) callable(`observer.${hook}`, observer[hook])
   }
+}
+
+/** What a worker does; drawn at the head of `Worker`. */
+export type WorkerMode = 'idle' | 'leasing' | 'running' | 'draining' | 'stopped'
+
+/** From which mode it may come to which. */
+export const transitions: { readonly [M in WorkerMode]: readonly WorkerMode[] } = {
+  idle: ['leasing', 'stopped'],
+  leasing: ['running', 'draining'],
+  running: ['leasing', 'draining'],
+  draining: ['stopped'],
+  stopped: [],
 }

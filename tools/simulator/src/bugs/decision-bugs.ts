@@ -209,7 +209,7 @@ export const decisionBugs: readonly Bug[] = [
     what: 'of tasks that are eligible since the same moment the last one is leased first',
     edits: [
       {
-        file: `${state}/store/task-order.js`,
+        file: `${state}/store/task-rows.js`,
         old: 'tasks.taskId.get(a) < tasks.taskId.get(b)',
         new: 'tasks.taskId.get(a) > tasks.taskId.get(b)',
       },
