@@ -3,20 +3,25 @@ import type { Token } from '@tenure/coordinator-server'
 import { type Role, roles } from '@tenure/protocol'
 import type { Configuration } from './settings.js'
 
-/** Who may come in, from a token for everything and the tokens of each role. */
+/**
+ * The tokens that are accepted: one for every role, or those of a file with tokens by role. Both at once are
+ * refused: a TENURE_TOKEN that is meant for a client in the same shell would make that client an admin.
+ */
 export function readTokens(configuration: Configuration): Token[] {
   const { values, origins } = configuration
   const forAll = readToken(configuration)
+  if (values.tokensFile === undefined) {
+    return forAll === undefined ? [] : [{ token: forAll, roles: [...roles] }]
+  }
+  const askedBy = origins.get('tokensFile')!
+  if (forAll !== undefined) {
+    const other = origins.get(values.token === undefined ? 'tokenFile' : 'token')!
+    throw new ConfigError(`${other} and ${askedBy} are both set; give one of them`)
+  }
   const rolesOf = new Map<string, Set<Role>>()
-  const allow = (text: string, role: Role) => {
+  for (const [role, text] of readTokensFile(values.tokensFile, askedBy)) {
     rolesOf.set(text, (rolesOf.get(text) ?? new Set()).add(role))
   }
-  if (values.tokensFile !== undefined) {
-    for (const [role, text] of readTokensFile(values.tokensFile, origins.get('tokensFile')!)) {
-      allow(text, role)
-    }
-  }
-  if (forAll !== undefined) for (const role of roles) allow(forAll, role)
   return [...rolesOf].map(([text, roles]) => ({ token: text, roles: [...roles] }))
 }
 

@@ -102,7 +102,7 @@ const security = {
     help: 'Who connects needs a certificate from this authority (PEM).',
   }),
   token: setting(secret(), {
-    help: 'Whoever knows it may take every role. Or put it into a file: --token-file.',
+    help: 'A token that grants every role. Or put it into a file: --token-file. Not together with --tokens-file.',
   }),
   tokenFile: setting(text('file'), { help: 'A file that holds this token.', isSecretFile: true }),
   tokensFile: setting(text('file'), {

@@ -116,7 +116,7 @@ t.test('what is configured wrongly ends it with 2 and one line', async (t) => {
   )
   t.match(
     await said(['--data-dir', fixture('tls.crt'), '--port', '0', '--http-port', 'off']),
-    /tls\.crt is no directory/,
+    /tls\.crt is not a directory\. Name a directory that holds a log; a new log needs one/,
   )
   t.notOk(existsSync(dataDir), 'and nothing was made')
 })

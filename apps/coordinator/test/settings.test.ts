@@ -197,13 +197,25 @@ t.test('the token comes from the environment or a file, never from a flag', asyn
   t.match(refusal([], { TENURE_TOKEN: 'x'.repeat(1025) }), /^TENURE_TOKEN is no token;/)
 })
 
+t.test('a token for every role beside tokens by role is refused', (t) => {
+  const tokens = ['--tokens-file', file(t, 'tokens.json', { work: ['hush'] })]
+  t.equal(
+    refusal(tokens, { TENURE_TOKEN: 'hush' }),
+    'TENURE_TOKEN and --tokens-file are both set; give one of them',
+  )
+  t.equal(
+    refusal([...tokens, '--token-file', file(t, 'token', 'other')]),
+    '--token-file and --tokens-file are both set; give one of them',
+  )
+  t.end()
+})
+
 t.test('tokens for roles come from a file; one may stand under several', async (t) => {
   const content = { produce: ['one', 'both'], work: ['both'] }
   const args = ['--tokens-file', file(t, 'tokens.json', content)]
-  t.same(toOptions(configureWith(args, { TENURE_TOKEN: 'all' })).tokens, [
+  t.same(toOptions(configureWith(args)).tokens, [
     { token: 'one', roles: ['produce'] },
     { token: 'both', roles: ['produce', 'work'] },
-    { token: 'all', roles: ['produce', 'work', 'admin'] },
   ])
   const said = (content: unknown) => refusal(['--tokens-file', file(t, 'tokens.json', content)])
   t.match(

@@ -27,10 +27,15 @@ function factsOf({ tasks, ...stats }: TaskStats) {
     ['queues', showCount(stats.queues)],
     ['workers', workers === undefined ? undefined : tellWorkers(workers, waitingPolls)],
     ['connections', connections === undefined ? undefined : showCount(connections)],
-    ['log', `LSN ${showCount(lastLsn)}; the last record ${showAge(lastAt, now)}`],
+    ['log', tellLog(lastLsn, lastAt, now)],
     ['disk', tellDisk(stats)],
     ['started', startedAt === undefined ? undefined : tellStart(startedAt, now, restarts)],
   ] as const
+}
+
+function tellLog(lastLsn: number, lastAt: number, now: number): string {
+  if (lastLsn === 0) return 'no record yet'
+  return `LSN ${showCount(lastLsn)}; the last record ${showAge(lastAt, now)}`
 }
 
 function tellDisk(stats: Pick<TaskStats, 'diskFull' | 'diskFreeBytes'>) {

@@ -26,7 +26,7 @@ export async function serveHttp({
     '/healthz': () => ({ body: 'alive\n' }),
     '/readyz': () => {
       const state = health()
-      const body = `${JSON.stringify(state)}\n`
+      const body = `${JSON.stringify(state, round)}\n`
       return { status: state.isReady ? 200 : 503, body, type: 'application/json' }
     },
     '/metrics': async () => ({ body: await metrics.text(), type: metrics.contentType }),
@@ -41,4 +41,9 @@ export async function serveHttp({
       { cause },
     )
   }
+}
+
+/** Milliseconds have no fractions here. */
+function round(_key: string, value: unknown): unknown {
+  return typeof value === 'number' ? Math.round(value) : value
 }

@@ -61,7 +61,7 @@ export class Outage {
   #giveUp(): void {
     const cause = this.#lastError
     const why = cause === undefined ? '' : ` (${cause.message})`
-    const message = `there was no connection to a coordinator for ${this.#limitMs} ms${why}; check the coordinator and its address, or raise options.giveUpAfterMs`
+    const message = `there was no connection to a coordinator for ${this.#limitMs} ms${why}; check the coordinator, its address and the token, or raise options.giveUpAfterMs`
     this.#onTooLong(new WorkerError('WORKER_GAVE_UP', message, { cause }))
   }
 }
