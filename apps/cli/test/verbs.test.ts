@@ -118,7 +118,7 @@ t.test('an example that says all means all', async (t) => {
   for (const verb of ['kill', 'resubmit', 'list']) {
     const { stdout } = await type([verb, '--help'])
     const lines = stdout.split('\n')
-    const saysAll = (at: number) => /\b[Aa]ll that /.test(lines[at + 1] ?? '')
+    const saysAll = (at: number) => /\b[Aa]ll that /.test(lines[at - 1] ?? '')
     const examples = lines.filter((line, at) => line.startsWith('  tenure list ') && saysAll(at))
     t.equal(examples.length, 1, verb)
     t.match(examples[0], ' --all ')

@@ -263,23 +263,34 @@ t.test('the help says what is typed, gives examples, and names every setting', a
   const host = new HostWorld(t, ['--help'])
   t.equal(await runCommand(builder, host), 0)
   t.ok(
-    host.said.startsWith('build-house <owner> [<guests>] [flags]\n\nBuilds a house. A flag goes'),
+    host.said.startsWith(
+      'Usage: build-house <owner> [<guests>] [flags]\n\nBuilds a house. A flag goes',
+    ),
   )
   t.match(host.said, /before the configuration file/)
   t.match(
     host.said,
-    'Examples:\n  build-house Ada --floors 2\n      One for Ada, with two floors.\n',
+    /Examples:\n {2}# One for Ada, with two floors\.\n {2}build-house Ada --floors 2\n$/,
   )
-  t.match(host.said, 'Whose:\n  <owner>\n      Whose it is.\n')
-  t.match(host.said, '  --floors <number>\n      How many. [default 1, TENURE_FLOORS]\n')
-  t.match(host.said, '  --cellar\n      Whether there is one. [default false, TENURE_CELLAR]\n')
-  t.match(host.said, '  TENURE_LOCK_WORD <secret>\n      Or a file: --lock-file.\n')
+  t.match(host.said, /^Whose:\n {2}<owner> +Whose it is\.\n/m)
+  t.match(host.said, /^ {2}--floors <number> +How many\. \[default 1, TENURE_FLOORS\]\n/m)
+  t.match(host.said, /^ {2}--cellar +Whether there is one\. \[default false, TENURE_CELLAR\]\n/m)
+  t.match(host.said, /^ {2}TENURE_LOCK_WORD <secret> +Or a file: --lock-file\.\n/m)
   for (const action of ['help, -h', 'version, -V, -v', 'print-config'])
-    t.match(host.said, `  --${action}\n`)
+    t.match(host.said, new RegExp(`^  --${action} +Shows `, 'm'))
   t.same(
     host.said.split('\n').filter((line) => line.length > 100),
     [],
   )
+})
+
+t.test('a name that is too wide for its column has a line of its own', async (t) => {
+  const wide = setting(choice('as-flat-as-a-table', 'steep'), { help: 'Which.' })
+  const host = new HostWorld(t, ['--help'])
+  const command = { ...builder, settings: { Roof: { roof: wide } }, examples: [] }
+  await runCommand({ ...command, prepare: () => async () => 0 }, host)
+  const margin = ' '.repeat(34)
+  t.match(host.said, `Roof:\n  --roof <as-flat-as-a-table|steep>\n${margin}Which. [TENURE_ROOF]\n`)
 })
 
 t.test('without a configuration file the help speaks of none', async (t) => {

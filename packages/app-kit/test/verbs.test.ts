@@ -151,24 +151,35 @@ t.test('-h, -V and -v are what they are elsewhere, before a verb and behind it',
 t.test('the help of all names every verb; that of a verb is its own', async (t) => {
   const all = await run(t, '--help')
   t.equal(all.code, 0)
-  t.ok(all.said.startsWith('things <verb> [flags]\n\nLooks at things. things <verb> --help shows'))
+  t.ok(
+    all.said.startsWith(
+      'Usage: things <verb> [flags]\n\nLooks at things. things <verb> --help shows',
+    ),
+  )
   t.match(all.said, 'Verbs:\n  get      Shows a thing.\n  count    Counts things.\n')
   t.match(all.said, '  paint    Paints things.\n  shelf …  Looks at the shelf.\n')
   t.equal((await run(t, 'help')).said, all.said)
   const own = await run(t, 'get', '--help')
-  t.ok(own.said.startsWith('things get <thing-id> [flags]\n\nShows a thing.'))
-  t.match(own.said, 'Examples:\n  things get 17 --colour red\n      The seventeenth, in red.\n')
+  t.ok(own.said.startsWith('Usage: things get <thing-id> [flags]\n\nShows a thing.'))
+  t.match(own.said, 'Examples:\n  # The seventeenth, in red.\n  things get 17 --colour red\n')
 })
 
 t.test('a noun has verbs of its own, at any depth, and a help at each', async (t) => {
   t.match(await run(t, 'shelf', 'paint', 'red', '7'), { code: 0, said: 'red 7=7\n' })
   t.match(await run(t, 'shelf', 'top', 'dust'), { code: 5, said: '' })
   const own = await run(t, 'shelf', '--help')
-  t.ok(own.said.startsWith('things shelf <verb> [flags]\n\nLooks at the shelf. It is of wood. '))
+  t.ok(
+    own.said.startsWith(
+      'Usage: things shelf <verb> [flags]\n\nLooks at the shelf. It is of wood. ',
+    ),
+  )
   t.match(own.said, 'Verbs:\n  paint  Paints things.\n  top …  The top one.\n')
-  t.match(own.said, 'Examples:\n  things shelf top dust\n      Dusts the top one.\n')
+  t.match(own.said, 'Examples:\n  # Dusts the top one.\n  things shelf top dust\n')
   t.equal((await run(t, 'help', 'shelf')).said, own.said)
-  t.match((await run(t, 'help', 'shelf', 'top', 'dust')).said, /^things shelf top dust \[flags\]\n/)
+  t.match(
+    (await run(t, 'help', 'shelf', 'top', 'dust')).said,
+    /^Usage: things shelf top dust \[flags\]\n/,
+  )
   t.match(await run(t, 'shelf', 'top', '--version'), { code: 0, said: '1.2.3\n' })
   t.equal(await refusal('shelf'), 'say which of paint, top. See things shelf --help.')
   t.equal(
@@ -198,8 +209,8 @@ t.test('the last argument may take all words that are left', async (t) => {
     complained: /^things paint: <thing-ids> is "x"; it must be a whole number/,
   })
   const help = await run(t, 'paint', '--help')
-  t.ok(help.said.startsWith('things paint <colour> <thing-ids>… [flags]\n'))
-  t.match(help.said, '\n  <thing-ids>…\n      Which.\n')
+  t.ok(help.said.startsWith('Usage: things paint <colour> <thing-ids>… [flags]\n'))
+  t.match(help.said, /\n {2}<thing-ids>… +Which\.\n/)
   t.match(await run(t, 'paint', 'red', '1', '2', '--print-config'), {
     said: /^<thing-ids> +1 2 +<thing-ids>$/m,
   })

@@ -2,28 +2,25 @@ import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../set
 import { byName } from '../settings/settings.js'
 import type { Command, Example } from './command.js'
 import { type Action, actions, shortFlags } from './command-line.js'
-import { indent, section, wrap } from './paragraphs.js'
+import { columns, type Row, section, wrap } from './paragraphs.js'
 
-/** Every setting with its default and its variable, by group. */
+/** Usage, what it does, its settings by group, examples last. */
 export function showHelp({ name, summary, settings, examples = [] }: Command): string {
-  const parts = Object.entries(settings).map(([title, group]) => {
-    return section(
+  const groups = Object.entries(settings).flatMap(([title, group]) =>
+    section(
       title,
-      Object.entries(group).map(([name, setting]) => describe(name, setting)),
-    )
-  })
+      columns(Object.entries(group).map(([name, setting]) => describe(name, setting))),
+    ),
+  )
   const others = Object.entries(actions) as [Action, string][]
   return [
-    usage(name, settings),
+    `Usage: ${usage(name, settings)}`,
     '',
     ...wrap(`${summary} ${precedence(settings)}`, 0),
     '',
+    ...groups,
+    ...section('Instead of a run', columns(others.map(([name, help]) => [namesOf(name), help]))),
     ...examplesSection(examples),
-    ...parts.flat(),
-    ...section(
-      'Instead of a run',
-      others.map(([name, help]) => [`  ${namesOf(name)}`, ...wrap(help, indent)]),
-    ),
   ].join('\n')
 }
 
@@ -36,7 +33,7 @@ function namesOf(action: Action): string {
 export function examplesSection(examples: readonly Example[]): string[] {
   return section(
     'Examples',
-    examples.map(({ line, help }) => [`  ${line}`, ...wrap(help, indent)]),
+    examples.flatMap(({ line, help }) => [...wrap(`# ${help}`, 2), `  ${line}`]),
   )
 }
 
@@ -58,7 +55,7 @@ function precedence(settings: Command['settings']): string {
     : `${goes}and that before the default.`
 }
 
-function describe(name: string, setting: Setting<unknown>): string[] {
+function describe(name: string, setting: Setting<unknown>): Row {
   const { kind, help, fallback } = setting
   const facts = [
     ...(fallback !== undefined ? [`default ${kind.format(fallback)}`] : []),
@@ -67,7 +64,7 @@ function describe(name: string, setting: Setting<unknown>): string[] {
       : []),
   ]
   const end = facts.length === 0 ? '' : ` [${facts.join(', ')}]`
-  return [`  ${headOf(name, setting)}`, ...wrap(`${help}${end}`, indent)]
+  return [headOf(name, setting), `${help}${end}`]
 }
 
 function headOf(name: string, setting: Setting<unknown>): string {

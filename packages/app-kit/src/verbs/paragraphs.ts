@@ -1,10 +1,22 @@
 const width = 100
 
-/** What stands below the line it belongs to. */
-export const indent = 6
+const headWidthMax = 30
 
-export function section(title: string, entries: readonly (readonly string[])[]): string[] {
-  return entries.length === 0 ? [] : [`${title}:`, ...entries.flat(), '']
+/** What something is called, and what it is. */
+export type Row = readonly [head: string, text: string]
+
+export function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`${title}:`, ...lines, '']
+}
+
+/** The rows in two columns. A head that is too wide for its column has a line of its own. */
+export function columns(rows: readonly Row[]): string[] {
+  const margin = Math.min(headWidthMax, Math.max(...rows.map(([head]) => head.length))) + 4
+  return rows.flatMap(([head, text]) =>
+    head.length + 4 > margin
+      ? [`  ${head}`, ...wrap(text, margin)]
+      : hang(`  ${head}`, text, margin),
+  )
 }
 
 export function wrap(text: string, margin: number): string[] {
@@ -22,7 +34,7 @@ export function wrap(text: string, margin: number): string[] {
 }
 
 /** A text beside what it is about, and below itself where it is long. */
-export function hang(head: string, text: string, margin: number): string[] {
+function hang(head: string, text: string, margin: number): string[] {
   const [first = '', ...rest] = wrap(text, margin)
   return [head.padEnd(margin) + first.slice(margin), ...rest]
 }
