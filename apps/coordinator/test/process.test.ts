@@ -86,7 +86,7 @@ t.test('it says what it can do, what it is, and what it would do, and ends with 
     run('--print-config', '--lease-duration', '1m'),
     run('--version'),
   ])
-  t.match(help, { code: 0, stdout: /^tenure-coordinator \[flags\]\n/, stderr: '' })
+  t.match(help, { code: 0, stdout: /^Usage: tenure-coordinator \[flags\]\n/, stderr: '' })
   t.match(shown, { code: 0, stdout: /^lease-duration +1m +--lease-duration$/m, stderr: '' })
   t.match(shown.stdout, /^token +set +TENURE_TOKEN$/m)
   t.same(own, { code: 0, stdout: `${JSON.parse(manifest).version}\n`, stderr: '' })
