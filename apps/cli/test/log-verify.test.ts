@@ -154,7 +154,7 @@ t.test(
     })
     const tenure = await connect({ endpoints: [`127.0.0.1:${coordinator.port}`] })
     const submit = async () => {
-      for (let left = 500; left > 0; left--) await tenure.submit(Buffer.from('x'.repeat(500)))
+      for (let left = 150; left > 0; left--) await tenure.submit(Buffer.from('x'.repeat(500)))
     }
     for (let look = 0; look < 20; look++) {
       // Two at once: there is always a batch on its way.

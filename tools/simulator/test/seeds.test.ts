@@ -18,9 +18,9 @@ for (const name of readdirSync(scenarios)) {
   })
 }
 
-/** Where so many seeds meet nearly all that thousands do. */
+/** From here on this many seeds meet nearly all that thousands do; more of them meet little else. */
 const first = 1001
-const seeds = 200
+const seeds = 120
 
 t.test('what holds under any faults holds under some hundred seeds', async (t) => {
   let seed = first
