@@ -102,7 +102,7 @@ function writeLives(random: Random): Book {
     ...Array<() => unknown>(2).fill(() => onLease(book, random, fail)),
     () => reportLate(book, lost.splice(random.integer(lost.length + 1), 1)),
     () => random.chance(0.1) && onLease(book, random, kill),
-    () => random.chance(0.1) && book.forget(Math.max(1, book.nextLsn - rememberedRecords)),
+    () => random.chance(0.1) && forget(book),
   ]
   while (book.entries.length < records) {
     book.wait(random.integer(100))
@@ -110,6 +110,11 @@ function writeLives(random: Random): Book {
     random.pick(acts)()
   }
   return book
+}
+
+function forget(book: Book): void {
+  const through = book.nextLsn - rememberedRecords
+  if (through > 0) book.forget(through)
 }
 
 function submit(book: Book, random: Random): void {
