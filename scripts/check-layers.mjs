@@ -93,7 +93,7 @@ const mayStart = {
 /** Helpers for tests. Only tools may need them outside of tests. */
 const testing = new Set(['@tenure/testing', '@tenure/testing-histories'])
 
-/** What is in `tools/` is private, and may know every package. */
+/** Packages in `tools/` are private, and may know every package. */
 const isTool = (/** @type {string} */ dir) => dir.startsWith('tools/')
 
 const sourceFile = /\.[cm]?[jt]s$/

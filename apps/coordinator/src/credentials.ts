@@ -1,4 +1,11 @@
-import { ConfigError, checkToken, readJsonObject, readSecretText, readToken } from '@tenure/app-kit'
+import {
+  ConfigError,
+  checkToken,
+  readJsonObject,
+  readSecretText,
+  readToken,
+  refuseTogether,
+} from '@tenure/app-kit'
 import type { Token } from '@tenure/coordinator-server'
 import { type Role, roles } from '@tenure/protocol'
 import type { Configuration } from './settings.js'
@@ -9,17 +16,13 @@ import type { Configuration } from './settings.js'
  */
 export function readTokens(configuration: Configuration): Token[] {
   const { values, origins } = configuration
-  const forAll = readToken(configuration)
+  refuseTogether(origins, 'token', 'tokenFile', 'tokensFile')
   if (values.tokensFile === undefined) {
-    return forAll === undefined ? [] : [{ token: forAll, roles: [...roles] }]
-  }
-  const askedBy = origins.get('tokensFile')!
-  if (forAll !== undefined) {
-    const other = origins.get(values.token === undefined ? 'tokenFile' : 'token')!
-    throw new ConfigError(`${other} and ${askedBy} are both set; give one of them`)
+    const token = readToken(configuration)
+    return token === undefined ? [] : [{ token, roles: [...roles] }]
   }
   const rolesOf = new Map<string, Set<Role>>()
-  for (const [role, text] of readTokensFile(values.tokensFile, askedBy)) {
+  for (const [role, text] of readTokensFile(values.tokensFile, origins.get('tokensFile')!)) {
     rolesOf.set(text, (rolesOf.get(text) ?? new Set()).add(role))
   }
   return [...rolesOf].map(([text, roles]) => ({ token: text, roles: [...roles] }))

@@ -7,7 +7,7 @@ export {
 } from './connection/certificates.js'
 export { connectionSettings } from './connection/connection-settings.js'
 export { type ConnectionConfiguration, toLinkOptions } from './connection/link-options.js'
-export { checkToken, readToken } from './connection/token.js'
+export { checkToken, readToken, refuseTogether } from './connection/token.js'
 export type { Host, Output, StopSignal } from './host.js'
 export { exitCodes, inOwnWords } from './process/endings.js'
 export {
@@ -16,8 +16,7 @@ export {
   loggingSettings,
   openLogger,
 } from './process/logger.js'
-export type { Later } from './process/rationed-lines.js'
-export { RationedLines } from './process/rationed-lines.js'
+export { type Later, RationedLines } from './process/rationed-lines.js'
 export { awaitStopSignal, type Running, runService, type Service } from './process/service.js'
 export { readVersions, type Versions } from './process/versions.js'
 export { ConfigError } from './settings/config-error.js'

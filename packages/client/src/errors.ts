@@ -67,8 +67,8 @@ export function badArgument(name: string, got: string, expected: string): Tenure
   return new TenureError('CLIENT_BAD_ARGUMENT', `${name} is ${got}; it must be ${expected}`)
 }
 
-/** What will be refused again, however often it is tried. */
+/** Rejections that no retry changes. */
 export const finalReasons: readonly Reason[] = ['UNAUTHORIZED', 'UNSUPPORTED_VERSION', 'FORBIDDEN']
 
-/** What says of a submission or a kill that no earlier sending of it was carried out either. */
+/** Rejections which prove that no earlier copy of the same submission or kill was carried out. */
 export const decidingReasons: readonly Reason[] = ['CONFLICT', 'TASK_TERMINAL']

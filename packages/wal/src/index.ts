@@ -7,8 +7,7 @@ export type { Disk, DiskFile, LockAttempt, OpenMode } from './disk/disk.js'
 export { nodeDisk } from './disk/node-disk.js'
 export { WalDamageError, WalError, type WalErrorCode } from './errors.js'
 export { type CutOff, Diagnosis, diagnoseLog, type Remain } from './inspect/diagnosis.js'
-export type { LogOpening } from './inspect/verify.js'
-export { type Verification, verifyLog } from './inspect/verify.js'
+export { type LogOpening, type Verification, verifyLog } from './inspect/verify.js'
 export {
   type Log,
   type LogSegment,

@@ -11,11 +11,7 @@ interface TokenConfiguration {
 /** The token that is set, or stands in the file that is set. */
 export function readToken({ values, origins }: TokenConfiguration): string | undefined {
   const { token, tokenFile } = values
-  if (token !== undefined && tokenFile !== undefined) {
-    throw new ConfigError(
-      `${origins.get('token')} and ${origins.get('tokenFile')} are both set; give one of them`,
-    )
-  }
+  refuseTogether(origins, 'token', 'tokenFile')
   if (token !== undefined) return checkToken(token, origins.get('token')!)
   if (tokenFile === undefined) return undefined
   // An editor ends the line; a token does not end with it.
@@ -24,6 +20,16 @@ export function readToken({ values, origins }: TokenConfiguration): string | und
     readSecretText(tokenFile, askedBy).trim(),
     `${askedBy} names ${tokenFile}, which`,
   )
+}
+
+/** Refuses settings that exclude one another where more than one of them is set. */
+export function refuseTogether<Name extends string>(
+  origins: Pick<Origins<Name>, 'get'>,
+  ...names: readonly Name[]
+): void {
+  const [one, other] = names.map((name) => origins.get(name)).filter((it) => it !== undefined)
+  if (other !== undefined)
+    throw new ConfigError(`${one} and ${other} are both set; give one of them`)
 }
 
 /** Says where it stands, never what it is. */

@@ -1,18 +1,18 @@
-/** What peers may take of the server. */
+/** Limits for peers: connections, requests, bytes and time. */
 export interface ServerLimits {
   readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
   readonly requestsInFlightMax: number
-  /** Lease requests that may wait, which are not counted among those in flight. */
+  /** Maximum number of waiting lease requests per connection. They do not count as in flight. */
   readonly pollsPerConnectionMax: number
-  /** How many of them wait at once, on all connections together. */
+  /** Maximum number of waiting lease requests on all connections together. */
   readonly waitingPollsMax: number
   readonly frameBytesMax: number
   readonly handshakeMs: number
   readonly frameMs: number
-  /** Who has more than this to read, */
+  /** Send buffer limit per connection. */
   readonly unsentBytesMax: number
-  /** and reads nothing of it for so long, is disconnected. */
+  /** Disconnect a peer that is over the send buffer limit and reads nothing for this long. */
   readonly deafMs: number
 }
 

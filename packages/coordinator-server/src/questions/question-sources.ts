@@ -4,7 +4,7 @@ import type { WorkerRegistry } from '../decide/worker-registry.js'
 import type { QueuesAsked } from '../polls/queues-asked.js'
 import type { Poll, WaitingPolls } from '../polls/waiting-polls.js'
 
-/** What questions look at: applied state, and what the coordinator has noticed. */
+/** The sources of answers to questions: applied state, and facts that the coordinator keeps in memory. */
 export interface QuestionSources extends QuestionParts {
   /** By the time of decisions. */
   readonly startedAt: number
@@ -12,7 +12,7 @@ export interface QuestionSources extends QuestionParts {
   readonly queuesAsked: QueuesAsked
 }
 
-/** Those that a coordinator is given. */
+/** The sources that a coordinator is given. */
 export interface QuestionParts {
   readonly state: State
   readonly time: DecisionTime

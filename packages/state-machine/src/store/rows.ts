@@ -161,9 +161,9 @@ export class U8Column extends Column {
 }
 
 /**
- * Memory of a page, full of zeros. It is shared memory, although nobody shares it: other memory of
- * this kind V8 takes for rubbish that is to come, and each dozen megabytes of new tasks it would walk
- * through its heap to find none.
+ * Memory of a page, full of zeros. It is a SharedArrayBuffer although no thread shares it: V8 counts the
+ * bytes of an ArrayBuffer as garbage to come, and would start a full collection, in vain, for each dozen
+ * megabytes of new tasks.
  */
 export function takePageMemory(bytes: number): SharedArrayBuffer {
   return new SharedArrayBuffer(bytes)

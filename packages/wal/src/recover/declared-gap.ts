@@ -11,9 +11,8 @@ import type { Examination } from './examine.js'
  * that any of them has issued up to now lies below the line, as long as no clock went back between
  * two such openings and they were not in the same millisecond. 2^53 is reached after 69 years.
  *
- * There is no second way to find the place: any rule that does not rise with the time takes two logs
- * of one copy to the same one. Where the clock cannot be right, or the log is beyond the line already,
- * the caller has to say it.
+ * A rule that does not rise with time would take two logs of one copy to the same LSN. So where the clock
+ * cannot be right, or the log is beyond the line already, the caller has to name the LSN.
  */
 const lineStartMs = Date.UTC(2026, 0, 1)
 const lsnsPerMs = 4096

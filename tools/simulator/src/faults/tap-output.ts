@@ -8,6 +8,7 @@ export interface Line {
 }
 
 const lineOfResult = /^( *)(not )?ok \d+(?: - (.*))?$/gm
+/** What TAP may put behind a title: the duration, or one of its two directives. */
 const directive = / # (?:time=.*|(SKIP|TODO)\b.*)$/
 
 /** The results in the output of a test file, in its order. */
