@@ -10,18 +10,20 @@ import { listPackages, main, readArguments, root } from './workspace.mjs'
 
 /** @type {Record<string, string[]>} */
 const mayKnow = {
+  '@tenure/seams': [],
   '@tenure/values': [],
   '@tenure/http-port': [],
-  '@tenure/wal': [],
+  '@tenure/wal': ['@tenure/seams'],
   '@tenure/state-machine': ['@tenure/values'],
   '@tenure/protocol': ['@tenure/values'],
   '@tenure/testing': [],
   '@tenure/testing-histories': ['@tenure/testing', '@tenure/wal', '@tenure/state-machine'],
-  '@tenure/client': ['@tenure/protocol'],
-  '@tenure/worker-runtime': ['@tenure/protocol', '@tenure/client'],
-  '@tenure/app-kit': ['@tenure/protocol', '@tenure/client'],
+  '@tenure/client': ['@tenure/seams', '@tenure/protocol'],
+  '@tenure/worker-runtime': ['@tenure/seams', '@tenure/protocol', '@tenure/client'],
+  '@tenure/app-kit': ['@tenure/seams', '@tenure/protocol', '@tenure/client'],
   '@tenure/history': ['@tenure/wal', '@tenure/state-machine'],
   '@tenure/coordinator-server': [
+    '@tenure/seams',
     '@tenure/http-port',
     '@tenure/history',
     '@tenure/wal',
@@ -38,7 +40,7 @@ const mayKnow = {
  */
 const rooms = {
   '@tenure/wal': [
-    'errors damage lsn clock system-clock observer',
+    'errors damage lsn observer',
     ...['disk', 'format', 'options', 'write', 'read', 'checkpoint', 'recover', 'inspect', 'copy'],
   ],
   '@tenure/state-machine': [
@@ -46,9 +48,9 @@ const rooms = {
     ...['record', 'store', 'state', 'apply', 'invariants', 'snapshot'],
   ],
   '@tenure/protocol': ['errors limits', 'wire', 'messages', 'connections'],
-  '@tenure/client': ['errors values uncaught by-number seams', 'connection', 'link', 'api'],
+  '@tenure/client': ['errors values uncaught by-number', 'connection', 'link', 'api'],
   '@tenure/worker-runtime': [
-    'errors values handler refusals system-wall-clock',
+    'errors values handler refusals',
     ...['observe', 'isolation', 'attempt', 'polling', 'options'],
   ],
   '@tenure/app-kit': [
@@ -62,6 +64,7 @@ const rooms = {
   ],
   '@tenure/history': ['errors', 'follow', 'task', 'check', 'explanation', 'what-if'],
   '@tenure/coordinator-server': [
+    '@tenure/seams',
     'errors refusals',
     ...[
       'decide',

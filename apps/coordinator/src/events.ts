@@ -1,5 +1,6 @@
-import { type Later, type Logger, RationedLines } from '@tenure/app-kit'
+import { type Logger, RationedLines } from '@tenure/app-kit'
 import type { CoordinatorOptions, ServerObserver } from '@tenure/coordinator-server'
+import type { Clock } from '@tenure/seams'
 
 type LogObserver = NonNullable<NonNullable<CoordinatorOptions['log']>['observer']>
 
@@ -7,9 +8,9 @@ const refusalsPerSecondMax = 10
 const progressEveryMs = 1000
 
 /** A line for each event of the coordinator that an operator wants to know of. */
-export function observeServer(logger: Logger, later?: Later): ServerObserver {
+export function observeServer(logger: Logger, clock?: Clock): ServerObserver {
   const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more peers refused')
-  const refusals = new RationedLines(refusalsPerSecondMax, tellLeftOut, later)
+  const refusals = new RationedLines(refusalsPerSecondMax, tellLeftOut, clock)
   let nextProgressMs = progressEveryMs
   return {
     replaying: (progress) => {

@@ -1,3 +1,4 @@
+import { SimulatedClock } from '@tenure/testing'
 import { type Logger, pino } from 'pino'
 import t from 'tap'
 import { observeLog, observeServer } from '../src/events.js'
@@ -7,10 +8,8 @@ function listen() {
   const options = { base: null, timestamp: false }
   const write = (line: string) => void lines.push(JSON.parse(line))
   const logger: Logger = pino(options, { write })
-  const timers: (() => void)[] = []
-  const server = observeServer(logger, (_, action) => timers.push(action))
-  const pass = () => timers.splice(0).forEach((action) => void action())
-  return { lines, server, log: observeLog(logger), letASecondPass: pass }
+  const clock = new SimulatedClock()
+  return { lines, server: observeServer(logger, clock), log: observeLog(logger), clock }
 }
 
 const refusal = { address: '10.0.0.1', reason: 'PROTOCOL', message: 'a \u001b[31mword\nof theirs' }
@@ -27,16 +26,16 @@ t.test('replay tells once a second how fast, how far and how long', async (t) =>
 })
 
 t.test('of peers that are refused ten a second get a line, the others are counted', async (t) => {
-  const { lines, server, letASecondPass } = listen()
+  const { lines, server, clock } = listen()
   for (let count = 0; count < 25; count++) server.refused?.(refusal)
   t.equal(lines.length, 10)
   const { address, reason, message: detail } = refusal
   t.same(lines[0], { level: 40, address, reason, detail, msg: 'peer refused' })
-  letASecondPass()
+  await clock.advance(1000)
   t.same(lines.slice(10), [{ level: 40, leftOut: 15, msg: 'more peers refused' }])
   server.refused?.(refusal)
   t.equal(lines.length, 12)
-  letASecondPass()
+  await clock.advance(1000)
   t.equal(lines.length, 12, 'nothing was left out, so nothing is said')
 })
 

@@ -1,15 +1,16 @@
-import { type Later, type Logger, RationedLines } from '@tenure/app-kit'
+import { type Logger, RationedLines } from '@tenure/app-kit'
 import { type FailedAttempt, RejectedError } from '@tenure/client'
+import type { Clock } from '@tenure/seams'
 import type { WorkerObserver } from '@tenure/worker-runtime'
 
 const failuresPerSecondMax = 10
 
 /** A line for each event of the worker that somebody wants to know of. Never a payload or a result. */
-export function observeWorker(logger: Logger, later?: Later): WorkerObserver {
+export function observeWorker(logger: Logger, clock?: Clock): WorkerObserver {
   const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more handlers failed')
   let failedAttempts = 0
   let lastFailure = ''
-  const failures = new RationedLines(failuresPerSecondMax, tellLeftOut, later)
+  const failures = new RationedLines(failuresPerSecondMax, tellLeftOut, clock)
   return {
     connected: ({ epoch }, endpoint) => {
       failedAttempts = 0

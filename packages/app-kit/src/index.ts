@@ -16,7 +16,7 @@ export {
   loggingSettings,
   openLogger,
 } from './process/logger.js'
-export { type Later, RationedLines } from './process/rationed-lines.js'
+export { RationedLines } from './process/rationed-lines.js'
 export { awaitStopSignal, type Running, runService, type Service } from './process/service.js'
 export { readVersions, type Versions } from './process/versions.js'
 export { ConfigError } from './settings/config-error.js'

@@ -1,4 +1,5 @@
 import { chmodSync } from 'node:fs'
+import { SimulatedClock } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import {
   ConfigError,
@@ -186,15 +187,13 @@ t.test('lines for people are there on request, without colours in a file', async
 
 t.test('of many lines some are written each second, the others are counted', async (t) => {
   const written: (string | number)[] = []
-  const timers: (() => void)[] = []
-  const later = (_: number, action: () => void) => void timers.push(action)
-  const lines = new RationedLines(2, (count) => written.push(count), later)
-  const letASecondPass = () => timers.splice(0).forEach((action) => void action())
+  const clock = new SimulatedClock()
+  const lines = new RationedLines(2, (count) => written.push(count), clock)
   for (const line of ['a', 'b', 'c', 'd']) lines.write(() => written.push(line))
   t.same(written, ['a', 'b'])
-  letASecondPass()
+  await clock.advance(1000)
   t.same(written.splice(0), ['a', 'b', 2])
   lines.write(() => written.push('e'))
-  letASecondPass()
+  await clock.advance(1000)
   t.same(written, ['e'], 'nothing was left out, so nothing is said')
 })

@@ -1,5 +1,5 @@
+import type { Clock } from '@tenure/seams'
 import type { SimulatedClock } from '@tenure/testing'
-import type { Clock } from '@tenure/wal'
 
 export interface Life {
   isOver: boolean

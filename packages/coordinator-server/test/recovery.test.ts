@@ -1,9 +1,8 @@
+import { type Clock, systemClock } from '@tenure/seams'
 import { SimulatedDisk } from '@tenure/testing'
-import { systemClock } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import {
   type CheckpointMaker,
-  type Clock,
   type CoordinatorOptions,
   type Started,
   startCoordinator,

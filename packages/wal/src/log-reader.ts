@@ -1,5 +1,5 @@
+import { type Clock, systemClock } from '@tenure/seams'
 import { readCheckpoint } from './checkpoint/checkpoint.js'
-import type { Clock } from './clock.js'
 import type { Damage, HistoryDamage } from './damage.js'
 import type { Disk } from './disk/disk.js'
 import { readIfPresent } from './disk/files.js'
@@ -16,7 +16,6 @@ import { type Finding, Scanner } from './read/scanner.js'
 import { judge } from './read/verdict.js'
 import type { Gap, Segment } from './recover/examine.js'
 import { type Survey, surveySteadily } from './recover/survey.js'
-import { systemClock } from './system-clock.js'
 
 export interface ReadOnlyOptions {
   readonly disk?: Disk

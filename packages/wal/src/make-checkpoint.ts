@@ -1,12 +1,11 @@
+import { type Clock, systemClock } from '@tenure/seams'
 import { type Chunks, goodCheckpoints, keepCheckpoint } from './checkpoint/checkpoints.js'
-import type { Clock } from './clock.js'
 import type { Disk } from './disk/disk.js'
 import { nodeDisk } from './disk/node-disk.js'
 import { WalError } from './errors.js'
 import { Layout } from './format/layout.js'
 import type { Lsn } from './lsn.js'
 import { surveySteadily } from './recover/survey.js'
-import { systemClock } from './system-clock.js'
 
 /**
  * Makes a checkpoint at the end of a sealed segment beside the one that has the log open, in another

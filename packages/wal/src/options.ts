@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from './clock.js'
+import { type Clock, systemClock } from '@tenure/seams'
 import type { AcceptedLoss } from './damage.js'
 import type { Disk } from './disk/disk.js'
 import { nodeDisk } from './disk/node-disk.js'
@@ -15,7 +15,6 @@ import {
 } from './format/limits.js'
 import { type Lsn, lsnMax } from './lsn.js'
 import type { LogObserver } from './observer.js'
-import { systemClock } from './system-clock.js'
 
 /**
  * When an append counts as done.

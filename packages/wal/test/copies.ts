@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { crc32 } from 'node:zlib'
+import type { Clock } from '@tenure/seams'
 import type { SimulatedDisk } from '@tenure/testing'
 import type { Test } from 'tap'
 import {
   type BackupOptions,
   backupLog,
-  type Clock,
   type Disk,
   type DiskFile,
   openLog,

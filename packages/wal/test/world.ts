@@ -1,7 +1,7 @@
+import type { Clock } from '@tenure/seams'
 import { type DiskCall, SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import type { Test } from 'tap'
 import {
-  type Clock,
   type Disk,
   type DiskFile,
   type Log,

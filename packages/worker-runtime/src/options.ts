@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os'
-import { type LinkOptions, systemRandom } from '@tenure/client'
+import type { LinkOptions } from '@tenure/client'
 import { type Cancelled, messageLimits } from '@tenure/protocol'
+import { systemRandom } from '@tenure/seams'
 import { badOption } from './errors.js'
 import type { Handler, TaskFacts } from './handler.js'
 import { chooseIsolation, type IsolationKind } from './isolation/choice.js'
 import type { Isolation } from './isolation/isolation.js'
 import { checkObserver, type WorkerObserver } from './observe/observer.js'
-import { systemWallClock } from './system-wall-clock.js'
 import { callable, part, queueNames, texts, whole, wholeOrForever, yesOrNo } from './values.js'
 
 export interface WorkerOptions extends OfLink {
@@ -37,8 +37,6 @@ export interface WorkerOptions extends OfLink {
   readonly observer?: WorkerObserver
   /** Whether the metrics have those of the whole process, too. Default false. */
   readonly processMetrics?: boolean
-  /** Milliseconds since the epoch, for the deadline that handlers see. */
-  readonly wallClock?: () => number
 }
 
 /** The options with their defaults, checked; those of the link it checks itself. */
@@ -53,7 +51,6 @@ export interface WorkerSettings {
   readonly giveUpAfterMs: number
   readonly keepGoing: boolean
   readonly clockDrift: number
-  readonly wallClock: () => number
   readonly processMetrics: boolean
   readonly observers: readonly WorkerObserver[]
 }
@@ -73,7 +70,6 @@ export function settle(options: WorkerOptions): WorkerSettings {
     clockDrift = 0.01,
     onCancelled,
     observer,
-    wallClock = systemWallClock,
     processMetrics = false,
     ...link
   } = options
@@ -91,7 +87,6 @@ export function settle(options: WorkerOptions): WorkerSettings {
     giveUpAfterMs: wholeOrForever('giveUpAfterMs', giveUpAfterMs, durationMsMax),
     keepGoing: yesOrNo('keepGoing', keepGoing),
     clockDrift: part('clockDrift', clockDrift),
-    wallClock: callable('wallClock', wallClock),
     processMetrics: yesOrNo('processMetrics', processMetrics),
     observers: [
       ...(observer ? [observer] : []),

@@ -1,12 +1,6 @@
-import {
-  type Clock,
-  type Link,
-  openLink,
-  RejectedError,
-  systemClock,
-  TenureError,
-} from '@tenure/client'
+import { type Link, openLink, RejectedError, TenureError } from '@tenure/client'
 import type { Leased, Rejected } from '@tenure/protocol'
+import { type Clock, systemClock } from '@tenure/seams'
 import { Execution, type ExecutionContext } from './attempt/execution.js'
 import { LateTimers } from './attempt/late-timers.js'
 import { ReportIds } from './attempt/report-ids.js'

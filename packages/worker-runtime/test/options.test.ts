@@ -62,7 +62,6 @@ const badOptions: readonly (readonly [option: string, given: Anything, name?: st
   ['onCancelled', { onCancelled: 'log' }],
   ['observer', { observer: () => {} }],
   ['observer.leased', { observer: { leased: 'log' } }],
-  ['wallClock', { wallClock: 7 }],
   ['role', { role: 'admin' }],
   ['capacity', { capacity: 3 }],
   ['connectTimeoutMs', { connectTimeoutMs: 3 }],

@@ -1,4 +1,5 @@
-import type { Clock, Transport } from '@tenure/client'
+import type { Transport } from '@tenure/client'
+import type { Clock } from '@tenure/seams'
 import type { SimulatedNetwork } from '@tenure/testing'
 
 /** The network of a simulated world, as a link wants it. */

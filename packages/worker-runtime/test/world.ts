@@ -1,5 +1,5 @@
-import type { Clock } from '@tenure/client'
 import type { Leased } from '@tenure/protocol'
+import type { Clock } from '@tenure/seams'
 import { SimulatedClock, SimulatedNetwork } from '@tenure/testing'
 import { startWorker, Worker, type WorkerObserver, type WorkerOptions } from '../src/index.js'
 import { ManualIsolation, type ManualRun } from './manual-isolation.js'
@@ -67,7 +67,6 @@ export class World {
     return {
       ...{ endpoints: ['coordinator:7411'], name: 'me', concurrency: 1, clockDrift: 0 },
       ...{ isolation: this.isolation, clock: this.#workerClock() },
-      wallClock: () => this.clock.now(),
       transport: simulatedTransport(this.network, this.clock),
       random: { next: () => 0, id: () => `id-${++this.#ids}` },
       observer: this.#observer(),
@@ -154,8 +153,10 @@ export class World {
 
   #workerClock(): Clock {
     return {
+      now: () => this.clock.now() + this.#stalledMs,
       monotonicMs: () => this.clock.monotonicMs() + this.#stalledMs,
       setTimer: (delayMs, callback) => this.clock.setTimer(delayMs, callback),
+      soon: (callback) => this.clock.soon(callback),
     }
   }
 

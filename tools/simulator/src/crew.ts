@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { systemClock } from '@tenure/wal'
+import { systemClock } from '@tenure/seams'
 import type { LossCheck } from './check.js'
 import { addTally, emptyTally, type Failure, type Tally, tallyOfLost } from './tally.js'
 

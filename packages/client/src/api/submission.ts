@@ -1,7 +1,7 @@
 import { messageLimits, type Submit } from '@tenure/protocol'
+import type { Random } from '@tenure/seams'
 import { badArgument, TenureError } from '../errors.js'
 import type { CallOptions } from '../link/limit.js'
-import type { Random } from '../seams/random.js'
 import { checkNames, describe, text, whole } from '../values.js'
 import type { RetryPolicy } from './facts.js'
 

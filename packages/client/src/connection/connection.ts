@@ -5,8 +5,8 @@ import {
   ProtocolError,
   type Welcome,
 } from '@tenure/protocol'
+import type { Clock, Timer } from '@tenure/seams'
 import { RejectedError, TenureError } from '../errors.js'
-import type { Clock, Timer } from '../seams/clock.js'
 import { formatEndpoint } from './endpoint.js'
 import type { Socket, Target, Transport } from './transport.js'
 

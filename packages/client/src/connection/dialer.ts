@@ -1,7 +1,6 @@
 import type { Answer, Welcome } from '@tenure/protocol'
+import type { Random, Timer } from '@tenure/seams'
 import { finalReasons, RejectedError, TenureError } from '../errors.js'
-import type { Timer } from '../seams/clock.js'
-import type { Random } from '../seams/random.js'
 import { type Backoff, backoffMs } from './backoff.js'
 import { Connection, type ConnectionSettings } from './connection.js'
 import { type Endpoint, formatEndpoint } from './endpoint.js'

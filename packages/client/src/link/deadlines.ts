@@ -1,5 +1,5 @@
+import type { Clock, Timer } from '@tenure/seams'
 import { ByNumber } from '../by-number.js'
-import type { Clock, Timer } from '../seams/clock.js'
 
 /**
  * When the time of each of many calls is over. Those that may take equally long end in the order in

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../seams/clock.js'
+import type { Clock, Timer } from '@tenure/seams'
 import { checkNames, checkSignal, duration } from '../values.js'
 import type { Aborts } from './aborts.js'
 

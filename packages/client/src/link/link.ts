@@ -6,10 +6,9 @@ import {
   type NewRequest,
   type Welcome,
 } from '@tenure/protocol'
+import type { Clock, Random } from '@tenure/seams'
 import { Dialer } from '../connection/dialer.js'
 import { badArgument, RejectedError, TenureError } from '../errors.js'
-import type { Clock } from '../seams/clock.js'
-import type { Random } from '../seams/random.js'
 import { Aborts } from './aborts.js'
 import { Call, type Settle } from './call.js'
 import { aborted, closed, lost, timedOut, unreachable, withheld } from './call-errors.js'

@@ -1,4 +1,5 @@
 import { messageLimits, type Role, roles } from '@tenure/protocol'
+import { type Clock, type Random, systemClock, systemRandom } from '@tenure/seams'
 import type { Backoff } from '../connection/backoff.js'
 import type { DialerSettings } from '../connection/dialer.js'
 import { parseEndpoint } from '../connection/endpoint.js'
@@ -6,10 +7,6 @@ import { guarded, type LinkObserver } from '../connection/link-observer.js'
 import { nodeTransport } from '../connection/node-transport.js'
 import type { TlsOptions, Transport } from '../connection/transport.js'
 import { badArgument } from '../errors.js'
-import type { Clock } from '../seams/clock.js'
-import type { Random } from '../seams/random.js'
-import { systemClock } from '../seams/system-clock.js'
-import { systemRandom } from '../seams/system-random.js'
 import { checkNames, describe, duration, text, whole } from '../values.js'
 
 export interface LinkOptions {

@@ -1,5 +1,5 @@
+import type { Clock } from '@tenure/seams'
 import type { TenureError } from '../errors.js'
-import type { Clock } from '../seams/clock.js'
 import type { Aborts } from './aborts.js'
 import { aborted } from './call-errors.js'
 import { type CallOptions, Limit } from './limit.js'

@@ -1,6 +1,7 @@
 import { History, type LogSource } from '@tenure/history'
+import type { Clock } from '@tenure/seams'
 import { countTasks, encodeState, type State } from '@tenure/state-machine'
-import { type Clock, type Disk, makeCheckpoint, openReadOnly } from '@tenure/wal'
+import { type Disk, makeCheckpoint, openReadOnly } from '@tenure/wal'
 import type { MadeCheckpoint } from './checkpoint-maker.js'
 
 export interface CheckpointMeans {

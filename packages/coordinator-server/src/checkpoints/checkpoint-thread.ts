@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { systemClock } from '@tenure/wal'
-import type { Clock } from '../decide/decision-time.js'
+import { type Clock, systemClock } from '@tenure/seams'
 import { CoordinatorError } from '../errors.js'
 import { waitedMs } from './background.js'
 import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { nodeDisk, systemClock } from '@tenure/wal'
+import { systemClock } from '@tenure/seams'
+import { nodeDisk } from '@tenure/wal'
 import { stepBack, watchableThreadId } from './background.js'
 import { checkpointLog } from './checkpoint-of-log.js'
 import type { BackgroundCell, CheckpointJob } from './checkpoint-thread.js'

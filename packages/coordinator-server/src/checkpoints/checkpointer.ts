@@ -1,5 +1,5 @@
+import type { Clock } from '@tenure/seams'
 import { position, type State } from '@tenure/state-machine'
-import type { Clock } from '../decide/decision-time.js'
 import { CoordinatorError } from '../errors.js'
 import type { CheckpointKnobs } from './checkpoint-knobs.js'
 import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'

@@ -1,4 +1,4 @@
-import type { Clock } from '../decide/decision-time.js'
+import type { Clock } from '@tenure/seams'
 import type { CheckpointedLog, Removed } from './checkpointed-log.js'
 import { type HistoryKept, keepFrom } from './history-kept.js'
 

@@ -1,4 +1,5 @@
-import type { Clock, DecisionTime, Timer } from '../decide/decision-time.js'
+import type { Clock, Timer } from '@tenure/seams'
+import type { DecisionTime } from '../decide/decision-time.js'
 
 /** Timers of Node count in 31 bits. Ringing too early does no harm: who is rung looks at the time. */
 const longestMs = 24 * 3600 * 1000

@@ -10,6 +10,7 @@ import type {
   Request,
   Submit,
 } from '@tenure/protocol'
+import type { Timer } from '@tenure/seams'
 import {
   defaultQueue,
   findByRequestId,
@@ -21,7 +22,6 @@ import {
   nextEligibleAt,
 } from '@tenure/state-machine'
 import type { Asker, Circumstances, Decision } from '../decide/decision.js'
-import type { Timer } from '../decide/decision-time.js'
 import { decideHeartbeat, decideLease, noRoom, rankOf } from '../decide/lease-manager.js'
 import { decideKill, decideReport, decideSubmit } from '../decide/task-manager.js'
 import { CoordinatorError } from '../errors.js'

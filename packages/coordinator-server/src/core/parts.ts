@@ -1,5 +1,5 @@
+import type { Clock } from '@tenure/seams'
 import type { Checkpointed } from '../checkpoints/checkpointer.js'
-import type { Clock } from '../decide/decision-time.js'
 import type { Knobs } from '../decide/knobs.js'
 import type { HistoryReader } from '../history/history-reader.js'
 import type { QuestionParts } from '../questions/question-sources.js'

@@ -1,17 +1,4 @@
-/** The seam to time, which `@tenure/wal` and this package share by its shape. */
-export interface Clock {
-  /** Milliseconds since the epoch, as a whole number. */
-  now(): number
-  /** Milliseconds from an arbitrary start, never going back, with fractions. */
-  monotonicMs(): number
-  setTimer(delayMs: number, callback: () => void, ground?: 'background'): Timer
-  /** Calls back once, after the input that is ready now has been handled. */
-  soon(callback: () => void): void
-}
-
-export interface Timer {
-  cancel(): void
-}
+import type { Clock } from '@tenure/seams'
 
 /**
  * `semantics` §1: the time of decisions. Anchored once, at the later of the wall clock and the latest

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Clock, Timer } from '../decide/decision-time.js'
+import type { Clock, Timer } from '@tenure/seams'
 import { CoordinatorError } from '../errors.js'
 import type { HistoryPage, HistoryQuery, HistoryReader } from './history-reader.js'
 

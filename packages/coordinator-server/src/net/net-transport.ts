@@ -4,7 +4,7 @@ import {
   type TlsOptions,
   type Server as TlsServer,
 } from 'node:tls'
-import { systemClock } from '@tenure/wal'
+import { systemClock } from '@tenure/seams'
 import type { Listener, Socket, Transport } from './transport.js'
 import { Wakefulness } from './wakefulness.js'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '@tenure/wal'
+import type { Clock } from '@tenure/seams'
 
 /**
  * Keeps the event loop awake for a moment when the only one who asks has been answered. Who sleeps in the

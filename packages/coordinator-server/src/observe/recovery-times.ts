@@ -1,4 +1,4 @@
-import type { Clock } from '../decide/decision-time.js'
+import type { Clock } from '@tenure/seams'
 
 /** How long it took until requests were served, and the parts of it. */
 export interface RecoveryTimes extends Readonly<Record<RecoveryPart, number>> {

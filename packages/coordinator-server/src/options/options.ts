@@ -1,7 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { messageLimits, type Role, roles } from '@tenure/protocol'
-import { type LogOptions, type Recovery, systemClock } from '@tenure/wal'
+import { type Clock, systemClock } from '@tenure/seams'
+import type { LogOptions, Recovery } from '@tenure/wal'
 import {
   type CheckpointKnobs,
   checkpointRanges,
@@ -10,7 +11,6 @@ import {
 import type { CheckpointMaker } from '../checkpoints/checkpoint-maker.js'
 import type { CheckpointObserver } from '../checkpoints/checkpointer.js'
 import type { CoordinatorObserver } from '../core/observer.js'
-import type { Clock } from '../decide/decision-time.js'
 import { defaultKnobs, type Knobs } from '../decide/knobs.js'
 import { CoordinatorError } from '../errors.js'
 import type { HistoryReader } from '../history/history-reader.js'

@@ -1,4 +1,4 @@
-import type { Clock } from '../decide/decision-time.js'
+import type { Clock } from '@tenure/seams'
 
 /**
  * How long questions may take in one turn of the event loop. One is always answered, so a turn is

@@ -1,5 +1,5 @@
+import type { Clock } from '@tenure/seams'
 import { isBadCheckpoint, verifyCheckpoint } from '../checkpoint/checkpoint.js'
-import type { Clock } from '../clock.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { listIfPresent, removeIfPresent } from '../disk/files.js'
 import { systemCode, WalDamageError, WalError } from '../errors.js'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Clock } from '@tenure/seams'
 import { WalDamageError } from '../errors.js'
 import type { SegmentEnd } from '../format/file-header.js'
 import { segmentPath } from '../format/layout.js'

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../clock.js'
+import type { Clock, Timer } from '@tenure/seams'
 import type { Disk } from '../disk/disk.js'
 import { removeIfPresent } from '../disk/files.js'
 import { saysNoSpace } from '../errors.js'

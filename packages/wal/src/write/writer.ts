@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { Timer } from '../clock.js'
+import type { Timer } from '@tenure/seams'
 import { writeFully } from '../disk/files.js'
 import { WalError } from '../errors.js'
 import { countZeroSectors, encodeBatchHeader, nextBatchOffset, Place } from '../format/batch.js'

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '@tenure/client'
+import type { Clock, Timer } from '@tenure/seams'
 import type { WorkerError } from '../errors.js'
 import type { Run } from '../isolation/isolation.js'
 

@@ -1,5 +1,6 @@
-import { type Link, RejectedError, TenureError, type Timer } from '@tenure/client'
+import { type Link, RejectedError, TenureError } from '@tenure/client'
 import type { Answer, Leased, Rejected } from '@tenure/protocol'
+import type { Timer } from '@tenure/seams'
 import { WorkerError } from '../errors.js'
 import type { TaskFacts } from '../handler.js'
 import { describeThrown, type LogFields, type LogLevel, type Outcome } from '../handler.js'
@@ -20,8 +21,6 @@ export interface ExecutionContext {
   readonly listener: ExecutionListener
   readonly lateTimers: LateTimers
   readonly reportIds: ReportIds
-  /** Milliseconds since the epoch, for handlers. */
-  readonly wallClock: () => number
   /** By which part of a duration our clock and the coordinator's may come apart. */
   readonly clockDrift: number
   /** How long a handler that was told to end may take before it is terminated. */
@@ -88,8 +87,8 @@ export class Execution implements RunEvents, Armable {
   }
 
   start(payload: Uint8Array): void {
-    const { isolation, observer, wallClock, listener, lateTimers } = this.#context
-    const deadline = Math.floor(wallClock() + this.#windowAbortAtMs - this.#startedAtMs)
+    const { isolation, observer, link, listener, lateTimers } = this.#context
+    const deadline = Math.floor(link.clock.now() + this.#windowAbortAtMs - this.#startedAtMs)
     observer.leased?.(this.facts)
     // The answer may have travelled for longer than its lease holds.
     if (this.#isOverdue) {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '@tenure/client'
+import type { Clock, Timer } from '@tenure/seams'
 
 /** Something that needs a timer. */
 export interface Armable {

@@ -1,4 +1,4 @@
-import type { Random } from '@tenure/client'
+import type { Random } from '@tenure/seams'
 
 const prefixCharacters = 8
 

@@ -1,4 +1,5 @@
-import type { Clock, TenureError, Timer } from '@tenure/client'
+import type { TenureError } from '@tenure/client'
+import type { Clock, Timer } from '@tenure/seams'
 import { WorkerError } from '../errors.js'
 import type { WorkerObserver } from '../observe/observer.js'
 

@@ -1,5 +1,6 @@
-import { type Link, type NewRequest, RejectedError, TenureError, type Timer } from '@tenure/client'
+import { type Link, type NewRequest, RejectedError, TenureError } from '@tenure/client'
 import type { Answer, Leased, Rejected } from '@tenure/protocol'
+import type { Timer } from '@tenure/seams'
 import { WorkerError } from '../errors.js'
 import { meaningOf } from '../refusals.js'
 

@@ -1,9 +1,9 @@
 import {
   type CheckpointMaker,
-  type Clock,
   checkpointLog,
   type MadeCheckpoint,
 } from '@tenure/coordinator-server'
+import type { Clock } from '@tenure/seams'
 import type { SimulatedDisk, SimulatedProcess } from '@tenure/testing'
 import { directory } from './coordinator-options.js'
 

@@ -1,4 +1,5 @@
-import type { Clock, CoordinatorOptions } from '@tenure/coordinator-server'
+import type { CoordinatorOptions } from '@tenure/coordinator-server'
+import type { Clock } from '@tenure/seams'
 import type { LogOptions } from '@tenure/wal'
 import type { ScenarioKnobs } from '../scenario/scenario.js'
 

@@ -1,4 +1,5 @@
-import { type Clock, type HistoryReader, readPage } from '@tenure/coordinator-server'
+import { type HistoryReader, readPage } from '@tenure/coordinator-server'
+import type { Clock } from '@tenure/seams'
 import { type Disk, openReadOnly } from '@tenure/wal'
 import { directory } from './coordinator-options.js'
 

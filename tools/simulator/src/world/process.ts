@@ -1,4 +1,4 @@
-import type { Clock } from '@tenure/coordinator-server'
+import type { Clock } from '@tenure/seams'
 import type { SimulatedClock } from '@tenure/testing'
 
 /**

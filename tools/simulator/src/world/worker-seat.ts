@@ -39,7 +39,7 @@ export class WorkerSeat extends Seat {
     const worker = startWorker({
       ...this.link(name, process),
       ...{ isolation, concurrency, queues, pollWaitMs, abortGraceMs: 200, drainGraceMs: 2000 },
-      ...{ observer: this.#observer(), wallClock: () => process.clock.now() },
+      observer: this.#observer(),
     })
     stage.wait(
       worker.then((started) => {

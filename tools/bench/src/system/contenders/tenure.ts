@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { type Link, openLink, systemRandom, Tenure } from '@tenure/client'
+import { type Link, openLink, Tenure } from '@tenure/client'
+import { systemRandom } from '@tenure/seams'
 import { startWorker } from '@tenure/worker-runtime'
 import { isListening } from '../../ask.js'
 import { type Client, type Contender, payloadBytes } from '../contender.js'

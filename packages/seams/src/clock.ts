@@ -1,4 +1,4 @@
-/** The seam to time. The log never reads a clock and never sets a timer but through this. */
+/** The seam to time: code that ships reads no clock and sets no timer but through this. */
 export interface Clock {
   /** Milliseconds since the epoch, as a whole number. */
   now(): number
