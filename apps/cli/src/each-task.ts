@@ -1,10 +1,9 @@
-import type { Host } from '@tenure/app-kit'
+import { type Host, printable } from '@tenure/app-kit'
 import { RejectedError } from '@tenure/client'
 import type { Reason } from '@tenure/protocol'
 import { exitCodes } from './exit-codes.js'
 import { explain } from './refusals.js'
 import { toJsonLine } from './show/json.js'
-import { printable } from './show/printable.js'
 
 /** What is done to one task. It throws a `Refusal` where it cannot be. */
 export interface Deed<T extends object> {

@@ -1,7 +1,6 @@
-import { exitCodes, flagOf, type Host } from '@tenure/app-kit'
+import { exitCodes, flagOf, type Host, printable } from '@tenure/app-kit'
 import { type Backup, type BackupOptions, WalDamageError, WalError } from '@tenure/wal'
 import { countOf, showSize } from './show/numbers.js'
-import { printable } from './show/printable.js'
 import { ProgressLine } from './show/progress.js'
 import { historyDamageOf, tellUnreadable } from './unreadable-history.js'
 

@@ -1,6 +1,5 @@
-import { argument, exitCodes, type Host, text } from '@tenure/app-kit'
+import { argument, exitCodes, type Host, printable, text } from '@tenure/app-kit'
 import { explainLogError } from './log-refusals.js'
-import { printable } from './show/printable.js'
 
 /** Verbs that are about a log take it. */
 export const logDirectorySettings = {

@@ -1,8 +1,7 @@
-import { flagOf, variableOf } from '@tenure/app-kit'
+import { flagOf, printable, variableOf } from '@tenure/app-kit'
 import { RejectedError, type TenureError } from '@tenure/client'
 import type { Reason, Role } from '@tenure/protocol'
 import { exitCodes } from './exit-codes.js'
-import { printable } from './show/printable.js'
 
 /** What went wrong and what to do, in one line. */
 export function explain(error: TenureError, role: Role = 'produce'): string {

@@ -1,6 +1,5 @@
-import { formatDuration, type Host } from '@tenure/app-kit'
+import { formatDuration, type Host, printable } from '@tenure/app-kit'
 import type { LinkObserver, LinkOptions } from '@tenure/client'
-import { printable } from './show/printable.js'
 
 /** A command that waits longer than this says what it waits for. */
 const quietMs = 1000

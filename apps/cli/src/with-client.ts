@@ -3,6 +3,7 @@ import {
   connectionSettings,
   duration,
   type Host,
+  printable,
   setting,
   toLinkOptions,
 } from '@tenure/app-kit'
@@ -11,7 +12,6 @@ import type { Role } from '@tenure/protocol'
 import { Refusal } from './each-task.js'
 import { exitCodeOf, explain } from './refusals.js'
 import { SearchNotice } from './search-notice.js'
-import { printable } from './show/printable.js'
 
 /** Every verb takes them. */
 export const clientSettings = {

@@ -1,5 +1,4 @@
-import { setting, yesOrNo } from '@tenure/app-kit'
-import { terminalCommands, toEscape } from './printable.js'
+import { setting, terminalCommands, toEscape, yesOrNo } from '@tenure/app-kit'
 
 /** Every verb takes it. */
 export const outputSettings = {

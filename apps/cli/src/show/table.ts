@@ -1,5 +1,6 @@
+import { printable } from '@tenure/app-kit'
 import { type Look, paint, type Style } from './look.js'
-import { printable, printableLines } from './printable.js'
+import { printableLines } from './printable.js'
 import { cutTo, widthOf } from './width.js'
 
 const gap = 2

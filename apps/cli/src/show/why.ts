@@ -1,8 +1,8 @@
+import { printable } from '@tenure/app-kit'
 import type { Why } from '@tenure/client'
 import { showFacts } from './facts.js'
 import type { Look } from './look.js'
 import { countOf, showCount } from './numbers.js'
-import { printable } from './printable.js'
 import { stateCell } from './states.js'
 import { showAge, showSpan, showTime } from './times.js'
 

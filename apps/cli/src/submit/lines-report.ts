@@ -1,8 +1,7 @@
-import { flagOf } from '@tenure/app-kit'
+import { flagOf, printable } from '@tenure/app-kit'
 import { TenureError } from '@tenure/client'
 import { explain } from '../refusals.js'
 import { countOf, showCount, showRate } from '../show/numbers.js'
-import { printable } from '../show/printable.js'
 import { showSpan } from '../show/times.js'
 import type { BrokenOff } from './many.js'
 

@@ -1,4 +1,4 @@
-import { printable } from '../show/printable.js'
+import { printable } from '@tenure/app-kit'
 
 /** Text that is SVG or HTML already. All other text is written by others, and is escaped. */
 export class Markup {

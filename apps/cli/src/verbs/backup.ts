@@ -1,9 +1,8 @@
-import { argument, defineVerb, exitCodes, text } from '@tenure/app-kit'
+import { argument, defineVerb, exitCodes, printable, text } from '@tenure/app-kit'
 import { backupLog } from '@tenure/wal'
 import { flag } from '../flag.js'
 import { copyWithProgress, orExplain, showCopied, warnOf } from '../log-copy.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
-import { printable } from '../show/printable.js'
 import { showSpan } from '../show/times.js'
 
 export const backup = defineVerb({

@@ -4,6 +4,7 @@ import {
   defineVerb,
   flagOf,
   type Host,
+  printable,
   setting,
   text,
   yesOrNo,
@@ -19,7 +20,6 @@ import { logPosition, type NamedPosition } from '../position.js'
 import { showExplanation } from '../show/explanation.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
 import { lookOf } from '../show/look.js'
-import { printable } from '../show/printable.js'
 import { warnOfUnreadable } from '../unreadable-history.js'
 import { clientSettings, withClient } from '../with-client.js'
 import { withHistory } from '../with-history.js'

@@ -1,9 +1,8 @@
-import { argument, defineVerb, exitCodes, text, whole } from '@tenure/app-kit'
+import { argument, defineVerb, exitCodes, printable, text, whole } from '@tenure/app-kit'
 import { type Restored, restoreLog } from '@tenure/wal'
 import { flag } from '../flag.js'
 import { copyWithProgress, orExplain, showCopied, warnOf } from '../log-copy.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
-import { printable } from '../show/printable.js'
 import { showSpan } from '../show/times.js'
 
 export const restore = defineVerb({

@@ -8,6 +8,7 @@ import {
   exitCodes,
   flagOf,
   type Host,
+  printable,
   text,
   whole,
 } from '@tenure/app-kit'
@@ -15,7 +16,6 @@ import type { Position } from '@tenure/history'
 import { flag } from '../flag.js'
 import { countBack, logPosition } from '../position.js'
 import { outputSettings, toJsonLine } from '../show/json.js'
-import { printable } from '../show/printable.js'
 import { drawHtml } from '../timeline/html.js'
 import { withRecording } from '../timeline/log.js'
 import { decodeTaskHistory, type Recording, recordingOfTask } from '../timeline/recording.js'

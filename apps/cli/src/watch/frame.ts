@@ -1,7 +1,7 @@
+import { printable } from '@tenure/app-kit'
 import { type Column, showColumns } from '../show/columns.js'
 import { type Look, paint } from '../show/look.js'
 import { countOf, showCount, showRate, showSize } from '../show/numbers.js'
-import { printable } from '../show/printable.js'
 import { showQueues } from '../show/stats.js'
 import { showSecond, showSpan } from '../show/times.js'
 import { cutTo } from '../show/width.js'

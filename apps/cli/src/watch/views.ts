@@ -1,7 +1,6 @@
-import type { Host } from '@tenure/app-kit'
+import { type Host, printable } from '@tenure/app-kit'
 import { toJsonLine } from '../show/json.js'
 import { lookOf } from '../show/look.js'
-import { printable } from '../show/printable.js'
 import { type Frame, showFrame } from './frame.js'
 import { showInterval } from './line.js'
 import { Screen } from './screen.js'
