@@ -57,8 +57,13 @@ export async function diagnose(directory: string): Promise<Finding> {
         })
   return {
     verdict: damage !== undefined ? 'damaged' : breach !== undefined ? 'broken' : 'opens',
-    ...{ logId, epoch, kept: known.kept, badCheckpoints, cutOff },
-    ...{ historyDamage, strandedSegments },
+    logId,
+    epoch,
+    kept: known.kept,
+    badCheckpoints,
+    cutOff,
+    historyDamage,
+    strandedSegments,
     ...(damage !== undefined && { damage }),
     ...(tornTail !== undefined && { tornTail }),
     ...(breach !== undefined && { breach }),

@@ -15,7 +15,10 @@ export async function openFollowed(
   const reader = await openReadOnly(directory)
   const { firstLsn, checkpoints, gaps, openings } = reader
   const source: LogSource = {
-    ...{ firstLsn, checkpoints, gaps, openings },
+    firstLsn,
+    checkpoints,
+    gaps,
+    openings,
     replay: ({ fromLsn }) =>
       reader.replay({ fromLsn, ...(following && { follow: true, signal: following }) }),
     readCheckpoint: (lsn) => reader.readCheckpoint(lsn),

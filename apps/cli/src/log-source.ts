@@ -52,7 +52,9 @@ export class LogTasks implements TaskSource {
     const queues = countQueues(state)
     const { lsn: lastLsn, at: lastAt } = this.asOf
     return {
-      ...{ lastLsn, lastAt, now: lastAt },
+      lastLsn,
+      lastAt,
+      now: lastAt,
       ...(this.#epoch !== undefined && { epoch: this.#epoch }),
       tasks: countTasks(state),
       counters: getCounters(state),

@@ -74,7 +74,14 @@ export async function readStatistics(
   const checkpoints = filesIn(join(directory, 'checkpoint'))
   const fileBytes = [...segments, ...checkpoints].reduce((sum, { bytes }) => sum + bytes, 0)
   return {
-    ...{ logId, directory, firstLsn, fileBytes, openings, gaps, unreadable, checkpoints },
+    logId,
+    directory,
+    firstLsn,
+    fileBytes,
+    openings,
+    gaps,
+    unreadable,
+    checkpoints,
     ...tally.facts(firstLsn - 1),
     quarantine: filesIn(join(directory, 'quarantine')),
   }
@@ -140,7 +147,8 @@ class Tally {
         .map(([type, count]) => ({ type, ...count }))
         .sort((a, b) => b.records - a.records || (a.type < b.type ? -1 : 1)),
       segments: this.#segments.map(({ info, records, firstAt, lastAt }) => ({
-        ...{ ...info, records },
+        ...info,
+        records,
         ...(records > 0 && { firstAt, lastAt }),
       })),
     }

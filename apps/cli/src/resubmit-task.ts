@@ -18,7 +18,10 @@ export async function resubmitTask(tenure: Tenure, taskId: number): Promise<Resu
   const payload = payloadOf(task)
   const requestId = `resubmit-${taskId}`
   const submitted = await tenure.submit(payload, {
-    ...{ queue, executionWindowMs, retryPolicy, requestId },
+    queue,
+    executionWindowMs,
+    retryPolicy,
+    requestId,
   })
   return { newTaskId: submitted.taskId, known: submitted.known }
 }

@@ -78,8 +78,13 @@ t.test('a resubmitted task does the same again', async (t) => {
     ['1', '4'].map(async (id) => JSON.parse((await session.type('get', id, '--json')).stdout)),
   )
   t.match(after, {
-    ...{ state: 'WAITING', attempt: 0, queue: 'mail', requestId: 'resubmit-1' },
-    ...{ payload: before.payload, executionWindowMs: 7000, retryPolicy: before.retryPolicy },
+    state: 'WAITING',
+    attempt: 0,
+    queue: 'mail',
+    requestId: 'resubmit-1',
+    payload: before.payload,
+    executionWindowMs: 7000,
+    retryPolicy: before.retryPolicy,
   })
 })
 

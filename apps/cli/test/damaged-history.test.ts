@@ -80,7 +80,9 @@ t.test('what lies before and behind damage in the history is told', async (t) =>
 t.test('the coordinator drops damaged history, and then there is a backup again', async (t) => {
   const directory = await damaged(t)
   await using coordinator = await startCoordinator({
-    ...{ dataDir: directory, port: 0, httpPort: false },
+    dataDir: directory,
+    port: 0,
+    httpPort: false,
     checkpoints: { historyMs: 0, historyBytesMax: 0 },
   })
   const { port } = coordinator

@@ -159,11 +159,12 @@ t.test('a log is followed beside its writer, until Ctrl-C', async (t) => {
   const next = async () => JSON.parse((await lines.next()).value as string)
   t.match(await next(), { lsn: 8 })
   const submitted: LogRecord = {
-    ...{ type: 'TaskCreated', at: Date.UTC(2027, 0, 1), taskId: 9, payload: Buffer.from('x') },
-    ...{
-      executionWindowMs: 1000,
-      retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } },
-    },
+    type: 'TaskCreated',
+    at: Date.UTC(2027, 0, 1),
+    taskId: 9,
+    payload: Buffer.from('x'),
+    executionWindowMs: 1000,
+    retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } },
   }
   await wal.append(9, encodeRecord(submitted))
   t.match(await next(), { lsn: 9, type: 'TaskCreated' })

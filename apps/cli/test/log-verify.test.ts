@@ -149,7 +149,9 @@ t.test(
   async (t) => {
     const dataDir = makeDirectory(t)
     const coordinator = await startCoordinator({
-      ...{ dataDir, port: 0, httpPort: false },
+      dataDir,
+      port: 0,
+      httpPort: false,
       log: { sync: 'none' },
     })
     const tenure = await connect({ endpoints: [`127.0.0.1:${coordinator.port}`] })

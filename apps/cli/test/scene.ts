@@ -54,7 +54,9 @@ export class Scene {
 
   async connect(name: string, port = this.port): Promise<Link> {
     const link = await openLink({
-      ...{ endpoints: [`127.0.0.1:${port}`], name, role: 'admin' },
+      endpoints: [`127.0.0.1:${port}`],
+      name,
+      role: 'admin',
       backoff: { initialMs: 1, maxMs: 10 },
     })
     this.#t.teardown(() => link.close())

@@ -23,8 +23,11 @@ function hardLife() {
   const book = new Book()
   for (let other = 0; other < 9_990; other++) book.submit()
   const task = book.wait(5).submit({
-    ...{ queue: 'mail', requestId: 'order-17', notBefore: book.now + 2000 },
-    ...{ executionWindowMs: 60_000, retryPolicy: { maxRetries: 1, backoff } },
+    queue: 'mail',
+    requestId: 'order-17',
+    notBefore: book.now + 2000,
+    executionWindowMs: 60_000,
+    retryPolicy: { maxRetries: 1, backoff },
   })
   const first = book.wait(2500).lease(task, 'build-host-0123456789-12345')
   book.wait(10_000).extend(first)

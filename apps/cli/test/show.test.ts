@@ -22,9 +22,15 @@ const attempts = [
   attempt({ attempt: 3, leaseId: 1_234_567, grantedAt: noon + 3_600_000 }),
 ]
 const full = task({
-  ...{ state: 'LEASED', attempt: 3, stateSince: noon + 3_600_000, attempts, requestId: 'order-17' },
-  ...{ workerId: 'build-4711', leaseExpiry: noon + 3_630_000 },
-  ...{ payload: Buffer.from('{"to":"ada@example.org"}'), reason: 'no room\nat all \u001b[2J' },
+  state: 'LEASED',
+  attempt: 3,
+  stateSince: noon + 3_600_000,
+  attempts,
+  requestId: 'order-17',
+  workerId: 'build-4711',
+  leaseExpiry: noon + 3_630_000,
+  payload: Buffer.from('{"to":"ada@example.org"}'),
+  reason: 'no room\nat all \u001b[2J',
 })
 
 /** Each in a file, on a terminal with colours and in a pipe. */

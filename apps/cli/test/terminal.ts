@@ -22,7 +22,9 @@ export async function type(args: readonly string[], options: Options = {}): Prom
   const signal = (signal: StopSignal) => listeners.get(signal)?.()
   const said = { stdout: '', stderr: '' }
   const output = (name: 'stdout' | 'stderr', fd: number) => ({
-    ...{ fd, isTTY: terminal !== undefined, ...terminal },
+    fd,
+    isTTY: terminal !== undefined,
+    ...terminal,
     write: (text: string | Uint8Array) => {
       said[name] += Buffer.from(text).toString()
       hear(String(text), signal)

@@ -16,7 +16,8 @@ t.test('submit gives the id of a task, which get shows', async (t) => {
   const world = await World.start(t)
   const { tenure } = bind(world)
   t.same(await world.run('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1'), {
-    ...{ code, stderr },
+    code,
+    stderr,
     stdout: 'task 1\n',
   })
   const again = await tenure('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1')
@@ -93,7 +94,8 @@ t.test('list shows what there is, and says where it stops', async (t) => {
   t.match(JSON.parse(rest.stdout), { queue: 'one', taskId: Number(next) })
   t.equal(rest.stderr, '')
   t.match(await world.tenure('list', '--state', 'DEAD'), {
-    ...{ code, stdout: '' },
+    code,
+    stdout: '',
     stderr: 'tenure: there are no such tasks\n',
   })
 })
@@ -110,7 +112,8 @@ t.test('list stops at a hundred unless it is told to go on to the end', async (t
   t.equal(count(all), 120)
   t.equal(all.stderr, '')
   t.match(await world.tenure('list', '--all', '--limit', '7'), {
-    ...{ code: 2, stderr: 'tenure list: --limit and --all contradict each other\n' },
+    code: 2,
+    stderr: 'tenure list: --limit and --all contradict each other\n',
   })
 })
 
@@ -266,15 +269,18 @@ t.test(
     const usual = await policyOf()
     t.same(await policyOf('--max-retries', '0'), { ...usual, maxRetries: 0 })
     t.same(await policyOf('--backoff-delay', '2s'), {
-      ...{ maxRetries: 3, backoff: { kind: 'fixed', delayMs: 2000 } },
+      maxRetries: 3,
+      backoff: { kind: 'fixed', delayMs: 2000 },
     })
     const doubling = ['--backoff', 'exponential', '--backoff-delay', '1s', '--max-retries', '7']
     t.same(await policyOf(...doubling, '--backoff-max', '1m'), {
-      ...{ maxRetries: 7, backoff: { kind: 'exponential', initialMs: 1000, maxMs: 60_000 } },
+      maxRetries: 7,
+      backoff: { kind: 'exponential', initialMs: 1000, maxMs: 60_000 },
     })
     t.match(await policyOf(...doubling), { backoff: { maxMs: 3_600_000 } })
     t.match(await world.tenure('submit', 'x', '--backoff-max', '1m'), {
-      ...{ code: 2, stderr: /--backoff-max is for --backoff exponential/ },
+      code: 2,
+      stderr: /--backoff-max is for --backoff exponential/,
     })
   },
 )

@@ -15,8 +15,13 @@ const intervalMs = 5000
 
 t.test('rates are what happened in a second, by the clock of the coordinator', async (t) => {
   t.same(rates, {
-    ...{ submitted: 1200, leased: 120, completed: 117.8 },
-    ...{ retried: 0, failed: 0, stopped: 0, expired: 0 },
+    submitted: 1200,
+    leased: 120,
+    completed: 117.8,
+    retried: 0,
+    failed: 0,
+    stopped: 0,
+    expired: 0,
   })
   const none = Object.fromEntries(Object.keys(rates).map((name) => [name, 0]))
   t.same(ratesBetween(after, before), none, 'a clock that was set back makes none negative')

@@ -5,8 +5,12 @@ import { noon, onTerminal, why } from './facts.js'
 import { golden } from './golden.js'
 
 const lease = {
-  ...{ leaseId: 18, workerId: 'build-4711', attempt: 2, grantedAt: noon - 10_000 },
-  ...{ leaseExpiry: noon + 20_000, windowEnd: noon + 3_590_000 },
+  leaseId: 18,
+  workerId: 'build-4711',
+  attempt: 2,
+  grantedAt: noon - 10_000,
+  leaseExpiry: noon + 20_000,
+  windowEnd: noon + 3_590_000,
 }
 const waiting = { eligibleAt: noon - 60_000, ahead: 0 }
 const asked = { queueLastAskedAt: noon - 200 }
@@ -24,11 +28,13 @@ const reasons = {
   'unserved-for-long': why({ ...waiting, queueLastAskedAt: noon - 120_000 }),
   running: why({ state: 'LEASED', lease, workerLastHeardAt: noon - 3000 }),
   'lost-by-its-worker': why({
-    ...{ state: 'LEASED', lease: { ...lease, leaseExpiry: noon - 5000 } },
+    state: 'LEASED',
+    lease: { ...lease, leaseExpiry: noon - 5000 },
     workerLastHeardAt: noon - 40_000,
   }),
   'lost-over-a-restart': why({
-    ...{ state: 'LEASED', lease: { ...lease, leaseExpiry: noon - 5000 } },
+    state: 'LEASED',
+    lease: { ...lease, leaseExpiry: noon - 5000 },
   }),
   completed: why({ state: 'COMPLETED' }),
   failed: why({ state: 'FAILED' }),

@@ -40,7 +40,10 @@ export class World {
     t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
     const clock = new SimulatedClock({ startMs: Date.now() })
     const coordinator = await startCoordinator({
-      ...{ dataDir, port: 0, httpPort: false, clock },
+      dataDir,
+      port: 0,
+      httpPort: false,
+      clock,
       ...options,
       log: { clock, ...(options.log ?? { sync: 'none' }) },
     })
@@ -77,7 +80,8 @@ export class World {
     return {
       complete: (result?: string | Buffer) =>
         this.#link.request({
-          ...{ kind: 'complete', ...ids },
+          kind: 'complete',
+          ...ids,
           ...(result !== undefined && { result: Buffer.from(result as string) }),
         }),
       fail: (reason: string) => this.#link.request({ kind: 'fail', ...ids, reason }),

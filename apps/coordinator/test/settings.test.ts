@@ -106,7 +106,12 @@ t.test('what is not a number of the coordinator reaches it, too', async (t) => {
   const args = ['--data-dir', 'd', '--host', 'h', '--http-host', 'i', '--insecure']
   const ports = ['--port', '0', '--http-port', 'off', '--restored', 'true']
   t.match(toOptions(configureWith([...args, ...ports])), {
-    ...{ dataDir: 'd', host: 'h', httpHost: 'i', insecure: true, port: 0, httpPort: false },
+    dataDir: 'd',
+    host: 'h',
+    httpHost: 'i',
+    insecure: true,
+    port: 0,
+    httpPort: false,
     log: { restored: true },
   })
 })
@@ -164,12 +169,23 @@ t.test(
 
 t.test('what a file may say as JSON, it may', async (t) => {
   const content = {
-    ...{ port: 1, httpPort: 'off', segmentBytes: 1_048_576, payloadBytesMax: '1MiB' },
-    ...{ restored: true, insecure: true, leaseDuration: '1m', acceptLoss: '1:2' },
+    port: 1,
+    httpPort: 'off',
+    segmentBytes: 1_048_576,
+    payloadBytesMax: '1MiB',
+    restored: true,
+    insecure: true,
+    leaseDuration: '1m',
+    acceptLoss: '1:2',
   }
   t.match(configureWith(['--config', file(t, 'c.json', content)]).values, {
-    ...{ port: 1, httpPort: 'off', segmentBytes: 2 ** 20, payloadBytesMax: 2 ** 20 },
-    ...{ restored: true, insecure: true, leaseDuration: 60_000 },
+    port: 1,
+    httpPort: 'off',
+    segmentBytes: 2 ** 20,
+    payloadBytesMax: 2 ** 20,
+    restored: true,
+    insecure: true,
+    leaseDuration: 60_000,
     acceptLoss: { segment: 1, offset: 2 },
   })
 })
@@ -293,7 +309,10 @@ t.test('certificates are looked at before anything starts', async (t) => {
   const limits = { handshakeTimeout: 10_000 }
   t.match(toOptions(configureWith([...cert, ...key])).tls, { ...limits, ca: undefined })
   t.match(toOptions(configureWith([...cert, ...key, ...ca('tls.crt')])).tls, {
-    ...{ ...limits, ca: /BEGIN/, requestCert: true, rejectUnauthorized: true },
+    ...limits,
+    ca: /BEGIN/,
+    requestCert: true,
+    rejectUnauthorized: true,
   })
 })
 

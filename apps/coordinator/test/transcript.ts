@@ -28,7 +28,11 @@ export class Transcript {
   async ask(link: Link, by: string, request: NewRequest): Promise<Answer> {
     const asked = ++this.#moment
     const index = this.#exchanges.push({
-      ...{ by, request, asked, answered: Number.POSITIVE_INFINITY, answer: undefined },
+      by,
+      request,
+      asked,
+      answered: Number.POSITIVE_INFINITY,
+      answer: undefined,
     })
     const answer = await link.request(request)
     const answered = ++this.#moment

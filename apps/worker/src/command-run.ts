@@ -28,7 +28,9 @@ export class CommandRun implements Run {
 
   constructor(commandLine: string, work: Work, { ended, logged }: RunEvents) {
     this.#child = spawn(commandLine, {
-      ...{ shell: '/bin/sh', detached: true, stdio: 'pipe' },
+      shell: '/bin/sh',
+      detached: true,
+      stdio: 'pipe',
       env: environmentOf(work, process.env),
     })
     const log = new CommandLog(logged)

@@ -11,10 +11,15 @@ export function toOptions(configuration: Configuration): WorkerOptions {
   return {
     ...toLinkOptions(configuration),
     ...toIsolation(configuration),
-    ...{ queues, name: name ?? ownName(), processMetrics: true, keepGoing: values.keepGoing },
+    queues,
+    name: name ?? ownName(),
+    processMetrics: true,
+    keepGoing: values.keepGoing,
     ...(concurrency !== undefined && { concurrency }),
     ...(giveUpAfter !== undefined && { giveUpAfterMs: giveUpAfter }),
-    ...{ pollWaitMs: pollWait, abortGraceMs: abortGrace, drainGraceMs: drainGrace },
+    pollWaitMs: pollWait,
+    abortGraceMs: abortGrace,
+    drainGraceMs: drainGrace,
   }
 }
 

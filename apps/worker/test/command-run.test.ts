@@ -7,7 +7,11 @@ import { Tail } from '../src/tail.js'
 
 const { kill } = process
 const work = {
-  ...{ taskId: 1, queue: 'default', attempt: 1, leaseId: 2, deadline: 0 },
+  taskId: 1,
+  queue: 'default',
+  attempt: 1,
+  leaseId: 2,
+  deadline: 0,
   payload: Buffer.from('work'),
 }
 

@@ -84,7 +84,9 @@ t.test('an HTTP port that is taken ends it with 1, and it says what to do', asyn
   const args = ['--exec', 'true', '--http-port', String(port), '--coordinator', '127.0.0.1:1']
   const worker = startWorker(t, args)
   t.match(await worker.line('not started'), {
-    ...{ level: 'fatal', code: 'WORKER_CANNOT_LISTEN', stack: undefined },
+    level: 'fatal',
+    code: 'WORKER_CANNOT_LISTEN',
+    stack: undefined,
     msg: /EADDRINUSE.*--http-port, or off$/,
   })
   t.match(await worker.exited, { code: 1, stderr: '' })

@@ -28,12 +28,16 @@ async function misuse(t: Test, ...args: string[]) {
 t.test('a protocol error ends the worker with 1, and a line says which', async (t) => {
   const { worker, lease } = await misuse(t)
   t.match(await worker.line('rejected'), {
-    ...{ ...lease, level: 'error', reason: 'DUPLICATE_REPORT' },
+    ...lease,
+    level: 'error',
+    reason: 'DUPLICATE_REPORT',
   })
   const { code, stderr } = await worker.exited
   t.same([code, stderr], [1, ''])
   t.match(worker.lines.at(-1), {
-    ...{ level: 'fatal', code: 'WORKER_PROTOCOL_ERROR', stack: undefined },
+    level: 'fatal',
+    code: 'WORKER_PROTOCOL_ERROR',
+    stack: undefined,
     msg: /^worker failed: .*task \d+ under lease \d+.*DUPLICATE_REPORT.*--keep-going$/,
   })
 })
@@ -54,7 +58,9 @@ t.test('a worker that finds no coordinator in --give-up-after ends with 1', asyn
   const worker = startWorker(t, args)
   t.match(await worker.exited, { code: 1, stderr: '' })
   t.match(worker.lines.at(-1), {
-    ...{ level: 'fatal', code: 'WORKER_GAVE_UP', stack: undefined },
+    level: 'fatal',
+    code: 'WORKER_GAVE_UP',
+    stack: undefined,
     msg: /^not started: there was no connection .* 100 ms.*--give-up-after$/,
   })
 })

@@ -57,9 +57,15 @@ t.test('without a word the worker has its own defaults', async (t) => {
   const { name = '', ...options } = optionsOf(['--handler', handler])
   t.match(name, new RegExp(`-${process.pid}$`))
   t.same(options, {
-    ...{ endpoints: ['127.0.0.1:7411'], handler, isolation: 'thread' },
-    ...{ queues: ['default'], pollWaitMs: 30_000, abortGraceMs: 5000, drainGraceMs: 30_000 },
-    ...{ processMetrics: true, keepGoing: false },
+    endpoints: ['127.0.0.1:7411'],
+    handler,
+    isolation: 'thread',
+    queues: ['default'],
+    pollWaitMs: 30_000,
+    abortGraceMs: 5000,
+    drainGraceMs: 30_000,
+    processMetrics: true,
+    keepGoing: false,
   })
 })
 
@@ -83,7 +89,9 @@ t.test('each setting reaches the option it stands for', async (t) => {
   t.match(optionsOf(['--handler', handler, '--keep-going']), { keepGoing: true })
   const env = { TENURE_TOKEN: 'hush', TENURE_KEEP_GOING: 'true', TENURE_GIVE_UP_AFTER: '5m' }
   t.match(optionsOf(['--handler', handler], env), {
-    ...{ token: 'hush', keepGoing: true, giveUpAfterMs: 300_000 },
+    token: 'hush',
+    keepGoing: true,
+    giveUpAfterMs: 300_000,
   })
 })
 

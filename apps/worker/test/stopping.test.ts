@@ -125,7 +125,8 @@ t.test(
     const times = ['--drain-grace', '0', '--abort-grace', '5m']
     const allArgs = [...args, ...times, '--http-port', 'off']
     const terminal = spawn('python3', ['-c', onTerminal, process.execPath, binary, ...allArgs], {
-      ...{ env: cleanEnvironment(process.env), stdio: ['ignore', 'inherit', 'inherit'] },
+      env: cleanEnvironment(process.env),
+      stdio: ['ignore', 'inherit', 'inherit'],
     })
     t.teardown(() => terminal.kill('SIGKILL'))
     await world.submit()

@@ -36,7 +36,10 @@ export class World {
 
   static async start(t: Test, options: CoordinatorOptions = {}): Promise<World> {
     const coordinator = await startCoordinator({
-      ...{ dataDir: makeDirectory(t), port: 0, httpPort: false, log: { sync: 'none' } },
+      dataDir: makeDirectory(t),
+      port: 0,
+      httpPort: false,
+      log: { sync: 'none' },
       ...options,
       knobs: { ...quick, ...options.knobs },
     })
@@ -73,7 +76,8 @@ const quick = {
 
 export async function connectTo(t: Test, endpoint: string, token?: string): Promise<Tenure> {
   const tenure = await connect({
-    ...{ endpoints: [endpoint], role: 'admin' },
+    endpoints: [endpoint],
+    role: 'admin',
     ...(token !== undefined && { token }),
   })
   t.teardown(() => tenure.close())

@@ -37,7 +37,12 @@ export function placeBar(
   const isFading = fades && lastSign !== undefined
   const solidWidth = isFading ? Math.max(0, scale.x(lastSign) - x) : width
   return {
-    ...{ attempt, outcome, x, y, width, height },
+    attempt,
+    outcome,
+    x,
+    y,
+    width,
+    height,
     solidWidth: Math.min(width, solidWidth),
     beats: thin(
       pulse.ticks

@@ -9,13 +9,21 @@ export interface Metrics {
 }
 
 const roomy: Metrics = {
-  ...{ barHeight: 22, rowGap: 5, lanePadding: 8, restHeight: 16 },
-  ...{ rowsMax: 6, barFont: 11 },
+  barHeight: 22,
+  rowGap: 5,
+  lanePadding: 8,
+  restHeight: 16,
+  rowsMax: 6,
+  barFont: 11,
 }
 
 const compact: Metrics = {
-  ...{ barHeight: 13, rowGap: 3, lanePadding: 4, restHeight: 11 },
-  ...{ rowsMax: 6, barFont: 9 },
+  barHeight: 13,
+  rowGap: 3,
+  lanePadding: 4,
+  restHeight: 11,
+  rowsMax: 6,
+  barFont: 9,
 }
 
 /** Many lanes are drawn closer to each other. */

@@ -24,7 +24,9 @@ export async function recordingOfLog(name: string, history: History): Promise<Re
   const { firstLsn, openings } = history
   const remembered = firstLsn > 1 ? await leasedBefore(history) : []
   return {
-    ...{ name, firstLsn, openings },
+    name,
+    firstLsn,
+    openings,
     async *read() {
       if (remembered.length > 0) yield remembered
       yield* history.read()
@@ -36,7 +38,9 @@ export function recordingOfTask(name: string, history: TaskHistory): Recording {
   const { firstLsn, openings, entries, remembered } = history
   const before = remembered === undefined ? [] : retell(remembered, firstLsn)
   return {
-    ...{ name, firstLsn, openings },
+    name,
+    firstLsn,
+    openings,
     async *read() {
       yield [...before, ...entries]
     },

@@ -9,8 +9,13 @@ export function retell(task: RememberedTask, firstLsn: number): Entry[] {
   const { taskId, createdAt, executionWindowMs, retryPolicy, queue, notBefore } = task
   if (taskId >= firstLsn) return []
   const created: LogRecord = {
-    ...{ type: 'TaskCreated', at: createdAt, taskId, payload: new Uint8Array() },
-    ...{ executionWindowMs, retryPolicy, queue },
+    type: 'TaskCreated',
+    at: createdAt,
+    taskId,
+    payload: new Uint8Array(),
+    executionWindowMs,
+    retryPolicy,
+    queue,
     ...(notBefore !== undefined && { notBefore }),
   }
   const older = task.attempts.filter(({ leaseId }) => leaseId < firstLsn)
@@ -25,7 +30,12 @@ function retellAttempt(taskId: number, attempt: RememberedAttempt): Entry[] {
   // Where even that is not known, the records that are left say how long it lasted.
   const { leaseExpiry = endedAt ?? grantedAt } = attempt
   const granted: LogRecord = {
-    ...{ type: 'LeaseGranted', at: grantedAt, taskId, leaseId, workerId, leaseExpiry },
+    type: 'LeaseGranted',
+    at: grantedAt,
+    taskId,
+    leaseId,
+    workerId,
+    leaseExpiry,
     attempt: attempt.attempt,
   }
   const end = endedAt === undefined ? undefined : endOf(taskId, attempt, endedAt)

@@ -35,8 +35,11 @@ export async function survey(
   const { first, last } = found
   return {
     span: { from: first.at, to: Math.max(last.at, first.at + spanMsMin) },
-    ...{ firstLsn: first.lsn, lastLsn: last.lsn },
-    ...{ lanes: ranking.choose(), lanesTotal: ranking.total, rule: ranking.rule },
+    firstLsn: first.lsn,
+    lastLsn: last.lsn,
+    lanes: ranking.choose(),
+    lanesTotal: ranking.total,
+    rule: ranking.rule,
   }
 }
 

@@ -5,15 +5,31 @@ export type Theme = (typeof themes)[number]
 
 /** The colours of Okabe and Ito, which people see apart who see few; a little lighter in the dark. */
 const light = {
-  ...{ bg: '#ffffff', ink: '#1b1f24', muted: '#57606a', line: '#d8dee4', band: '#f4f6f8' },
-  ...{ completed: '#009e73', failed: '#d55e00', expired: '#e69f00', dead: '#cc79a7' },
-  ...{ running: '#56b4e9', restart: '#0072b2' },
+  bg: '#ffffff',
+  ink: '#1b1f24',
+  muted: '#57606a',
+  line: '#d8dee4',
+  band: '#f4f6f8',
+  completed: '#009e73',
+  failed: '#d55e00',
+  expired: '#e69f00',
+  dead: '#cc79a7',
+  running: '#56b4e9',
+  restart: '#0072b2',
 }
 
 const dark: typeof light = {
-  ...{ bg: '#0f1419', ink: '#e6edf3', muted: '#9aa5b1', line: '#2b333c', band: '#161d24' },
-  ...{ completed: '#22b08a', failed: '#ee7d38', expired: '#f0b428', dead: '#d992b9' },
-  ...{ running: '#6cc0f0', restart: '#f0e442' },
+  bg: '#0f1419',
+  ink: '#e6edf3',
+  muted: '#9aa5b1',
+  line: '#2b333c',
+  band: '#161d24',
+  completed: '#22b08a',
+  failed: '#ee7d38',
+  expired: '#f0b428',
+  dead: '#d992b9',
+  running: '#6cc0f0',
+  restart: '#f0e442',
 }
 
 function variablesOf(colours: typeof light): string {

@@ -49,9 +49,17 @@ export async function makeTimeline(
   const { span, lanesTotal, rule } = found
   const { name, firstLsn } = recording
   return {
-    ...{ name, span, firstLsn: found.firstLsn, lastLsn: found.lastLsn },
+    name,
+    span,
+    firstLsn: found.firstLsn,
+    lastLsn: found.lastLsn,
     removedBefore: firstLsn > 1 ? firstLsn : undefined,
-    ...{ lanesBy, onlyTwice, lanes, lanesTotal, rule, overview },
+    lanesBy,
+    onlyTwice,
+    lanes,
+    lanesTotal,
+    rule,
+    overview,
     openings: recording.openings.filter(({ at }) => contains(span, at)),
   }
 }

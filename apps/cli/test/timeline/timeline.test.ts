@@ -12,7 +12,9 @@ t.test('a lane has the attempts of its task, with heartbeats, ends and late repo
   const { lanes, openings } = await timelineOf(twoTasks())
   t.match(lanes, [
     {
-      ...{ name: 'task 1', note: 'mail', outcome: 'COMPLETED' },
+      name: 'task 1',
+      note: 'mail',
+      outcome: 'COMPLETED',
       attempts: [
         {
           workerId: 'ada',

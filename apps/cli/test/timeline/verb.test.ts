@@ -11,7 +11,8 @@ t.test('timeline draws a log, a part of it, or a task of it', async (t) => {
   const { data, file } = await writeSome(t)
   const svg = file('all.svg')
   t.same(await run(t, ['timeline', data, '--out', svg]), {
-    ...{ code: 0, stderr: '' },
+    code: 0,
+    stderr: '',
     stdout: `${svg}: 7 tasks, 11 attempts\n`,
   })
   t.match(readFileSync(svg, 'utf8'), /^<svg [^>]*aria-label="[^"]*log data"/)
@@ -33,7 +34,11 @@ t.test('timeline draws a log, a part of it, or a task of it', async (t) => {
   t.notMatch(readFileSync(svg, 'utf8'), '@media')
   const told = await type(['timeline', data, '--out', svg, '--json'])
   t.same(JSON.parse(told.stdout), {
-    ...{ out: svg, lanesBy: 'tasks', lanes: 7, lanesTotal: 7, attempts: 11 },
+    out: svg,
+    lanesBy: 'tasks',
+    lanes: 7,
+    lanesTotal: 7,
+    attempts: 11,
   })
 })
 
