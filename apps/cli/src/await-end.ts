@@ -1,7 +1,8 @@
 import { formatDuration, type Host } from '@tenure/app-kit'
 import { type Task, type Tenure, TenureError } from '@tenure/client'
-import { type Deed, Refusal } from './each-task.js'
+import type { Deed } from './each-task.js'
 import { exitCodes } from './exit-codes.js'
+import { Refusal } from './refusals.js'
 import { showEnd } from './show/end.js'
 import { tellUnserved } from './show/why.js'
 

@@ -2,7 +2,7 @@ import { type Host, printable } from '@tenure/app-kit'
 import { RejectedError } from '@tenure/client'
 import type { Reason } from '@tenure/protocol'
 import { exitCodes } from './exit-codes.js'
-import { explain } from './refusals.js'
+import { explain, Refusal } from './refusals.js'
 import { toJsonLine } from './show/json.js'
 
 /** What is done to one task. It throws a `Refusal` where it cannot be. */
@@ -12,19 +12,6 @@ export interface Deed<T extends object> {
   show(taskId: number, outcome: T): string
   /** Where an outcome may be a bad one. */
   isGood?(outcome: T): boolean
-}
-
-/** Why something is not done to a task, in our own words. */
-export class Refusal extends Error {
-  readonly code: string
-  readonly exitCode: number
-
-  constructor(code: string, message: string, exitCode: number = exitCodes.failed) {
-    super(message)
-    this.name = 'Refusal'
-    this.code = code
-    this.exitCode = exitCode
-  }
 }
 
 /**

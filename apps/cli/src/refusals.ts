@@ -3,6 +3,19 @@ import { RejectedError, type TenureError } from '@tenure/client'
 import type { Reason, Role } from '@tenure/protocol'
 import { exitCodes } from './exit-codes.js'
 
+/** Why something is not done to a task, in our own words. */
+export class Refusal extends Error {
+  readonly code: string
+  readonly exitCode: number
+
+  constructor(code: string, message: string, exitCode: number = exitCodes.failed) {
+    super(message)
+    this.name = 'Refusal'
+    this.code = code
+    this.exitCode = exitCode
+  }
+}
+
 /** What went wrong and what to do, in one line. */
 export function explain(error: TenureError, role: Role = 'produce'): string {
   const hint = hintFor(error, role)

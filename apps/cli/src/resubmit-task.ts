@@ -1,5 +1,5 @@
 import type { Task, Tenure } from '@tenure/client'
-import { Refusal } from './each-task.js'
+import { Refusal } from './refusals.js'
 
 /** The new task, which does the same again. */
 export interface Resubmitted {

@@ -9,8 +9,7 @@ import {
 } from '@tenure/app-kit'
 import { connect, type LinkOptions, RejectedError, type Tenure, TenureError } from '@tenure/client'
 import type { Role } from '@tenure/protocol'
-import { Refusal } from './each-task.js'
-import { exitCodeOf, explain } from './refusals.js'
+import { exitCodeOf, explain, Refusal } from './refusals.js'
 import { SearchNotice } from './search-notice.js'
 
 /** Every verb takes them. */

@@ -3,7 +3,21 @@ import { TenureError } from '@tenure/client'
 import { explain } from '../refusals.js'
 import { countOf, showCount, showRate } from '../show/numbers.js'
 import { showSpan } from '../show/times.js'
-import type { BrokenOff } from './many.js'
+import type { Line } from './line-reader.js'
+
+/** What is told while lines are submitted. */
+export interface Listener {
+  submitted(line: Line, task: { readonly taskId: number; readonly known: boolean }): void
+  /** This line is refused; the others are not. */
+  refused(line: Line, error: TenureError): void
+}
+
+/** What ended it before its time. */
+export interface BrokenOff {
+  /** The first line of which it is not known that it was submitted. */
+  readonly fromLine: number
+  readonly error: unknown
+}
 
 export interface LinesCount {
   readonly submitted: number

@@ -4,8 +4,7 @@ import { codeOf, explain } from '../refusals.js'
 import { toJsonLine } from '../show/json.js'
 import { ProgressLine, showProgress } from '../show/progress.js'
 import type { Line } from './line-reader.js'
-import { type LinesCount, showCounted } from './lines-report.js'
-import type { Listener } from './many.js'
+import { type LinesCount, type Listener, showCounted } from './lines-report.js'
 
 /** So many refusals are told one by one; thousands of them say the same. */
 const refusalsToldMax = 10

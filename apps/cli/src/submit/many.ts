@@ -1,20 +1,7 @@
 import { RejectedError, type TaskOptions, type Tenure, type TenureError } from '@tenure/client'
 import type { Reason } from '@tenure/protocol'
 import type { Line } from './line-reader.js'
-
-/** What is told while lines are submitted. */
-export interface Listener {
-  submitted(line: Line, task: { readonly taskId: number; readonly known: boolean }): void
-  /** This line is refused; the others are not. */
-  refused(line: Line, error: TenureError): void
-}
-
-/** What ended it before its time. */
-export interface BrokenOff {
-  /** The first line of which it is not known that it was submitted. */
-  readonly fromLine: number
-  readonly error: unknown
-}
+import type { BrokenOff, Listener } from './lines-report.js'
 
 export interface ManyOptions extends TaskOptions {
   readonly requestIdPrefix: string
