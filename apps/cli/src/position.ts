@@ -1,5 +1,6 @@
 import { formatDuration, type Kind, parseDuration } from '@tenure/app-kit'
 import type { History, Position } from '@tenure/history'
+import { showTime } from './show/times.js'
 
 /** A moment of a log as somebody names it; the last form is counted back from the last record. */
 export type NamedPosition = Position | { readonly beforeEndMs: number }
@@ -63,4 +64,9 @@ export async function countBack(
 ): Promise<Position | undefined> {
   if (position === undefined || !('beforeEndMs' in position)) return position
   return { at: Math.max(0, (await lastAt()) - position.beforeEndMs) }
+}
+
+/** Where one stands in a log. */
+export function showMoment({ lsn, at }: { readonly lsn: number; readonly at: number }): string {
+  return lsn === 0 ? 'the beginning' : `LSN ${lsn}, ${showTime(at)}`
 }

@@ -19,3 +19,7 @@ export function readableRanges(
     ({ firstLsn, lastLsn }) => firstLsn <= lastLsn,
   )
 }
+
+export function showRange({ firstLsn, lastLsn }: Range): string {
+  return firstLsn === lastLsn ? `LSN ${firstLsn}` : `LSN ${firstLsn} to ${lastLsn}`
+}

@@ -1,6 +1,6 @@
 import { type Host, printable } from '@tenure/app-kit'
 import { type Damage, type HistoryDamage, WalDamageError } from '@tenure/wal'
-import { showRange } from './show/moments.js'
+import { showRange } from './readable-ranges.js'
 
 /** The history that cannot be read any more, of what a reader or a check has met; nothing else is lost. */
 export function historyDamageOf(error: unknown): HistoryDamage | undefined {

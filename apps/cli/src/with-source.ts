@@ -2,8 +2,7 @@ import { ConfigError, type Configuration, flagOf, type Host, text } from '@tenur
 import { flag } from './flag.js'
 import { withLog } from './log-directory.js'
 import { openLogTasks } from './log-source.js'
-import { logPosition } from './position.js'
-import { showMoment } from './show/moments.js'
+import { logPosition, showMoment } from './position.js'
 import type { TaskSource } from './source.js'
 import { clientSettings, withClient } from './with-client.js'
 

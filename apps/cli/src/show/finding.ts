@@ -1,12 +1,12 @@
 import type { Loss } from '@tenure/history'
 import type { Finding } from '../diagnose.js'
-import { readableRanges } from '../readable-ranges.js'
-import type { TaskTotals } from '../task-totals.js'
+import { showMoment } from '../position.js'
+import { readableRanges, showRange } from '../readable-ranges.js'
+import { tellTotals } from '../task-totals.js'
 import { tellPlace, tellUnreadable, unlinked } from '../unreadable-history.js'
 import { type Facts, showFacts } from './facts.js'
 import type { Look } from './look.js'
-import { showMoment, showRange } from './moments.js'
-import { countOf, showCount } from './numbers.js'
+import { countOf } from './numbers.js'
 
 const shownMax = 20
 
@@ -44,7 +44,7 @@ function whatItIs(finding: Finding): Facts {
     ...finding.strandedSegments.map((name) => ['history', tellStranded(name, firstLsn)] as const),
     [
       'good',
-      verdict === 'broken' ? undefined : `${tellGood(finding)}; tasks: ${tellTasks(kept.tasks)}`,
+      verdict === 'broken' ? undefined : `${tellGood(finding)}; tasks: ${tellTotals(kept.tasks)}`,
     ],
     ['verdict', verdict === 'opens' ? { text: tellOpens(finding), style: 'good' } : undefined],
   ]
@@ -109,13 +109,6 @@ function beRidOfFiles(names: readonly string[], directory: string): Facts {
     ...names.map((name) => ['', `mv ${directory}/${name} <elsewhere>`] as const),
     ['', `tenure log verify ${directory} finds fault as long as it is there`],
   ]
-}
-
-function tellTasks(totals: TaskTotals): string {
-  const parts = Object.entries(totals).filter(([, count]) => count > 0)
-  return parts.length === 0
-    ? 'none'
-    : parts.map(([state, count]) => `${showCount(count)} ${state}`).join(', ')
 }
 
 function behind({ keptThrough, lastKnownLsn, readable, unreadable }: Loss): Facts {

@@ -1,8 +1,8 @@
 import type { LogCheck, Verdict } from '../log-check.js'
-import { readableRanges } from '../readable-ranges.js'
+import { showMoment } from '../position.js'
+import { readableRanges, showRange } from '../readable-ranges.js'
 import { type Facts, showFacts } from './facts.js'
 import type { Look, Style } from './look.js'
-import { showMoment, showRange } from './moments.js'
 import { countOf, showCount, showSize } from './numbers.js'
 
 export function showLogCheck(check: LogCheck, directory: string, look: Look): string {

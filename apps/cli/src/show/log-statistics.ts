@@ -1,11 +1,10 @@
 import type { LogStatistics, NamedFile, SegmentStatistics, TypeCount } from '../log-statistics.js'
-import { readableRanges } from '../readable-ranges.js'
-import type { TaskTotals } from '../task-totals.js'
+import { readableRanges, showRange } from '../readable-ranges.js'
+import { type TaskTotals, tellTotals } from '../task-totals.js'
 import { tellUnreadable } from '../unreadable-history.js'
 import { type Column, showColumns } from './columns.js'
 import { type Facts, showFacts } from './facts.js'
 import type { Look } from './look.js'
-import { showRange } from './moments.js'
 import { countOf, showCount, showSize } from './numbers.js'
 import { showAge, showSpan, showTime } from './times.js'
 
@@ -55,17 +54,10 @@ function factsOf(stats: Shown, now: number): Facts {
         ? undefined
         : `${bytesPerRecord.toFixed(1)} bytes a record; ${showSize(stats.recordBytes)} of records in ${showSize(stats.fileBytes)} of files`,
     ],
-    ['tasks', tasks && tellTasks(tasks)],
+    ['tasks', tasks && tellTotals(tasks)],
     ...gaps.map((gap) => ['gap', `${showRange(gap)}: ${gap.reason}`] as const),
     ...unreadable.map((one) => ['history', { text: tellUnreadable(one), style: 'bad' }] as const),
   ]
-}
-
-function tellTasks(tasks: TaskTotals): string {
-  const parts = Object.entries(tasks).filter(([, count]) => count > 0)
-  return parts.length === 0
-    ? 'none'
-    : parts.map(([state, n]) => `${showCount(n)} ${state}`).join(', ')
 }
 
 const typeColumns: readonly Column<TypeCount>[] = [
