@@ -1,5 +1,5 @@
 import { RejectedError } from '@tenure/client'
-import { explain, Refusal } from './refusals.js'
+import { explain, Refusal } from './coordinator/refusals.js'
 
 /** An answer about one task. Where there is no such task, it is said which one. */
 export async function aboutTask<T>(taskId: number, answer: Promise<T>): Promise<T> {

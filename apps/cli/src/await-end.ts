@@ -1,10 +1,10 @@
 import { formatDuration, type Host } from '@tenure/app-kit'
 import { type Task, type Tenure, TenureError } from '@tenure/client'
-import type { Deed } from './each-task.js'
-import { exitCodes } from './exit-codes.js'
-import { Refusal } from './refusals.js'
+import { exitCodes } from './command-line.js'
+import { Refusal } from './coordinator/refusals.js'
 import { showEnd } from './show/end.js'
 import { tellUnserved } from './show/why.js'
+import type { Deed } from './tasks/each-task.js'
 
 /** Waits for the end of each, from now on; the time is for all together. */
 export function awaitingEnds(

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { flagOf } from '@tenure/app-kit'
 import { WalDamageError } from '@tenure/wal'
-import { historyDamageOf, tellPlace, tellUnreadable } from './unreadable-history.js'
+import { historyDamageOf, tellPlace, tellUnreadable } from './log/damage.js'
 
 /** Why a log could not be read, and what to do. */
 export interface LogRefusal {

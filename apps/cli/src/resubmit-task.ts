@@ -1,5 +1,5 @@
 import type { Task, Tenure } from '@tenure/client'
-import { Refusal } from './refusals.js'
+import { Refusal } from './coordinator/refusals.js'
 
 /** The new task, which does the same again. */
 export interface Resubmitted {

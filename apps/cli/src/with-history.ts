@@ -1,6 +1,6 @@
 import type { Host } from '@tenure/app-kit'
 import { type History, openHistory } from '@tenure/history'
-import { withLog } from './log-directory.js'
+import { withLog } from './log/directory.js'
 
 /** Opens the log in a directory, reads, and says in one line what went wrong. */
 export function withHistory(

@@ -4,7 +4,7 @@ import { connect } from '@tenure/client'
 import { startCoordinator } from '@tenure/coordinator-server'
 import { openLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
-import type { Finding } from '../src/diagnose.js'
+import type { Finding } from '../src/verbs/log/doctor/diagnose.js'
 import { golden } from './golden.js'
 import { filesIn, log, makeDirectory, manyTasks, segmentsOf, writeSmall } from './log-world.js'
 

@@ -6,7 +6,7 @@ import { getTask, hashState, listTasks } from '@tenure/state-machine'
 import { writeLog } from '@tenure/testing-histories'
 import { openLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
-import type { Finding } from '../src/diagnose.js'
+import type { Finding } from '../src/verbs/log/doctor/diagnose.js'
 import { golden } from './golden.js'
 import {
   copyOf,

@@ -1,5 +1,5 @@
 import type { Attempt, QueueLine, Stats, Task, TaskSummary, Why, WorkerInfo } from '@tenure/client'
-import type { Look } from '../src/show/look.js'
+import type { Look } from '../src/terminal/look.js'
 
 /** What is shown in tests: facts as a coordinator tells them, and none of them changes. */
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { lookOf, paint, plain } from '../src/show/look.js'
-import { countOf, showCount, showRate, showSize } from '../src/show/numbers.js'
-import { showAge, showSpan } from '../src/show/times.js'
-import { cutTo, widthOf } from '../src/show/width.js'
+import { lookOf, paint, plain } from '../src/terminal/look.js'
+import { countOf, showCount, showRate, showSize } from '../src/terminal/numbers.js'
+import { cutTo, widthOf } from '../src/terminal/text.js'
+import { showAge, showSpan } from '../src/terminal/times.js'
 import { onTerminal } from './facts.js'
 
 const output = { fd: 1, write: () => {} }

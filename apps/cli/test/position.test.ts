@@ -1,7 +1,7 @@
 import { History } from '@tenure/history'
 import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
-import { logPosition, resolvePosition } from '../src/position.js'
+import { logPosition, resolvePosition } from '../src/log/position.js'
 
 const { parse, format } = logPosition()
 

@@ -8,9 +8,9 @@ import {
 import { getTask } from '@tenure/state-machine'
 import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
-import { showExplanation } from '../src/show/explanation.js'
-import { plain } from '../src/show/look.js'
-import { widthOf } from '../src/show/width.js'
+import { plain } from '../src/terminal/look.js'
+import { widthOf } from '../src/terminal/text.js'
+import { showExplanation } from '../src/verbs/explain/show.js'
 import { onTerminal } from './facts.js'
 import { golden } from './golden.js'
 

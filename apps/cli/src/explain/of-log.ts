@@ -1,7 +1,7 @@
 import { type Explanation, explainTask, type History } from '@tenure/history'
 import type { HistoryDamage } from '@tenure/wal'
-import { type NamedPosition, resolvePosition } from '../position.js'
-import { readTaskOverDamage } from './over-damage.js'
+import { readTaskOverDamage } from '../log/over-damage.js'
+import { type NamedPosition, resolvePosition } from '../log/position.js'
 
 export interface ToldOfLog {
   readonly explanation: Explanation | undefined

@@ -1,6 +1,6 @@
 import type { CheckpointInfo } from '@tenure/client'
-import { countOf, showSize } from './numbers.js'
-import { showSpan } from './times.js'
+import { countOf, showSize } from '../terminal/numbers.js'
+import { showSpan } from '../terminal/times.js'
 
 /** In a sentence or two. */
 export function showCheckpoint({ lsn, tasks, removed, ...took }: CheckpointInfo): string {

@@ -1,5 +1,5 @@
-import type { Look } from './look.js'
-import { type Cell, showTable } from './table.js'
+import type { Look } from '../terminal/look.js'
+import { type Cell, showTable } from '../terminal/table.js'
 
 /** One column of a list of things. */
 export interface Column<T> {

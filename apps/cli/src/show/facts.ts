@@ -1,5 +1,5 @@
-import type { Look } from './look.js'
-import { type Cell, showTable } from './table.js'
+import type { Look } from '../terminal/look.js'
+import { type Cell, showTable } from '../terminal/table.js'
 
 /** Names and what they stand for; what is not known is left out. */
 export type Facts = readonly (readonly [name: string, value: Cell | undefined])[]

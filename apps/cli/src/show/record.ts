@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Entry } from '@tenure/history'
-import { toJsonLine } from './json.js'
+import { toJsonLine } from '../terminal/json.js'
 
 /** One record as a line of JSON. */
 export function showRecord({ lsn, record }: Entry, asText: boolean): string {

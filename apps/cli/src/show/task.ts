@@ -1,10 +1,10 @@
 import type { Attempt, Task } from '@tenure/client'
+import { stateCell, styleOfState } from '../tasks/states.js'
+import type { Look } from '../terminal/look.js'
+import { showSpan, showTime } from '../terminal/times.js'
 import { showBytes } from './bytes.js'
 import { type Column, showColumns } from './columns.js'
 import { showFacts } from './facts.js'
-import type { Look } from './look.js'
-import { stateCell, styleOfState } from './states.js'
-import { showSpan, showTime } from './times.js'
 
 /** A task by itself: what it is, and below that its attempts. */
 export function showTask(task: Task, look: Look): string {

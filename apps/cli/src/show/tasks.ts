@@ -1,8 +1,8 @@
 import type { TaskSummary } from '@tenure/client'
+import { stateCell } from '../tasks/states.js'
+import type { Look } from '../terminal/look.js'
+import { showSecond } from '../terminal/times.js'
 import { type Column, showColumns } from './columns.js'
-import type { Look } from './look.js'
-import { stateCell } from './states.js'
-import { showSecond } from './times.js'
 
 /** Many tasks, one in a line. */
 export function showTasks(

@@ -1,10 +1,10 @@
 import { printable } from '@tenure/app-kit'
 import type { Why } from '@tenure/client'
+import { stateCell } from '../tasks/states.js'
+import type { Look } from '../terminal/look.js'
+import { countOf, showCount } from '../terminal/numbers.js'
+import { showAge, showSpan, showTime } from '../terminal/times.js'
 import { showFacts } from './facts.js'
-import type { Look } from './look.js'
-import { countOf, showCount } from './numbers.js'
-import { stateCell } from './states.js'
-import { showAge, showSpan, showTime } from './times.js'
 
 /** A queue that was asked for so long ago looks as if nobody served it. */
 const forsakenMs = 30_000

@@ -1,7 +1,7 @@
 import type { WorkerInfo } from '@tenure/client'
+import type { Look } from '../terminal/look.js'
+import { showAge } from '../terminal/times.js'
 import { type Column, showColumns } from './columns.js'
-import type { Look } from './look.js'
-import { showAge } from './times.js'
 
 /** Who is there, one worker in a line. */
 export function showWorkers(workers: readonly WorkerInfo[], now: number, look: Look): string {

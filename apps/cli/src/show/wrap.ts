@@ -1,5 +1,5 @@
+import { widthOf } from '../terminal/text.js'
 import { printableLines } from './printable.js'
-import { widthOf } from './width.js'
 
 /** In lines of so many columns, broken between words; a word that is longer has a line of its own. */
 export function wrap(text: string, columns: number, indent = ''): string[] {

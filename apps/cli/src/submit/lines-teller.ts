@@ -1,10 +1,10 @@
 import type { Host } from '@tenure/app-kit'
 import type { TenureError } from '@tenure/client'
-import { codeOf, explain } from '../refusals.js'
-import { toJsonLine } from '../show/json.js'
-import { ProgressLine, showProgress } from '../show/progress.js'
+import { codeOf, explain } from '../coordinator/refusals.js'
+import { toJsonLine } from '../terminal/json.js'
+import { ProgressLine, showProgress } from '../terminal/progress.js'
+import { type LinesCount, type Listener, showCounted } from '../verbs/submit/lines-report.js'
 import type { Line } from './line-reader.js'
-import { type LinesCount, type Listener, showCounted } from './lines-report.js'
 
 /** So many refusals are told one by one; thousands of them say the same. */
 const refusalsToldMax = 10

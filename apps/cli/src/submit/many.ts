@@ -1,7 +1,7 @@
 import { RejectedError, type TaskOptions, type Tenure, type TenureError } from '@tenure/client'
 import type { Reason } from '@tenure/protocol'
+import type { BrokenOff, Listener } from '../verbs/submit/lines-report.js'
 import type { Line } from './line-reader.js'
-import type { BrokenOff, Listener } from './lines-report.js'
 
 export interface ManyOptions extends TaskOptions {
   readonly requestIdPrefix: string

@@ -1,12 +1,12 @@
 import { ConfigError, flagOf, type ValuesOf } from '@tenure/app-kit'
 import type { Submitted } from '@tenure/client'
 import { awaitingEnds } from '../await-end.js'
-import { forEachTask } from '../each-task.js'
-import { exitCodes } from '../exit-codes.js'
-import { toJsonLine } from '../show/json.js'
-import type { Action } from '../with-client.js'
+import { exitCodes } from '../command-line.js'
+import type { Action } from '../coordinator/connection.js'
+import { forEachTask } from '../tasks/each-task.js'
+import { toJsonLine } from '../terminal/json.js'
+import { type submitSettings, taskOptionsOf } from '../verbs/submit/settings.js'
 import { payloadOf } from './payload.js'
-import { type submitSettings, taskOptionsOf } from './settings.js'
 
 type Values = ValuesOf<typeof submitSettings> & { readonly json: boolean }
 

@@ -1,5 +1,5 @@
 import { type LaneAttempt, lastSignOf, type Outcome, outcomeOf } from './lane.js'
-import type { TimeScale } from './time-scale.js'
+import type { TimeScale } from './scale.js'
 
 /** An attempt in pixels. */
 export interface BarBox {

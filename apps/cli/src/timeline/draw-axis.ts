@@ -1,7 +1,7 @@
 import type { Opening } from '@tenure/history'
-import { showTime } from '../show/times.js'
+import { showTime } from '../terminal/times.js'
 import { lines, type Markup, markup } from './markup.js'
-import type { TimeScale } from './time-scale.js'
+import type { TimeScale } from './scale.js'
 
 /** Times above or below, where there is room for them. */
 export function drawTimes(scale: TimeScale, y: number): Markup {

@@ -1,9 +1,9 @@
-import { showSpan } from '../show/times.js'
+import { showSpan } from '../terminal/times.js'
 import { drawStrip } from './draw-strip.js'
 import { outcomeClasses } from './marks.js'
 import { type Markup, markup } from './markup.js'
 import { endings, type Overview } from './overview.js'
-import type { TimeScale } from './time-scale.js'
+import type { TimeScale } from './scale.js'
 import { outcomeWords } from './words.js'
 
 const stripHeight = 26

@@ -1,5 +1,5 @@
 import { type Markup, markup } from './markup.js'
-import type { TimeScale } from './time-scale.js'
+import type { TimeScale } from './scale.js'
 
 /** How much there was at each time, as an area; its height is that of the most. */
 export function drawStrip(

@@ -5,7 +5,7 @@ import { lastMomentOf } from './lane.js'
 import { restPieces } from './lane-draft.js'
 import type { Metrics } from './metrics.js'
 import { type Extent, pack } from './packing.js'
-import type { TimeScale } from './time-scale.js'
+import type { TimeScale } from './scale.js'
 import { findTwiceBoxes, type TwiceBox } from './twice-box.js'
 
 /** A lane in pixels; its places are counted from its own top. */

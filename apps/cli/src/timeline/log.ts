@@ -1,6 +1,6 @@
 import type { Host } from '@tenure/app-kit'
-import { readTaskOverDamage } from '../explain/over-damage.js'
-import { warnOfUnreadable } from '../unreadable-history.js'
+import { warnOfUnreadable } from '../log/damage.js'
+import { readTaskOverDamage } from '../log/over-damage.js'
 import { withHistory } from '../with-history.js'
 import { type Recording, recordingOfLog, recordingOfTask } from './recording.js'
 

@@ -1,7 +1,7 @@
 import { boldFont } from './draw-lane.js'
 import { margin, pictureRight } from './metrics.js'
+import { TimeScale } from './scale.js'
 import { widthOf } from './text-width.js'
-import { TimeScale } from './time-scale.js'
 import type { Timeline } from './timeline.js'
 import { tellLane } from './words.js'
 

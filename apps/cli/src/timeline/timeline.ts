@@ -1,5 +1,5 @@
 import type { Opening, Position } from '@tenure/history'
-import { collect } from './collect.js'
+import { collect } from './collector.js'
 import { findTwice } from './follow.js'
 import type { Lane } from './lane.js'
 import type { Overview } from './overview.js'

@@ -1,4 +1,4 @@
-import { showSpan, showTime } from '../show/times.js'
+import { showSpan, showTime } from '../terminal/times.js'
 import { type Lane, type LaneAttempt, lastSignOf, type Outcome, outcomeOf } from './lane.js'
 import type { Pulse } from './pulse.js'
 import { unknownLsn } from './remembered.js'

@@ -1,9 +1,9 @@
 import { argument, defineVerb, exitCodes, printable, text } from '@tenure/app-kit'
 import { backupLog } from '@tenure/wal'
 import { flag } from '../flag.js'
-import { copyWithProgress, orExplain, showCopied, warnOf } from '../log-copy.js'
-import { outputSettings, toJsonLine } from '../show/json.js'
-import { showSpan } from '../show/times.js'
+import { copyWithProgress, orExplain, showCopied, warnOf } from '../log/copy.js'
+import { outputSettings, toJsonLine } from '../terminal/json.js'
+import { showSpan } from '../terminal/times.js'
 
 export const backup = defineVerb({
   summary:

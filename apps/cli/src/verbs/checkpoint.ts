@@ -1,7 +1,7 @@
 import { defineVerb, exitCodes } from '@tenure/app-kit'
+import { clientSettings, withClient } from '../coordinator/connection.js'
 import { showCheckpoint } from '../show/checkpoint.js'
-import { outputSettings, toJsonLine } from '../show/json.js'
-import { clientSettings, withClient } from '../with-client.js'
+import { outputSettings, toJsonLine } from '../terminal/json.js'
 
 export const checkpoint = defineVerb({
   summary:

@@ -1,10 +1,10 @@
 import { argument, defineVerb, exitCodes, setting, yesOrNo } from '@tenure/app-kit'
 import { aboutTask } from '../about-task.js'
-import { logOf, namedTask } from '../explain/which-task.js'
-import { outputSettings, toJsonLine } from '../show/json.js'
-import { lookOf } from '../show/look.js'
 import { showTask } from '../show/task.js'
-import { type Reading, sourceSettings, withSource } from '../with-source.js'
+import { logOf, namedTask } from '../tasks/task-id.js'
+import { type Reading, sourceSettings, withSource } from '../tasks/with-source.js'
+import { outputSettings, toJsonLine } from '../terminal/json.js'
+import { lookOf } from '../terminal/look.js'
 import { writeResult } from '../write-result.js'
 
 export const get = defineVerb({

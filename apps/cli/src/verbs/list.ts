@@ -11,10 +11,10 @@ import {
 } from '@tenure/app-kit'
 import type { TaskSummary } from '@tenure/client'
 import { inPages } from '../pages.js'
-import { outputSettings, toJsonLine } from '../show/json.js'
-import { lookOf } from '../show/look.js'
 import { showTasks } from '../show/tasks.js'
-import { sourceSettings, withSource } from '../with-source.js'
+import { sourceSettings, withSource } from '../tasks/with-source.js'
+import { outputSettings, toJsonLine } from '../terminal/json.js'
+import { lookOf } from '../terminal/look.js'
 
 const most = Number.MAX_SAFE_INTEGER
 const states = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const

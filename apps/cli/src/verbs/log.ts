@@ -8,10 +8,10 @@ export const log: Noun = {
     { line: 'tenure log dump tenure-data --task 17', help: 'All that it says about task 17.' },
   ],
   verbs: {
-    verify: async () => (await import('./log/verify.js')).verify,
-    stat: async () => (await import('./log/stat.js')).stat,
-    dump: async () => (await import('./log/dump.js')).dump,
-    doctor: async () => (await import('./log/doctor.js')).doctor,
-    whatif: async () => (await import('./log/whatif.js')).whatif,
+    verify: async () => (await import('./log/verify/run.js')).verify,
+    stat: async () => (await import('./log/stat/run.js')).stat,
+    dump: async () => (await import('./log/dump/run.js')).dump,
+    doctor: async () => (await import('./log/doctor/run.js')).doctor,
+    whatif: async () => (await import('./log/whatif/run.js')).whatif,
   },
 }

@@ -1,9 +1,9 @@
 import { argument, defineVerb, exitCodes, printable, text, whole } from '@tenure/app-kit'
 import { type Restored, restoreLog } from '@tenure/wal'
 import { flag } from '../flag.js'
-import { copyWithProgress, orExplain, showCopied, warnOf } from '../log-copy.js'
-import { outputSettings, toJsonLine } from '../show/json.js'
-import { showSpan } from '../show/times.js'
+import { copyWithProgress, orExplain, showCopied, warnOf } from '../log/copy.js'
+import { outputSettings, toJsonLine } from '../terminal/json.js'
+import { showSpan } from '../terminal/times.js'
 
 export const restore = defineVerb({
   summary:

@@ -1,9 +1,9 @@
 import { defineVerb } from '@tenure/app-kit'
-import { forEachTask } from '../each-task.js'
+import { clientSettings, withClient } from '../coordinator/connection.js'
 import { type Resubmitted, resubmitTask } from '../resubmit-task.js'
-import { outputSettings } from '../show/json.js'
 import { taskIdsSettings } from '../task-id.js'
-import { clientSettings, withClient } from '../with-client.js'
+import { forEachTask } from '../tasks/each-task.js'
+import { outputSettings } from '../terminal/json.js'
 
 export const resubmit = defineVerb({
   summary:

@@ -13,9 +13,10 @@ import {
   whole,
 } from '@tenure/app-kit'
 import type { Position } from '@tenure/history'
+import { clientSettings, withClient } from '../coordinator/connection.js'
 import { flag } from '../flag.js'
-import { countBack, logPosition } from '../position.js'
-import { outputSettings, toJsonLine } from '../show/json.js'
+import { countBack, logPosition } from '../log/position.js'
+import { outputSettings, toJsonLine } from '../terminal/json.js'
 import { drawHtml } from '../timeline/html.js'
 import { withRecording } from '../timeline/log.js'
 import { decodeTaskHistory, type Recording, recordingOfTask } from '../timeline/recording.js'
@@ -24,7 +25,6 @@ import { drawSvg } from '../timeline/svg.js'
 import { themes } from '../timeline/theme.js'
 import { makeTimeline, type Timeline } from '../timeline/timeline.js'
 import { count } from '../timeline/words.js'
-import { clientSettings, withClient } from '../with-client.js'
 
 export const timeline = defineVerb({
   summary:

@@ -1,10 +1,10 @@
 import { defineVerb, duration } from '@tenure/app-kit'
 import { awaitingEnds } from '../await-end.js'
-import { forEachTask } from '../each-task.js'
+import { clientSettings, withClient } from '../coordinator/connection.js'
 import { flag } from '../flag.js'
-import { outputSettings } from '../show/json.js'
 import { taskIdsSettings } from '../task-id.js'
-import { clientSettings, withClient } from '../with-client.js'
+import { forEachTask } from '../tasks/each-task.js'
+import { outputSettings } from '../terminal/json.js'
 
 const longestMs = 2 ** 45
 

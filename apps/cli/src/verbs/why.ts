@@ -1,11 +1,11 @@
 import { defineVerb } from '@tenure/app-kit'
 import { aboutTask } from '../about-task.js'
-import { exitCodes } from '../exit-codes.js'
-import { outputSettings, toJsonLine } from '../show/json.js'
-import { lookOf } from '../show/look.js'
+import { exitCodes } from '../command-line.js'
+import { clientSettings, withClient } from '../coordinator/connection.js'
 import { answerWhy, showWhy } from '../show/why.js'
 import { taskIdSettings } from '../task-id.js'
-import { clientSettings, withClient } from '../with-client.js'
+import { outputSettings, toJsonLine } from '../terminal/json.js'
+import { lookOf } from '../terminal/look.js'
 
 export const why = defineVerb({
   summary: 'Tells why a task is not running now, in a sentence and with the facts behind it.',

@@ -1,9 +1,9 @@
 import { defineVerb } from '@tenure/app-kit'
-import { exitCodes } from '../exit-codes.js'
-import { outputSettings, toJsonLine } from '../show/json.js'
-import { lookOf } from '../show/look.js'
+import { exitCodes } from '../command-line.js'
+import { clientSettings, withClient } from '../coordinator/connection.js'
 import { showWorkers } from '../show/workers.js'
-import { clientSettings, withClient } from '../with-client.js'
+import { outputSettings, toJsonLine } from '../terminal/json.js'
+import { lookOf } from '../terminal/look.js'
 
 export const workers = defineVerb({
   summary:

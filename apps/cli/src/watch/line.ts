@@ -1,9 +1,9 @@
 import { type Column, showColumns } from '../show/columns.js'
-import { plain } from '../show/look.js'
-import { showCount } from '../show/numbers.js'
 import { lagOf } from '../show/stats.js'
-import { showSecond, showSpan } from '../show/times.js'
-import type { Rates, Sample } from './sample.js'
+import { plain } from '../terminal/look.js'
+import { showCount } from '../terminal/numbers.js'
+import { showSecond, showSpan } from '../terminal/times.js'
+import type { Rates, Sample } from '../verbs/watch/sample.js'
 
 export interface Interval {
   readonly sample: Sample

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { RejectedError, type Tenure, TenureError } from '@tenure/client'
 import type { Role } from '@tenure/protocol'
-import { type Rates, ratesBetween, type Sample, takeSample } from './sample.js'
-import type { View } from './views.js'
+import { type Rates, ratesBetween, type Sample, takeSample } from '../verbs/watch/sample.js'
+import type { View } from '../verbs/watch/views.js'
 
 export interface WatchOptions {
   readonly intervalMs: number

@@ -1,7 +1,7 @@
 import type { Change, ChangeCause, Difference } from '@tenure/history'
 import type { Column } from '../show/columns.js'
-import { showCount } from '../show/numbers.js'
-import { showSpan } from '../show/times.js'
+import { showCount } from '../terminal/numbers.js'
+import { showSpan } from '../terminal/times.js'
 
 /** What one cause changes in all. */
 export const causeColumns: readonly Column<Difference>[] = [

@@ -1,8 +1,8 @@
 import type { Forecast, Outcomes } from '@tenure/history'
 import { type Column, showColumns } from '../show/columns.js'
-import type { Look } from '../show/look.js'
-import { showCount } from '../show/numbers.js'
-import { showSpan } from '../show/times.js'
+import type { Look } from '../terminal/look.js'
+import { showCount } from '../terminal/numbers.js'
+import { showSpan } from '../terminal/times.js'
 
 interface Row {
   readonly name: string

@@ -1,0 +1,73 @@
+import {
+  type Configuration,
+  connectionSettings,
+  duration,
+  type Host,
+  printable,
+  setting,
+  toLinkOptions,
+} from '@tenure/app-kit'
+import { connect, type LinkOptions, RejectedError, type Tenure, TenureError } from '@tenure/client'
+import type { Role } from '@tenure/protocol'
+import { SearchNotice } from '../search-notice.js'
+import { exitCodeOf, explain, Refusal } from './refusals.js'
+
+/** Every verb takes them. */
+export const clientSettings = {
+  ...connectionSettings,
+  Connection: {
+    ...connectionSettings.Connection,
+    connectTimeout: setting(duration(1, 3_600_000), {
+      fallback: 5000,
+      help: 'How long a coordinator is looked for.',
+    }),
+  },
+} as const
+
+/** Something that is asked of a coordinator. It gives the exit code. */
+export type Action = (tenure: Tenure, host: Host, role: Role) => Promise<number>
+
+/** Connects, acts, and says in one line what went wrong. Of the roles the first one counts that is allowed. */
+export function withClient(
+  configuration: Configuration<typeof clientSettings>,
+  action: Action,
+  roles: readonly [Role, ...Role[]] = ['produce'],
+): (host: Host) => Promise<number> {
+  // Read before anything runs: a file that is missing is a mistake in the call.
+  const { connectTimeout: connectTimeoutMs } = configuration.values
+  const options: LinkOptions = { ...toLinkOptions(configuration), connectTimeoutMs }
+  return async (host) => {
+    try {
+      const { tenure, role } = await search(roles, options, host)
+      try {
+        return await action(tenure, host, role)
+      } finally {
+        await tenure.close()
+      }
+    } catch (error) {
+      if (error instanceof Refusal) {
+        host.stderr.write(`tenure: ${printable(error.message)}\n`)
+        return error.exitCode
+      }
+      if (!(error instanceof TenureError)) throw error
+      host.stderr.write(`tenure: ${explain(error, roles[0])}\n`)
+      return exitCodeOf(error)
+    }
+  }
+}
+
+async function search(roles: readonly [Role, ...Role[]], options: LinkOptions, host: Host) {
+  using notice = new SearchNotice(options, host)
+  return await connectAs(roles, { ...options, observer: notice.observer })
+}
+
+async function connectAs([role, ...others]: readonly [Role, ...Role[]], options: LinkOptions) {
+  try {
+    return { tenure: await connect({ ...options, role }), role }
+  } catch (error) {
+    const [next, ...rest] = others
+    const isForbidden = error instanceof RejectedError && error.reason === 'FORBIDDEN'
+    if (next === undefined || !isForbidden) throw error
+    return connectAs([next, ...rest], options)
+  }
+}

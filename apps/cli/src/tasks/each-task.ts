@@ -1,0 +1,69 @@
+import { type Host, printable } from '@tenure/app-kit'
+import { RejectedError } from '@tenure/client'
+import type { Reason } from '@tenure/protocol'
+import { exitCodes } from '../command-line.js'
+import { explain, Refusal } from '../coordinator/refusals.js'
+import { toJsonLine } from '../terminal/json.js'
+
+/** What is done to one task. It throws a `Refusal` where it cannot be. */
+export interface Deed<T extends object> {
+  act(taskId: number): Promise<T>
+  /** One line. */
+  show(taskId: number, outcome: T): string
+  /** Where an outcome may be a bad one. */
+  isGood?(outcome: T): boolean
+}
+
+/**
+ * One after the other; what is refused for one is done for the next. A lost connection ends it, and
+ * then it is said which ones are left.
+ */
+export async function forEachTask<T extends object>(
+  taskIds: readonly number[],
+  deed: Deed<T>,
+  host: Host,
+  json: boolean,
+): Promise<number> {
+  let code: number = exitCodes.done
+  for (const [at, taskId] of taskIds.entries()) {
+    try {
+      const outcome = await deed.act(taskId)
+      const line = `${printable(deed.show(taskId, outcome))}\n`
+      host.stdout.write(json ? toJsonLine({ taskId, ...outcome }) : line)
+      if (deed.isGood?.(outcome) === false) code = Math.max(code, exitCodes.failed)
+    } catch (error) {
+      const refusal = refusalOf(error)
+      if (refusal === undefined) throw tellLeft(error, taskIds.slice(at), host)
+      const { exitCode, ...why } = refusal
+      if (json) host.stdout.write(toJsonLine({ taskId, error: why }))
+      host.stderr.write(`tenure: task ${taskId}: ${printable(why.message)}\n`)
+      code = Math.max(code, exitCode)
+    }
+  }
+  return code
+}
+
+function tellLeft(error: unknown, left: readonly number[], { stderr }: Host): unknown {
+  if (left.length > 1) stderr.write(`tenure: not done, or not known: ${left.join(' ')}\n`)
+  return error
+}
+
+interface Refused {
+  readonly code: string
+  readonly message: string
+  readonly exitCode: number
+}
+
+/** `undefined` of what would meet every further task, too. */
+function refusalOf(error: unknown): Refused | undefined {
+  const exitCode = exitCodes.failed
+  if (error instanceof Refusal) {
+    return { code: error.code, message: error.message, exitCode: error.exitCode }
+  }
+  if (error instanceof RejectedError && !endsAll.includes(error.reason)) {
+    return { code: error.reason, message: explain(error), exitCode }
+  }
+  return undefined
+}
+
+const endsAll: readonly Reason[] = ['FORBIDDEN', 'UNAUTHORIZED', 'STOPPING', 'INTERNAL']

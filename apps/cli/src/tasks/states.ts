@@ -1,0 +1,18 @@
+import type { Attempt, TaskState } from '@tenure/client'
+import type { Style } from '../terminal/look.js'
+import type { Cell } from '../terminal/table.js'
+
+/** What the eye is to make of a state, and of how an attempt came out. */
+export const styleOfState: Readonly<Record<TaskState | Attempt['outcome'], Style | undefined>> = {
+  WAITING: undefined,
+  LEASED: 'busy',
+  OPEN: 'busy',
+  COMPLETED: 'good',
+  FAILED: 'bad',
+  DEAD: 'bad',
+  EXPIRED: 'bad',
+}
+
+export function stateCell(state: TaskState, more = ''): Cell {
+  return { text: state + more, style: styleOfState[state] }
+}

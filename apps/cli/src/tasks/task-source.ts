@@ -1,0 +1,83 @@
+import type { ListOptions, Task, TaskSummary } from '@tenure/client'
+import { openHistory } from '@tenure/history'
+import {
+  countQueues,
+  countTasks,
+  getCounters,
+  getTask,
+  listTasks,
+  longestQueues,
+  position,
+  type State,
+} from '@tenure/state-machine'
+import { type NamedPosition, resolvePosition } from '../log/position.js'
+import type { TaskSource, TaskStats } from '../source.js'
+
+const linesMax = 100
+
+/** The tasks of a log as they stood at some moment: a coordinator would have answered the same then. */
+export class LogTasks implements TaskSource {
+  /** The last record that has a part in it. */
+  readonly asOf: { readonly lsn: number; readonly at: number }
+  readonly #state: State
+  readonly #epoch: number | undefined
+
+  constructor(state: State, epoch: number | undefined) {
+    const { lastLsn: lsn, lastAt: at } = position(state)
+    this.asOf = { lsn, at }
+    this.#state = state
+    this.#epoch = epoch
+  }
+
+  async get(taskId: number): Promise<Task> {
+    const task = getTask(this.#state, taskId)
+    if (task !== undefined) return task
+    throw new NoSuchTask(`task ${taskId} is not in the log as of LSN ${this.asOf.lsn}`)
+  }
+
+  async *list({ state, queue, fromTaskId, limit }: ListOptions): AsyncGenerator<TaskSummary> {
+    let left = limit ?? Number.POSITIVE_INFINITY
+    for (const task of listTasks(this.#state, fromTaskId)) {
+      if (left === 0) return
+      if (state !== undefined && task.state !== state) continue
+      if (queue !== undefined && task.queue !== queue) continue
+      left--
+      yield task
+    }
+  }
+
+  /** Workers and connections are in no log. */
+  async stats(): Promise<TaskStats> {
+    const state = this.#state
+    const queues = countQueues(state)
+    const { lsn: lastLsn, at: lastAt } = this.asOf
+    return {
+      lastLsn,
+      lastAt,
+      now: lastAt,
+      ...(this.#epoch !== undefined && { epoch: this.#epoch }),
+      tasks: countTasks(state),
+      counters: getCounters(state),
+      queues,
+      lines: longestQueues(state, { limit: linesMax, lookAtMax: queues }),
+      linesLeftOut: Math.max(0, queues - linesMax),
+    }
+  }
+}
+
+/** The log in a directory as of a moment, by default its end. */
+export async function openLogTasks(
+  directory: string,
+  at: NamedPosition | undefined,
+): Promise<LogTasks> {
+  const history = await openHistory(directory)
+  const until = await resolvePosition(history, at)
+  const state = await history.stateAt(until === undefined ? {} : { until })
+  const { lastLsn } = position(state)
+  const opening = history.openings.findLast(({ firstLsn }) => firstLsn <= lastLsn)
+  return new LogTasks(state, opening?.epoch)
+}
+
+class NoSuchTask extends Error {
+  readonly code = 'LOG_NO_SUCH_TASK'
+}

@@ -1,0 +1,54 @@
+import { RejectedError, type Task, type Tenure } from '@tenure/client'
+import {
+  cutTaskHistory,
+  type Explanation,
+  explainRemembered,
+  explainTask,
+  type TaskHistory,
+} from '@tenure/history'
+import { decodeRecord } from '@tenure/state-machine'
+import { countBack, type NamedPosition } from '../../log/position.js'
+
+/** At once, and without heartbeats and restarts. */
+export async function explainFromMemory(tenure: Tenure, taskId: number): Promise<Explanation> {
+  const [task, { now }] = await Promise.all([tenure.get(taskId), tenure.why(taskId)])
+  return explainRemembered(task, { now })
+}
+
+/** From the records that the coordinator has on its disk; `undefined` where nobody knows the task. */
+export async function explainFromRecords(
+  tenure: Tenure,
+  taskId: number,
+  at: NamedPosition | undefined,
+): Promise<Explanation | undefined> {
+  // Asked for first: what happens meanwhile is in the records.
+  const remembered = await recall(tenure, taskId)
+  const { now, lastAt } = await tenure.stats()
+  const read = await readHistory(tenure, taskId, remembered)
+  const asOf = await countBack(at, async () => lastAt)
+  return asOf === undefined
+    ? explainTask(read, { now })
+    : explainTask(cutTaskHistory(read, asOf), { asOf })
+}
+
+async function readHistory(
+  tenure: Tenure,
+  taskId: number,
+  remembered: Task | undefined,
+): Promise<TaskHistory> {
+  const { firstLsn, records, openings } = await tenure.history(taskId)
+  const entries = records.map(({ lsn, bytes }) => ({ lsn, record: decodeRecord(bytes) }))
+  const isWhole = firstLsn <= taskId
+  const known = remembered !== undefined && !isWhole ? { remembered } : {}
+  return { taskId, firstLsn, entries, openings, ...known }
+}
+
+/** A task that is forgotten may still have records. */
+async function recall(tenure: Tenure, taskId: number): Promise<Task | undefined> {
+  try {
+    return await tenure.get(taskId)
+  } catch (error) {
+    if (error instanceof RejectedError && error.reason === 'UNKNOWN_TASK') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,59 @@
+import type { ExplainedEvent, Explanation } from '@tenure/history'
+import { wrap } from '../../show/wrap.js'
+import type { Look, Style } from '../../terminal/look.js'
+import { type Cell, showTable } from '../../terminal/table.js'
+import { widthOf } from '../../terminal/text.js'
+import { showSpan, showTime } from '../../terminal/times.js'
+
+const indent = '  '
+/** A story is not squeezed into less. */
+const textColumnsMin = 30
+
+/** The sentence, and below it every event with its LSN, its time and the time since the one before. */
+export function showExplanation({ summary, events }: Explanation, look: Look): string {
+  const facts = events.map((event, index) => factsOf(event, events[index - 1]))
+  const heads = ['LSN', 'time', '', 'attempt']
+  const used = heads.map((head, at) =>
+    Math.max(widthOf(head), ...facts.map((row) => widthOf(row[at]!))),
+  )
+  const left = look.columns - used.reduce((sum, width) => sum + width + gap, 0)
+  const columns = Math.max(textColumnsMin, left)
+  const rows: Cell[][] = events.map((event, index) => [...facts[index]!, textOf(event, columns)])
+  const table = showTable([[...heads, ''].map(head), ...rows], { look, right: [0, 2] })
+  return `${wrap(summary, look.columns).join('\n')}\n\n${table}`
+}
+
+const gap = 2
+
+function head(text: string): Cell {
+  return { text, style: 'head' }
+}
+
+function factsOf({ lsn, at, attempt }: ExplainedEvent, before: ExplainedEvent | undefined) {
+  return [
+    lsn === undefined ? '' : String(lsn),
+    showTime(at),
+    before === undefined ? '' : `+${showSpan(at - before.at)}`,
+    attempt === undefined ? '' : String(attempt),
+  ]
+}
+
+function textOf(
+  { what, why, notes = [], kind, remembered }: ExplainedEvent,
+  columns: number,
+): Cell {
+  const head = remembered ? `${what} (remembered)` : what
+  const below = [...(why === undefined ? [] : [why]), ...notes]
+  const lines = [wrap(head, columns), ...below.map((note) => wrap(note, columns, indent))]
+  return { text: lines.flat().join('\n'), style: styles[kind] }
+}
+
+const styles: { readonly [K in ExplainedEvent['kind']]?: Style } = {
+  HEARTBEATS: 'quiet',
+  COORDINATOR_STARTED: 'busy',
+  EXPIRED: 'bad',
+  COMPLETED: 'good',
+  FAILED: 'bad',
+  CANCELLED: 'bad',
+  DEAD: 'bad',
+}

@@ -1,0 +1,93 @@
+import { assessLoss, History, type Loss } from '@tenure/history'
+import { position } from '@tenure/state-machine'
+import {
+  type CutOff,
+  type Damage,
+  type Diagnosis,
+  diagnoseLog,
+  type HistoryDamage,
+  verifyLog,
+} from '@tenure/wal'
+import { countByState, type TaskTotals } from '../../../log/task-totals.js'
+
+/** What a coordinator would make of a log, and what could be done. */
+export interface Finding {
+  readonly verdict: 'opens' | 'damaged' | 'broken'
+  readonly logId: string
+  readonly epoch: number
+  /** The records that can be trusted and the state they make. */
+  readonly kept: Kept
+  readonly damage?: Damage
+  readonly tornTail?: string
+  /** What cannot be read of the history that a checkpoint covers: no coordinator needs it. */
+  readonly historyDamage: readonly HistoryDamage[]
+  /** Segments before a hole in that history. */
+  readonly strandedSegments: readonly string[]
+  /** Checkpoints that cannot be used, newest first. Others, or the records, take their place. */
+  readonly badCheckpoints: readonly { readonly lsn: number; readonly why: string }[]
+  /** A record that no coordinator may have written. */
+  readonly breach?: string
+  /** What going on from before the damage would give up. */
+  readonly loss?: Loss
+  readonly cutOff: readonly CutOff[]
+  /** Names the place of the loss, for `--accept-loss`. */
+  readonly place?: string
+}
+
+interface Kept {
+  readonly firstLsn: number
+  readonly lsn: number
+  readonly at: number
+  readonly tasks: TaskTotals
+}
+
+export async function diagnose(directory: string): Promise<Finding> {
+  const diagnosis = await diagnoseLog(directory)
+  const { damage, tornTail, logId, epoch, cutOff } = diagnosis
+  const replayed = await replay(diagnosis)
+  const { breach, ...known } = replayed
+  // To open the log nobody reads what a checkpoint covers, nor an older one; whoever asks how it is wants to know of it.
+  const { historyDamage, strandedSegments, badCheckpoints } = await verifyLog(directory)
+  const place = damage?.acceptable
+  const loss =
+    damage === undefined || replayed.state === undefined
+      ? undefined
+      : await assessLoss(replayed.state, diagnosis.remains(), {
+          ...(damage.lastMissingLsn !== undefined && { lastKnownLsn: damage.lastMissingLsn }),
+        })
+  return {
+    verdict: damage !== undefined ? 'damaged' : breach !== undefined ? 'broken' : 'opens',
+    logId,
+    epoch,
+    kept: known.kept,
+    badCheckpoints,
+    cutOff,
+    historyDamage,
+    strandedSegments,
+    ...(damage !== undefined && { damage }),
+    ...(tornTail !== undefined && { tornTail }),
+    ...(breach !== undefined && { breach }),
+    ...(loss !== undefined && { loss }),
+    ...(place !== undefined && { place: `${place.segment}:${place.offset}` }),
+  }
+}
+
+/** As a coordinator would at its start. */
+async function replay(diagnosis: Diagnosis) {
+  const { firstLsn, lastLsn } = diagnosis
+  try {
+    const state = await new History(diagnosis).stateAt()
+    const { lastLsn: lsn, lastAt: at } = position(state)
+    return { state, kept: { firstLsn, lsn, at, tasks: countByState(state) } }
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && isBreach(String(error.code)))) throw error
+    const kept = { firstLsn, lsn: lastLsn, at: 0, tasks: noTasks }
+    return { kept, breach: error.message }
+  }
+}
+
+function isBreach(code: string): boolean {
+  return /^(STATE|HISTORY)_/.test(code)
+}
+
+const noTasks: TaskTotals = { WAITING: 0, LEASED: 0, COMPLETED: 0, FAILED: 0, DEAD: 0 }

@@ -1,0 +1,101 @@
+import { type Entry, type History, keep, openHistory, type Position } from '@tenure/history'
+import type { LogReader } from '@tenure/wal'
+import { openFollowed, segmentBefore } from '../../../followed-log.js'
+import { type NamedPosition, resolvePosition } from '../../../log/position.js'
+import { showRecord } from '../../../show/record.js'
+import { filterFor, type Wanted } from './filter.js'
+
+export interface DumpOptions {
+  readonly wanted: Wanted
+  readonly from?: NamedPosition | undefined
+  readonly to?: NamedPosition | undefined
+  /** The last ones only. */
+  readonly last?: number | undefined
+  readonly limit: number
+  readonly asText: boolean
+  /** Ends a dump that waits for more. */
+  readonly following?: AbortSignal | undefined
+}
+
+/** Lines of JSON, many at a time. */
+export async function* dumpRecords(
+  directory: string,
+  options: DumpOptions,
+): AsyncGenerator<string> {
+  const { last, limit, asText } = options
+  let left = limit
+  const end = last === undefined ? 0 : (await (await openHistory(directory)).end()).lsn
+  const found = select(directory, options, end)
+  for await (const entries of last === undefined ? found : lastOf(found, last, end)) {
+    const shown = entries.slice(0, left)
+    yield shown.map((entry) => showRecord(entry, asText)).join('')
+    left -= shown.length
+    if (left === 0) return
+  }
+}
+
+/** The records that are wanted, in the lists in which they are read. */
+async function* select(
+  directory: string,
+  { wanted, last, following, ...range }: DumpOptions,
+  end: number,
+): AsyncGenerator<Entry[]> {
+  const still = await openHistory(directory)
+  const from = await resolvePosition(still, range.from)
+  const until = await resolvePosition(still, range.to)
+  const { history, reader } = await openFollowed(directory, following)
+  const isTail = last !== undefined && isUnfiltered(wanted) && until === undefined
+  const start = isTail ? end - last + 1 : 1
+  const firstWanted = from === undefined ? start : await firstOf(from, reader)
+  const fromLsn = Math.max(history.firstLsn, Math.min(firstWanted, firstNeeded(wanted)))
+  const takes = filterFor(wanted, await rememberedBefore(still, wanted))
+  for await (const run of history.read({ fromLsn, ...(until !== undefined && { until }) })) {
+    yield run.filter((entry) => takes(entry) && isFrom(from, entry))
+    if (until !== undefined && 'lsn' in until && run.at(-1)!.lsn >= until.lsn) return
+  }
+}
+
+async function firstOf(from: Position, reader: LogReader): Promise<number> {
+  return 'lsn' in from ? from.lsn : segmentBefore(reader, from.at)
+}
+
+function isUnfiltered(wanted: Wanted): boolean {
+  return Object.keys(wanted).length === 0
+}
+
+/** A filter by what a record does not name itself has to see how that began. */
+function firstNeeded({ task, worker, queue }: Wanted): number {
+  if (worker !== undefined || queue !== undefined) return 1
+  return task ?? Number.MAX_SAFE_INTEGER
+}
+
+async function rememberedBefore(still: History, { task, worker, queue }: Wanted) {
+  const needed = worker !== undefined || queue !== undefined ? 1 : task
+  return needed !== undefined && needed < still.firstLsn ? still.oldestState() : undefined
+}
+
+function isFrom(from: Position | undefined, { lsn, record }: Entry): boolean {
+  if (from === undefined) return true
+  return 'lsn' in from ? lsn >= from.lsn : record.at >= from.at
+}
+
+/** The last so many up to what was the end, and whatever comes behind it. */
+async function* lastOf(
+  lists: AsyncIterable<readonly Entry[]>,
+  count: number,
+  end: number,
+): AsyncGenerator<readonly Entry[]> {
+  let kept: Entry[] | undefined = []
+  for await (const list of lists) {
+    if (kept === undefined) {
+      yield list
+      continue
+    }
+    const old = list.filter(({ lsn }) => lsn <= end)
+    kept = count === 0 ? [] : [...kept, ...old.slice(-count).map(keep)].slice(-count)
+    if (old.length === list.length && (list.at(-1)?.lsn ?? 0) < end) continue
+    yield [...kept, ...list.slice(old.length)]
+    kept = undefined
+  }
+  if (kept !== undefined) yield kept
+}

@@ -1,0 +1,34 @@
+import { defineVerb, exitCodes } from '@tenure/app-kit'
+import { openHistory } from '@tenure/history'
+import { logDirectorySettings, withLog } from '../../../log/directory.js'
+import { countByState } from '../../../log/task-totals.js'
+import { outputSettings, toJsonLine } from '../../../terminal/json.js'
+import { lookOf } from '../../../terminal/look.js'
+import { ProgressLine, showProgress } from '../../../terminal/progress.js'
+import { showLogStatistics } from './show.js'
+import { readStatistics } from './statistics.js'
+
+export const stat = defineVerb({
+  summary:
+    'Counts what is in a log: records by type, openings, segments, checkpoints, gaps, tasks by state. Reads all of it.',
+  examples: [{ line: 'tenure log stat tenure-data', help: 'How large it is, and of what.' }],
+  settings: { ...logDirectorySettings, ...outputSettings },
+  prepare({ values: { directory, json } }) {
+    return withLog(directory, async (host) => {
+      const { stdout, env } = host
+      const line = new ProgressLine(host)
+      const history = await openHistory(directory)
+      const all = (await history.end()).lsn - history.firstLsn + 1
+      const read = await readStatistics(directory, (count) => {
+        line.update((elapsedMs) => showProgress({ count, elapsedMs, share: count / all }, 'record'))
+      })
+      const tasks = countByState(await history.stateAt())
+      line.clear()
+      const stats = { ...read, tasks }
+      stdout.write(
+        json ? toJsonLine(stats) : showLogStatistics(stats, Date.now(), lookOf(stdout, env)),
+      )
+      return exitCodes.done
+    })
+  },
+})

@@ -1,0 +1,83 @@
+import { type HistoryVerification, verifyHistory } from '@tenure/history'
+import { openReadOnly, type Verification, verifyLog, WalDamageError } from '@tenure/wal'
+import { sourceBehind } from '../../../history-behind.js'
+import { tellPlace, tellUnreadable, unlinked } from '../../../log/damage.js'
+
+/** All that reading a whole log has shown. */
+export interface LogCheck {
+  readonly files: Verification
+  /** Absent where damage keeps the records from being reached at all. */
+  readonly records?: HistoryVerification
+  readonly verdict: Verdict
+  /** What is wrong, in the order in which it matters. */
+  readonly findings: readonly string[]
+  readonly recordsPerSecond: number
+}
+
+/** `broken`: the bytes are as they were written, and say what no coordinator may write. */
+export type Verdict = 'good' | 'damaged' | 'broken'
+
+/** How often a log is opened again because records were removed behind a checkpoint meanwhile. */
+const attemptsMax = 5
+
+export async function checkLog(
+  directory: string,
+  onProgress: (lsn: number, lastLsn: number) => void = () => {},
+): Promise<LogCheck> {
+  const files = await verifyLog(directory)
+  const began = performance.now()
+  // What is unreadable is told already; a checkpoint behind it is where the rest can begin.
+  const fromLsn = (files.historyDamage.at(-1)?.lastMissingLsn ?? 0) + 1
+  const records = await checkRecords(directory, fromLsn, (lsn) => onProgress(lsn, files.lastLsn))
+  const seconds = (performance.now() - began) / 1000
+  const damage = damageOf(files, records)
+  const breaches = breachesOf(records)
+  const count = (records?.applied ?? 0) + (records?.onlyRead ?? 0)
+  return {
+    files,
+    ...(records !== undefined && { records }),
+    verdict: damage.length > 0 ? 'damaged' : breaches.length > 0 ? 'broken' : 'good',
+    findings: [...damage, ...breaches],
+    recordsPerSecond: Math.round(count / seconds),
+  }
+}
+
+async function checkRecords(
+  directory: string,
+  fromLsn: number,
+  onProgress: (lsn: number) => void,
+): Promise<HistoryVerification | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const source = sourceBehind(await openReadOnly(directory), fromLsn)
+      return await verifyHistory(source, { onProgress })
+    } catch (error) {
+      if (error instanceof WalDamageError) return undefined
+      const isOvertaken =
+        error instanceof Error && 'code' in error && error.code === 'WAL_FORGOTTEN'
+      if (!isOvertaken || attempt === attemptsMax) throw error
+    }
+  }
+}
+
+function damageOf(files: Verification, records: HistoryVerification | undefined): string[] {
+  const { damage, historyDamage, badCheckpoints, strandedSegments } = files
+  const fault = records?.fault
+  return [
+    ...(damage === undefined ? [] : [tellPlace(damage)]),
+    ...historyDamage.map(tellUnreadable),
+    ...badCheckpoints.map(({ why }) => why),
+    ...strandedSegments.map((name) => `wal/${name}: ${unlinked}`),
+    ...(damage === undefined && fault instanceof WalDamageError ? [fault.message] : []),
+  ]
+}
+
+function breachesOf(records: HistoryVerification | undefined): string[] {
+  if (records === undefined) return []
+  const { fault, checkpoints } = records
+  const different = checkpoints.filter(({ verdict }) => verdict === 'different')
+  return [
+    ...(fault === undefined || fault instanceof WalDamageError ? [] : [fault.message]),
+    ...different.map(({ lsn, why }) => `the checkpoint of LSN ${lsn} holds another state: ${why}`),
+  ]
+}

@@ -1,0 +1,39 @@
+import { defineVerb, exitCodes } from '@tenure/app-kit'
+import { logDirectorySettings, withLog } from '../../../log/directory.js'
+import { outputSettings, toJsonLine } from '../../../terminal/json.js'
+import { lookOf } from '../../../terminal/look.js'
+import { ProgressLine, showProgress } from '../../../terminal/progress.js'
+import { checkLog } from './check.js'
+import { logCheckFacts, showLogCheck } from './show.js'
+
+export const verify = defineVerb({
+  summary:
+    'Checks a whole log: every checksum, every rule, every checkpoint. Changes nothing, and may run beside the coordinator. ' +
+    'Exit code 0: good; 1: damaged, or a rule is broken; 2: it could not be read. A write at the end that never ' +
+    'returned is no damage.',
+  examples: [
+    { line: 'tenure log verify tenure-data', help: 'What the log is worth.' },
+    {
+      line: 'tenure log verify tenure-data --json | jq -r .replay.stateHash',
+      help: 'The hash of its state, which a copy of it must have, too.',
+    },
+  ],
+  settings: { ...logDirectorySettings, ...outputSettings },
+  prepare({ values: { directory, json } }) {
+    return withLog(directory, async (host) => {
+      const { stdout, env } = host
+      const line = new ProgressLine(host)
+      const check = await checkLog(directory, (count, all) => {
+        const share = all === 0 ? undefined : count / all
+        line.update((elapsedMs) => showProgress({ count, elapsedMs, share }, 'record'))
+      })
+      line.clear()
+      stdout.write(
+        json
+          ? toJsonLine(logCheckFacts(check))
+          : showLogCheck(check, directory, lookOf(stdout, env)),
+      )
+      return check.verdict === 'good' ? exitCodes.done : exitCodes.failed
+    })
+  },
+})

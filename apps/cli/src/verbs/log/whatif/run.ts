@@ -1,0 +1,46 @@
+import { defineVerb } from '@tenure/app-kit'
+import { forecast } from '@tenure/history'
+import { exitCodes } from '../../../command-line.js'
+import { toJsonLine } from '../../../terminal/json.js'
+import { lookOf } from '../../../terminal/look.js'
+import { ProgressLine, showProgress } from '../../../terminal/progress.js'
+import { withHistory } from '../../../with-history.js'
+import { assumptionsOf } from './assumptions.js'
+import { toKnobs, whatIfSettings } from './settings.js'
+import { showForecast } from './show.js'
+
+export const whatif = defineVerb({
+  summary:
+    'Replays a log under other knobs. Tells what would have expired, run again, failed or been accepted, and what is assumed for that.',
+  examples: [
+    {
+      line: 'tenure log whatif ./tenure-data --lease-duration 15s',
+      help: 'How many leases would have held, and how long a lost worker would have cost.',
+    },
+    {
+      line: 'tenure log whatif ./tenure-data --max-retries 5 --backoff exponential --backoff-delay 1s',
+      help: 'What more retries would have been tried, and what they would have waited.',
+    },
+  ],
+  settings: whatIfSettings,
+  prepare(configuration) {
+    const { directory, json, examples: examplesMax } = configuration.values
+    const knobs = toKnobs(configuration.values)
+    return withHistory(directory, async (history, host) => {
+      const progress = new ProgressLine(host)
+      const onProgress = (count: number) =>
+        progress.update((elapsedMs) => showProgress({ count, elapsedMs }, 'record'))
+      const { openings } = history
+      const told = await forecast(history.read(), knobs, { openings, examplesMax, onProgress })
+      progress.clear()
+      const assumptions = assumptionsOf(told)
+      const { stdout, env } = host
+      stdout.write(
+        json
+          ? toJsonLine({ ...told, assumptions })
+          : showForecast(told, assumptions, lookOf(stdout, env)),
+      )
+      return exitCodes.done
+    })
+  },
+})

@@ -1,0 +1,86 @@
+import {
+  argument,
+  ConfigError,
+  choice,
+  duration,
+  text,
+  type ValuesOf,
+  whole,
+} from '@tenure/app-kit'
+import { type WhatIfKnobs, whatIfRanges } from '@tenure/history'
+import { flag } from '../../../flag.js'
+import { outputSettings } from '../../../terminal/json.js'
+import { share } from '../../../what-if/share.js'
+
+/** As the coordinator's. */
+const backoffMaxMs = 3_600_000
+const { leaseDurationMs, executionWindowMs, maxRetries, poisonThreshold, delayMs } = whatIfRanges
+
+export const whatIfSettings = {
+  Which: {
+    directory: argument(text('dir'), {
+      help: "The coordinator's --data-dir, or a copy of it.",
+    }),
+  },
+  'Knobs to try; what is not given is as recorded': {
+    leaseDuration: flag(duration(...leaseDurationMs), {
+      help: 'How long a worker owns a task without a heartbeat.',
+    }),
+    executionWindow: flag(duration(...executionWindowMs), {
+      help: 'How long an attempt may take at most, for every task.',
+    }),
+    maxRetries: flag(whole(...maxRetries), {
+      help: 'How often a task that failed is tried again, for every task.',
+    }),
+    backoff: flag(choice('fixed', 'exponential'), {
+      help: 'Whether the delay before a retry stays the same or doubles each time, for every task.',
+    }),
+    backoffDelay: flag(duration(...delayMs), {
+      help: 'The delay before the first retry. With --backoff.',
+    }),
+    backoffMax: flag(duration(...delayMs), {
+      help: 'The longest delay. With --backoff exponential; without it 1h.',
+    }),
+    poisonThreshold: flag(whole(...poisonThreshold), {
+      help: 'After so many leases in a row that expired a task is stopped; 0 is never.',
+    }),
+    heartbeatShare: flag(share(0.5), {
+      fallback: 1 / 3,
+      help: 'What part of a lease lies between two heartbeats, in the record and under the knobs.',
+    }),
+  },
+  Output: {
+    examples: flag(whole(0, 1000), {
+      fallback: 3,
+      help: 'How many tasks are shown for each cause.',
+    }),
+    ...outputSettings.Output,
+  },
+} as const
+
+/** Those that were given. */
+export function toKnobs(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs {
+  const { leaseDuration, executionWindow, maxRetries, poisonThreshold, heartbeatShare } = values
+  const backoff = backoffOf(values)
+  return {
+    ...(leaseDuration !== undefined && { leaseDurationMs: leaseDuration }),
+    ...(executionWindow !== undefined && { executionWindowMs: executionWindow }),
+    ...(maxRetries !== undefined && { maxRetries }),
+    ...(backoff !== undefined && { backoff }),
+    ...(poisonThreshold !== undefined && { poisonThreshold }),
+    heartbeatShare,
+  }
+}
+
+function backoffOf(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs['backoff'] {
+  const { backoff: kind, backoffDelay: delayMs, backoffMax: maxMs } = values
+  if (kind === undefined) {
+    if (delayMs === undefined && maxMs === undefined) return undefined
+    const which = delayMs === undefined ? '--backoff-max' : '--backoff-delay'
+    throw new ConfigError(`${which} needs --backoff: fixed or exponential`)
+  }
+  if (delayMs === undefined) throw new ConfigError('--backoff needs --backoff-delay')
+  if (kind === 'exponential') return { kind, initialMs: delayMs, maxMs: maxMs ?? backoffMaxMs }
+  if (maxMs !== undefined) throw new ConfigError('--backoff-max is for --backoff exponential')
+  return { kind, delayMs }
+}

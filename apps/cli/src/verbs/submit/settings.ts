@@ -1,0 +1,65 @@
+import { argument, duration, text, type ValuesOf, whole, yesOrNo } from '@tenure/app-kit'
+import type { TaskOptions } from '@tenure/client'
+import { flag } from '../../flag.js'
+import { retryPolicyOf, retrySettings } from '../../submit/retry-policy.js'
+
+const longestMs = 2 ** 45
+
+/** What is submitted, and what is done beside it. */
+export const submitSettings = {
+  What: {
+    payload: argument(text('payload'), {
+      required: false,
+      help: 'What the handler gets, as it is.',
+    }),
+    payloadFile: flag(text('file'), {
+      help: 'In its place: a file with these bytes; - is the standard input.',
+    }),
+    queue: flag(text('queue'), { fallback: 'default', help: 'Whose workers run it.' }),
+    delay: flag(duration(1, longestMs), { help: 'Not before so much time has passed.' }),
+    requestId: flag(text('id'), {
+      help: 'The same id with the same task is the same task, however often it is submitted.',
+    }),
+    executionWindow: flag(duration(1, longestMs), {
+      help: 'How long one attempt may take in all.',
+    }),
+    wait: flag(yesOrNo(), {
+      fallback: false,
+      help: 'Waits until the task has ended. Exit code 1 if it did not complete.',
+    }),
+    waitTimeout: flag(duration(1, longestMs), {
+      help: 'Waits, but no longer than that. Exit code 3 if the time was over.',
+    }),
+  },
+  ...retrySettings,
+  'Many tasks': {
+    lines: flag(text('file'), {
+      help: 'In place of a payload: a file in which each line is one; - is the standard input. Empty lines are passed over.',
+    }),
+    requestIdPrefix: flag(text('prefix'), {
+      help: 'Line 7 gets the request id <prefix>-7, so the same lines submitted again are the same tasks. Made up where it is missing, and told when it is needed.',
+    }),
+    fromLine: flag(whole(1, Number.MAX_SAFE_INTEGER), {
+      fallback: 1,
+      help: 'Where to begin, to go on with what was broken off.',
+    }),
+  },
+} as const
+
+interface Given extends ValuesOf<typeof retrySettings> {
+  readonly queue: string
+  readonly delay: number | undefined
+  readonly executionWindow: number | undefined
+}
+
+/** What is the same for one task and for many. */
+export function taskOptionsOf(given: Given): TaskOptions {
+  const { queue, delay, executionWindow } = given
+  const retryPolicy = retryPolicyOf(given)
+  return {
+    queue,
+    ...(delay !== undefined && { delayMs: delay }),
+    ...(executionWindow !== undefined && { executionWindowMs: executionWindow }),
+    ...(retryPolicy !== undefined && { retryPolicy }),
+  }
+}

@@ -1,0 +1,71 @@
+import { printable } from '@tenure/app-kit'
+import { type Column, showColumns } from '../../show/columns.js'
+import { showQueues } from '../../show/stats.js'
+import { showWorkers } from '../../show/workers.js'
+import { type Look, paint } from '../../terminal/look.js'
+import { countOf, showCount, showRate, showSize } from '../../terminal/numbers.js'
+import { cutTo } from '../../terminal/text.js'
+import { showSecond, showSpan } from '../../terminal/times.js'
+import type { Rates, Sample } from './sample.js'
+
+export interface Frame {
+  readonly sample: Sample
+  /** Of the time since the sample before; there is none before the first. */
+  readonly rates?: Rates | undefined
+  readonly intervalMs: number
+  /** Why there is no newer sample. */
+  readonly trouble?: string | undefined
+}
+
+/** Rates, states, queues and workers: a screen full, or as much of it as a screen holds. */
+export function showFrame(frame: Frame, look: Look, rows = Number.POSITIVE_INFINITY): string {
+  const { stats, workers } = frame.sample
+  const { lines: queues = [], linesLeftOut = 0 } = stats
+  const parts = [
+    showHead(frame, look),
+    showColumns(rateColumns, [frame.rates], look),
+    showColumns(stateColumns, [stats], look),
+    ...(queues.length > 0 ? [showQueues(queues, stats.now, look, linesLeftOut)] : []),
+    ...(workers?.workers.length ? [showWorkers(workers.workers, stats.now, look)] : []),
+  ]
+  const lines = parts.join('\n').trimEnd().split('\n')
+  if (lines.length <= rows) return `${lines.join('\n')}\n`
+  const shown = lines.slice(0, Math.max(1, rows - 1))
+  return `${shown.join('\n')}\n… ${lines.length - shown.length} more lines\n`
+}
+
+function showHead({ sample, intervalMs, trouble }: Frame, look: Look): string {
+  const { now, startedAt, restarts } = sample.stats
+  const up = startedAt === undefined ? '' : `, up ${showSpan(now - startedAt)}`
+  const before = restarts === undefined ? '' : `, restarted ${countOf(restarts, 'time')}`
+  const head = `${showSecond(now)}${up}${before}, every ${showSpan(intervalMs)}; Ctrl-C ends`
+  const lines = [cutTo(look.columns, head)]
+  if (trouble !== undefined) {
+    const text = cutTo(look.columns, `no answer since then: ${printable(trouble)}`)
+    lines.push(paint(look, 'bad', text))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+const rateColumns = (
+  ['submitted', 'leased', 'completed', 'retried', 'failed', 'stopped', 'expired'] as const
+).map(
+  (name): Column<Rates | undefined> => ({
+    head: name,
+    right: true,
+    of: (rates) => (rates === undefined ? '-' : showRate(rates[name], 1000)),
+  }),
+)
+
+const stateColumns: readonly Column<Sample['stats']>[] = [
+  { head: '  waiting', right: true, of: ({ tasks }) => showCount(tasks.waiting) },
+  { head: 'leased', right: true, of: ({ tasks }) => showCount(tasks.leased) },
+  { head: '    ended', right: true, of: ({ tasks }) => showCount(tasks.ended) },
+  { head: ' memory', right: true, of: ({ tasks }) => showSize(tasks.bytes) },
+  { head: 'workers', right: true, of: ({ workers }) => showCount(workers) },
+  {
+    head: 'polls',
+    right: true,
+    of: ({ waitingPolls }) => (waitingPolls === undefined ? '' : showCount(waitingPolls)),
+  },
+]
