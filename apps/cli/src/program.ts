@@ -1,5 +1,6 @@
-import { completionVerb, type Verbs } from '@tenure/app-kit'
-import { versions } from './versions.js'
+import { completionVerb, readVersions, type Verbs } from '@tenure/app-kit'
+
+const versions = readVersions(new URL('../../package.json', import.meta.url))
 
 export const program: Verbs = {
   name: 'tenure',
@@ -21,7 +22,7 @@ export const program: Verbs = {
     wait: async () => (await import('./verbs/wait.js')).wait,
     kill: async () => (await import('./verbs/kill.js')).kill,
     resubmit: async () => (await import('./verbs/resubmit.js')).resubmit,
-    stats: async () => (await import('./verbs/stats.js')).stats,
+    stats: async () => (await import('./verbs/stats/run.js')).stats,
     workers: async () => (await import('./verbs/workers.js')).workers,
     watch: async () => (await import('./verbs/watch/run.js')).watch,
     log: async () => (await import('./verbs/log.js')).log,

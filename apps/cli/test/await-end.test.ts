@@ -1,6 +1,6 @@
 import { type Task, type Tenure, TenureError, type WaitOptions } from '@tenure/client'
 import t from 'tap'
-import { awaitingEnds } from '../src/await-end.js'
+import { awaitingEnds } from '../src/verbs/wait.js'
 
 const dayMs = 86_400_000
 const completed = { taskId: 1, state: 'COMPLETED' } as Task

@@ -7,7 +7,7 @@ import { encodeRecord, encodeState, type LogRecord } from '@tenure/state-machine
 import { writeLog } from '@tenure/testing-histories'
 import { openLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
-import { explainLogError } from '../src/log-refusals.js'
+import { explainLogError } from '../src/log/directory.js'
 import { golden } from './golden.js'
 import {
   filesIn,

@@ -1,8 +1,8 @@
 import { RejectedError, TenureError } from '@tenure/client'
 import t from 'tap'
 import { exitCodeOf, explain } from '../src/coordinator/refusals.js'
-import { showBytes } from '../src/show/bytes.js'
 import { showTable } from '../src/terminal/table.js'
+import { showBytes } from '../src/terminal/text.js'
 
 t.test('when a submission was not answered, the way to make sure of it is told', async (t) => {
   const unknown = { outcomeUnknown: true, requestId: 'r-1' }

@@ -1,11 +1,10 @@
 import type { Host } from '@tenure/app-kit'
 import { RejectedError, type Tenure, TenureError } from '@tenure/client'
 import t from 'tap'
-import { readLines } from '../src/submit/line-reader.js'
-import { LinesTeller } from '../src/submit/lines-teller.js'
-import { submitMany } from '../src/submit/many.js'
 import { ProgressLine } from '../src/terminal/progress.js'
-import { showCounted, tellHowToGoOn } from '../src/verbs/submit/lines-report.js'
+import { submitMany } from '../src/verbs/submit/lines.js'
+import { readLines } from '../src/verbs/submit/lines-input.js'
+import { LinesTeller, showCounted, tellHowToGoOn } from '../src/verbs/submit/lines-report.js'
 import { golden } from './golden.js'
 
 async function linesOf(chunks: Iterable<Uint8Array>) {

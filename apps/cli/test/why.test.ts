@@ -1,6 +1,6 @@
 import t from 'tap'
-import { answerWhy, showWhy, tellUnserved } from '../src/show/why.js'
 import { plain } from '../src/terminal/look.js'
+import { answerWhy, showWhy, tellUnserved } from '../src/verbs/why.js'
 import { noon, onTerminal, why } from './facts.js'
 import { golden } from './golden.js'
 

@@ -2,14 +2,21 @@ import {
   type Configuration,
   connectionSettings,
   duration,
+  formatDuration,
   type Host,
   printable,
   setting,
   toLinkOptions,
 } from '@tenure/app-kit'
-import { connect, type LinkOptions, RejectedError, type Tenure, TenureError } from '@tenure/client'
+import {
+  connect,
+  type LinkObserver,
+  type LinkOptions,
+  RejectedError,
+  type Tenure,
+  TenureError,
+} from '@tenure/client'
 import type { Role } from '@tenure/protocol'
-import { SearchNotice } from '../search-notice.js'
 import { exitCodeOf, explain, Refusal } from './refusals.js'
 
 /** Every verb takes them. */
@@ -69,5 +76,33 @@ async function connectAs([role, ...others]: readonly [Role, ...Role[]], options:
     const isForbidden = error instanceof RejectedError && error.reason === 'FORBIDDEN'
     if (next === undefined || !isForbidden) throw error
     return connectAs([next, ...rest], options)
+  }
+}
+
+/** A command that waits longer than this says what it waits for. */
+const quietMs = 1000
+
+/** Says on a terminal where a coordinator is looked for, and why there is none yet, unless one is found soon. */
+class SearchNotice {
+  readonly observer: LinkObserver = {
+    attemptFailed: ({ error }) => {
+      this.#why = ` (${error.message})`
+    },
+  }
+  readonly #timer: NodeJS.Timeout
+  #why = ''
+
+  constructor({ endpoints, connectTimeoutMs = 0 }: LinkOptions, { stderr }: Host) {
+    const places = endpoints.join(', ')
+    this.#timer = setTimeout(() => {
+      if (stderr.isTTY !== true) return
+      const limit = formatDuration(connectTimeoutMs)
+      const text = `no coordinator at ${places} yet${this.#why}; trying for ${limit} in all`
+      stderr.write(`tenure: ${printable(text)}\n`)
+    }, quietMs)
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
   }
 }

@@ -66,3 +66,13 @@ const hints: { readonly [R in Reason]?: (role: Role) => string } = {
 function withoutStop(message: string): string {
   return message.replace(/\.$/, '')
 }
+
+/** An answer about one task. Where there is no such task, it is said which one. */
+export async function aboutTask<T>(taskId: number, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (!(error instanceof RejectedError) || error.reason !== 'UNKNOWN_TASK') throw error
+    throw new Refusal(error.reason, `task ${taskId}: ${explain(error)}`)
+  }
+}

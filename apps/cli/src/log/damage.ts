@@ -1,6 +1,5 @@
 import { type Host, printable } from '@tenure/app-kit'
 import { type Damage, type HistoryDamage, WalDamageError } from '@tenure/wal'
-import { showRange } from '../readable-ranges.js'
 
 /** The history that cannot be read any more, of what a reader or a check has met; nothing else is lost. */
 export function historyDamageOf(error: unknown): HistoryDamage | undefined {
@@ -29,4 +28,28 @@ export function tellUnreadable(damage: HistoryDamage): string {
 
 export function tellPlace({ file, offset, why }: Damage): string {
   return `${offset === undefined ? file : `${file} at byte ${offset}`}: ${why}`
+}
+
+interface Range {
+  readonly firstLsn: number
+  readonly lastLsn: number
+}
+
+/** The LSNs of a log without those that went bad in its history. */
+export function readableRanges(
+  files: Range & { readonly historyDamage: readonly HistoryDamage[] },
+): Range[] {
+  const ranges: Range[] = []
+  let { firstLsn } = files
+  for (const { firstMissingLsn, lastMissingLsn } of files.historyDamage) {
+    ranges.push({ firstLsn, lastLsn: firstMissingLsn - 1 })
+    firstLsn = Math.max(firstLsn, lastMissingLsn + 1)
+  }
+  return [...ranges, { firstLsn, lastLsn: files.lastLsn }].filter(
+    ({ firstLsn, lastLsn }) => firstLsn <= lastLsn,
+  )
+}
+
+export function showRange({ firstLsn, lastLsn }: Range): string {
+  return firstLsn === lastLsn ? `LSN ${firstLsn}` : `LSN ${firstLsn} to ${lastLsn}`
 }

@@ -1,13 +1,13 @@
 import {
   type Explanation,
   explainTask,
-  type History,
+  History,
+  type LogSource,
   type Position,
   readTaskHistory,
   type TaskHistory,
 } from '@tenure/history'
-import type { HistoryDamage } from '@tenure/wal'
-import { openHistoryBehind } from '../history-behind.js'
+import { type HistoryDamage, type LogReader, openReadOnly } from '@tenure/wal'
 import { historyDamageOf } from './damage.js'
 
 /** What can be read of a task, and what could not be. */
@@ -65,4 +65,24 @@ function isOver(explanation: Explanation | undefined): boolean {
 
 function spanOf(until: Position | undefined) {
   return until === undefined ? {} : { until }
+}
+
+/**
+ * A log as if the records before an LSN had been removed. What went bad in history that a checkpoint
+ * covers is passed over like that, and the rest is told as where a coordinator has removed it.
+ */
+async function openHistoryBehind(directory: string, firstLsn: number): Promise<History> {
+  return new History(sourceBehind(await openReadOnly(directory), firstLsn))
+}
+
+export function sourceBehind(reader: LogReader, firstLsn: number): LogSource {
+  if (firstLsn <= reader.firstLsn) return reader
+  return {
+    firstLsn,
+    checkpoints: reader.checkpoints.filter((lsn) => lsn >= firstLsn - 1),
+    gaps: reader.gaps,
+    openings: reader.openings.filter((opening) => opening.firstLsn >= firstLsn),
+    replay: (options) => reader.replay(options),
+    readCheckpoint: (lsn) => reader.readCheckpoint(lsn),
+  }
 }

@@ -1,4 +1,4 @@
-import { ConfigError, flagOf, type Kind } from '@tenure/app-kit'
+import { argument, ConfigError, flagOf, type Kind, severalArguments, whole } from '@tenure/app-kit'
 
 /** A task of a coordinator, or of a log. */
 export interface NamedTask {
@@ -31,3 +31,15 @@ export function logOf({ log }: NamedTask, flag: string | undefined): string | un
   }
   return log ?? flag
 }
+
+const taskId = whole(1, Number.MAX_SAFE_INTEGER)
+
+/** The task that a verb is about. */
+export const taskIdSettings = {
+  Which: { taskId: argument(taskId, { help: 'The id of the task.' }) },
+} as const
+
+/** The tasks that a verb is about. */
+export const taskIdsSettings = {
+  Which: { taskId: severalArguments(taskId, { help: 'The id of a task, or of several.' }) },
+} as const

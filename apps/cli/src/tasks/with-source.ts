@@ -1,10 +1,9 @@
 import { ConfigError, type Configuration, flagOf, type Host, text } from '@tenure/app-kit'
+import { flag } from '../command-line.js'
 import { clientSettings, withClient } from '../coordinator/connection.js'
-import { flag } from '../flag.js'
 import { withLog } from '../log/directory.js'
 import { logPosition, showMoment } from '../log/position.js'
-import type { TaskSource } from '../source.js'
-import { openLogTasks } from './task-source.js'
+import { openLogTasks, type TaskSource } from './task-source.js'
 
 /** Verbs that only read take them: they say where from. */
 export const sourceSettings = {

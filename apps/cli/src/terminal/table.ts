@@ -1,7 +1,6 @@
 import { printable } from '@tenure/app-kit'
-import { printableLines } from '../show/printable.js'
 import { type Look, paint, type Style } from './look.js'
-import { cutTo, widthOf } from './text.js'
+import { cutTo, printableLines, widthOf } from './text.js'
 
 const gap = 2
 const narrowest = 8
@@ -76,4 +75,46 @@ function showRow(row: readonly Lines[], widths: readonly number[], layout: Layou
     return `${cells.join(' '.repeat(gap)).trimEnd()}\n`
   })
   return lines.join('')
+}
+
+/** One column of a list of things. */
+export interface Column<T> {
+  readonly head: string
+  readonly of: (item: T) => Cell
+  /** For numbers. */
+  readonly right?: boolean
+  /** It gives way when a row is too long. */
+  readonly cut?: boolean
+}
+
+/** One line for each thing, below the heads of the columns. */
+export function showColumns<T>(
+  columns: readonly Column<T>[],
+  items: readonly T[],
+  look: Look,
+  { heads = true } = {},
+): string {
+  const head = columns.map(({ head }) => ({ text: head, style: 'head' as const }))
+  const rows = items.map((item) => columns.map(({ of }) => of(item)))
+  const text = showTable([head, ...rows], {
+    look,
+    right: indexesOf(columns, ({ right }) => right),
+    cut: indexesOf(columns, ({ cut }) => cut),
+  })
+  // Laid out with them in any case: what follows stands below what has been shown.
+  return heads ? text : text.slice(text.indexOf('\n') + 1)
+}
+
+function indexesOf<T>(columns: readonly T[], is: (column: T) => boolean | undefined): number[] {
+  return columns.flatMap((column, at) => (is(column) ? [at] : []))
+}
+
+/** Names and what they stand for; what is not known is left out. */
+export type Facts = readonly (readonly [name: string, value: Cell | undefined])[]
+
+export function showFacts(facts: Facts, look: Look): string {
+  const known = facts.flatMap(([name, value]): Cell[][] => {
+    return value === undefined ? [] : [[{ text: name, style: 'head' }, value]]
+  })
+  return showTable(known, { look })
 }

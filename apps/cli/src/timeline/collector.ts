@@ -1,11 +1,9 @@
-import { AttemptTracker } from '@tenure/history'
+import { AttemptTracker, type TrackedAttempt } from '@tenure/history'
 import { TaskCourse } from './course.js'
-import { follow, type Step } from './follow.js'
-import type { Lane } from './lane.js'
-import { LaneDraft } from './lane-draft.js'
-import { Overview } from './overview.js'
+import { type Lane, LaneDraft, restPieces } from './lane.js'
 import { keyOf, type LaneKey, type LanesBy } from './ranking.js'
-import type { Recording } from './recording.js'
+import { follow, type Recording, type Step } from './recording.js'
+import { Bins, contains, overlaps, type Span } from './span.js'
 import type { Survey } from './survey.js'
 
 export interface Collected {
@@ -98,4 +96,41 @@ function beginningOf({ waits, attempts }: Lane): number {
     waits[0]?.from ?? Number.POSITIVE_INFINITY,
     attempts[0]?.grantedAt ?? Number.POSITIVE_INFINITY,
   )
+}
+
+export const endings = ['COMPLETED', 'FAILED', 'EXPIRED', 'DEAD'] as const
+
+/** All attempts of the span, drawn or not, in a few strips. */
+export class Overview {
+  readonly #span: Span
+  readonly running: Bins
+  readonly endings: Readonly<Record<(typeof endings)[number], Bins>>
+  readonly lateReports: Bins
+
+  constructor(span: Span) {
+    const bins = () => new Bins(span, restPieces)
+    this.#span = span
+    this.running = bins()
+    this.endings = { COMPLETED: bins(), FAILED: bins(), EXPIRED: bins(), DEAD: bins() }
+    this.lateReports = bins()
+  }
+
+  /** How many attempts there were, or ran, in the span. */
+  get attempts(): number {
+    return this.running.count
+  }
+
+  addEnded({ grantedAt, end }: TrackedAttempt): void {
+    if (end === undefined || !overlaps(this.#span, grantedAt, end.at)) return
+    this.running.addSpan(grantedAt, end.at)
+    if (contains(this.#span, end.at)) this.endings[end.outcome].addEvent(end.at)
+  }
+
+  addRunning({ grantedAt }: TrackedAttempt): void {
+    this.running.addSpan(grantedAt, this.#span.to)
+  }
+
+  addLateReport(at: number): void {
+    if (contains(this.#span, at)) this.lateReports.addEvent(at)
+  }
 }

@@ -1,14 +1,12 @@
 import { showSpan } from '../terminal/times.js'
-import type { BarBox } from './bar-box.js'
+import type { BarBox, TwiceBox } from './bar-box.js'
 import type { Wait } from './course.js'
 import { drawBar, drawMarks } from './draw-bar.js'
-import { drawStrip } from './draw-strip.js'
+import { drawStrip } from './draw-overview.js'
 import type { LaneBox } from './layout.js'
 import { type Markup, markup } from './markup.js'
-import type { Metrics } from './metrics.js'
-import type { TimeScale } from './scale.js'
+import { boldFont, type Metrics, type TimeScale } from './scale.js'
 import { fit } from './text-width.js'
-import type { TwiceBox } from './twice-box.js'
 import { count, tellLane } from './words.js'
 
 export interface LaneFrame {
@@ -36,9 +34,6 @@ ${box.twice.map(drawTwice)}${bars.map((bar) => drawBar(bar, inside(bar), metrics
   }</g>
 `
 }
-
-/** Of 12 pixels, and as wide as a font of that size that is not bold. */
-export const boldFont = 13.5
 
 function yOfRow(row: number, { lanePadding, barHeight, rowGap }: Metrics): number {
   return lanePadding + row * (barHeight + rowGap) + barHeight / 2

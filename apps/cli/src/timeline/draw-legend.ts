@@ -1,7 +1,6 @@
 import type { BarBox } from './bar-box.js'
-import { drawBarSample } from './draw-bar.js'
+import { drawBarSample, mark } from './draw-bar.js'
 import type { Outcome } from './lane.js'
-import { mark } from './marks.js'
 import { type Markup, markup } from './markup.js'
 import { widthOf } from './text-width.js'
 

@@ -1,12 +1,7 @@
-import { type BarBox, placeBar } from './bar-box.js'
-import { Bins } from './bins.js'
-import type { Lane, LaneAttempt } from './lane.js'
-import { lastMomentOf } from './lane.js'
-import { restPieces } from './lane-draft.js'
-import type { Metrics } from './metrics.js'
-import { type Extent, pack } from './packing.js'
-import type { TimeScale } from './scale.js'
-import { findTwiceBoxes, type TwiceBox } from './twice-box.js'
+import { type BarBox, findTwiceBoxes, placeBar, type TwiceBox } from './bar-box.js'
+import { type Lane, type LaneAttempt, lastMomentOf, restPieces } from './lane.js'
+import type { Metrics, TimeScale } from './scale.js'
+import { Bins } from './span.js'
 
 /** A lane in pixels; its places are counted from its own top. */
 export interface LaneBox {
@@ -84,4 +79,24 @@ function placeRest(
   const others = rest?.running
   const amounts = own.amounts.map((amount, at) => amount + (others?.amounts[at] ?? 0))
   return { y, amounts, attempts: own.count + (others?.count ?? 0) }
+}
+
+interface Extent {
+  readonly left: number
+  readonly right: number
+}
+
+/**
+ * The row of each extent: the first one where there is room, so that none covers another. `undefined`
+ * for those for which there are not enough rows.
+ */
+function pack(extents: readonly Extent[], rowsMax: number): (number | undefined)[] {
+  const ends: number[] = []
+  return extents.map(({ left, right }) => {
+    const free = ends.findIndex((end) => end <= left)
+    const row = free === -1 ? ends.length : free
+    if (row >= rowsMax) return undefined
+    ends[row] = right
+    return row
+  })
 }

@@ -1,13 +1,16 @@
 import type { TaskHistory as AnswerOfCoordinator } from '@tenure/client'
 import {
+  type AttemptTracker,
   type Entry,
   entriesOf,
   type History,
   type Opening,
+  type RememberedAttempt,
+  type RememberedTask,
   type TaskHistory,
+  type TrackedAttempt,
 } from '@tenure/history'
-import { getTask, leasedTasks } from '@tenure/state-machine'
-import { retell } from './remembered.js'
+import { getTask, type LogRecord, leasedTasks } from '@tenure/state-machine'
 
 /** What a timeline is made from: records that can be read more than once, of all tasks or of one. */
 export interface Recording {
@@ -60,4 +63,116 @@ async function leasedBefore(history: History): Promise<Entry[]> {
   const state = await history.oldestState()
   if (state === undefined) return []
   return leasedTasks(state).flatMap((taskId) => retell(getTask(state, taskId)!, history.firstLsn))
+}
+
+/** Which part of a recording: tasks that are left out do not exist for those who follow. */
+export interface Which {
+  readonly lastLsn?: number
+  readonly onlyTasks?: ReadonlySet<number> | undefined
+}
+
+/** What is told with each record: it, and the attempt that it is about. */
+export interface Step extends Entry {
+  readonly attempt: TrackedAttempt | undefined
+}
+
+/**
+ * A recording record by record. Heartbeats are not given to the tracker, which would keep all of
+ * them; whoever follows decides which attempts it still has to know.
+ */
+export async function* follow(
+  recording: Recording,
+  tracker: AttemptTracker,
+  { lastLsn = Number.POSITIVE_INFINITY, onlyTasks }: Which,
+): AsyncGenerator<Step> {
+  for await (const entries of recording.read()) {
+    for (const entry of entries) {
+      const { lsn, record } = entry
+      if (lsn > lastLsn) return
+      if (record.type === 'LeaseExtended') {
+        const attempt = tracker.get(record.leaseId)
+        if (attempt !== undefined) yield { lsn, record, attempt }
+      } else if (record.type === 'TasksForgotten' || onlyTasks?.has(record.taskId) !== false) {
+        yield { lsn, record, attempt: tracker.add(entry) }
+      }
+    }
+  }
+}
+
+/** The tasks that were leased more than once. */
+export async function findTwice(recording: Recording, lastLsn?: number): Promise<Set<number>> {
+  const twice = new Set<number>()
+  for await (const entries of recording.read()) {
+    for (const { lsn, record } of entries) {
+      if (lastLsn !== undefined && lsn > lastLsn) return twice
+      if (record.type === 'LeaseGranted' && record.attempt > 1) twice.add(record.taskId)
+    }
+  }
+  return twice
+}
+
+/**
+ * A task that is only remembered, told in records like those that were removed: when it was made,
+ * who owned it, how that ended. Heartbeats and reasons are lost.
+ */
+function retell(task: RememberedTask, firstLsn: number): Entry[] {
+  const { taskId, createdAt, executionWindowMs, retryPolicy, queue, notBefore } = task
+  if (taskId >= firstLsn) return []
+  const created: LogRecord = {
+    type: 'TaskCreated',
+    at: createdAt,
+    taskId,
+    payload: new Uint8Array(),
+    executionWindowMs,
+    retryPolicy,
+    queue,
+    ...(notBefore !== undefined && { notBefore }),
+  }
+  const older = task.attempts.filter(({ leaseId }) => leaseId < firstLsn)
+  return [
+    { lsn: taskId, record: created },
+    ...older.flatMap((attempt) => retellAttempt(taskId, attempt)),
+  ]
+}
+
+function retellAttempt(taskId: number, attempt: RememberedAttempt): Entry[] {
+  const { leaseId, workerId, grantedAt, endedAt } = attempt
+  // Where even that is not known, the records that are left say how long it lasted.
+  const { leaseExpiry = endedAt ?? grantedAt } = attempt
+  const granted: LogRecord = {
+    type: 'LeaseGranted',
+    at: grantedAt,
+    taskId,
+    leaseId,
+    workerId,
+    leaseExpiry,
+    attempt: attempt.attempt,
+  }
+  const end = endedAt === undefined ? undefined : endOf(taskId, attempt, endedAt)
+  return [
+    { lsn: leaseId, record: granted },
+    // Which record it was is not remembered.
+    ...(end === undefined ? [] : [{ lsn: unknownLsn, record: end }]),
+  ]
+}
+
+export const unknownLsn = 0
+
+function endOf(
+  taskId: number,
+  { leaseId, outcome }: RememberedAttempt,
+  at: number,
+): LogRecord | undefined {
+  switch (outcome) {
+    case 'COMPLETED':
+      return { type: 'TaskCompleted', at, taskId, leaseId }
+    case 'FAILED':
+      return { type: 'TaskFailed', at, taskId, leaseId, failureReason: '' }
+    case 'EXPIRED':
+      return { type: 'LeaseExpired', at, taskId, leaseId, atStart: false }
+    case 'DEAD':
+      return { type: 'TaskDead', at, taskId, reason: '' }
+    case 'OPEN':
+      return undefined
+  }
 }

@@ -1,5 +1,47 @@
 import { utcTicks } from 'd3-time'
 import type { Span } from './span.js'
+import { widthOf } from './text-width.js'
+import type { Timeline } from './timeline.js'
+import { tellLane } from './words.js'
+
+/** Sizes in pixels. */
+export interface Metrics {
+  readonly barHeight: number
+  readonly rowGap: number
+  readonly lanePadding: number
+  readonly restHeight: number
+  readonly rowsMax: number
+  readonly barFont: number
+}
+
+const roomy: Metrics = {
+  barHeight: 22,
+  rowGap: 5,
+  lanePadding: 8,
+  restHeight: 16,
+  rowsMax: 6,
+  barFont: 11,
+}
+
+const compact: Metrics = {
+  barHeight: 13,
+  rowGap: 3,
+  lanePadding: 4,
+  restHeight: 11,
+  rowsMax: 6,
+  barFont: 9,
+}
+
+/** Many lanes are drawn closer to each other. */
+export function metricsFor(lanes: number): Metrics {
+  return lanes > 14 ? compact : roomy
+}
+
+export const pictureWidth = 1200
+export const margin = 24
+export const pictureRight = pictureWidth - margin
+/** Of 12 pixels, and as wide as a font of that size that is not bold. */
+export const boldFont = 13.5
 
 export interface Tick {
   readonly x: number
@@ -42,4 +84,15 @@ function labelOf(time: Date, step: number): string {
   if (step >= 86_400_000 || iso.endsWith('T00:00:00.000Z')) return iso.slice(0, 10)
   if (step >= 60_000) return iso.slice(11, 16)
   return step >= 1000 ? iso.slice(11, 19) : iso.slice(11, 23)
+}
+
+/** The axis stands between the names and what became of them, whose widths differ. */
+export function placeScale({ lanes, span }: Timeline): TimeScale {
+  const names = lanes.map(
+    ({ name, note }) => widthOf(name, boldFont) + Math.min(90, widthOf(note, 11)) + 8,
+  )
+  const ends = lanes.map((lane) => widthOf(tellLane(lane), 11))
+  const left = margin + Math.max(110, Math.min(220, Math.max(0, ...names))) + 24
+  const end = pictureRight - Math.max(150, ...ends) - 16
+  return new TimeScale(span, left, end - left)
 }

@@ -1,8 +1,6 @@
 import { AttemptTracker, type Position, type TrackedAttempt } from '@tenure/history'
-import { createRanking } from './create-ranking.js'
-import { follow, type Step } from './follow.js'
-import type { LaneKey, LanesBy, Ranking } from './ranking.js'
-import type { Recording } from './recording.js'
+import { createRanking, type LaneKey, type LanesBy, type Ranking } from './ranking.js'
+import { follow, type Recording, type Step } from './recording.js'
 import type { Span } from './span.js'
 
 export interface SurveyOptions {

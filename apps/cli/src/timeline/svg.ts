@@ -1,18 +1,23 @@
 import { drawGrid, drawOpenings, drawTimes } from './draw-axis.js'
+import { definitions } from './draw-bar.js'
 import { drawLane } from './draw-lane.js'
 import { drawLegend, type Shown } from './draw-legend.js'
 import { drawOverview } from './draw-overview.js'
 import { type LaneBox, layOut } from './layout.js'
-import { definitions } from './marks.js'
 import { type Markup, markup } from './markup.js'
-import { type Metrics, margin, metricsFor, pictureWidth, pictureRight as right } from './metrics.js'
-import { placeScale } from './place-scale.js'
-import type { TimeScale } from './scale.js'
-import { fit } from './text-width.js'
+import {
+  type Metrics,
+  margin,
+  metricsFor,
+  pictureWidth,
+  placeScale,
+  pictureRight as right,
+  type TimeScale,
+} from './scale.js'
+import { fit, wrap } from './text-width.js'
 import { styleOf, type Theme } from './theme.js'
 import type { Timeline } from './timeline.js'
 import { tellContent, tellTitle } from './words.js'
-import { wrap } from './wrap.js'
 
 /** The whole picture, with everything it needs in it. */
 export function drawSvg(timeline: Timeline, theme: Theme): string {

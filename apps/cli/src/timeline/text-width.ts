@@ -28,3 +28,14 @@ function emOf(character: string): number {
   if (/[A-Z<>=+~#&]/.test(character)) return 0.85
   return /[ iIjlftr.,:;'|!()/-]/.test(character) ? 0.42 : 0.66
 }
+
+/** Lines no wider than that, broken between words. */
+export function wrap(text: string, fontSize: number, width: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`
+    if (lines.length > 0 && widthOf(longer, fontSize) <= width) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines
+}

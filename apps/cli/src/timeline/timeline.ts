@@ -1,10 +1,8 @@
 import type { Opening, Position } from '@tenure/history'
-import { collect } from './collector.js'
-import { findTwice } from './follow.js'
+import { collect, type Overview } from './collector.js'
 import type { Lane } from './lane.js'
-import type { Overview } from './overview.js'
 import type { LanesBy } from './ranking.js'
-import type { Recording } from './recording.js'
+import { findTwice, type Recording } from './recording.js'
 import { contains, type Span } from './span.js'
 import { survey } from './survey.js'
 

@@ -1,7 +1,13 @@
 import { showSpan, showTime } from '../terminal/times.js'
-import { type Lane, type LaneAttempt, lastSignOf, type Outcome, outcomeOf } from './lane.js'
-import type { Pulse } from './pulse.js'
-import { unknownLsn } from './remembered.js'
+import {
+  type Lane,
+  type LaneAttempt,
+  lastSignOf,
+  type Outcome,
+  outcomeOf,
+  type Pulse,
+} from './lane.js'
+import { unknownLsn } from './recording.js'
 import type { Timeline } from './timeline.js'
 
 export const outcomeWords: Readonly<Record<Outcome, string>> = {

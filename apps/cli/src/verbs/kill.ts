@@ -1,8 +1,8 @@
 import { defineVerb, text } from '@tenure/app-kit'
+import { flag } from '../command-line.js'
 import { clientSettings, withClient } from '../coordinator/connection.js'
-import { flag } from '../flag.js'
-import { taskIdsSettings } from '../task-id.js'
 import { forEachTask } from '../tasks/each-task.js'
+import { taskIdsSettings } from '../tasks/task-id.js'
 import { outputSettings } from '../terminal/json.js'
 
 export const kill = defineVerb({

@@ -10,11 +10,12 @@ import {
   yesOrNo,
 } from '@tenure/app-kit'
 import type { TaskSummary } from '@tenure/client'
-import { inPages } from '../pages.js'
-import { showTasks } from '../show/tasks.js'
+import { stateCell } from '../tasks/states.js'
 import { sourceSettings, withSource } from '../tasks/with-source.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
-import { lookOf } from '../terminal/look.js'
+import { type Look, lookOf } from '../terminal/look.js'
+import { type Column, showColumns } from '../terminal/table.js'
+import { showSecond } from '../terminal/times.js'
 
 const most = Number.MAX_SAFE_INTEGER
 const states = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
@@ -90,4 +91,35 @@ function limitOf({ limit, all }: HowMany): number {
 
 function tellMore({ taskId }: TaskSummary): string {
   return `tenure: there are more: --from ${taskId}, a larger --limit, or --all\n`
+}
+
+/** Many tasks, one in a line. */
+export function showTasks(
+  tasks: readonly TaskSummary[],
+  look: Look,
+  options: { heads: boolean },
+): string {
+  return showColumns(columns, tasks, look, options)
+}
+
+const columns: readonly Column<TaskSummary>[] = [
+  { head: 'task', right: true, of: ({ taskId }) => String(taskId) },
+  { head: 'state', of: ({ state }) => stateCell(state) },
+  { head: 'queue', cut: true, of: ({ queue }) => queue },
+  { head: 'attempt', right: true, of: ({ attempt }) => String(attempt) },
+  { head: 'since', of: ({ stateSince }) => showSecond(stateSince) },
+  { head: 'worker', cut: true, of: ({ workerId = '' }) => workerId },
+  { head: 'reason', cut: true, of: ({ reason = '' }) => reason.split('\n', 1).join('') },
+]
+
+/** So many at a time; the last page may have fewer. */
+async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let page: T[] = []
+  for await (const item of items) {
+    page.push(item)
+    if (page.length < size) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
 }

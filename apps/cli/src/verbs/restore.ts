@@ -1,6 +1,6 @@
 import { argument, defineVerb, exitCodes, printable, text, whole } from '@tenure/app-kit'
 import { type Restored, restoreLog } from '@tenure/wal'
-import { flag } from '../flag.js'
+import { flag } from '../command-line.js'
 import { copyWithProgress, orExplain, showCopied, warnOf } from '../log/copy.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 import { showSpan } from '../terminal/times.js'

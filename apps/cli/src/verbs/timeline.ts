@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import {
   argument,
   ConfigError,
@@ -13,14 +13,20 @@ import {
   whole,
 } from '@tenure/app-kit'
 import type { Position } from '@tenure/history'
+import { flag } from '../command-line.js'
 import { clientSettings, withClient } from '../coordinator/connection.js'
-import { flag } from '../flag.js'
+import { warnOfUnreadable } from '../log/damage.js'
+import { withHistory } from '../log/directory.js'
+import { readTaskOverDamage } from '../log/over-damage.js'
 import { countBack, logPosition } from '../log/position.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 import { drawHtml } from '../timeline/html.js'
-import { withRecording } from '../timeline/log.js'
-import { decodeTaskHistory, type Recording, recordingOfTask } from '../timeline/recording.js'
-import { nameOf, parseSubject, type Subject } from '../timeline/subject.js'
+import {
+  decodeTaskHistory,
+  type Recording,
+  recordingOfLog,
+  recordingOfTask,
+} from '../timeline/recording.js'
 import { drawSvg } from '../timeline/svg.js'
 import { themes } from '../timeline/theme.js'
 import { makeTimeline, type Timeline } from '../timeline/timeline.js'
@@ -139,4 +145,43 @@ function tellDrawn({ lanes, lanesTotal, lanesBy, overview }: Timeline, out: stri
   const some = lanes.length < lanesTotal ? `${lanes.length} of ` : ''
   const lane = count(lanesTotal, lanesBy === 'tasks' ? 'task' : 'worker')
   return `${out}: ${some}${lane}, ${count(overview.attempts, 'attempt')}`
+}
+
+interface Place {
+  readonly directory: string
+  readonly taskId: number | undefined
+  readonly name: string
+}
+
+/** What a log has recorded, of one task or of all. */
+function withRecording(
+  { directory, taskId, name }: Place,
+  action: (recording: Recording, lastAt: () => Promise<number>, host: Host) => Promise<number>,
+): (host: Host) => Promise<number> {
+  return withHistory(directory, async (history, host) => {
+    const lastAt = async () => (await history.end()).at
+    if (taskId === undefined) return action(await recordingOfLog(name, history), lastAt, host)
+    const { read, unreadable } = await readTaskOverDamage(directory, history, taskId)
+    warnOfUnreadable(unreadable, host)
+    return action(recordingOfTask(name, read), lastAt, host)
+  })
+}
+
+/** What a timeline is about: a log on this machine, one task of it, or a task of a coordinator. */
+interface Subject {
+  readonly directory?: string | undefined
+  readonly taskId?: number | undefined
+}
+
+/** `17` is a task of the coordinator, `data#17` a task of a log, everything else a directory. */
+function parseSubject(given: string): Subject {
+  if (/^\d+$/.test(given)) return { taskId: Number(given) }
+  const [, directory, task] = /^(.+)#(\d+)$/s.exec(given) ?? []
+  return directory === undefined ? { directory: given } : { directory, taskId: Number(task) }
+}
+
+function nameOf({ directory, taskId }: Subject): string {
+  const task = taskId === undefined ? [] : [`task ${taskId}`]
+  const log = directory === undefined ? [] : [`log ${basename(resolve(directory))}`]
+  return [...task, ...log].join(' of ')
 }

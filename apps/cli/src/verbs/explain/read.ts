@@ -4,10 +4,13 @@ import {
   type Explanation,
   explainRemembered,
   explainTask,
+  type History,
   type TaskHistory,
 } from '@tenure/history'
 import { decodeRecord } from '@tenure/state-machine'
-import { countBack, type NamedPosition } from '../../log/position.js'
+import type { HistoryDamage } from '@tenure/wal'
+import { readTaskOverDamage } from '../../log/over-damage.js'
+import { countBack, type NamedPosition, resolvePosition } from '../../log/position.js'
 
 /** At once, and without heartbeats and restarts. */
 export async function explainFromMemory(tenure: Tenure, taskId: number): Promise<Explanation> {
@@ -51,4 +54,22 @@ async function recall(tenure: Tenure, taskId: number): Promise<Task | undefined>
     if (error instanceof RejectedError && error.reason === 'UNKNOWN_TASK') return undefined
     throw error
   }
+}
+
+interface ToldOfLog {
+  readonly explanation: Explanation | undefined
+  readonly unreadable?: HistoryDamage
+}
+
+/** From the log alone; `undefined` where it says nothing. What is not over yet has no end in it. */
+export async function explainFromLog(
+  directory: string,
+  history: History,
+  taskId: number,
+  at: NamedPosition | undefined,
+): Promise<ToldOfLog> {
+  const until = await resolvePosition(history, at)
+  const { read, ...rest } = await readTaskOverDamage(directory, history, taskId, until)
+  const explanation = explainTask(read, until === undefined ? {} : { asOf: until })
+  return { explanation, ...rest }
 }

@@ -1,8 +1,7 @@
 import type { ExplainedEvent, Explanation } from '@tenure/history'
-import { wrap } from '../../show/wrap.js'
 import type { Look, Style } from '../../terminal/look.js'
 import { type Cell, showTable } from '../../terminal/table.js'
-import { widthOf } from '../../terminal/text.js'
+import { widthOf, wrap } from '../../terminal/text.js'
 import { showSpan, showTime } from '../../terminal/times.js'
 
 const indent = '  '

@@ -3,7 +3,7 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import { ConfigError, flagOf } from '@tenure/app-kit'
 
 /** Where lines come from. */
-export interface LinesInput {
+interface LinesInput {
   /** For messages. */
   readonly name: string
   /** How long it is, where that is known: the standard input may have no end. */
@@ -39,4 +39,58 @@ function unreadable(path: string, why: unknown, cause?: unknown): ConfigError {
   return new ConfigError(`${flagOf('lines')} names ${path}, which cannot be read: ${why}`, {
     cause,
   })
+}
+
+/** A line of the input, without what ends it. */
+export interface Line {
+  /** The first one is 1. */
+  readonly number: number
+  readonly bytes: Uint8Array
+  /** Where the next one begins, in bytes. */
+  readonly end: number
+}
+
+/** A file without line ends is no file of lines, and must not fill the memory. */
+const lineBytesMax = 64 * 1024 * 1024
+
+class LineTooLong extends Error {
+  constructor(number: number) {
+    super(`line ${number} is longer than ${lineBytesMax} bytes`)
+    this.name = 'LineTooLong'
+  }
+}
+
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+/** Bytes as they are, whatever their encoding; a carriage return before the line feed belongs to the end. */
+export async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Line, void, undefined> {
+  let number = 1
+  let end = 0
+  /** The beginning of a line whose end is not there yet. */
+  let begun: Uint8Array[] = []
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let at = chunk.indexOf(lineFeed); at >= 0; at = chunk.indexOf(lineFeed, from)) {
+      const bytes = Buffer.concat([...begun, chunk.subarray(from, at)])
+      end += bytes.length + 1
+      yield { number: number++, bytes: withoutReturn(bytes), end }
+      begun = []
+      from = at + 1
+    }
+    begun.push(chunk.subarray(from))
+    if (sizeOf(begun) > lineBytesMax) throw new LineTooLong(number)
+  }
+  const rest = Buffer.concat(begun)
+  if (rest.length > 0) yield { number, bytes: withoutReturn(rest), end: end + rest.length }
+}
+
+function withoutReturn(bytes: Uint8Array): Uint8Array {
+  return bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes
+}
+
+function sizeOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0)
 }

@@ -1,10 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { awaitStopSignal, defineVerb, duration, whole } from '@tenure/app-kit'
-import { exitCodes } from '../../command-line.js'
+import { RejectedError, type Tenure, TenureError } from '@tenure/client'
+import type { Role } from '@tenure/protocol'
+import { exitCodes, flag } from '../../command-line.js'
 import { clientSettings, withClient } from '../../coordinator/connection.js'
-import { flag } from '../../flag.js'
 import { outputSettings } from '../../terminal/json.js'
-import { watch as watchTenure } from '../../watch/watch.js'
-import { viewFor } from './views.js'
+import { type Rates, ratesBetween, type Sample, takeSample } from './sample.js'
+import { type View, viewFor } from './views.js'
 
 export const watch = defineVerb({
   summary:
@@ -36,10 +38,59 @@ export const watch = defineVerb({
         const ending = new AbortController()
         void awaitStopSignal(host).then(() => ending.abort())
         const options = { intervalMs, count, signal: ending.signal }
-        await watchTenure(tenure, role, viewFor(host, json), options)
+        await showEachInterval(tenure, role, viewFor(host, json), options)
         return exitCodes.done
       },
       ['admin', 'produce'],
     )
   },
 })
+
+interface WatchOptions {
+  readonly intervalMs: number
+  /** How many intervals; without one it goes on until the signal says so. */
+  readonly count: number | undefined
+  readonly signal: AbortSignal
+}
+
+/** A coordinator that does not answer for so long is told of. */
+const patienceMsMin = 2000
+
+/** Asks in every interval, and shows what came of it. A lost connection does not end it. */
+async function showEachInterval(tenure: Tenure, role: Role, view: View, options: WatchOptions) {
+  const { intervalMs, count = Number.POSITIVE_INFINITY, signal } = options
+  const call = { signal, timeoutMs: Math.max(patienceMsMin, intervalMs) }
+  try {
+    let before = await takeSample(tenure, role, call)
+    let rates: Rates | undefined
+    view.show({ sample: before, rates, intervalMs })
+    for (let shown = 0; shown < count; shown++) {
+      await pause(intervalMs, undefined, { signal })
+      const outcome = await attempt(() => takeSample(tenure, role, call))
+      if ('trouble' in outcome) {
+        view.show({ sample: before, rates, intervalMs, trouble: outcome.trouble })
+        continue
+      }
+      rates = ratesBetween(before, outcome.sample)
+      before = outcome.sample
+      view.show({ sample: before, rates, intervalMs })
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    view.end()
+  }
+}
+
+/** The client goes on trying to connect; a refusal is final. */
+async function attempt(
+  take: () => Promise<Sample>,
+): Promise<{ sample: Sample } | { trouble: string }> {
+  try {
+    return { sample: await take() }
+  } catch (error) {
+    if (!(error instanceof TenureError) || error instanceof RejectedError) throw error
+    if (error.code === 'CLIENT_ABORTED') throw error
+    return { trouble: error.message }
+  }
+}

@@ -1,11 +1,11 @@
 import { printable } from '@tenure/app-kit'
-import { type Column, showColumns } from '../../show/columns.js'
-import { showQueues } from '../../show/stats.js'
-import { showWorkers } from '../../show/workers.js'
-import { type Look, paint } from '../../terminal/look.js'
+import { type Look, paint, plain } from '../../terminal/look.js'
 import { countOf, showCount, showRate, showSize } from '../../terminal/numbers.js'
+import { type Column, showColumns } from '../../terminal/table.js'
 import { cutTo } from '../../terminal/text.js'
 import { showSecond, showSpan } from '../../terminal/times.js'
+import { lagOf, showQueues } from '../stats/show.js'
+import { showWorkers } from '../workers.js'
 import type { Rates, Sample } from './sample.js'
 
 export interface Frame {
@@ -69,3 +69,43 @@ const stateColumns: readonly Column<Sample['stats']>[] = [
     of: ({ waitingPolls }) => (waitingPolls === undefined ? '' : showCount(waitingPolls)),
   },
 ]
+
+interface Interval {
+  readonly sample: Sample
+  readonly rates: Rates
+}
+
+/** What happened in an interval, in a line for a file; with the heads of its columns where they are wanted. */
+export function showInterval(interval: Interval, heads: boolean): string {
+  return showColumns(columns, [interval], plain, { heads })
+}
+
+const columns: readonly Column<Interval>[] = [
+  { head: 'at', of: ({ sample }) => showSecond(sample.stats.now) },
+  rate('submit/s', 'submitted'),
+  rate('done/s', 'completed'),
+  rate('fail/s', 'failed'),
+  rate('expire/s', 'expired'),
+  { head: 'waiting', right: true, of: ({ sample }) => showCount(sample.stats.tasks.waiting) },
+  { head: 'leased', right: true, of: ({ sample }) => showCount(sample.stats.tasks.leased) },
+  { head: '     lag', right: true, of: ({ sample }) => showSpan(longestLag(sample)?.lagMs ?? 0) },
+  { head: 'in queue', cut: true, of: ({ sample }) => longestLag(sample)?.queue ?? '' },
+]
+
+function rate(head: string, name: keyof Rates): Column<Interval> {
+  return {
+    head,
+    right: true,
+    of: ({ rates: { [name]: rate } }) => (rate < 10 ? String(rate) : showCount(rate)),
+  }
+}
+
+/** The queue whose first task has been waiting for the longest time. */
+function longestLag({ stats }: Sample): { queue: string; lagMs: number } | undefined {
+  const { lines = [], now } = stats
+  const [longest] = lines
+    .map((line) => ({ queue: line.queue, lagMs: lagOf(line, now) }))
+    .filter(({ lagMs }) => lagMs > 0)
+    .sort((a, b) => b.lagMs - a.lagMs)
+  return longest
+}

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   ConfigError,
   defineVerb,
@@ -7,9 +9,8 @@ import {
   logPlace,
   whole,
 } from '@tenure/app-kit'
-import { type AcceptedLoss, diagnoseLog, WalError } from '@tenure/wal'
-import { type Acceptance, acceptLoss } from '../../../accept-loss.js'
-import { flag } from '../../../flag.js'
+import { type AcceptedLoss, diagnoseLog, openLog, WalError } from '@tenure/wal'
+import { flag } from '../../../command-line.js'
 import { logDirectorySettings, withLog } from '../../../log/directory.js'
 import { outputSettings, toJsonLine } from '../../../terminal/json.js'
 import { lookOf } from '../../../terminal/look.js'
@@ -94,4 +95,35 @@ async function accept(
 function tellDone(directory: string, { nextLsn, quarantined }: Acceptance): string {
   const kept = quarantined.map((name) => `kept ${directory}/quarantine/${name}\n`).join('')
   return `the loss is accepted: the log opens, and goes on at LSN ${nextLsn}\n${kept}`
+}
+
+/** What was done. */
+interface Acceptance {
+  /** The log goes on here; the LSNs before it are a declared gap. */
+  readonly nextLsn: number
+  /** What was cut off, by its name in quarantine/. */
+  readonly quarantined: readonly string[]
+}
+
+/** Opens the log at the price named, which has to be the place of its damage, and closes it again. */
+async function acceptLoss(
+  directory: string,
+  place: AcceptedLoss,
+  askedLsn: number | undefined,
+): Promise<Acceptance> {
+  const before = new Set(quarantineOf(directory))
+  const restored = askedLsn === undefined ? {} : { restored: { nextLsn: askedLsn } }
+  const log = await openLog(directory, { acceptLoss: place, ...restored })
+  const { nextLsn } = log
+  await log.close()
+  return { nextLsn, quarantined: quarantineOf(directory).filter((name) => !before.has(name)) }
+}
+
+function quarantineOf(directory: string): string[] {
+  try {
+    return readdirSync(join(directory, 'quarantine')).sort()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
 }

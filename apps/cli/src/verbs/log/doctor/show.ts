@@ -1,11 +1,16 @@
 import type { Loss } from '@tenure/history'
-import { tellPlace, tellUnreadable, unlinked } from '../../../log/damage.js'
+import {
+  readableRanges,
+  showRange,
+  tellPlace,
+  tellUnreadable,
+  unlinked,
+} from '../../../log/damage.js'
 import { showMoment } from '../../../log/position.js'
 import { tellTotals } from '../../../log/task-totals.js'
-import { readableRanges, showRange } from '../../../readable-ranges.js'
-import { type Facts, showFacts } from '../../../show/facts.js'
 import type { Look } from '../../../terminal/look.js'
 import { countOf } from '../../../terminal/numbers.js'
+import { type Facts, showFacts } from '../../../terminal/table.js'
 import type { Finding } from './diagnose.js'
 
 const shownMax = 20

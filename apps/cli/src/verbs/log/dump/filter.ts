@@ -16,7 +16,7 @@ export interface Wanted {
 }
 
 /** Says of one record after the other whether it is wanted. It has to see all of them, from the first one on. */
-export type Filter = (entry: Entry) => boolean
+type Filter = (entry: Entry) => boolean
 
 /** Some records name only a lease or a task: what they belong to is remembered from earlier ones. */
 export function filterFor(

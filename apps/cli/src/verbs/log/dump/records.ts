@@ -1,11 +1,18 @@
-import { type Entry, type History, keep, openHistory, type Position } from '@tenure/history'
-import type { LogReader } from '@tenure/wal'
-import { openFollowed, segmentBefore } from '../../../followed-log.js'
+import { isUtf8 } from 'node:buffer'
+import {
+  type Entry,
+  History,
+  keep,
+  type LogSource,
+  openHistory,
+  type Position,
+} from '@tenure/history'
+import { type LogReader, openReadOnly } from '@tenure/wal'
 import { type NamedPosition, resolvePosition } from '../../../log/position.js'
-import { showRecord } from '../../../show/record.js'
+import { toJsonLine } from '../../../terminal/json.js'
 import { filterFor, type Wanted } from './filter.js'
 
-export interface DumpOptions {
+interface DumpOptions {
   readonly wanted: Wanted
   readonly from?: NamedPosition | undefined
   readonly to?: NamedPosition | undefined
@@ -98,4 +105,69 @@ async function* lastOf(
     kept = undefined
   }
   if (kept !== undefined) yield kept
+}
+
+/** One record as a line of JSON. */
+function showRecord({ lsn, record }: Entry, asText: boolean): string {
+  const { type, at, ...fields } = record
+  const shown: Record<string, unknown> = { lsn, at, time: new Date(at).toISOString(), type }
+  for (const [name, value] of Object.entries(fields)) {
+    if (!(value instanceof Uint8Array)) shown[name] = value
+    else {
+      const text = asText ? textOf(value) : undefined
+      if (text === undefined) shown[name] = value
+      else shown[`${name}Text`] = text
+    }
+  }
+  return toJsonLine(shown)
+}
+
+function textOf(bytes: Uint8Array): string | undefined {
+  return isUtf8(bytes) ? Buffer.from(bytes).toString() : undefined
+}
+
+interface FollowedLog {
+  /** Reading it waits at the end for more, if it is to be followed. */
+  readonly history: History
+  readonly reader: LogReader
+}
+
+/** `signal` ends a log that is followed, for which there is no other end. */
+async function openFollowed(
+  directory: string,
+  following: AbortSignal | undefined,
+): Promise<FollowedLog> {
+  const reader = await openReadOnly(directory)
+  const { firstLsn, checkpoints, gaps, openings } = reader
+  const source: LogSource = {
+    firstLsn,
+    checkpoints,
+    gaps,
+    openings,
+    replay: ({ fromLsn }) =>
+      reader.replay({ fromLsn, ...(following && { follow: true, signal: following }) }),
+    readCheckpoint: (lsn) => reader.readCheckpoint(lsn),
+  }
+  return { history: new History(source), reader }
+}
+
+/** Where to begin for what was written at a time or later: the last segment that begins before it. */
+async function segmentBefore(reader: LogReader, at: number): Promise<number> {
+  const starts = reader.segments.map(({ firstLsn }) => firstLsn)
+  const history = new History(reader)
+  let low = 0
+  let high = starts.length - 1
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (await beginsBefore(history, starts[middle]!, at)) low = middle
+    else high = middle - 1
+  }
+  return starts[low] ?? reader.firstLsn
+}
+
+async function beginsBefore(history: History, fromLsn: number, at: number): Promise<boolean> {
+  for await (const [first] of history.read({ fromLsn })) {
+    if (first !== undefined) return first.record.at < at
+  }
+  return false
 }

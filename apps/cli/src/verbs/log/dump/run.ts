@@ -1,6 +1,6 @@
 import { choice, defineVerb, exitCodes, listOf, text, whole, yesOrNo } from '@tenure/app-kit'
 import { type RecordType, transitions } from '@tenure/state-machine'
-import { flag } from '../../../flag.js'
+import { flag } from '../../../command-line.js'
 import { logDirectorySettings, withLog } from '../../../log/directory.js'
 import { logPosition } from '../../../log/position.js'
 import { outputSettings } from '../../../terminal/json.js'

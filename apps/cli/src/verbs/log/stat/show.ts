@@ -1,10 +1,8 @@
-import { tellUnreadable } from '../../../log/damage.js'
+import { readableRanges, showRange, tellUnreadable } from '../../../log/damage.js'
 import { type TaskTotals, tellTotals } from '../../../log/task-totals.js'
-import { readableRanges, showRange } from '../../../readable-ranges.js'
-import { type Column, showColumns } from '../../../show/columns.js'
-import { type Facts, showFacts } from '../../../show/facts.js'
 import type { Look } from '../../../terminal/look.js'
 import { countOf, showCount, showSize } from '../../../terminal/numbers.js'
+import { type Column, type Facts, showColumns, showFacts } from '../../../terminal/table.js'
 import { showAge, showSpan, showTime } from '../../../terminal/times.js'
 import type { LogStatistics, NamedFile, SegmentStatistics, TypeCount } from './statistics.js'
 

@@ -1,7 +1,7 @@
 import { type HistoryVerification, verifyHistory } from '@tenure/history'
 import { openReadOnly, type Verification, verifyLog, WalDamageError } from '@tenure/wal'
-import { sourceBehind } from '../../../history-behind.js'
 import { tellPlace, tellUnreadable, unlinked } from '../../../log/damage.js'
+import { sourceBehind } from '../../../log/over-damage.js'
 
 /** All that reading a whole log has shown. */
 export interface LogCheck {

@@ -1,8 +1,8 @@
+import { readableRanges, showRange } from '../../../log/damage.js'
 import { showMoment } from '../../../log/position.js'
-import { readableRanges, showRange } from '../../../readable-ranges.js'
-import { type Facts, showFacts } from '../../../show/facts.js'
 import type { Look, Style } from '../../../terminal/look.js'
 import { countOf, showCount, showSize } from '../../../terminal/numbers.js'
+import { type Facts, showFacts } from '../../../terminal/table.js'
 import type { LogCheck, Verdict } from './check.js'
 
 export function showLogCheck(check: LogCheck, directory: string, look: Look): string {

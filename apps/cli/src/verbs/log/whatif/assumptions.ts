@@ -1,6 +1,6 @@
 import type { Forecast, WhatIfKnobs } from '@tenure/history'
 import { countOf } from '../../../terminal/numbers.js'
-import { showShare } from '../../../what-if/share.js'
+import { showShare } from './settings.js'
 
 /** What has to be believed for the forecast to hold: only what bears on the knobs that were tried. */
 export function assumptionsOf(forecast: Forecast): string[] {

@@ -3,14 +3,14 @@ import {
   ConfigError,
   choice,
   duration,
+  type Kind,
   text,
   type ValuesOf,
   whole,
 } from '@tenure/app-kit'
 import { type WhatIfKnobs, whatIfRanges } from '@tenure/history'
-import { flag } from '../../../flag.js'
+import { flag } from '../../../command-line.js'
 import { outputSettings } from '../../../terminal/json.js'
-import { share } from '../../../what-if/share.js'
 
 /** As the coordinator's. */
 const backoffMaxMs = 3_600_000
@@ -83,4 +83,29 @@ function backoffOf(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs['backof
   if (kind === 'exponential') return { kind, initialMs: delayMs, maxMs: maxMs ?? backoffMaxMs }
   if (maxMs !== undefined) throw new ConfigError('--backoff-max is for --backoff exponential')
   return { kind, delayMs }
+}
+
+/** A part of something, written `1/3` or `0.25`. */
+function share(most: number): Kind<number> {
+  return {
+    placeholder: '<share>',
+    accepted: `a share (1/3, 0.25), more than 0 and at most ${most}`,
+    json: ['string', 'number'],
+    parse: (given) => {
+      const value = parseShare(given)
+      return value > 0 && value <= most ? value : undefined
+    },
+    format: showShare,
+  }
+}
+
+/** As people say it, where it is a simple one. */
+export function showShare(value: number): string {
+  const parts = Math.round(1 / value)
+  return 1 / parts === value ? `1/${parts}` : String(value)
+}
+
+function parseShare(text: string): number {
+  const [, amount, parts] = /^(\d+(?:\.\d+)?)(?:\/(\d+))?$/.exec(text) ?? []
+  return amount === undefined ? Number.NaN : Number(amount) / Number(parts ?? 1)
 }

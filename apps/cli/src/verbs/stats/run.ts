@@ -1,8 +1,8 @@
 import { defineVerb, exitCodes } from '@tenure/app-kit'
-import { showStats } from '../show/stats.js'
-import { sourceSettings, withSource } from '../tasks/with-source.js'
-import { outputSettings, toJsonLine } from '../terminal/json.js'
-import { lookOf } from '../terminal/look.js'
+import { sourceSettings, withSource } from '../../tasks/with-source.js'
+import { outputSettings, toJsonLine } from '../../terminal/json.js'
+import { lookOf } from '../../terminal/look.js'
+import { showStats } from './show.js'
 
 export const stats = defineVerb({
   summary: 'Counts tasks, queues and what has happened to them since the log began.',
