@@ -13,8 +13,8 @@ import {
 } from '@tenure/app-kit'
 import { defaultKnobs, defaultLimits, startCoordinator } from '@tenure/coordinator-server'
 import t, { type Test } from 'tap'
-import { command } from '../src/command.js'
-import { toOptions } from '../src/coordinator-options.js'
+import { toOptions } from '../src/options.js'
+import { command } from '../src/program.js'
 import { settings } from '../src/settings.js'
 import { fixture } from './coordinator-process.js'
 

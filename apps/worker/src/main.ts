@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import { runCommand } from '@tenure/app-kit'
-import { command } from './command.js'
+import { command } from './program.js'
 
 process.exitCode = await runCommand(command, process)

@@ -1,7 +1,7 @@
 import type { Outcome, RunEvents } from '@tenure/worker-runtime'
 import t from 'tap'
-import { CommandIsolation } from '../src/command-isolation.js'
-import { CommandRun } from '../src/command-run.js'
+import { CommandIsolation } from '../src/command/isolation.js'
+import { CommandRun } from '../src/command/run.js'
 import { Lines } from '../src/lines.js'
 import { Tail } from '../src/tail.js'
 

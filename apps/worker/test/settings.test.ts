@@ -1,9 +1,9 @@
 import { byName, ConfigError, configure, flagOf, runCommand, variableOf } from '@tenure/app-kit'
 import t from 'tap'
-import { command } from '../src/command.js'
-import { CommandIsolation } from '../src/command-isolation.js'
+import { CommandIsolation } from '../src/command/isolation.js'
+import { toOptions } from '../src/options.js'
+import { command } from '../src/program.js'
 import { settings } from '../src/settings.js'
-import { toOptions } from '../src/worker-options.js'
 
 // How values are read is app-kit's, and tested there; this is about the worker's own table.
 

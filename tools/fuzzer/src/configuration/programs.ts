@@ -41,13 +41,13 @@ interface Modules {
 
 export async function loadPrograms(): Promise<readonly Program[]> {
   return [
-    toProgram(await load('coordinator', 'coordinator-options.js'), async (options: object) => {
+    toProgram(await load('coordinator'), async (options: object) => {
       const log = { ...('log' in options && (options.log as object)), disk: refusingDisk }
       // No port is opened: there may be somebody at it.
       const server = await startCoordinator({ ...options, httpPort: false, log, transport })
       await server.stop()
     }),
-    toProgram(await load('worker', 'worker-options.js'), async (options: object) => {
+    toProgram(await load('worker'), async (options: object) => {
       const worker = new Worker({ endpoints: [], ...options, processMetrics: false })
       const { name } = worker
       const link = { endpoints: [], ...options, name, role: 'work', capacity: 1 } as const
@@ -99,14 +99,14 @@ function isGivenUp(error: unknown): boolean {
  * A program has no face to import, and a process for each input would take all the time there is. So
  * its parts are loaded as they were built, from where its manifest says that it is.
  */
-async function load(name: string, options: string): Promise<Modules> {
+async function load(name: string): Promise<Modules> {
   const manifest = fileURLToPath(import.meta.resolve(`@tenure/${name}/package.json`))
   const part = async (file: string): Promise<Modules> => {
     const path = join(dirname(manifest), 'dist/src', file)
     return (await import(pathToFileURL(path).href)) as Modules
   }
-  const { command } = await part('command.js')
-  const { toOptions } = await part(options)
+  const { command } = await part('program.js')
+  const { toOptions } = await part('options.js')
   const { explain, exitCodeOfStart } = await part('endings.js')
   return { command, toOptions, explain, exitCodeOfStart }
 }

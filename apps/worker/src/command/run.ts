@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Outcome, Run, RunEvents, Work } from '@tenure/worker-runtime'
-import { CommandLog } from './command-log.js'
-import { Tail } from './tail.js'
+import { Tail } from '../tail.js'
+import { CommandLog } from './log.js'
 
 /** The coordinator takes less; this is what is held in memory until it can be asked. */
 const resultBytesMax = 16 * 2 ** 20

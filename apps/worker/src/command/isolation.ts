@@ -7,7 +7,7 @@ import {
   type Work,
   WorkerError,
 } from '@tenure/worker-runtime'
-import { CommandRun } from './command-run.js'
+import { CommandRun } from './run.js'
 
 /** Runs a command line for each task, in a process group of its own. */
 export class CommandIsolation implements Isolation {

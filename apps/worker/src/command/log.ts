@@ -1,5 +1,5 @@
 import { type RunEvents, Valve } from '@tenure/worker-runtime'
-import { Lines } from './lines.js'
+import { Lines } from '../lines.js'
 
 const lineCharactersMax = 4096
 

@@ -1,5 +1,5 @@
 import { defineCommand, runService } from '@tenure/app-kit'
-import { toOptions } from './coordinator-options.js'
+import { toOptions } from './options.js'
 import { toService } from './service.js'
 import { settings } from './settings.js'
 import { versions } from './versions.js'

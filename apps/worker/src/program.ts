@@ -1,8 +1,8 @@
 import { defineCommand, runService } from '@tenure/app-kit'
+import { toOptions } from './options.js'
 import { toService } from './service.js'
 import { settings } from './settings.js'
 import { versions } from './versions.js'
-import { toOptions } from './worker-options.js'
 
 export const command = defineCommand({
   name: 'tenure-worker',
