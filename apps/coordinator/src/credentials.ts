@@ -1,7 +1,10 @@
+import type { TlsOptions } from 'node:tls'
 import {
   ConfigError,
   checkToken,
+  readAuthority,
   readJsonObject,
+  readKeyPair,
   readSecretText,
   readToken,
   refuseTogether,
@@ -46,4 +49,23 @@ function readTokensFile(path: string, askedBy: string): [Role, string][] {
   // A file that lets nobody in is a mistake; taken at its word it would let everybody in.
   if (found.length === 0) throw new ConfigError(`${askedBy} names ${path}, which holds no token`)
   return found
+}
+
+/** TLS with the files named, or `undefined` when none is. */
+export function readCertificates({ values, origins }: Configuration): TlsOptions | undefined {
+  const { tlsCert, tlsKey, tlsClientCa, handshakeTimeout } = values
+  if (tlsCert === undefined && tlsKey === undefined && tlsClientCa === undefined) return undefined
+  if (tlsCert === undefined || tlsKey === undefined) {
+    const given = [origins.get('tlsCert'), origins.get('tlsKey'), origins.get('tlsClientCa')]
+    throw new ConfigError(
+      `${given.filter(Boolean).join(', ')}: TLS needs both --tls-cert and --tls-key`,
+    )
+  }
+  const pair = readKeyPair(
+    { path: tlsCert, askedBy: origins.get('tlsCert')! },
+    { path: tlsKey, askedBy: origins.get('tlsKey')! },
+  )
+  if (tlsClientCa === undefined) return { ...pair, handshakeTimeout }
+  const ca = readAuthority({ path: tlsClientCa, askedBy: origins.get('tlsClientCa')! })
+  return { ...pair, ca, handshakeTimeout, requestCert: true, rejectUnauthorized: true }
 }

@@ -1,6 +1,5 @@
 import type { CoordinatorOptions } from '@tenure/coordinator-server'
-import { readCertificates } from './certificates.js'
-import { readTokens } from './credentials.js'
+import { readCertificates, readTokens } from './credentials.js'
 import type { Configuration, Values } from './settings.js'
 
 /** What the coordinator is given. Reads the files with tokens and certificates. */

@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { exitCodes, flagOf, inOwnWords, variableOf } from '@tenure/app-kit'
 import { RejectedError, TenureError } from '@tenure/client'
 import { WorkerError } from '@tenure/worker-runtime'
@@ -35,4 +36,22 @@ export function describe(error: unknown): { readonly code?: string; readonly sta
     ...('code' in error && { code: String(error.code) }),
     ...(!isKnown && error.stack !== undefined && { stack: error.stack }),
   }
+}
+
+/**
+ * `process.exit` waits for every thread, and one in the middle of native code (a command that its
+ * handler waits for, an addon) is there until that is over. So what a second signal is to end at once
+ * ends by this signal itself where handlers run in threads. A shell shows the same number for it.
+ */
+export function endForSure(): void {
+  process.on('exit', endBySignal)
+}
+
+function endBySignal(code: number): void {
+  const [signal] =
+    Object.entries(constants.signals).find(([, number]) => 128 + number === code) ?? []
+  if (signal === undefined) return
+  process.removeAllListeners(signal)
+  // Goes unheeded where the process is the first one of a container: then `exit` goes on.
+  process.kill(process.pid, signal)
 }

@@ -1,9 +1,8 @@
 import type { Outcome, RunEvents } from '@tenure/worker-runtime'
 import t from 'tap'
 import { CommandIsolation } from '../src/command/isolation.js'
-import { CommandRun } from '../src/command/run.js'
-import { Lines } from '../src/lines.js'
-import { Tail } from '../src/tail.js'
+import { Lines } from '../src/command/log.js'
+import { CommandRun, Tail } from '../src/command/run.js'
 
 const { kill } = process
 const work = {

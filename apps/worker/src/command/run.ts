@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Outcome, Run, RunEvents, Work } from '@tenure/worker-runtime'
-import { Tail } from '../tail.js'
 import { CommandLog } from './log.js'
 
 /** The coordinator takes less; this is what is held in memory until it can be asked. */
@@ -152,5 +151,30 @@ function environmentOf(
     TENURE_TASK_ATTEMPT: String(attempt),
     TENURE_TASK_LEASE_ID: String(leaseId),
     TENURE_TASK_DEADLINE: String(deadline),
+  }
+}
+
+/** The last bytes of something that may be long. */
+export class Tail {
+  readonly #bytesMax: number
+  #kept = Buffer.alloc(0)
+  #isCut = false
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  push(bytes: Uint8Array): void {
+    const all = Buffer.concat([this.#kept, bytes.subarray(-this.#bytesMax)])
+    this.#isCut ||= this.#kept.length + bytes.length > this.#bytesMax
+    this.#kept = all.subarray(-this.#bytesMax)
+  }
+
+  /** From its first whole character on. */
+  toString(): string {
+    let start = 0
+    while (this.#isCut && start < 4 && ((this.#kept[start] ?? 0) & 0xc0) === 0x80) start++
+    const text = this.#kept.toString('utf8', start).trim()
+    return this.#isCut ? `…${text}` : text
   }
 }

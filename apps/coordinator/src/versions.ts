@@ -1,3 +1,0 @@
-import { readVersions } from '@tenure/app-kit'
-
-export const versions = readVersions(new URL('../../package.json', import.meta.url))
