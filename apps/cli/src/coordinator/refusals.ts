@@ -63,7 +63,7 @@ const hints: { readonly [R in Reason]?: (role: Role) => string } = {
   UNSUPPORTED_VERSION: () => 'Use the tenure of the same release as the coordinator.',
 }
 
-function withoutStop(message: string): string {
+export function withoutStop(message: string): string {
   return message.replace(/\.$/, '')
 }
 

@@ -1,11 +1,11 @@
-import { setting, terminalCommands, toEscape, yesOrNo } from '@tenure/app-kit'
+import { terminalCommands, toEscape, yesOrNo } from '@tenure/app-kit'
+import { flag } from '../command-line.js'
 
 /** Every verb takes it. */
 export const outputSettings = {
   Output: {
-    json: setting(yesOrNo(), {
+    json: flag(yesOrNo(), {
       fallback: false,
-      sources: ['flag'],
       help: 'JSON for programs, one object per line. Bytes are written as base64.',
     }),
   },

@@ -1,5 +1,6 @@
-import { argument, defineVerb, exitCodes, type Host, setting, yesOrNo } from '@tenure/app-kit'
+import { argument, defineVerb, exitCodes, type Host, yesOrNo } from '@tenure/app-kit'
 import type { Attempt, Task } from '@tenure/client'
+import { flag } from '../command-line.js'
 import { aboutTask } from '../coordinator/refusals.js'
 import { stateCell, styleOfState } from '../tasks/states.js'
 import { logOf, namedTask } from '../tasks/task-id.js'
@@ -28,9 +29,8 @@ export const get = defineVerb({
       }),
     },
     What: {
-      result: setting(yesOrNo(), {
+      result: flag(yesOrNo(), {
         fallback: false,
-        sources: ['flag'],
         help: 'Writes the bytes of the result and nothing else. Exit code 1 where there is none.',
       }),
     },

@@ -4,12 +4,12 @@ import {
   defineVerb,
   exitCodes,
   flagOf,
-  setting,
   text,
   whole,
   yesOrNo,
 } from '@tenure/app-kit'
 import type { TaskSummary } from '@tenure/client'
+import { flag } from '../command-line.js'
 import { stateCell } from '../tasks/states.js'
 import { sourceSettings, withSource } from '../tasks/with-source.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
@@ -39,17 +39,15 @@ export const list = defineVerb({
   ],
   settings: {
     Which: {
-      state: setting(choice(...states), { help: 'Only those in this state.', sources: ['flag'] }),
-      queue: setting(text('queue'), { help: 'Only those of this queue.', sources: ['flag'] }),
-      from: setting(whole(1, most), { fallback: 1, help: 'From this id on.', sources: ['flag'] }),
-      limit: setting(whole(1, most), {
+      state: flag(choice(...states), { help: 'Only those in this state.' }),
+      queue: flag(text('queue'), { help: 'Only those of this queue.' }),
+      from: flag(whole(1, most), { fallback: 1, help: 'From this id on.' }),
+      limit: flag(whole(1, most), {
         help: `How many at most. Where neither this nor --all is given, ${usualLimit}.`,
-        sources: ['flag'],
       }),
-      all: setting(yesOrNo(), {
+      all: flag(yesOrNo(), {
         fallback: false,
         help: 'As many as there are, read page by page.',
-        sources: ['flag'],
       }),
     },
     ...outputSettings,

@@ -5,15 +5,14 @@ import {
   flagOf,
   type Host,
   printable,
-  setting,
   text,
   yesOrNo,
 } from '@tenure/app-kit'
 import { RejectedError, type Tenure } from '@tenure/client'
 import type { Explanation } from '@tenure/history'
-import { exitCodes } from '../../command-line.js'
+import { exitCodes, flag } from '../../command-line.js'
 import { clientSettings, withClient } from '../../coordinator/connection.js'
-import { aboutTask } from '../../coordinator/refusals.js'
+import { aboutTask, withoutStop } from '../../coordinator/refusals.js'
 import { warnOfUnreadable } from '../../log/damage.js'
 import { withHistory } from '../../log/directory.js'
 import { logPosition, type NamedPosition } from '../../log/position.js'
@@ -45,17 +44,14 @@ export const explain = defineVerb({
       }),
     },
     'Where from': {
-      fromMemory: setting(yesOrNo(), {
+      fromMemory: flag(yesOrNo(), {
         fallback: false,
-        sources: ['flag'],
         help: 'Asks for no records: attempts without heartbeats, the last 32 of them.',
       }),
-      log: setting(text('directory'), {
-        sources: ['flag'],
+      log: flag(text('directory'), {
         help: 'Reads the log in this directory and asks no coordinator.',
       }),
-      at: setting(logPosition(), {
-        sources: ['flag'],
+      at: flag(logPosition(), {
         help: 'As of this moment: nothing is told of what came later.',
       }),
     },
@@ -113,10 +109,6 @@ async function explainFromRecordsOr(
     )
     return explainFromMemory(tenure, taskId)
   }
-}
-
-function withoutStop(message: string): string {
-  return message.replace(/\.$/, '')
 }
 
 function refuse(taskId: number, isLog: boolean, isThen: boolean, { stderr }: Host): number {
