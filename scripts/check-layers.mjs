@@ -33,7 +33,7 @@ const mayKnow = {
 }
 
 /**
- * The rooms of a package, the lowest first: a room may know the rooms above it in its list, and itself.
+ * The rooms of a package or an app, the lowest first: a room may know the rooms above it in its list, and itself.
  * A name is that of a folder in `src/` or of a file beside the folders. Those on one line may know one
  * another. Files beside the folders that are not named may know every room, and no room may know them.
  * @type {Record<string, string[]>}
@@ -78,6 +78,9 @@ const rooms = {
       'options',
     ],
   ],
+  '@tenure/coordinator': ['settings', 'credentials', 'options endings events'],
+  '@tenure/worker': ['command', 'settings', 'options', 'http-server', 'endings events'],
+  '@tenure/cli': ['command-line', 'terminal', 'coordinator', 'log', 'tasks', 'timeline', 'verbs'],
 }
 
 /**
