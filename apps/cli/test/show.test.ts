@@ -1,13 +1,36 @@
+import {
+  type Explanation,
+  explainRemembered,
+  explainTask,
+  History,
+  readTaskHistory,
+} from '@tenure/history'
+import { getTask } from '@tenure/state-machine'
+import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
 import { type Look, plain } from '../src/terminal/look.js'
 import { showProgress } from '../src/terminal/progress.js'
 import { widthOf } from '../src/terminal/text.js'
+import { showExplanation } from '../src/verbs/explain/show.js'
 import { showTask } from '../src/verbs/get.js'
 import { showTasks } from '../src/verbs/list.js'
 import { showStats } from '../src/verbs/stats/show.js'
 import { showEnd } from '../src/verbs/wait.js'
+import { ratesBetween } from '../src/verbs/watch/sample.js'
+import { showFrame, showInterval } from '../src/verbs/watch/show.js'
+import { Screen } from '../src/verbs/watch/views.js'
 import { showWorkers } from '../src/verbs/workers.js'
-import { attempt, narrow, noon, onTerminal, stats, task, tasks, workers } from './facts.js'
+import {
+  attempt,
+  narrow,
+  noon,
+  onTerminal,
+  stats,
+  statsLater,
+  task,
+  tasks,
+  workers,
+} from './facts.js'
 import { golden } from './golden.js'
 
 const attempts = [
@@ -102,4 +125,140 @@ t.test('progress says how much, how fast, and for how long still', async (t) => 
     showProgress({ count: 49_380, elapsedMs: 8000, share: 1 }, 'line'),
   ]
   golden(t, 'show/progress', `${lines.join('\n')}\n`)
+})
+
+async function explain(book: Book, taskId: number): Promise<Explanation> {
+  return explainTask(await readTaskHistory(new History(sourceOf(book)), taskId), { now: book.now })!
+}
+
+/** All that can happen to one task, with names as others may choose them. */
+function hardLife() {
+  const book = new Book()
+  for (let other = 0; other < 9_990; other++) book.submit()
+  const task = book.wait(5).submit({
+    queue: 'mail',
+    requestId: 'order-17',
+    notBefore: book.now + 2000,
+    executionWindowMs: 60_000,
+    retryPolicy: { maxRetries: 1, backoff },
+  })
+  const first = book.wait(2500).lease(task, 'build-host-0123456789-12345')
+  book.wait(10_000).extend(first)
+  book.wait(25_000).extend(first)
+  book.expire(first)
+  const second = book.wait(20).lease(task, '構築-815')
+  book.wait(3180).cancel(first)
+  book
+    .wait(1000)
+    .fail(second, 'no room\nat all \u001b[2J, and this goes on for longer than any line is wide')
+  const third = book.wait(1500).lease(task, 'w-3')
+  book.wait(90_000).restart()
+  book.expire(third, true)
+  const last = book.wait(1).lease(task, 'w-4')
+  book.wait(500).fail(last, 'no room')
+  return { book, task }
+}
+
+const backoff = { kind: 'fixed', delayMs: 1000 } as const
+
+t.test('a hard life is shown as ever', async (t) => {
+  const { book, task } = hardLife()
+  const told = await explain(book, task)
+  golden(t, 'explain/hard-life', showExplanation(told, plain))
+  golden(t, 'explain/hard-life-on-a-terminal', showExplanation(told, onTerminal))
+})
+
+t.test('a story fits in a hundred columns, and does nothing to a terminal', async (t) => {
+  const { book, task } = hardLife()
+  const shown = showExplanation(await explain(book, task), plain)
+  t.same(
+    shown.split('\n').filter((line) => widthOf(line) > 100),
+    [],
+  )
+  t.notMatch(shown, /[^\P{Cc}\n]/u)
+})
+
+t.test('what is only remembered is shown as that', async (t) => {
+  const { book, task } = hardLife()
+  golden(
+    t,
+    'explain/from-memory',
+    showExplanation(explainRemembered(getTask(book.state, task)!), plain),
+  )
+})
+
+const before = { stats, workers: { workers, leftOut: 0 } }
+const after = { stats: statsLater, workers: { workers, leftOut: 0 } }
+const rates = ratesBetween(before, after)
+const intervalMs = 5000
+
+t.test('rates are what happened in a second, by the clock of the coordinator', async (t) => {
+  t.same(rates, {
+    submitted: 1200,
+    leased: 120,
+    completed: 117.8,
+    retried: 0,
+    failed: 0,
+    stopped: 0,
+    expired: 0,
+  })
+  const none = Object.fromEntries(Object.keys(rates).map((name) => [name, 0]))
+  t.same(ratesBetween(after, before), none, 'a clock that was set back makes none negative')
+  const anew = { stats: { ...statsLater, counters: { ...stats.counters, tasksCreated: 1 } } }
+  t.same(ratesBetween(before, anew), none, 'nor does another log')
+})
+
+t.test('a frame has rates, states, queues and workers', async (t) => {
+  golden(t, 'watch/frame', showFrame({ sample: after, rates, intervalMs }, plain))
+  golden(
+    t,
+    'watch/frame-on-a-terminal',
+    showFrame({ sample: after, rates, intervalMs }, onTerminal),
+  )
+})
+
+t.test('the first frame has no rates yet, and without the role admin no workers', async (t) => {
+  golden(t, 'watch/first-frame', showFrame({ sample: { stats }, intervalMs }, plain))
+})
+
+t.test('while there is no answer, the last one stays with a word above it', async (t) => {
+  const trouble = 'no answer within 2000 ms \u001b[2J'
+  golden(t, 'watch/trouble', showFrame({ sample: after, rates, intervalMs, trouble }, plain))
+})
+
+t.test('a frame is no higher than the terminal and no wider', async (t) => {
+  const frame = { sample: after, rates, intervalMs }
+  const low = showFrame(frame, plain, 8)
+  golden(t, 'watch/low-frame', low)
+  t.equal(low.trimEnd().split('\n').length, 8)
+  const lines = showFrame(frame, { columns: 72, colours: false }).split('\n')
+  t.same(
+    lines.filter((line) => widthOf(line) > 72),
+    [],
+  )
+})
+
+t.test('without a terminal each interval is a line, and heads come now and then', async (t) => {
+  const lines =
+    showInterval({ sample: after, rates }, true) + showInterval({ sample: after, rates }, false)
+  golden(t, 'watch/lines', lines)
+  t.same(
+    lines.split('\n').filter((line) => widthOf(line) > 100),
+    [],
+  )
+})
+
+t.test('a screen is written over in place, and what was above it stays', async (t) => {
+  const written: string[] = []
+  const screen = new Screen({ fd: 1, isTTY: true, write: (text) => written.push(String(text)) })
+  screen.draw('one\ntwo\nthree\n')
+  screen.draw('ONE\n')
+  screen.end()
+  golden(t, 'watch/screen', written.join(''))
+})
+
+t.test('a screen that was never drawn leaves nothing to be cleaned up', async (t) => {
+  const written: string[] = []
+  new Screen({ fd: 1, write: (text) => written.push(String(text)) }).end()
+  t.same(written, [])
 })

@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { RejectedError, TenureError } from '@tenure/client'
 import t from 'tap'
+import { exitCodeOf, explain } from '../src/coordinator/refusals.js'
 import { program } from '../src/program.js'
 import { type } from './terminal.js'
 import { binary, run, World } from './world.js'
@@ -284,3 +286,21 @@ t.test(
     })
   },
 )
+
+t.test('when a submission was not answered, the way to make sure of it is told', async (t) => {
+  const unknown = { outcomeUnknown: true, requestId: 'r-1' }
+  const error = new TenureError('CLIENT_TIMEOUT', 'no answer within 30000 ms', unknown)
+  t.equal(
+    explain(error),
+    'no answer within 30000 ms. Whether the task was submitted is not known; submit it again with ' +
+      '--request-id r-1, and there will be one task.',
+  )
+  t.equal(exitCodeOf(error), 1)
+})
+
+t.test('a refusal that passes says when to come back', async (t) => {
+  const rejection = { reason: 'OVERLOADED', message: 'Too much.', retryAfterMs: 500 } as const
+  t.equal(explain(new RejectedError(rejection)), 'OVERLOADED: Too much. Try again in 500 ms.')
+  const plain = { reason: 'BAD_REQUEST', message: 'No \u001b[2J\ngood' } as const
+  t.equal(explain(new RejectedError(plain as never)), 'BAD_REQUEST: No \\u001b[2J\\ngood')
+})

@@ -1,6 +1,11 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { SimulatedClock } from '@tenure/testing'
+import { type Logger, pino } from 'pino'
 import t from 'tap'
+import { observeLog, observeServer } from '../src/events.js'
 import { CoordinatorProcess, makeDataDir, runToEnd } from './coordinator-process.js'
 import { connectTo } from './links.js'
 import { RawPeer } from './raw-peer.js'
@@ -90,4 +95,167 @@ t.test('it says what it can do, what it is, and what it would do, and ends with 
   t.match(shown, { code: 0, stdout: /^lease-duration +1m +--lease-duration$/m, stderr: '' })
   t.match(shown.stdout, /^token +set +TENURE_TOKEN$/m)
   t.same(own, { code: 0, stdout: `${JSON.parse(manifest).version}\n`, stderr: '' })
+})
+
+function listen() {
+  const lines: Record<string, unknown>[] = []
+  const options = { base: null, timestamp: false }
+  const write = (line: string) => void lines.push(JSON.parse(line))
+  const logger: Logger = pino(options, { write })
+  const clock = new SimulatedClock()
+  return { lines, server: observeServer(logger, clock), log: observeLog(logger), clock }
+}
+
+const refusal = { address: '10.0.0.1', reason: 'PROTOCOL', message: 'a \u001b[31mword\nof theirs' }
+
+t.test('replay tells once a second how fast, how far and how long', async (t) => {
+  const { lines, server } = listen()
+  for (const ms of [10, 900, 1100, 1500, 2000, 2200]) {
+    server.replaying?.({ applied: ms * 100, total: 1_000_000, ms })
+  }
+  t.same(lines, [
+    ...[{ level: 30, recordsPerSecond: 100_000, percent: 11, secondsLeft: 9, msg: 'replaying' }],
+    ...[{ level: 30, recordsPerSecond: 100_000, percent: 22, secondsLeft: 8, msg: 'replaying' }],
+  ])
+})
+
+t.test('of peers that are refused ten a second get a line, the others are counted', async (t) => {
+  const { lines, server, clock } = listen()
+  for (let count = 0; count < 25; count++) server.refused?.(refusal)
+  t.equal(lines.length, 10)
+  const { address, reason, message: detail } = refusal
+  t.same(lines[0], { level: 40, address, reason, detail, msg: 'peer refused' })
+  await clock.advance(1000)
+  t.same(lines.slice(10), [{ level: 40, leftOut: 15, msg: 'more peers refused' }])
+  server.refused?.(refusal)
+  t.equal(lines.length, 12)
+  await clock.advance(1000)
+  t.equal(lines.length, 12, 'nothing was left out, so nothing is said')
+})
+
+t.test('fewer descriptors than connections were asked for are told', async (t) => {
+  const { lines, server } = listen()
+  server.fewerConnections?.(3896)
+  t.match(lines, [{ level: 40, connectionsMax: 3896, msg: /ulimit -n/ }])
+})
+
+t.test('a clock that has leapt since the last time in the log is told', async (t) => {
+  const { lines, server } = listen()
+  server.clockAhead?.(30 * 3_600_000)
+  t.match(lines, [{ level: 40, aheadHours: 30, msg: /more than a day ahead/ }])
+})
+
+t.test('a log that is ahead of the clock is told, by how much and where to read on', async (t) => {
+  const { lines, server } = listen()
+  server.clockBehind?.(172_800_499)
+  t.match(lines, [{ level: 40, behindSeconds: 172_800, see: /operations/, msg: /clock is behind/ }])
+})
+
+t.test('a start tells the whole recovery and its parts in whole milliseconds', async (t) => {
+  const { lines, server } = listen()
+  const facts = {
+    port: 7411,
+    httpPort: 7412,
+    epoch: 5,
+    restarts: 2,
+    lastLsn: 9,
+    replayed: 3,
+    tasks: 1,
+  }
+  const parts = { openMs: 100.4, replayMs: 200.6, checkpointMs: 0, expiryMs: 7.5 }
+  server.started?.({ ...facts, ...parts, recoveryMs: 896.2 })
+  const rounded = { recoveryMs: 896, openMs: 100, replayMs: 201, checkpointMs: 0, expiryMs: 8 }
+  t.same(lines, [{ level: 30, ...facts, ...rounded, msg: 'started' }])
+})
+
+t.test('what a start had to do without is told, and of a whole log nothing', async (t) => {
+  const { lines, server } = listen()
+  const whole = { badCheckpoints: [], strandedSegments: [], tornTail: undefined }
+  server.recovered?.(whole)
+  t.same(lines, [])
+  server.recovered?.({ ...whole, badCheckpoints: [{ lsn: 17, why: 'it breaks off' }] })
+  server.recovered?.({ ...whole, strandedSegments: ['0000000000000001-00000001.wal'] })
+  server.recovered?.({ ...whole, tornTail: 'the header is missing' })
+  t.match(lines, [
+    { level: 40, lsn: 17, why: 'it breaks off', msg: /^a checkpoint cannot be read/ },
+    { level: 40, segment: '0000000000000001-00000001.wal', msg: /^nothing links this segment/ },
+    { level: 40, why: 'the header is missing', msg: /nothing is lost, it was cut off/ },
+  ])
+})
+
+t.test('a full disk is told, and that it has room again', async (t) => {
+  const { lines, log } = listen()
+  log.spaceChanged?.(true)
+  log.spaceChanged?.(false)
+  t.match(lines, [
+    { level: 50, msg: /^disk full/ },
+    { level: 30, msg: 'disk has room again' },
+  ])
+})
+
+const root = join(import.meta.dirname, '../../../..')
+const page = readFileSync(join(root, 'docs/operations.md'), 'utf8')
+const alerts = readFileSync(join(root, 'deploy/alerts.yml'), 'utf8')
+
+/** Of the page and of the rules: whatever looks like a metric of ours, and whatever looks like a flag. */
+const metricsIn = (text: string) => new Set(text.match(/\btenure_[a-z_]+\b/g))
+const flagsIn = (text: string) => new Set(text.match(/(?<=`)--[a-z-]+(?=`)/g))
+
+t.test(
+  'the page for operators and the alerts name metrics that there are, and the page all of them',
+  async (t) => {
+    const { coordinator, httpPort } = await CoordinatorProcess.start(t, makeDataDir(t))
+    const text = await (await fetch(`http://127.0.0.1:${httpPort}/metrics`)).text()
+    const metrics = new Set(text.match(/(?<=^# TYPE )\S+/gm))
+    const named = [...metricsIn(page), ...metricsIn(alerts)]
+    const unknown = named.filter((name) => !metrics.has(name.replace(/_(bucket|count|sum)$/, '')))
+    t.same(unknown, [])
+    const ownNames = [...metrics].filter((name) => !/^tenure_(process|nodejs)_/.test(name))
+    t.same(
+      ownNames.filter((name) => !metricsIn(page).has(name)),
+      [],
+    )
+    await coordinator.stop()
+  },
+)
+
+t.test('the HTTP port answers under the names that were allowed, and under no other', async (t) => {
+  const args = ['--http-allowed-hosts', 'tenure.example']
+  const { coordinator, httpPort } = await CoordinatorProcess.start(t, makeDataDir(t), args)
+  for (const [host, status] of [
+    ['tenure.example:7412', 200],
+    ['evil.example', 421],
+  ] as const) {
+    const asked = get({
+      host: '127.0.0.1',
+      port: Number(httpPort),
+      path: '/readyz',
+      headers: { host },
+    })
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    response.resume()
+    t.equal(response.statusCode, status, host)
+  }
+  await coordinator.stop()
+})
+
+t.test('every alert has its line on the page', (t) => {
+  const names = alerts.match(/(?<=alert: )\w+/g) ?? []
+  t.ok(names.length > 10)
+  t.same(
+    names.filter((name) => !page.includes(`| ${name}`) && !page.includes(`, ${name} |`)),
+    [],
+  )
+  t.end()
+})
+
+t.test('the settings that the page recommends are settings of the coordinator', async (t) => {
+  const { stdout: help } = await runToEnd(t, ['--help'])
+  const table = page.slice(page.indexOf('## What to set'), page.indexOf('## What to watch'))
+  const flags = [...flagsIn(table)].filter((flag) => flag !== '--print-config')
+  t.ok(flags.length > 10)
+  t.same(
+    flags.filter((flag) => !help.includes(`  ${flag} `)),
+    [],
+  )
 })

@@ -1,11 +1,21 @@
-import { History, readTaskHistory } from '@tenure/history'
+import { equal, ok } from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { AttemptTracker, History, readTaskHistory, type TrackedAttempt } from '@tenure/history'
 import { encodeRecord } from '@tenure/state-machine'
 import { Book, sourceOf } from '@tenure/testing-histories'
-import t from 'tap'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { drawHtml } from '../../src/timeline/html.js'
+import { type LaneBox, layOut } from '../../src/timeline/layout.js'
 import { decodeTaskHistory, recordingOfTask } from '../../src/timeline/recording.js'
+import { metricsFor, placeScale } from '../../src/timeline/scale.js'
+import { overlaps } from '../../src/timeline/span.js'
+import { drawSvg } from '../../src/timeline/svg.js'
 import { makeTimeline, type Timeline } from '../../src/timeline/timeline.js'
 import { tellAttempt } from '../../src/timeline/words.js'
 import { manyTasks, someTasks, twoTasks } from './histories.js'
+import { attempts, writeBook } from './random-book.js'
 import { timelineOf } from './world.js'
 
 t.test('a lane has the attempts of its task, with heartbeats, ends and late reports', async (t) => {
@@ -152,4 +162,171 @@ t.test('of very many heartbeats some are kept, and always the last', async (t) =
 
 function namesOf(lanes: Timeline['lanes']) {
   return lanes.map(({ name, attempts }) => [name, attempts.map(({ attempt }) => attempt)])
+}
+
+const numRuns = Number(process.env.TENURE_PROPERTY_RUNS ?? 150)
+const lanesBy = fc.constantFrom('tasks', 'workers')
+/** Sums of fractions are not exact. */
+const epsilon = 1e-6
+
+t.test('no bar lies outside the axis, and none covers another one of its lane', async (t) => {
+  const cases = fc.asyncProperty(
+    attempts,
+    lanesBy,
+    fc.integer({ min: 1, max: 6 }),
+    async (steps, by, lanesMax) => {
+      const book = writeBook(steps)
+      const { scale, lanes } = lay(await timelineOf(book, { lanesBy: by, lanesMax }))
+      for (const { bars, height } of lanes) {
+        for (const bar of bars) {
+          ok(bar.x >= scale.left && bar.x + bar.width <= scale.right + epsilon && bar.width >= 2)
+          ok(bar.y > 0 && bar.y + bar.height < height && bar.solidWidth <= bar.width)
+          const right = Math.max(bar.x + bar.width, bar.lateX ?? 0)
+          const next = bars.find((other) => other.y === bar.y && other.x > bar.x)
+          if (next !== undefined) ok(right <= next.x + epsilon, 'bars of one row follow each other')
+        }
+      }
+    },
+  )
+  await t.resolves(fc.assert(cases, { numRuns }))
+})
+
+t.test('every attempt of the span is drawn or counted', async (t) => {
+  const cases = fc.asyncProperty(attempts, lanesBy, fc.nat(), async (steps, by, place) => {
+    const book = writeBook(steps)
+    const from = { lsn: 1 + (place % book.entries.length) }
+    const timeline = await timelineOf(book, { lanesBy: by, lanesMax: 500, from })
+    const { span } = timeline
+    const { lanes } = lay(timeline)
+    const ran = ({ grantedAt, end }: Ran) => overlaps(span, grantedAt, end?.at ?? span.to)
+    const expected = attemptsOf(book).filter(ran)
+    const bars = lanes.flatMap(({ bars }) => bars.map(({ attempt }) => attempt))
+    const counted = lanes.reduce((sum, { rest }) => sum + (rest?.attempts ?? 0), 0)
+    equal(new Set(bars.map(({ leaseId }) => leaseId)).size, bars.length)
+    equal(bars.filter(ran).length + counted, expected.length)
+    equal(timeline.overview.attempts, expected.length)
+  })
+  await t.resolves(fc.assert(cases, { numRuns }))
+})
+
+t.test('what has no row is counted below the lane, however much it is', async (t) => {
+  const book = new Book()
+  const task = book.submit({
+    retryPolicy: { maxRetries: 999, backoff: { kind: 'fixed', delayMs: 0 } },
+  })
+  for (let at = 0; at < 700; at++) book.fail(book.wait(1).lease(task))
+  for (const lanesBy of ['tasks', 'workers'] as const) {
+    const timeline = await timelineOf(book, { lanesBy })
+    const [lane] = lay(timeline).lanes
+    t.equal(lane!.bars.length + lane!.rest!.attempts, 700)
+    t.equal(timeline.overview.endings.FAILED.count, 700)
+    t.match(timeline.lanes[0]!.rest!.outcomes, new Map([['FAILED', 300]]))
+  }
+})
+
+t.test('attempts stand below each other where the executions overlapped', async (t) => {
+  const book = new Book()
+  const task = book.submit()
+  const stalled = book.lease(task)
+  book.expire(stalled)
+  const second = book.wait(5).lease(task, 'w-2')
+  book.wait(5000).cancel(stalled)
+  book.wait(5000).complete(second)
+  const [lane] = lay(await timelineOf(book)).lanes
+  const [first, other] = lane!.bars
+  t.ok(other!.y >= first!.y + first!.height)
+  t.match(lane!.twice, [{ x: other!.x, width: first!.lateX! - other!.x }])
+})
+
+t.test('a bar is solid up to the last sign of life', async (t) => {
+  const book = new Book({ leaseMs: 1000 })
+  const lease = book.lease(book.submit())
+  book.wait(500).extend(lease)
+  book.expire(lease)
+  const { scale, lanes } = lay(await timelineOf(book))
+  const [bar] = lanes[0]!.bars
+  t.equal(bar!.solidWidth, scale.width / 3)
+  t.same(bar!.beats, [bar!.x + scale.width / 3])
+})
+
+type Ran = Pick<TrackedAttempt, 'grantedAt' | 'end'>
+
+function lay(timeline: Timeline): { scale: ReturnType<typeof placeScale>; lanes: LaneBox[] } {
+  const scale = placeScale(timeline)
+  const metrics = metricsFor(timeline.lanes.length)
+  return { scale, lanes: timeline.lanes.map((lane) => layOut(lane, scale, metrics)) }
+}
+
+function attemptsOf(book: Book) {
+  const tracker = new AttemptTracker()
+  for (const entry of book.entries) tracker.add(entry)
+  return [...tracker.all()]
+}
+
+// The pictures of the tour are the golden ones: what they show is what the verb draws.
+t.test('the pictures are those that people have looked at', async (t) => {
+  const two = await timelineOf(twoTasks())
+  isSame(t, 'apps/cli/test/golden/timeline/two-light.svg', drawSvg(two, 'light'))
+  isSame(t, 'apps/cli/test/golden/timeline/two-dark.svg', drawSvg(two, 'dark'))
+  const some = await timelineOf(someTasks())
+  isSame(t, 'docs/timeline-small.svg', drawSvg(some, 'auto'))
+  isSame(t, 'docs/timeline-dark.svg', drawSvg(some, 'dark'))
+  const byWorker = await timelineOf(someTasks(), { lanesBy: 'workers' })
+  isSame(t, 'docs/timeline-workers.svg', drawSvg(byWorker, 'auto'))
+  isSame(
+    t,
+    'docs/timeline-large.svg',
+    drawSvg(await timelineOf(manyTasks(), { lanesMax: 25 }), 'auto'),
+  )
+})
+
+t.test('names and reasons of others are only text', async (t) => {
+  const book = new Book()
+  const evil = `</title><script>alert("1")</script>&'\u0000\u202e\ufffe`
+  const task = book.submit({ queue: '<b>&"' })
+  book.fail(book.lease(task, evil), `${evil} reason`)
+  book.kill(task, evil)
+  const timeline = await timelineOf(book)
+  for (const drawn of [drawSvg(timeline, 'auto'), drawHtml(timeline, 'auto')]) {
+    t.notMatch(drawn, /<script|<b>/)
+    t.match(drawn, '&#60;/title&#62;&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;&#38;&#39;')
+    t.match(drawn, '\\u0000\\u202e\ufffd')
+    t.notMatch(drawn.replaceAll('\n', ''), /[\p{Cc}\u202e\ufffe]/u)
+  }
+})
+
+t.test('a name that is too long is cut, and whole in the tooltip', async (t) => {
+  const name = 'w'.repeat(128)
+  const book = new Book()
+  book.complete(book.wait(10).lease(book.submit(), name))
+  const drawn = drawSvg(await timelineOf(book, { lanesBy: 'workers' }), 'auto')
+  t.match(drawn, new RegExp(`<title>${name}</title>w+…</text>`))
+  t.match(drawn, `worker ${name}\n`)
+})
+
+t.test('a picture carries what it needs, and says what it shows', async (t) => {
+  const timeline = await timelineOf(someTasks())
+  const svg = drawSvg(timeline, 'auto')
+  t.notMatch(svg.replace('http://www.w3.org/2000/svg', ''), /https?:|<script|<image|@import/)
+  t.match(
+    svg,
+    /^<svg [^>]*role="img" aria-label="Tenure: [^"]*">\n<desc>2026-01-02 12:00:00.000Z to /,
+  )
+  t.equal(svg.match(/<g class="attempt/g)?.length, timeline.overview.attempts)
+  t.match(svg, '@media (prefers-color-scheme:dark)')
+  for (const theme of ['light', 'dark'] as const) t.notMatch(drawSvg(timeline, theme), '@media')
+  const html = drawHtml(timeline, 'auto')
+  t.equal(html.match(/<tr><td>/g)?.length, timeline.overview.attempts)
+})
+
+t.test('a picture of some says how many there are, and how these were chosen', async (t) => {
+  const svg = drawSvg(await timelineOf(manyTasks()), 'auto')
+  t.match(svg, /40 of 2,000 tasks are shown: those that ran more than once first/)
+})
+
+/** With TENURE_UPDATE_GOLDEN=1 they are drawn anew: then look at them before they are committed. */
+function isSame(t: Test, path: string, drawn: string): void {
+  const file = fileURLToPath(new URL(`../../../../../${path}`, import.meta.url))
+  if (process.env.TENURE_UPDATE_GOLDEN === '1') writeFileSync(file, drawn)
+  t.equal(readFileSync(file, 'utf8'), drawn, path)
 }

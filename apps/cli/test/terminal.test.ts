@@ -6,10 +6,96 @@ import { loadVerbs } from '@tenure/app-kit'
 import { cleanEnvironment } from '@tenure/testing'
 import t from 'tap'
 import { program } from '../src/program.js'
+import { lookOf, paint, plain } from '../src/terminal/look.js'
+import { countOf, showCount, showRate, showSize } from '../src/terminal/numbers.js'
+import { showTable } from '../src/terminal/table.js'
+import { cutTo, showBytes, widthOf } from '../src/terminal/text.js'
+import { showAge, showSpan } from '../src/terminal/times.js'
+import { onTerminal } from './facts.js'
 import { golden } from './golden.js'
 import { normalise } from './normalise.js'
 import { type } from './terminal.js'
 import { binary, run, World } from './world.js'
+
+const output = { fd: 1, write: () => {} }
+const tty = { ...output, isTTY: true, columns: 132 }
+
+t.test('colours are for terminals, and two variables say otherwise', async (t) => {
+  const coloursOf = (output: Parameters<typeof lookOf>[0], env: Record<string, string>) =>
+    lookOf(output, env).colours
+  t.equal(coloursOf(tty, {}), true)
+  t.equal(coloursOf(output, {}), false)
+  t.equal(coloursOf(tty, { NO_COLOR: '1' }), false)
+  t.equal(coloursOf(tty, { NO_COLOR: '' }), true)
+  t.equal(coloursOf(tty, { TERM: 'dumb' }), false)
+  t.equal(coloursOf(output, { FORCE_COLOR: '1' }), true)
+  t.equal(coloursOf(tty, { FORCE_COLOR: '0' }), false)
+  t.equal(coloursOf(tty, { FORCE_COLOR: 'false' }), false)
+  t.equal(coloursOf(output, { FORCE_COLOR: '1', NO_COLOR: '1' }), true)
+})
+
+t.test('a line is as wide as the terminal, and as a usual one elsewhere', async (t) => {
+  t.equal(lookOf(tty, {}).columns, 132)
+  t.equal(lookOf({ ...tty, columns: 12 }, {}).columns, 40, 'or a table is none')
+  t.equal(lookOf({ ...output, isTTY: true }, {}).columns, 100)
+  t.equal(lookOf({ ...output, columns: 50 }, {}).columns, 100)
+})
+
+t.test('without colours nothing is painted', async (t) => {
+  t.equal(paint(plain, 'bad', 'x'), 'x')
+  t.equal(paint(onTerminal, undefined, 'x'), 'x')
+  t.equal(paint(onTerminal, 'bad', ''), '')
+  t.equal(paint(onTerminal, 'bad', 'x'), '\u001b[31mx\u001b[39m')
+})
+
+t.test('columns are those of a terminal', async (t) => {
+  t.equal(widthOf('請求書'), 6)
+  t.equal(widthOf('e\u0301'), 1)
+  t.equal(widthOf('👩‍👩‍👧'), 2)
+  t.equal(cutTo(6, '請求書'), '請求書')
+  t.equal(cutTo(5, '請求書'), '請求…')
+  t.equal(cutTo(4, '請求書'), '請…')
+  t.equal(cutTo(3, 'abcdef'), 'ab…')
+})
+
+t.test('numbers and times have three figures or so', async (t) => {
+  t.same([0, 999, 1000, 1_234_567].map(showCount), ['0', '999', '1,000', '1,234,567'])
+  t.same(
+    [0, 1, 2].map((count) => countOf(count, 'task')),
+    ['0 tasks', '1 task', '2 tasks'],
+  )
+  t.same(
+    [showRate(0, 1000), showRate(3, 2000), showRate(30_000, 2000), showRate(1, 0)],
+    [...['0/s', '1.5/s', '15,000/s', '0/s']],
+  )
+  t.same([0, 1023, 1024, 1_500_000, 2 ** 43].map(showSize), [
+    ...['0 B', '1023 B', '1.0 KiB', '1.4 MiB', '8.0 TiB'],
+  ])
+  t.same([0, 999, 1000, 119_999, 120_000, 7_200_000, 172_800_000].map(showSpan), [
+    ...['0 ms', '999 ms', '1.0 s', '120.0 s', '2.0 min', '2.0 h', '2.0 d'],
+  ])
+  t.equal(showAge(5000, 2000), '0 ms ago', 'clocks differ')
+})
+
+t.test('bytes are shown as text where they are text, and not all of them', async (t) => {
+  t.equal(showBytes(Buffer.from('grün\n')), 'grün')
+  t.equal(showBytes(Buffer.from([0x66, 0xff])), '2 bytes, no text')
+  t.equal(showBytes(Buffer.from('a\u0000b')), '3 bytes, no text')
+  const text = `${'x'.repeat(199)}😀y`
+  const [start] = showBytes(Buffer.from(text)).split('…')
+  t.equal(start, 'x'.repeat(199), 'no half character')
+  t.match(showBytes(Buffer.from(text)), '… (204 bytes; --json shows all)')
+})
+
+t.test('the last column of a table may have several lines', async (t) => {
+  t.equal(
+    showTable([
+      ['a', 'one\r\ntwo'],
+      ['bcd\n', 'three\tfour'],
+    ]),
+    'a      one\n       two\nbcd\\n  three\\tfour\n',
+  )
+})
 
 const terminal = { columns: 100, rows: 30 }
 
