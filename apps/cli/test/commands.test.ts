@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { golden } from './golden.js'
-import { normalise } from './normalise.js'
+import { golden, normalise } from './golden.js'
 import { transcript, type } from './terminal.js'
 import { World } from './world.js'
 

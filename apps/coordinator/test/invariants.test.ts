@@ -9,10 +9,8 @@ import {
   type TaskSummary,
 } from '@tenure/state-machine'
 import t from 'tap'
-import { Faults } from './faults.js'
-import { runLoad } from './load.js'
-import { type Entry, readLog } from './log-book.js'
-import { replay } from './replay.js'
+import { Faults, runLoad } from './load.js'
+import { type Entry, readLog, replay } from './log-book.js'
 import type { Exchange } from './transcript.js'
 
 // The five invariants of 000 §7, each in what clients were answered and in what the log says, after

@@ -1,4 +1,14 @@
-import { decodeRecord, type LogRecord, type RecordType } from '@tenure/state-machine'
+import {
+  apply,
+  createState,
+  decodeRecord,
+  getLease,
+  getTask,
+  type LogRecord,
+  type RecordType,
+  type State,
+  type Task,
+} from '@tenure/state-machine'
 import { type FollowOptions, openReadOnly } from '@tenure/wal'
 
 // What a coordinator has written, read from its directory: beside it while it runs, or when it has
@@ -50,4 +60,27 @@ export async function untilWritten(
   for await (const { record } of readLog(dataDir, { follow: true })) {
     if (isAwaited(record)) return
   }
+}
+
+/** Each record as it is applied: the task it is about, before and after. */
+export function* replay(entries: readonly Entry[]): Generator<Step> {
+  const state = createState()
+  for (const { lsn, record } of entries) {
+    const taskId = taskOf(state, record)
+    const before = taskId === undefined ? undefined : getTask(state, taskId)
+    apply(state, lsn, record)
+    const after = taskId === undefined ? undefined : getTask(state, taskId)
+    yield { lsn, record, state, before, after }
+  }
+}
+
+export interface Step extends Entry {
+  readonly state: State
+  readonly before: Task | undefined
+  readonly after: Task | undefined
+}
+
+function taskOf(state: State, record: LogRecord): number | undefined {
+  if (record.type === 'TasksForgotten') return undefined
+  return record.type === 'LeaseExtended' ? getLease(state, record.leaseId)?.taskId : record.taskId
 }

@@ -7,8 +7,7 @@ import { drawHtml } from '../../src/timeline/html.js'
 import { drawSvg } from '../../src/timeline/svg.js'
 import type { Timeline } from '../../src/timeline/timeline.js'
 import { boxesOf, collisions, noBrowser, open, openBrowser } from './browser.js'
-import { manyTasks, someTasks, twoTasks } from './histories.js'
-import { timelineOf } from './world.js'
+import { manyTasks, someTasks, timelineOf, twoTasks } from './histories.js'
 
 t.test('a browser shows every picture without a fault', { skip: noBrowser }, async (t) => {
   const browser = await openBrowser(t)

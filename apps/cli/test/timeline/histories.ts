@@ -1,4 +1,7 @@
-import { Book } from '@tenure/testing-histories'
+import { History } from '@tenure/history'
+import { Book, sourceOf } from '@tenure/testing-histories'
+import { recordingOfLog } from '../../src/timeline/recording.js'
+import { makeTimeline, type Timeline, type TimelineOptions } from '../../src/timeline/timeline.js'
 
 const seconds = 1000
 const startAt = Date.UTC(2026, 0, 2, 12)
@@ -164,4 +167,16 @@ function seeded(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
   }
+}
+
+/** The timeline of a book, as of the log that a coordinator would have written. */
+export async function timelineOf(
+  book: Book,
+  options: Partial<TimelineOptions> = {},
+  source: Parameters<typeof sourceOf>[1] = {},
+): Promise<Timeline> {
+  const recording = await recordingOfLog('log data', new History(sourceOf(book, source)))
+  const timeline = await makeTimeline(recording, { lanesBy: 'tasks', lanesMax: 40, ...options })
+  if (timeline === undefined) throw new Error('nothing is recorded there')
+  return timeline
 }

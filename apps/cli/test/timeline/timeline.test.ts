@@ -14,9 +14,8 @@ import { overlaps } from '../../src/timeline/span.js'
 import { drawSvg } from '../../src/timeline/svg.js'
 import { makeTimeline, type Timeline } from '../../src/timeline/timeline.js'
 import { tellAttempt } from '../../src/timeline/words.js'
-import { manyTasks, someTasks, twoTasks } from './histories.js'
+import { manyTasks, someTasks, timelineOf, twoTasks } from './histories.js'
 import { attempts, writeBook } from './random-book.js'
-import { timelineOf } from './world.js'
 
 t.test('a lane has the attempts of its task, with heartbeats, ends and late reports', async (t) => {
   const { lanes, openings } = await timelineOf(twoTasks())
