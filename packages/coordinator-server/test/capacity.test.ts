@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Session } from '../src/core/coordinator.js'
+import type { Session } from '../src/core/pending-request.js'
 import { otherWorker, World, worker } from './world.js'
 
 const poll = { kind: 'lease', queues: ['default'], waitMs: 20_000 } as const

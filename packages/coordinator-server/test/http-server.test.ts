@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
-import { type Health, serveHttp } from '../src/observe/http-server.js'
+import { serveHttp } from '../src/observe/http-server.js'
 import { Metrics } from '../src/observe/metrics.js'
+import type { Health } from '../src/observe/readiness.js'
 
 async function start(t: Test, metrics = new Metrics(true), health: Health = { isReady: true }) {
   const server = await serveHttp({ host: '127.0.0.1', port: 0, metrics, health: () => health })

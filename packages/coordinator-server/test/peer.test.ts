@@ -213,7 +213,7 @@ t.test(
     const handle = world.coordinator.handle.bind(world.coordinator)
     world.coordinator.handle = (...args) => {
       asked++
-      handle(...args)
+      return handle(...args)
     }
     socket.receive(many(100, list))
     t.equal(asked, 4)
@@ -293,7 +293,7 @@ t.test('a connection that is full goes on listening for its end, up to a bound',
 t.test('who waits for the coordinator is not late with what it has begun', async (t) => {
   const { world, peers, greet, refused } = await serve({ requestsInFlightMax: 1, frameMs: 1000 })
   const socket = await greet()
-  world.coordinator.handle = () => {}
+  world.coordinator.handle = () => 'pending'
   socket.receive(Buffer.concat([encodeRequest(submit), encodeRequest(ping).subarray(0, 6)]))
   await world.clock.advance(5000)
   peers.checkTime()

@@ -1,13 +1,18 @@
 import { type Link, openLink, RejectedError, TenureError } from '@tenure/client'
 import type { Leased, Rejected } from '@tenure/protocol'
-import { type Clock, systemClock } from '@tenure/seams'
+import { type Clock, Observers, systemClock } from '@tenure/seams'
 import { Execution, type ExecutionContext } from './attempt/execution.js'
 import { LateTimers } from './attempt/late-timers.js'
 import { ReportIds } from './attempt/report-ids.js'
 import { WorkerError } from './errors.js'
 import type { TaskFacts } from './handler.js'
 import { WorkerMetrics } from './observe/metrics.js'
-import { tellAll, transitions, type WorkerMode, type WorkerObserver } from './observe/observer.js'
+import {
+  transitions,
+  type WorkerMode,
+  type WorkerObserver,
+  workerHooks,
+} from './observe/observer.js'
 import { settle, type WorkerOptions, type WorkerSettings } from './options.js'
 import { Outage } from './polling/outage.js'
 import { Polls } from './polling/polls.js'
@@ -75,7 +80,7 @@ export class Worker {
     this.metrics = new WorkerMetrics(settings.processMetrics)
     this.#outage = new Outage(this.#clock, settings.giveUpAfterMs, (error) => this.#fail(error))
     const own = [this.metrics.observer, this.#outage.observer]
-    this.#observer = tellAll([...own, ...settings.observers])
+    this.#observer = new Observers<WorkerObserver>(workerHooks, [...own, ...settings.observers]).all
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve
     })

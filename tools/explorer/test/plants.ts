@@ -25,8 +25,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'an answer that does not wait for the disk',
     file: 'core/commits.js',
-    from: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied })',
-    to: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId }), onApplied?.()',
+    from: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply })',
+    to: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId }), reply?.to.answer(reply.answer(this.#state))',
     rule: /^nothing is answered before its record is durable$/,
   },
   {

@@ -24,6 +24,13 @@ export interface CheckpointObserver {
   historyRemoved?(removed: Removed): void
 }
 
+export const checkpointHooks = {
+  checkpointBegun: true,
+  checkpointed: true,
+  checkpointFailed: true,
+  historyRemoved: true,
+} as const
+
 /**
  * `semantics` §11: keeps the time of a restart and the size of the log within bounds. A checkpoint
  * is due when half of what may be replayed lies behind the last one, so that the other half is left

@@ -3,7 +3,6 @@ import type {
   Complete,
   Fail,
   Heartbeat,
-  History,
   Kill,
   Lease,
   MalformedRequest,
@@ -14,9 +13,7 @@ import type { Timer } from '@tenure/seams'
 import {
   defaultQueue,
   findByRequestId,
-  getCurrentLeaseId,
   getLease,
-  getLeaseIds,
   getQueue,
   type LogRecord,
   nextEligibleAt,
@@ -25,24 +22,16 @@ import type { Asker, Circumstances, Decision } from '../decide/decision.js'
 import { decideHeartbeat, decideLease, noRoom, rankOf } from '../decide/lease-manager.js'
 import { decideKill, decideReport, decideSubmit } from '../decide/task-manager.js'
 import { CoordinatorError } from '../errors.js'
-import type { HistoryQuery } from '../history/history-reader.js'
 import { QueuesAsked } from '../polls/queues-asked.js'
 import { type Poll, WaitingPolls } from '../polls/waiting-polls.js'
-import { Histories } from '../questions/histories.js'
-import { QuestionQueue } from '../questions/question-queue.js'
-import { pageBytes, type QuestionSources } from '../questions/question-sources.js'
-import { answerQuestion, isQuestion, type Question } from '../questions/questions.js'
+import { AskedQuestions } from '../questions/asked-questions.js'
 import { notNow, rejected, tooManyRetryMs } from '../refusals.js'
 import { Alarm } from './alarm.js'
 import { answerCheckpoint } from './answer-checkpoint.js'
-import { Commits, type Holds, type Urgency } from './commits.js'
+import { Commits, type Holds, type Reply, type Urgency } from './commits.js'
 import type { CoordinatorParts } from './parts.js'
+import { PendingRequest, type Session } from './pending-request.js'
 import { noSpaceRetryMs, Timekeeper } from './timekeeper.js'
-
-/** One who asks: a connection, by the name it gave. */
-export interface Session {
-  readonly name: string
-}
 
 /**
  * The core loop (001 §7), the only place where order is made:
@@ -55,22 +44,18 @@ export interface Session {
  */
 export class Coordinator {
   readonly #parts: CoordinatorParts
-  readonly #commits: Commits<Asked>
+  readonly #commits: Commits
   readonly #polls: WaitingPolls<WaitingPoll>
-  readonly #questions: QuestionQueue<Asked & { readonly request: Question }>
   readonly #queuesAsked = new QueuesAsked()
-  readonly #sources: QuestionSources
-  readonly #histories: Histories
+  readonly #questions: AskedQuestions
   readonly #alarm: Alarm
   readonly #timekeeper: Timekeeper
   /** Requests about tasks that are on their way out. */
-  readonly #askedAboutForgotten: Asked[] = []
+  readonly #askedAboutForgotten: PendingRequest[] = []
   /** Queues in which a task has become eligible, or a waiting worker has room again. */
   readonly #queuesToOffer = new Set<string>()
   /** Submissions on their way to the disk. */
   readonly #submissions = { count: 0, bytes: 0 }
-  /** When a request came last that is no question, on the monotonic clock. */
-  #workedAtMs = Number.NEGATIVE_INFINITY
   /** Connections that take tasks. */
   readonly #workers = new WeakSet<Session>()
   /** Who has left while a request of theirs waited for its turn. */
@@ -80,25 +65,24 @@ export class Coordinator {
   #hasFailed = false
 
   constructor(parts: CoordinatorParts) {
+    const { state, log, clock, time, registry } = parts
     this.#parts = parts
-    this.#polls = new WaitingPolls((name) => rankOf(parts.registry.advice(name)))
-    parts.registry.watch((name) => this.#noteAdvice(name))
-    this.#alarm = new Alarm(parts.clock, parts.time, () => this.#onAlarm())
-    this.#commits = new Commits(parts.state, parts.log, {
-      decided: (record) => this.#noteDecided(record),
-      after: (record) => this.#noteApplied(record),
-      settled: (freed) => this.#onSettled(freed),
-      failed: (error) => this.#fail(error),
-    })
-    this.#timekeeper = new Timekeeper(parts, this.#commits, this.#alarm)
-    this.#questions = new QuestionQueue(
-      parts.clock,
-      () => parts.clock.monotonicMs() - this.#workedAtMs < busyMs,
-      (asked) => this.#answerQuestion(asked),
+    this.#polls = new WaitingPolls((name) => rankOf(registry.advice(name)))
+    registry.watch((name) => this.#noteAdvice(name))
+    const seen = { polls: this.#polls, queuesAsked: this.#queuesAsked, startedAt: time.now() }
+    this.#questions = new AskedQuestions({ ...parts, ...seen }, parts)
+    this.#alarm = new Alarm(clock, time, () => this.#onAlarm())
+    this.#commits = new Commits(
+      state,
+      log,
+      (durableLsn) => this.#onDurable(durableLsn),
+      (error) => this.#fail(error),
     )
-    const noticed = { polls: this.#polls, queuesAsked: this.#queuesAsked }
-    this.#sources = { ...parts, ...noticed, startedAt: parts.time.now() }
-    this.#histories = new Histories(parts.history, (request) => this.#historyQuery(request))
+    const writer = {
+      write: (record: LogRecord, holds: Holds) => this.#write(record, 'high', holds),
+      isLocked: (taskId: number) => this.#commits.tasks.isHeld(taskId),
+    }
+    this.#timekeeper = new Timekeeper(parts, writer, this.#alarm)
   }
 
   /** How many records are on their way to the disk. */
@@ -132,20 +116,19 @@ export class Coordinator {
     timekeeper.forget()
   }
 
+  /** Says whether the request has its answer already. If not, `respond` is called later. */
   handle(
     request: Request | MalformedRequest,
     session: Session,
     respond: (answer: Answer) => void,
-  ): void {
-    const { time, clock, registry } = this.#parts
-    const arrivedMs = clock.monotonicMs()
-    const arrivedAt = time.at(arrivedMs)
-    registry.heard(session.name, arrivedAt)
-    if (request.kind === 'lease') this.#noteAsked(request, session, arrivedAt)
-    const asker = { name: session.name, arrivedAt }
-    if (!isQuestion(request)) this.#workedAtMs = arrivedMs
-    this.#consider({ request, session, asker, arrivedMs, respond })
+  ): 'answered' | 'pending' {
+    const pending = new PendingRequest(this.#parts, request, session, respond)
+    this.#parts.registry.heard(session.name, pending.arrivedAt)
+    if (request.kind === 'lease') this.#noteAsked(request, pending)
+    if (!pending.isQuestion()) this.#questions.noteWork(pending.arrivedMs)
+    this.#consider(pending)
     this.#offerNoted()
+    return pending.isAnswered ? 'answered' : 'pending'
   }
 
   /** The connection takes tasks, at most `capacity` at once; 0 states no capacity. */
@@ -162,7 +145,6 @@ export class Coordinator {
     for (const poll of this.#polls.of(session)) this.#endPoll(poll)
     if (this.#workers.delete(session)) this.#parts.registry.disconnected(session.name)
     this.#questions.leave(session)
-    this.#histories.leave(session)
   }
 
   /** To be called from time to time: lets go of what has been kept long enough. */
@@ -172,82 +154,62 @@ export class Coordinator {
 
   /** Answers waiting polls, refuses what is new, and settles when nothing is on its way any more. */
   async stop(): Promise<void> {
-    this.#isStopping = true
-    this.#alarm.cancel()
+    this.#endService()
     for (const poll of this.#polls.all()) this.#giveUp(poll)
     this.#questions.finish()
-    this.#histories.finish()
     await this.#commits.idle()
   }
 
-  #consider(asked: Asked): void {
-    const { request } = asked
+  #consider(pending: PendingRequest): void {
+    const { request } = pending
     if (this.#isStopping) {
-      this.#answer(asked, rejected(request.id, 'STOPPING'))
+      pending.answer(rejected(request.id, 'STOPPING'))
       return
     }
     switch (request.kind) {
-      case 'malformed':
-        this.#answer(asked, rejected(request.id, 'MALFORMED', request.message))
-        break
       case 'submit':
-        this.#considerSubmit(asked, request)
+        this.#considerSubmit(pending, request)
         break
       case 'lease':
-        this.#considerLease(asked, request)
+        this.#considerLease(pending, request)
         break
       case 'withdraw':
-        this.#withdraw(asked, request.of)
+        this.#withdraw(pending, request.of)
         break
       case 'heartbeat':
       case 'complete':
       case 'fail':
       case 'kill':
-        this.#considerTask(asked, request)
-        break
-      case 'ping':
-        this.#answer(asked, { kind: 'pong', id: request.id })
+        this.#considerTask(pending, request)
         break
       case 'checkpoint':
         answerCheckpoint(request, this.#parts.checkpoint)
-          .then((answer) => this.#answer(asked, answer))
+          .then((answer) => pending.answer(answer))
           .catch((error: unknown) => this.#fail(error))
         break
+      case 'ping':
+        pending.answer({ kind: 'pong', id: request.id })
+        break
+      case 'malformed':
+        pending.answer(rejected(request.id, 'MALFORMED', request.message))
+        break
       default:
-        this.#questions.add(asked.session, { ...asked, request })
+        if (pending.isQuestion()) this.#questions.add(pending)
     }
   }
 
-  #answerQuestion(asked: Asked & { readonly request: Question }): void {
-    const { request } = asked
-    if (this.#isStopping) {
-      this.#answer(asked, rejected(request.id, 'STOPPING'))
-    } else if (request.kind === 'history') {
-      this.#histories.add(asked.session, request, (answer) => this.#answer(asked, answer))
-    } else {
-      this.#answer(asked, answerQuestion(request, this.#sources))
-    }
-  }
-
-  /** Up to what is durable now, with the leases that the task is remembered to have had. */
-  #historyQuery({ kind, id, ...place }: History): HistoryQuery {
-    const { state, log } = this.#parts
-    const leaseIds = getLeaseIds(state, place.taskId)
-    return { ...place, leaseIds, throughLsn: log.durableLsn, bytesMax: pageBytes(this.#parts) }
-  }
-
-  #considerSubmit(asked: Asked, request: Submit): void {
+  #considerSubmit(pending: PendingRequest, request: Submit): void {
     const { requestId } = request
     if (requestId !== undefined && this.#commits.requestIds.isHeld(requestId)) {
-      this.#commits.requestIds.wait(requestId, asked)
+      this.#commits.requestIds.wait(requestId, pending)
       return
     }
     if (requestId !== undefined && this.#isBeingForgotten(requestId)) {
-      this.#askedAboutForgotten.push(asked)
+      this.#askedAboutForgotten.push(pending)
       return
     }
     const decision = decideSubmit(this.#circumstances(), request)
-    this.#carryOut(asked, decision, 'low', requestId === undefined ? {} : { requestId })
+    this.#carryOut(pending, decision, 'low', requestId === undefined ? {} : { requestId })
   }
 
   #isBeingForgotten(requestId: string): boolean {
@@ -257,25 +219,25 @@ export class Coordinator {
     return known !== undefined && this.#timekeeper.isBeingForgotten(known)
   }
 
-  #considerTask(asked: Asked, request: Heartbeat | Complete | Fail | Kill): void {
+  #considerTask(pending: PendingRequest, request: Heartbeat | Complete | Fail | Kill): void {
     const { taskId } = request
     const { tasks } = this.#commits
     if (tasks.isHeld(taskId)) {
-      tasks.wait(taskId, asked)
+      tasks.wait(taskId, pending)
       return
     }
     if (this.#timekeeper.isBeingForgotten(taskId)) {
-      this.#askedAboutForgotten.push(asked)
+      this.#askedAboutForgotten.push(pending)
       return
     }
-    const decision = this.#decideAboutTask(request, asked.asker)
+    const decision = this.#decideAboutTask(request, pending)
     if (decision.kind !== 'expire first') {
-      this.#carryOut(asked, decision, 'high', { taskId })
+      this.#carryOut(pending, decision, 'high', { taskId })
     } else if (this.#timekeeper.expire(taskId, false)) {
-      tasks.wait(taskId, asked)
+      tasks.wait(taskId, pending)
     } else {
       // Without room for the expiry no answer about the lease would have a record behind it.
-      this.#answer(asked, notNow(request.id, 'NO_SPACE', noSpaceRetryMs))
+      pending.answer(notNow(request.id, 'NO_SPACE', noSpaceRetryMs))
     }
   }
 
@@ -292,38 +254,38 @@ export class Coordinator {
     }
   }
 
-  #considerLease(asked: Asked, request: Lease): void {
+  #considerLease(pending: PendingRequest, request: Lease): void {
     const [expiring] = this.#timekeeper.expireDue()
-    const advice = this.#parts.registry.advice(asked.session.name)
-    const decision = decideLease(this.#circumstances(), request, asked.asker, advice)
+    const advice = this.#parts.registry.advice(pending.name)
+    const decision = decideLease(this.#circumstances(), request, pending, advice)
     if (decision?.kind === 'record' && decision.record.type === 'LeaseGranted') {
-      this.#carryOut(asked, decision, 'normal', { taskId: decision.record.taskId })
+      this.#carryOut(pending, decision, 'normal', { taskId: decision.record.taskId })
     } else if (request.waitMs === 0) {
       // What expires now may be what is asked for.
-      if (expiring !== undefined) this.#commits.tasks.wait(expiring, asked)
-      else this.#answer(asked, { kind: 'empty', id: request.id })
+      if (expiring !== undefined) this.#commits.tasks.wait(expiring, pending)
+      else pending.answer({ kind: 'empty', id: request.id })
     } else if (this.#polls.size >= (this.#parts.waitingPollsMax ?? Number.POSITIVE_INFINITY)) {
-      this.#answer(asked, notNow(request.id, 'TOO_MANY', tooManyRetryMs))
+      pending.answer(notNow(request.id, 'TOO_MANY', tooManyRetryMs))
     } else {
-      this.#wait(asked, request, rankOf(advice) !== noRoom)
+      this.#wait(pending, request, rankOf(advice) !== noRoom)
     }
   }
 
-  #wait(asked: Asked, request: Lease, forTask: boolean): void {
-    const { clock, knobs, state } = this.#parts
-    const { session, asker } = asked
-    const waitedMs = this.#parts.time.now() - asker.arrivedAt
+  #wait(pending: PendingRequest, request: Lease, forTask: boolean): void {
+    const { clock, knobs, state, time } = this.#parts
+    const waitedMs = time.now() - pending.arrivedAt
     const waitMs = Math.max(0, Math.min(request.waitMs, knobs.waitMsMax) - waitedMs)
     const timer = clock.setTimer(waitMs, () => this.#giveUp(poll))
     const queues = [...new Set(request.queues)]
-    const poll: WaitingPoll = { queues, session, id: request.id, asked, request, timer }
+    const { session } = pending
+    const poll: WaitingPoll = { queues, session, id: request.id, pending, request, timer }
     this.#polls.add(poll)
     // A full worker waits for the end of a lease. Tasks may be eligible now, so an alarm would ring in vain.
     if (forTask) for (const queue of queues) this.#alarm.setFor(nextEligibleAt(state, queue))
   }
 
   #giveUp(poll: WaitingPoll): void {
-    if (this.#endPoll(poll)) this.#answer(poll.asked, { kind: 'empty', id: poll.request.id })
+    if (this.#endPoll(poll)) poll.pending.answer({ kind: 'empty', id: poll.request.id })
   }
 
   #endPoll(poll: WaitingPoll): boolean {
@@ -331,10 +293,10 @@ export class Coordinator {
     return this.#polls.remove(poll)
   }
 
-  #withdraw(asked: Asked, of: number): void {
-    const poll = this.#polls.find(asked.session, of)
+  #withdraw(pending: PendingRequest, of: number): void {
+    const poll = this.#polls.find(pending.session, of)
     if (poll !== undefined) this.#giveUp(poll)
-    this.#answer(asked, { kind: 'withdrawn', id: asked.request.id })
+    pending.answer({ kind: 'withdrawn', id: pending.request.id })
   }
 
   #offerNoted(): void {
@@ -359,7 +321,7 @@ export class Coordinator {
       const poll = this.#polls.next(queue)
       if (poll === undefined) return
       this.#endPoll(poll)
-      this.#considerLease(poll.asked, poll.request)
+      this.#considerLease(poll.pending, poll.request)
     }
   }
 
@@ -368,19 +330,23 @@ export class Coordinator {
     return { state, knobs, now: time.now(), nextLsn: log.nextLsn, submissions: this.#submissions }
   }
 
-  #carryOut(asked: Asked, decision: Decision, urgency: Urgency, holds: Holds): void {
+  #carryOut(pending: PendingRequest, decision: Decision, urgency: Urgency, holds: Holds): void {
     if (decision.kind === 'expire first') throw new Error('the expiry has to be decided first')
     if (decision.kind === 'answer') {
-      this.#answer(asked, decision.answer)
+      pending.answer(decision.answer)
       return
     }
     const { record, answer } = decision
-    const onApplied = () => this.#answer(asked, answer(this.#parts.state))
-    if (this.#commits.write(record, urgency, holds, onApplied)) {
-      this.#countSubmission(record, 1)
-      return
-    }
-    this.#answer(asked, notNow(asked.request.id, 'NO_SPACE', noSpaceRetryMs))
+    if (this.#write(record, urgency, holds, { to: pending, answer })) return
+    pending.answer(notNow(pending.request.id, 'NO_SPACE', noSpaceRetryMs))
+  }
+
+  /** Every record takes this way to the log. False when the disk has no room for it. */
+  #write(record: LogRecord, urgency: Urgency, holds: Holds, reply?: Reply): boolean {
+    if (!this.#commits.write(record, urgency, holds, reply)) return false
+    this.#countSubmission(record, 1)
+    this.#parts.registry.decided(record, this.#parts.state)
+    return true
   }
 
   #countSubmission(record: LogRecord, change: 1 | -1): void {
@@ -389,13 +355,22 @@ export class Coordinator {
     this.#submissions.bytes += change * record.payload.length
   }
 
-  /** A batch has been applied: what follows from it, and those who waited for it. */
-  #onSettled(freed: readonly Asked[]): void {
+  /**
+   * A batch is durable: its records are applied and answered, one after the other. Then time's decisions
+   * that follow from them are made, then those about requests that waited for them.
+   */
+  #onDurable(durableLsn: number): void {
+    const { state } = this.#parts
+    const waited: PendingRequest[] = []
+    for (const { record, reply, freed } of this.#commits.settle(durableLsn)) {
+      this.#noteApplied(record)
+      reply?.to.answer(reply.answer(state))
+      for (const pending of freed) waited.push(pending)
+    }
     const timekeeper = this.#timekeeper
     if (!this.#isStopping) timekeeper.stopPoison()
-    const forgotten = timekeeper.isForgetting ? [] : this.#askedAboutForgotten.splice(0)
-    for (const asked of freed) if (!this.#isInVain(asked)) this.#consider(asked)
-    for (const asked of forgotten) this.#consider(asked)
+    if (!timekeeper.isForgetting) waited.push(...this.#askedAboutForgotten.splice(0))
+    for (const pending of waited) if (!this.#isInVain(pending)) this.#consider(pending)
     this.#offerNoted()
     if (this.#isStopping || !this.#hasStarted) return
     timekeeper.arm()
@@ -403,7 +378,7 @@ export class Coordinator {
   }
 
   /** A task that were granted to somebody who has left would be nobody's for a whole lease. */
-  #isInVain({ request, session }: Asked): boolean {
+  #isInVain({ request, session }: PendingRequest): boolean {
     return request.kind === 'lease' && this.#gone.has(session)
   }
 
@@ -415,8 +390,8 @@ export class Coordinator {
     this.#timekeeper.arm()
   }
 
-  #noteAsked({ queues }: Lease, { name }: Session, now: number): void {
-    this.#queuesAsked.note(queues, now)
+  #noteAsked({ queues }: Lease, { name, arrivedAt }: Asker): void {
+    this.#queuesAsked.note(queues, arrivedAt)
     this.#parts.registry.asked(name, queues)
   }
 
@@ -431,30 +406,6 @@ export class Coordinator {
   /** When the worker has room again, its waiting polls are considered again. */
   #noteAdvice(name: string): void {
     for (const queue of this.#polls.reconsider(name)) this.#queuesToOffer.add(queue)
-  }
-
-  /**
-   * Capacity counts what is decided, not what is applied: a report makes room for a lease request in
-   * the same batch, and two grants in one batch count as two.
-   */
-  #noteDecided(record: LogRecord): void {
-    const { state, registry } = this.#parts
-    switch (record.type) {
-      case 'LeaseGranted':
-        registry.holds(record.workerId, record.leaseId)
-        break
-      case 'LeaseExpired':
-      case 'TaskCompleted':
-      case 'TaskFailed':
-        registry.ended(record.leaseId)
-        break
-      case 'TaskDead': {
-        const leaseId = getCurrentLeaseId(state, record.taskId)
-        if (leaseId !== undefined) registry.ended(leaseId)
-        break
-      }
-      default:
-    }
   }
 
   #noteApplied(record: LogRecord): void {
@@ -481,36 +432,22 @@ export class Coordinator {
     }
   }
 
-  #answer(asked: Asked, answer: Answer): void {
-    const { observer, clock } = this.#parts
-    observer.answered?.(asked.request.kind, answer, clock.monotonicMs() - asked.arrivedMs)
-    asked.respond(answer)
-  }
-
   #fail(error: unknown): void {
     if (this.#hasFailed) return
     this.#hasFailed = true
-    this.#isStopping = true
-    this.#alarm.cancel()
+    this.#endService()
     this.#parts.onFailure(error)
+  }
+
+  #endService(): void {
+    this.#isStopping = true
+    this.#questions.stop()
+    this.#alarm.cancel()
   }
 }
 
-/** Where requests come one after the other, the next one comes sooner than this. */
-const busyMs = 10
-
-/** A request on its way through the loop. */
-interface Asked {
-  readonly request: Request | MalformedRequest
-  readonly session: Session
-  readonly asker: Asker
-  /** On the monotonic clock, for the time that it took. */
-  readonly arrivedMs: number
-  readonly respond: (answer: Answer) => void
-}
-
 interface WaitingPoll extends Poll {
-  readonly asked: Asked
+  readonly pending: PendingRequest
   readonly request: Lease
   readonly timer: Timer
 }

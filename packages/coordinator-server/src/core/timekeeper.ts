@@ -6,11 +6,20 @@ import {
   getCurrentLeaseId,
   getLease,
   getSummary,
+  type LogRecord,
   nextExpiry,
 } from '@tenure/state-machine'
 import type { Alarm } from './alarm.js'
-import type { Commits } from './commits.js'
+import type { Holds } from './commits.js'
 import type { CoordinatorParts } from './parts.js'
+
+/** How a decision takes effect. */
+interface RecordWriter {
+  /** False when the disk has no room for it. */
+  write(record: LogRecord, holds: Holds): boolean
+  /** Whether a record about the task is on its way. */
+  isLocked(taskId: number): boolean
+}
 
 /**
  * The decisions that nobody asks for, because time makes them due: leases that expire, tasks whose
@@ -19,7 +28,7 @@ import type { CoordinatorParts } from './parts.js'
  */
 export class Timekeeper {
   readonly #parts: CoordinatorParts
-  readonly #commits: Commits<unknown>
+  readonly #writer: RecordWriter
   readonly #alarm: Alarm
   /** Tasks of which a lease has expired, to be looked at for poison. */
   readonly #suspects: number[] = []
@@ -30,9 +39,9 @@ export class Timekeeper {
   #forgottenBefore = 0
   #isBehind = false
 
-  constructor(parts: CoordinatorParts, commits: Commits<unknown>, alarm: Alarm) {
+  constructor(parts: CoordinatorParts, writer: RecordWriter, alarm: Alarm) {
     this.#parts = parts
-    this.#commits = commits
+    this.#writer = writer
     this.#alarm = alarm
   }
 
@@ -66,7 +75,7 @@ export class Timekeeper {
     const at = time.now()
     const leaseId = getCurrentLeaseId(state, taskId)!
     const record = { type: 'LeaseExpired', at, taskId, leaseId, atStart } as const
-    if (this.#commits.write(record, 'high', { taskId })) return true
+    if (this.#writer.write(record, { taskId })) return true
     this.#expireAgainAt = at + noSpaceRetryMs
     return false
   }
@@ -96,7 +105,7 @@ export class Timekeeper {
     const limits = { endedUntil, keep: knobs.retentionTasks, limit: tasksAtOnce }
     const through = forgettableThrough(state, limits)
     if (through === undefined) return
-    const written = this.#commits.write({ type: 'TasksForgotten', at, through }, 'high', {})
+    const written = this.#writer.write({ type: 'TasksForgotten', at, through }, {})
     if (!written) return
     this.#forgettingThrough = through
     this.#forgottenBefore = getCounters(state).tasksForgotten
@@ -131,11 +140,11 @@ export class Timekeeper {
     const { state, knobs, time } = this.#parts
     const { poisonThreshold } = knobs
     const task = getSummary(state, taskId)
-    if (poisonThreshold === 0 || this.#commits.tasks.isHeld(taskId)) return
+    if (poisonThreshold === 0 || this.#writer.isLocked(taskId)) return
     if (task?.state !== 'WAITING' || task.expiriesInARow < poisonThreshold) return
     const reason = `poison: ${task.expiriesInARow} leases in a row expired`
     const at = time.now()
-    if (this.#commits.write({ type: 'TaskDead', at, taskId, reason }, 'high', { taskId })) return
+    if (this.#writer.write({ type: 'TaskDead', at, taskId, reason }, { taskId })) return
     this.#suspects.push(taskId)
     this.#alarm.setFor(at + noSpaceRetryMs)
   }

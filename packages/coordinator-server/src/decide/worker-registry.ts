@@ -1,3 +1,4 @@
+import { getCurrentLeaseId, type LogRecord, type State } from '@tenure/state-machine'
 import type { Advice } from './lease-manager.js'
 
 /** What is known of a worker by its name: advice, nothing more. */
@@ -69,6 +70,29 @@ export class WorkerRegistry {
     this.#holders.set(leaseId, worker)
     worker.leaseIds.add(leaseId)
     this.#onAdvice(name)
+  }
+
+  /**
+   * The record is on its way. Capacity counts what is decided, not what is applied: a report makes room
+   * for a lease request in the same batch, and two grants in one batch count as two.
+   */
+  decided(record: LogRecord, state: State): void {
+    switch (record.type) {
+      case 'LeaseGranted':
+        this.holds(record.workerId, record.leaseId)
+        break
+      case 'LeaseExpired':
+      case 'TaskCompleted':
+      case 'TaskFailed':
+        this.ended(record.leaseId)
+        break
+      case 'TaskDead': {
+        const leaseId = getCurrentLeaseId(state, record.taskId)
+        if (leaseId !== undefined) this.ended(leaseId)
+        break
+      }
+      default:
+    }
   }
 
   /** The lease has ended, or a record that ends it is on its way. */

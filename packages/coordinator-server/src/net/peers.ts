@@ -1,25 +1,32 @@
 import { ServerConnection } from '@tenure/protocol'
+import { ConnectionCount } from './connection-count.js'
 import type { ServerLimits } from './limits.js'
 import { Peer, type PeerContext } from './peer.js'
 import type { Socket } from './transport.js'
 import { TurnEnd } from './turn-end.js'
 
-/** Peers that were refused and are given time to read why. */
-const refusedMaxDefault = 100
+export interface PeersOptions {
+  /** Default: its own. */
+  readonly connections?: ConnectionCount
+  /** Peers that were refused and are given time to read why. Default 100. */
+  readonly refusedMax?: number
+}
 
 /** Everybody who is connected, as many as may be. */
 export class Peers {
   readonly #context: PeerContext
   readonly #limits: ServerLimits
+  readonly #connections: ConnectionCount
   readonly #refusedMax: number
   readonly #turnEnd = new TurnEnd()
   readonly #peers = new Set<Peer>()
-  readonly #byAddress = new Map<string, number>()
   #refused = 0
 
-  constructor(context: PeerContext, limits: ServerLimits, refusedMax = refusedMaxDefault) {
+  constructor(context: PeerContext, limits: ServerLimits, options: PeersOptions = {}) {
+    const { connections = new ConnectionCount(), refusedMax = 100 } = options
     this.#context = context
     this.#limits = limits
+    this.#connections = connections
     this.#refusedMax = refusedMax
   }
 
@@ -29,13 +36,16 @@ export class Peers {
 
   accept(socket: Socket): void {
     const { address } = socket
-    const ofAddress = this.#byAddress.get(address) ?? 0
     const { connectionsMax, connectionsPerAddressMax } = this.#limits
-    if (this.#peers.size >= connectionsMax || ofAddress >= connectionsPerAddressMax) {
+    const connections = this.#connections
+    if (
+      connections.size >= connectionsMax ||
+      connections.from(address) >= connectionsPerAddressMax
+    ) {
       this.#refuse(socket)
       return
     }
-    this.#byAddress.set(address, ofAddress + 1)
+    connections.add(address)
     const peer = new Peer(this.#context, this.#turnEnd, socket, () => this.#forget(peer, address))
     this.#peers.add(peer)
   }
@@ -70,9 +80,6 @@ export class Peers {
   }
 
   #forget(peer: Peer, address: string): void {
-    if (!this.#peers.delete(peer)) return
-    const left = (this.#byAddress.get(address) ?? 1) - 1
-    if (left === 0) this.#byAddress.delete(address)
-    else this.#byAddress.set(address, left)
+    if (this.#peers.delete(peer)) this.#connections.remove(address)
   }
 }

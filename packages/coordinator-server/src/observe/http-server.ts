@@ -1,15 +1,7 @@
 import { type HttpPort, type HttpPortOptions, openHttpPort } from '@tenure/http-port'
 import { CoordinatorError } from '../errors.js'
 import type { Metrics } from './metrics.js'
-import type { RecoveryTimes } from './recovery-times.js'
-
-/** What `/readyz` tells: how long the start took, once requests are served. */
-export interface Health extends Partial<RecoveryTimes> {
-  /** Whether requests are served. */
-  readonly isReady: boolean
-  /** While the log is replayed: how much of it. */
-  readonly replayed?: { readonly applied: number; readonly total: number }
-}
+import type { Health } from './readiness.js'
 
 interface HttpServerOptions extends Omit<HttpPortOptions, 'pages'> {
   readonly metrics: Metrics

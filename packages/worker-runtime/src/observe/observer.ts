@@ -55,31 +55,30 @@ export type LossReason = Reason | 'DEADLINE' | 'GRANTED_ANEW'
 /** `UNKNOWN`: the report was sent, and whether it was accepted is not known. */
 export type UnreportedReason = 'LEASE_LOST' | 'STOPPING' | 'NOT_SENT' | 'UNKNOWN'
 
-/** Tells all of them, one after the other. */
-export function tellAll(observers: readonly WorkerObserver[]): WorkerObserver {
-  type Hooks = Record<keyof WorkerObserver, (...args: never[]) => void>
-  const entries = hookNames.map((name) => {
-    const hooks = observers.flatMap((observer) => {
-      const hook = observer[name] as ((...args: unknown[]) => void) | undefined
-      return hook === undefined ? [] : [hook.bind(observer)]
-    })
-    const tell = (...args: unknown[]) => {
-      for (const hook of hooks) hook(...args)
-    }
-    return [name, hooks.length === 1 ? hooks[0]! : tell] as const
-  })
-  return Object.fromEntries(entries) as unknown as Hooks
-}
-
-/** As a table, so that the compiler sees when one is missing. */
-const hookTable: { readonly [H in keyof Required<WorkerObserver>]: true } = {
-  ...{ connected: true, disconnected: true, attemptFailed: true },
-  ...{ failed: true, protocolError: true, reportedLate: true },
-  ...{ modeChanged: true, pollFailed: true, leased: true, extended: true, heartbeatFailed: true },
-  ...{ leaseLost: true, aborted: true, handlerStuck: true, handlerEnded: true, logged: true },
-  ...{ committed: true, cancelled: true, rejected: true, unreported: true, hostCrashed: true },
-}
-const hookNames = Object.keys(hookTable) as (keyof WorkerObserver)[]
+export const workerHooks = {
+  connected: true,
+  disconnected: true,
+  attemptFailed: true,
+  failed: true,
+  protocolError: true,
+  reportedLate: true,
+  modeChanged: true,
+  pollFailed: true,
+  leased: true,
+  extended: true,
+  heartbeatFailed: true,
+  leaseLost: true,
+  aborted: true,
+  handlerStuck: true,
+  handlerEnded: true,
+  logged: true,
+  committed: true,
+  cancelled: true,
+  rejected: true,
+  unreported: true,
+  hostCrashed: true,
+} as const
+const hookNames = Object.keys(workerHooks) as (keyof WorkerObserver)[]
 
 export function checkObserver(observer: WorkerObserver = {}): void {
   if (typeof observer !== 'object' || observer === null) {

@@ -49,7 +49,7 @@ export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promis
   const handle = coordinator.handle.bind(coordinator)
   coordinator.handle = (...asked) => {
     handled++
-    handle(...asked)
+    return handle(...asked)
   }
   const context: PeerContext = {
     ...{ coordinator, gate, welcome, limits },

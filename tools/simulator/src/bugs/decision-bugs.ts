@@ -71,13 +71,13 @@ export const decisionBugs: readonly Bug[] = [
     edits: [
       {
         file: `${server}/core/commits.js`,
-        old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied });\n',
-        new: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied });\n            apply(this.#state, lsn, decodeRecord(bytes));\n',
+        old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply });\n',
+        new: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply });\n            apply(this.#state, lsn, decodeRecord(bytes));\n',
       },
       {
         file: `${server}/core/commits.js`,
-        old: '        apply(this.#state, lsn, record);\n        this.#hooks.after(record);',
-        new: '        this.#hooks.after(record);',
+        old: '        apply(this.#state, lsn, record);\n        let freed',
+        new: '        let freed',
       },
     ],
     foundBy: [{ check: 'what is applied is told' }],
@@ -89,8 +89,8 @@ export const decisionBugs: readonly Bug[] = [
     edits: [
       {
         file: `${server}/core/commits.js`,
-        old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied });\n',
-        new: "            const isGrant = record.type === 'TaskCreated'; this.#onTheirWay.push({ lsn, bytes, taskId, requestId, onApplied: isGrant ? undefined : onApplied });\n            if (isGrant) onApplied?.();\n",
+        old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply });\n',
+        new: "            const isGrant = record.type === 'TaskCreated'; this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply: isGrant ? undefined : reply });\n            if (isGrant) reply?.to.answer(reply.answer(this.#state));\n",
       },
     ],
     foundBy: [{ check: 'the log agrees with every answer' }],

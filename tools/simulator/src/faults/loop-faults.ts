@@ -145,18 +145,21 @@ export const loopFaults: readonly Fault[] = [
   {
     name: 'an answer does not wait for the disk',
     test: [test, locked],
-    edits: commits('requestId, onApplied });', 'requestId }); onApplied?.();'),
+    edits: commits(
+      'requestId, reply });',
+      'requestId }); reply?.to.answer(reply.answer(this.#state));',
+    ),
   },
   {
     name: 'a log that fails is no failure of the coordinator',
     test: [test, failing],
-    edits: commits('this.#hooks.failed(error);', ''),
+    edits: commits('this.#onFailure(error);', ''),
   },
   {
     name: 'what is new is taken while the coordinator stops',
     test: [test, stopping],
     edits: loop(
-      "if (this.#isStopping) {\n            this.#answer(asked, rejected(request.id, 'STOPPING'));\n            return;",
+      "if (this.#isStopping) {\n            pending.answer(rejected(request.id, 'STOPPING'));\n            return;",
       'if (false) {\n            return;',
     ),
   },
@@ -174,8 +177,8 @@ export const loopFaults: readonly Fault[] = [
     name: 'a refusal for want of room does not say when to come back',
     test: [badDays, fullDisk],
     edits: loop(
-      "        this.#answer(asked, notNow(asked.request.id, 'NO_SPACE', noSpaceRetryMs));",
-      "        this.#answer(asked, rejected(asked.request.id, 'NO_SPACE'));",
+      "pending.answer(notNow(pending.request.id, 'NO_SPACE', noSpaceRetryMs));",
+      "pending.answer(rejected(pending.request.id, 'NO_SPACE'));",
     ),
   },
   {

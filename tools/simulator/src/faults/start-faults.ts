@@ -42,11 +42,11 @@ export const startFaults: readonly Fault[] = [
     name: 'a start is counted as soon as the log is open',
     test: [recovered, 'restarts are the starts that became ready, without the first one'],
     edits: [
-      ...server('this.#log = log;', 'this.#log = log; await log.markStarted();'),
       ...server(
-        '        await log.markStarted();\n        const recovery',
-        '        const recovery',
+        'lifetime.defer(() => log.close());',
+        'lifetime.defer(() => log.close()); await log.markStarted();',
       ),
+      ...server('    await log.markStarted();\n    const recovery', '    const recovery'),
     ],
   },
   {

@@ -22,6 +22,7 @@ const limits = editOf('protocol', 'limits')
 const guard = editOf('protocol', 'wire/guard')
 const gate = editOf('coordinator-server', 'net/gate')
 const peer = editOf('coordinator-server', 'net/peer')
+const flow = editOf('coordinator-server', 'net/flow-control')
 const peers = editOf('coordinator-server', 'net/peers')
 
 /** What is understood, who is let in, and what they may ask: docs/protocol.md. */
@@ -198,7 +199,7 @@ export const wireFaults: readonly Fault[] = [
   {
     name: 'one connection too many is let in',
     test: [served, 'more connections than may be are refused'],
-    edits: peers('this.#peers.size >= connectionsMax', 'this.#peers.size > connectionsMax'),
+    edits: peers('connections.size >= connectionsMax', 'connections.size > connectionsMax'),
   },
   {
     name: 'one poll too many of a connection waits',
@@ -208,11 +209,11 @@ export const wireFaults: readonly Fault[] = [
   {
     name: 'a peer that does not read stays',
     test: [peered, 'only who takes nothing for long is disconnected, however much there is'],
-    edits: peer('return now - this.#left.at >= deafMs;', 'return false;'),
+    edits: flow('return nowMs - this.#left.atMs >= deafMs;', 'return false;'),
   },
   {
     name: 'a slow reader is disconnected',
     test: [peered, 'only who takes nothing for long is disconnected, however much there is'],
-    edits: peer('|| bytes !== this.#left.bytes', ''),
+    edits: flow('|| bytes !== this.#left.bytes', ''),
   },
 ]

@@ -1,0 +1,57 @@
+import type { Answer, MalformedRequest, Request } from '@tenure/protocol'
+import type { Asker } from '../decide/decision.js'
+import { isQuestion, type Question } from '../questions/questions.js'
+import type { CoordinatorParts } from './parts.js'
+
+/** One who asks: a connection, by the name it gave. */
+export interface Session {
+  readonly name: string
+}
+
+/** A request from its arrival to its answer: who asks, since when, and where the answer goes. */
+export class PendingRequest<R extends Request | MalformedRequest = Request | MalformedRequest>
+  implements Asker
+{
+  readonly request: R
+  readonly session: Session
+  /** By the time of decisions. */
+  readonly arrivedAt: number
+  /** On the monotonic clock. */
+  readonly arrivedMs: number
+  readonly #parts: Pick<CoordinatorParts, 'clock' | 'time' | 'observer'>
+  readonly #respond: (answer: Answer) => void
+  #isAnswered = false
+
+  constructor(
+    parts: Pick<CoordinatorParts, 'clock' | 'time' | 'observer'>,
+    request: R,
+    session: Session,
+    respond: (answer: Answer) => void,
+  ) {
+    this.#parts = parts
+    this.request = request
+    this.session = session
+    this.#respond = respond
+    this.arrivedMs = parts.clock.monotonicMs()
+    this.arrivedAt = parts.time.at(this.arrivedMs)
+  }
+
+  get name(): string {
+    return this.session.name
+  }
+
+  get isAnswered(): boolean {
+    return this.#isAnswered
+  }
+
+  answer(answer: Answer): void {
+    this.#isAnswered = true
+    const { observer, clock } = this.#parts
+    observer.answered?.(this.request.kind, answer, clock.monotonicMs() - this.arrivedMs)
+    this.#respond(answer)
+  }
+
+  isQuestion(): this is PendingRequest<Question> {
+    return isQuestion(this.request)
+  }
+}
