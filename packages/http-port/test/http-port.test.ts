@@ -1,8 +1,11 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { documentedDefaults } from '@tenure/testing'
 import t, { type Test } from 'tap'
-import { openHttpPort } from '../src/index.js'
+import { AllowedHosts } from '../src/allowed-hosts.js'
+import { defaultHttpPortLimits, openHttpPort } from '../src/index.js'
 import { ask, open, Peer } from './world.js'
 
 /** The server behind the port that is opened next. */
@@ -209,4 +212,84 @@ t.test('connections of every kind do not hold up the close', async (t) => {
   await port.close()
   await Promise.all([silent.closed, half.closed])
   await t.rejects(ask(port, '/healthz'), { code: 'ECONNREFUSED' })
+})
+
+// ---- limits
+//
+// Each test sets one limit to milliseconds and the other to seconds. How the connection ends tells which
+// limit closed it.
+
+t.test('a connection over the limit closes the oldest one', async (t) => {
+  const server = captureServer(t)
+  const port = await open(t, { limits: { connectionsMax: 2, requestMs: 60_000, idleMs: 60_000 } })
+  const accepted: Socket[] = []
+  for (let count = 0; count < 4; count++) {
+    const connected = once(server(), 'connection') as Promise<[Socket]>
+    await Peer.open(port)
+    accepted.push((await connected)[0])
+  }
+  t.strictSame(
+    accepted.map(({ destroyed }) => destroyed),
+    [true, true, false, false],
+  )
+  t.match(await ask(port, '/healthz'), { status: 200 })
+  t.strictSame(
+    accepted.map(({ destroyed }) => destroyed),
+    [true, true, true, false],
+  )
+})
+
+t.test('a request that is not complete in time is answered 408', async (t) => {
+  const port = await open(t, { limits: { requestMs: 10, idleMs: 5000 } })
+  const peer = new Peer(port)
+  peer.socket.write('GET /healthz HTTP/1.1\r\nhost:')
+  t.match(await peer.heard(), /^HTTP\/1.1 408/)
+})
+
+t.test('a connection that is idle for too long is closed without an answer', async (t) => {
+  const port = await open(t, { limits: { requestMs: 5000, idleMs: 10 } })
+  const peer = new Peer(port)
+  peer.socket.write('GET /healthz HTTP/1.1\r\nhost:')
+  t.equal(await peer.heard(), '')
+})
+
+t.test('the defaults are those of the README', (t) => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  t.strictSame(Object.fromEntries(documentedDefaults(readme)), { ...defaultHttpPortLimits })
+  t.end()
+})
+
+// ---- which names are allowed
+
+const hosts = new AllowedHosts(['Metrics.Example', 'coordinator'])
+
+t.test('loopback names, addresses and the names that were allowed are let in', async (t) => {
+  const good = [
+    ...['localhost', 'localhost:7412', 'LOCALHOST.', 'tenure.localhost:7412'],
+    ...['127.0.0.1', '127.0.0.1:7412', '10.1.2.3:80', '[::1]', '[fe80::1]:7412'],
+    ...['metrics.example', 'METRICS.example.:7412', 'coordinator:7412'],
+  ]
+  for (const host of good) t.equal(hosts.allows(host), true, host)
+})
+
+t.test('every other name is refused, however much it looks like an allowed one', async (t) => {
+  const bad = [
+    ...['evil.example', 'evil.example:7412', 'localhost.evil.example', 'notlocalhost'],
+    ...['127.0.0.1.evil.example', 'x.metrics.example', 'metrics.example.evil', 'coordinator2'],
+    ...[
+      'evil.example@127.0.0.1',
+      '[evil.example]',
+      '[127.0.0.1]',
+      '::1',
+      '[::1',
+      '127.0.0.1:80:80',
+    ],
+    ...['.', ':7412', ' ', '127.0.0.1 evil.example', 'localhost/evil'],
+  ]
+  for (const host of bad) t.equal(hosts.allows(host), false, host)
+})
+
+t.test('a program that sends no host is let in: a browser always sends one', async (t) => {
+  t.equal(hosts.allows(undefined), true)
+  t.equal(hosts.allows(''), true)
 })

@@ -1,8 +1,6 @@
 import { editOf, type Fault } from './fault.js'
 
 const asked = 'packages/http-port/test/http-port.test.ts'
-const named = 'packages/http-port/test/allowed-hosts.test.ts'
-const bounded = 'packages/http-port/test/bounds.test.ts'
 const foreign = 'every other name is refused, however much it looks like an allowed one'
 
 const http = editOf('http-port', 'http-port')
@@ -32,12 +30,12 @@ export const httpPortFaults: readonly Fault[] = [
   },
   {
     name: 'a name that begins like an allowed one is allowed',
-    test: [named, foreign],
+    test: [asked, foreign],
     edits: hosts("host === 'localhost'", "host.startsWith('localhost')"),
   },
   {
     name: 'every name is allowed',
-    test: [named, foreign],
+    test: [asked, foreign],
     edits: hosts(
       'return isIP(host) === 4 || isLocalhost(host) || this.#names.has(host);',
       'return true;',
@@ -45,22 +43,22 @@ export const httpPortFaults: readonly Fault[] = [
   },
   {
     name: 'a connection over the limit closes no other',
-    test: [bounded, 'a connection over the limit closes the oldest one'],
+    test: [asked, 'a connection over the limit closes the oldest one'],
     edits: http('if (sockets.size <= connectionsMax || oldest === undefined)', 'if (true)'),
   },
   {
     name: 'a connection over the limit is closed itself',
-    test: [bounded, 'a connection over the limit closes the oldest one'],
+    test: [asked, 'a connection over the limit closes the oldest one'],
     edits: http('const [oldest] = sockets;', 'const oldest = [...sockets].at(-1);'),
   },
   {
     name: 'a request has no time limit',
-    test: [bounded, 'a request that is not complete in time is answered 408'],
+    test: [asked, 'a request that is not complete in time is answered 408'],
     edits: http('headersTimeout: requestMs,\n        requestTimeout: requestMs,', ''),
   },
   {
     name: 'an idle connection is never closed',
-    test: [bounded, 'a connection that is idle for too long is closed without an answer'],
+    test: [asked, 'a connection that is idle for too long is closed without an answer'],
     edits: http('server.timeout = idleMs;', 'server.timeout = 0;'),
   },
 ]
