@@ -1,4 +1,5 @@
 import { chmodSync } from 'node:fs'
+import { protocolVersion } from '@tenure/protocol'
 import { SimulatedClock } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import {
@@ -8,6 +9,7 @@ import {
   loggingSettings,
   RationedLines,
   type Running,
+  readVersions,
   runService,
   type Service,
   type StopSignal,
@@ -196,4 +198,13 @@ t.test('of many lines some are written each second, the others are counted', asy
   lines.write(() => written.push('e'))
   await clock.advance(1000)
   t.same(written, ['e'], 'nothing was left out, so nothing is said')
+})
+
+t.test('an app has the version that its manifest says', async (t) => {
+  const manifest = new URL('../../package.json', import.meta.url)
+  t.match(readVersions(manifest), {
+    version: /^\d+\.\d+\.\d+$/,
+    protocol: protocolVersion,
+    node: process.version,
+  })
 })
