@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { runInNewContext } from 'node:vm'
-import { type DiskCall, SimulatedClock } from '@tenure/testing'
+import { type DiskCall, documentedDefaults, SimulatedClock } from '@tenure/testing'
 import t from 'tap'
 import type { Commit, Log, WalError } from '../src/index.js'
+import { settle } from '../src/options.js'
 import {
   appendOneByOne,
   appendTogether,
@@ -338,6 +340,21 @@ t.test(
     }
   },
 )
+
+t.test('the defaults are those of the README', (t) => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const documented = documentedDefaults(readme)
+  const { sync, syncIntervalMs, segmentBytes, appendBytesMax } = settle({})
+  for (const [name, value] of Object.entries({
+    sync,
+    syncIntervalMs,
+    segmentBytes,
+    appendBytesMax,
+  })) {
+    t.equal(documented.get(name), value, name)
+  }
+  t.end()
+})
 
 t.test('options out of range are refused with their name and range', async (t) => {
   const world = new World()

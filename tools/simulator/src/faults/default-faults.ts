@@ -5,7 +5,7 @@ const all: NamedTest = [
   'the defaults are those of the README, and it tells every one',
 ]
 const ofLog: NamedTest = [
-  'packages/wal/test/options.test.ts',
+  'packages/wal/test/append.test.ts',
   'the defaults are those of the README',
 ]
 const ofWorker: NamedTest = [

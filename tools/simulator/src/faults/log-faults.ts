@@ -119,7 +119,7 @@ const openingFaults: readonly Fault[] = [
   {
     name: 'records missing after the older checkpoint are no damage',
     test: [
-      test('missing-history'),
+      test('sealed-history'),
       'a segment after the older checkpoint that is gone is damage in history',
     ],
     edits: editOf('wal', 'recover/lineage')('if (firstMissingLsn > lastMissingLsn)', 'if (true)'),
@@ -127,7 +127,7 @@ const openingFaults: readonly Fault[] = [
   {
     name: 'an opening counts as a start',
     test: [
-      test('starts'),
+      test('format'),
       'an opening counts as a start when it was marked as one, and not before',
     ],
     edits: writer('this.#starts = header.starts;', 'this.#starts = header.starts + 1;'),
@@ -135,7 +135,7 @@ const openingFaults: readonly Fault[] = [
   {
     name: 'a start counts each time it is marked',
     test: [
-      test('starts'),
+      test('format'),
       'an opening counts as a start when it was marked as one, and not before',
     ],
     edits: writer('this.#started ??= this.#writeStart();', 'this.#started = this.#writeStart();'),
@@ -413,12 +413,12 @@ const gapFaults: readonly Fault[] = [
 const descriptorFaults: readonly Fault[] = [
   {
     name: 'a log keeps no spare descriptors',
-    test: [test('descriptors'), 'a log goes on over several segments where no descriptor is left'],
+    test: [test('roll'), 'a log goes on over several segments where no descriptor is left'],
     edits: spares('sparesMax = 8', 'sparesMax = 0'),
   },
   {
     name: 'a spare descriptor that was used is not replaced',
-    test: [test('descriptors'), 'a log goes on over several segments where no descriptor is left'],
+    test: [test('roll'), 'a log goes on over several segments where no descriptor is left'],
     edits: spares(
       'closeSync(fd);\n        this.#fill();\n        return true;',
       'closeSync(fd);\n        return true;',
@@ -426,10 +426,7 @@ const descriptorFaults: readonly Fault[] = [
   },
   {
     name: 'spare descriptors outlive their log',
-    test: [
-      test('descriptors'),
-      'what a log holds open beside its files is given back when it is closed',
-    ],
+    test: [test('roll'), 'what a log holds open beside its files is given back when it is closed'],
     edits: spares('this.#spares.splice(0)', '[]'),
   },
 ]
