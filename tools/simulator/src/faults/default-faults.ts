@@ -9,7 +9,7 @@ const ofLog: NamedTest = [
   'the defaults are those of the README',
 ]
 const ofWorker: NamedTest = [
-  'packages/worker-runtime/test/options.test.ts',
+  'packages/worker-runtime/test/start.test.ts',
   'the defaults are those of the README',
 ]
 const ofClient: NamedTest = [

@@ -5,15 +5,14 @@ const polled = 'packages/worker-runtime/test/polls.test.ts'
 const reported = 'packages/worker-runtime/test/reports.test.ts'
 const observed = 'packages/worker-runtime/test/observer.test.ts'
 const series = 'each hook is counted by its own series, and by no other'
-const late = 'packages/worker-runtime/test/late-reports.test.ts'
 const bound = 'packages/worker-runtime/test/contract.test.ts'
-const ended = 'packages/worker-runtime/test/ending.test.ts'
+const ended = 'packages/worker-runtime/test/drain.test.ts'
 
 const authority = editOf('worker-runtime', 'attempt/authority')
 const polls = editOf('worker-runtime', 'polling/polls')
 const report = editOf('worker-runtime', 'attempt/report')
 const failing = 'packages/worker-runtime/test/failing.test.ts'
-const settled = 'packages/worker-runtime/test/options.test.ts'
+const settled = 'packages/worker-runtime/test/start.test.ts'
 
 const refusals = editOf('worker-runtime', 'refusals')
 const metrics = editOf('worker-runtime', 'observe/metrics')
@@ -150,7 +149,7 @@ export const workerFaults: readonly Fault[] = [
   },
   {
     name: 'a handler that was told to end keeps its grace after the loss is known',
-    test: [late, 'a handler that was told to end is cut off when the loss is known'],
+    test: [reported, 'a handler that was told to end is cut off when the loss is known'],
     edits: ending(
       'this.#reason ??= reason;\n        this.#isTerminated = this.#run.terminate();',
       'if (this.#reason === undefined) this.#isTerminated = this.#run.terminate();\n        this.#reason ??= reason;',
@@ -163,17 +162,17 @@ export const workerFaults: readonly Fault[] = [
   },
   {
     name: 'a result after the deadline is dropped',
-    test: [late, 'a result that is returned within the grace is reported once'],
+    test: [reported, 'a result that is returned within the grace is reported once'],
     edits: execution('this.#reportLate(report);', "this.#giveUp('LEASE_LOST');"),
   },
   {
     name: 'a result after the grace is reported',
-    test: [late, 'a result that comes after the grace is not reported'],
+    test: [reported, 'a result that comes after the grace is not reported'],
     edits: execution('this.#ending?.isGraceOver !== true', 'true'),
   },
   {
     name: 'a failure after the deadline is reported',
-    test: [late, 'a handler that throws after the deadline is not reported'],
+    test: [reported, 'a handler that throws after the deadline is not reported'],
     edits: execution("if (report?.kind === 'complete')", 'if (report !== undefined)'),
   },
   {
