@@ -1,5 +1,8 @@
-import { type Facts, messageLimits } from '@tenure/protocol'
+import { type Answer, type Facts, type History, messageLimits } from '@tenure/protocol'
+import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
+import { Histories } from '../src/questions/histories.js'
+import { QuestionQueue } from '../src/questions/question-queue.js'
 import { ScriptedReader } from './scripted-reader.js'
 import { client, otherWorker, World, worker } from './world.js'
 
@@ -116,9 +119,9 @@ t.test('why: very many before it are not counted to the end', async (t) => {
   const world = await World.started()
   const payload = Buffer.of(1)
   for (let i = 0; i < 10_000; i++) world.send({ kind: 'submit', payload })
-  const [last, one] = [await world.submit(), await world.submit()]
+  const [last, first] = [await world.submit(), await world.submit()]
   t.match(await why(world, last), { ahead: 10_000, aheadIsMore: undefined })
-  t.match(await why(world, one), { ahead: 10_000, aheadIsMore: true })
+  t.match(await why(world, first), { ahead: 10_000, aheadIsMore: true })
 })
 
 // ---- stats
@@ -273,4 +276,189 @@ t.test('a lease request that names many queues is remembered for each', async (t
     const taskId = await world.submit({ queue })
     t.match(await why(world, taskId), { queueLastAskedAt: startMs })
   }
+})
+
+// ---- histories, read one after the other
+
+function createHistories() {
+  const reader = new ScriptedReader()
+  const queryFor = ({ kind, id, ...place }: History) => ({
+    ...place,
+    ...{ leaseIds: [], throughLsn: 9, bytesMax: 100 },
+  })
+  const histories = new Histories(reader, queryFor)
+  const answers: Answer[] = []
+  const ask = (asker: object, id: number) =>
+    histories.add(asker, { kind: 'history', id, taskId: id, fromLsn: 1 }, (answer) =>
+      answers.push(answer),
+    )
+  return { reader, histories, answers, ask }
+}
+
+const [one, other] = [{}, {}]
+
+t.test('pages are read one at a time, in the order in which they were asked for', async (t) => {
+  const { reader, answers, ask } = createHistories()
+  for (const id of [1, 2, 3]) ask(id === 2 ? other : one, id)
+  t.strictSame(reader.asked(), [1])
+  for (const id of [1, 2, 3]) {
+    await reader.give(page)
+    t.match(answers.at(-1), { kind: 'history', id, ...page })
+  }
+  t.strictSame([reader.asked(), answers.length], [[1, 2, 3], 3])
+})
+
+t.test('more than may wait are sent away for a while', async (t) => {
+  const { reader, answers, ask } = createHistories()
+  for (let id = 1; id <= 17; id++) ask(one, id)
+  t.match(answers, [{ kind: 'rejected', id: 17, reason: 'OVERLOADED', retryAfterMs: 1000 }])
+  await reader.give(page)
+  ask(one, 18)
+  t.equal(answers.length, 2, 'there is room again')
+})
+
+t.test('what is read for somebody who leaves is given up, and the next one comes', async (t) => {
+  const { reader, histories, answers, ask } = createHistories()
+  ask(one, 1)
+  ask(one, 2)
+  ask(other, 3)
+  histories.leave(one)
+  t.equal(reader.signal.aborted, true)
+  t.strictSame(reader.asked(), [1], 'one at a time still')
+  await reader.fail(new Error('given up'))
+  t.strictSame([reader.asked(), reader.signal.aborted], [[1, 3], false])
+  histories.leave({})
+  t.equal(reader.signal.aborted, false)
+  await reader.give(page)
+  t.match(answers, [{ kind: 'history', id: 3 }])
+})
+
+t.test("a page that comes all the same for somebody who has left is nobody else's", async (t) => {
+  const { reader, histories, answers, ask } = createHistories()
+  ask(one, 1)
+  ask(other, 2)
+  histories.leave(one)
+  await reader.give(page)
+  t.strictSame(answers, [])
+  await reader.give({ ...page, firstLsn: 7 })
+  t.match(answers, [{ kind: 'history', id: 2, firstLsn: 7 }])
+})
+
+t.test('a log that cannot be read is an answer, and the next one is read for', async (t) => {
+  const { reader, answers, ask } = createHistories()
+  ask(one, 1)
+  ask(one, 2)
+  await reader.fail(new Error('segment 3 is damaged'))
+  t.match(answers, [
+    { kind: 'rejected', id: 1, reason: 'INTERNAL', message: /segment 3 is damaged/ },
+  ])
+  await reader.give(page)
+  t.match(answers[1], { kind: 'history', id: 2 })
+})
+
+t.test('at the end whoever waits is told so, and nothing more is read', async (t) => {
+  const { reader, histories, answers, ask } = createHistories()
+  ask(one, 1)
+  ask(other, 2)
+  histories.finish()
+  const stopping = { kind: 'rejected', reason: 'STOPPING' }
+  t.match(answers, [
+    { ...stopping, id: 1 },
+    { ...stopping, id: 2 },
+  ])
+  t.equal(reader.signal.aborted, true)
+  await reader.fail(new Error('given up'))
+  t.strictSame([reader.asked(), answers.length], [[1], 2])
+})
+
+t.test('without a reader everybody is told that there is none', (t) => {
+  const histories = new Histories(undefined, () => t.fail('nothing is read') as never)
+  const answers: Answer[] = []
+  histories.add(one, { kind: 'history', id: 1, taskId: 1, fromLsn: 1 }, (own) => answers.push(own))
+  t.match(answers, [{ kind: 'rejected', id: 1, reason: 'INTERNAL', message: /no way to read/ }])
+  t.end()
+})
+
+// ---- the queue of questions
+
+/** A queue whose questions each take so long. */
+function createQueue({ questionMs = 0, isBusy = false } = {}) {
+  const clock = new SimulatedClock({ soon: 'manual' })
+  const answered: string[] = []
+  let spentMs = 0
+  const slowed = {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs() + spentMs,
+    setTimer: clock.setTimer.bind(clock),
+    soon: clock.soon.bind(clock),
+  }
+  const turns: string[][] = []
+  slowed.soon = (callback) =>
+    clock.soon(() => {
+      callback()
+      turns.push(answered.splice(0))
+    })
+  const queue = new QuestionQueue<string>(
+    slowed,
+    () => isBusy,
+    (question) => {
+      spentMs += questionMs
+      answered.push(question)
+    },
+  )
+  return { clock, queue, answered, turns }
+}
+
+t.test('questions are answered in a later turn, a short time in each, one at least', async (t) => {
+  const quick = createQueue({ questionMs: 0.1 })
+  for (const question of ['1', '2', '3', '4', '5']) quick.queue.add(one, question)
+  t.strictSame(quick.answered, [])
+  await quick.clock.settle()
+  t.strictSame(quick.turns, [
+    ['1', '2', '3'],
+    ['4', '5'],
+  ])
+  const long = createQueue({ questionMs: 100 })
+  for (const question of ['1', '2']) long.queue.add(one, question)
+  await long.clock.settle()
+  t.strictSame(long.turns, [['1'], ['2']])
+})
+
+t.test(
+  'who asks much takes turns with who asks little, and gets its answers in order',
+  async (t) => {
+    const { clock, queue, turns } = createQueue()
+    for (const question of ['1', '2', '3']) queue.add(one, question)
+    queue.add(other, 'other')
+    await clock.settle()
+    t.strictSame(turns, [['1', 'other', '2', '3']])
+  },
+)
+
+t.test('while there is other work, questions rest between their turns', async (t) => {
+  const { clock, queue, answered, turns } = createQueue({ questionMs: 1, isBusy: true })
+  for (const question of ['1', '2', '3']) queue.add(one, question)
+  await clock.settle()
+  t.strictSame(turns, [['1']], 'the first one waits for nothing')
+  await clock.advance(5)
+  t.strictSame(answered, ['2'])
+  await clock.advance(5)
+  t.strictSame(answered, ['2', '3'])
+})
+
+t.test('questions of somebody who has left are not answered', async (t) => {
+  const { clock, queue, turns } = createQueue()
+  queue.add(one, '1')
+  queue.add(other, '2')
+  queue.leave(one)
+  await clock.settle()
+  t.strictSame(turns, [['2']])
+})
+
+t.test('what is left at the end is answered at once', (t) => {
+  const { queue, answered } = createQueue({ questionMs: 100, isBusy: true })
+  for (const question of ['1', '2', '3']) queue.add(one, question)
+  queue.finish()
+  t.strictSame(answered, ['1', '2', '3'])
+  t.end()
 })

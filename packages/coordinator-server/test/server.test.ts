@@ -12,10 +12,12 @@ import {
   roles,
 } from '@tenure/protocol'
 import { decodeRecord } from '@tenure/state-machine'
+import { documentedDefaults } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { CoordinatorError, type CoordinatorOptions, startCoordinator } from '../src/index.js'
 import { Gate } from '../src/net/gate.js'
 import { shareOpenFiles } from '../src/options/open-files.js'
+import { settle } from '../src/options/options.js'
 import { PeerClient } from './peer-client.js'
 
 async function start(t: Test, options: CoordinatorOptions = {}) {
@@ -249,6 +251,19 @@ t.test('a burst larger than what may be in flight is answered, every request of 
   const answers = await Promise.all(Array.from({ length: 500 }, () => client.ask(submit)))
   t.equal(new Set(answers.map((answer) => 'taskId' in answer && answer.taskId)).size, 500)
   await client.close()
+})
+
+t.test('the defaults are those of the README, and it tells every one', (t) => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const { dataDir, host, port, httpHost, httpPort, diskLowBytes, ...parts } = settle({})
+  const { knobs, checkpoints, limits } = parts
+  const under = (path: string, values: object) =>
+    Object.entries(values).map(([name, value]) => [`${path}.${name}`, value])
+  t.strictSame(Object.fromEntries(documentedDefaults(readme)), {
+    ...{ dataDir, host, port, httpHost, httpPort, diskLowBytes, ...limits },
+    ...Object.fromEntries([...under('knobs', knobs), ...under('checkpoints', checkpoints)]),
+  })
+  t.end()
 })
 
 t.test('a bad option stops the start, with its path and its range', async (t) => {

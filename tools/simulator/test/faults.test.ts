@@ -87,10 +87,10 @@ t.test('a fault is killed by the failure of the test that it names, and by nothi
 })
 
 t.test('faults are planted one after the other, and each leaves the copy as it was', async (t) => {
-  const file = 'packages/coordinator-server/test/queues-asked.test.ts'
+  const file = 'packages/values/test/values.test.ts'
   const source = readFileSync(join(root, file), 'utf8')
   const title = /test\('([^']*)'/.exec(source)?.[1] ?? ''
-  const edit = editOf('coordinator-server', 'polls/queues-asked')
+  const edit = editOf('values', 'value-reader')
   const fault: Fault = {
     ...{ name: 'no code', test: [file, title] },
     edits: edit('//# sourceMappingURL', ';nobodyKnowsThis() //'),

@@ -1,7 +1,7 @@
 import { editOf, type Fault, type NamedTest } from './fault.js'
 
 const all: NamedTest = [
-  'packages/coordinator-server/test/defaults.test.ts',
+  'packages/coordinator-server/test/server.test.ts',
   'the defaults are those of the README, and it tells every one',
 ]
 const ofLog: NamedTest = [

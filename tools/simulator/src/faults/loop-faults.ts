@@ -1,7 +1,7 @@
 import { editOf, type Fault } from './fault.js'
 
 const test = 'packages/coordinator-server/test/coordinator.test.ts'
-const capacity = 'packages/coordinator-server/test/capacity.test.ts'
+const polled = 'packages/coordinator-server/test/polls.test.ts'
 const badDays = 'packages/coordinator-server/test/bad-days.test.ts'
 const window = 'semantics §5: a lease lasts as long as the knob says, up to the end of the window'
 const time =
@@ -219,20 +219,17 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'a worker without room is leased a task',
-    test: [capacity, 'a worker is leased no more tasks than its capacity'],
+    test: [polled, 'a worker is leased no more tasks than its capacity'],
     edits: leases('if (rankOf(advice) === noRoom)', 'if (false)'),
   },
   {
     name: 'a poll of a worker without room is served',
-    test: [
-      ...(['packages/coordinator-server/test/waiting-polls.test.ts'] as const),
-      'a poll of a worker without room is not served',
-    ],
+    test: [polled, 'a poll of a worker without room is not served'],
     edits: waiting('line === undefined || line.rank === noRoom', 'line === undefined'),
   },
   {
     name: 'polls are served by waiting time alone',
-    test: [capacity, 'waiting polls are served by free capacity, then by waiting time'],
+    test: [polled, 'waiting polls are served by free capacity, then by waiting time'],
     edits: waiting(
       'one.rank === other.rank ? one.arrival - other.arrival : other.rank - one.rank',
       'one.arrival - other.arrival',
@@ -240,7 +237,7 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'the fullest worker is served first',
-    test: [capacity, 'waiting polls are served by free capacity, then by waiting time'],
+    test: [polled, 'waiting polls are served by free capacity, then by waiting time'],
     edits: waiting('other.rank - one.rank', 'one.rank - other.rank'),
   },
 ]

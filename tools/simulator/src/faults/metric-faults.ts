@@ -1,7 +1,7 @@
 import type { Edit } from '../bugs/bug.js'
 import { editOf, type Fault } from './fault.js'
 
-const file = 'packages/coordinator-server/test/metrics.test.ts'
+const file = 'packages/coordinator-server/test/observe.test.ts'
 const asked = '002 §8: each metric tells what its name says, and not what another one does'
 const told = 'what the log, its checkpoints and the loop tell is counted under its own name'
 
@@ -117,10 +117,7 @@ export const metricFaults: readonly Fault[] = [
   ),
   {
     name: 'tenure_requests_total counts refusals as one',
-    test: [
-      ...(['packages/coordinator-server/test/request-metrics.test.ts'] as const),
-      'requests are counted by kind and answer, a refusal by its reason',
-    ],
+    test: [file, 'requests are counted by kind and answer, a refusal by its reason'],
     edits: requests("answer.kind === 'rejected' ? answer.reason : answer.kind", 'answer.kind'),
   },
   {

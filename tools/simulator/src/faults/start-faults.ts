@@ -1,8 +1,8 @@
 import { editOf, editOfApp, type Fault } from './fault.js'
 
-const recovered = 'packages/coordinator-server/test/recovery.test.ts'
-const early = 'packages/coordinator-server/test/early-sockets.test.ts'
-const shared = 'packages/coordinator-server/test/open-files.test.ts'
+const recovered = 'packages/coordinator-server/test/bad-days.test.ts'
+const early = 'packages/coordinator-server/test/net.test.ts'
+const shared = 'packages/coordinator-server/test/process.test.ts'
 const configured = 'apps/coordinator/test/settings.test.ts'
 const leftOver = 'the descriptors are shared out, and enough are left for what is no connection'
 

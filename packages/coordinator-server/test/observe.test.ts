@@ -1,7 +1,13 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { DecisionTime } from '../src/decide/decision-time.js'
+import { DiskWatch } from '../src/observe/disk-watch.js'
+import { serveHttp } from '../src/observe/http-server.js'
 import { Metrics } from '../src/observe/metrics.js'
+import type { Health } from '../src/observe/readiness.js'
+import { RequestMetrics } from '../src/observe/request-metrics.js'
 import { type World as Machine, otherWorker, World, worker } from './world.js'
+
+// ---- metrics
 
 const maxRetries = (count: number) =>
   ({ retryPolicy: { maxRetries: count, backoff: { kind: 'fixed', delayMs: 0 } } }) as const
@@ -183,3 +189,123 @@ t.test(
     t.equal((await read(metrics)).get('tenure_disk_full'), '0')
   },
 )
+
+t.test('requests are counted by kind and answer, a refusal by its reason', (t) => {
+  const metrics = new RequestMetrics()
+  metrics.answered('submit', { kind: 'submitted', id: 1, taskId: 1, known: false }, 0.2)
+  metrics.answered('submit', { kind: 'submitted', id: 2, taskId: 2, known: false }, 3)
+  metrics.answered('submit', { kind: 'rejected', id: 3, reason: 'NO_SPACE', message: '' }, 70_000)
+  metrics.answered('ping', { kind: 'pong', id: 4 }, 0.5)
+  const lines = metrics.text().split('\n')
+  for (const line of [
+    '# TYPE tenure_requests_total counter',
+    'tenure_requests_total{kind="submit",answer="submitted"} 2',
+    'tenure_requests_total{kind="submit",answer="NO_SPACE"} 1',
+    'tenure_requests_total{kind="ping",answer="pong"} 1',
+    '# TYPE tenure_request_seconds histogram',
+    'tenure_request_seconds_bucket{le="0.0005",kind="submit"} 1',
+    'tenure_request_seconds_bucket{le="0.002",kind="submit"} 1',
+    'tenure_request_seconds_bucket{le="0.005",kind="submit"} 2',
+    'tenure_request_seconds_bucket{le="60",kind="submit"} 2',
+    'tenure_request_seconds_bucket{le="+Inf",kind="submit"} 3',
+    'tenure_request_seconds_sum{kind="submit"} 70.0032',
+    'tenure_request_seconds_count{kind="submit"} 3',
+    'tenure_request_seconds_bucket{le="0.0005",kind="ping"} 1',
+  ])
+    t.ok(lines.includes(line), line)
+  t.end()
+})
+
+// ---- the HTTP server
+
+async function start(t: Test, metrics = new Metrics(true), health: Health = { isReady: true }) {
+  const server = await serveHttp({ host: '127.0.0.1', port: 0, metrics, health: () => health })
+  t.teardown(() => server.close())
+  return (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`)
+}
+
+t.test('metrics and health are there, and a path that is not there names them', async (t) => {
+  const ask = await start(t)
+  t.equal(await (await ask('/healthz')).text(), 'alive\n')
+  t.match(await (await ask('/metrics')).text(), /^# HELP tenure_/m)
+  t.match(await (await ask('/')).text(), /\/healthz, \/readyz, \/metrics/)
+})
+
+t.test('before requests are served it is not ready, and says how far the replay is', async (t) => {
+  const health = { isReady: false, replayed: { applied: 3, total: 7 } }
+  const ask = await start(t, new Metrics(false), health)
+  const answer = await ask('/readyz')
+  t.equal(answer.status, 503)
+  t.same(await answer.json(), health)
+  t.equal((await (await start(t))('/readyz')).status, 200)
+})
+
+t.test('metrics that cannot be had are 500, and nothing else suffers', async (t) => {
+  const metrics = new Metrics(true)
+  metrics.text = () => Promise.reject(new Error('no metrics today'))
+  const ask = await start(t, metrics)
+  const answer = await ask('/metrics')
+  t.equal(answer.status, 500)
+  t.match(await answer.text(), /no metrics today/)
+  t.equal((await ask('/healthz')).status, 200)
+})
+
+t.test('a port that is taken is a clear error', async (t) => {
+  const metrics = new Metrics(false)
+  const health = () => ({ isReady: true })
+  const first = await serveHttp({ host: '127.0.0.1', port: 0, metrics, health })
+  t.teardown(() => first.close())
+  await t.rejects(serveHttp({ host: '127.0.0.1', port: first.port, metrics, health }), {
+    code: 'COORDINATOR_CANNOT_LISTEN',
+    message: /EADDRINUSE.*another httpPort/,
+  })
+})
+
+// ---- the room on the disk
+
+t.test('a disk that gets low is told once, and that there is enough again', async (t) => {
+  let free = 2000
+  const told: (boolean | number)[][] = []
+  const watch = new DiskWatch(1000, {
+    diskLow: (...what) => told.push(what),
+  })
+  for (const bytes of [2000, 1000, 999, 500, 1000, 1099, 1100, 1050, 999]) {
+    free = bytes
+    await watch.look({ freeBytes: async () => free })
+    t.equal(watch.freeBytes, bytes)
+  }
+  t.same(told, [
+    [true, 999],
+    [false, 1100],
+    [true, 999],
+  ])
+})
+
+t.test('a disk that hangs is asked once', async (t) => {
+  let asked = 0
+  let answer = (_: number) => {}
+  const hangs = {
+    freeBytes() {
+      asked++
+      return new Promise<number>((resolve) => {
+        answer = resolve
+      })
+    },
+  }
+  const watch = new DiskWatch(1000, {})
+  const looks = [watch.look(hangs), watch.look(hangs), watch.look(hangs)]
+  t.equal(asked, 1)
+  answer(7)
+  await Promise.all(looks)
+  t.equal(watch.freeBytes, 7)
+  watch.look(hangs).catch(() => {})
+  t.equal(asked, 2)
+})
+
+t.test('a disk that does not say how much room it has is no full disk', async (t) => {
+  const watch = new DiskWatch(1000, {
+    diskLow: () => t.fail('told'),
+  })
+  await watch.look({ freeBytes: () => Promise.reject(new Error('EIO')) })
+  t.ok(Number.isNaN(watch.freeBytes))
+})
