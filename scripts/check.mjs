@@ -14,6 +14,7 @@ const checks = [
     command: ['biome', 'ci', '--error-on-warnings', `--colors=${colors}`, '.'],
   },
   { name: 'layers', command: ['node', 'scripts/check-layers.mjs'] },
+  { name: 'architecture', command: ['node', 'scripts/check-architecture.mjs'] },
   { name: 'unused code', command: ['knip'] },
   {
     name: 'manifests',
