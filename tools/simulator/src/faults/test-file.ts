@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { pathToFileURL } from 'node:url'
-import { type Plot, root } from '../bugs/plant.js'
+import type { Plot } from '../bugs/plant.js'
 import type { NamedTest } from './fault.js'
 import { type Line, readTap } from './tap-output.js'
 
@@ -13,7 +11,6 @@ export interface Outcome {
   readonly output: string
 }
 
-const setup = pathToFileURL(join(root, 'scripts/unhook-promises.mjs')).href
 /** A machine that is busy gets this much; a fault that makes a test wait for ever takes no more. */
 const timeoutS = 120
 
@@ -24,7 +21,7 @@ export async function runTestFile(
   only: readonly (readonly string[])[] = [],
 ): Promise<Outcome> {
   const [, dir = '', name = ''] = /^([^/]+\/[^/]+)\/(.*)\.ts$/.exec(file) ?? []
-  const child = spawn(process.execPath, [`--import=${setup}`, `dist/${name}.js`], {
+  const child = spawn(process.execPath, [`dist/${name}.js`], {
     cwd: plot.path(dir),
     env: {
       ...{ ...process.env, TENURE_UPDATE_GOLDEN: undefined, TAP_TIMEOUT: `${timeoutS}` },
