@@ -19,7 +19,7 @@ export {
 export { RationedLines } from './process/rationed-lines.js'
 export { awaitStopSignal, type Running, runService, type Service } from './process/service.js'
 export { readVersions, type Versions } from './process/versions.js'
-export { ConfigError } from './settings/config-error.js'
+export { ConfigError } from './settings/given.js'
 export type { Source } from './settings/kinds.js'
 export {
   bytes,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { documentedDefaults, Events, Random, SimulatedClock, Uncaught } from '@tenure/testing'
 import t from 'tap'
-import { backoffMs } from '../src/connection/backoff.js'
+import { backoffMs } from '../src/connection/dialer.js'
 import {
   connect,
   type FailedAttempt,

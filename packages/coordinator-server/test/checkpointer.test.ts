@@ -3,10 +3,10 @@ import t from 'tap'
 import {
   type CheckpointKnobs,
   defaultCheckpointKnobs,
+  keepFrom,
 } from '../src/checkpoints/checkpoint-knobs.js'
 import type { MadeCheckpoint } from '../src/checkpoints/checkpoint-maker.js'
 import { Checkpointer } from '../src/checkpoints/checkpointer.js'
-import { keepFrom } from '../src/checkpoints/history-kept.js'
 import { logBytesBound, replayMs } from '../src/checkpoints/replay-estimate.js'
 import { GrowingLog, SlowMaker } from './growing-log.js'
 

@@ -3,8 +3,8 @@ import { DecisionTime } from '../src/decide/decision-time.js'
 import { DiskWatch } from '../src/observe/disk-watch.js'
 import { serveHttp } from '../src/observe/http-server.js'
 import { Metrics } from '../src/observe/metrics.js'
-import type { Health } from '../src/observe/readiness.js'
 import { RequestMetrics } from '../src/observe/request-metrics.js'
+import type { Health } from '../src/observe/startup.js'
 import { type World as Machine, otherWorker, World, worker } from './world.js'
 
 // ---- metrics

@@ -64,7 +64,7 @@ export {
   type Difference,
 } from './what-if/changes.js'
 export type { Forecast, ForecastOptions } from './what-if/forecast.js'
+export { type Entries, forecast } from './what-if/forecaster.js'
 export { type WhatIfKnobs, whatIfRanges } from './what-if/knobs.js'
 export type { Outcomes, TaskEnd } from './what-if/side.js'
 export type { Spread } from './what-if/spread.js'
-export { type Entries, forecast } from './what-if/what-if.js'

@@ -48,6 +48,7 @@ export {
 export { retryDelayMs } from './state/retry-policy.js'
 export { createState, type State, type StateOptions } from './state/state.js'
 export { isSameSubmission, notBeforeOf, type Submission } from './state/submission.js'
+export { release, withhold } from './state/task-lines.js'
 export {
   findByRequestId,
   getCounters,
@@ -69,7 +70,6 @@ export {
   viewPayload,
   viewResult,
 } from './state/views.js'
-export { release, withhold } from './state/withholding.js'
 export {
   type Attempt,
   type AttemptOutcome,

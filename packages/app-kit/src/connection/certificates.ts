@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { ConfigError } from '../settings/config-error.js'
+import { ConfigError } from '../settings/given.js'
 import { readSecretText, readText } from '../sources/text-file.js'
 
 /** A file that a setting names, and where that stands. */

@@ -1,5 +1,5 @@
 import type { LinkOptions, TlsOptions } from '@tenure/client'
-import { ConfigError } from '../settings/config-error.js'
+import { ConfigError } from '../settings/given.js'
 import { flagOf } from '../settings/setting.js'
 import type { Configuration } from '../sources/configuration.js'
 import { type NamedFile, readAuthority, readKeyPair } from './certificates.js'

@@ -1,5 +1,5 @@
 import { messageLimits } from '@tenure/protocol'
-import { ConfigError } from '../settings/config-error.js'
+import { ConfigError } from '../settings/given.js'
 import type { Origins } from '../sources/configuration.js'
 import { readSecretText } from '../sources/text-file.js'
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import type { Logger } from 'pino'
 import { type Host, type StopSignal, stopSignals } from '../host.js'
-import { ConfigError } from '../settings/config-error.js'
+import { ConfigError } from '../settings/given.js'
 import type { Configuration } from '../sources/configuration.js'
 import { exposedSecrets, takeSecretsOut } from '../sources/secrets.js'
 import { exitCodes } from './endings.js'

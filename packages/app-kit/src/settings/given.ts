@@ -1,6 +1,13 @@
-import { ConfigError } from './config-error.js'
 import type { Setting } from './setting.js'
 import type { SettingsByName } from './settings.js'
+
+/** What is configured is not acceptable. The message names where it stands, what was given, and what would do. */
+export class ConfigError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ConfigError'
+  }
+}
 
 /** Who reads values: a command by its name, and what can be set there. */
 export interface Reader {

@@ -1,5 +1,4 @@
-import { ConfigError } from '../settings/config-error.js'
-import { type Given, type Reader, read, unacceptable } from '../settings/given.js'
+import { ConfigError, type Given, type Reader, read, unacceptable } from '../settings/given.js'
 import { text } from '../settings/kinds.js'
 import { suggest } from '../settings/near-miss.js'
 import { mayStandIn, type Setting, setting } from '../settings/setting.js'

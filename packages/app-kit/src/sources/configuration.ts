@@ -1,5 +1,5 @@
-import { ConfigError } from '../settings/config-error.js'
-import type { Given, Reader } from '../settings/given.js'
+import { ConfigError, type Given, type Reader } from '../settings/given.js'
+import { printable } from '../settings/printable.js'
 import { argumentOf, flagOf, mayStandIn, variableOf } from '../settings/setting.js'
 import type { SettingName, Settings, SettingsByName, ValuesOf } from '../settings/settings.js'
 import { readConfigFile } from './config-file.js'
@@ -54,4 +54,22 @@ function checkRequired({ command, settings }: Reader, values: ReadonlyMap<string
       `${where} is missing; it must be ${setting.kind.accepted}. ${setting.help} See ${command} --help.`,
     )
   }
+}
+
+/** What everything is set to and where that came from, as a table. */
+export function showConfiguration({ values, origins, settings }: Configuration): string {
+  const rows = [...settings].map(([name, setting]) => {
+    const value = values[name]
+    const shown = value === undefined ? '-' : printable(setting.kind.format(value))
+    const label = mayStandIn(setting, 'argument') ? argumentOf(name) : flagOf(name).slice(2)
+    return [label, shown, printable(origins.get(name) ?? 'default')] as const
+  })
+  const [nameWidth, valueWidth] = [0, 1].map((column) =>
+    Math.max(...rows.map((row) => row[column]!.length)),
+  )
+  return rows
+    .map(([name, value, origin]) => {
+      return `${name.padEnd(nameWidth!)}  ${value.padEnd(valueWidth!)}  ${origin}\n`
+    })
+    .join('')
 }

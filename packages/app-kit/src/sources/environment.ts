@@ -1,5 +1,4 @@
-import { ConfigError } from '../settings/config-error.js'
-import { type Given, type Reader, read } from '../settings/given.js'
+import { ConfigError, type Given, type Reader, read } from '../settings/given.js'
 import { suggest } from '../settings/near-miss.js'
 import { mayStandIn, variableOf, variablePrefix } from '../settings/setting.js'
 

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { ConfigError } from '../settings/config-error.js'
+import { ConfigError } from '../settings/given.js'
 
 /** The text of a file that a setting names. */
 export function readText(path: string, askedBy: string): string {

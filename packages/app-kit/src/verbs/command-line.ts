@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
-import { ConfigError } from '../settings/config-error.js'
-import { type Given, type Reader, read } from '../settings/given.js'
+import { ConfigError, type Given, type Reader, read } from '../settings/given.js'
 import { suggest } from '../settings/near-miss.js'
 import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../settings/setting.js'
 

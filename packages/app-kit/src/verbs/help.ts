@@ -2,7 +2,8 @@ import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../set
 import { byName } from '../settings/settings.js'
 import type { Command, Example } from './command.js'
 import { type Action, actions, shortFlags } from './command-line.js'
-import { columns, type Row, section, wrap } from './paragraphs.js'
+import { columns, firstSentenceOf, type Row, section, wrap } from './paragraphs.js'
+import { loadVerbs, type Verbs } from './verb.js'
 
 /** Usage, what it does, its settings by group, examples last. */
 export function showHelp({ name, summary, settings, examples = [] }: Command): string {
@@ -30,7 +31,7 @@ function namesOf(action: Action): string {
   return [flagOf(action), ...short].join(', ')
 }
 
-export function examplesSection(examples: readonly Example[]): string[] {
+function examplesSection(examples: readonly Example[]): string[] {
   return section(
     'Examples',
     examples.flatMap(({ line, help }) => [...wrap(`# ${help}`, 2), `  ${line}`]),
@@ -73,4 +74,20 @@ function headOf(name: string, setting: Setting<unknown>): string {
   }
   const label = mayStandIn(setting, 'flag') ? flagOf(name) : variableOf(name)
   return [label, setting.kind.placeholder].filter(Boolean).join(' ')
+}
+
+/** Every verb with what it does, in a line or two; what it takes is in the help of its own. */
+export async function showVerbs({ name, summary, verbs, examples = [] }: Verbs): Promise<string> {
+  const words = (await loadVerbs(verbs)).map(
+    ([word, verb]): Row => ['verbs' in verb ? `${word} …` : word, firstSentenceOf(verb.summary)],
+  )
+  const more = `${name} <verb> --help shows what a verb takes, with examples.`
+  return [
+    `Usage: ${name} <verb> [flags]`,
+    '',
+    ...wrap(`${summary} ${more} ${name.split(' ')[0]} --version shows the version.`, 0),
+    '',
+    ...section('Verbs', columns(words)),
+    ...examplesSection(examples),
+  ].join('\n')
 }

@@ -1,9 +1,9 @@
 import type { Host } from '../host.js'
-import { ConfigError } from '../settings/config-error.js'
+import { ConfigError } from '../settings/given.js'
 import { nearest } from '../settings/near-miss.js'
 import type { Command } from './command.js'
 import { shortFlags } from './command-line.js'
-import { showVerbs } from './help-of-verbs.js'
+import { showVerbs } from './help.js'
 import { obey, orRefuse, say } from './run-command.js'
 import { loadVerb, loadVerbs, type Noun, type Verb, type Verbs, type VerbTable } from './verb.js'
 

@@ -9,7 +9,7 @@ import { TenureError } from '../errors.js'
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
 import { whole } from '../values.js'
-import { demandPatiently } from './demand-patiently.js'
+import { demandPatiently } from './demand.js'
 
 export type { HistoryRecord, Opening } from '@tenure/protocol'
 

@@ -1,8 +1,6 @@
-import type { NewRequest } from '@tenure/protocol'
-import { type AnswerKind, messageLimits } from '@tenure/protocol'
+import { type AnswerKind, messageLimits, type NewRequest } from '@tenure/protocol'
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
-import type { Link } from '../link/link.js'
-import { openLink } from '../link/open-link.js'
+import { type Link, openLink } from '../link/link.js'
 import type { LinkOptions } from '../link/options.js'
 import { text, whole } from '../values.js'
 import { demand } from './demand.js'
@@ -22,8 +20,13 @@ import {
 import { type HistoryOptions, readHistory, type TaskHistory } from './history.js'
 import { type ListOptions, listTasks } from './list.js'
 import { checkSubmitOptions, type Submission, type SubmitOptions, toRequest } from './submission.js'
-import { type Submitted, submit } from './submit.js'
-import { type SubmitManyOptions, type SubmitOutcome, submitMany } from './submit-many.js'
+import {
+  type SubmitManyOptions,
+  type SubmitOutcome,
+  type Submitted,
+  submit,
+  submitMany,
+} from './submit.js'
 import { type WaitOptions, waitFor } from './wait-for.js'
 
 /** A client, with the first connection made. What a lost connection does to a call is said in the README. */

@@ -1,7 +1,6 @@
 import type { Answer, Welcome } from '@tenure/protocol'
 import type { Random, Timer } from '@tenure/seams'
 import { finalReasons, RejectedError, TenureError } from '../errors.js'
-import { type Backoff, backoffMs } from './backoff.js'
 import { Connection, type ConnectionSettings } from './connection.js'
 import { type Endpoint, formatEndpoint } from './endpoint.js'
 import type { FailedAttempt } from './link-observer.js'
@@ -156,4 +155,19 @@ function notBegun({ tls, ...endpoint }: Target, cause: unknown): TenureError {
   }
   const message = `cannot connect to ${formatEndpoint(endpoint)}: ${why}`
   return new TenureError('CLIENT_DISCONNECTED', message, { cause })
+}
+
+/** How long to stay away from endpoints that cannot be reached. */
+export interface Backoff {
+  readonly initialMs: number
+  readonly maxMs: number
+}
+
+/**
+ * The pause before round `round` (the first is 0): doubling up to the maximum, and by chance between
+ * half of that and all of it, so that many clients of one restarted coordinator do not come at once.
+ */
+export function backoffMs({ initialMs, maxMs }: Backoff, round: number, chance: number): number {
+  const full = Math.min(maxMs, initialMs * 2 ** Math.min(round, 50))
+  return (full / 2) * (1 + chance)
 }

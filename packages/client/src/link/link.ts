@@ -9,13 +9,13 @@ import {
 import type { Clock, Random } from '@tenure/seams'
 import { Dialer } from '../connection/dialer.js'
 import { badArgument, RejectedError, TenureError } from '../errors.js'
+import { checkNames } from '../values.js'
 import { Aborts } from './aborts.js'
 import { Call, type Settle } from './call.js'
 import { aborted, closed, lost, timedOut, unreachable, withheld } from './call-errors.js'
 import { Deadlines } from './deadlines.js'
-import type { RequestOptions } from './limit.js'
-import { type CallOptions, checkLimit } from './limit.js'
-import type { LinkSettings } from './options.js'
+import { type CallOptions, checkLimit, type RequestOptions } from './limit.js'
+import { type LinkOptions, type LinkSettings, settleLinkOptions } from './options.js'
 import { type PendingRequest, RequestTable } from './request-table.js'
 import { Waiters } from './waiters.js'
 
@@ -257,5 +257,22 @@ function encode(request: NewRequest, id: number): Uint8Array {
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     throw badArgument('a text of the request', 'not encodable', `valid Unicode (${error.message})`)
+  }
+}
+
+/** A link with its first connection made; or none, and nothing is left behind. */
+export async function openLink(
+  options: LinkOptions,
+  call: Pick<CallOptions, 'signal'> = {},
+): Promise<Link> {
+  checkNames('call', call, ['signal'])
+  const settings = settleLinkOptions(options)
+  const link = new Link(settings)
+  try {
+    await link.ready({ signal: call.signal, timeoutMs: settings.connectTimeoutMs })
+    return link
+  } catch (error) {
+    await link.close()
+    throw error
   }
 }

@@ -1,7 +1,6 @@
 import { messageLimits, type Role, roles } from '@tenure/protocol'
 import { type Clock, type Random, systemClock, systemRandom } from '@tenure/seams'
-import type { Backoff } from '../connection/backoff.js'
-import type { DialerSettings } from '../connection/dialer.js'
+import type { Backoff, DialerSettings } from '../connection/dialer.js'
 import { parseEndpoint } from '../connection/endpoint.js'
 import { guarded, type LinkObserver } from '../connection/link-observer.js'
 import { nodeTransport } from '../connection/node-transport.js'

@@ -6,8 +6,7 @@ import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'
 import { chunksOf, countAllTasks } from './checkpoint-of-log.js'
 import type { CheckpointedLog, Removed } from './checkpointed-log.js'
 import { HistoryTrimmer } from './history-trimmer.js'
-import { replayMs } from './replay-estimate.js'
-import { ReplayForecast } from './replay-forecast.js'
+import { ReplayForecast, replayMs } from './replay-estimate.js'
 
 export interface Checkpointed extends MadeCheckpoint {
   readonly removed: Removed

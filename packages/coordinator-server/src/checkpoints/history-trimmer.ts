@@ -1,6 +1,6 @@
 import type { Clock } from '@tenure/seams'
+import { type HistoryKept, keepFrom } from './checkpoint-knobs.js'
 import type { CheckpointedLog, Removed } from './checkpointed-log.js'
-import { type HistoryKept, keepFrom } from './history-kept.js'
 
 /**
  * Removes the history that is too old or too much; and while the disk is full, all that no restart

@@ -1,9 +1,7 @@
 import { ServerConnection } from '@tenure/protocol'
-import { ConnectionCount } from './connection-count.js'
 import type { ServerLimits } from './limits.js'
-import { Peer, type PeerContext } from './peer.js'
+import { Peer, type PeerContext, TurnEnd } from './peer.js'
 import type { Socket } from './transport.js'
-import { TurnEnd } from './turn-end.js'
 
 export interface PeersOptions {
   /** Default: its own. */
@@ -81,5 +79,31 @@ export class Peers {
 
   #forget(peer: Peer, address: string): void {
     if (this.#peers.delete(peer)) this.#connections.remove(address)
+  }
+}
+
+/** How many connections there are, in all and from each address. */
+export class ConnectionCount {
+  readonly #byAddress = new Map<string, number>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  from(address: string): number {
+    return this.#byAddress.get(address) ?? 0
+  }
+
+  add(address: string): void {
+    this.#size++
+    this.#byAddress.set(address, this.from(address) + 1)
+  }
+
+  remove(address: string): void {
+    this.#size--
+    const left = this.from(address) - 1
+    if (left === 0) this.#byAddress.delete(address)
+    else this.#byAddress.set(address, left)
   }
 }

@@ -1,7 +1,7 @@
 import { type HttpPort, type HttpPortOptions, openHttpPort } from '@tenure/http-port'
 import { CoordinatorError } from '../errors.js'
 import type { Metrics } from './metrics.js'
-import type { Health } from './readiness.js'
+import type { Health } from './startup.js'
 
 interface HttpServerOptions extends Omit<HttpPortOptions, 'pages'> {
   readonly metrics: Metrics

@@ -10,7 +10,7 @@ import {
 } from '../checkpoints/checkpoint-knobs.js'
 import type { CheckpointMaker } from '../checkpoints/checkpoint-maker.js'
 import type { CheckpointObserver } from '../checkpoints/checkpointer.js'
-import type { CoordinatorObserver } from '../core/observer.js'
+import type { CoordinatorObserver } from '../core/parts.js'
 import { defaultKnobs, type Knobs } from '../decide/knobs.js'
 import { CoordinatorError } from '../errors.js'
 import type { HistoryReader } from '../history/history-reader.js'
@@ -18,7 +18,7 @@ import type { Token } from '../net/gate.js'
 import { defaultLimits, type ServerLimits } from '../net/limits.js'
 import type { Transport } from '../net/transport.js'
 import type { DiskObserver } from '../observe/disk-watch.js'
-import type { RecoveryTimes } from '../observe/recovery-times.js'
+import type { RecoveryTimes } from '../observe/startup.js'
 
 /** What the user gives; all of it has defaults. */
 export interface CoordinatorOptions {

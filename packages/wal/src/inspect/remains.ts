@@ -8,7 +8,7 @@ import {
   type Place,
 } from '../format/batch.js'
 import { batchAlignment, batchHeaderBytes, readWindowBytes } from '../format/limits.js'
-import { headersIn } from '../read/header-search.js'
+import { headersIn } from '../read/scanner.js'
 import { salvage } from '../recover/salvage.js'
 
 /** A batch that stands by itself: its header is good, and what came before it may be anything. */

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { DiskFile } from '../disk/disk.js'
 import { readFully } from '../disk/files.js'
 import {
+  batchMagic,
   countZeroSectors,
   type DecodedHeader,
   decodeBatchHeader,
@@ -18,7 +19,6 @@ import {
   readWindowBytes,
 } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
-import { headersIn } from './header-search.js'
 
 /** A batch that is valid and follows the one before it. The body is a view that the next read ends. */
 export interface ScannedBatch {
@@ -241,5 +241,21 @@ export class Scanner {
   #stop(finding: Finding): undefined {
     this.#finding = finding
     return undefined
+  }
+}
+
+/** Every batch header in the bytes, which stand at `start` in their file, whatever is between them. */
+export function* headersIn(
+  bytes: Uint8Array,
+  start: number,
+  place: Place,
+): Generator<{ readonly offset: number; readonly header: DecodedHeader }> {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for (let at = buffer.indexOf(batchMagic); at !== -1; at = buffer.indexOf(batchMagic, at + 1)) {
+    const offset = start + at
+    if (nextBatchOffset(offset) !== offset || at + batchHeaderBytes > bytes.length) continue
+    const candidate = bytes.subarray(at, at + batchHeaderBytes)
+    const header = decodeBatchHeader(candidate, place.crcAt(offset))
+    if (header !== undefined) yield { offset, header }
   }
 }

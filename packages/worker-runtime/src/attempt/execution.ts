@@ -2,16 +2,20 @@ import { type Link, RejectedError, TenureError } from '@tenure/client'
 import type { Answer, Leased, Rejected } from '@tenure/protocol'
 import type { Timer } from '@tenure/seams'
 import { WorkerError } from '../errors.js'
-import type { TaskFacts } from '../handler.js'
-import { describeThrown, type LogFields, type LogLevel, type Outcome } from '../handler.js'
+import {
+  describeThrown,
+  type LogFields,
+  type LogLevel,
+  type Outcome,
+  type TaskFacts,
+} from '../handler.js'
 import type { Isolation, Run, RunEvents } from '../isolation/isolation.js'
 import type { LossReason, UnreportedReason, WorkerObserver } from '../observe/observer.js'
 import { meaningOf } from '../refusals.js'
 import { Authority } from './authority.js'
 import { Ending } from './ending.js'
 import type { Armable, LateTimers } from './late-timers.js'
-import { type Report, toReport } from './report.js'
-import type { ReportIds } from './report-ids.js'
+import { type Report, type ReportIds, toReport } from './report.js'
 import { Reporting, reportLate, type Verdict } from './reporting.js'
 
 export interface ExecutionContext {

@@ -1,5 +1,5 @@
-import type { Complete, Fail } from '@tenure/protocol'
-import { messageLimits } from '@tenure/protocol'
+import { type Complete, type Fail, messageLimits } from '@tenure/protocol'
+import type { Random } from '@tenure/seams'
 import type { Outcome, TaskFacts } from '../handler.js'
 
 /** A report as it is handed to the link. */
@@ -40,4 +40,24 @@ function cut(text: string, bytesMax: number): string {
   // In the middle of a character: bytes that follow a first one begin with the bits 10.
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return `${bytes.toString('utf8', 0, end)}…`
+}
+
+const prefixCharacters = 8
+
+/**
+ * Names for reports. They are compared among the reports under one lease only, so a short one does, and
+ * the log is the smaller for it.
+ */
+export class ReportIds {
+  readonly #prefix: string
+  #count = 0
+
+  constructor(random: Random) {
+    this.#prefix = random.id().slice(0, prefixCharacters)
+  }
+
+  next(): string {
+    this.#count++
+    return `${this.#prefix}-${this.#count}`
+  }
 }

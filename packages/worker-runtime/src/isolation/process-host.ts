@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { seal, unseal } from './envelope.js'
-import type { FromHost } from './host-messages.js'
+import { type FromHost, seal, unseal } from './host-messages.js'
 import type { Host, HostEvents, HostOptions } from './host-seat.js'
 
 const program = fileURLToPath(new URL('./process-main.js', import.meta.url))

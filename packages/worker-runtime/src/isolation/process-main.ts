@@ -1,7 +1,6 @@
 import { Worker as Thread } from 'node:worker_threads'
-import { seal, unseal } from './envelope.js'
 import { serveHandler } from './host.js'
-import type { ToHost } from './host-messages.js'
+import { seal, type ToHost, unseal } from './host-messages.js'
 
 /** The program of a process in which a handler runs; its one argument is the handler's module. */
 const [, , url] = process.argv

@@ -23,7 +23,7 @@ export const startFaults: readonly Fault[] = [
   {
     name: 'recovery time leaves out what came before the server',
     test: [recovered, 'the whole recovery is told, from the start of the process, with its parts'],
-    edits: editOf('coordinator-server', 'observe/recovery-times')(
+    edits: editOf('coordinator-server', 'observe/startup')(
       'this.#sinceMs = sinceMs;',
       'this.#sinceMs = clock.monotonicMs();',
     ),

@@ -154,7 +154,7 @@ export const stateFaults: readonly Fault[] = [
   {
     name: 'a task about which a decision is on its way is offered',
     test: [lined, 'a withheld task is not offered and does not expire until it is released'],
-    edits: editOf('state-machine', 'state/withholding')(
+    edits: editOf('state-machine', 'state/task-lines')(
       '    leaveLine(state, row);\n    state.derived.withheld.add(row);',
       '',
     ),
