@@ -91,3 +91,21 @@ export function saysNotWritable(error: unknown): boolean {
     return error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
   return ['EACCES', 'EPERM', 'EROFS'].includes(code)
 }
+
+export function noRoomToRoll(): WalError {
+  return new WalError('WAL_NO_SPACE', 'the disk is full: there is no room for another segment')
+}
+
+export function noRoomToClose(): WalError {
+  return new WalError('WAL_NO_SPACE', 'the log was closed while it waited for room on the disk')
+}
+
+export function failureOf(cause: unknown): WalError {
+  const because = cause instanceof Error ? cause.message : String(cause)
+  return new WalError(
+    'WAL_FAILED',
+    `the log has ended because the disk failed: ${because}. ` +
+      'Nothing more is written; open the log again once the disk is sound.',
+    { cause },
+  )
+}

@@ -14,7 +14,7 @@ import type { Lsn } from './lsn.js'
 import { brokenOff, forgotten, type Run, startOf, takeRun } from './read/runs.js'
 import { type Finding, Scanner } from './read/scanner.js'
 import { judge } from './read/verdict.js'
-import type { Gap, Segment } from './recover/examine.js'
+import type { Gap, Segment } from './recover/examination.js'
 import { type Survey, surveySteadily } from './recover/survey.js'
 
 export interface ReadOnlyOptions {

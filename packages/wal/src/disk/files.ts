@@ -74,3 +74,13 @@ export async function readIfPresent(disk: Disk, path: string): Promise<Uint8Arra
     throw error
   }
 }
+
+/** The same on the event loop, which stands still meanwhile. */
+export function writeFullyOnLoop(file: DiskFile, bytes: Uint8Array, position: number): void {
+  let length = 0
+  while (length < bytes.length) {
+    const count = file.writeOnLoop(bytes.subarray(length), position + length)
+    if (count === 0) throw new Error(`the disk took ${length} of ${bytes.length} bytes`)
+    length += count
+  }
+}

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Disk } from '../disk/disk.js'
 import { systemCode } from '../errors.js'
 import type { Layout } from '../format/layout.js'
-import { type Depth, type Examination, examine } from '../recover/examine.js'
+import type { Depth, Examination } from '../recover/examination.js'
+import { examine } from '../recover/examine.js'
 
 const looksMax = 6
 

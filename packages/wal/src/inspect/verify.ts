@@ -4,7 +4,7 @@ import { nodeDisk } from '../disk/node-disk.js'
 import { WalError } from '../errors.js'
 import { Layout } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
-import type { BadCheckpoint, Gap, Segment } from '../recover/examine.js'
+import type { BadCheckpoint, Gap, Segment } from '../recover/examination.js'
 import { examineSteadily } from './steady.js'
 
 /** What a log's directory is worth, read from end to end. */

@@ -1,6 +1,6 @@
 import { WalError } from '../errors.js'
 import { type Lsn, lsnMax } from '../lsn.js'
-import type { Examination } from './examine.js'
+import type { Examination } from './examination.js'
 
 /**
  * Where a log goes on when LSNs may have been issued that nothing in it tells of: by the original of

@@ -1,37 +1,16 @@
-import { join } from 'node:path'
-import {
-  isBadCheckpoint,
-  readCheckpointHeader,
-  refuseForeignCheckpoint,
-  verifyCheckpoint,
-} from '../checkpoint/checkpoint.js'
 import type { AcceptedLoss, Damage, HistoryDamage } from '../damage.js'
 import type { Disk } from '../disk/disk.js'
-import { listIfPresent, readFully, withFile } from '../disk/files.js'
-import { systemCode, WalError } from '../errors.js'
+import { readFully, withFile } from '../disk/files.js'
+import { systemCode } from '../errors.js'
 import { decodeBatchHeader, nextBatchOffset, Place } from '../format/batch.js'
-import { bytesEqual } from '../format/bytes.js'
-import {
-  beginning,
-  type DecodedFileHeader,
-  decodeFileHeader,
-  type GapReason,
-  type SegmentEnd,
-} from '../format/file-header.js'
-import { type Head, readHead } from '../format/head.js'
-import {
-  checkpointPath,
-  type Layout,
-  lsnOfCheckpointName,
-  parseSegmentName,
-  segmentName,
-  segmentPath,
-  temporarySuffix,
-} from '../format/layout.js'
-import { batchHeaderBytes, fileHeaderBytes, recordHeaderBytes } from '../format/limits.js'
+import { beginning, type DecodedFileHeader, type SegmentEnd } from '../format/file-header.js'
+import { checkpointPath, type Layout, segmentPath } from '../format/layout.js'
+import { batchHeaderBytes, recordHeaderBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
 import { Scanner } from '../read/scanner.js'
 import { judge } from '../read/verdict.js'
+import type { Depth, Examination, Gap, Segment } from './examination.js'
+import { takeInventory } from './inventory.js'
 import {
   type Beyond,
   compareHead,
@@ -44,7 +23,6 @@ import {
   trustedRun,
   type Unreadable,
 } from './lineage.js'
-import { listRoot } from './root.js'
 
 /**
  * Reads a log's directory and says what it is worth. Changes nothing, and throws only where the
@@ -53,76 +31,6 @@ import { listRoot } from './root.js'
  * What can be trusted is always a run of segments from the start (or from what a good checkpoint
  * covers) up to one place, the `end`. Behind it lies nothing, or a torn write, or damage.
  */
-export interface Examination {
-  /** There is no log yet. */
-  readonly fresh: boolean
-  readonly logId: Uint8Array | undefined
-  /** What `HEAD` named. */
-  readonly head: Head | string | undefined
-  /** The trusted segments, oldest first. */
-  readonly segments: readonly Segment[]
-  readonly end: SegmentEnd
-  readonly nextBatch: number
-  readonly highestSequence: number
-  readonly highestEpoch: number
-  /** The highest LSN that may have been issued, as far as anything here tells. */
-  readonly highestLsn: Lsn
-  /** The latest time of any writer's clock, also in segments behind the end. */
-  readonly latestClockMs: number
-  /** How many openings have been marked as started, as far as anything here tells. */
-  readonly starts: number
-  readonly records: number
-  readonly bytes: number
-  readonly gaps: readonly Gap[]
-  /** The newest good checkpoint; what lies before its LSN need not be replayed. */
-  readonly checkpoint: DecodedFileHeader | undefined
-  /** Every checkpoint found good so far, newest first. */
-  readonly goodCheckpoints: readonly Lsn[]
-  readonly badCheckpoints: readonly BadCheckpoint[]
-  /** A write that never returned, behind the end. */
-  readonly torn: { readonly contentEnd: number; readonly why: string } | undefined
-  readonly damage: Damage | undefined
-  /** What is wrong with what a checkpoint covers, as far as it was read. No recovery needs it. */
-  readonly historyDamage: readonly HistoryDamage[]
-  /** Segments behind the end, which an accepted loss cuts off. */
-  readonly beyond: readonly string[]
-  /** Segments that an accepted loss has cut off already. */
-  readonly superseded: readonly string[]
-  /** Segments whose making was interrupted before they took a record. */
-  readonly unfinished: readonly string[]
-  /**
-   * Segments that a checkpoint covers and that nothing links to the trusted ones: those before a hole,
-   * and those whose header cannot be read. Recovery does not need them.
-   */
-  readonly stranded: readonly string[]
-  /** Temporary files, by their path. */
-  readonly leftovers: readonly string[]
-}
-
-export interface Segment {
-  readonly name: string
-  readonly header: DecodedFileHeader
-  readonly end: SegmentEnd
-}
-
-/** LSNs that were never issued, because the log was continued beyond them on purpose. */
-export interface Gap {
-  readonly firstLsn: Lsn
-  readonly lastLsn: Lsn
-  readonly reason: Exclude<GapReason, 'none'>
-}
-
-export interface BadCheckpoint {
-  readonly lsn: Lsn
-  readonly why: string
-}
-
-/**
- * `names` reads names and headers only, `recovery` leaves out what a checkpoint covers, `everything`
- * reads every byte there is.
- */
-export type Depth = 'names' | 'recovery' | 'everything'
-
 export async function examine(
   disk: Disk,
   layout: Layout,
@@ -148,10 +56,7 @@ class Examiner {
 
   readonly #segments: Segment[] = []
   readonly #gaps: Gap[] = []
-  readonly #leftovers: string[] = []
-  readonly #goodCheckpoints: DecodedFileHeader[] = []
-  readonly #badCheckpoints: BadCheckpoint[] = []
-  readonly #unreadable: Unreadable[] = []
+  #goodCheckpoints: readonly DecodedFileHeader[] = []
   #end: SegmentEnd = beginning
   #nextBatch = 1
   #latestClockMs = 0
@@ -170,14 +75,9 @@ class Examiner {
   }
 
   async run(): Promise<Examination> {
-    await listRoot(this.#disk, this.#layout)
-    const head = await readHead(this.#disk, this.#layout)
-    await this.#listQuarantine()
-    const all = await this.#readHeaders()
-    const logId =
-      typeof head === 'string' ? all[0]?.header.logId : (head?.logId ?? all[0]?.header.logId)
-    const found = all.filter((segment) => this.#belongsTo(logId, segment))
-    await this.#readCheckpoints(found)
+    const inventory = await takeInventory(this.#disk, this.#layout, this.#depth)
+    const { head, found, unreadable } = inventory
+    this.#goodCheckpoints = inventory.goodCheckpoints
     const headSequence = typeof head === 'string' ? Number.MAX_SAFE_INTEGER : (head?.sequence ?? 0)
     const unfinished: Found[] = []
     for (const segment of found) {
@@ -188,8 +88,8 @@ class Examiner {
     const present = found.filter((segment) => !unfinished.includes(segment))
     const checkpointLsn = this.#goodCheckpoints[0]?.previous.lastLsn
     const run = trustedRun(present, checkpointLsn ?? -1)
-    const unlinked = this.#unreadable.filter((it) => precedesRun(run, it))
-    const doubtful = this.#unreadable.filter((it) => !unlinked.includes(it))
+    const unlinked = unreadable.filter((it) => precedesRun(run, it))
+    const doubtful = unreadable.filter((it) => !unlinked.includes(it))
     const isLog = present.length > 0 || checkpointLsn !== undefined
     const beyond =
       findBeyond(run, present, doubtful) ??
@@ -208,12 +108,12 @@ class Examiner {
     const cutOff = doubtful.filter((it) =>
       this.#segments.some(({ header }) => cutsOffUnreadable(header, it)),
     )
-    const unreadable = doubtful.filter((it) => !cutOff.includes(it))
+    const unread = doubtful.filter((it) => !cutOff.includes(it))
     const segmentHeaders = found.map((segment) => segment.header)
     const everyHeader = [...segmentHeaders, ...this.#goodCheckpoints]
     return {
       fresh: head === undefined && present.length === 0 && this.#damage === undefined,
-      logId: logId ?? this.#goodCheckpoints[0]?.logId,
+      logId: inventory.logId ?? this.#goodCheckpoints[0]?.logId,
       head,
       segments: this.#segments,
       end: this.#end,
@@ -230,7 +130,7 @@ class Examiner {
         typeof head === 'object' ? head.epoch : 0,
         ...everyHeader.map((header) => header.epoch),
         // As far as it is one: anybody can have put a file there.
-        ...this.#unreadable.map(({ epoch }) => (epoch < epochMax ? epoch : 0)),
+        ...unreadable.map(({ epoch }) => (epoch < epochMax ? epoch : 0)),
       ),
       highestLsn: Math.max(
         this.#end.lastLsn,
@@ -247,89 +147,15 @@ class Examiner {
       gaps: this.#gaps,
       checkpoint: this.#goodCheckpoints[0],
       goodCheckpoints: this.#goodCheckpoints.map((header) => header.previous.lastLsn),
-      badCheckpoints: this.#badCheckpoints,
+      badCheckpoints: inventory.badCheckpoints,
       torn: this.#torn,
       damage: this.#damage,
       historyDamage: this.#historyDamage,
-      beyond: [...names(cut), ...names(unreadable)],
+      beyond: [...names(cut), ...names(unread)],
       superseded: [...names(superseded), ...names(cutOff)],
       unfinished: names(unfinished),
       stranded: [...names(stranded), ...names(unlinked)].sort(),
-      leftovers: this.#leftovers,
-    }
-  }
-
-  async #readHeaders(): Promise<Found[]> {
-    const found: Found[] = []
-    for (const name of (await listIfPresent(this.#disk, this.#layout.segments)).sort()) {
-      if (name.endsWith(temporarySuffix)) this.#leftovers.push(this.#layout.segment(name))
-      const named = parseSegmentName(name)
-      if (named === undefined) continue
-      const segment = await this.#readHeader(name)
-      if (typeof segment === 'string') this.#unreadable.push({ name, ...named, why: segment })
-      else found.push(segment)
-    }
-    return found.sort(
-      (a, b) => a.header.sequence - b.header.sequence || a.header.epoch - b.header.epoch,
-    )
-  }
-
-  async #readHeader(name: string): Promise<Found | string> {
-    try {
-      return await withFile(this.#disk, this.#layout.segment(name), 'read', async (file) => {
-        const fileBytes = await file.size()
-        const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
-        const header = decodeFileHeader(sector, 'segment', name)
-        if (typeof header === 'string') return header
-        const expected = segmentName(header.firstLsn, header.epoch)
-        if (expected === name) return { name, header, fileBytes }
-        return `by its header its name should be ${expected}`
-      })
-    } catch (error) {
-      // One that is gone may have been removed by a writer meanwhile; the caller looks again.
-      const code = systemCode(error)
-      if (error instanceof WalError || code === undefined || code === 'ENOENT') throw error
-      return `it cannot be read: ${code}`
-    }
-  }
-
-  #belongsTo(logId: Uint8Array | undefined, { name, header }: Found): boolean {
-    if (logId === undefined || bytesEqual(header.logId, logId)) return true
-    const { firstLsn, epoch } = header
-    this.#unreadable.push({ name, firstLsn, epoch, why: 'it belongs to another log' })
-    return false
-  }
-
-  async #listQuarantine(): Promise<void> {
-    for (const name of await listIfPresent(this.#disk, this.#layout.quarantine)) {
-      if (name.endsWith(temporarySuffix)) this.#leftovers.push(join(this.#layout.quarantine, name))
-    }
-  }
-
-  /**
-   * Newest first. To recover, one that is good is enough; those who only look want to know of all of
-   * them, and whoever deletes has to.
-   */
-  async #readCheckpoints(found: readonly Found[]): Promise<void> {
-    const entries = await listIfPresent(this.#disk, this.#layout.checkpoints)
-    for (const name of entries) {
-      if (name.endsWith(temporarySuffix)) {
-        this.#leftovers.push(join(this.#layout.checkpoints, name))
-      }
-    }
-    const lsns = entries.map(lsnOfCheckpointName).filter((lsn) => lsn !== undefined)
-    for (const lsn of lsns.sort((a, b) => b - a)) {
-      try {
-        const path = this.#layout.checkpoint(lsn)
-        const look = this.#depth === 'names' ? readCheckpointHeader : verifyCheckpoint
-        const checkpoint = await look(this.#disk, path, lsn)
-        refuseForeignCheckpoint(checkpoint, found)
-        this.#goodCheckpoints.push(checkpoint)
-        if (this.#depth === 'recovery') return
-      } catch (error) {
-        if (!isBadCheckpoint(error)) throw error
-        this.#badCheckpoints.push({ lsn, why: error.message })
-      }
+      leftovers: inventory.leftovers,
     }
   }
 

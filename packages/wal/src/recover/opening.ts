@@ -22,7 +22,8 @@ import { Scanner } from '../read/scanner.js'
 import { beginSegment, type SegmentFile } from '../write/segment-file.js'
 import { adoptZeroFile, makeZeroFile, type ZeroFile } from '../write/zero-file.js'
 import { firstLsnBehindGap } from './declared-gap.js'
-import { type Examination, examine, type Segment } from './examine.js'
+import type { Examination, Segment } from './examination.js'
+import { examine } from './examine.js'
 import { salvage } from './salvage.js'
 
 /** What opening the log found and did. */

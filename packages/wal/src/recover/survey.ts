@@ -3,7 +3,8 @@ import { readIfPresent } from '../disk/files.js'
 import { systemCode, WalDamageError } from '../errors.js'
 import { bytesEqual } from '../format/bytes.js'
 import type { Layout } from '../format/layout.js'
-import { type Examination, examine } from './examine.js'
+import type { Examination } from './examination.js'
+import { examine } from './examine.js'
 
 /** How often a picture that a running writer may have blurred is taken again. */
 const looksMax = 10

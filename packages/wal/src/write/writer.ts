@@ -1,24 +1,18 @@
-import { crc32 } from 'node:zlib'
 import type { Timer } from '@tenure/seams'
-import { writeFully } from '../disk/files.js'
-import { WalError } from '../errors.js'
-import { countZeroSectors, encodeBatchHeader, nextBatchOffset, Place } from '../format/batch.js'
-import type { FileHeader, SegmentEnd } from '../format/file-header.js'
+import { writeFully, writeFullyOnLoop } from '../disk/files.js'
+import { failureOf, noRoomToClose, noRoomToRoll, WalError } from '../errors.js'
 import type { HeadFile } from '../format/head.js'
 import type { Layout } from '../format/layout.js'
-import {
-  batchHeaderBytes,
-  batchOverheadBytes,
-  fileHeaderBytes,
-  syncMarkDelayMs,
-} from '../format/limits.js'
+import { batchHeaderBytes, syncMarkDelayMs } from '../format/limits.js'
 import { type Lsn, lsnMax } from '../lsn.js'
 import type { LogSettings } from '../options.js'
-import { FillingBatch } from './filling-batch.js'
+import { BatchQueue } from './batch-queue.js'
+import type { FillingBatch } from './filling-batch.js'
 import { isBytes, type Records, refuseMalformed, sizeOf } from './records.js'
 import { type Claim, Room, type Urgency } from './room.js'
 import { beginSegment, type SealedSegment, type SegmentFile } from './segment-file.js'
 import type { Spare, SpareKeeper } from './spare.js'
+import { Tail } from './tail.js'
 
 type Mode = 'open' | 'closing' | 'closed' | 'failed'
 
@@ -43,29 +37,15 @@ export class Writer {
   readonly #spares: SpareKeeper
   readonly #headFile: HeadFile
   readonly #room: Room
+  readonly #tail: Tail
   readonly #onSealed: (sealed: SealedSegment) => void
 
   #mode: Mode = 'open'
   #failure: WalError | undefined
 
-  #segment: SegmentFile
-  #place: Place
-  /** Where the last durable batch ends in the segment. */
-  #end = fileHeaderBytes
-  #chain: number
-  #batchNumber: number
-  #syncedThrough: number
-  #durableLsn: Lsn
-  #clockMs: number
-  /** How many openings have been marked as started: what the next batch says. */
-  #starts: number
   #started: Promise<void> | undefined
-
   #nextLsn: Lsn
-  #filling: FillingBatch | undefined
-  /** Batches that are full and wait for their turn. */
-  readonly #full: FillingBatch[] = []
-  #inFlight: FillingBatch | undefined
+  readonly #batches: BatchQueue
   #isRolling = false
   /** Since when a batch waits for a segment that is still being made. */
   #blockedSinceMs: number | undefined
@@ -76,7 +56,6 @@ export class Writer {
   readonly #underway = new Set<Promise<void>>()
 
   #isScheduled = false
-  #buffers: Uint8Array[] = []
   #isDiskSlow = false
 
   #lastCommitMs = 0
@@ -98,20 +77,13 @@ export class Writer {
     this.#spares = options.spares
     this.#headFile = options.headFile
     this.#onSealed = options.onSealed
-    this.#segment = options.segment
-    const { header, headerCrc } = options.segment
-    this.#place = new Place(header.logId, header.sequence)
-    this.#chain = headerCrc
-    this.#batchNumber = header.firstBatch
-    this.#syncedThrough = header.firstBatch - 1
-    this.#nextLsn = header.firstLsn
-    this.#durableLsn = header.firstLsn - 1
-    this.#clockMs = header.clockMs
-    this.#starts = header.starts
+    this.#tail = new Tail(options.segment, options.settings.clock)
+    this.#nextLsn = this.#tail.durableLsn + 1
+    this.#batches = new BatchQueue(options.settings.appendBytesMax)
     this.#room = new Room({
       isStarved: () => this.#spares.isStarved,
-      segmentBytes: () => this.#segment.header.segmentBytes,
-      usedBytes: () => this.#usedBytes(),
+      segmentBytes: () => this.#tail.segmentBytes,
+      usedBytes: () => this.#usedBytes,
     })
     void this.#prepareSpare()
     if (this.#settings.sync === 'interval') this.#armSync()
@@ -122,28 +94,28 @@ export class Writer {
   }
 
   get durableLsn(): Lsn {
-    return this.#durableLsn
+    return this.#tail.durableLsn
   }
 
   get starts(): number {
-    return this.#starts
+    return this.#tail.starts
   }
 
   /** The segment that takes the records, and where its durable part ends. */
   get segment(): SealedSegment {
-    return { name: this.#segment.name, header: this.#segment.header, end: this.#segmentEnd() }
+    return this.#tail.sealed
   }
 
   /** How much of the segment in use is taken; more than all of it when something waits for the next. */
   get usedShare(): number {
-    return this.#usedBytes() / this.#segment.header.segmentBytes
+    return this.#usedBytes / this.#tail.segmentBytes
   }
 
   append(firstLsn: Lsn, records: Records, claim?: Claim): Promise<Lsn> {
     const bytes = sizeOf(records)
     const refusal = this.#refusal(firstLsn, records, bytes, claim)
     if (refusal !== undefined) return Promise.reject(refusal)
-    const batch = this.#batchFor(bytes)
+    const batch = this.#batches.batchFor(bytes, this.#nextLsn)
     if (isBytes(records)) {
       batch.add(records)
       this.#nextLsn++
@@ -207,7 +179,7 @@ export class Writer {
     } finally {
       await Promise.all(this.#underway)
       await this.#spares.stopped()
-      await this.#segment.file.close()
+      await this.#tail.segment.file.close()
       await this.#headFile.close()
       if (this.#mode === 'closing') this.#mode = 'closed'
     }
@@ -221,16 +193,10 @@ export class Writer {
     this.#spares.stop()
     this.#markTimer?.cancel()
     this.#syncTimer?.cancel()
-    this.#inFlight?.reject(this.#failure)
-    this.#rejectWaiting(this.#failure)
+    this.#batches.rejectAll(this.#failure)
     this.#rejectRolls(this.#failure)
     this.#settings.observer.failed?.(this.#failure)
     this.#tellIdle()
-  }
-
-  #rejectWaiting(error: WalError): void {
-    for (const batch of [...this.#full.splice(0), this.#filling]) batch?.reject(error)
-    this.#filling = undefined
   }
 
   #rejectRolls(error: WalError): void {
@@ -261,27 +227,12 @@ export class Writer {
     return this.#failure ?? new WalError('WAL_CLOSED', 'the log is closed')
   }
 
-  #usedBytes(): number {
-    let bytes = this.#end
-    for (const batch of [this.#inFlight, ...this.#full, this.#filling]) {
-      if (batch !== undefined) bytes += batch.length + batchOverheadBytes
-    }
-    return bytes
-  }
-
-  /** The batch that takes an append of this size. */
-  #batchFor(bytes: number): FillingBatch {
-    const filling = this.#filling
-    if (filling !== undefined) {
-      if (filling.length - batchHeaderBytes + bytes <= this.#settings.appendBytesMax) return filling
-      this.#full.push(filling)
-    }
-    this.#filling = new FillingBatch(this.#nextLsn, this.#buffers.pop())
-    return this.#filling
+  get #usedBytes(): number {
+    return this.#tail.end + this.#batches.bytes
   }
 
   #isBusy(): boolean {
-    return this.#inFlight !== undefined || this.#isRolling || this.#mode === 'failed'
+    return this.#batches.isInFlight || this.#isRolling || this.#mode === 'failed'
   }
 
   /**
@@ -297,7 +248,7 @@ export class Writer {
 
   #gather(known: number, turnsLeft: number): void {
     this.#settings.clock.soon(() => {
-      const appends = this.#filling?.appends ?? 0
+      const appends = this.#batches.filling?.appends ?? 0
       if (appends > known && turnsLeft > 1) this.#gather(appends, turnsLeft - 1)
       else {
         this.#isScheduled = false
@@ -309,8 +260,8 @@ export class Writer {
   /** Begins what is to be done next, unless something is on its way. */
   #pump(): void {
     if (this.#isBusy()) return
-    const batch = this.#full[0] ?? this.#filling
-    const isFull = batch !== undefined && !this.#fits(batch)
+    const batch = this.#batches.next
+    const isFull = batch !== undefined && !this.#tail.fits(batch.length)
     if (isFull || this.#isRollDue()) {
       const spare = this.#spares.take()
       if (spare !== undefined) {
@@ -324,43 +275,38 @@ export class Writer {
     else if (!isFull) this.#beginWrite(batch)
     else if (this.#mode === 'closing' && this.#spares.isStarved) {
       // Whoever waits for room while the log closes has waited enough.
-      this.#rejectWaiting(noRoomToClose())
+      this.#batches.rejectWaiting(noRoomToClose())
       this.#tellIdle()
     }
   }
 
   /** Whether somebody waits for a roll of a segment that holds something. */
   #isRollDue(): boolean {
-    const isEmpty = this.#durableLsn < this.#segment.header.firstLsn
-    if (isEmpty) for (const request of this.#rollRequests.splice(0)) request.resolve()
+    if (this.#tail.isEmpty) for (const request of this.#rollRequests.splice(0)) request.resolve()
     return this.#rollRequests.length > 0
   }
 
-  #fits(batch: FillingBatch): boolean {
-    return nextBatchOffset(this.#end) + batch.length <= this.#segment.header.segmentBytes
-  }
-
   #beginWrite(batch: FillingBatch): void {
-    if (this.#full.shift() === undefined) this.#filling = undefined
-    this.#inFlight = batch
-    const offset = nextBatchOffset(this.#end)
-    const chain = this.#seal(batch, offset)
+    this.#batches.sent()
+    const { file } = this.#tail.segment
+    const offset = this.#tail.nextOffset
+    const chain = this.#tail.seal(batch)
     const startedMs = this.#settings.clock.monotonicMs()
     // While the disk is quick, writing on the event loop is quicker than the way to the thread pool and
     // back, and whoever could use the loop meanwhile waits for this write anyway. When the disk turns
     // slow the loop has better things to do.
     if (!this.#isDiskSlow) {
       try {
-        writeFullyOnLoop(this.#segment.file, batch.bytes, offset)
+        writeFullyOnLoop(file, batch.bytes, offset)
       } catch (error) {
         this.fail(error)
         return
       }
-      this.#committed(batch, offset, chain, startedMs, true)
+      this.#committed(batch, chain, startedMs, true)
     } else {
       this.#watch(
-        writeFully(this.#segment.file, batch.bytes, offset).then(() =>
-          this.#committed(batch, offset, chain, startedMs, false),
+        writeFully(file, batch.bytes, offset).then(() =>
+          this.#committed(batch, chain, startedMs, false),
         ),
       )
     }
@@ -374,51 +320,16 @@ export class Writer {
     this.#underway.add(watched)
   }
 
-  /** Fills in the batch's header and returns its CRC. */
-  #seal(batch: FillingBatch, offset: number): number {
-    const { bytes } = batch
-    const body = bytes.subarray(batchHeaderBytes)
-    return encodeBatchHeader(
-      bytes,
-      {
-        batch: this.#batchNumber,
-        firstLsn: batch.firstLsn,
-        count: batch.count,
-        bodyBytes: body.length,
-        bodyCrc: crc32(body),
-        chain: this.#chain,
-        epoch: this.#segment.header.epoch,
-        zeroSectors: countZeroSectors(body, offset + batchHeaderBytes),
-        clockMs: this.#now(),
-        unsyncedBefore: this.#batchNumber - 1 - this.#syncedThrough,
-        starts: this.#starts,
-      },
-      this.#place.crcAt(offset),
-    )
-  }
-
-  #committed(
-    batch: FillingBatch,
-    offset: number,
-    chain: number,
-    startedMs: number,
-    onLoop: boolean,
-  ): void {
+  #committed(batch: FillingBatch, chain: number, startedMs: number, onLoop: boolean): void {
     if (this.#mode === 'failed') return
     const { clock, observer, sync } = this.#settings
     const nowMs = clock.monotonicMs()
     const durationMs = nowMs - startedMs
     this.#isDiskSlow = durationMs > slowWriteMs
-    this.#inFlight = undefined
-    this.#end = offset + batch.length
-    this.#chain = chain
-    if (sync === 'always') this.#syncedThrough = this.#batchNumber
-    this.#batchNumber++
-    this.#durableLsn = batch.lastLsn
+    this.#tail.committed(batch, chain, sync === 'always')
     this.#lastCommitMs = nowMs
     this.#isMarked = batch.count === 0
-    batch.resolve(batch.lastLsn)
-    this.#recycle(batch)
+    this.#batches.durable(batch)
     observer.committed?.({
       records: batch.count,
       appends: batch.appends,
@@ -427,14 +338,9 @@ export class Writer {
       onLoop,
     })
     // The thread pool writes on while those who waited take their turn; on the loop they come first.
-    if (onLoop && this.#filling !== undefined) this.#schedule()
+    if (onLoop && this.#batches.filling !== undefined) this.#schedule()
     else this.#pump()
     this.#armMark()
-  }
-
-  #recycle(batch: FillingBatch): void {
-    const isOrdinary = batch.buffer.length <= 2 * this.#settings.appendBytesMax
-    if (isOrdinary && this.#buffers.length < 3) this.#buffers.push(batch.buffer)
   }
 
   #beginRoll(spare: Spare): void {
@@ -460,51 +366,25 @@ export class Writer {
     const { disk, clock, observer, sync } = this.#settings
     const startedMs = this.#blockedSinceMs ?? clock.monotonicMs()
     this.#blockedSinceMs = undefined
-    const sealed = this.#segment
+    const { sealed } = this.#tail
+    const { file } = this.#tail.segment
     if (sync !== 'always') await this.#sync()
     await this.#headFile.refuseIfSuperseded(sealed.header)
-    const header: FileHeader = {
-      ...sealed.header,
-      sequence: sealed.header.sequence + 1,
-      firstLsn: this.#durableLsn + 1,
-      clockMs: this.#now(),
-      segmentBytes: spare.bytes,
-      firstBatch: this.#batchNumber,
-      previous: this.#segmentEnd(),
-      gap: 'none',
-      starts: this.#starts,
-    }
+    const header = this.#tail.nextHeader(spare.bytes)
     const mode = sync === 'always' ? 'durable' : 'write'
-    this.#segment = await beginSegment(disk, this.#layout, this.#headFile, spare.path, header, mode)
-    this.#onSealed({ name: sealed.name, header: sealed.header, end: header.previous })
-    this.#place = new Place(header.logId, header.sequence)
-    this.#end = fileHeaderBytes
-    this.#chain = this.#segment.headerCrc
+    const next = await beginSegment(disk, this.#layout, this.#headFile, spare.path, header, mode)
+    this.#tail.continueIn(next)
+    this.#onSealed(sealed)
     // The new segment may be the last one, and then it keeps room back: that has to be known before its
     // first batch is written.
-    await Promise.all([sealed.file.close(), this.#prepareSpare()])
-    observer.rolled?.({ segment: this.#segment.name, durationMs: clock.monotonicMs() - startedMs })
+    await Promise.all([file.close(), this.#prepareSpare()])
+    observer.rolled?.({ segment: next.name, durationMs: clock.monotonicMs() - startedMs })
   }
 
   /** Resolves when it is known whether there is room for another segment. */
   #prepareSpare(): Promise<void> {
     const { segmentBytes } = this.#settings
-    return this.#spares.prepare(Math.min(segmentBytes, 2 * this.#segment.header.segmentBytes))
-  }
-
-  #segmentEnd(): SegmentEnd {
-    return {
-      sequence: this.#segment.header.sequence,
-      offset: this.#end,
-      lastLsn: this.#durableLsn,
-      chain: this.#chain,
-    }
-  }
-
-  /** The clock as the log carries it: it never goes back. */
-  #now(): number {
-    this.#clockMs = Math.max(this.#clockMs, this.#settings.clock.now())
-    return this.#clockMs
+    return this.#spares.prepare(Math.min(segmentBytes, 2 * this.#tail.segmentBytes))
   }
 
   #armMark(): void {
@@ -523,13 +403,11 @@ export class Writer {
 
   /** Proves the last data batch by a batch without records, if there is room and nothing else to write. */
   async #writeMark(): Promise<void> {
-    const offset = nextBatchOffset(this.#end)
-    const fits = offset + batchHeaderBytes <= this.#segment.header.segmentBytes
-    if (this.#isMarked || !fits || this.#isBusy() || this.#filling !== undefined) return
+    const fits = this.#tail.fits(batchHeaderBytes)
+    if (this.#isMarked || !fits || this.#isBusy() || this.#batches.filling !== undefined) return
     // The last room there is belongs to those whom it was promised.
     if (this.#room.refusal(0, 'high') !== undefined) return
-    const mark = new FillingBatch(this.#durableLsn + 1, this.#buffers.pop())
-    this.#filling = mark
+    const mark = this.#batches.begin(this.#tail.durableLsn + 1)
     this.#pump()
     // A failure ends the log as every failed write does, and is told as such.
     await mark.durable.catch(() => {})
@@ -540,9 +418,8 @@ export class Writer {
     if (this.#mode !== 'open') throw this.#notOpen()
     const refusal = this.#room.refusal(0, 'high')
     if (refusal !== undefined) throw refusal
-    this.#starts++
-    const filling = this.#filling ?? new FillingBatch(this.#nextLsn, this.#buffers.pop())
-    this.#filling = filling
+    this.#tail.countStart()
+    const filling = this.#batches.begin(this.#nextLsn)
     this.#pump()
     await filling.durable
   }
@@ -559,45 +436,11 @@ export class Writer {
   /** For the modes in which a write is not durable when it returns. */
   #sync(): Promise<void> {
     // One after the other: a roll must not close the file under a sync that the timer began.
-    this.#syncing = this.#syncing.then(() => this.#syncOnce())
+    this.#syncing = this.#syncing.then(() => this.#tail.sync())
     return this.#syncing
-  }
-
-  async #syncOnce(): Promise<void> {
-    const through = this.#batchNumber - 1
-    if (through === this.#syncedThrough) return
-    await this.#segment.file.sync()
-    this.#syncedThrough = Math.max(this.#syncedThrough, through)
   }
 
   #tellIdle(): void {
     for (const resolve of this.#idle.splice(0)) resolve()
-  }
-}
-
-function noRoomToRoll(): WalError {
-  return new WalError('WAL_NO_SPACE', 'the disk is full: there is no room for another segment')
-}
-
-function noRoomToClose(): WalError {
-  return new WalError('WAL_NO_SPACE', 'the log was closed while it waited for room on the disk')
-}
-
-function failureOf(cause: unknown): WalError {
-  const because = cause instanceof Error ? cause.message : String(cause)
-  return new WalError(
-    'WAL_FAILED',
-    `the log has ended because the disk failed: ${because}. ` +
-      'Nothing more is written; open the log again once the disk is sound.',
-    { cause },
-  )
-}
-
-function writeFullyOnLoop(file: SegmentFile['file'], bytes: Uint8Array, position: number): void {
-  let length = 0
-  while (length < bytes.length) {
-    const count = file.writeOnLoop(bytes.subarray(length), position + length)
-    if (count === 0) throw new Error(`the disk took ${length} of ${bytes.length} bytes`)
-    length += count
   }
 }

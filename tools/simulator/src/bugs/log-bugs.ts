@@ -58,7 +58,7 @@ export const logBugs: readonly Bug[] = [
         file: `${log}/write/writer.js`,
         old: `                this.fail(error);
                 return;`,
-        new: `                this.#watch(this.#segment.file.sync().then(() => this.#committed(batch, offset, chain, startedMs, false)));
+        new: `                this.#watch(file.sync().then(() => this.#committed(batch, chain, startedMs, false)));
                 return;`,
       },
     ],

@@ -16,6 +16,8 @@ const urgent = 'the less urgent is refused first, and what is kept back for the 
 const verdict = editOf('wal', 'read/verdict')
 const opening = editOf('wal', 'recover/opening')
 const writer = editOf('wal', 'write/writer')
+const tail = editOf('wal', 'write/tail')
+const batches = editOf('wal', 'write/batch-queue')
 const log = editOf('wal', 'log')
 const head = editOf('wal', 'format/head')
 const room = editOf('wal', 'write/room')
@@ -130,7 +132,7 @@ const openingFaults: readonly Fault[] = [
       test('format'),
       'an opening counts as a start when it was marked as one, and not before',
     ],
-    edits: writer('this.#starts = header.starts;', 'this.#starts = header.starts + 1;'),
+    edits: tail('this.#starts = header.starts;', 'this.#starts = header.starts + 1;'),
   },
   {
     name: 'a start counts each time it is marked',
@@ -225,10 +227,7 @@ const writingFaults: readonly Fault[] = [
   {
     name: 'an append settles before it is written',
     test: [test('append'), 'an append settles only when its record is durable'],
-    edits: writer(
-      'this.#inFlight = batch;',
-      'this.#inFlight = batch; batch.resolve(batch.lastLsn);',
-    ),
+    edits: writer('this.#batches.sent();', 'this.#batches.sent(); batch.resolve(batch.lastLsn);'),
   },
   {
     name: 'an append is taken under another LSN than it names',
@@ -256,10 +255,7 @@ const writingFaults: readonly Fault[] = [
   {
     name: 'the clock that the log carries goes back',
     test: [test('append'), 'the clock that the log carries never goes back'],
-    edits: writer(
-      'Math.max(this.#clockMs, this.#settings.clock.now())',
-      'this.#settings.clock.now()',
-    ),
+    edits: tail('Math.max(this.#clockMs, this.#clock.now())', 'this.#clock.now()'),
   },
   {
     name: 'appends behind a failed write are not rejected',
@@ -267,7 +263,10 @@ const writingFaults: readonly Fault[] = [
       ...([test('append')] as const),
       'a failed write ends the log: pending appends are rejected, and nothing is written or retried',
     ],
-    edits: writer('this.#rejectWaiting(this.#failure);', ''),
+    edits: batches(
+      'this.#inFlight?.reject(error);\n        this.rejectWaiting(error);',
+      'this.#inFlight?.reject(error);',
+    ),
   },
   {
     name: 'room is not kept back from what is not urgent',
@@ -286,8 +285,8 @@ const writingFaults: readonly Fault[] = [
       'what is kept back for the urgent is there, however late the disk says that it is full',
     ],
     edits: writer(
-      'await Promise.all([sealed.file.close(), this.#prepareSpare()]);',
-      'void this.#prepareSpare();\nawait sealed.file.close();',
+      'await Promise.all([file.close(), this.#prepareSpare()]);',
+      'void this.#prepareSpare();\nawait file.close();',
     ),
   },
   {

@@ -1,0 +1,138 @@
+import { join } from 'node:path'
+import {
+  isBadCheckpoint,
+  readCheckpointHeader,
+  refuseForeignCheckpoint,
+  verifyCheckpoint,
+} from '../checkpoint/checkpoint.js'
+import type { Disk } from '../disk/disk.js'
+import { listIfPresent, readFully, withFile } from '../disk/files.js'
+import { systemCode, WalError } from '../errors.js'
+import { bytesEqual } from '../format/bytes.js'
+import { type DecodedFileHeader, decodeFileHeader } from '../format/file-header.js'
+import { type Head, readHead } from '../format/head.js'
+import {
+  type Layout,
+  lsnOfCheckpointName,
+  parseSegmentName,
+  segmentName,
+  temporarySuffix,
+} from '../format/layout.js'
+import { fileHeaderBytes } from '../format/limits.js'
+import type { BadCheckpoint, Depth } from './examination.js'
+import type { Found, Unreadable } from './lineage.js'
+import { listRoot } from './root.js'
+
+/** The files of a log's directory, by their names and headers. */
+export interface Inventory {
+  readonly logId: Uint8Array | undefined
+  /** What `HEAD` named. */
+  readonly head: Head | string | undefined
+  /** Segments of this log, in the order of their sequences. */
+  readonly found: readonly Found[]
+  readonly unreadable: readonly Unreadable[]
+  /** Newest first; for a recovery only the newest. */
+  readonly goodCheckpoints: readonly DecodedFileHeader[]
+  readonly badCheckpoints: readonly BadCheckpoint[]
+  /** Temporary files, by their path. */
+  readonly leftovers: readonly string[]
+}
+
+/** Reads names and headers; of checkpoints as much as `depth` asks for. */
+export async function takeInventory(disk: Disk, layout: Layout, depth: Depth): Promise<Inventory> {
+  await listRoot(disk, layout)
+  const head = await readHead(disk, layout)
+  const inQuarantine = await listIfPresent(disk, layout.quarantine)
+  const segments = await listIfPresent(disk, layout.segments)
+  const { headers, unreadable } = await readHeaders(disk, layout, segments)
+  const logId =
+    typeof head === 'string' ? headers[0]?.header.logId : (head?.logId ?? headers[0]?.header.logId)
+  const found: Found[] = []
+  for (const segment of headers) {
+    const { name, header } = segment
+    if (logId === undefined || bytesEqual(header.logId, logId)) found.push(segment)
+    else {
+      const { firstLsn, epoch } = header
+      unreadable.push({ name, firstLsn, epoch, why: 'it belongs to another log' })
+    }
+  }
+  const checkpoints = await listIfPresent(disk, layout.checkpoints)
+  const lsns = checkpoints.map(lsnOfCheckpointName).filter((lsn) => lsn !== undefined)
+  const { good, bad } = await readCheckpoints(disk, layout, depth, lsns, found)
+  const leftovers = [
+    ...inQuarantine.map((name) => join(layout.quarantine, name)),
+    ...segments.sort().map((name) => layout.segment(name)),
+    ...checkpoints.map((name) => join(layout.checkpoints, name)),
+  ].filter((path) => path.endsWith(temporarySuffix))
+  return {
+    logId,
+    head,
+    found,
+    unreadable,
+    goodCheckpoints: good,
+    badCheckpoints: bad,
+    leftovers,
+  }
+}
+
+async function readHeaders(
+  disk: Disk,
+  layout: Layout,
+  names: readonly string[],
+): Promise<{ readonly headers: Found[]; readonly unreadable: Unreadable[] }> {
+  const headers: Found[] = []
+  const unreadable: Unreadable[] = []
+  for (const name of names.toSorted()) {
+    const named = parseSegmentName(name)
+    if (named === undefined) continue
+    const segment = await readHeader(disk, layout, name)
+    if (typeof segment === 'string') unreadable.push({ name, ...named, why: segment })
+    else headers.push(segment)
+  }
+  headers.sort((a, b) => a.header.sequence - b.header.sequence || a.header.epoch - b.header.epoch)
+  return { headers, unreadable }
+}
+
+async function readHeader(disk: Disk, layout: Layout, name: string): Promise<Found | string> {
+  try {
+    return await withFile(disk, layout.segment(name), 'read', async (file) => {
+      const fileBytes = await file.size()
+      const sector = await readFully(file, new Uint8Array(fileHeaderBytes), 0)
+      const header = decodeFileHeader(sector, 'segment', name)
+      if (typeof header === 'string') return header
+      const expected = segmentName(header.firstLsn, header.epoch)
+      if (expected === name) return { name, header, fileBytes }
+      return `by its header its name should be ${expected}`
+    })
+  } catch (error) {
+    // One that is gone may have been removed by a writer meanwhile; the caller looks again.
+    const code = systemCode(error)
+    if (error instanceof WalError || code === undefined || code === 'ENOENT') throw error
+    return `it cannot be read: ${code}`
+  }
+}
+
+/** Newest first. A recovery needs one good checkpoint; verification and deletion need all of them. */
+async function readCheckpoints(
+  disk: Disk,
+  layout: Layout,
+  depth: Depth,
+  lsns: readonly number[],
+  found: readonly Found[],
+): Promise<{ readonly good: DecodedFileHeader[]; readonly bad: BadCheckpoint[] }> {
+  const good: DecodedFileHeader[] = []
+  const bad: BadCheckpoint[] = []
+  const look = depth === 'names' ? readCheckpointHeader : verifyCheckpoint
+  for (const lsn of lsns.toSorted((a, b) => b - a)) {
+    try {
+      const checkpoint = await look(disk, layout.checkpoint(lsn), lsn)
+      refuseForeignCheckpoint(checkpoint, found)
+      good.push(checkpoint)
+      if (depth === 'recovery') break
+    } catch (error) {
+      if (!isBadCheckpoint(error)) throw error
+      bad.push({ lsn, why: error.message })
+    }
+  }
+  return { good, bad }
+}

@@ -1,0 +1,85 @@
+import type { WalError } from '../errors.js'
+import { batchHeaderBytes, batchOverheadBytes } from '../format/limits.js'
+import type { Lsn } from '../lsn.js'
+import { FillingBatch } from './filling-batch.js'
+
+/** Buffers of batches that are kept for the next ones. */
+const buffersMax = 3
+
+/** Batches on their way to the disk: one in flight, those that are full, and the one that is filling. */
+export class BatchQueue {
+  readonly #appendBytesMax: number
+  readonly #full: FillingBatch[] = []
+  readonly #buffers: Uint8Array[] = []
+  #filling: FillingBatch | undefined
+  #inFlight: FillingBatch | undefined
+
+  constructor(appendBytesMax: number) {
+    this.#appendBytesMax = appendBytesMax
+  }
+
+  get isInFlight(): boolean {
+    return this.#inFlight !== undefined
+  }
+
+  /** The batch that is filling, if records wait in one. */
+  get filling(): FillingBatch | undefined {
+    return this.#filling
+  }
+
+  /** The batch to be written next. */
+  get next(): FillingBatch | undefined {
+    return this.#full[0] ?? this.#filling
+  }
+
+  /** What all of them take in a segment. */
+  get bytes(): number {
+    let bytes = 0
+    for (const batch of [this.#inFlight, ...this.#full, this.#filling]) {
+      if (batch !== undefined) bytes += batch.length + batchOverheadBytes
+    }
+    return bytes
+  }
+
+  /** The batch that takes an append of this size, whose first record has this LSN. */
+  batchFor(bytes: number, firstLsn: Lsn): FillingBatch {
+    const filling = this.#filling
+    if (filling !== undefined) {
+      if (filling.length - batchHeaderBytes + bytes <= this.#appendBytesMax) return filling
+      this.#full.push(filling)
+      this.#filling = undefined
+    }
+    return this.begin(firstLsn)
+  }
+
+  /** The batch that is filling, or a new one without records. */
+  begin(firstLsn: Lsn): FillingBatch {
+    this.#filling ??= new FillingBatch(firstLsn, this.#buffers.pop())
+    return this.#filling
+  }
+
+  /** The next batch is being written. */
+  sent(): void {
+    this.#inFlight = this.next
+    if (this.#full.shift() === undefined) this.#filling = undefined
+  }
+
+  /** The batch in flight is durable. */
+  durable(batch: FillingBatch): void {
+    this.#inFlight = undefined
+    batch.resolve(batch.lastLsn)
+    const isOrdinary = batch.buffer.length <= 2 * this.#appendBytesMax
+    if (isOrdinary && this.#buffers.length < buffersMax) this.#buffers.push(batch.buffer)
+  }
+
+  /** Rejects the batches that are not in flight. */
+  rejectWaiting(error: WalError): void {
+    for (const batch of [...this.#full.splice(0), this.#filling]) batch?.reject(error)
+    this.#filling = undefined
+  }
+
+  rejectAll(error: WalError): void {
+    this.#inFlight?.reject(error)
+    this.rejectWaiting(error)
+  }
+}

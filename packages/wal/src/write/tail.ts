@@ -1,0 +1,166 @@
+import { crc32 } from 'node:zlib'
+import type { Clock } from '@tenure/seams'
+import { countZeroSectors, encodeBatchHeader, nextBatchOffset, Place } from '../format/batch.js'
+import type { FileHeader, SegmentEnd } from '../format/file-header.js'
+import { batchHeaderBytes, fileHeaderBytes } from '../format/limits.js'
+import type { Lsn } from '../lsn.js'
+import type { FillingBatch } from './filling-batch.js'
+import type { SealedSegment, SegmentFile } from './segment-file.js'
+
+/**
+ * The end of the log: the segment that takes records, where its durable part ends, and the numbers and
+ * checksums that the next batch continues.
+ */
+export class Tail {
+  readonly #clock: Clock
+  #segment: SegmentFile
+  #place: Place
+  /** Where the last durable batch ends in the segment. */
+  #end = fileHeaderBytes
+  #chain: number
+  #batchNumber: number
+  #syncedThrough: number
+  #durableLsn: Lsn
+  #clockMs: number
+  /** How many openings have been marked as started. */
+  #starts: number
+
+  constructor(segment: SegmentFile, clock: Clock) {
+    const { header, headerCrc } = segment
+    this.#clock = clock
+    this.#segment = segment
+    this.#place = new Place(header.logId, header.sequence)
+    this.#chain = headerCrc
+    this.#batchNumber = header.firstBatch
+    this.#syncedThrough = header.firstBatch - 1
+    this.#durableLsn = header.firstLsn - 1
+    this.#clockMs = header.clockMs
+    this.#starts = header.starts
+  }
+
+  get segment(): SegmentFile {
+    return this.#segment
+  }
+
+  get segmentBytes(): number {
+    return this.#segment.header.segmentBytes
+  }
+
+  get end(): number {
+    return this.#end
+  }
+
+  get durableLsn(): Lsn {
+    return this.#durableLsn
+  }
+
+  get starts(): number {
+    return this.#starts
+  }
+
+  /** Whether the segment holds no record. */
+  get isEmpty(): boolean {
+    return this.#durableLsn < this.#segment.header.firstLsn
+  }
+
+  /** The segment, and where its durable part ends. */
+  get sealed(): SealedSegment {
+    const { name, header } = this.#segment
+    return { name, header, end: this.#segmentEnd() }
+  }
+
+  /** Counts one more opening that came to work: every batch from now on says so. */
+  countStart(): void {
+    this.#starts++
+  }
+
+  /** Where the next batch begins. */
+  get nextOffset(): number {
+    return nextBatchOffset(this.#end)
+  }
+
+  /** Whether a batch of this length fits into the rest of the segment. */
+  fits(length: number): boolean {
+    return this.nextOffset + length <= this.segmentBytes
+  }
+
+  /** Fills in the batch's header and returns its CRC. */
+  seal(batch: FillingBatch): number {
+    const { bytes } = batch
+    const offset = this.nextOffset
+    const body = bytes.subarray(batchHeaderBytes)
+    return encodeBatchHeader(
+      bytes,
+      {
+        batch: this.#batchNumber,
+        firstLsn: batch.firstLsn,
+        count: batch.count,
+        bodyBytes: body.length,
+        bodyCrc: crc32(body),
+        chain: this.#chain,
+        epoch: this.#segment.header.epoch,
+        zeroSectors: countZeroSectors(body, offset + batchHeaderBytes),
+        clockMs: this.#now(),
+        unsyncedBefore: this.#batchNumber - 1 - this.#syncedThrough,
+        starts: this.#starts,
+      },
+      this.#place.crcAt(offset),
+    )
+  }
+
+  /** The batch has been written at `nextOffset`. */
+  committed(batch: FillingBatch, chain: number, isSynced: boolean): void {
+    this.#end = this.nextOffset + batch.length
+    this.#chain = chain
+    if (isSynced) this.#syncedThrough = this.#batchNumber
+    this.#batchNumber++
+    this.#durableLsn = batch.lastLsn
+  }
+
+  /** For the modes in which a write is not durable when it returns. */
+  async sync(): Promise<void> {
+    const through = this.#batchNumber - 1
+    if (through === this.#syncedThrough) return
+    await this.#segment.file.sync()
+    this.#syncedThrough = Math.max(this.#syncedThrough, through)
+  }
+
+  /** The header of the segment that follows. */
+  nextHeader(segmentBytes: number): FileHeader {
+    const { header } = this.#segment
+    return {
+      ...header,
+      sequence: header.sequence + 1,
+      firstLsn: this.#durableLsn + 1,
+      clockMs: this.#now(),
+      segmentBytes,
+      firstBatch: this.#batchNumber,
+      previous: this.#segmentEnd(),
+      gap: 'none',
+      starts: this.#starts,
+    }
+  }
+
+  /** Continues in the segment that follows. */
+  continueIn(segment: SegmentFile): void {
+    this.#segment = segment
+    this.#place = new Place(segment.header.logId, segment.header.sequence)
+    this.#end = fileHeaderBytes
+    this.#chain = segment.headerCrc
+  }
+
+  #segmentEnd(): SegmentEnd {
+    return {
+      sequence: this.#segment.header.sequence,
+      offset: this.#end,
+      lastLsn: this.#durableLsn,
+      chain: this.#chain,
+    }
+  }
+
+  /** The clock as the log carries it: it never goes back. */
+  #now(): number {
+    this.#clockMs = Math.max(this.#clockMs, this.#clock.now())
+    return this.#clockMs
+  }
+}
