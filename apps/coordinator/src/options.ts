@@ -15,7 +15,7 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
     httpAllowedHosts: values.httpAllowedHosts ?? [],
     insecure: values.insecure,
     tokens: readTokens(configuration),
-    ...(tls && { tls }),
+    tls,
     knobs: {
       leaseDurationMs: values.leaseDuration,
       heartbeatIntervalMs: values.heartbeatInterval ?? Math.floor(values.leaseDuration / 3),
@@ -62,7 +62,7 @@ function logOf({ sync, syncInterval, segmentBytes, acceptLoss, restored }: Value
     sync,
     syncIntervalMs: syncInterval,
     segmentBytes,
-    ...(acceptLoss && { acceptLoss }),
-    ...(restored && { restored: restored === true ? restored : { nextLsn: restored } }),
+    acceptLoss,
+    restored: typeof restored === 'number' ? { nextLsn: restored } : restored,
   }
 }

@@ -29,12 +29,15 @@ function isUnauthorized(error: Error): boolean {
 const tokenHelp = `${variableOf('token')} or ${flagOf('tokenFile')}`
 
 /** For a line beside the explanation: what can be searched for, and where it was when nobody expected it. */
-export function describe(error: unknown): { readonly code?: string; readonly stack?: string } {
+export function describe(error: unknown): {
+  readonly code?: string | undefined
+  readonly stack?: string | undefined
+} {
   if (!(error instanceof Error)) return {}
   const isKnown = [WorkerError, TenureError, CannotListen].some((kind) => error instanceof kind)
   return {
-    ...('code' in error && { code: String(error.code) }),
-    ...(!isKnown && error.stack !== undefined && { stack: error.stack }),
+    code: 'code' in error ? String(error.code) : undefined,
+    stack: isKnown ? undefined : error.stack,
   }
 }
 

@@ -62,7 +62,7 @@ export function observeWorker(logger: Logger, clock?: Clock): WorkerObserver {
     },
     // Apart from ours: a handler's `level` or `msg` would stand for that of the line.
     logged: (task, level, message, fields) => {
-      logger[level]({ ...task, ...(fields && { fields }) }, message)
+      logger[level]({ ...task, fields }, message)
     },
     reportedLate: (task) => logger.info(task, 'reported after the deadline'),
     committed: (task, { state }) => logger.debug({ ...task, state }, 'committed'),

@@ -144,7 +144,7 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
     connections: () => connections.size,
     disk: () => disk,
     waitingPollsMax: limits.waitingPollsMax,
-    ...(checkpointer && { checkpoint: () => checkpointer.make() }),
+    checkpoint: checkpointer && (() => checkpointer.make()),
     answerBytesMax: Math.floor(limits.frameBytesMax / 2),
     observer: new Observers<CoordinatorObserver>(coordinatorHooks, told).all,
     onFailure: (error) => lifetime.fail(error),
@@ -237,7 +237,7 @@ async function listen(
   lifetime: Lifetime,
 ): Promise<Listener> {
   const { host, port, tls } = settings
-  const { transport = netTransport({ host, port, ...(tls && { tls }) }) } = settings
+  const { transport = netTransport({ host, port, tls }) } = settings
   try {
     const listener = await transport.listen((socket) => early.accept(socket))
     let closed: Promise<void> | undefined

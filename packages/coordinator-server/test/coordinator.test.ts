@@ -198,7 +198,15 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     world.clock.oversleep(30_000)
     world.applied.length = 0
     const cancelled = await report(world, taskId, leaseId)
-    t.strictSame({ ...cancelled, id: 0 }, { kind: 'cancelled', id: 0, reason: 'EXPIRED' })
+    t.strictSame(
+      { ...cancelled, id: 0 },
+      {
+        kind: 'cancelled',
+        id: 0,
+        reason: 'EXPIRED',
+        supersededBy: undefined,
+      },
+    )
     const records = ['LeaseExpired', 'TaskCancelled']
     t.strictSame(world.applied, records)
     t.match(await report(world, taskId, leaseId), { kind: 'cancelled', reason: 'EXPIRED' })

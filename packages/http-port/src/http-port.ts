@@ -10,7 +10,7 @@ export interface HttpPortOptions {
   readonly port: number
   readonly pages: Pages
   /** Names under which the port is reached, beside `host`, loopback names and IP addresses. */
-  readonly allowedHosts?: readonly string[]
+  readonly allowedHosts?: readonly string[] | undefined
   readonly limits?: Partial<HttpPortLimits>
 }
 
@@ -76,12 +76,12 @@ function answerWith(options: HttpPortOptions) {
   }
   return async (request: IncomingMessage, response: ServerResponse) => {
     const { status, type, body } = await look(request)
+    if (status === 405) response.setHeader('allow', 'GET, HEAD')
     response.writeHead(status, {
       // So that a connection lives no longer than it takes to ask and to answer.
       connection: 'close',
       'content-type': type,
       'content-length': body.length,
-      ...(status === 405 && { allow: 'GET, HEAD' }),
     })
     response.end(request.method === 'HEAD' ? undefined : body)
   }

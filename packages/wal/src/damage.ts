@@ -13,13 +13,13 @@ export interface Damage {
   readonly file: string
 
   /** Where in the file, when the damage has a place there. */
-  readonly offset?: number
+  readonly offset?: number | undefined
 
   /** The first LSN that cannot be read; everything before it can. */
   readonly firstMissingLsn: Lsn
 
   /** The last LSN known to have been acknowledged and now missing, where something tells. */
-  readonly lastMissingLsn?: Lsn
+  readonly lastMissingLsn?: Lsn | undefined
 
   /** What was found, and what was expected. */
   readonly why: string
@@ -28,10 +28,10 @@ export interface Damage {
    * The LSN of a good checkpoint that holds what the missing records made: no restart needs them, and
    * the log opens.
    */
-  readonly coveredBy?: Lsn
+  readonly coveredBy?: Lsn | undefined
 
   /** The loss an operator can accept to open the log all the same; absent where that cannot help. */
-  readonly acceptable?: AcceptedLoss
+  readonly acceptable?: AcceptedLoss | undefined
 }
 
 /** Damage in the records before a good checkpoint. The log opens; who looks back there misses them. */

@@ -18,16 +18,16 @@ import type { Gap, Segment } from './recover/examination.js'
 import { type Survey, surveySteadily } from './recover/survey.js'
 
 export interface ReadOnlyOptions {
-  readonly disk?: Disk
-  readonly clock?: Clock
+  readonly disk?: Disk | undefined
+  readonly clock?: Clock | undefined
 }
 
 export interface FollowOptions {
   /** Default: the first record that the newest checkpoint does not cover. */
-  readonly fromLsn?: Lsn
+  readonly fromLsn?: Lsn | undefined
   /** Waits at the end for what a writer appends, until `signal` says that it is enough. */
-  readonly follow?: boolean
-  readonly signal?: AbortSignal
+  readonly follow?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A segment as a reader knows it. */
@@ -36,8 +36,8 @@ export interface ReaderSegment extends SegmentInfo {
   readonly file: string
   readonly epoch: number
   /** Of a sealed one: its last record, and where what it holds ends. */
-  readonly lastLsn?: Lsn
-  readonly end?: number
+  readonly lastLsn?: Lsn | undefined
+  readonly end?: number | undefined
 }
 
 /** Opens the log for reading, beside a running writer or without one. Takes no lock and changes nothing. */
@@ -107,7 +107,8 @@ export class LogReader {
         bytes: header.segmentBytes,
         begunAt: header.clockMs,
         epoch: header.epoch,
-        ...(next !== undefined && { lastLsn: next.previous.lastLsn, end: next.previous.offset }),
+        lastLsn: next?.previous.lastLsn,
+        end: next?.previous.offset,
       }
     })
   }

@@ -63,9 +63,9 @@ export interface LogSegment extends SegmentInfo {
 
 export interface TruncateOptions {
   /** Keeps the records from here on, however far behind the checkpoints they are. */
-  readonly keepFromLsn?: Lsn
+  readonly keepFromLsn?: Lsn | undefined
   /** Checkpoints that `makeCheckpoint` has just read back: they are not read once more. */
-  readonly verified?: readonly Lsn[]
+  readonly verified?: readonly Lsn[] | undefined
 }
 
 /** Opens the log in the directory, or begins one where there is none. */

@@ -26,24 +26,24 @@ export type SyncMode = 'always' | 'interval' | 'none'
 
 export interface LogOptions {
   /** Default `always`. */
-  readonly sync?: SyncMode
+  readonly sync?: SyncMode | undefined
   /** For `sync: "interval"`. Default 100. */
-  readonly syncIntervalMs?: number
+  readonly syncIntervalMs?: number | undefined
   /** The full size of a segment. Default 64 MiB. */
-  readonly segmentBytes?: number
+  readonly segmentBytes?: number | undefined
   /** The most that one append may write, framing included; a batch is never larger. Default 512 KiB. */
-  readonly appendBytesMax?: number
+  readonly appendBytesMax?: number | undefined
   /** Opens a damaged log at the price named, which has to be the place the refusal named. */
-  readonly acceptLoss?: AcceptedLoss
+  readonly acceptLoss?: AcceptedLoss | undefined
   /**
    * Says that the directory is a copy from before and that the log went on elsewhere: it continues
    * behind a gap, at this LSN or, by the clock, beyond any that can have been issued up to now.
    */
-  readonly restored?: true | { readonly nextLsn: Lsn }
-  readonly observer?: LogObserver
-  readonly disk?: Disk
-  readonly clock?: Clock
-  readonly randomBytes?: (count: number) => Uint8Array
+  readonly restored?: true | { readonly nextLsn: Lsn } | undefined
+  readonly observer?: LogObserver | undefined
+  readonly disk?: Disk | undefined
+  readonly clock?: Clock | undefined
+  readonly randomBytes?: ((count: number) => Uint8Array) | undefined
 }
 
 /** The options with their defaults, checked. */

@@ -11,32 +11,32 @@ import { callable, part, queueNames, texts, whole, wholeOrForever, yesOrNo } fro
 
 export interface WorkerOptions extends OfLink {
   /** The module whose default export runs the tasks: a path or a file URL. `inline` takes the function, too. */
-  readonly handler?: string | URL | Handler
+  readonly handler?: string | URL | Handler | undefined
   /** Default `thread`. An object is an isolation of your own, and needs no `handler`. */
-  readonly isolation?: IsolationKind | Isolation
+  readonly isolation?: IsolationKind | Isolation | undefined
   /** Default `['default']`. */
-  readonly queues?: readonly string[]
+  readonly queues?: readonly string[] | undefined
   /** How many tasks run at once. Default: as many as there are processors. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** How long the coordinator is asked to wait for a task. Default 30,000. */
-  readonly pollWaitMs?: number
+  readonly pollWaitMs?: number | undefined
   /** How long a handler that was told to end may take before it is terminated. Default 5,000. */
-  readonly abortGraceMs?: number
+  readonly abortGraceMs?: number | undefined
   /** How long `stop` lets handlers run on. Default 30,000. */
-  readonly drainGraceMs?: number
+  readonly drainGraceMs?: number | undefined
   /** How long to try without a connection, or with every lease request refused, before the worker fails. Default `Infinity`. */
-  readonly giveUpAfterMs?: number
+  readonly giveUpAfterMs?: number | undefined
   /** Whether to lease on after a refusal that no correct worker earns. Default false: the worker fails. */
-  readonly keepGoing?: boolean
+  readonly keepGoing?: boolean | undefined
   /** By which part of a duration this clock and the coordinator's may come apart. Default 0.01. */
-  readonly clockDrift?: number
+  readonly clockDrift?: number | undefined
   /** For Node in the handlers' threads and processes. Default: none. */
-  readonly execArgv?: readonly string[]
+  readonly execArgv?: readonly string[] | undefined
   /** A report came too late: whatever the execution did never had authority. It must not throw. */
-  readonly onCancelled?: (task: TaskFacts, answer: Cancelled) => void
-  readonly observer?: WorkerObserver
+  readonly onCancelled?: ((task: TaskFacts, answer: Cancelled) => void) | undefined
+  readonly observer?: WorkerObserver | undefined
   /** Whether the metrics have those of the whole process, too. Default false. */
-  readonly processMetrics?: boolean
+  readonly processMetrics?: boolean | undefined
 }
 
 /** The options with their defaults, checked; those of the link it checks itself. */

@@ -12,13 +12,26 @@ import type { Reason } from '@tenure/protocol'
 export type RefusalMeaning = 'passes' | 'lost' | 'innocent' | 'misuse'
 
 const meanings: { readonly [R in Reason]: RefusalMeaning } = {
-  ...{ OVERLOADED: 'passes', NO_SPACE: 'passes', STOPPING: 'passes', TOO_MANY: 'passes' },
-  ...{ EXPIRED: 'lost', SUPERSEDED: 'lost', REPORTED: 'lost', TASK_TERMINAL: 'lost' },
-  ...{ UNKNOWN_TASK: 'innocent', TOO_LARGE: 'innocent', INTERNAL: 'innocent' },
-  ...{ MALFORMED: 'misuse', FORBIDDEN: 'misuse', UNKNOWN_LEASE: 'misuse', WRONG_WORKER: 'misuse' },
+  OVERLOADED: 'passes',
+  NO_SPACE: 'passes',
+  STOPPING: 'passes',
+  TOO_MANY: 'passes',
+  EXPIRED: 'lost',
+  SUPERSEDED: 'lost',
+  REPORTED: 'lost',
+  TASK_TERMINAL: 'lost',
+  UNKNOWN_TASK: 'innocent',
+  TOO_LARGE: 'innocent',
+  INTERNAL: 'innocent',
+  MALFORMED: 'misuse',
+  FORBIDDEN: 'misuse',
+  UNKNOWN_LEASE: 'misuse',
+  WRONG_WORKER: 'misuse',
   DUPLICATE_REPORT: 'misuse',
   // No answer to a request of a worker: the two sides do not speak the same protocol.
-  ...{ CONFLICT: 'misuse', UNAUTHORIZED: 'misuse', UNSUPPORTED_VERSION: 'misuse' },
+  CONFLICT: 'misuse',
+  UNAUTHORIZED: 'misuse',
+  UNSUPPORTED_VERSION: 'misuse',
   PROTOCOL: 'misuse',
 }
 

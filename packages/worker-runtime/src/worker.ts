@@ -23,10 +23,10 @@ type Refused = 'lease' | 'heartbeat' | 'report'
 /** Connects with a coordinator, waiting for one up to `giveUpAfterMs`, and begins to ask for tasks. */
 export async function startWorker(
   options: WorkerOptions,
-  { signal }: { readonly signal?: AbortSignal } = {},
+  { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Worker> {
   const worker = new Worker(options)
-  await worker.start({ ...(signal && { signal }) })
+  await worker.start({ signal })
   return worker
 }
 
@@ -119,7 +119,7 @@ export class Worker {
   }
 
   /** Once. When it rejects nothing is left behind, and the worker is `stopped`. */
-  async start({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async start({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (this.#isStarted) throw new Error('a worker starts once')
     this.#isStarted = true
     // Node keeps a signal made of others, and all that hangs on it, for as long as somebody listens.
@@ -151,12 +151,10 @@ export class Worker {
     this.#lateTimers = new LateTimers(link.clock, this.#executions)
     const context: ExecutionContext = {
       ...this.#settings,
-      ...{
-        link,
-        isolation: this.#isolation,
-        observer: this.#observer,
-        lateTimers: this.#lateTimers,
-      },
+      link,
+      isolation: this.#isolation,
+      observer: this.#observer,
+      lateTimers: this.#lateTimers,
       reportIds: new ReportIds(link.random),
       listener: {
         slotFreed: () => this.#onSlotFreed(),

@@ -13,7 +13,7 @@ import { historyDamageOf } from './damage.js'
 /** What can be read of a task, and what could not be. */
 export interface ReadTask {
   readonly read: TaskHistory
-  readonly unreadable?: HistoryDamage
+  readonly unreadable?: HistoryDamage | undefined
 }
 
 /**
@@ -32,7 +32,7 @@ export async function readTaskOverDamage(
   for (;;) {
     try {
       const read = await readTaskHistory(behind, taskId, spanOf(until))
-      return { read, ...(unreadable && { unreadable }) }
+      return { read, unreadable }
     } catch (error) {
       const damage = historyDamageOf(error)
       if (damage === undefined) throw error

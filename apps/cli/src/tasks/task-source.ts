@@ -25,18 +25,18 @@ export interface TaskStats extends Pick<Stats, 'tasks'> {
   readonly lastLsn: number
   readonly lastAt: number
   readonly now: number
-  readonly startedAt?: number
-  readonly epoch?: number
-  readonly restarts?: number
+  readonly startedAt?: number | undefined
+  readonly epoch?: number | undefined
+  readonly restarts?: number | undefined
   readonly counters: Counters
   readonly queues: number
-  readonly workers?: number
-  readonly connections?: number
-  readonly waitingPolls?: number
-  readonly diskFull?: boolean
-  readonly diskFreeBytes?: number
-  readonly lines?: readonly TaskLine[]
-  readonly linesLeftOut?: number
+  readonly workers?: number | undefined
+  readonly connections?: number | undefined
+  readonly waitingPolls?: number | undefined
+  readonly diskFull?: boolean | undefined
+  readonly diskFreeBytes?: number | undefined
+  readonly lines?: readonly TaskLine[] | undefined
+  readonly linesLeftOut?: number | undefined
 }
 
 export interface TaskLine {
@@ -89,7 +89,7 @@ export class LogTasks implements TaskSource {
       lastLsn,
       lastAt,
       now: lastAt,
-      ...(this.#epoch !== undefined && { epoch: this.#epoch }),
+      epoch: this.#epoch,
       tasks: countTasks(state),
       counters: getCounters(state),
       queues,

@@ -7,9 +7,9 @@ export interface Wait {
   /** Before that nobody could have it: a backoff, or a submission for later. */
   readonly eligibleAt: number
   /** Absent while it lasts. */
-  readonly to?: number
+  readonly to?: number | undefined
   /** The lease that ended it. */
-  readonly leaseId?: number
+  readonly leaseId?: number | undefined
 }
 
 /** What becomes of a task between its attempts, from its own records in order. */
@@ -70,7 +70,7 @@ export class TaskCourse {
   #end(state: TaskState, to: number, leaseId?: number): void {
     this.state = state
     if (this.#waiting !== undefined) {
-      this.waits.push({ ...this.#waiting, to, ...(leaseId !== undefined && { leaseId }) })
+      this.waits.push({ ...this.#waiting, to, leaseId })
     }
     this.#waiting = undefined
   }

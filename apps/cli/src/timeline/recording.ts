@@ -118,7 +118,7 @@ export async function findTwice(recording: Recording, lastLsn?: number): Promise
 function retell(task: RememberedTask, firstLsn: number): Entry[] {
   const { taskId, createdAt, executionWindowMs, retryPolicy, queue, notBefore } = task
   if (taskId >= firstLsn) return []
-  const created: LogRecord = {
+  const eligible: LogRecord = {
     type: 'TaskCreated',
     at: createdAt,
     taskId,
@@ -126,8 +126,8 @@ function retell(task: RememberedTask, firstLsn: number): Entry[] {
     executionWindowMs,
     retryPolicy,
     queue,
-    ...(notBefore !== undefined && { notBefore }),
   }
+  const created = notBefore === undefined ? eligible : { ...eligible, notBefore }
   const older = task.attempts.filter(({ leaseId }) => leaseId < firstLsn)
   return [
     { lsn: taskId, record: created },

@@ -56,7 +56,7 @@ export const list = defineVerb({
   prepare(configuration) {
     const { state, queue, from, json } = configuration.values
     const limit = limitOf(configuration.values)
-    const which = { ...(state && { state }), ...(queue && { queue }), fromTaskId: from }
+    const which = { state, queue, fromTaskId: from }
     // One more than is shown tells whether there are more.
     const options = { ...which, limit: Math.min(limit + 1, most) }
     return withSource(configuration, async (source, { stdout, stderr, env }) => {

@@ -31,7 +31,7 @@ export const restore = defineVerb({
     return (host) =>
       orExplain(host, backup, async () => {
         const { made, elapsedMs } = await copyWithProgress(host, (options) =>
-          restoreLog(backup, to, { ...options, ...(nextLsn !== undefined && { nextLsn }) }),
+          restoreLog(backup, to, { ...options, nextLsn }),
         )
         warnOf(made, host)
         const what = `restored ${backup} to ${to} in ${showSpan(elapsedMs)}`

@@ -19,7 +19,7 @@ export function readKeyPair(certFile: NamedFile, keyFile: NamedFile, passphrase?
   const cert = readText(certFile.path, certFile.askedBy)
   const key = readSecretText(keyFile.path, keyFile.askedBy)
   check(
-    () => createSecureContext({ cert, key, ...(passphrase !== undefined && { passphrase }) }),
+    () => createSecureContext({ cert, key, passphrase }),
     `${certFile.askedBy} and ${keyFile.askedBy} name ${certFile.path} and ${keyFile.path}, which are no certificate with its key`,
   )
   return { cert, key }

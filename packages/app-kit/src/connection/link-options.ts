@@ -16,8 +16,8 @@ export function toLinkOptions(
   const tls = readTls(configuration)
   return {
     endpoints: configuration.values.coordinator,
-    ...(token !== undefined && { token }),
-    ...(tls !== undefined && { tls }),
+    token,
+    tls,
   }
 }
 
@@ -35,9 +35,9 @@ function readTls(configuration: ConnectionConfiguration): true | TlsOptions | un
   const ca = fileOf(configuration, 'tlsCa')
   const { tlsServername: servername } = values
   return {
-    ...(ca !== undefined && { ca: readAuthority(ca) }),
+    ca: ca === undefined ? undefined : readAuthority(ca),
     ...readOwnCertificate(configuration),
-    ...(servername !== undefined && { servername }),
+    servername,
   }
 }
 
@@ -54,7 +54,7 @@ function readOwnCertificate(configuration: ConnectionConfiguration) {
     )
   }
   const pair = readKeyPair(cert, key, passphrase)
-  return { ...pair, ...(passphrase !== undefined && { passphrase }) }
+  return { ...pair, passphrase }
 }
 
 function fileOf(

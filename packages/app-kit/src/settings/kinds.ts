@@ -28,7 +28,7 @@ export interface Kind<T> {
   parse(text: string): T | undefined
   format(value: T): string
   /** What is shown of a text that is not acceptable, where that may hold a secret. */
-  redact?(text: string): string
+  readonly redact?: ((text: string) => string) | undefined
 }
 
 export function text(placeholder: string): Kind<string> {
@@ -148,7 +148,7 @@ export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
       return values.includes(undefined) ? undefined : (values as T[])
     },
     format: (values) => values.map((value) => kind.format(value)).join(','),
-    ...(kind.redact && { redact: kind.redact }),
+    redact: kind.redact,
   }
 }
 

@@ -17,14 +17,14 @@ export interface HistoryOptions extends CallOptions {
   /** For each page: the coordinator reads a large part of its log for one. Default 60 s. */
   readonly timeoutMs?: number | undefined
   /** Told after each page. */
-  readonly onProgress?: (progress: HistoryProgress) => void
+  readonly onProgress?: ((progress: HistoryProgress) => void) | undefined
   /** More than this is not kept in memory: `CLIENT_TOO_LARGE`. Default 64 MiB. */
-  readonly bytesMax?: number
+  readonly bytesMax?: number | undefined
 }
 
 export interface HistoryProgress {
-  /** Every record of the log before this LSN has been looked at; absent when all have been. */
-  readonly nextLsn?: number
+  /** Every record of the log before this LSN has been looked at; undefined when all have been. */
+  readonly nextLsn: number | undefined
   /** How many have been found, and are in the log still. */
   readonly records: number
 }
@@ -75,10 +75,7 @@ export async function readHistory(
     records.push(...page.records)
     openings.push(...page.openings)
     place = checkedNext(page, place)
-    onProgress?.({
-      ...(place !== undefined && { nextLsn: place.fromLsn }),
-      records: records.length,
-    })
+    onProgress?.({ nextLsn: place?.fromLsn, records: records.length })
   }
   return { firstLsn, records, openings }
 }

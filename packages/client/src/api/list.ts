@@ -7,14 +7,14 @@ import { demand } from './demand.js'
 import { readSummary, type TaskState, type TaskSummary } from './facts.js'
 
 export interface ListOptions extends CallOptions {
-  readonly state?: TaskState
-  readonly queue?: string
+  readonly state?: TaskState | undefined
+  readonly queue?: string | undefined
   /** Where to begin: this id or the next one there is. Default 1. */
-  readonly fromTaskId?: number
+  readonly fromTaskId?: number | undefined
   /** How many tasks at most. Default all. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** How many are asked for at once, up to 1000. Default 100. */
-  readonly pageSize?: number
+  readonly pageSize?: number | undefined
 }
 
 const pageSizeDefault = 100
@@ -31,8 +31,8 @@ export async function* listTasks(
   const { state, queue, fromTaskId = 1, limit, pageSize = pageSizeDefault } = options
   const { listMax, queueBytesMax } = messageLimits
   const filter = {
-    ...(state !== undefined && { state: oneOf('state', state, taskStates) }),
-    ...(queue !== undefined && { queue: text('queue', queue, 1, queueBytesMax) }),
+    state: state === undefined ? undefined : oneOf('state', state, taskStates),
+    queue: queue === undefined ? undefined : text('queue', queue, 1, queueBytesMax),
   }
   const call = { signal: options.signal, timeoutMs: options.timeoutMs, retry: true }
   const most = Number.MAX_SAFE_INTEGER

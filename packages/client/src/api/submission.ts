@@ -8,20 +8,20 @@ import type { RetryPolicy } from './facts.js'
 /** What is asked of the coordinator beside running the payload. What is absent follows its defaults. */
 export interface TaskOptions {
   /** Default `default`. */
-  readonly queue?: string
+  readonly queue?: string | undefined
   /** Not before then: a `Date`, or milliseconds since the epoch. */
-  readonly notBefore?: Date | number
+  readonly notBefore?: Date | number | undefined
   /** Not before so long after the coordinator's decision. In place of `notBefore`. */
-  readonly delayMs?: number
+  readonly delayMs?: number | undefined
   /**
    * The same id with the same payload and options is the same task, however often it is submitted.
    * Made up where it is missing. `null` does without: then a lost connection leaves the outcome
    * unknown.
    */
-  readonly requestId?: string | null
+  readonly requestId?: string | null | undefined
   /** How long one attempt may take in all. */
-  readonly executionWindowMs?: number
-  readonly retryPolicy?: RetryPolicy
+  readonly executionWindowMs?: number | undefined
+  readonly retryPolicy?: RetryPolicy | undefined
 }
 
 export interface SubmitOptions extends TaskOptions, CallOptions {
@@ -29,7 +29,7 @@ export interface SubmitOptions extends TaskOptions, CallOptions {
    * Whether to come back, within the time limit, when the coordinator refuses for a reason that
    * passes: OVERLOADED, NO_SPACE, STOPPING, TOO_MANY. Default false.
    */
-  readonly retryLater?: boolean
+  readonly retryLater?: boolean | undefined
 }
 
 /** One of many tasks to be submitted. */

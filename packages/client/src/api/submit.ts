@@ -31,9 +31,9 @@ export async function submit(
 
 export interface SubmitManyOptions extends CallOptions {
   /** How many are on their way, or answered and not taken yet. Default what the coordinator takes at once, up to 256. */
-  readonly window?: number
+  readonly window?: number | undefined
   /** As in `SubmitOptions`. Default true. */
-  readonly retryLater?: boolean
+  readonly retryLater?: boolean | undefined
 }
 
 /** What became of one of many; `index` counts them from 0, in the order they were given. */

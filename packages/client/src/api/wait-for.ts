@@ -10,7 +10,7 @@ import { readTask, type Task } from './facts.js'
 
 export interface WaitOptions extends CallOptions {
   /** The first pause between two questions; each one is half as long again, up to 2 s. Default 50. */
-  readonly pollMs?: number
+  readonly pollMs?: number | undefined
 }
 
 const pollMsDefault = 50

@@ -77,7 +77,7 @@ export class Dialer {
     const { endpoints, tls } = this.#settings
     const endpoint = endpoints[this.#at % endpoints.length]!
     this.#mode = 'dialing'
-    const target = { ...endpoint, ...(tls && { tls }) }
+    const target = { ...endpoint, tls }
     try {
       this.#connection = this.#connect(target, formatEndpoint(endpoint))
     } catch (cause) {

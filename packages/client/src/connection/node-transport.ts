@@ -68,8 +68,10 @@ function tlsOptionsOf({ host, port, tls = {} }: Target) {
   // By its specification SNI carries no address; the certificate is checked against `host` then.
   const sni = servername ?? (isIP(host) === 0 ? host : undefined)
   return {
-    ...{ host, port, ...own },
-    ...(ca !== undefined && { ca: typeof ca === 'string' ? ca : [...ca] }),
-    ...(sni !== undefined && { servername: sni }),
+    host,
+    port,
+    ...own,
+    ca: ca === undefined || typeof ca === 'string' ? ca : [...ca],
+    servername: sni,
   }
 }

@@ -8,18 +8,18 @@ export interface Transport {
 
 export interface Target extends Endpoint {
   /** Absent: without TLS. */
-  readonly tls?: TlsOptions
+  readonly tls?: TlsOptions | undefined
 }
 
 /** PEM texts. The certificate is always checked, against `ca` or else the authorities Node knows. */
 export interface TlsOptions {
-  readonly ca?: string | readonly string[]
+  readonly ca?: string | readonly string[] | undefined
   /** A client's certificate and its key, where the coordinator asks for one. */
-  readonly cert?: string
-  readonly key?: string
-  readonly passphrase?: string
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  readonly passphrase?: string | undefined
   /** The name that the certificate must be for, when it is not the endpoint's host. */
-  readonly servername?: string
+  readonly servername?: string | undefined
 }
 
 export interface SocketEvents {

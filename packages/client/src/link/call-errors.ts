@@ -50,9 +50,8 @@ function make(
   { wasSent, requestId }: CallFacts,
   cause?: unknown,
 ): TenureError {
-  const options = {
-    ...{ outcomeUnknown: wasSent, requestId },
-    ...(cause !== undefined && { cause }),
-  }
+  const told = { outcomeUnknown: wasSent, requestId }
+  // An error with a cause of `undefined` would be shown with one.
+  const options = cause === undefined ? told : { ...told, cause }
   return new TenureError(code, `${message}${sequelOf(options)}`, options)
 }

@@ -12,29 +12,29 @@ export interface LinkOptions {
   /** `host:port`, tried in turn. The port is 7411 where it is missing. */
   readonly endpoints: readonly string[]
   /** Who this is, for the coordinator's own lists; a worker's leases are its own under this name. Default: made up. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** `produce` submits and asks, `work` leases and reports, `admin` may do all. Default `produce`. */
-  readonly role?: Role
-  readonly token?: string
+  readonly role?: Role | undefined
+  readonly token?: string | undefined
   /** `true` takes the authorities Node knows. */
-  readonly tls?: boolean | TlsOptions
+  readonly tls?: boolean | TlsOptions | undefined
   /** How many tasks this worker runs at once. Default 0, which states none. */
-  readonly capacity?: number
+  readonly capacity?: number | undefined
   /** How long the first connection may take, over all endpoints and attempts. Default 10,000. */
-  readonly connectTimeoutMs?: number
+  readonly connectTimeoutMs?: number | undefined
   /** How long one endpoint may take to let us in. Default 3,000. */
-  readonly attemptTimeoutMs?: number
+  readonly attemptTimeoutMs?: number | undefined
   /** How long a call may take that does not say itself. Default 30,000. */
-  readonly requestTimeoutMs?: number
+  readonly requestTimeoutMs?: number | undefined
   /** After so much silence the coordinator is asked for a sign of life. Default 10,000. */
-  readonly keepAliveMs?: number
+  readonly keepAliveMs?: number | undefined
   /** Between rounds of attempts. Default from 100 ms to 5,000 ms. */
   readonly backoff?: Partial<Backoff>
-  readonly observer?: LinkObserver
+  readonly observer?: LinkObserver | undefined
   /** The edges to the world, for tests and simulations. */
-  readonly transport?: Transport
-  readonly clock?: Clock
-  readonly random?: Random
+  readonly transport?: Transport | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
 }
 
 /** The options with their defaults, checked. */

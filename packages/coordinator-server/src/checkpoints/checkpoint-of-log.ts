@@ -28,7 +28,10 @@ export async function checkpointLog(
   const replayedMs = clock.monotonicMs()
   const good = await makeCheckpoint(directory, lsn, chunksOf(state), { disk, clock })
   return {
-    ...{ lsn, good, replayed, tasks: countAllTasks(state) },
+    lsn,
+    good,
+    replayed,
+    tasks: countAllTasks(state),
     replayMs: replayedMs - startedMs,
     writeMs: clock.monotonicMs() - replayedMs,
   }
@@ -41,7 +44,9 @@ export async function checkpointLog(
 function withoutCheckpoint(log: LogSource, lsn: number): LogSource {
   const { firstLsn, gaps, openings } = log
   return {
-    ...{ firstLsn, gaps, openings },
+    firstLsn,
+    gaps,
+    openings,
     checkpoints: log.checkpoints.filter((at) => at !== lsn),
     replay: (options) => log.replay(options),
     readCheckpoint: (at) => log.readCheckpoint(at),

@@ -121,7 +121,8 @@ export class CheckpointThread implements CheckpointMaker {
       name: 'tenure-checkpoints',
       workerData: { directory: this.#directory, background },
       // It needs nothing of what this process was started with.
-      ...{ execArgv: [], env: {} },
+      execArgv: [],
+      env: {},
     })
     const lose = () => {
       if (this.#thread === thread) this.#thread = undefined

@@ -13,11 +13,17 @@ export async function answerCheckpoint(
   try {
     const { lsn, tasks, replayed, replayMs, writeMs, removed } = await make()
     const facts = {
-      ...{ lsn, replayed, replayMs: Math.round(replayMs), writeMs: Math.round(writeMs) },
+      lsn,
+      replayed,
+      replayMs: Math.round(replayMs),
+      writeMs: Math.round(writeMs),
       removed: { ...removed },
-      ...(tasks !== undefined && { tasks }),
     }
-    return { kind: 'checkpointed', id, checkpoint: facts }
+    return {
+      kind: 'checkpointed',
+      id,
+      checkpoint: tasks === undefined ? facts : { ...facts, tasks },
+    }
   } catch (error) {
     if (hasCode(error, 'WAL_NO_SPACE')) return rejected(id, 'NO_SPACE')
     const why = error instanceof Error ? error.message : String(error)

@@ -15,7 +15,7 @@ export interface CoordinatorParts extends QuestionParts {
   /** Reads task histories from the log. Without it, requests for them are refused. */
   readonly history?: HistoryReader
   /** Makes a checkpoint of now. Without it none can be asked for. */
-  readonly checkpoint?: () => Promise<Checkpointed>
+  readonly checkpoint?: (() => Promise<Checkpointed>) | undefined
   /** Maximum number of waiting lease requests; unlimited by default. */
   readonly waitingPollsMax?: number
   readonly observer: CoordinatorObserver

@@ -117,7 +117,7 @@ export function decideReport(
         kind: 'cancelled',
         id,
         reason,
-        ...(supersededBy && { supersededBy }),
+        supersededBy,
       } as const
       // Once per lease: one confused worker cannot fill the log.
       if (standing.cancelled) return answer(cancelled)

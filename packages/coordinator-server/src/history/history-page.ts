@@ -66,8 +66,10 @@ class PageReading {
   async read(): Promise<HistoryPage> {
     const isFull = await this.#lookAtAll()
     return {
-      ...{ firstLsn: this.#log.firstLsn, records: this.#records, openings: this.#openings() },
-      ...(isFull && { next: { fromLsn: this.#untilLsn, ...this.#filter.place } }),
+      firstLsn: this.#log.firstLsn,
+      records: this.#records,
+      openings: this.#openings(),
+      next: isFull ? { fromLsn: this.#untilLsn, ...this.#filter.place } : undefined,
     }
   }
 

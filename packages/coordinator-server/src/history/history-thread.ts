@@ -69,7 +69,8 @@ export class HistoryThread implements HistoryReader {
       name: 'tenure-history',
       workerData: { dataDir: this.#dataDir },
       // It needs nothing of what this process was started with.
-      ...{ execArgv: [], env: {} },
+      execArgv: [],
+      env: {},
     })
     // Whoever embeds a coordinator and has come to an end does not wait for what nobody asks.
     worker.unref()

@@ -20,7 +20,7 @@ const withoutTls = ['wrong version number', 'http request']
 export interface NetTransportOptions {
   readonly host: string
   readonly port: number
-  readonly tls?: TlsOptions
+  readonly tls?: TlsOptions | undefined
   /** How long a peer may take to read its last answers. Default 5 s. */
   readonly lingerMs?: number
 }

@@ -198,18 +198,19 @@ export class Metrics {
     )
     this.#asked('tenure_connections', 'Connections that are open.', connections)
     this.#asked('tenure_waiting_polls', 'Lease requests that wait for a task.', waitingPolls)
-    const lag = this.#gauge(
-      'tenure_queue_lag_seconds',
-      'Age of the oldest eligible task of a queue.',
-      ['queue'],
-      () => {
+    const lag: Gauge = new Gauge({
+      name: 'tenure_queue_lag_seconds',
+      help: 'Age of the oldest eligible task of a queue.',
+      labelNames: ['queue'],
+      registers: [this.#registry],
+      collect: () => {
         lag.reset()
         const limits = { limit: queuesShownMax, lookAtMax: queuesLookedAtMax }
         for (const { queue, firstEligibleAt: oldest } of longestQueues(state, limits)) {
           if (oldest !== undefined) lag.set({ queue }, Math.max(0, time.now() - oldest) / 1000)
         }
       },
-    )
+    })
   }
 
   #tellRecovery({ recoveryMs, ...parts }: RecoveryTimes): void {
@@ -236,7 +237,9 @@ export class Metrics {
   /** Kept elsewhere, and never smaller than before. */
   #counted(name: string, help: string, value: () => number): void {
     const counter: Counter = new Counter({
-      ...{ name, help, registers: [this.#registry] },
+      name,
+      help,
+      registers: [this.#registry],
       collect: () => {
         counter.reset()
         counter.inc(value())
@@ -245,17 +248,16 @@ export class Metrics {
   }
 
   #asked(name: string, help: string, value: () => number): void {
-    const gauge: Gauge = this.#gauge(name, help, [], () => gauge.set(value()))
-  }
-
-  #gauge(name: string, help: string, labelNames: string[] = [], collect?: () => void): Gauge {
-    return new Gauge({
+    const gauge: Gauge = new Gauge({
       name,
       help,
-      labelNames,
       registers: [this.#registry],
-      ...(collect && { collect }),
+      collect: () => gauge.set(value()),
     })
+  }
+
+  #gauge(name: string, help: string, labelNames: string[] = []): Gauge {
+    return new Gauge({ name, help, labelNames, registers: [this.#registry] })
   }
 
   #counter(name: string, help: string, labelNames: string[] = []): Counter {

@@ -23,41 +23,41 @@ import type { RecoveryTimes } from '../observe/startup.js'
 /** What the user gives; all of it has defaults. */
 export interface CoordinatorOptions {
   /** Where the log is kept. Default `./tenure-data`. */
-  readonly dataDir?: string
+  readonly dataDir?: string | undefined
   /** Default 127.0.0.1 */
-  readonly host?: string
+  readonly host?: string | undefined
   /** Default 7411; 0 takes a free one. */
-  readonly port?: number
+  readonly port?: number | undefined
   /** Default 127.0.0.1 */
-  readonly httpHost?: string
+  readonly httpHost?: string | undefined
   /** For metrics and health. Default 7412; 0 takes a free one; `false` serves none. */
-  readonly httpPort?: number | false
+  readonly httpPort?: number | false | undefined
   /** Names under which the HTTP port is reached, beside `httpHost`, loopback names and IP addresses. */
-  readonly httpAllowedHosts?: readonly string[]
+  readonly httpAllowedHosts?: readonly string[] | undefined
   readonly knobs?: Partial<Knobs>
   readonly limits?: Partial<ServerLimits>
   /** When checkpoints are made, and how much history is kept beside them. */
   readonly checkpoints?: Partial<CheckpointKnobs>
   /** With less room on the disk than this the operator is told. Default 1 GiB. */
-  readonly diskLowBytes?: number
-  readonly tls?: TlsOptions
+  readonly diskLowBytes?: number | undefined
+  readonly tls?: TlsOptions | undefined
   /** Without one everybody who can connect may do everything. */
-  readonly tokens?: readonly Token[]
+  readonly tokens?: readonly Token[] | undefined
   /** Listens beyond this machine without TLS and a token. */
-  readonly insecure?: boolean
-  readonly log?: LogOptions
-  readonly observer?: ServerObserver
+  readonly insecure?: boolean | undefined
+  readonly log?: LogOptions | undefined
+  readonly observer?: ServerObserver | undefined
   /**
    * Since when the recovery is measured, on the monotonic clock. Default: the call of `startCoordinator`. A process that is
    * nothing but a coordinator gives 0, when it began.
    */
-  readonly recoveringSinceMs?: number
+  readonly recoveringSinceMs?: number | undefined
   /** The edges to the world, for tests and simulations; the disk is among the options of the log. */
-  readonly clock?: Clock
-  readonly transport?: Transport
+  readonly clock?: Clock | undefined
+  readonly transport?: Transport | undefined
   /** Without one a log on another disk than the machine's gets no checkpoints. */
-  readonly checkpointMaker?: CheckpointMaker
-  readonly historyReader?: HistoryReader
+  readonly checkpointMaker?: CheckpointMaker | undefined
+  readonly historyReader?: HistoryReader | undefined
 }
 
 /** What a server tells, for its operator's log. Every hook is optional; none may throw. */
@@ -160,11 +160,11 @@ export function settle(options: CoordinatorOptions): Settings {
   text('dataDir', dataDir)
   whole('diskLowBytes', diskLowBytes, 0, 2 ** 50)
   const { clock = systemClock, transport, checkpointMaker, historyReader } = options
-  const appendBytesMax = Math.max(appendBytesMaxDefault, largestBytes)
-  const log = { appendBytesMax, clock, ...options.log }
-  if (log.appendBytesMax < largestBytes) {
-    throw bad('log.appendBytesMax', log.appendBytesMax, roomFor(largestBytes))
+  const { appendBytesMax = Math.max(appendBytesMaxDefault, largestBytes) } = options.log ?? {}
+  if (appendBytesMax < largestBytes) {
+    throw bad('log.appendBytesMax', appendBytesMax, roomFor(largestBytes))
   }
+  const log = { clock, ...options.log, appendBytesMax }
   const listening = { host, port, httpHost, httpPort, httpAllowedHosts, tls, tokens }
   const { recoveringSinceMs } = options
   if (recoveringSinceMs !== undefined) notNegative('recoveringSinceMs', recoveringSinceMs)

@@ -48,10 +48,19 @@ export function answerQuestion(request: StateQuestion, sources: QuestionSources)
     case 'workers':
       return workers(request, sources)
     case 'stats':
-      return { kind: 'stats', id, stats: stats(sources) }
-    case 'why':
-      return why(request, sources)
+      return { kind: 'stats', id, stats: known(stats(sources)) }
+    case 'why': {
+      const facts = why(request.taskId, sources)
+      return facts === undefined
+        ? rejected(id, 'UNKNOWN_TASK')
+        : { kind: 'why', id, why: known(facts) }
+    }
   }
+}
+
+/** Without what is undefined, which would be sent as nil. */
+function known(facts: Facts): Facts {
+  return Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== undefined))
 }
 
 function list({ id, state, queue, fromTaskId, limit }: List, sources: QuestionSources): Answer {

@@ -19,31 +19,34 @@ export function stats(sources: QuestionSources): Facts {
   const queues = countQueues(state)
   const lines = longestLines(sources)
   return {
-    ...{ lastLsn, lastAt, now: time.now(), startedAt },
-    ...(epoch !== undefined && { epoch }),
-    ...(restarts !== undefined && { restarts }),
+    lastLsn,
+    lastAt,
+    now: time.now(),
+    startedAt,
+    epoch,
+    restarts,
     tasks: countTasks(state),
     counters: getCounters(state),
-    ...{ queues, workers: registry.size, waitingPolls: polls.size },
-    ...(connections !== undefined && { connections: connections() }),
-
-    ...(disk !== undefined && diskFacts(disk())),
-    ...{ lines, linesLeftOut: queues - lines.length },
+    queues,
+    workers: registry.size,
+    waitingPolls: polls.size,
+    connections: connections?.(),
+    ...(disk && diskFacts(disk())),
+    lines,
+    linesLeftOut: queues - lines.length,
   }
 }
 
 function diskFacts({ isFull, freeBytes }: { isFull: boolean; freeBytes: number }): Facts {
-  const diskFreeBytes = Math.min(freeBytes, Number.MAX_SAFE_INTEGER)
-  return { diskFull: isFull, ...(freeBytes >= 0 && { diskFreeBytes }) }
+  const diskFreeBytes = freeBytes < 0 ? undefined : Math.min(freeBytes, Number.MAX_SAFE_INTEGER)
+  return { diskFull: isFull, diskFreeBytes }
 }
 
 function longestLines({ state, polls, queuesAsked }: QuestionSources): Facts[] {
   const limits = { limit: linesMax, lookAtMax: queuesLookedAtMax }
   return longestQueues(state, limits).map((line) => {
     const lastAskedAt = queuesAsked.lastAt(line.queue)
-    return {
-      ...{ ...line, pollsWaiting: polls.count(line.queue) },
-      ...(lastAskedAt !== undefined && { lastAskedAt }),
-    }
+    const facts = { ...line, pollsWaiting: polls.count(line.queue) }
+    return lastAskedAt === undefined ? facts : { ...facts, lastAskedAt }
   })
 }

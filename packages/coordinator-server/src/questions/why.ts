@@ -1,4 +1,4 @@
-import type { Answer, Facts, Why } from '@tenure/protocol'
+import type { Facts } from '@tenure/protocol'
 import {
   countAhead,
   getCurrentLeaseId,
@@ -6,38 +6,37 @@ import {
   getSummary,
   type TaskSummary,
 } from '@tenure/state-machine'
-import { rejected } from '../refusals.js'
 import type { QuestionSources } from './question-sources.js'
 
 /** How many tasks before one are counted: it is known then that there are very many. */
 const aheadMax = 10_000
 
 /** Why a task is not running now: everything that has a part in it, for people to judge. */
-export function why({ id, taskId }: Why, sources: QuestionSources): Answer {
+export function why(taskId: number, sources: QuestionSources): Facts | undefined {
   const task = getSummary(sources.state, taskId)
-  if (task === undefined) return rejected(id, 'UNKNOWN_TASK')
+  if (task === undefined) return undefined
   const { time, startedAt, polls, queuesAsked } = sources
   const now = time.now()
   const { state, queue, stateSince, eligibleAt } = task
-  const queueLastAskedAt = queuesAsked.lastAt(queue)
   return {
-    kind: 'why',
-    id,
-    why: {
-      ...{ now, startedAt, state, queue, stateSince, pollsWaiting: polls.count(queue) },
-      ...(polls.has(queue) && polls.next(queue) === undefined && { pollsAreFull: true }),
-      ...(queueLastAskedAt !== undefined && { queueLastAskedAt }),
-      ...(eligibleAt !== undefined && { eligibleAt }),
-      ...(eligibleAt !== undefined && eligibleAt <= now && placeInLine(task, sources)),
-      ...ownership(task, sources),
-    },
+    now,
+    startedAt,
+    state,
+    queue,
+    stateSince,
+    pollsWaiting: polls.count(queue),
+    pollsAreFull: (polls.has(queue) && polls.next(queue) === undefined) || undefined,
+    queueLastAskedAt: queuesAsked.lastAt(queue),
+    eligibleAt,
+    ...(eligibleAt !== undefined && eligibleAt <= now && placeInLine(task, sources)),
+    ...ownership(task, sources),
   }
 }
 
 function placeInLine({ taskId }: TaskSummary, { state }: QuestionSources): Facts {
   const ahead = countAhead(state, taskId, aheadMax)
   if (ahead === undefined) return {}
-  return { ahead: ahead.count, ...(ahead.isMore && { aheadIsMore: true }) }
+  return { ahead: ahead.count, aheadIsMore: ahead.isMore || undefined }
 }
 
 /** Whose it is, and when they were last heard of. */
@@ -46,9 +45,9 @@ function ownership({ taskId }: TaskSummary, { state, registry }: QuestionSources
   const lease = leaseId === undefined ? undefined : getLease(state, leaseId)
   if (lease === undefined) return {}
   const { workerId, attempt, grantedAt, leaseExpiry, windowEnd } = lease
-  const workerLastHeardAt = registry.get(workerId)?.lastHeardAt ?? 0
+  const lastHeardAt = registry.get(workerId)?.lastHeardAt ?? 0
   return {
     lease: { leaseId, workerId, attempt, grantedAt, leaseExpiry, windowEnd },
-    ...(workerLastHeardAt > 0 && { workerLastHeardAt }),
+    workerLastHeardAt: lastHeardAt > 0 ? lastHeardAt : undefined,
   }
 }

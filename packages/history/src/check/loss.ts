@@ -6,7 +6,7 @@ import type { LsnRange } from '../follow/log-source.js'
 export interface Fragment {
   readonly firstLsn: number
   readonly count: number
-  readonly records?: readonly Uint8Array[]
+  readonly records?: readonly Uint8Array[] | undefined
 }
 
 /**
@@ -53,7 +53,7 @@ type EndedState = 'COMPLETED' | 'FAILED' | 'DEAD'
 
 export interface LossOptions {
   /** As far as something beside the fragments tells: the last LSN that was issued. */
-  readonly lastKnownLsn?: number
+  readonly lastKnownLsn?: number | undefined
 }
 
 /** Holds the state before the damage against what is left behind it. */

@@ -16,8 +16,8 @@ import {
 /** What is read: from an LSN on, up to a moment. */
 export interface Span {
   /** Default: the first record that is left. */
-  readonly fromLsn?: number
-  readonly until?: Position
+  readonly fromLsn?: number | undefined
+  readonly until?: Position | undefined
 }
 
 /** Opens the log in a directory as history, beside a running coordinator or without one. Changes nothing. */

@@ -5,11 +5,11 @@ import type { RememberedTask } from './remembered.js'
 /** What the records before have said, as far as those behind them cannot be told apart without it. */
 export interface FilterPlace {
   /** The lease that owns the task. */
-  readonly leaseId?: number
+  readonly leaseId?: number | undefined
   /** How many more failures would send it back to WAITING. */
-  readonly retriesLeft?: number
+  readonly retriesLeft?: number | undefined
   /** Of a task that has ended: the LSN of the record that ended it. */
-  readonly endedLsn?: number
+  readonly endedLsn?: number | undefined
 }
 
 export interface FilterStart extends FilterPlace {

@@ -30,7 +30,8 @@ export class Forecaster {
 
   constructor(knobs: WhatIfKnobs, { openings = [], examplesMax = 3 }: ForecastOptions = {}) {
     checkKnobs(knobs)
-    this.#knobs = { heartbeatShare: defaultHeartbeatShare, ...known(knobs) }
+    const { heartbeatShare = defaultHeartbeatShare } = knobs
+    this.#knobs = { ...known(knobs), heartbeatShare }
     this.#passage = new Passage(openings)
     this.#changes = new Changes(examplesMax)
   }

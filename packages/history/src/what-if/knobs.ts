@@ -3,17 +3,17 @@ import { HistoryError } from '../errors.js'
 
 /** What is to be tried. A knob that is not given is as the record has it. */
 export interface WhatIfKnobs {
-  readonly leaseDurationMs?: number
+  readonly leaseDurationMs?: number | undefined
   /** For every task: the log does not say which were submitted with their own. */
-  readonly executionWindowMs?: number
+  readonly executionWindowMs?: number | undefined
   /** For every task, as well. */
-  readonly maxRetries?: number
+  readonly maxRetries?: number | undefined
   /** For every task, as well. */
-  readonly backoff?: Backoff
+  readonly backoff?: Backoff | undefined
   /** 0 is never. */
-  readonly poisonThreshold?: number
+  readonly poisonThreshold?: number | undefined
   /** What part of a lease lies between two heartbeats, in the record as under the knobs. */
-  readonly heartbeatShare?: number
+  readonly heartbeatShare?: number | undefined
 }
 
 /** 10 s of 30 s: the coordinator's defaults. */

@@ -73,7 +73,7 @@ export interface Committed {
   /** The state of the task now: COMPLETED, FAILED, or WAITING for another attempt. */
   readonly state: string
   /** When it is WAITING: from when on. */
-  readonly eligibleAt?: number
+  readonly eligibleAt?: number | undefined
 }
 
 /** The report came without authority; its result was discarded. */
@@ -82,7 +82,7 @@ export interface Cancelled {
   readonly id: number
   readonly reason: Reason
   /** The lease that owns the task now, or owned it last, where it is another one. */
-  readonly supersededBy?: number
+  readonly supersededBy?: number | undefined
 }
 
 /** The request was refused; nothing has changed. */
@@ -93,7 +93,7 @@ export interface Rejected {
   /** For people. */
   readonly message: string
   /** When to come back, where coming back helps. */
-  readonly retryAfterMs?: number
+  readonly retryAfterMs?: number | undefined
 }
 
 export interface Killed {
@@ -117,7 +117,7 @@ export interface TasksFound {
   readonly id: number
   readonly tasks: readonly Facts[]
   /** Where the next page begins; absent at the end. */
-  readonly nextTaskId?: number
+  readonly nextTaskId?: number | undefined
 }
 
 export interface WorkersFound {
@@ -178,5 +178,5 @@ export interface HistoryFound {
   /** In the range of the log that this page has looked at. */
   readonly openings: readonly Opening[]
   /** Where to go on; absent at the end of what was on the disk when the page was asked for. */
-  readonly next?: HistoryPlace
+  readonly next?: HistoryPlace | undefined
 }

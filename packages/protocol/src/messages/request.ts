@@ -33,14 +33,14 @@ export interface Submit {
   readonly kind: 'submit'
   readonly id: number
   readonly payload: Uint8Array
-  readonly queue?: string
+  readonly queue?: string | undefined
   /** Eligible from then on, in milliseconds since the epoch. Not together with `delayMs`. */
-  readonly notBefore?: number
+  readonly notBefore?: number | undefined
   /** Eligible so long after the coordinator's decision. */
-  readonly delayMs?: number
-  readonly requestId?: string
-  readonly executionWindowMs?: number
-  readonly retryPolicy?: WireRetryPolicy
+  readonly delayMs?: number | undefined
+  readonly requestId?: string | undefined
+  readonly executionWindowMs?: number | undefined
+  readonly retryPolicy?: WireRetryPolicy | undefined
 }
 
 export interface WireRetryPolicy {
@@ -81,8 +81,8 @@ export interface Complete {
   readonly taskId: number
   readonly leaseId: number
   /** The worker's name for this report, the same when the report is sent again. */
-  readonly reportId?: string
-  readonly result?: Uint8Array
+  readonly reportId?: string | undefined
+  readonly result?: Uint8Array | undefined
 }
 
 export interface Fail {
@@ -91,7 +91,7 @@ export interface Fail {
   readonly taskId: number
   readonly leaseId: number
   readonly reason: string
-  readonly reportId?: string
+  readonly reportId?: string | undefined
 }
 
 /** Stop the task for good. */
@@ -115,8 +115,8 @@ export type TaskState = (typeof taskStates)[number]
 export interface List {
   readonly kind: 'list'
   readonly id: number
-  readonly state?: TaskState
-  readonly queue?: string
+  readonly state?: TaskState | undefined
+  readonly queue?: string | undefined
   readonly fromTaskId: number
   readonly limit: number
 }
@@ -164,11 +164,11 @@ export interface Why {
 export interface HistoryPlace {
   readonly fromLsn: number
   /** The lease that owned the task there. */
-  readonly leaseId?: number
+  readonly leaseId?: number | undefined
   /** How many more failures would have sent it back to WAITING. */
-  readonly retriesLeft?: number
+  readonly retriesLeft?: number | undefined
   /** Of a task that had ended: the LSN of the record that ended it. */
-  readonly endedLsn?: number
+  readonly endedLsn?: number | undefined
 }
 
 /** The records of the log that concern one task, a page at a time. */

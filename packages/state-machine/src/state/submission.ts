@@ -8,12 +8,12 @@ import { findTask } from './state.js'
 /** What somebody submits under a `request_id`, as they gave it: an option that is absent was not given. */
 export interface Submission {
   readonly payload: Uint8Array
-  readonly queue?: string
-  readonly notBefore?: number
+  readonly queue?: string | undefined
+  readonly notBefore?: number | undefined
   /** In place of `notBefore`: a delay, counted from when the task was created. */
-  readonly delayMs?: number
-  readonly executionWindowMs?: number
-  readonly retryPolicy?: RetryPolicy
+  readonly delayMs?: number | undefined
+  readonly executionWindowMs?: number | undefined
+  readonly retryPolicy?: RetryPolicy | undefined
 }
 
 /**

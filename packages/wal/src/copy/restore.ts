@@ -10,7 +10,7 @@ import type { Picture } from './copy-log.js'
 
 export interface RestoreOptions extends BackupOptions {
   /** Where the log goes on. Default: by the clock, beyond any LSN that can have been issued up to now. */
-  readonly nextLsn?: Lsn
+  readonly nextLsn?: Lsn | undefined
 }
 
 export interface Restored extends Backup {

@@ -23,7 +23,7 @@ export interface Remain {
   readonly firstLsn: Lsn
   readonly count: number
   /** Absent where only the batch's header is left. */
-  readonly records?: readonly Uint8Array[]
+  readonly records?: readonly Uint8Array[] | undefined
 }
 
 /** From where on an accepted loss would cut a file off, all of it where `offset` is 0. */
@@ -171,5 +171,5 @@ async function readHeader(handle: DiskFile, file: string): Promise<DecodedFileHe
 
 function toRemain(file: string, { offset, header, records }: RemainingBatch): Remain {
   const { firstLsn, count } = header
-  return { file, offset, firstLsn, count, ...(records !== undefined && { records }) }
+  return { file, offset, firstLsn, count, records }
 }

@@ -16,7 +16,7 @@ export interface RemainingBatch {
   readonly offset: number
   readonly header: DecodedHeader
   /** Copies; absent where the body is not what was written. */
-  readonly records?: readonly Uint8Array[]
+  readonly records: readonly Uint8Array[] | undefined
 }
 
 /**
@@ -40,7 +40,7 @@ export async function* readRemains(
       const end = offset + batchHeaderBytes + header.bodyBytes
       const records = end > fileBytes ? undefined : await readBody(file, offset, header)
       next = records === undefined ? offset + batchAlignment : end
-      yield { offset, header, ...(records !== undefined && { records }) }
+      yield { offset, header, records }
     }
   }
 }

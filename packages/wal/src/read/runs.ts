@@ -64,7 +64,7 @@ export function brokenOff(
     firstMissingLsn: nextLsn,
     lastMissingLsn,
     why: `${finding?.kind} found where acknowledged data should be`,
-    ...(coveredBy !== undefined && { coveredBy }),
+    coveredBy,
   })
 }
 

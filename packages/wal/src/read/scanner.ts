@@ -45,7 +45,7 @@ export interface Remainder {
   /** Where the last byte that is not zero ends. */
   readonly contentEnd: number
   /** The first valid header behind the place with a later number. */
-  readonly later?: { readonly offset: number; readonly header: DecodedHeader }
+  readonly later?: { readonly offset: number; readonly header: DecodedHeader } | undefined
   /** The highest batch number of which some later header proves that it was synced. */
   readonly syncedThrough: number
   readonly readError?: unknown
@@ -206,7 +206,7 @@ export class Scanner {
       return { nonZero: true, contentEnd, syncedThrough, readError }
     }
     const nonZero = contentEnd > this.#offset
-    return { nonZero, contentEnd, syncedThrough, ...(later === undefined ? {} : { later }) }
+    return { nonZero, contentEnd, syncedThrough, later }
   }
 
   #discontinuity(header: DecodedHeader): string | undefined {

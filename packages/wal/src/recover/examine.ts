@@ -334,7 +334,7 @@ class Examiner {
         file,
         offset,
         why: verdict.why,
-        ...(later === undefined ? {} : { lastMissingLsn: later.firstLsn - 1 }),
+        lastMissingLsn: later === undefined ? undefined : later.firstLsn - 1,
       })
     }
   }

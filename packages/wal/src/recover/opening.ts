@@ -146,7 +146,8 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
     firstBatch: examination.nextBatch,
     previous:
       examination.segments.length === 0 && examination.checkpoint === undefined ? beginning : end,
-    ...{ gap, starts },
+    gap,
+    starts,
   }
 }
 

@@ -28,7 +28,7 @@ export function toReport(
   if (result !== undefined && result.length > resultBytesMax) {
     return fail(`the result has ${result.length} bytes; at most ${resultBytesMax} are taken`)
   }
-  return { kind: 'complete', ...ids, ...(result && { result }) }
+  return { kind: 'complete', ...ids, result }
 }
 
 /** The text, or as much of its beginning as fits, in whole characters. */

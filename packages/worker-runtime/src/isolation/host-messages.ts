@@ -27,7 +27,7 @@ export type FromHost =
       readonly leaseId: number
       readonly level: LogLevel
       readonly message: string
-      readonly fields?: LogFields
+      readonly fields?: LogFields | undefined
     }
 
 /**

@@ -44,7 +44,7 @@ class HandlerHost {
         leaseId: this.#leaseId,
         level,
         message,
-        ...(fields && { fields }),
+        fields,
       })
     })
   }

@@ -58,7 +58,7 @@ async function recall(tenure: Tenure, taskId: number): Promise<Task | undefined>
 
 interface ToldOfLog {
   readonly explanation: Explanation | undefined
-  readonly unreadable?: HistoryDamage
+  readonly unreadable?: HistoryDamage | undefined
 }
 
 /** From the log alone; `undefined` where it says nothing. What is not over yet has no end in it. */

@@ -7,7 +7,7 @@ interface LinesInput {
   /** For messages. */
   readonly name: string
   /** How long it is, where that is known: the standard input may have no end. */
-  readonly totalBytes?: number
+  readonly totalBytes?: number | undefined
   /** An abort ends the reading, also that of a standard input where nobody types anything. */
   open(signal: AbortSignal): AsyncIterable<Uint8Array>
 }
@@ -22,7 +22,7 @@ export function linesInputOf(path: string): LinesInput {
   return {
     name: path,
     // A pipe that has a name is as long as it will be.
-    ...(stats.isFile() && { totalBytes: stats.size }),
+    totalBytes: stats.isFile() ? stats.size : undefined,
     open: (signal): Readable => addAbortSignal(signal, createReadStream(path)),
   }
 }

@@ -47,7 +47,7 @@ function submitOneOf(values: Values): Action {
     )
   }
   const readPayload = payloadOf(values)
-  const options = { ...taskOptionsOf(values), ...(requestId !== undefined && { requestId }) }
+  const options = { ...taskOptionsOf(values), requestId }
   return async (tenure, host) => {
     const submitted = await tenure.submit(readPayload(), options)
     host.stdout.write(json ? toJsonLine(submitted) : showSubmitted(submitted))

@@ -90,9 +90,9 @@ export function taskOptionsOf(given: Given): TaskOptions {
   const retryPolicy = retryPolicyOf(given)
   return {
     queue,
-    ...(delay !== undefined && { delayMs: delay }),
-    ...(executionWindow !== undefined && { executionWindowMs: executionWindow }),
-    ...(retryPolicy !== undefined && { retryPolicy }),
+    delayMs: delay,
+    executionWindowMs: executionWindow,
+    retryPolicy,
   }
 }
 

@@ -67,7 +67,7 @@ class JsonView implements View {
   show({ sample: { stats, workers }, rates, trouble }: Frame): void {
     if (trouble !== undefined) tell(this.#host, trouble)
     else if (rates !== undefined) {
-      const line = { at: stats.now, rates, stats, ...(workers && { workers: workers.workers }) }
+      const line = { at: stats.now, rates, stats, workers: workers?.workers }
       this.#host.stdout.write(toJsonLine(line))
     }
   }

@@ -17,8 +17,8 @@ export interface Finding {
   readonly epoch: number
   /** The records that can be trusted and the state they make. */
   readonly kept: Kept
-  readonly damage?: Damage
-  readonly tornTail?: string
+  readonly damage?: Damage | undefined
+  readonly tornTail?: string | undefined
   /** What cannot be read of the history that a checkpoint covers: no coordinator needs it. */
   readonly historyDamage: readonly HistoryDamage[]
   /** Segments before a hole in that history. */
@@ -26,12 +26,12 @@ export interface Finding {
   /** Checkpoints that cannot be used, newest first. Others, or the records, take their place. */
   readonly badCheckpoints: readonly { readonly lsn: number; readonly why: string }[]
   /** A record that no coordinator may have written. */
-  readonly breach?: string
+  readonly breach?: string | undefined
   /** What going on from before the damage would give up. */
-  readonly loss?: Loss
+  readonly loss?: Loss | undefined
   readonly cutOff: readonly CutOff[]
   /** Names the place of the loss, for `--accept-loss`. */
-  readonly place?: string
+  readonly place?: string | undefined
 }
 
 interface Kept {
@@ -53,7 +53,7 @@ export async function diagnose(directory: string): Promise<Finding> {
     damage === undefined || replayed.state === undefined
       ? undefined
       : await assessLoss(replayed.state, diagnosis.remains(), {
-          ...(damage.lastMissingLsn !== undefined && { lastKnownLsn: damage.lastMissingLsn }),
+          lastKnownLsn: damage.lastMissingLsn,
         })
   return {
     verdict: damage !== undefined ? 'damaged' : breach !== undefined ? 'broken' : 'opens',
@@ -64,11 +64,11 @@ export async function diagnose(directory: string): Promise<Finding> {
     cutOff,
     historyDamage,
     strandedSegments,
-    ...(damage !== undefined && { damage }),
-    ...(tornTail !== undefined && { tornTail }),
-    ...(breach !== undefined && { breach }),
-    ...(loss !== undefined && { loss }),
-    ...(place !== undefined && { place: `${place.segment}:${place.offset}` }),
+    damage,
+    tornTail,
+    breach,
+    loss,
+    place: place && `${place.segment}:${place.offset}`,
   }
 }
 

@@ -9,10 +9,10 @@ import {
 
 /** Which records are wanted; what is left out does not matter. */
 export interface Wanted {
-  readonly task?: number
-  readonly worker?: string
-  readonly queue?: string
-  readonly types?: readonly RecordType[]
+  readonly task?: number | undefined
+  readonly worker?: string | undefined
+  readonly queue?: string | undefined
+  readonly types?: readonly RecordType[] | undefined
 }
 
 /** Says of one record after the other whether it is wanted. It has to see all of them, from the first one on. */

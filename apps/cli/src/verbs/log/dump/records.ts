@@ -56,7 +56,7 @@ async function* select(
   const firstWanted = from === undefined ? start : await firstOf(from, reader)
   const fromLsn = Math.max(history.firstLsn, Math.min(firstWanted, firstNeeded(wanted)))
   const takes = filterFor(wanted, await rememberedBefore(still, wanted))
-  for await (const run of history.read({ fromLsn, ...(until !== undefined && { until }) })) {
+  for await (const run of history.read({ fromLsn, until })) {
     yield run.filter((entry) => takes(entry) && isFrom(from, entry))
     if (until !== undefined && 'lsn' in until && run.at(-1)!.lsn >= until.lsn) return
   }
@@ -67,7 +67,7 @@ async function firstOf(from: Position, reader: LogReader): Promise<number> {
 }
 
 function isUnfiltered(wanted: Wanted): boolean {
-  return Object.keys(wanted).length === 0
+  return Object.values(wanted).every((want) => want === undefined)
 }
 
 /** A filter by what a record does not name itself has to see how that began. */
@@ -145,7 +145,7 @@ async function openFollowed(
     gaps,
     openings,
     replay: ({ fromLsn }) =>
-      reader.replay({ fromLsn, ...(following && { follow: true, signal: following }) }),
+      reader.replay({ fromLsn, follow: following !== undefined, signal: following }),
     readCheckpoint: (lsn) => reader.readCheckpoint(lsn),
   }
   return { history: new History(source), reader }

@@ -53,10 +53,10 @@ export const dump = defineVerb({
   prepare({ values }) {
     const { directory, follow, limit = most, last, task, worker, queue, type } = values
     const wanted: Wanted = {
-      ...(task !== undefined && { task }),
-      ...(worker !== undefined && { worker }),
-      ...(queue !== undefined && { queue }),
-      ...(type !== undefined && { types: type }),
+      task,
+      worker,
+      queue,
+      types: type,
     }
     return withLog(directory, async (host) => {
       const stop = new AbortController()

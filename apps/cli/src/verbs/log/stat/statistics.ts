@@ -19,15 +19,15 @@ export interface LogStatistics {
   readonly directory: string
   readonly firstLsn: number
   readonly lastLsn: number
-  readonly firstAt?: number
-  readonly lastAt?: number
+  readonly firstAt?: number | undefined
+  readonly lastAt?: number | undefined
   readonly records: number
   /** Of the records alone, and of the files. */
   readonly recordBytes: number
   readonly fileBytes: number
   /** Over the time between the first record and the last one. */
-  readonly recordsPerSecond?: number
-  readonly bytesPerRecord?: number
+  readonly recordsPerSecond?: number | undefined
+  readonly bytesPerRecord?: number | undefined
   readonly types: readonly TypeCount[]
   readonly openings: readonly LogOpening[]
   readonly segments: readonly SegmentStatistics[]
@@ -46,8 +46,8 @@ export interface TypeCount {
 
 export interface SegmentStatistics extends ReaderSegment {
   readonly records: number
-  readonly firstAt?: number
-  readonly lastAt?: number
+  readonly firstAt: number | undefined
+  readonly lastAt: number | undefined
 }
 
 export interface NamedFile {
@@ -140,16 +140,18 @@ class Tally {
       records: this.records,
       recordBytes: this.#bytes,
       lastLsn: this.records === 0 ? lsnBefore : this.#lastLsn,
-      ...(firstAt !== undefined && lastAt !== undefined && { firstAt, lastAt }),
-      ...(ms > 0 && { recordsPerSecond: (this.records * 1000) / ms }),
-      ...(this.records > 0 && { bytesPerRecord: this.#bytes / this.records }),
+      firstAt,
+      lastAt,
+      recordsPerSecond: ms > 0 ? (this.records * 1000) / ms : undefined,
+      bytesPerRecord: this.records > 0 ? this.#bytes / this.records : undefined,
       types: [...this.#types]
         .map(([type, count]) => ({ type, ...count }))
         .sort((a, b) => b.records - a.records || (a.type < b.type ? -1 : 1)),
       segments: this.#segments.map(({ info, records, firstAt, lastAt }) => ({
         ...info,
         records,
-        ...(records > 0 && { firstAt, lastAt }),
+        firstAt: records > 0 ? firstAt : undefined,
+        lastAt: records > 0 ? lastAt : undefined,
       })),
     }
   }

@@ -7,7 +7,7 @@ import { sourceBehind } from '../../../log/over-damage.js'
 export interface LogCheck {
   readonly files: Verification
   /** Absent where damage keeps the records from being reached at all. */
-  readonly records?: HistoryVerification
+  readonly records?: HistoryVerification | undefined
   readonly verdict: Verdict
   /** What is wrong, in the order in which it matters. */
   readonly findings: readonly string[]
@@ -35,7 +35,7 @@ export async function checkLog(
   const count = (records?.applied ?? 0) + (records?.onlyRead ?? 0)
   return {
     files,
-    ...(records !== undefined && { records }),
+    records,
     verdict: damage.length > 0 ? 'damaged' : breaches.length > 0 ? 'broken' : 'good',
     findings: [...damage, ...breaches],
     recordsPerSecond: Math.round(count / seconds),

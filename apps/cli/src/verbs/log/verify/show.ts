@@ -19,7 +19,7 @@ export function logCheckFacts({ files, records, ...rest }: LogCheck) {
   return {
     ...rest,
     files,
-    ...(records && { replay: { ...replay, ...(fault && { fault: faultFacts }) } }),
+    replay: records && { ...replay, fault: faultFacts },
   }
 }
 

@@ -63,11 +63,11 @@ export function toKnobs(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs {
   const { leaseDuration, executionWindow, maxRetries, poisonThreshold, heartbeatShare } = values
   const backoff = backoffOf(values)
   return {
-    ...(leaseDuration !== undefined && { leaseDurationMs: leaseDuration }),
-    ...(executionWindow !== undefined && { executionWindowMs: executionWindow }),
-    ...(maxRetries !== undefined && { maxRetries }),
-    ...(backoff !== undefined && { backoff }),
-    ...(poisonThreshold !== undefined && { poisonThreshold }),
+    leaseDurationMs: leaseDuration,
+    executionWindowMs: executionWindow,
+    maxRetries,
+    backoff,
+    poisonThreshold,
     heartbeatShare,
   }
 }
