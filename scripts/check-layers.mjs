@@ -40,7 +40,7 @@ const mayKnow = {
  */
 const rooms = {
   '@tenure/wal': [
-    'errors damage lsn observer',
+    'errors damage lsn',
     ...['disk', 'format', 'options', 'write', 'read', 'checkpoint', 'recover', 'inspect', 'copy'],
   ],
   '@tenure/state-machine': [

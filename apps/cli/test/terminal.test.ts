@@ -6,11 +6,18 @@ import { loadVerbs } from '@tenure/app-kit'
 import { cleanEnvironment } from '@tenure/testing'
 import t from 'tap'
 import { program } from '../src/program.js'
+import {
+  countOf,
+  showAge,
+  showCount,
+  showRate,
+  showSize,
+  showSpan,
+} from '../src/terminal/figures.js'
 import { lookOf, paint, plain } from '../src/terminal/look.js'
-import { countOf, showCount, showRate, showSize } from '../src/terminal/numbers.js'
 import { showTable } from '../src/terminal/table.js'
 import { cutTo, showBytes, widthOf } from '../src/terminal/text.js'
-import { showAge, showSpan } from '../src/terminal/times.js'
+
 import { onTerminal } from './facts.js'
 import { golden, normalise } from './golden.js'
 import { type } from './terminal.js'

@@ -39,18 +39,16 @@ export {
 export { printable, terminalCommands, toEscape } from './settings/printable.js'
 export {
   argument,
+  byName,
   flagOf,
   type Setting,
-  setting,
-  severalArguments,
-  variableOf,
-} from './settings/setting.js'
-export {
-  byName,
   type SettingName,
   type Settings,
   type SettingsByName,
+  setting,
+  severalArguments,
   type ValuesOf,
+  variableOf,
 } from './settings/settings.js'
 export { formatBytes, formatDuration, parseDuration } from './settings/units.js'
 export { configFileSettings } from './sources/config-file.js'
@@ -58,7 +56,7 @@ export type { Configuration, Origins } from './sources/configuration.js'
 export type { Environment } from './sources/environment.js'
 export { readJsonObject, readSecretText, readText } from './sources/text-file.js'
 export { type Command, defineCommand, type Example, type Run } from './verbs/command.js'
-export { wrap } from './verbs/paragraphs.js'
+export { wrap } from './verbs/help.js'
 export { configure, runCommand } from './verbs/run-command.js'
 export {
   defineVerb,

@@ -24,7 +24,7 @@ import {
   yesOrNo,
 } from '../src/index.js'
 import { suggest } from '../src/settings/near-miss.js'
-import { exposedSecrets } from '../src/sources/secrets.js'
+import { exposedSecrets } from '../src/sources/configuration.js'
 import { file, fixture, HostWorld, refusal } from './world.js'
 
 /** Builds houses: one setting of every kind. */

@@ -14,8 +14,14 @@ import {
 import { SimulatedClock } from '@tenure/testing'
 import { openLog, openReadOnly, WalError } from '@tenure/wal'
 import t, { type Test } from 'tap'
-import { type PageOptions, type ReadableLog, readPage } from '../src/history/history-page.js'
-import type { HistoryPage, HistoryQuery } from '../src/history/history-reader.js'
+import {
+  type HistoryPage,
+  type HistoryQuery,
+  type PageOptions,
+  type ReadableLog,
+  readPage,
+} from '../src/history/history-page.js'
+
 import { HistoryThread } from '../src/history/history-thread.js'
 import { liveThrough } from './random-life.js'
 import { directory } from './world.js'

@@ -1,4 +1,4 @@
-import type { HistoryPage, HistoryQuery, HistoryReader } from '../src/history/history-reader.js'
+import type { HistoryPage, HistoryQuery, HistoryReader } from '../src/history/history-page.js'
 
 /** A reader that says nothing before the test wants it to. */
 export class ScriptedReader implements HistoryReader {

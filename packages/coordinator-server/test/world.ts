@@ -15,7 +15,7 @@ import { recover } from '../src/core/recovery.js'
 import { DecisionTime } from '../src/decide/decision-time.js'
 import { defaultKnobs, type Knobs } from '../src/decide/knobs.js'
 import { WorkerRegistry } from '../src/decide/worker-registry.js'
-import type { HistoryReader } from '../src/history/history-reader.js'
+import type { HistoryReader } from '../src/history/history-page.js'
 import { type Life, mortalClock } from './mortal-clock.js'
 
 export const directory = '/data'

@@ -1,8 +1,24 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AllowedHosts } from './allowed-hosts.js'
-import { defaultHttpPortLimits, type HttpPortLimits } from './limits.js'
+
 import { PageMaker, type Pages, type ReadyPage, ready } from './pages.js'
+
+/** What peers may take of the port. */
+export interface HttpPortLimits {
+  /** Beyond it the oldest connection makes room for a new one. */
+  readonly connectionsMax: number
+  /** Time allowed to send a request, from the moment of connecting. */
+  readonly requestMs: number
+  /** A connection on which nothing moves for this long is closed. */
+  readonly idleMs: number
+}
+
+export const defaultHttpPortLimits: HttpPortLimits = {
+  connectionsMax: 64,
+  requestMs: 5000,
+  idleMs: 10_000,
+}
 
 export interface HttpPortOptions {
   readonly host: string

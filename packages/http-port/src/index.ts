@@ -1,3 +1,8 @@
-export { type HttpPort, type HttpPortOptions, openHttpPort } from './http-port.js'
-export { defaultHttpPortLimits, type HttpPortLimits } from './limits.js'
+export {
+  defaultHttpPortLimits,
+  type HttpPort,
+  type HttpPortLimits,
+  type HttpPortOptions,
+  openHttpPort,
+} from './http-port.js'
 export type { Page, Pages } from './pages.js'

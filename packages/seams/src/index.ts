@@ -1,5 +1,5 @@
 export type { Clock, Timer } from './clock.js'
+export { systemClock } from './clock.js'
 export { Observers } from './observers.js'
 export type { Random } from './random.js'
-export { systemClock } from './system-clock.js'
-export { systemRandom } from './system-random.js'
+export { systemRandom } from './random.js'

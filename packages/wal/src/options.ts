@@ -4,6 +4,7 @@ import type { AcceptedLoss } from './damage.js'
 import type { Disk } from './disk/disk.js'
 import { nodeDisk } from './disk/node-disk.js'
 import { WalError } from './errors.js'
+
 import { logIdBytes } from './format/file-header.js'
 import {
   batchHeaderBytes,
@@ -14,7 +15,6 @@ import {
   recordHeaderBytes,
 } from './format/limits.js'
 import { type Lsn, lsnMax } from './lsn.js'
-import type { LogObserver } from './observer.js'
 
 /**
  * When an append counts as done.
@@ -144,4 +144,29 @@ function integer(
 
 function badOption(name: string, got: string, expected: string): WalError {
   return new WalError('WAL_BAD_OPTION', `options.${name} is ${got}; it has to be ${expected}`)
+}
+
+/** What a log tells about its work, for metrics. Every hook is optional, and none may throw. */
+export interface LogObserver {
+  /** A batch is durable. */
+  committed?(commit: Commit): void
+  /** A new segment takes the records from here on; `durationMs` is how long commits waited, also for it to be made. */
+  rolled?(roll: { readonly segment: string; readonly durationMs: number }): void
+  /** The next segment is ready. */
+  sparePrepared?(spare: { readonly bytes: number; readonly durationMs: number }): void
+  /** The disk has no room for the next segment, or has room again. */
+  spaceChanged?(isFull: boolean): void
+  /** The log has ended by a failure. Nothing more will be written. */
+  failed?(error: WalError): void
+}
+
+export interface Commit {
+  readonly records: number
+  readonly appends: number
+  /** What was written, framing included. */
+  readonly bytes: number
+  /** From the start of the write until it was durable. */
+  readonly durationMs: number
+  /** Whether the event loop stood still for it. */
+  readonly onLoop: boolean
 }

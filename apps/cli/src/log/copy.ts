@@ -1,6 +1,6 @@
 import { exitCodes, flagOf, type Host, printable } from '@tenure/app-kit'
 import { type Backup, type BackupOptions, WalDamageError, WalError } from '@tenure/wal'
-import { countOf, showSize } from '../terminal/numbers.js'
+import { countOf, showSize } from '../terminal/figures.js'
 import { ProgressLine } from '../terminal/progress.js'
 import { historyDamageOf, tellUnreadable } from './damage.js'
 

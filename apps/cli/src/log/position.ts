@@ -1,6 +1,6 @@
 import { formatDuration, type Kind, parseDuration } from '@tenure/app-kit'
 import type { History, Position } from '@tenure/history'
-import { showTime } from '../terminal/times.js'
+import { showTime } from '../terminal/figures.js'
 
 /** A moment of a log as somebody names it; the last form is counted back from the last record. */
 export type NamedPosition = Position | { readonly beforeEndMs: number }

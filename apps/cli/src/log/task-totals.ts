@@ -1,5 +1,5 @@
 import { listTasks, type State, type TaskState, taskStates } from '@tenure/state-machine'
-import { showCount } from '../terminal/numbers.js'
+import { showCount } from '../terminal/figures.js'
 
 /** How many tasks there are in each state. */
 export type TaskTotals = Readonly<Record<TaskState, number>>

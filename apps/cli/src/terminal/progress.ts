@@ -1,8 +1,7 @@
 import type { Host, Output } from '@tenure/app-kit'
+import { countOf, showRate, showSpan } from './figures.js'
 import { lookOf } from './look.js'
-import { countOf, showRate } from './numbers.js'
 import { cutTo } from './text.js'
-import { showSpan } from './times.js'
 
 export interface Progress {
   readonly count: number

@@ -1,7 +1,7 @@
 import type { BarBox } from './bar-box.js'
 import type { Outcome } from './lane.js'
-import { lines, type Markup, markup } from './markup.js'
-import { fit } from './text-width.js'
+import { fit, lines, type Markup, markup } from './markup.js'
+
 import { tellAttempt } from './words.js'
 
 /** One attempt, with its heartbeats, and the time in which it went on without authority. */

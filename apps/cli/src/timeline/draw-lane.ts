@@ -1,12 +1,12 @@
-import { showSpan } from '../terminal/times.js'
+import { showSpan } from '../terminal/figures.js'
 import type { BarBox, TwiceBox } from './bar-box.js'
 import type { Wait } from './course.js'
 import { drawBar, drawMarks } from './draw-bar.js'
 import { drawStrip } from './draw-overview.js'
 import type { LaneBox } from './layout.js'
-import { type Markup, markup } from './markup.js'
+import { fit, type Markup, markup } from './markup.js'
 import { boldFont, type Metrics, type TimeScale } from './scale.js'
-import { fit } from './text-width.js'
+
 import { count, tellLane } from './words.js'
 
 export interface LaneFrame {

@@ -1,8 +1,7 @@
 import type { BarBox } from './bar-box.js'
 import { drawBarSample, mark } from './draw-bar.js'
 import type { Outcome } from './lane.js'
-import { type Markup, markup } from './markup.js'
-import { widthOf } from './text-width.js'
+import { type Markup, markup, widthOf } from './markup.js'
 
 const font = 12
 const rowHeight = 22

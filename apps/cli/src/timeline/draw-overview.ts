@@ -1,4 +1,4 @@
-import { showSpan } from '../terminal/times.js'
+import { showSpan } from '../terminal/figures.js'
 import { endings, type Overview } from './collector.js'
 import { outcomeClasses } from './draw-bar.js'
 import { type Markup, markup } from './markup.js'

@@ -1,4 +1,4 @@
-import { showSpan, showTime } from '../terminal/times.js'
+import { showSpan, showTime } from '../terminal/figures.js'
 import { type LaneAttempt, lastSignOf, outcomeOf } from './lane.js'
 import { Markup, markup } from './markup.js'
 import { drawPicture } from './svg.js'

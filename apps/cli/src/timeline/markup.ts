@@ -45,3 +45,45 @@ function escapeText(text: string): string {
 /** Halves of characters, and two that XML does not know. */
 const noXml =
   /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\ufffe\uffff]/g
+
+/** How wide a text is at most, in a font of that size. No font is at hand to be asked. */
+export function widthOf(text: string, fontSize: number): number {
+  let em = 0
+  for (const character of text) em += emOf(character)
+  return em * fontSize
+}
+
+/** As much of it as fits, with … where some is missing; nothing if not even that fits. */
+export function fit(text: string, fontSize: number, width: number): string {
+  if (widthOf(text, fontSize) <= width) return text
+  let left = width / fontSize - emOf('…')
+  let kept = ''
+  for (const { segment } of graphemes.segment(text)) {
+    for (const character of segment) left -= emOf(character)
+    if (left < 0) break
+    kept += segment
+  }
+  return kept === '' ? '' : `${kept}…`
+}
+
+/** What a reader takes for one character is not cut in two. */
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** Those of DejaVu Sans, which is wider than most. */
+function emOf(character: string): number {
+  if (character > '\u02ff') return 1.25
+  if (/[MW@%mw—…]/.test(character)) return 1.02
+  if (/[A-Z<>=+~#&]/.test(character)) return 0.85
+  return /[ iIjlftr.,:;'|!()/-]/.test(character) ? 0.42 : 0.66
+}
+
+/** Lines no wider than that, broken between words. */
+export function wrap(text: string, fontSize: number, width: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`
+    if (lines.length > 0 && widthOf(longer, fontSize) <= width) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines
+}

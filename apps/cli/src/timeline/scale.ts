@@ -1,6 +1,6 @@
 import { utcTicks } from 'd3-time'
+import { widthOf } from './markup.js'
 import type { Span } from './span.js'
-import { widthOf } from './text-width.js'
 import type { Timeline } from './timeline.js'
 import { tellLane } from './words.js'
 

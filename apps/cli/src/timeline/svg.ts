@@ -4,7 +4,7 @@ import { drawLane } from './draw-lane.js'
 import { drawLegend, type Shown } from './draw-legend.js'
 import { drawOverview } from './draw-overview.js'
 import { type LaneBox, layOut } from './layout.js'
-import { type Markup, markup } from './markup.js'
+import { fit, type Markup, markup, wrap } from './markup.js'
 import {
   type Metrics,
   margin,
@@ -14,7 +14,7 @@ import {
   pictureRight as right,
   type TimeScale,
 } from './scale.js'
-import { fit, wrap } from './text-width.js'
+
 import { styleOf, type Theme } from './theme.js'
 import type { Timeline } from './timeline.js'
 import { tellContent, tellTitle } from './words.js'

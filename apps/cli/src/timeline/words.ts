@@ -1,4 +1,4 @@
-import { showSpan, showTime } from '../terminal/times.js'
+import { showSpan, showTime } from '../terminal/figures.js'
 import {
   type Lane,
   type LaneAttempt,

@@ -2,8 +2,8 @@ import { argument, defineVerb, exitCodes, printable, text } from '@tenure/app-ki
 import { backupLog } from '@tenure/wal'
 import { flag } from '../command-line.js'
 import { copyWithProgress, orExplain, showCopied, warnOf } from '../log/copy.js'
+import { showSpan } from '../terminal/figures.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
-import { showSpan } from '../terminal/times.js'
 
 export const backup = defineVerb({
   summary:

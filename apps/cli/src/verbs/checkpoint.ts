@@ -1,9 +1,8 @@
 import { defineVerb, exitCodes } from '@tenure/app-kit'
 import type { CheckpointInfo } from '@tenure/client'
 import { clientSettings, withClient } from '../coordinator/connection.js'
+import { countOf, showSize, showSpan } from '../terminal/figures.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
-import { countOf, showSize } from '../terminal/numbers.js'
-import { showSpan } from '../terminal/times.js'
 
 export const checkpoint = defineVerb({
   summary:

@@ -5,11 +5,11 @@ import { aboutTask } from '../coordinator/refusals.js'
 import { stateCell, styleOfState } from '../tasks/states.js'
 import { logOf, namedTask } from '../tasks/task-id.js'
 import { type Reading, sourceSettings, withSource } from '../tasks/with-source.js'
+import { showSpan, showTime } from '../terminal/figures.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 import { type Look, lookOf } from '../terminal/look.js'
 import { type Column, showColumns, showFacts } from '../terminal/table.js'
 import { showBytes } from '../terminal/text.js'
-import { showSpan, showTime } from '../terminal/times.js'
 
 export const get = defineVerb({
   summary: 'Shows a task, with its attempts and its result.',

@@ -12,10 +12,10 @@ import type { TaskSummary } from '@tenure/client'
 import { flag } from '../command-line.js'
 import { stateCell } from '../tasks/states.js'
 import { sourceSettings, withSource } from '../tasks/with-source.js'
+import { showSecond } from '../terminal/figures.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 import { type Look, lookOf } from '../terminal/look.js'
 import { type Column, showColumns } from '../terminal/table.js'
-import { showSecond } from '../terminal/times.js'
 
 const most = Number.MAX_SAFE_INTEGER
 const states = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const

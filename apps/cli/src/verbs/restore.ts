@@ -2,8 +2,8 @@ import { argument, defineVerb, exitCodes, printable, text, whole } from '@tenure
 import { type Restored, restoreLog } from '@tenure/wal'
 import { flag } from '../command-line.js'
 import { copyWithProgress, orExplain, showCopied, warnOf } from '../log/copy.js'
+import { showSpan } from '../terminal/figures.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
-import { showSpan } from '../terminal/times.js'
 
 export const restore = defineVerb({
   summary:

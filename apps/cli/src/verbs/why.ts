@@ -5,11 +5,10 @@ import { clientSettings, withClient } from '../coordinator/connection.js'
 import { aboutTask } from '../coordinator/refusals.js'
 import { stateCell } from '../tasks/states.js'
 import { taskIdSettings } from '../tasks/task-id.js'
+import { countOf, showAge, showCount, showSpan, showTime } from '../terminal/figures.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 import { type Look, lookOf } from '../terminal/look.js'
-import { countOf, showCount } from '../terminal/numbers.js'
 import { showFacts } from '../terminal/table.js'
-import { showAge, showSpan, showTime } from '../terminal/times.js'
 
 export const why = defineVerb({
   summary: 'Tells why a task is not running now, in a sentence and with the facts behind it.',

@@ -2,10 +2,10 @@ import { defineVerb } from '@tenure/app-kit'
 import type { WorkerInfo } from '@tenure/client'
 import { exitCodes } from '../command-line.js'
 import { clientSettings, withClient } from '../coordinator/connection.js'
+import { showAge } from '../terminal/figures.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 import { type Look, lookOf } from '../terminal/look.js'
 import { type Column, showColumns } from '../terminal/table.js'
-import { showAge } from '../terminal/times.js'
 
 export const workers = defineVerb({
   summary:

@@ -1,7 +1,7 @@
-import { flagOf, mayStandIn, type Setting } from '../settings/setting.js'
-import { byName } from '../settings/settings.js'
+import { byName, flagOf, mayStandIn, type Setting } from '../settings/settings.js'
+
 import { actionNames, actions } from '../verbs/command-line.js'
-import { firstSentenceOf } from '../verbs/paragraphs.js'
+import { firstSentenceOf } from '../verbs/help.js'
 import { loadVerbs, type Noun, type Verb } from '../verbs/verb.js'
 
 /** A word that can be typed somewhere, with what it means. */

@@ -1,6 +1,6 @@
 import { exitCodes } from '../process/endings.js'
 import { choice } from '../settings/kinds.js'
-import { argument } from '../settings/setting.js'
+import { argument } from '../settings/settings.js'
 import { defineVerb, type Verb, type Verbs } from '../verbs/verb.js'
 import { bashCompletion } from './bash.js'
 import { fishCompletion } from './fish.js'

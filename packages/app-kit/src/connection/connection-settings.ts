@@ -1,6 +1,6 @@
 import { parseEndpoint, TenureError } from '@tenure/client'
 import { type Kind, listOf, secret, text, yesOrNo } from '../settings/kinds.js'
-import { setting } from '../settings/setting.js'
+import { setting } from '../settings/settings.js'
 
 /** How a worker and a tool reach the coordinator: the same names for both. */
 export const connectionSettings = {

@@ -1,6 +1,6 @@
 import type { LinkOptions, TlsOptions } from '@tenure/client'
 import { ConfigError } from '../settings/given.js'
-import { flagOf } from '../settings/setting.js'
+import { flagOf } from '../settings/settings.js'
 import type { Configuration } from '../sources/configuration.js'
 import { type NamedFile, readAuthority, readKeyPair } from './certificates.js'
 import type { connectionSettings } from './connection-settings.js'

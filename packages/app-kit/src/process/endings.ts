@@ -1,4 +1,4 @@
-import { flagOf } from '../settings/setting.js'
+import { flagOf } from '../settings/settings.js'
 import type { Configuration } from '../sources/configuration.js'
 
 /** What every command says when it ends; each may know further words. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Host } from '../host.js'
 import { choice, yesOrNo } from '../settings/kinds.js'
-import { setting } from '../settings/setting.js'
+import { setting } from '../settings/settings.js'
 import type { Configuration } from '../sources/configuration.js'
 
 export type { Logger }

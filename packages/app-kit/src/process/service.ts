@@ -2,8 +2,8 @@ import { constants } from 'node:os'
 import type { Logger } from 'pino'
 import { type Host, type StopSignal, stopSignals } from '../host.js'
 import { ConfigError } from '../settings/given.js'
-import type { Configuration } from '../sources/configuration.js'
-import { exposedSecrets, takeSecretsOut } from '../sources/secrets.js'
+import { type Configuration, exposedSecrets, takeSecretsOut } from '../sources/configuration.js'
+
 import { exitCodes } from './endings.js'
 import { type LoggingConfiguration, openLogger } from './logger.js'
 

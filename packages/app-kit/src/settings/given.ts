@@ -1,5 +1,4 @@
-import type { Setting } from './setting.js'
-import type { SettingsByName } from './settings.js'
+import type { Setting, SettingsByName } from './settings.js'
 
 /** What is configured is not acceptable. The message names where it stands, what was given, and what would do. */
 export class ConfigError extends Error {

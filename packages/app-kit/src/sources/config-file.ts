@@ -1,7 +1,7 @@
 import { ConfigError, type Given, type Reader, read, unacceptable } from '../settings/given.js'
 import { text } from '../settings/kinds.js'
 import { suggest } from '../settings/near-miss.js'
-import { mayStandIn, type Setting, setting } from '../settings/setting.js'
+import { mayStandIn, type Setting, setting } from '../settings/settings.js'
 import { readJsonObject } from './text-file.js'
 
 /** The settings in a JSON file, by their names in camelCase. */

@@ -1,9 +1,19 @@
+import type { Host } from '../host.js'
 import { ConfigError, type Given, type Reader } from '../settings/given.js'
 import { printable } from '../settings/printable.js'
-import { argumentOf, flagOf, mayStandIn, variableOf } from '../settings/setting.js'
-import type { SettingName, Settings, SettingsByName, ValuesOf } from '../settings/settings.js'
+import {
+  argumentOf,
+  flagOf,
+  mayStandIn,
+  type SettingName,
+  type Settings,
+  type SettingsByName,
+  type ValuesOf,
+  variableOf,
+} from '../settings/settings.js'
 import { readConfigFile } from './config-file.js'
 import { type Environment, readEnvironment } from './environment.js'
+import { isOpenToOthers } from './text-file.js'
 
 /** What everything is set to, and where that came from. */
 export interface Configuration<S extends Settings = Settings> {
@@ -72,4 +82,20 @@ export function showConfiguration({ values, origins, settings }: Configuration):
       return `${name.padEnd(nameWidth!)}  ${value.padEnd(valueWidth!)}  ${origin}\n`
     })
     .join('')
+}
+
+/**
+ * Once the secrets are read they are not in the environment any more: what a service starts, threads
+ * and processes with the code of others, would have them from there.
+ */
+export function takeSecretsOut({ settings }: Configuration, { env }: Pick<Host, 'env'>): void {
+  for (const [name, { kind }] of settings) if (kind.isSecret === true) delete env[variableOf(name)]
+}
+
+/** The files with secrets that others than their owner can read. */
+export function exposedSecrets({ values, settings }: Configuration): string[] {
+  return [...settings].flatMap(([name, { isSecretFile }]) => {
+    const path = isSecretFile === true ? values[name] : undefined
+    return typeof path === 'string' && isOpenToOthers(path) ? [path] : []
+  })
 }

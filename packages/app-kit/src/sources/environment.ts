@@ -1,6 +1,6 @@
 import { ConfigError, type Given, type Reader, read } from '../settings/given.js'
 import { suggest } from '../settings/near-miss.js'
-import { mayStandIn, variableOf, variablePrefix } from '../settings/setting.js'
+import { mayStandIn, variableOf, variablePrefix } from '../settings/settings.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { ConfigError, type Given, type Reader, read } from '../settings/given.js'
 import { suggest } from '../settings/near-miss.js'
-import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../settings/setting.js'
+import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../settings/settings.js'
 
 /** What can be asked for in place of a run. */
 export const actions = {

@@ -1,8 +1,15 @@
-import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../settings/setting.js'
-import { byName } from '../settings/settings.js'
+import {
+  argumentOf,
+  byName,
+  flagOf,
+  mayStandIn,
+  type Setting,
+  variableOf,
+} from '../settings/settings.js'
+
 import type { Command, Example } from './command.js'
 import { type Action, actions, shortFlags } from './command-line.js'
-import { columns, firstSentenceOf, type Row, section, wrap } from './paragraphs.js'
+
 import { loadVerbs, type Verbs } from './verb.js'
 
 /** Usage, what it does, its settings by group, examples last. */
@@ -90,4 +97,49 @@ export async function showVerbs({ name, summary, verbs, examples = [] }: Verbs):
     ...section('Verbs', columns(words)),
     ...examplesSection(examples),
   ].join('\n')
+}
+
+const width = 100
+
+const headWidthMax = 30
+
+/** What something is called, and what it is. */
+type Row = readonly [head: string, text: string]
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`${title}:`, ...lines, '']
+}
+
+/** The rows in two columns. A head that is too wide for its column has a line of its own. */
+function columns(rows: readonly Row[]): string[] {
+  const margin = Math.min(headWidthMax, Math.max(...rows.map(([head]) => head.length))) + 4
+  return rows.flatMap(([head, text]) =>
+    head.length + 4 > margin
+      ? [`  ${head}`, ...wrap(text, margin)]
+      : hang(`  ${head}`, text, margin),
+  )
+}
+
+export function wrap(text: string, margin: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && margin + line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...lines, line].map((text) => ' '.repeat(margin) + text)
+}
+
+/** A text beside what it is about, and below itself where it is long. */
+function hang(head: string, text: string, margin: number): string[] {
+  const [first = '', ...rest] = wrap(text, margin)
+  return [head.padEnd(margin) + first.slice(margin), ...rest]
+}
+
+export function firstSentenceOf(text: string): string {
+  return /^.*?[.](?= |$)/s.exec(text)?.[0] ?? text
 }

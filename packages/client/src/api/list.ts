@@ -1,5 +1,5 @@
-import type { NewRequest } from '@tenure/protocol'
-import { messageLimits, type TasksFound, taskStates } from '@tenure/protocol'
+import { messageLimits, type NewRequest, type TasksFound, taskStates } from '@tenure/protocol'
+
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
 import { oneOf, text, whole } from '../values.js'

@@ -1,8 +1,8 @@
 import { passingReasons } from '@tenure/protocol'
 import { RejectedError, TenureError, type TenureErrorCode } from '../errors.js'
 import { timedOut } from '../link/call-errors.js'
-import type { RequestOptions } from '../link/limit.js'
-import { type CallOptions, checkCallOptions } from '../link/limit.js'
+import { type CallOptions, checkCallOptions, type RequestOptions } from '../link/limit.js'
+
 import type { Link } from '../link/link.js'
 import { duration } from '../values.js'
 import { demand } from './demand.js'

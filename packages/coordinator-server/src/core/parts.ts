@@ -3,7 +3,7 @@ import type { Clock } from '@tenure/seams'
 import type { LogRecord } from '@tenure/state-machine'
 import type { Checkpointed } from '../checkpoints/checkpointer.js'
 import type { Knobs } from '../decide/knobs.js'
-import type { HistoryReader } from '../history/history-reader.js'
+import type { HistoryReader } from '../history/history-page.js'
 import type { QuestionParts } from '../questions/question-sources.js'
 import type { CommitLog } from './commit-log.js'
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '@tenure/seams'
 import { CoordinatorError } from '../errors.js'
-import type { HistoryPage, HistoryQuery, HistoryReader } from './history-reader.js'
+import type { HistoryPage, HistoryQuery, HistoryReader } from './history-page.js'
 
 export type ToHistoryThread =
   | { readonly kind: 'read'; readonly query: HistoryQuery }

@@ -1,7 +1,7 @@
 import type { Answer, History } from '@tenure/protocol'
 import type { Clock } from '@tenure/seams'
 import { getLeaseIds } from '@tenure/state-machine'
-import type { HistoryQuery, HistoryReader } from '../history/history-reader.js'
+import type { HistoryQuery, HistoryReader } from '../history/history-page.js'
 import { rejected } from '../refusals.js'
 import { Histories } from './histories.js'
 import { QuestionQueue } from './question-queue.js'

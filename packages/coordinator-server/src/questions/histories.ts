@@ -1,5 +1,5 @@
 import type { Answer, History } from '@tenure/protocol'
-import type { HistoryQuery, HistoryReader } from '../history/history-reader.js'
+import type { HistoryQuery, HistoryReader } from '../history/history-page.js'
 import { notNow, rejected } from '../refusals.js'
 
 /** How many wait for their page at once, and how long one more should stay away. */

@@ -1,7 +1,7 @@
 import type { LeaseExpired, LeaseExtended, LeaseGranted } from '../record.js'
 import { beginAttempt, endAttempt } from '../state/attempts.js'
-import type { State } from '../state/state.js'
-import { findOwned } from '../state/state.js'
+import { findOwned, type State } from '../state/state.js'
+
 import { move } from '../state/task-lines.js'
 import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'

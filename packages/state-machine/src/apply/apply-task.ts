@@ -8,8 +8,8 @@ import {
   makeOutcome,
 } from '../state/contents.js'
 import { keepRetryPolicy } from '../state/retry-policy.js'
-import type { State } from '../state/state.js'
-import { findTask } from '../state/state.js'
+import { findTask, type State } from '../state/state.js'
+
 import { joinLine, move } from '../state/task-lines.js'
 import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'

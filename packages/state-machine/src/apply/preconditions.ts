@@ -1,7 +1,7 @@
 import { InvariantViolation } from '../errors.js'
 import type { LogRecord, RecordType } from '../record.js'
-import type { State } from '../state/state.js'
-import { findTask } from '../state/state.js'
+import { findTask, type State } from '../state/state.js'
+
 import { type TaskState, taskStates } from '../task.js'
 import { transitions } from './transitions.js'
 

@@ -1,7 +1,6 @@
 import type { Line } from '../store/line.js'
 import { comesBefore, states } from '../store/task-rows.js'
-import type { State } from './state.js'
-import { findTask } from './state.js'
+import { findTask, type State } from './state.js'
 
 /**
  * The task that a worker of these queues is to be offered next: the first by

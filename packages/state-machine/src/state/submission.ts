@@ -2,8 +2,7 @@ import { defaultQueue, type RetryPolicy } from '../record.js'
 import { states } from '../store/task-rows.js'
 import { digest, payloadOf } from './contents.js'
 import { retryPolicyOf } from './retry-policy.js'
-import type { State } from './state.js'
-import { findTask } from './state.js'
+import { findTask, type State } from './state.js'
 
 /** What somebody submits under a `request_id`, as they gave it: an option that is absent was not given. */
 export interface Submission {

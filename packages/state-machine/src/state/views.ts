@@ -14,8 +14,7 @@ import {
 import { attemptsOf, findAttempt } from './attempts.js'
 import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
 import { backoffMs, retryPolicyOf } from './retry-policy.js'
-import type { State } from './state.js'
-import { findOwned, findTask } from './state.js'
+import { findOwned, findTask, type State } from './state.js'
 
 /** The task with its attempts, as a copy; `undefined` when there is none, or it was forgotten. */
 export function getTask(state: State, taskId: number): Task | undefined {

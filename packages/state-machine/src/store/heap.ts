@@ -1,5 +1,4 @@
-import type { TaskRows } from './task-rows.js'
-import { comesBefore } from './task-rows.js'
+import { comesBefore, type TaskRows } from './task-rows.js'
 
 /**
  * Tasks by `(due, task_id)`, the smallest first. `place` of a task is its place in the heap, from 1

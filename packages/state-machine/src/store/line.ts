@@ -1,6 +1,5 @@
 import { Heap } from './heap.js'
-import type { TaskRows } from './task-rows.js'
-import { comesBefore } from './task-rows.js'
+import { comesBefore, type TaskRows } from './task-rows.js'
 
 /** `place` of a task that stands in the chain, and of one that stands in no line. */
 const inChain = 0xffff_ffff

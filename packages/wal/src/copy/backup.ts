@@ -5,7 +5,7 @@ import { saysNoSpace, saysNotWritable, systemCode, WalError } from '../errors.js
 import { Layout } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
 import type { BadCheckpoint } from '../recover/examination.js'
-import { listRoot } from '../recover/root.js'
+import { listRoot } from '../recover/inventory.js'
 import { checkCopy } from './copy-check.js'
 import { type CopyProgress, type CopyWork, LogCopier, type Picture } from './copy-log.js'
 import { Staging } from './staging.js'

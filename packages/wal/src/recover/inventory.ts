@@ -12,16 +12,17 @@ import { bytesEqual } from '../format/bytes.js'
 import { type DecodedFileHeader, decodeFileHeader } from '../format/file-header.js'
 import { type Head, readHead } from '../format/head.js'
 import {
+  isRootName,
   type Layout,
   lsnOfCheckpointName,
   parseSegmentName,
   segmentName,
   temporarySuffix,
 } from '../format/layout.js'
+
 import { fileHeaderBytes } from '../format/limits.js'
 import type { BadCheckpoint, Depth } from './examination.js'
 import type { Found, Unreadable } from './lineage.js'
-import { listRoot } from './root.js'
 
 /** The files of a log's directory, by their names and headers. */
 export interface Inventory {
@@ -135,4 +136,25 @@ async function readCheckpoints(
     }
   }
   return { good, bad }
+}
+
+const whatToName =
+  'Name a directory that holds a log; a new log needs one that is empty or does not exist.'
+
+/** The names in the log's directory, none when it does not exist; refuses one that is something else. */
+export async function listRoot(disk: Disk, layout: Layout): Promise<string[]> {
+  let entries: string[]
+  try {
+    entries = await listIfPresent(disk, layout.root)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOTDIR') throw error
+    throw new WalError('WAL_NOT_A_LOG', `${layout.root} is not a directory. ${whatToName}`)
+  }
+  const foreign = entries.filter((name) => !isRootName(name)).sort()[0]
+  const isLog = entries.some((name) => name === 'HEAD' || name === 'wal')
+  if (foreign === undefined || isLog) return entries
+  throw new WalError(
+    'WAL_NOT_A_LOG',
+    `${layout.root} is not a log: it has no HEAD but holds "${foreign}". ${whatToName}`,
+  )
 }

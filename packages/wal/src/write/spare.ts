@@ -9,7 +9,7 @@ import {
   noSpaceRetryMs,
   noSpaceRetryMsMax,
 } from '../format/limits.js'
-import type { LogObserver } from '../observer.js'
+import type { LogObserver } from '../options.js'
 import { makeZeroFile, NoRoom, roomOn, type ZeroFile } from './zero-file.js'
 
 export type Spare = ZeroFile

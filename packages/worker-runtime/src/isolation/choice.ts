@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { badOption } from '../errors.js'
-import type { Handler } from '../handler.js'
-import { loadHandler } from '../handler.js'
+import { type Handler, loadHandler } from '../handler.js'
+
 import type { WorkerObserver } from '../observe/observer.js'
 import { callable } from '../values.js'
 import { HostPool } from './host-pool.js'

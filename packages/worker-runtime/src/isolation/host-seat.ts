@@ -1,5 +1,5 @@
-import type { Work } from '../handler.js'
-import { describeThrown, type Outcome } from '../handler.js'
+import { describeThrown, type Outcome, type Work } from '../handler.js'
+
 import type { FromHost, ToHost } from './host-messages.js'
 import type { Run, RunEvents } from './isolation.js'
 import { linesUnheardMax } from './valve.js'

@@ -1,5 +1,4 @@
 import { WorkerError } from '../errors.js'
-import type { Work } from '../handler.js'
 import {
   callHandler,
   describeThrown,
@@ -8,8 +7,10 @@ import {
   type LogFields,
   loadHandler,
   own,
+  type Work,
   type WriteLine,
 } from '../handler.js'
+
 import type { FromHost, ToHost } from './host-messages.js'
 import { LateAbort } from './late-abort.js'
 import { Valve } from './valve.js'

@@ -1,5 +1,4 @@
 import type { WorkerError } from '../errors.js'
-import type { Work } from '../handler.js'
 import {
   type Backing,
   callHandler,
@@ -8,7 +7,9 @@ import {
   type LogFields,
   type LogLevel,
   type Outcome,
+  type Work,
 } from '../handler.js'
+
 import type { Isolation, Run, RunEvents } from './isolation.js'
 import { LateAbort } from './late-abort.js'
 

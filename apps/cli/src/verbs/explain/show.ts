@@ -1,8 +1,8 @@
 import type { ExplainedEvent, Explanation } from '@tenure/history'
+import { showSpan, showTime } from '../../terminal/figures.js'
 import type { Look, Style } from '../../terminal/look.js'
 import { type Cell, showTable } from '../../terminal/table.js'
 import { widthOf, wrap } from '../../terminal/text.js'
-import { showSpan, showTime } from '../../terminal/times.js'
 
 const indent = '  '
 /** A story is not squeezed into less. */

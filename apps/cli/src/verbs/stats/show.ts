@@ -1,9 +1,15 @@
 import type { Counters } from '@tenure/client'
 import type { TaskLine, TaskStats } from '../../tasks/task-source.js'
+import {
+  countOf,
+  showAge,
+  showCount,
+  showSize,
+  showSpan,
+  showTime,
+} from '../../terminal/figures.js'
 import type { Look } from '../../terminal/look.js'
-import { countOf, showCount, showSize } from '../../terminal/numbers.js'
 import { type Column, showColumns, showFacts } from '../../terminal/table.js'
-import { showAge, showSpan, showTime } from '../../terminal/times.js'
 
 /** What there is now, by queue, and what there has been. */
 export function showStats(stats: TaskStats, look: Look): string {

@@ -1,10 +1,10 @@
 import { flagOf, type Host, printable } from '@tenure/app-kit'
 import { TenureError } from '@tenure/client'
 import { codeOf, explain } from '../../coordinator/refusals.js'
+import { countOf, showCount, showRate, showSpan } from '../../terminal/figures.js'
 import { toJsonLine } from '../../terminal/json.js'
-import { countOf, showCount, showRate } from '../../terminal/numbers.js'
 import { ProgressLine, showProgress } from '../../terminal/progress.js'
-import { showSpan } from '../../terminal/times.js'
+
 import type { Line } from './lines-input.js'
 
 /** What is told while lines are submitted. */

@@ -1,9 +1,16 @@
 import { printable } from '@tenure/app-kit'
+import {
+  countOf,
+  showCount,
+  showRate,
+  showSecond,
+  showSize,
+  showSpan,
+} from '../../terminal/figures.js'
 import { type Look, paint, plain } from '../../terminal/look.js'
-import { countOf, showCount, showRate, showSize } from '../../terminal/numbers.js'
 import { type Column, showColumns } from '../../terminal/table.js'
 import { cutTo } from '../../terminal/text.js'
-import { showSecond, showSpan } from '../../terminal/times.js'
+
 import { lagOf, showQueues } from '../stats/show.js'
 import { showWorkers } from '../workers.js'
 import type { Rates, Sample } from './sample.js'

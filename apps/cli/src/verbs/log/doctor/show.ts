@@ -8,8 +8,8 @@ import {
 } from '../../../log/damage.js'
 import { showMoment } from '../../../log/position.js'
 import { tellTotals } from '../../../log/task-totals.js'
+import { countOf } from '../../../terminal/figures.js'
 import type { Look } from '../../../terminal/look.js'
-import { countOf } from '../../../terminal/numbers.js'
 import { type Facts, showFacts } from '../../../terminal/table.js'
 import type { Finding } from './diagnose.js'
 

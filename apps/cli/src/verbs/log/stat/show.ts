@@ -1,9 +1,16 @@
 import { readableRanges, showRange, tellUnreadable } from '../../../log/damage.js'
 import { type TaskTotals, tellTotals } from '../../../log/task-totals.js'
+import {
+  countOf,
+  showAge,
+  showCount,
+  showSize,
+  showSpan,
+  showTime,
+} from '../../../terminal/figures.js'
 import type { Look } from '../../../terminal/look.js'
-import { countOf, showCount, showSize } from '../../../terminal/numbers.js'
 import { type Column, type Facts, showColumns, showFacts } from '../../../terminal/table.js'
-import { showAge, showSpan, showTime } from '../../../terminal/times.js'
+
 import type { LogStatistics, NamedFile, SegmentStatistics, TypeCount } from './statistics.js'
 
 export function showLogStatistics(

@@ -1,7 +1,7 @@
 import { readableRanges, showRange } from '../../../log/damage.js'
 import { showMoment } from '../../../log/position.js'
+import { countOf, showCount, showSize } from '../../../terminal/figures.js'
 import type { Look, Style } from '../../../terminal/look.js'
-import { countOf, showCount, showSize } from '../../../terminal/numbers.js'
 import { type Facts, showFacts } from '../../../terminal/table.js'
 import type { LogCheck, Verdict } from './check.js'
 

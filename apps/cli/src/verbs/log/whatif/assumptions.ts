@@ -1,5 +1,5 @@
 import type { Forecast, WhatIfKnobs } from '@tenure/history'
-import { countOf } from '../../../terminal/numbers.js'
+import { countOf } from '../../../terminal/figures.js'
 import { showShare } from './settings.js'
 
 /** What has to be believed for the forecast to hold: only what bears on the knobs that were tried. */

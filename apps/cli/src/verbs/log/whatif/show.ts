@@ -7,10 +7,10 @@ import type {
   Outcomes,
   WhatIfKnobs,
 } from '@tenure/history'
+import { countOf, showCount, showSpan, showTime } from '../../../terminal/figures.js'
 import type { Look } from '../../../terminal/look.js'
-import { countOf, showCount } from '../../../terminal/numbers.js'
 import { type Column, showColumns } from '../../../terminal/table.js'
-import { showSpan, showTime } from '../../../terminal/times.js'
+
 import { showShare } from './settings.js'
 
 /** The record and what it would have been, side by side; why they differ; what has to be believed. */
