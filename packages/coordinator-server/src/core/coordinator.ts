@@ -12,7 +12,6 @@ import type {
 import type { Timer } from '@tenure/seams'
 import {
   defaultQueue,
-  findByRequestId,
   getLease,
   getQueue,
   type LogRecord,
@@ -204,19 +203,12 @@ export class Coordinator {
       this.#commits.requestIds.wait(requestId, pending)
       return
     }
-    if (requestId !== undefined && this.#isBeingForgotten(requestId)) {
+    if (requestId !== undefined && this.#timekeeper.isIdBeingForgotten(requestId)) {
       this.#askedAboutForgotten.push(pending)
       return
     }
     const decision = decideSubmit(this.#circumstances(), request)
     this.#carryOut(pending, decision, 'low', requestId === undefined ? {} : { requestId })
-  }
-
-  #isBeingForgotten(requestId: string): boolean {
-    // Nearly never: to look for the id costs as much as the rest of the decision.
-    if (!this.#timekeeper.isForgetting) return false
-    const known = findByRequestId(this.#parts.state, requestId)
-    return known !== undefined && this.#timekeeper.isBeingForgotten(known)
   }
 
   #considerTask(pending: PendingRequest, request: Heartbeat | Complete | Fail | Kill): void {

@@ -1,6 +1,7 @@
 import {
   countTasks,
   expiredInARow,
+  findByRequestId,
   forgettableThrough,
   getCounters,
   getCurrentLeaseId,
@@ -134,6 +135,14 @@ export class Timekeeper {
     if (this.#forgettingThrough === 0) return false
     const endedLsn = getSummary(this.#parts.state, taskId)?.endedLsn
     return endedLsn !== undefined && endedLsn <= this.#forgettingThrough
+  }
+
+  /** The same of the task that was submitted under this id. */
+  isIdBeingForgotten(requestId: string): boolean {
+    // Nearly never: to look for the id costs as much as the rest of a decision.
+    if (this.#forgettingThrough === 0) return false
+    const taskId = findByRequestId(this.#parts.state, requestId)
+    return taskId !== undefined && this.isBeingForgotten(taskId)
   }
 
   #stopIfPoison(taskId: number): void {

@@ -200,7 +200,10 @@ export const loopFaults: readonly Fault[] = [
   {
     name: 'a submission whose task is being forgotten is that task',
     test: [badDays, 'a submission whose task is being forgotten waits, and is a new one'],
-    edits: loop('if (requestId !== undefined && this.#isBeingForgotten(requestId))', 'if (false)'),
+    edits: loop(
+      'if (requestId !== undefined && this.#timekeeper.isIdBeingForgotten(requestId))',
+      'if (false)',
+    ),
   },
   {
     name: 'a task is forgotten before its retention is over',
