@@ -1,6 +1,6 @@
-// Holds docs/architecture.md to the code: every file it leads to is there, and every function of a row
-// is declared in the file of that row.
-import { existsSync, readFileSync } from 'node:fs'
+// Holds docs/architecture.md to the code: every file it leads to is there, every function of a row is
+// declared in the file of that row, and a table of rooms names each folder, here as in the README of the package.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { main, readArguments, root } from './workspace.mjs'
 
@@ -8,6 +8,8 @@ const page = 'docs/architecture.md'
 const link = /\]\((\.\.?\/[^)#]+)\)/g
 /** A row that ends with a function and the file it is in. */
 const step = /\| `(#?\w+)` \| \[[^\]]+\]\(([^)]+)\) \|$/
+/** A package or an app, and the table of its rooms. */
+const map = /^### (\S+)( \(the app\))?\n\n(\| room \|.*\n(?:\|.*\n)+)/gm
 
 readArguments('node scripts/check-architecture.mjs', {})
 await main(() => {
@@ -16,9 +18,15 @@ await main(() => {
     objections(line).map((objection) => `${page}:${index + 1}: ${objection}`),
   )
   const steps = lines.filter((line) => step.test(line)).length
-  if (steps === 0) faults.push(`${page} names no function: has the form of its tables changed?`)
+  const maps = [...lines.join('\n').matchAll(map)]
+  if (steps === 0 || maps.length === 0) {
+    faults.push(`${page} has no function or no map in it: has the form of its tables changed?`)
+  }
+  for (const [, name = '', app, table = ''] of maps) {
+    faults.push(...objectionsToMap(`${app === undefined ? 'packages' : 'apps'}/${name}`, table))
+  }
   if (faults.length > 0) throw new Error(faults.join('\n'))
-  console.log(`${page}: ${steps} functions are where it says.`)
+  console.log(`${page}: ${steps} functions are where it says, and ${maps.length} maps are right.`)
 })
 
 /**
@@ -33,6 +41,31 @@ function objections(line) {
   const [, name = '', target = ''] = step.exec(line) ?? []
   if (name === '' || missing.length > 0 || declares(resolvePath(target), name)) return missing
   return [`${target} declares no ${name}`]
+}
+
+/**
+ * @param {string} dir
+ * @param {string} table
+ * @returns {string[]}
+ */
+function objectionsToMap(dir, table) {
+  const named = [...table.matchAll(/^\| `([\w-]+)\/` \|/gm)].map(([, room = '']) => room)
+  const folders = readdirSync(join(root, dir, 'src'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  const faults = [
+    ...folders
+      .filter((folder) => !named.includes(folder))
+      .map((folder) => `${page} has no row for ${dir}/src/${folder}`),
+    ...named
+      .filter((room) => !folders.includes(room))
+      .map((room) => `${page} has a row for ${dir}/src/${room}, which is not there`),
+  ]
+  const readme = `${dir}/README.md`
+  if (!readFileSync(join(root, readme), 'utf8').includes(table)) {
+    faults.push(`${readme} needs the table of rooms that ${page} has under ${dir}, word for word`)
+  }
+  return faults
 }
 
 /** @param {string} target */
