@@ -1,4 +1,4 @@
-// What a handler returns is the task's result; what it throws is a failure, and is tried again.
+// The return value becomes the task's result. A thrown error is a failure, and the task is retried.
 export default async function greet({ payload, taskId, attempt, log }) {
   const name = Buffer.from(payload).toString()
   log.info('greeting', { name })

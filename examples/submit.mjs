@@ -1,8 +1,8 @@
 import { connect } from '@tenure/client'
 
-// Is `npx pnpm start` running?
+// Needs a running coordinator: `npx pnpm start`.
 const tenure = await connect({ endpoints: ['127.0.0.1:7411'] })
-// When this settles the task is on the coordinator's disk.
+// `submit` resolves when the task is on the coordinator's disk.
 const { taskId } = await tenure.submit(Buffer.from('Ada'), { queue: 'default' })
 const task = await tenure.waitFor(taskId, { timeoutMs: 10_000 })
 console.log(task.state, Buffer.from(task.result ?? '').toString())
