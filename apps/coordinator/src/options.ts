@@ -1,4 +1,5 @@
 import type { CoordinatorOptions } from '@tenure/coordinator-server'
+import { backoffOf } from '@tenure/options'
 import { readCertificates, readTokens } from './credentials.js'
 import type { Configuration, Values } from './settings.js'
 
@@ -20,7 +21,7 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
       leaseDurationMs: values.leaseDuration,
       heartbeatIntervalMs: values.heartbeatInterval ?? Math.floor(values.leaseDuration / 3),
       executionWindowMs: values.executionWindow,
-      retryPolicy: { maxRetries: values.maxRetries, backoff: backoffOf(values) },
+      retryPolicy: { maxRetries: values.maxRetries, backoff: retryBackoffOf(values) },
       poisonThreshold: values.poisonThreshold,
       payloadBytesMax: values.payloadBytesMax,
       resultBytesMax: values.resultBytesMax,
@@ -52,9 +53,8 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
   }
 }
 
-function backoffOf({ backoff, backoffDelay, backoffMax }: Values) {
-  if (backoff === 'fixed') return { kind: backoff, delayMs: backoffDelay }
-  return { kind: backoff, initialMs: backoffDelay, maxMs: backoffMax }
+function retryBackoffOf({ backoff, backoffDelay, backoffMax }: Values) {
+  return backoffOf(backoffDelay, backoff === 'exponential' ? backoffMax : undefined)
 }
 
 function logOf({ sync, syncInterval, segmentBytes, acceptLoss, restored }: Values) {

@@ -24,14 +24,10 @@ import {
   defaultLimits,
   knobRanges,
 } from '@tenure/coordinator-server'
+import { defaultBackoffMaxMs, defaultRetryPolicy, largestCount, retryRanges } from '@tenure/options'
 
 // The one table: what can be set, what it means, what it may be, and what it is otherwise. Flags,
 // variables, the keys of the file, the help and the checks all follow from it.
-
-/** No duration is that long; the log has room for no more. */
-const longestMs = 2 ** 45
-const largestCount = 2 ** 31 - 1
-const { backoff } = defaultKnobs.retryPolicy
 
 const storage = {
   dataDir: setting(text('directory'), {
@@ -138,21 +134,21 @@ const leases = {
 }
 
 const retries = {
-  maxRetries: setting(whole(0, largestCount), {
-    fallback: defaultKnobs.retryPolicy.maxRetries,
+  maxRetries: setting(whole(...retryRanges.maxRetries), {
+    fallback: defaultRetryPolicy.maxRetries,
     help: 'How often a task that failed is tried again, unless it was submitted with its own policy.',
     option: 'knobs.retryPolicy.maxRetries',
   }),
   backoff: setting(choice('fixed', 'exponential'), {
-    fallback: backoff.kind,
+    fallback: defaultRetryPolicy.backoff.kind,
     help: 'Whether the delay before a retry stays the same or doubles each time.',
   }),
-  backoffDelay: setting(duration(0, longestMs), {
-    fallback: backoff.kind === 'fixed' ? backoff.delayMs : backoff.initialMs,
+  backoffDelay: setting(duration(...retryRanges.delayMs), {
+    fallback: defaultRetryPolicy.backoff.delayMs,
     help: 'The delay before the first retry.',
   }),
-  backoffMax: setting(duration(0, longestMs), {
-    fallback: backoff.kind === 'fixed' ? 3_600_000 : backoff.maxMs,
+  backoffMax: setting(duration(...retryRanges.delayMs), {
+    fallback: defaultBackoffMaxMs,
     help: 'The longest delay, with --backoff exponential.',
   }),
   poisonThreshold: setting(whole(...knobRanges.poisonThreshold), {

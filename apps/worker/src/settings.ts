@@ -14,12 +14,10 @@ import {
   whole,
   yesOrNo,
 } from '@tenure/app-kit'
+import { longestMs } from '@tenure/options'
 import { isolations } from '@tenure/worker-runtime'
 
 // The one table: flags, variables, the keys of the file, the help and the checks all follow from it.
-
-/** No duration is that long. */
-const longestMs = 2 ** 45
 
 const work = {
   handler: setting(text('file'), {

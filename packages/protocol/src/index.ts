@@ -68,7 +68,6 @@ export {
   type TaskState,
   taskStates,
   type Why,
-  type WireRetryPolicy,
   type Withdraw,
   type Workers,
 } from './messages/request.js'

@@ -1,3 +1,5 @@
+import { longestMs } from '@tenure/options'
+
 /** What a message can hold, whatever the coordinator's knobs say. Bytes are of UTF-8. */
 export const messageLimits = {
   queueBytesMax: 64,
@@ -8,8 +10,7 @@ export const messageLimits = {
   tokenBytesMax: 1024,
   reasonBytesMax: 4096,
   listMax: 1000,
-  /** A thousand years is no time to wait; it keeps sums exact. */
-  durationMsMax: 2 ** 45,
+  durationMsMax: longestMs,
   timeMsMax: 2 ** 50,
   /** Before the handshake nobody needs more. */
   helloBytesMax: 4096,

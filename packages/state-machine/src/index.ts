@@ -4,7 +4,6 @@ export { InvariantViolation, StateMachineError, type StateMachineErrorCode } fro
 export { checkInvariants } from './invariants/invariants.js'
 export { decodeRecord, encodeRecord, recordVersion } from './record/record-codec.js'
 export {
-  type Backoff,
   defaultQueue,
   type LeaseExpired,
   type LeaseExtended,
@@ -12,7 +11,6 @@ export {
   type LogRecord,
   type RecordOf,
   type RecordType,
-  type RetryPolicy,
   recordLimits,
   type TaskCancelled,
   type TaskCompleted,
@@ -45,7 +43,6 @@ export {
   type TaskCounts,
   waitingTasks,
 } from './state/lines.js'
-export { retryDelayMs } from './state/retry-policy.js'
 export { createState, type State, type StateOptions } from './state/state.js'
 export { isSameSubmission, notBeforeOf, type Submission } from './state/submission.js'
 export { release, withhold } from './state/task-lines.js'

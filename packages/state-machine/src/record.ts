@@ -1,3 +1,5 @@
+import { type RetryPolicy, retryRanges } from '@tenure/options'
+
 /**
  * The nine facts that change a task or a lease. Eight are those of the specification, the ninth,
  * TasksForgotten, is the decision to drop tasks that have ended.
@@ -35,16 +37,6 @@ export interface TaskCreated {
   readonly notBefore?: number
   readonly requestId?: string
 }
-
-export interface RetryPolicy {
-  /** How many reports of failure send the task back to WAITING. */
-  readonly maxRetries: number
-  readonly backoff: Backoff
-}
-
-export type Backoff =
-  | { readonly kind: 'fixed'; readonly delayMs: number }
-  | { readonly kind: 'exponential'; readonly initialMs: number; readonly maxMs: number }
 
 /** A worker owns the task until `leaseExpiry`. The only record that creates ownership. */
 export interface LeaseGranted {
@@ -132,5 +124,5 @@ export const recordLimits = {
   reasonBytesMax: 4096,
   /** Two times added, or a time and a delay, are still exact. */
   timeMsMax: 2 ** 52 - 1,
-  retriesMax: 2 ** 31 - 1,
+  retriesMax: retryRanges.maxRetries[1],
 } as const

@@ -1,4 +1,4 @@
-import type { RetryPolicy } from './record.js'
+import type { RetryPolicy } from '@tenure/options'
 
 /** WAITING and LEASED tasks are alive; the other three never change again. */
 export const taskStates = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const

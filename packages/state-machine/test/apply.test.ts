@@ -1,3 +1,4 @@
+import type { RetryPolicy } from '@tenure/options'
 import {
   apply,
   checkInvariants,
@@ -8,7 +9,6 @@ import {
   getLease,
   getTask,
   hashState,
-  type RetryPolicy,
   skipTo,
 } from '@tenure/state-machine'
 import t from 'tap'

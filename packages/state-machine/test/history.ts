@@ -1,9 +1,9 @@
+import type { RetryPolicy } from '@tenure/options'
 import {
   attemptsKept,
   getTask,
   type LogRecord,
   listTasks,
-  type RetryPolicy,
   type State,
   type Task,
 } from '@tenure/state-machine'

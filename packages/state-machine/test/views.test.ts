@@ -1,3 +1,4 @@
+import type { RetryPolicy } from '@tenure/options'
 import {
   checkInvariants,
   getCurrentLeaseId,
@@ -13,7 +14,6 @@ import {
   isSameSubmission,
   largestContents,
   listTasks,
-  type RetryPolicy,
   type Submission,
   viewPayload,
   viewResult,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { Checks, describe } from '@tenure/options'
 import { type Clock, systemClock } from '@tenure/seams'
 import type { AcceptedLoss } from './damage.js'
 import type { Disk } from './disk/disk.js'
@@ -64,7 +65,7 @@ export interface LogSettings {
 
 const syncModes: readonly SyncMode[] = ['always', 'interval', 'none']
 
-const optionNames: ReadonlySet<string> = new Set<keyof LogOptions>([
+const optionNames: readonly (keyof LogOptions)[] = [
   'sync',
   'syncIntervalMs',
   'segmentBytes',
@@ -75,75 +76,46 @@ const optionNames: ReadonlySet<string> = new Set<keyof LogOptions>([
   'disk',
   'clock',
   'randomBytes',
-])
+]
+
+const check = new Checks((message) => new WalError('WAL_BAD_OPTION', message))
 
 export function settle(options: LogOptions): LogSettings {
-  for (const name of Object.keys(options)) {
-    if (!optionNames.has(name)) {
-      throw new WalError(
-        'WAL_BAD_OPTION',
-        `options.${name} is no option; there are ${[...optionNames].join(', ')}`,
-      )
-    }
-  }
-  const sync = options.sync ?? 'always'
-  if (!syncModes.includes(sync)) {
-    throw badOption(
-      'sync',
-      `"${sync}"`,
-      `one of ${syncModes.map((mode) => `"${mode}"`).join(', ')}`,
-    )
-  }
-  const appendBytesMax = integer('appendBytesMax', options.appendBytesMax, 512 * 1024, {
-    min: 1024,
-    max: recordBytesCeiling,
-  })
+  check.names('options', options, optionNames)
+  const { acceptLoss, restored } = options
+  const sync = check.oneOf('options.sync', options.sync ?? 'always', syncModes)
+  const syncIntervalMs = options.syncIntervalMs ?? 100
+  check.whole('options.syncIntervalMs', syncIntervalMs, 1, 60_000)
+  const appendBytesMax = options.appendBytesMax ?? 512 * 1024
+  check.whole('options.appendBytesMax', appendBytesMax, 1024, recordBytesCeiling)
   // Whatever fits into an append must fit into the smallest segment there can be.
   const smallest = fileHeaderBytes + batchOverheadBytes + batchHeaderBytes + appendBytesMax
-  const segmentBytes = integer('segmentBytes', options.segmentBytes, 64 * 1024 * 1024, {
-    min: smallest,
-    max: 2 ** 32,
-  })
-  if (typeof options.restored === 'object') {
-    integer('restored.nextLsn', options.restored.nextLsn, 0, { min: 1, max: lsnMax })
-  } else if (options.restored !== undefined && options.restored !== true) {
-    throw badOption('restored', String(options.restored), 'true or { nextLsn }')
+  const segmentBytes = options.segmentBytes ?? 64 * 1024 * 1024
+  check.whole('options.segmentBytes', segmentBytes, smallest, 2 ** 32)
+  if (typeof restored === 'object') {
+    check.whole('options.restored.nextLsn', restored.nextLsn, 1, lsnMax)
+  } else if (restored !== undefined && restored !== true) {
+    throw check.refusal('options.restored', describe(restored), 'true or { nextLsn }')
   }
-  if (options.acceptLoss !== undefined) {
-    const range = { min: 0, max: lsnMax }
-    integer('acceptLoss.segment', options.acceptLoss.segment, Number.NaN, range)
-    integer('acceptLoss.offset', options.acceptLoss.offset, Number.NaN, range)
+  if (acceptLoss !== undefined) {
+    check.whole('options.acceptLoss.segment', acceptLoss.segment, 0, lsnMax)
+    check.whole('options.acceptLoss.offset', acceptLoss.offset, 0, lsnMax)
   }
   const random = options.randomBytes ?? randomBytes
   return {
     sync,
-    syncIntervalMs: integer('syncIntervalMs', options.syncIntervalMs, 100, { min: 1, max: 60_000 }),
+    syncIntervalMs,
     segmentBytes,
     firstSegmentBytes: Math.min(segmentBytes, Math.max(firstSegmentBytes, 2 * appendBytesMax)),
     appendBytesMax,
     recordBytesMax: appendBytesMax - recordHeaderBytes,
-    acceptLoss: options.acceptLoss,
-    restored: options.restored,
+    acceptLoss,
+    restored,
     observer: options.observer ?? {},
     disk: options.disk ?? nodeDisk,
     clock: options.clock ?? systemClock,
     newLogId: () => Uint8Array.from(random(logIdBytes)),
   }
-}
-
-function integer(
-  name: string,
-  given: number | undefined,
-  fallback: number,
-  { min, max }: { min: number; max: number },
-): number {
-  const value = given ?? fallback
-  if (Number.isSafeInteger(value) && value >= min && value <= max) return value
-  throw badOption(name, String(value), `a whole number from ${min} to ${max}`)
-}
-
-function badOption(name: string, got: string, expected: string): WalError {
-  return new WalError('WAL_BAD_OPTION', `options.${name} is ${got}; it has to be ${expected}`)
 }
 
 /** What a log tells about its work, for metrics. Every hook is optional, and none may throw. */

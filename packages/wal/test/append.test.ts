@@ -359,15 +359,15 @@ t.test('the defaults are those of the README', (t) => {
 t.test('options out of range are refused with their name and range', async (t) => {
   const world = new World()
   const bad = [
-    [{ segmentBytes: 10 }, /segmentBytes is 10; it has to be a whole number from/],
+    [{ segmentBytes: 10 }, /^options.segmentBytes is 10; it must be a whole number from/],
     [{ appendBytesMax: 1.5 }, /appendBytesMax is 1.5/],
     [{ appendBytesMax: 2 ** 24 }, /appendBytesMax/],
     [{ syncIntervalMs: 0 }, /syncIntervalMs/],
-    [{ sync: 'sometimes' as never }, /sync is "sometimes"; it has to be one of "always"/],
+    [{ sync: 'sometimes' as never }, /sync is "sometimes"; it must be one of always,/],
     [{ restored: { nextLsn: 0 } }, /restored.nextLsn/],
-    [{ restored: -5 as never }, /restored is -5; it has to be true or/],
+    [{ restored: -5 as never }, /restored is -5; it must be true or/],
     [{ restored: {} as never }, /restored.nextLsn/],
-    [{ snyc: 'none' } as never, /options.snyc is no option; there are sync,/],
+    [{ snyc: 'none' } as never, /options.snyc is not an option; it must be one of sync,/],
     [{ acceptLoss: {} as never }, /acceptLoss.segment/],
     [{ acceptLoss: { segment: -1, offset: 0 } }, /acceptLoss.segment/],
     [{ acceptLoss: { segment: 1, offset: 0.5 } }, /acceptLoss.offset/],

@@ -1,5 +1,6 @@
 import type { Entry } from '@tenure/history'
-import type { RecordOf, RetryPolicy, TaskState } from '@tenure/state-machine'
+import { type RetryPolicy, retryDelayMs } from '@tenure/options'
+import type { RecordOf, TaskState } from '@tenure/state-machine'
 
 /** A time in which nobody owned the task. */
 export interface Wait {
@@ -59,7 +60,7 @@ export class TaskCourse {
     const policy = this.#policy
     if (policy === undefined) this.state = undefined
     else if (this.#failures > policy.maxRetries) this.#end('FAILED', at)
-    else this.#wait(at, at + backoffMs(policy, this.#failures))
+    else this.#wait(at, at + retryDelayMs(policy.backoff, this.#failures))
   }
 
   #wait(from: number, eligibleAt: number): void {
@@ -74,10 +75,4 @@ export class TaskCourse {
     }
     this.#waiting = undefined
   }
-}
-
-/** `semantics.md §7`, from the policy that the log has. */
-function backoffMs({ backoff }: RetryPolicy, failures: number): number {
-  if (backoff.kind === 'fixed') return backoff.delayMs
-  return Math.min(backoff.maxMs, backoff.initialMs * 2 ** Math.min(failures - 1, 52))
 }

@@ -1,5 +1,6 @@
 import { defineVerb, duration, formatDuration, type Host } from '@tenure/app-kit'
 import { type Task, type Tenure, TenureError } from '@tenure/client'
+import { longestMs } from '@tenure/options'
 import { exitCodes, flag } from '../command-line.js'
 import { clientSettings, withClient } from '../coordinator/connection.js'
 import { Refusal } from '../coordinator/refusals.js'
@@ -8,8 +9,6 @@ import { taskIdsSettings } from '../tasks/task-id.js'
 import { outputSettings } from '../terminal/json.js'
 import { showBytes } from '../terminal/text.js'
 import { tellUnserved } from './why.js'
-
-const longestMs = 2 ** 45
 
 export const wait = defineVerb({
   summary:

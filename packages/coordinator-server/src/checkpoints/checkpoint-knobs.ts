@@ -1,3 +1,5 @@
+import { longestMs, type Range } from '@tenure/options'
+
 /** When checkpoints are made, and what is kept beside them. */
 export interface CheckpointKnobs extends HistoryKept {
   /** How long a restart may have to replay records behind the newest checkpoint. */
@@ -10,11 +12,9 @@ export const defaultCheckpointKnobs: CheckpointKnobs = {
   historyBytesMax: 2 ** 30,
 }
 
-export const checkpointRanges: {
-  readonly [K in keyof CheckpointKnobs]: readonly [min: number, max: number]
-} = {
+export const checkpointRanges: { readonly [K in keyof CheckpointKnobs]: Range } = {
   replayMsMax: [10, 3_600_000],
-  historyMs: [0, 2 ** 45],
+  historyMs: [0, longestMs],
   historyBytesMax: [0, 2 ** 50],
 }
 

@@ -1,4 +1,4 @@
-import type { RetryPolicy } from '@tenure/state-machine'
+import { defaultRetryPolicy, type RetryPolicy } from '@tenure/options'
 
 /** What an operator decides about decisions. */
 export interface Knobs {
@@ -30,7 +30,7 @@ export const defaultKnobs: Knobs = {
   leaseDurationMs: 30_000,
   heartbeatIntervalMs: 10_000,
   executionWindowMs: 3_600_000,
-  retryPolicy: { maxRetries: 3, backoff: { kind: 'fixed', delayMs: 5000 } },
+  retryPolicy: defaultRetryPolicy,
   poisonThreshold: 20,
   payloadBytesMax: 256 * 1024,
   resultBytesMax: 64 * 1024,

@@ -1,5 +1,13 @@
 import { BlockList, isIP } from 'node:net'
 import type { TlsOptions } from 'node:tls'
+import {
+  Checks,
+  checkRetryPolicy,
+  describe,
+  largestCount,
+  longestMs,
+  type Range,
+} from '@tenure/options'
 import { messageLimits, type Role, roles } from '@tenure/protocol'
 import { type Clock, systemClock } from '@tenure/seams'
 import type { LogOptions, Recovery } from '@tenure/wal'
@@ -123,63 +131,61 @@ export interface Settings {
 /** What a task can be beside its payload: 32 attempts with their names, a reason, ids. */
 const besideBytes = 64 * 1024
 
+const check = new Checks((message) => new CoordinatorError('COORDINATOR_BAD_OPTION', message))
+
 export function settle(options: CoordinatorOptions): Settings {
-  object('options', options)
-  refuseUnknown('options', options, optionNames)
+  check.names('options', options, optionNames)
   for (const name of ['knobs', 'limits', 'checkpoints', 'tls', 'log', 'observer'] as const) {
-    if (options[name] !== undefined) object(name, options[name])
+    if (options[name] !== undefined) check.object(name, options[name])
   }
-  refuseUnknown('limits', options.limits ?? {}, Object.keys(defaultLimits))
-  refuseUnknown('checkpoints', options.checkpoints ?? {}, Object.keys(checkpointRanges))
   const knobs = checkKnobs({ ...defaultKnobs, ...options.knobs })
-  const limits = { ...defaultLimits, ...options.limits }
-  for (const [name, value] of Object.entries(limits)) {
-    whole(`limits.${name}`, value, name === 'unsentBytesMax' ? unsentBytesMin : 1, 2 ** 31 - 1)
-  }
-  const checkpoints = checkRanges('checkpoints', checkpointRanges, {
-    ...defaultCheckpointKnobs,
-    ...options.checkpoints,
-  })
+  const limits = checkLimits({ ...defaultLimits, ...options.limits })
+  const checkpoints = { ...defaultCheckpointKnobs, ...options.checkpoints }
+  check.names('checkpoints', checkpoints, Object.keys(checkpointRanges))
+  check.ranges('checkpoints', checkpointRanges, checkpoints)
   const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax) + besideBytes
-  if (limits.frameBytesMax < largestBytes) {
-    throw bad('limits.frameBytesMax', limits.frameBytesMax, roomFor(largestBytes))
-  }
+  refuseTooFew('limits.frameBytesMax', limits.frameBytesMax, largestBytes)
   const { host = '127.0.0.1', httpHost = '127.0.0.1', port = 7411, httpPort = 7412 } = options
-  text('host', host)
-  text('httpHost', httpHost)
-  whole('port', port, 0, 65_535)
-  if (httpPort !== false) whole('httpPort', httpPort, 0, 65_535)
+  notEmpty('host', host)
+  notEmpty('httpHost', httpHost)
+  check.whole('port', port, 0, 65_535)
+  if (httpPort !== false) check.whole('httpPort', httpPort, 0, 65_535)
   const { httpAllowedHosts = [] } = options
   checkHosts('httpAllowedHosts', httpAllowedHosts)
   const { tls, tokens = [], insecure = false } = options
   checkTokens(tokens)
-  if (typeof insecure !== 'boolean') throw bad('insecure', insecure, 'true or false')
+  check.boolean('insecure', insecure)
   refuseExposure('host', host, insecure || (tls !== undefined && tokens.length > 0))
   refuseExposure('httpHost', httpHost, insecure || httpPort === false)
   const { dataDir = './tenure-data', observer = {}, diskLowBytes = 2 ** 30 } = options
-  text('dataDir', dataDir)
-  whole('diskLowBytes', diskLowBytes, 0, 2 ** 50)
+  notEmpty('dataDir', dataDir)
+  check.whole('diskLowBytes', diskLowBytes, 0, 2 ** 50)
   const { clock = systemClock, transport, checkpointMaker, historyReader } = options
   const { appendBytesMax = Math.max(appendBytesMaxDefault, largestBytes) } = options.log ?? {}
-  if (appendBytesMax < largestBytes) {
-    throw bad('log.appendBytesMax', appendBytesMax, roomFor(largestBytes))
-  }
+  refuseTooFew('log.appendBytesMax', appendBytesMax, largestBytes)
   const log = { clock, ...options.log, appendBytesMax }
-  const listening = { host, port, httpHost, httpPort, httpAllowedHosts, tls, tokens }
   const { recoveringSinceMs } = options
   if (recoveringSinceMs !== undefined) notNegative('recoveringSinceMs', recoveringSinceMs)
-  const edges = { clock, transport, checkpointMaker, historyReader }
   return {
     dataDir,
     diskLowBytes,
-    ...listening,
+    host,
+    port,
+    httpHost,
+    httpPort,
+    httpAllowedHosts,
+    tls,
+    tokens,
     knobs,
     limits,
     checkpoints,
     log,
     observer,
     recoveringSinceMs,
-    ...edges,
+    clock,
+    transport,
+    checkpointMaker,
+    historyReader,
   }
 }
 
@@ -188,15 +194,30 @@ export function settle(options: CoordinatorOptions): Settings {
  * cannot read, again and again, until the task is taken for poison.
  */
 export function refuseTooSmall({ frameBytesMax }: ServerLimits, largestKept: number): void {
-  const bytes = largestKept + besideBytes
-  if (frameBytesMax < bytes) throw bad('limits.frameBytesMax', frameBytesMax, roomFor(bytes))
+  refuseTooFew('limits.frameBytesMax', frameBytesMax, largestKept + besideBytes)
 }
 
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
-  ...(['dataDir', 'host', 'port', 'httpHost', 'httpPort', 'httpAllowedHosts'] as const),
-  ...(['knobs', 'limits', 'checkpoints', 'diskLowBytes', 'tls', 'tokens', 'insecure'] as const),
-  ...(['log', 'observer', 'recoveringSinceMs', 'clock', 'transport'] as const),
-  ...(['checkpointMaker', 'historyReader'] as const),
+  'dataDir',
+  'host',
+  'port',
+  'httpHost',
+  'httpPort',
+  'httpAllowedHosts',
+  'knobs',
+  'limits',
+  'checkpoints',
+  'diskLowBytes',
+  'tls',
+  'tokens',
+  'insecure',
+  'log',
+  'observer',
+  'recoveringSinceMs',
+  'clock',
+  'transport',
+  'checkpointMaker',
+  'historyReader',
 ]
 
 /** Less than a socket takes at once would say nothing about who reads. */
@@ -204,15 +225,11 @@ const unsentBytesMin = 64 * 1024
 
 const appendBytesMaxDefault = 512 * 1024
 
-function roomFor(bytes: number): string {
-  return `at least ${bytes}, to hold the largest payload or result, the log's included, and what goes with it`
+function refuseTooFew(path: string, bytes: number, least: number): void {
+  if (bytes < least) throw check.refusal(path, describe(bytes), `at least ${least}, ${whatFor}`)
 }
 
-function refuseUnknown(path: string, given: object, known: readonly string[]): void {
-  for (const name of Object.keys(given)) {
-    if (!known.includes(name)) throw bad(`${path}.${name}`, 'given', `one of ${known.join(', ')}`)
-  }
-}
+const whatFor = "to hold the largest payload or result, the log's included, and what goes with it"
 
 function refuseExposure(path: string, host: string, isMeant: boolean): void {
   if (isMeant || isLoopback(host)) return
@@ -227,116 +244,68 @@ function refuseExposure(path: string, host: string, isMeant: boolean): void {
 }
 
 /** The range of every knob that is a number. */
-export const knobRanges: {
-  readonly [K in Exclude<keyof Knobs, 'retryPolicy'>]: readonly [min: number, max: number]
-} = {
+export const knobRanges: { readonly [K in Exclude<keyof Knobs, 'retryPolicy'>]: Range } = {
   leaseDurationMs: [10, 86_400_000],
   heartbeatIntervalMs: [1, 43_200_000],
-  executionWindowMs: [10, 2 ** 45],
+  executionWindowMs: [10, longestMs],
   poisonThreshold: [0, 1_000_000],
   payloadBytesMax: [0, 15 * 2 ** 20],
   resultBytesMax: [0, 15 * 2 ** 20],
-  waitingTasksMax: [1, 2 ** 31 - 1],
+  waitingTasksMax: [1, largestCount],
   tasksBytesMax: [1, 2 ** 45],
-  retentionMs: [0, 2 ** 45],
-  retentionTasks: [0, 2 ** 31 - 1],
+  retentionMs: [0, longestMs],
+  retentionTasks: [0, largestCount],
   waitMsMax: [0, 3_600_000],
 }
 
 function checkKnobs(knobs: Knobs): Knobs {
-  refuseUnknown('knobs', knobs, Object.keys(defaultKnobs))
-  checkRanges('knobs', knobRanges, knobs)
-  if (knobs.heartbeatIntervalMs * 2 > knobs.leaseDurationMs) {
-    const most = `at most half of knobs.leaseDurationMs: ${knobs.leaseDurationMs / 2} ms`
-    throw bad('knobs.heartbeatIntervalMs', `${knobs.heartbeatIntervalMs} ms`, most)
-  }
-  const { retryPolicy } = knobs
-  object('knobs.retryPolicy', retryPolicy)
-  const { maxRetries, backoff } = retryPolicy
-  object('knobs.retryPolicy.backoff', backoff)
-  whole('knobs.retryPolicy.maxRetries', maxRetries, 0, 2 ** 31 - 1)
-  if (backoff.kind === 'fixed') {
-    whole('knobs.retryPolicy.backoff.delayMs', backoff.delayMs, 0, 2 ** 45)
-  } else if (backoff.kind === 'exponential') {
-    whole('knobs.retryPolicy.backoff.initialMs', backoff.initialMs, 0, 2 ** 45)
-    whole('knobs.retryPolicy.backoff.maxMs', backoff.maxMs, 0, 2 ** 45)
-  } else {
-    const { kind } = backoff as { kind: unknown }
-    throw bad('knobs.retryPolicy.backoff.kind', kind, 'fixed or exponential')
-  }
-  return knobs
+  check.names('knobs', knobs, Object.keys(defaultKnobs))
+  check.ranges('knobs', knobRanges, knobs)
+  checkRetryPolicy(check, 'knobs.retryPolicy', knobs.retryPolicy)
+  const { heartbeatIntervalMs, leaseDurationMs } = knobs
+  if (heartbeatIntervalMs * 2 <= leaseDurationMs) return knobs
+  const most = `at most half of knobs.leaseDurationMs: ${leaseDurationMs / 2} ms`
+  throw check.refusal('knobs.heartbeatIntervalMs', `${heartbeatIntervalMs} ms`, most)
 }
 
-function checkRanges<T extends object>(
-  path: string,
-  ranges: Readonly<Record<string, readonly [min: number, max: number]>>,
-  values: T,
-): T {
-  for (const [name, [min, max]] of Object.entries(ranges)) {
-    whole(`${path}.${name}`, values[name as keyof T], min, max)
+function checkLimits(limits: ServerLimits): ServerLimits {
+  check.names('limits', limits, Object.keys(defaultLimits))
+  for (const [name, value] of Object.entries(limits)) {
+    const min = name === 'unsentBytesMax' ? unsentBytesMin : 1
+    check.whole(`limits.${name}`, value, min, largestCount)
   }
-  return values
+  return limits
 }
 
 /** A message never holds a token. */
 function checkTokens(tokens: readonly Token[]): void {
-  if (!Array.isArray(tokens)) throw bad('tokens', typeof tokens, 'a list')
-  for (const [index, entry] of tokens.entries()) {
+  for (const [index, entry] of check.list('tokens', tokens, 'a list').entries()) {
     const path = `tokens[${index}]`
-    object(path, entry)
-    const { token, roles: given } = entry as Token
-    if (typeof token !== 'string') throw bad(`${path}.token`, typeof token, 'a string')
-    const bytes = Buffer.byteLength(token)
-    if (bytes === 0 || bytes > messageLimits.tokenBytesMax) {
-      const range = `from 1 to ${messageLimits.tokenBytesMax} bytes long`
-      throw bad(`${path}.token`, `${bytes} bytes long`, range)
-    }
+    check.object(path, entry)
+    check.text(`${path}.token`, entry.token, 1, messageLimits.tokenBytesMax)
+    const given: unknown = entry.roles
     const areRoles = Array.isArray(given) && given.every((role: Role) => roles.includes(role))
-    if (!areRoles || given.length === 0) {
-      // Where the two were exchanged it is the token.
-      throw bad(`${path}.roles`, 'something else', `a list of ${roles.join(', ')}`)
-    }
+    if (areRoles && given.length > 0) continue
+    // Where the two were exchanged it is the token.
+    throw check.refusal(`${path}.roles`, 'something else', `a list of ${roles.join(', ')}`)
   }
 }
 
-function object(path: string, value: unknown): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
-  // By its kind only: in the place of tls it might be a key.
-  throw bad(path, typeof value === 'object' ? value : `a ${typeof value}`, 'an object')
-}
-
-function text(path: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '') throw bad(path, value, 'a text that is not empty')
+function notEmpty(path: string, value: unknown): void {
+  if (typeof value === 'string' && value !== '') return
+  throw check.refusal(path, describe(value), 'a text that is not empty')
 }
 
 function checkHosts(path: string, hosts: readonly string[]): void {
-  if (!Array.isArray(hosts)) throw bad(path, hosts, 'a list of host names')
-  for (const [index, host] of hosts.entries()) {
+  for (const [index, host] of check.list(path, hosts, 'a list of host names').entries()) {
     if (typeof host === 'string' && /^[\w.-]+$/.test(host)) continue
-    throw bad(`${path}[${index}]`, JSON.stringify(host), 'a host name without a port')
+    throw check.refusal(`${path}[${index}]`, describe(host), 'a host name without a port')
   }
-}
-
-function whole(path: string, value: unknown, min: number, max: number): void {
-  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return
-  throw bad(path, value, `a whole number from ${min} to ${max}`)
 }
 
 function notNegative(path: string, value: unknown): void {
   if (Number.isFinite(value) && (value as number) >= 0) return
-  throw bad(path, value, 'a number from 0')
-}
-
-function bad(path: string, got: unknown, expected: string): CoordinatorError {
-  return new CoordinatorError(
-    'COORDINATOR_BAD_OPTION',
-    `${path} is ${describe(got)}; it must be ${expected}`,
-  )
-}
-
-function describe(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value)
-  return Array.isArray(value) ? 'a list' : 'an object'
+  throw check.refusal(path, describe(value), 'a number from 0')
 }
 
 const loopback = new BlockList()

@@ -1,9 +1,5 @@
-import {
-  defaultQueue,
-  type RecordOf,
-  type RetryPolicy,
-  type TaskState,
-} from '@tenure/state-machine'
+import type { RetryPolicy } from '@tenure/options'
+import { defaultQueue, type RecordOf, type TaskState } from '@tenure/state-machine'
 import type { Entry } from '../follow/entry.js'
 import type { LsnRange } from '../follow/log-source.js'
 import type { RememberedTask } from '../task/remembered.js'
@@ -54,7 +50,12 @@ export function keepAccount(history: TaskHistory, options: ExplainOptions): Acco
   const from = Number.isFinite(firstLsn) ? { firstLsn } : {}
   return {
     ...options,
-    ...{ taskId, entries, openings, attempts, runs, gaps },
+    taskId,
+    entries,
+    openings,
+    attempts,
+    runs,
+    gaps,
     ...(created !== undefined && { created }),
     ...(death !== undefined && { death }),
     ...(state !== undefined && { state }),

@@ -1,4 +1,4 @@
-import { type RetryPolicy, retryDelayMs } from '@tenure/state-machine'
+import { type RetryPolicy, retryDelayMs } from '@tenure/options'
 import type { TaskHistory } from '../task/task-history.js'
 import type { KnownAttempt } from './known.js'
 

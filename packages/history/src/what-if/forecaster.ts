@@ -65,10 +65,15 @@ export class Forecaster {
     }
     const { records, firstAt, now } = this.#passage
     return {
-      ...{ knobs: this.#knobs, records, ...(records > 0 && { firstAt, lastAt: now }) },
-      ...{ ...this.#counts, tasksLeftOut: this.#leftOut.size },
-      ...{ recorded: this.#recorded.outcomes(), underKnobs: this.#under.outcomes() },
-      ...{ differences: this.#changes.differences(), examples: this.#changes.examples() },
+      knobs: this.#knobs,
+      records,
+      ...(records > 0 && { firstAt, lastAt: now }),
+      ...this.#counts,
+      tasksLeftOut: this.#leftOut.size,
+      recorded: this.#recorded.outcomes(),
+      underKnobs: this.#under.outcomes(),
+      differences: this.#changes.differences(),
+      examples: this.#changes.examples(),
     }
   }
 

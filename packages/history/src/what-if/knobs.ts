@@ -1,4 +1,12 @@
-import type { Backoff } from '@tenure/state-machine'
+import {
+  type Backoff,
+  Checks,
+  checkBackoff,
+  describe,
+  longestMs,
+  type Range,
+  retryRanges,
+} from '@tenure/options'
 import { HistoryError } from '../errors.js'
 
 /** What is to be tried. A knob that is not given is as the record has it. */
@@ -24,55 +32,32 @@ export function heartbeatIntervalMs(leaseDurationMs: number, share: number): num
   return Math.round(leaseDurationMs * share)
 }
 
-const longestMs = 2 ** 45
-
 /** As the coordinator takes them. */
 export const whatIfRanges = {
   leaseDurationMs: [10, 86_400_000],
   executionWindowMs: [10, longestMs],
-  maxRetries: [0, 2 ** 31 - 1],
+  maxRetries: retryRanges.maxRetries,
   poisonThreshold: [0, 1_000_000],
-  delayMs: [0, longestMs],
-} as const
+} as const satisfies { readonly [K in keyof WhatIfKnobs]: Range }
+
+const rangeNames = Object.keys(whatIfRanges) as (keyof typeof whatIfRanges)[]
+const knobNames: readonly (keyof WhatIfKnobs)[] = [...rangeNames, 'backoff', 'heartbeatShare']
+
+const check = new Checks((message) => new HistoryError('HISTORY_BAD_KNOB', message))
 
 /** Refuses what the coordinator would not take. */
 export function checkKnobs(knobs: WhatIfKnobs): void {
-  for (const [name, value] of Object.entries(knobs)) {
-    if (value === undefined) continue
-    if (name === 'backoff') checkBackoff(value)
-    else if (name === 'heartbeatShare') checkShare(value)
-    else if (name !== 'delayMs' && Object.hasOwn(whatIfRanges, name)) checkWhole(name, value, name)
-    else throw bad(name, value, `a knob: ${knobNames.join(', ')}`)
+  check.names('knobs', knobs, knobNames)
+  for (const name of rangeNames) {
+    const [min, max] = whatIfRanges[name]
+    if (knobs[name] !== undefined) check.whole(`knobs.${name}`, knobs[name], min, max)
   }
+  const { backoff, heartbeatShare } = knobs
+  if (backoff !== undefined) checkBackoff(check, 'knobs.backoff', backoff)
+  if (heartbeatShare !== undefined) checkShare(heartbeatShare)
 }
 
-const knobNames = [
-  ...(['leaseDurationMs', 'executionWindowMs', 'maxRetries', 'backoff'] as const),
-  ...(['poisonThreshold', 'heartbeatShare'] as const),
-] satisfies (keyof WhatIfKnobs)[]
-
-function checkBackoff(backoff: Partial<Backoff> | null): void {
-  if (backoff?.kind === 'fixed') {
-    checkWhole('backoff.delayMs', backoff.delayMs)
-  } else if (backoff?.kind === 'exponential') {
-    checkWhole('backoff.initialMs', backoff.initialMs)
-    checkWhole('backoff.maxMs', backoff.maxMs)
-  } else {
-    throw bad('backoff.kind', backoff?.kind, 'fixed or exponential')
-  }
-}
-
-function checkShare(value: unknown): void {
-  if (typeof value === 'number' && value > 0 && value <= 0.5) return
-  throw bad('heartbeatShare', value, 'more than 0 and at most 0.5')
-}
-
-function checkWhole(path: string, value: unknown, range = 'delayMs'): void {
-  const [min, max] = whatIfRanges[range as keyof typeof whatIfRanges]
-  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return
-  throw bad(path, value, `a whole number from ${min} to ${max}`)
-}
-
-function bad(path: string, value: unknown, accepted: string): HistoryError {
-  return new HistoryError('HISTORY_BAD_KNOB', `${path} is ${String(value)}; it must be ${accepted}`)
+function checkShare(share: unknown): void {
+  if (typeof share === 'number' && share > 0 && share <= 0.5) return
+  throw check.refusal('knobs.heartbeatShare', describe(share), 'more than 0 and at most 0.5')
 }

@@ -1,4 +1,4 @@
-import { type RetryPolicy, retryDelayMs } from '@tenure/state-machine'
+import { type RetryPolicy, retryDelayMs } from '@tenure/options'
 import { Durations, type Spread } from './spread.js'
 
 /** What became of the tasks of a history, in numbers. */
@@ -33,9 +33,19 @@ export type Counts = { -readonly [Name in Exclude<keyof Outcomes, 'recovery'>]: 
 /** One column of a forecast. */
 export class Tally {
   readonly counts: Counts = {
-    ...{ executions: 0, executionsAfterExpiry: 0, tasksRunAgain: 0, leasesExpired: 0 },
-    ...{ lateReports: 0, failures: 0, retries: 0, backoffMs: 0, tasksCompleted: 0 },
-    ...{ tasksFailed: 0, tasksPoisoned: 0, tasksStopped: 0, tasksUnknown: 0 },
+    executions: 0,
+    executionsAfterExpiry: 0,
+    tasksRunAgain: 0,
+    leasesExpired: 0,
+    lateReports: 0,
+    failures: 0,
+    retries: 0,
+    backoffMs: 0,
+    tasksCompleted: 0,
+    tasksFailed: 0,
+    tasksPoisoned: 0,
+    tasksStopped: 0,
+    tasksUnknown: 0,
   }
   readonly recovery = new Durations()
 

@@ -1,4 +1,5 @@
-import type { RecordOf, RetryPolicy } from '@tenure/state-machine'
+import type { RetryPolicy } from '@tenure/options'
+import type { RecordOf } from '@tenure/state-machine'
 
 /** What a task was submitted with, as far as it matters here. */
 export interface Submitted {

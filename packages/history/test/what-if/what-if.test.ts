@@ -250,16 +250,25 @@ t.test('examples are bounded for each cause, and what they add up to is not', as
 
 t.test('a knob that no coordinator would take is refused by its name', async (t) => {
   const refused: [unknown, RegExp][] = [
-    [{ leaseDurationMs: 9 }, /^leaseDurationMs is 9; it must be a whole number from 10 to /],
-    [{ maxRetries: 1.5 }, /^maxRetries is 1.5/],
-    [{ executionWindowMs: Number.NaN }, /^executionWindowMs is NaN/],
-    [{ poisonThreshold: -1 }, /^poisonThreshold is -1/],
-    [{ heartbeatShare: 0.6 }, /^heartbeatShare is 0.6; it must be more than 0 and at most 0.5/],
-    [{ backoff: { kind: 'cubic' } }, /^backoff.kind is cubic; it must be fixed or exponential/],
-    [{ backoff: { kind: 'fixed', delayMs: -1 } }, /^backoff.delayMs is -1/],
-    [{ backoff: null }, /^backoff.kind is undefined/],
-    [{ leaseDuration: 5 }, /^leaseDuration is 5; it must be a knob: leaseDurationMs, /],
-    [{ delayMs: 5 }, /^delayMs is 5; it must be a knob/],
+    [{ leaseDurationMs: 9 }, /^knobs.leaseDurationMs is 9; it must be a whole number from 10 to /],
+    [{ maxRetries: 1.5 }, /^knobs.maxRetries is 1.5/],
+    [{ executionWindowMs: Number.NaN }, /^knobs.executionWindowMs is NaN/],
+    [{ poisonThreshold: -1 }, /^knobs.poisonThreshold is -1/],
+    [
+      { heartbeatShare: 0.6 },
+      /^knobs.heartbeatShare is 0.6; it must be more than 0 and at most 0.5/,
+    ],
+    [
+      { backoff: { kind: 'cubic' } },
+      /^knobs.backoff.kind is "cubic"; it must be one of fixed, exponential/,
+    ],
+    [{ backoff: { kind: 'fixed', delayMs: -1 } }, /^knobs.backoff.delayMs is -1/],
+    [{ backoff: null }, /^knobs.backoff is null/],
+    [
+      { leaseDuration: 5 },
+      /^knobs.leaseDuration is not an option; it must be one of leaseDurationMs, /,
+    ],
+    [{ delayMs: 5 }, /^knobs.delayMs is not an option/],
   ]
   for (const [knobs, message] of refused) {
     await t.rejects(forecast([], knobs as WhatIfKnobs), { code: 'HISTORY_BAD_KNOB', message })

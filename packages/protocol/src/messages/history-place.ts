@@ -1,3 +1,4 @@
+import { retryRanges } from '@tenure/options'
 import type { Fields } from '../wire/fields.js'
 import type { HistoryPlace } from './request.js'
 
@@ -10,7 +11,7 @@ export function placeFields(place: HistoryPlace): readonly (number | null)[] {
 export function readPlace(fields: Fields): HistoryPlace {
   const fromLsn = fields.lsn('from_lsn')
   const leaseId = fields.optional((own) => own.lsn('lease_id'))
-  const retriesLeft = fields.optional((own) => own.whole('retries_left', 0, 2 ** 31 - 1))
+  const retriesLeft = fields.optional((own) => own.whole('retries_left', ...retryRanges.maxRetries))
   const endedLsn = fields.optional((own) => own.lsn('ended_lsn'))
   return {
     fromLsn,

@@ -1,3 +1,4 @@
+import { backoffOf, type RetryPolicy, retryRanges } from '@tenure/options'
 import type { ValueWriter } from '@tenure/values'
 import { ProtocolError } from '../errors.js'
 import { messageLimits } from '../limits.js'
@@ -5,13 +6,7 @@ import { beginRequest, endMessage, unpackBody } from '../wire/codec.js'
 import { Fields } from '../wire/fields.js'
 import { placeFields, readPlace } from './history-place.js'
 import { readQuickly } from './quick-requests.js'
-import {
-  type NewRequest,
-  type Request,
-  type Submit,
-  taskStates,
-  type WireRetryPolicy,
-} from './request.js'
+import { type NewRequest, type Request, type Submit, taskStates } from './request.js'
 import { requestKinds, requestTypes } from './request-types.js'
 
 /** Under the id that it has, or under the one that is given with it. */
@@ -108,7 +103,7 @@ function writeFields(writer: ValueWriter, request: Request | NewRequest): void {
   }
 }
 
-function retries(policy: WireRetryPolicy | undefined): readonly unknown[] | null {
+function retries(policy: RetryPolicy | undefined): readonly unknown[] | null {
   if (policy === undefined) return null
   const { maxRetries, backoff } = policy
   if (backoff.kind === 'fixed') return [maxRetries, backoff.delayMs, null]
@@ -148,7 +143,10 @@ function fromValues(number: number, id: number, values: readonly unknown[]): Req
     }
     case 'fail': {
       const request = {
-        ...{ kind, id, taskId: fields.lsn('task_id'), leaseId: fields.lsn('lease_id') },
+        kind,
+        id,
+        taskId: fields.lsn('task_id'),
+        leaseId: fields.lsn('lease_id'),
         reason: fields.text('reason', 0, reasonBytesMax),
       }
       const reportId = fields.optional(readReportId)
@@ -209,7 +207,9 @@ function readSubmit(id: number, fields: Fields): Submit {
     )
   }
   return {
-    ...{ kind: 'submit', id, payload },
+    kind: 'submit',
+    id,
+    payload,
     ...(queue !== undefined && { queue }),
     ...(notBefore !== undefined && { notBefore }),
     ...(delayMs !== undefined && { delayMs }),
@@ -219,14 +219,13 @@ function readSubmit(id: number, fields: Fields): Submit {
   }
 }
 
-function readRetryPolicy(fields: Fields): WireRetryPolicy {
-  const { durationMsMax } = messageLimits
+function readRetryPolicy(fields: Fields): RetryPolicy {
+  const { maxRetries: retries, delayMs: delay } = retryRanges
   const own = new Fields(fields.list('retries', 3, 3), 0)
-  const maxRetries = own.whole('retries.max_retries', 0, 2 ** 31 - 1)
-  const delayMs = own.whole('retries.delay', 0, durationMsMax)
-  const maxMs = own.optional((fields) => fields.whole('retries.delay_max', 0, durationMsMax))
-  if (maxMs === undefined) return { maxRetries, backoff: { kind: 'fixed', delayMs } }
-  return { maxRetries, backoff: { kind: 'exponential', initialMs: delayMs, maxMs } }
+  const maxRetries = own.whole('retries.max_retries', ...retries)
+  const delayMs = own.whole('retries.delay', ...delay)
+  const maxMs = own.optional((fields) => fields.whole('retries.delay_max', ...delay))
+  return { maxRetries, backoff: backoffOf(delayMs, maxMs) }
 }
 
 function readQueues(fields: Fields): string[] {

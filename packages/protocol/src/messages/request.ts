@@ -1,3 +1,5 @@
+import type { RetryPolicy } from '@tenure/options'
+
 /**
  * What a client or worker asks. `id` is the asker's own number for the request, by which it knows
  * the answer: answers come in any order.
@@ -40,14 +42,7 @@ export interface Submit {
   readonly delayMs?: number | undefined
   readonly requestId?: string | undefined
   readonly executionWindowMs?: number | undefined
-  readonly retryPolicy?: WireRetryPolicy | undefined
-}
-
-export interface WireRetryPolicy {
-  readonly maxRetries: number
-  readonly backoff:
-    | { readonly kind: 'fixed'; readonly delayMs: number }
-    | { readonly kind: 'exponential'; readonly initialMs: number; readonly maxMs: number }
+  readonly retryPolicy?: RetryPolicy | undefined
 }
 
 /** A task of one of the queues, to own it for a while. */

@@ -1,13 +1,7 @@
+import { type Backoff, backoffOf } from '@tenure/options'
 import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
 import { malformedRecord, StateMachineError } from '../errors.js'
-import type {
-  Backoff,
-  LogRecord,
-  RecordType,
-  TaskCompleted,
-  TaskCreated,
-  TaskFailed,
-} from '../record.js'
+import type { LogRecord, RecordType, TaskCompleted, TaskCreated, TaskFailed } from '../record.js'
 import { checkShape } from './record-shape.js'
 
 /**
@@ -224,8 +218,7 @@ function readTaskCreated(at: number): TaskCreated {
 
 function readBackoff(): Backoff {
   const delayMs = reader.whole()
-  if (reader.takeNil()) return { kind: 'fixed', delayMs }
-  return { kind: 'exponential', initialMs: delayMs, maxMs: reader.whole() }
+  return backoffOf(delayMs, reader.takeNil() ? undefined : reader.whole())
 }
 
 function readTaskCompleted(at: number): TaskCompleted {

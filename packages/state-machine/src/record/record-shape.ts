@@ -1,5 +1,6 @@
+import type { Backoff } from '@tenure/options'
 import { malformedRecord, StateMachineError, show } from '../errors.js'
-import { type Backoff, type LogRecord, recordLimits, type TaskCreated } from '../record.js'
+import { type LogRecord, recordLimits, type TaskCreated } from '../record.js'
 import { isTextOf, isWholeOf } from '../values.js'
 
 /**

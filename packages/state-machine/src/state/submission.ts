@@ -1,4 +1,5 @@
-import { defaultQueue, type RetryPolicy } from '../record.js'
+import type { RetryPolicy } from '@tenure/options'
+import { defaultQueue } from '../record.js'
 import { states } from '../store/task-rows.js'
 import { digest, payloadOf } from './contents.js'
 import { retryPolicyOf } from './retry-policy.js'

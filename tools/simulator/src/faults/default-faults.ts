@@ -18,6 +18,7 @@ const ofClient: NamedTest = [
 ]
 
 const knobs = editOf('coordinator-server', 'decide/knobs')
+const retries = editOf('options', 'retry-policy')
 const server = editOf('coordinator-server', 'options/options')
 const limits = editOf('coordinator-server', 'net/limits')
 const checkpoints = editOf('coordinator-server', 'checkpoints/checkpoint-knobs')
@@ -32,8 +33,8 @@ const changes: readonly Changed[] = [
   [all, knobs, 'leaseDurationMs: 30_000', 'leaseDurationMs: 300_000'],
   [all, knobs, 'heartbeatIntervalMs: 10_000', 'heartbeatIntervalMs: 1000'],
   [all, knobs, 'executionWindowMs: 3_600_000', 'executionWindowMs: 3_600'],
-  [all, knobs, 'maxRetries: 3', 'maxRetries: 0'],
-  [all, knobs, 'delayMs: 5000', 'delayMs: 0'],
+  [all, retries, 'maxRetries: 3', 'maxRetries: 0'],
+  [all, retries, 'delayMs: 5000', 'delayMs: 0'],
   [all, knobs, 'poisonThreshold: 20', 'poisonThreshold: 0'],
   [all, knobs, 'payloadBytesMax: 256 * 1024', 'payloadBytesMax: 256 * 1000'],
   [all, knobs, 'resultBytesMax: 64 * 1024', 'resultBytesMax: 64 * 1000'],
@@ -61,9 +62,9 @@ const changes: readonly Changed[] = [
   [all, server, "{ host = '127.0.0.1'", "{ host = '::1'"],
   [all, server, "httpHost = '127.0.0.1'", "httpHost = '::1'"],
   [ofLog, log, "options.sync ?? 'always'", "options.sync ?? 'interval'"],
-  [ofLog, log, 'options.syncIntervalMs, 100', 'options.syncIntervalMs, 1000'],
-  [ofLog, log, 'options.segmentBytes, 64 *', 'options.segmentBytes, 32 *'],
-  [ofLog, log, 'options.appendBytesMax, 512 *', 'options.appendBytesMax, 256 *'],
+  [ofLog, log, 'options.syncIntervalMs ?? 100', 'options.syncIntervalMs ?? 1000'],
+  [ofLog, log, 'options.segmentBytes ?? 64 *', 'options.segmentBytes ?? 32 *'],
+  [ofLog, log, 'options.appendBytesMax ?? 512 *', 'options.appendBytesMax ?? 256 *'],
   [ofWorker, worker, "queues = ['default']", "queues = ['work']"],
   [ofWorker, worker, 'concurrency = availableParallelism()', 'concurrency = 1000'],
   [ofWorker, worker, 'pollWaitMs = 30_000', 'pollWaitMs = 3000'],

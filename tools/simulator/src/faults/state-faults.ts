@@ -17,7 +17,7 @@ const offered =
 const task = editOf('state-machine', 'apply/apply-task')
 const lease = editOf('state-machine', 'apply/apply-lease')
 const report = editOf('state-machine', 'apply/apply-report')
-const policy = editOf('state-machine', 'state/retry-policy')
+const policy = editOf('options', 'retry-policy')
 const lines = editOf('state-machine', 'state/lines')
 const sameness = editOf('state-machine', 'state/submission')
 const limits = editOf('state-machine', 'record')
@@ -106,7 +106,7 @@ export const stateFaults: readonly Fault[] = [
   {
     name: 'an exponential backoff grows for ever',
     test: [applied, 'an exponential backoff doubles until it is as long as it may get'],
-    edits: policy('Math.min(most, first', 'Math.max(0, first'),
+    edits: policy('Math.min(backoff.maxMs, backoff', 'Math.max(0, backoff'),
   },
   {
     name: 'a late report leaves no trace at its attempt',

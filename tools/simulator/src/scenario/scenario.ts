@@ -1,4 +1,4 @@
-import type { RetryPolicy } from '@tenure/state-machine'
+import type { RetryPolicy } from '@tenure/options'
 
 /**
  * What happens in one simulated world, as plain data: it is drawn from a seed, kept in a file, and

@@ -9,12 +9,11 @@ import {
   whole,
 } from '@tenure/app-kit'
 import { type WhatIfKnobs, whatIfRanges } from '@tenure/history'
+import { backoffOf, defaultBackoffMaxMs, retryRanges } from '@tenure/options'
 import { flag } from '../../../command-line.js'
 import { outputSettings } from '../../../terminal/json.js'
 
-/** As the coordinator's. */
-const backoffMaxMs = 3_600_000
-const { leaseDurationMs, executionWindowMs, maxRetries, poisonThreshold, delayMs } = whatIfRanges
+const { leaseDurationMs, executionWindowMs, maxRetries, poisonThreshold } = whatIfRanges
 
 export const whatIfSettings = {
   Which: {
@@ -35,10 +34,10 @@ export const whatIfSettings = {
     backoff: flag(choice('fixed', 'exponential'), {
       help: 'Whether the delay before a retry stays the same or doubles each time, for every task.',
     }),
-    backoffDelay: flag(duration(...delayMs), {
+    backoffDelay: flag(duration(...retryRanges.delayMs), {
       help: 'The delay before the first retry. With --backoff.',
     }),
-    backoffMax: flag(duration(...delayMs), {
+    backoffMax: flag(duration(...retryRanges.delayMs), {
       help: 'The longest delay. With --backoff exponential; without it 1h.',
     }),
     poisonThreshold: flag(whole(...poisonThreshold), {
@@ -61,7 +60,7 @@ export const whatIfSettings = {
 /** Those that were given. */
 export function toKnobs(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs {
   const { leaseDuration, executionWindow, maxRetries, poisonThreshold, heartbeatShare } = values
-  const backoff = backoffOf(values)
+  const backoff = retryBackoffOf(values)
   return {
     leaseDurationMs: leaseDuration,
     executionWindowMs: executionWindow,
@@ -72,7 +71,7 @@ export function toKnobs(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs {
   }
 }
 
-function backoffOf(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs['backoff'] {
+function retryBackoffOf(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs['backoff'] {
   const { backoff: kind, backoffDelay: delayMs, backoffMax: maxMs } = values
   if (kind === undefined) {
     if (delayMs === undefined && maxMs === undefined) return undefined
@@ -80,9 +79,9 @@ function backoffOf(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs['backof
     throw new ConfigError(`${which} needs --backoff: fixed or exponential`)
   }
   if (delayMs === undefined) throw new ConfigError('--backoff needs --backoff-delay')
-  if (kind === 'exponential') return { kind, initialMs: delayMs, maxMs: maxMs ?? backoffMaxMs }
+  if (kind === 'exponential') return backoffOf(delayMs, maxMs ?? defaultBackoffMaxMs)
   if (maxMs !== undefined) throw new ConfigError('--backoff-max is for --backoff exponential')
-  return { kind, delayMs }
+  return backoffOf(delayMs, undefined)
 }
 
 /** A part of something, written `1/3` or `0.25`. */

@@ -1,0 +1,66 @@
+import { type Checks, largestCount, longestMs } from './checks.js'
+
+/** What becomes of a task after an attempt of it has failed. */
+export interface RetryPolicy {
+  /** How many reports of failure send the task back to WAITING. */
+  readonly maxRetries: number
+  readonly backoff: Backoff
+}
+
+/** How long a task waits before it is tried again. */
+export type Backoff =
+  | { readonly kind: 'fixed'; readonly delayMs: number }
+  | { readonly kind: 'exponential'; readonly initialMs: number; readonly maxMs: number }
+
+/** `delayMs` is the range of every delay. */
+export const retryRanges = {
+  maxRetries: [0, largestCount],
+  delayMs: [0, longestMs],
+} as const
+
+/** The policy of a task that has none of its own, unless the operator sets another one. */
+export const defaultRetryPolicy = {
+  maxRetries: 3,
+  backoff: { kind: 'fixed', delayMs: 5000 },
+} as const satisfies RetryPolicy
+
+/** The longest delay of an exponential backoff for which none is given. */
+export const defaultBackoffMaxMs = 3_600_000
+
+/** Exponential if there is a longest delay, fixed otherwise: so a log and a message store it. */
+export function backoffOf(delayMs: number, maxMs: number | undefined): Backoff {
+  if (maxMs === undefined) return { kind: 'fixed', delayMs }
+  return { kind: 'exponential', initialMs: delayMs, maxMs }
+}
+
+/** The delay after the n-th failure. There is no jitter, so that a replay computes the same. */
+export function retryDelayMs(backoff: Backoff, failures: number): number {
+  if (backoff.kind === 'fixed') return backoff.delayMs
+  // Past 2^52 every delay but 0 is longer than the longest; more doublings would only lose exactness.
+  return Math.min(backoff.maxMs, backoff.initialMs * 2 ** Math.min(failures - 1, 52))
+}
+
+/** Returns a copy, which the caller of the package cannot change later. */
+export function checkRetryPolicy(
+  check: Checks<Error>,
+  path: string,
+  policy: RetryPolicy,
+): RetryPolicy {
+  check.names(path, policy, ['maxRetries', 'backoff'])
+  const maxRetries = check.whole(`${path}.maxRetries`, policy.maxRetries, ...retryRanges.maxRetries)
+  return { maxRetries, backoff: checkBackoff(check, `${path}.backoff`, policy.backoff) }
+}
+
+export function checkBackoff(check: Checks<Error>, path: string, backoff: Backoff): Backoff {
+  check.object(path, backoff)
+  check.oneOf(`${path}.kind`, backoff.kind, ['fixed', 'exponential'])
+  const delay = (name: string, value: number) =>
+    check.whole(`${path}.${name}`, value, ...retryRanges.delayMs)
+  if (backoff.kind === 'fixed') {
+    check.names(path, backoff, ['kind', 'delayMs'])
+    return { kind: 'fixed', delayMs: delay('delayMs', backoff.delayMs) }
+  }
+  check.names(path, backoff, ['kind', 'initialMs', 'maxMs'])
+  const initialMs = delay('initialMs', backoff.initialMs)
+  return { kind: 'exponential', initialMs, maxMs: delay('maxMs', backoff.maxMs) }
+}
