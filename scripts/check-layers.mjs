@@ -55,9 +55,9 @@ const rooms = {
     ...['record', 'store', 'state', 'apply', 'invariants', 'snapshot'],
   ],
   '@tenure/protocol': ['errors limits', 'wire', 'messages', 'connections'],
-  '@tenure/client': ['errors values uncaught by-number', 'connection', 'link', 'api'],
+  '@tenure/client': ['errors uncaught by-number', 'connection', 'link', 'api'],
   '@tenure/worker-runtime': [
-    'errors values handler refusals',
+    'errors handler refusals',
     ...['observe', 'isolation', 'attempt', 'polling', 'options'],
   ],
   '@tenure/app-kit': [

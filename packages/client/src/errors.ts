@@ -1,3 +1,4 @@
+import { Checks } from '@tenure/options'
 import type { Reason } from '@tenure/protocol'
 
 /** Stable words for what can go wrong; the message beside them may change. */
@@ -63,9 +64,8 @@ export function sequelOf({ outcomeUnknown = false }: TenureErrorOptions): string
   return outcomeUnknown ? '; whether the request was carried out is not known' : ''
 }
 
-export function badArgument(name: string, got: string, expected: string): TenureError {
-  return new TenureError('CLIENT_BAD_ARGUMENT', `${name} is ${got}; it must be ${expected}`)
-}
+/** Checks what a caller gives. */
+export const check = new Checks((message) => new TenureError('CLIENT_BAD_ARGUMENT', message))
 
 /** Rejections that no retry changes. */
 export const finalReasons: readonly Reason[] = ['UNAUTHORIZED', 'UNSUPPORTED_VERSION', 'FORBIDDEN']

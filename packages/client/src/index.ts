@@ -1,10 +1,10 @@
+export type { RetryPolicy } from '@tenure/options'
 export type { NewRequest } from '@tenure/protocol'
 export type {
   Attempt,
   CheckpointInfo,
   Counters,
   QueueLine,
-  RetryPolicy,
   Stats,
   Task,
   TaskState,

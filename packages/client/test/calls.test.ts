@@ -636,7 +636,7 @@ t.test('a submission that cannot be one is refused before it is sent, by its pat
     [{ queue: 'mail\udc00' }, 'queue'],
     [{ executionWindowMs: 0 }, 'executionWindowMs'],
     [{ retryPolicy: { maxRetries: -1 } }, 'retryPolicy.maxRetries'],
-    [{ retryPolicy: { maxRetries: 1 } }, 'retryPolicy.backoff.kind'],
+    [{ retryPolicy: { maxRetries: 1 } }, 'retryPolicy.backoff'],
     [{ retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed' } } }, 'retryPolicy.backoff.delayMs'],
     [{ priority: 1 }, 'submission.priority'],
     [{ timeoutMs: 0 }, 'timeoutMs'],
@@ -655,8 +655,8 @@ t.test('a submission that cannot be one is refused before it is sent, by its pat
   const ids: [unknown, string][] = [
     ['17', '"17"'],
     [17n, '17n'],
-    [{ taskId: 17 }, 'a value of type object'],
-    [Object.create(null), 'a value of type object'],
+    [{ taskId: 17 }, 'an object'],
+    [Object.create(null), 'an object'],
     [[17], 'a list of 1'],
     [undefined, 'missing'],
     [null, 'null'],
@@ -702,7 +702,7 @@ t.test(
       connect: (options) => connect({ endpoints: [server.endpoint] }, options),
     }
     const wrong: [object, RegExp][] = [
-      [{ timeout: 5 }, /^(options|submission|call)\.timeout is no option/],
+      [{ timeout: 5 }, /^(options|submission|call)\.timeout is not an option/],
       [{ signal: new AbortController() }, /^signal is something else/],
     ]
     for (const [name, call] of Object.entries(calls)) {

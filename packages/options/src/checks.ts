@@ -89,8 +89,13 @@ export class Checks<E extends Error> {
   }
 
   /** Shows no entry: they may be tokens. */
-  list<T>(path: string, value: readonly T[], expected: string, length?: Range): readonly T[] {
-    const [min, max] = length ?? [0, Number.POSITIVE_INFINITY]
+  list<T>(
+    path: string,
+    value: readonly T[],
+    expected: string,
+    min = 0,
+    max = Number.POSITIVE_INFINITY,
+  ): readonly T[] {
     if (Array.isArray(value) && value.length >= min && value.length <= max) return value
     throw this.refusal(path, kindOf(value), expected)
   }

@@ -35,7 +35,7 @@ t.test('a value that is allowed is returned', (t) => {
   t.equal(check.oneOf('x', 'b', ['a', 'b']), 'b')
   t.equal(check.text('x', 'äö', 4, 4), 'äö')
   t.equal(check.list('x', list, 'a list'), list)
-  t.equal(check.list('x', list, 'a list', [1, 1]), list)
+  t.equal(check.list('x', list, 'a list', 1, 1), list)
   t.equal(check.object('x', object), object)
   check.names('x', object, ['a', 'b'])
   check.ranges('x', { a: [0, 1], b: [2, 9] }, { a: 1, b: 2 })
@@ -86,12 +86,12 @@ const refused: readonly [what: string, act: () => unknown, message: string][] = 
   ],
   [
     'a short list',
-    () => check.list('x', [], 'a list of 1', [1, 1]),
+    () => check.list('x', [], 'a list of 1', 1, 1),
     'x is a list of 0; it must be a list of 1',
   ],
   [
     'a long list',
-    () => check.list('x', [1, 2], 'a list of 1', [1, 1]),
+    () => check.list('x', [1, 2], 'a list of 1', 1, 1),
     'x is a list of 2; it must be a list of 1',
   ],
   ['an object that is null', () => check.object('x', null), 'x is null; it must be an object'],

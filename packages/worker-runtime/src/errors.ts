@@ -1,3 +1,5 @@
+import { Checks } from '@tenure/options'
+
 /** Stable words for what can go wrong; the message beside them may change. */
 export type WorkerErrorCode =
   | 'WORKER_BAD_OPTION'
@@ -19,6 +21,5 @@ export class WorkerError extends Error {
   }
 }
 
-export function badOption(name: string, got: string, expected: string): WorkerError {
-  return new WorkerError('WORKER_BAD_OPTION', `options.${name} is ${got}; it must be ${expected}`)
-}
+/** Checks what a caller gives. */
+export const check = new Checks((message) => new WorkerError('WORKER_BAD_OPTION', message))

@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os'
 import type { LinkOptions } from '@tenure/client'
+import { describe } from '@tenure/options'
 import { type Cancelled, messageLimits } from '@tenure/protocol'
 import { systemRandom } from '@tenure/seams'
-import { badOption } from './errors.js'
+import { check } from './errors.js'
 import type { Handler, TaskFacts } from './handler.js'
 import { chooseIsolation, type IsolationKind } from './isolation/choice.js'
 import type { Isolation } from './isolation/isolation.js'
 import { checkObserver, type WorkerObserver } from './observe/observer.js'
-import { callable, part, queueNames, texts, whole, wholeOrForever, yesOrNo } from './values.js'
 
 export interface WorkerOptions extends OfLink {
   /** The module whose default export runs the tasks: a path or a file URL. `inline` takes the function, too. */
@@ -75,22 +75,22 @@ export function settle(options: WorkerOptions): WorkerSettings {
   } = options
   const { durationMsMax } = messageLimits
   checkObserver(observer)
-  refuseOthers(link)
+  check.names('options', options, optionNames)
   return {
-    link: nameLink(link, whole('concurrency', concurrency, 1, concurrencyMax)),
-    makeIsolation: chooseIsolation(isolation, handler, texts('execArgv', execArgv)),
-    queues: queueNames(queues),
+    link: nameLink(link, check.whole('options.concurrency', concurrency, 1, concurrencyMax)),
+    makeIsolation: chooseIsolation(isolation, handler, checkExecArgv(execArgv)),
+    queues: checkQueues(queues),
     concurrency,
-    pollWaitMs: whole('pollWaitMs', pollWaitMs, 1, durationMsMax),
-    abortGraceMs: whole('abortGraceMs', abortGraceMs, 0, durationMsMax),
-    drainGraceMs: whole('drainGraceMs', drainGraceMs, 0, durationMsMax),
-    giveUpAfterMs: wholeOrForever('giveUpAfterMs', giveUpAfterMs, durationMsMax),
-    keepGoing: yesOrNo('keepGoing', keepGoing),
-    clockDrift: part('clockDrift', clockDrift),
-    processMetrics: yesOrNo('processMetrics', processMetrics),
+    pollWaitMs: check.whole('options.pollWaitMs', pollWaitMs, 1, durationMsMax),
+    abortGraceMs: check.whole('options.abortGraceMs', abortGraceMs, 0, durationMsMax),
+    drainGraceMs: check.whole('options.drainGraceMs', drainGraceMs, 0, durationMsMax),
+    giveUpAfterMs: checkGiveUpAfter(giveUpAfterMs, durationMsMax),
+    keepGoing: check.boolean('options.keepGoing', keepGoing),
+    clockDrift: checkClockDrift(clockDrift),
+    processMetrics: check.boolean('options.processMetrics', processMetrics),
     observers: [
       ...(observer ? [observer] : []),
-      ...(onCancelled ? [{ cancelled: callable('onCancelled', onCancelled) }] : []),
+      ...(onCancelled ? [{ cancelled: check.callable('options.onCancelled', onCancelled) }] : []),
     ],
   }
 }
@@ -101,18 +101,61 @@ const backoff = { initialMs: 50, maxMs: 1000 }
 
 type OfLink = Omit<LinkOptions, 'role' | 'capacity' | 'connectTimeoutMs' | 'observer'>
 
-/** As a table, so that the compiler sees when one is missing. */
-const ofLink: { readonly [O in keyof Required<OfLink>]: true } = {
-  ...{ endpoints: true, name: true, token: true, tls: true, backoff: true },
-  ...{ attemptTimeoutMs: true, requestTimeoutMs: true, keepAliveMs: true },
-  ...{ transport: true, clock: true, random: true },
+/** A table makes the compiler find a missing one. */
+const known: { readonly [O in keyof Required<WorkerOptions>]: true } = {
+  handler: true,
+  isolation: true,
+  queues: true,
+  concurrency: true,
+  pollWaitMs: true,
+  abortGraceMs: true,
+  drainGraceMs: true,
+  giveUpAfterMs: true,
+  keepGoing: true,
+  clockDrift: true,
+  execArgv: true,
+  onCancelled: true,
+  observer: true,
+  processMetrics: true,
+  endpoints: true,
+  name: true,
+  token: true,
+  tls: true,
+  attemptTimeoutMs: true,
+  requestTimeoutMs: true,
+  keepAliveMs: true,
+  backoff: true,
+  transport: true,
+  clock: true,
+  random: true,
+}
+const optionNames = Object.keys(known)
+
+function checkQueues(queues: readonly string[]): readonly string[] {
+  const { queuesMax, queueBytesMax } = messageLimits
+  check.list('options.queues', queues, `a list of 1 to ${queuesMax} names`, 1, queuesMax)
+  for (const [index, queue] of queues.entries()) {
+    check.text(`options.queues[${index}]`, queue, 1, queueBytesMax)
+  }
+  return queues
 }
 
-/** What is mistyped, and what the runtime sets itself. */
-function refuseOthers(link: object): void {
-  for (const name of Object.keys(link)) {
-    if (!(name in ofLink)) throw badOption(name, 'no option of a worker', 'left out')
-  }
+function checkExecArgv(execArgv: readonly string[]): readonly string[] {
+  check.list('options.execArgv', execArgv, 'a list of texts')
+  if (execArgv.every((text) => typeof text === 'string')) return execArgv
+  throw check.refusal('options.execArgv', describe(execArgv), 'a list of texts')
+}
+
+function checkGiveUpAfter(value: unknown, max: number): number {
+  if (value === Number.POSITIVE_INFINITY) return value
+  if (Number.isInteger(value)) return check.whole('options.giveUpAfterMs', value, 1, max)
+  const expected = `a whole number from 1 to ${max}, or Infinity`
+  throw check.refusal('options.giveUpAfterMs', describe(value), expected)
+}
+
+function checkClockDrift(value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value < 1) return value
+  throw check.refusal('options.clockDrift', describe(value), 'a number from 0 to below 1')
 }
 
 function nameLink(link: OfLink, capacity: number): WorkerSettings['link'] {

@@ -1,9 +1,8 @@
 import { type Answer, type AnswerKind, type NewRequest, passingReasons } from '@tenure/protocol'
-import { decidingReasons, RejectedError, TenureError } from '../errors.js'
+import { check, decidingReasons, RejectedError, TenureError } from '../errors.js'
 import { aborted, type CallFacts, closed } from '../link/call-errors.js'
 import type { CallOptions, RequestOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
-import { duration } from '../values.js'
 
 /** Takes one answer only: every other one, a refusal too, is thrown. `Link.ask` takes whatever comes. */
 export function demand<K extends AnswerKind>(
@@ -52,7 +51,7 @@ export async function demandPatiently<K extends AnswerKind>(
   kind: K,
   { signal, timeoutMs = link.requestTimeoutMs, retry, retryLater }: PatientOptions,
 ): Promise<Extract<Answer, { kind: K }>> {
-  duration('timeoutMs', timeoutMs)
+  check.duration('timeoutMs', timeoutMs)
   const until = link.clock.monotonicMs() + timeoutMs
   const requestId = request.kind === 'submit' ? request.requestId : undefined
   let wasSent = false

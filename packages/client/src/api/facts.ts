@@ -1,15 +1,9 @@
+import type { RetryPolicy } from '@tenure/options'
 import type { Facts } from '@tenure/protocol'
 import { TenureError } from '../errors.js'
 
 /** WAITING and LEASED tasks are alive; the other three never change again. */
 export type TaskState = 'WAITING' | 'LEASED' | 'COMPLETED' | 'FAILED' | 'DEAD'
-
-export interface RetryPolicy {
-  readonly maxRetries: number
-  readonly backoff:
-    | { readonly kind: 'fixed'; readonly delayMs: number }
-    | { readonly kind: 'exponential'; readonly initialMs: number; readonly maxMs: number }
-}
 
 /** A task without what may be large. Times are milliseconds since the epoch. */
 export interface TaskSummary {

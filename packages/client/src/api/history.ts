@@ -1,3 +1,4 @@
+import { largestCount } from '@tenure/options'
 import type {
   HistoryFound,
   HistoryPlace,
@@ -5,10 +6,9 @@ import type {
   NewRequest,
   Opening,
 } from '@tenure/protocol'
-import { TenureError } from '../errors.js'
+import { check, TenureError } from '../errors.js'
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
-import { whole } from '../values.js'
 import { demandPatiently } from './demand.js'
 
 export type { HistoryRecord, Opening } from '@tenure/protocol'
@@ -53,7 +53,7 @@ export async function readHistory(
 ): Promise<TaskHistory> {
   checkCallOptions(options, names)
   const { signal, timeoutMs = timeoutMsDefault, onProgress } = options
-  const bytesMax = whole('bytesMax', options.bytesMax ?? bytesMaxDefault, 1, 2 ** 31 - 1)
+  const bytesMax = check.whole('bytesMax', options.bytesMax ?? bytesMaxDefault, 1, largestCount)
   const records: HistoryRecord[] = []
   const openings: Opening[] = []
   let firstLsn = 1

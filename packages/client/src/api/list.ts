@@ -1,8 +1,7 @@
 import { messageLimits, type NewRequest, type TasksFound, taskStates } from '@tenure/protocol'
-
+import { check } from '../errors.js'
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
-import { oneOf, text, whole } from '../values.js'
 import { demand } from './demand.js'
 import { readSummary, type TaskState, type TaskSummary } from './facts.js'
 
@@ -18,9 +17,7 @@ export interface ListOptions extends CallOptions {
 }
 
 const pageSizeDefault = 100
-const names: readonly (keyof ListOptions)[] = [
-  ...(['state', 'queue', 'fromTaskId', 'limit', 'pageSize'] as const),
-]
+const names: readonly (keyof ListOptions)[] = ['state', 'queue', 'fromTaskId', 'limit', 'pageSize']
 
 /** Tasks in the order of their ids; a page is asked for when the one before has been taken. */
 export async function* listTasks(
@@ -31,14 +28,14 @@ export async function* listTasks(
   const { state, queue, fromTaskId = 1, limit, pageSize = pageSizeDefault } = options
   const { listMax, queueBytesMax } = messageLimits
   const filter = {
-    state: state === undefined ? undefined : oneOf('state', state, taskStates),
-    queue: queue === undefined ? undefined : text('queue', queue, 1, queueBytesMax),
+    state: state === undefined ? undefined : check.oneOf('state', state, taskStates),
+    queue: queue === undefined ? undefined : check.text('queue', queue, 1, queueBytesMax),
   }
   const call = { signal: options.signal, timeoutMs: options.timeoutMs, retry: true }
   const most = Number.MAX_SAFE_INTEGER
-  let left = limit === undefined ? most : whole('limit', limit, 0, most)
-  let from: number | undefined = whole('fromTaskId', fromTaskId, 1, most)
-  const page = whole('pageSize', pageSize, 1, listMax)
+  let left = limit === undefined ? most : check.whole('limit', limit, 0, most)
+  let from: number | undefined = check.whole('fromTaskId', fromTaskId, 1, most)
+  const page = check.whole('pageSize', pageSize, 1, listMax)
   while (from !== undefined && left > 0) {
     const request: NewRequest = {
       kind: 'list',

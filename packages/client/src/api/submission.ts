@@ -1,9 +1,8 @@
+import { checkRetryPolicy, type RetryPolicy } from '@tenure/options'
 import { messageLimits, type Submit } from '@tenure/protocol'
 import type { Random } from '@tenure/seams'
-import { badArgument, TenureError } from '../errors.js'
+import { check, TenureError } from '../errors.js'
 import type { CallOptions } from '../link/limit.js'
-import { checkNames, describe, text, whole } from '../values.js'
-import type { RetryPolicy } from './facts.js'
 
 /** What is asked of the coordinator beside running the payload. What is absent follows its defaults. */
 export interface TaskOptions {
@@ -40,21 +39,28 @@ export interface Submission extends TaskOptions {
 export type NewSubmit = Omit<Submit, 'id'>
 
 const taskNames: readonly (keyof TaskOptions)[] = [
-  ...(['queue', 'notBefore', 'delayMs', 'requestId', 'executionWindowMs', 'retryPolicy'] as const),
+  'queue',
+  'notBefore',
+  'delayMs',
+  'requestId',
+  'executionWindowMs',
+  'retryPolicy',
 ]
 const submissionNames: readonly (keyof Submission)[] = ['payload', ...taskNames]
 const submitNames: readonly (keyof SubmitOptions)[] = [
   ...taskNames,
-  ...(['signal', 'timeoutMs', 'retryLater'] as const),
+  'signal',
+  'timeoutMs',
+  'retryLater',
 ]
 
 /** JavaScript has no types to do it. */
 export function checkSubmission(submission: Submission): void {
-  checkNames('submission', submission, submissionNames)
+  check.names('submission', submission, submissionNames)
 }
 
 export function checkSubmitOptions(options: SubmitOptions): void {
-  checkNames('submission', options, submitNames)
+  check.names('submission', options, submitNames)
 }
 
 /**
@@ -65,62 +71,41 @@ export function toRequest(payload: Uint8Array, task: TaskOptions, random: Random
   const { queue, notBefore, delayMs, executionWindowMs, retryPolicy } = task
   const { queueBytesMax, requestIdBytesMax, timeMsMax, durationMsMax } = messageLimits
   if (!(payload instanceof Uint8Array)) {
-    throw badArgument('payload', `a ${typeof payload}`, 'bytes (see encodeJson)')
+    throw check.refusal('payload', `a ${typeof payload}`, 'bytes (see encodeJson)')
   }
   if (notBefore !== undefined && delayMs !== undefined) {
-    throw badArgument('delayMs', 'there beside notBefore', 'in its place')
+    throw check.refusal('delayMs', 'there beside notBefore', 'in its place')
   }
   const request: Building<NewSubmit> = { kind: 'submit', payload }
   if (task.requestId === undefined) request.requestId = random.id()
   else if (task.requestId !== null) {
-    request.requestId = text('requestId', task.requestId, 1, requestIdBytesMax)
+    request.requestId = check.text('requestId', task.requestId, 1, requestIdBytesMax)
   }
-  if (queue !== undefined) request.queue = text('queue', queue, 1, queueBytesMax)
+  if (queue !== undefined) request.queue = check.text('queue', queue, 1, queueBytesMax)
   if (notBefore !== undefined) {
-    request.notBefore = whole('notBefore', Number(notBefore), 0, timeMsMax)
+    request.notBefore = check.whole('notBefore', Number(notBefore), 0, timeMsMax)
   }
-  if (delayMs !== undefined) request.delayMs = whole('delayMs', delayMs, 0, durationMsMax)
+  if (delayMs !== undefined) request.delayMs = check.whole('delayMs', delayMs, 0, durationMsMax)
   if (executionWindowMs !== undefined) {
-    request.executionWindowMs = whole('executionWindowMs', executionWindowMs, 1, durationMsMax)
+    request.executionWindowMs = check.whole(
+      'executionWindowMs',
+      executionWindowMs,
+      1,
+      durationMsMax,
+    )
   }
-  if (retryPolicy !== undefined) request.retryPolicy = checkPolicy(retryPolicy)
+  if (retryPolicy !== undefined) {
+    request.retryPolicy = checkRetryPolicy(check, 'retryPolicy', retryPolicy)
+  }
   return request
 }
 
 type Building<T> = { -readonly [K in keyof T]: T[K] }
 
-function checkPolicy(policy: RetryPolicy): RetryPolicy {
-  checkNames('retryPolicy', policy, ['maxRetries', 'backoff'])
-  const maxRetries = whole('retryPolicy.maxRetries', policy.maxRetries, 0, 2 ** 31 - 1)
-  const { backoff } = policy
-  const path = 'retryPolicy.backoff'
-  const delay = (name: string, value: unknown) =>
-    whole(`${path}.${name}`, value, 0, messageLimits.durationMsMax)
-  switch (backoff?.kind) {
-    case 'fixed':
-      checkNames(path, backoff, ['kind', 'delayMs'])
-      return { maxRetries, backoff: { kind: 'fixed', delayMs: delay('delayMs', backoff.delayMs) } }
-    case 'exponential': {
-      checkNames(path, backoff, ['kind', 'initialMs', 'maxMs'])
-      const initialMs = delay('initialMs', backoff.initialMs)
-      return {
-        maxRetries,
-        backoff: { kind: 'exponential', initialMs, maxMs: delay('maxMs', backoff.maxMs) },
-      }
-    }
-    default:
-      throw badArgument(
-        `${path}.kind`,
-        describe((backoff as unknown as { kind?: unknown })?.kind),
-        '"fixed" or "exponential"',
-      )
-  }
-}
-
 /** A value as the bytes of a payload or a result. */
 export function encodeJson(value: unknown): Uint8Array {
   const json: string | undefined = JSON.stringify(value)
-  if (json === undefined) throw badArgument('value', `a ${typeof value}`, 'one that JSON can say')
+  if (json === undefined) throw check.refusal('value', `a ${typeof value}`, 'one that JSON can say')
   return Buffer.from(json)
 }
 

@@ -1,8 +1,7 @@
-import { badArgument, finalReasons, RejectedError, TenureError } from '../errors.js'
+import { check, finalReasons, RejectedError, TenureError } from '../errors.js'
 import { aborted } from '../link/call-errors.js'
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
-import { whole } from '../values.js'
 import { demandPatiently } from './demand.js'
 import { Pipeline } from './pipeline.js'
 import { checkSubmission, type NewSubmit, type Submission, toRequest } from './submission.js'
@@ -87,7 +86,7 @@ function isEndOfAll(error: TenureError): boolean {
 }
 
 function settleWindow(link: Link, given: number | undefined): number {
-  if (given !== undefined) return whole('window', given, 1, windowMax)
+  if (given !== undefined) return check.whole('window', given, 1, windowMax)
   return Math.max(1, Math.min(link.limits?.requestsInFlightMax ?? 1, windowDefault))
 }
 
@@ -97,5 +96,5 @@ function checkItems<T extends Iterable<Submission> | AsyncIterable<Submission>>(
     items !== null &&
     (Symbol.asyncIterator in items || Symbol.iterator in items)
   if (isIterable) return items
-  throw badArgument('items', `a ${typeof items}`, 'an iterable of { payload, ... }, async or not')
+  throw check.refusal('items', `a ${typeof items}`, 'an iterable of { payload, ... }, async or not')
 }

@@ -1,8 +1,8 @@
 import { type AnswerKind, messageLimits, type NewRequest } from '@tenure/protocol'
+import { check } from '../errors.js'
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import { type Link, openLink } from '../link/link.js'
 import type { LinkOptions } from '../link/options.js'
-import { text, whole } from '../values.js'
 import { demand } from './demand.js'
 import {
   type CheckpointInfo,
@@ -88,7 +88,7 @@ export class Tenure {
 
   /** Stops a task for good. `known`: it was DEAD before. Only an `admin` may. */
   async kill(taskId: number, reason = '', options: CallOptions = {}): Promise<{ known: boolean }> {
-    const why = text('reason', reason, 0, messageLimits.reasonBytesMax)
+    const why = check.text('reason', reason, 0, messageLimits.reasonBytesMax)
     const request = { kind: 'kill', taskId: checkTaskId(taskId), reason: why } as const
     const { known } = await this.#question(request, 'killed', options)
     return { known }
@@ -157,5 +157,5 @@ export class Tenure {
 const checkpointMsMax = 600_000
 
 function checkTaskId(taskId: unknown): number {
-  return whole('taskId', taskId, 1, Number.MAX_SAFE_INTEGER)
+  return check.whole('taskId', taskId, 1, Number.MAX_SAFE_INTEGER)
 }

@@ -1,10 +1,9 @@
 import { passingReasons } from '@tenure/protocol'
-import { RejectedError, TenureError, type TenureErrorCode } from '../errors.js'
+import { check, RejectedError, TenureError, type TenureErrorCode } from '../errors.js'
 import { timedOut } from '../link/call-errors.js'
 import { type CallOptions, checkCallOptions, type RequestOptions } from '../link/limit.js'
 
 import type { Link } from '../link/link.js'
-import { duration } from '../values.js'
 import { demand } from './demand.js'
 import { readTask, type Task } from './facts.js'
 
@@ -28,7 +27,7 @@ export async function waitFor(link: Link, taskId: number, options: WaitOptions):
   const { clock } = link
   const until = clock.monotonicMs() + timeoutMs
   const leftMs = () => until - clock.monotonicMs()
-  let pauseMs = duration('pollMs', pollMs)
+  let pauseMs = check.duration('pollMs', pollMs)
   for (;;) {
     const questionMs = Math.max(1, Math.min(link.requestTimeoutMs, leftMs()))
     const seen = await look(link, taskId, { signal, timeoutMs: questionMs, retry: true })

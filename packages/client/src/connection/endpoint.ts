@@ -1,5 +1,5 @@
-import { badArgument } from '../errors.js'
-import { describe } from '../values.js'
+import { describe } from '@tenure/options'
+import { check } from '../errors.js'
 
 /** Where a coordinator listens. */
 export interface Endpoint {
@@ -18,7 +18,7 @@ export function parseEndpoint(text: unknown, name: string): Endpoint {
   const host = groups?.bracketed ?? groups?.host
   const port = groups?.port === undefined ? defaultPort : Number(groups.port)
   if (host === undefined || port < 1 || port > 65_535) {
-    throw badArgument(name, show(text), 'like "host:7411", "host" or "[::1]:7411"')
+    throw check.refusal(name, show(text), 'like "host:7411", "host" or "[::1]:7411"')
   }
   return { host, port }
 }

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '@tenure/seams'
-import { checkNames, checkSignal, duration } from '../values.js'
+import { check } from '../errors.js'
 import type { Aborts } from './aborts.js'
 
 /** How long a call may take, and what ends it before. */
@@ -11,13 +11,20 @@ export interface CallOptions {
 
 /** Refuses what is no option of the call, and what can be neither a signal nor a time limit. */
 export function checkCallOptions(options: CallOptions, ownNames: readonly string[] = []): void {
-  checkNames('options', options, ['signal', 'timeoutMs', ...ownNames])
+  check.names('options', options, ['signal', 'timeoutMs', ...ownNames])
   checkLimit(options)
 }
 
 export function checkLimit({ signal, timeoutMs }: CallOptions): void {
-  if (timeoutMs !== undefined) duration('timeoutMs', timeoutMs)
-  if (signal !== undefined) checkSignal('signal', signal)
+  if (timeoutMs !== undefined) check.duration('timeoutMs', timeoutMs)
+  if (signal !== undefined) checkSignal(signal)
+}
+
+/** A controller in place of its signal, most often. */
+function checkSignal(value: unknown): void {
+  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
+  if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return
+  throw check.refusal('signal', 'something else', 'an AbortSignal')
 }
 
 /** Watches over one call: calls back once, when its time is over or its signal aborts. */

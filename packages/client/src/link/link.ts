@@ -8,8 +8,7 @@ import {
 } from '@tenure/protocol'
 import type { Clock, Random } from '@tenure/seams'
 import { Dialer } from '../connection/dialer.js'
-import { badArgument, RejectedError, TenureError } from '../errors.js'
-import { checkNames } from '../values.js'
+import { check, RejectedError, TenureError } from '../errors.js'
 import { Aborts } from './aborts.js'
 import { Call, type Settle } from './call.js'
 import { aborted, closed, lost, timedOut, unreachable, withheld } from './call-errors.js'
@@ -256,7 +255,11 @@ function encode(request: NewRequest, id: number): Uint8Array {
     return encodeRequest(request, id)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw badArgument('a text of the request', 'not encodable', `valid Unicode (${error.message})`)
+    throw check.refusal(
+      'a text of the request',
+      'not encodable',
+      `valid Unicode (${error.message})`,
+    )
   }
 }
 
@@ -265,7 +268,7 @@ export async function openLink(
   options: LinkOptions,
   call: Pick<CallOptions, 'signal'> = {},
 ): Promise<Link> {
-  checkNames('call', call, ['signal'])
+  check.names('call', call, ['signal'])
   const settings = settleLinkOptions(options)
   const link = new Link(settings)
   try {

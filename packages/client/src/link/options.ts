@@ -5,8 +5,7 @@ import { parseEndpoint } from '../connection/endpoint.js'
 import { guarded, type LinkObserver } from '../connection/link-observer.js'
 import { nodeTransport } from '../connection/node-transport.js'
 import type { TlsOptions, Transport } from '../connection/transport.js'
-import { badArgument } from '../errors.js'
-import { checkNames, describe, duration, text, whole } from '../values.js'
+import { check } from '../errors.js'
 
 export interface LinkOptions {
   /** `host:port`, tried in turn. The port is 7411 where it is missing. */
@@ -45,36 +44,51 @@ export interface LinkSettings extends DialerSettings {
 }
 
 const optionNames: readonly (keyof LinkOptions)[] = [
-  ...(['endpoints', 'name', 'role', 'token', 'tls', 'capacity'] as const),
-  ...(['connectTimeoutMs', 'attemptTimeoutMs', 'requestTimeoutMs', 'keepAliveMs'] as const),
-  ...(['backoff', 'observer', 'transport', 'clock', 'random'] as const),
+  'endpoints',
+  'name',
+  'role',
+  'token',
+  'tls',
+  'capacity',
+  'connectTimeoutMs',
+  'attemptTimeoutMs',
+  'requestTimeoutMs',
+  'keepAliveMs',
+  'backoff',
+  'observer',
+  'transport',
+  'clock',
+  'random',
 ]
 
 export function settleLinkOptions(options: LinkOptions): LinkSettings {
-  checkNames('options', options, optionNames)
+  check.names('options', options, optionNames)
   const { endpoints, role = 'produce', token, random = systemRandom } = options
-  if (!Array.isArray(endpoints) || endpoints.length === 0) {
-    const given = typeof endpoints === 'string' ? 'a text' : describe(endpoints)
-    throw badArgument('options.endpoints', given, 'a list of at least one "host:port"')
-  }
-  if (!roles.includes(role)) {
-    throw badArgument('options.role', describe(role), `one of ${roles.join(', ')}`)
-  }
+  check.list('options.endpoints', endpoints, 'a list of at least one "host:port"', 1)
+  check.oneOf('options.role', role, roles)
   const { workerIdBytesMax, tokenBytesMax } = messageLimits
   const { name = `client-${random.id()}`, capacity = 0 } = options
   const hello = {
     role,
-    name: text('options.name', name, 1, workerIdBytesMax),
-    ...(token !== undefined && { token: checkToken(token, tokenBytesMax) }),
-    capacity: whole('options.capacity', capacity, 0, 1_000_000),
+    name: check.text('options.name', name, 1, workerIdBytesMax),
+    ...(token !== undefined && { token: check.text('options.token', token, 1, tokenBytesMax) }),
+    capacity: check.whole('options.capacity', capacity, 0, 1_000_000),
   }
   return {
     endpoints: endpoints.map((text, index) => parseEndpoint(text, `options.endpoints[${index}]`)),
-    ...{ hello, random, tls: settleTls(options.tls ?? false) },
-    connectTimeoutMs: duration('options.connectTimeoutMs', options.connectTimeoutMs ?? 10_000),
-    attemptTimeoutMs: duration('options.attemptTimeoutMs', options.attemptTimeoutMs ?? 3000),
-    requestTimeoutMs: duration('options.requestTimeoutMs', options.requestTimeoutMs ?? 30_000),
-    keepAliveMs: duration('options.keepAliveMs', options.keepAliveMs ?? 10_000),
+    hello,
+    random,
+    tls: settleTls(options.tls ?? false),
+    connectTimeoutMs: check.duration(
+      'options.connectTimeoutMs',
+      options.connectTimeoutMs ?? 10_000,
+    ),
+    attemptTimeoutMs: check.duration('options.attemptTimeoutMs', options.attemptTimeoutMs ?? 3000),
+    requestTimeoutMs: check.duration(
+      'options.requestTimeoutMs',
+      options.requestTimeoutMs ?? 30_000,
+    ),
+    keepAliveMs: check.duration('options.keepAliveMs', options.keepAliveMs ?? 10_000),
     backoff: settleBackoff(options.backoff ?? {}),
     observer: guarded(options.observer ?? {}),
     transport: options.transport ?? nodeTransport,
@@ -84,20 +98,13 @@ export function settleLinkOptions(options: LinkOptions): LinkSettings {
 
 function settleTls(given: boolean | TlsOptions): TlsOptions | undefined {
   if (typeof given === 'boolean') return given ? {} : undefined
-  checkNames('options.tls', given, ['ca', 'cert', 'key', 'passphrase', 'servername'])
+  check.names('options.tls', given, ['ca', 'cert', 'key', 'passphrase', 'servername'])
   return given
 }
 
 function settleBackoff(given: Partial<Backoff>): Backoff {
-  checkNames('options.backoff', given, ['initialMs', 'maxMs'])
-  const initialMs = duration('options.backoff.initialMs', given.initialMs ?? 100)
-  const maxMs = duration('options.backoff.maxMs', given.maxMs ?? Math.max(5000, initialMs))
+  check.names('options.backoff', given, ['initialMs', 'maxMs'])
+  const initialMs = check.duration('options.backoff.initialMs', given.initialMs ?? 100)
+  const maxMs = check.duration('options.backoff.maxMs', given.maxMs ?? Math.max(5000, initialMs))
   return { initialMs, maxMs }
-}
-
-/** A token never shows in a message. */
-function checkToken(token: unknown, bytesMax: number): string {
-  const isOne = typeof token === 'string' && token !== '' && token.isWellFormed()
-  if (isOne && Buffer.byteLength(token) <= bytesMax) return token
-  throw badArgument('options.token', 'something else', `a text of 1 to ${bytesMax} bytes of UTF-8`)
 }

@@ -1,10 +1,8 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { badOption } from '../errors.js'
+import { check } from '../errors.js'
 import { type Handler, loadHandler } from '../handler.js'
-
 import type { WorkerObserver } from '../observe/observer.js'
-import { callable } from '../values.js'
 import { HostPool } from './host-pool.js'
 import type { StartHost } from './host-seat.js'
 import { InlineIsolation } from './inline.js'
@@ -26,9 +24,7 @@ export function chooseIsolation(
     const own = checkIsolation(isolation)
     return () => own
   }
-  if (!isolations.includes(isolation)) {
-    throw badOption('isolation', String(isolation), `one of ${isolations.join(', ')}`)
-  }
+  check.oneOf('options.isolation', isolation, isolations)
   if (isolation === 'inline') {
     if (typeof handler === 'function') return () => new InlineIsolation(async () => handler)
     const url = toUrl(handler)
@@ -40,10 +36,10 @@ export function chooseIsolation(
   return (observer) => new HostPool(startHost, (reason) => observer.hostCrashed?.(reason))
 }
 
-function checkIsolation(isolation: Isolation | null): Isolation {
-  if (isolation === null) throw badOption('isolation', 'null', 'an object')
+function checkIsolation(isolation: Isolation): Isolation {
+  check.object('options.isolation', isolation)
   for (const verb of ['start', 'run', 'close'] as const) {
-    callable(`isolation.${verb}`, isolation[verb])
+    check.callable(`options.isolation.${verb}`, isolation[verb])
   }
   return isolation
 }
@@ -52,7 +48,7 @@ function toUrl(handler: string | URL | Handler | undefined): string {
   if (handler instanceof URL) return handler.href
   if (typeof handler === 'string' && handler !== '') return toFileUrl(handler)
   const got = typeof handler === 'function' ? 'a function, which can only run inline' : `${handler}`
-  throw badOption('handler', got, 'the path or URL of a module with a default export')
+  throw check.refusal('options.handler', got, 'the path or URL of a module with a default export')
 }
 
 function toFileUrl(path: string): string {

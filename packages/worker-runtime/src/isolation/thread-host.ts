@@ -4,7 +4,7 @@ import {
   Worker as Thread,
   type WorkerOptions as ThreadOptions,
 } from 'node:worker_threads'
-import { badOption } from '../errors.js'
+import { check } from '../errors.js'
 import type { Host, HostEvents, HostOptions } from './host-seat.js'
 import type { ThreadData } from './thread-main.js'
 
@@ -16,7 +16,8 @@ function makeThread(options: ThreadOptions): Thread {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error
     if (error.code !== 'ERR_WORKER_INVALID_EXEC_ARGV') throw error
-    throw badOption('execArgv', String(options.execArgv), `what a thread takes (${error.message})`)
+    const expected = `what a thread takes (${error.message})`
+    throw check.refusal('options.execArgv', String(options.execArgv), expected)
   }
 }
 

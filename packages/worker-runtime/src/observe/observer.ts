@@ -1,8 +1,7 @@
 import type { LinkObserver, TenureError } from '@tenure/client'
 import type { Cancelled, Committed, Reason, Rejected } from '@tenure/protocol'
-import { badOption, type WorkerError } from '../errors.js'
+import { check, type WorkerError } from '../errors.js'
 import type { LogFields, LogLevel, Outcome, TaskFacts } from '../handler.js'
-import { callable, describe } from '../values.js'
 
 /** What a worker tells, for metrics and logs. Every hook is optional, and none may throw. */
 export interface WorkerObserver extends LinkObserver {
@@ -81,11 +80,9 @@ export const workerHooks = {
 const hookNames = Object.keys(workerHooks) as (keyof WorkerObserver)[]
 
 export function checkObserver(observer: WorkerObserver = {}): void {
-  if (typeof observer !== 'object' || observer === null) {
-    throw badOption('observer', describe(observer), 'an object')
-  }
+  check.object('options.observer', observer)
   for (const hook of hookNames) {
-    if (observer[hook] !== undefined) callable(`observer.${hook}`, observer[hook])
+    if (observer[hook] !== undefined) check.callable(`options.observer.${hook}`, observer[hook])
   }
 }
 
