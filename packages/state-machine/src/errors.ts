@@ -1,3 +1,4 @@
+import { Checks } from '@tenure/options'
 import type { RecordType } from './record.js'
 
 /** Stable words for what can go wrong; the message beside them may change. The README lists them. */
@@ -68,15 +69,5 @@ export function malformedState(why: string, options?: ErrorOptions): StateMachin
   return new StateMachineError('STATE_MALFORMED_CHUNK', message, options)
 }
 
-export function badArgument(name: string, got: unknown, expected: string): StateMachineError {
-  const message = `${name} is ${show(got)}; it must be ${expected}`
-  return new StateMachineError('STATE_BAD_ARGUMENT', message)
-}
-
-/** Words for any value there is: `String` throws for some objects, and a text may be long. */
-export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 64))
-  if (typeof value === 'function') return 'a function'
-  if (Object.is(value, -0)) return '-0'
-  return typeof value === 'object' && value !== null ? 'an object' : String(value)
-}
+/** Checks what a caller gives. */
+export const check = new Checks((message) => new StateMachineError('STATE_BAD_ARGUMENT', message))

@@ -229,11 +229,11 @@ t.test('the error names the record, the field, what it is and what it must be', 
     backoff({ kind: 'exponential', initialMs: 0, maxMs: -1 }),
     `backoff.maxMs is -1; it must be ${time}`,
   )
-  policy({ maxRetries: 0 }, "backoff is undefined; it must be of kind 'fixed' or 'exponential'")
+  policy({ maxRetries: 0 }, "backoff is missing; it must be of kind 'fixed' or 'exponential'")
   refused({ type: 'TaskPaused', at: 1 }, '"TaskPaused" is no type of record')
-  const shown = `"${'x'.repeat(64)}"`
+  const shown = `"${'x'.repeat(200)}"`
   refused(
-    { ...created, queue: 'x'.repeat(70) },
+    { ...created, queue: 'x'.repeat(201) },
     `TaskCreated: queue is ${shown}; it must be ${text(1, queueBytesMax)}`,
   )
   t.end()

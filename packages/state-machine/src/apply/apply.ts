@@ -1,4 +1,5 @@
-import { badArgument } from '../errors.js'
+import { describe } from '@tenure/options'
+import { check } from '../errors.js'
 import { checkShape } from '../record/record-shape.js'
 import type { LogRecord } from '../record.js'
 import type { State } from '../state/state.js'
@@ -19,7 +20,8 @@ import { refuse } from './preconditions.js'
 export function apply(state: State, lsn: number, record: LogRecord): void {
   const { authoritative } = state
   checkShape(record)
-  if (!isWholeOf(lsn, 1, Number.MAX_SAFE_INTEGER)) throw badArgument('lsn', lsn, 'an LSN')
+  if (!isWholeOf(lsn, 1, Number.MAX_SAFE_INTEGER))
+    throw check.refusal('lsn', describe(lsn), 'an LSN')
   if (lsn !== authoritative.lastLsn + 1) {
     refuse(record, lsn, 'LSN must follow the last one', lsn, authoritative.lastLsn + 1)
   }
@@ -38,7 +40,7 @@ export function apply(state: State, lsn: number, record: LogRecord): void {
 export function skipTo(state: State, nextLsn: number): void {
   const { lastLsn } = state.authoritative
   if (!Number.isSafeInteger(nextLsn) || nextLsn <= lastLsn) {
-    throw badArgument('nextLsn', nextLsn, `an LSN above ${lastLsn}`)
+    throw check.refusal('nextLsn', describe(nextLsn), `an LSN above ${lastLsn}`)
   }
   state.authoritative.lastLsn = nextLsn - 1
 }

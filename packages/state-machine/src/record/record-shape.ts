@@ -1,5 +1,5 @@
-import type { Backoff } from '@tenure/options'
-import { malformedRecord, StateMachineError, show } from '../errors.js'
+import { type Backoff, describe } from '@tenure/options'
+import { malformedRecord, StateMachineError } from '../errors.js'
 import { type LogRecord, recordLimits, type TaskCreated } from '../record.js'
 import { isTextOf, isWholeOf } from '../values.js'
 
@@ -10,7 +10,7 @@ import { isTextOf, isWholeOf } from '../values.js'
  */
 export function checkShape(record: LogRecord): void {
   if (typeof record !== 'object' || record === null)
-    throw malformedRecord(`${show(record)} is no record`)
+    throw malformedRecord(`${describe(record)} is no record`)
   const { type } = record
   switch (type) {
     case 'TaskCreated':
@@ -59,7 +59,7 @@ export function checkShape(record: LogRecord): void {
       lsn(type, 'through', record.through)
       break
     default:
-      throw new StateMachineError('STATE_UNKNOWN_RECORD', `${show(type)} is no type of record`)
+      throw new StateMachineError('STATE_UNKNOWN_RECORD', `${describe(type)} is no type of record`)
   }
   time(type, 'at', record.at)
 }
@@ -116,5 +116,5 @@ function bytes(type: string, field: string, value: Uint8Array): void {
 }
 
 function malformed(type: string, field: string, got: unknown, expected: string): StateMachineError {
-  return malformedRecord(`${type}: ${field} is ${show(got)}; it must be ${expected}`)
+  return malformedRecord(`${type}: ${field} is ${describe(got)}; it must be ${expected}`)
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { describe } from '@tenure/options'
 import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
-import { badArgument, malformedState, StateMachineError } from '../errors.js'
+import { check, malformedState, StateMachineError } from '../errors.js'
 import { recordLimits } from '../record.js'
 import { createState, type State, type StateOptions } from '../state/state.js'
 import { taskValues } from '../state/task-values.js'
@@ -39,7 +40,7 @@ export function encodeState(
 ): Generator<Uint8Array, void, undefined> {
   const { chunkBytesMax = 256 * 1024 } = options
   if (!isWholeOf(chunkBytesMax, 1, Number.MAX_SAFE_INTEGER))
-    throw badArgument('chunkBytesMax', chunkBytesMax, 'a whole number of 1 or more')
+    throw check.refusal('chunkBytesMax', describe(chunkBytesMax), 'a whole number of 1 or more')
   return encodeChunks(state, chunkBytesMax)
 }
 

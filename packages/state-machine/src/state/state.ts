@@ -1,4 +1,5 @@
-import { badArgument } from '../errors.js'
+import { describe } from '@tenure/options'
+import { check } from '../errors.js'
 import { AttemptRows } from '../store/attempt-rows.js'
 import { Blobs } from '../store/blobs.js'
 import { Line } from '../store/line.js'
@@ -64,7 +65,7 @@ export interface StateOptions {
 export function createState(options: StateOptions = {}): State {
   const { hashKey = 0 } = options
   if (!isWholeOf(hashKey, 0, Number.MAX_SAFE_INTEGER))
-    throw badArgument('hashKey', hashKey, 'a whole number from 0 to 2^53 - 1')
+    throw check.refusal('hashKey', describe(hashKey), 'a whole number from 0 to 2^53 - 1')
   const tasks = new TaskRows()
   const blobs = new Blobs()
   const key = [hashKey >>> 0, Math.floor(hashKey / 2 ** 32) >>> 0] as const
