@@ -635,8 +635,6 @@ t.test('a submission that cannot be one is refused before it is sent, by its pat
     [{ requestId: '\ud800' }, 'requestId'],
     [{ queue: 'mail\udc00' }, 'queue'],
     [{ executionWindowMs: 0 }, 'executionWindowMs'],
-    [{ retryPolicy: { maxRetries: -1 } }, 'retryPolicy.maxRetries'],
-    [{ retryPolicy: { maxRetries: 1 } }, 'retryPolicy.backoff'],
     [{ retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed' } } }, 'retryPolicy.backoff.delayMs'],
     [{ priority: 1 }, 'submission.priority'],
     [{ timeoutMs: 0 }, 'timeoutMs'],
@@ -651,23 +649,10 @@ t.test('a submission that cannot be one is refused before it is sent, by its pat
   t.match(await rejection(world.tenure.submit('text' as unknown as Uint8Array)), {
     code: 'CLIENT_BAD_ARGUMENT',
   })
-  t.match(await rejection(world.tenure.get(0)), { code: 'CLIENT_BAD_ARGUMENT' })
-  const ids: [unknown, string][] = [
-    ['17', '"17"'],
-    [17n, '17n'],
-    [{ taskId: 17 }, 'an object'],
-    [Object.create(null), 'an object'],
-    [[17], 'a list of 1'],
-    [undefined, 'missing'],
-    [null, 'null'],
-    [Number.NaN, 'NaN'],
-  ]
-  for (const [id, shown] of ids) {
-    t.match(await rejection(world.tenure.get(id as number)), {
-      code: 'CLIENT_BAD_ARGUMENT',
-      message: `taskId is ${shown}; it must be a whole number from 1 to 9007199254740991`,
-    })
-  }
+  t.match(await rejection(world.tenure.get(0)), {
+    code: 'CLIENT_BAD_ARGUMENT',
+    message: 'taskId is 0; it must be a whole number from 1 to 9007199254740991',
+  })
   t.match(await rejection(world.tenure.kill(1, 'x'.repeat(5000))), { code: 'CLIENT_BAD_ARGUMENT' })
   t.match(await rejection(world.tenure.kill(1, '\ud800')), { message: /^reason / })
   t.match(await rejection(world.tenure.list({ queue: '\ud800' }).next()), { message: /^queue / })
