@@ -1,5 +1,5 @@
 // Holds the dependency direction: which package may know which, in imports and in package.json, and
-// inside a package which folder may know which.
+// inside a package which folder may know which. It also holds the versions of internal entries together.
 // The tables below are the whole rule; a package that is not in them fails until it gets a line.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
@@ -115,10 +115,13 @@ const notOurs = new Set(['node_modules', 'dist', '.turbo', '.tap'])
 readArguments('node scripts/check-layers.mjs', {})
 await main(() => {
   const packages = listPackages()
-  const violations = packages.flatMap((pkg) => [
-    ...checkManifest(pkg),
-    ...sourceFilesOf(pkg).flatMap((file) => checkFile(pkg, file)),
-  ])
+  const violations = [
+    ...packages.flatMap((pkg) => [
+      ...checkManifest(pkg),
+      ...sourceFilesOf(pkg).flatMap((file) => checkFile(pkg, file)),
+    ]),
+    ...checkExactRanges(packages),
+  ]
   if (violations.length > 0) throw new Error(violations.join('\n'))
   console.log(`${packages.length} packages keep the dependency direction.`)
 })
@@ -151,6 +154,36 @@ function checkManifest({ dir, manifest }) {
 }
 
 /**
+ * An internal entry may change in any release, so what npm installs must never mix versions of it. Every published package
+ * above one, however far, depends on what is below by exact version; changesets then releases them together.
+ * @param {Package[]} packages
+ * @returns {string[]}
+ */
+function checkExactRanges(packages) {
+  const published = packages.filter(({ manifest }) => manifest.private !== true)
+  const exact = new Set(
+    published
+      .filter(({ manifest }) => './internal' in { ...manifest.exports })
+      .map(({ manifest }) => manifest.name),
+  )
+  // A set takes up what is added while it is gone through.
+  for (const name of exact) {
+    for (const { manifest } of published) {
+      if (name in { ...manifest.dependencies }) exact.add(manifest.name)
+    }
+  }
+  return published.flatMap(({ dir, manifest }) => {
+    const { dependencies, optionalDependencies, peerDependencies } = manifest
+    return Object.entries({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+      .filter(([name, range]) => exact.has(name) && range !== 'workspace:*')
+      .map(([name, range]) => {
+        const why = 'it has an internal entry, or stands on one that has'
+        return `${dir}/package.json: ${name} must be workspace:*, not ${range}: ${why}`
+      })
+  })
+}
+
+/**
  * @param {Package} pkg
  * @param {string} file
  * @returns {string[]}
@@ -180,7 +213,9 @@ function objection(dir, name, specifier, forTests) {
   const [scope, base, ...deep] = specifier.split('/')
   if (scope !== '@tenure') return undefined
   const target = `${scope}/${base}`
-  if (deep.length > 0) return `${specifier} reaches into ${target}; import ${target} itself`
+  if (deep.length > 0 && deep.join('/') !== 'internal') {
+    return `${specifier} reaches into ${target}; import ${target} itself`
+  }
   if (testing.has(target)) {
     if (isTool(dir)) return undefined
     return forTests ? undefined : `${target} is for tests only`

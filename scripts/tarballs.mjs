@@ -1,6 +1,6 @@
 // Packs public packages as they would be published, and looks into what came out.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { read } from './workspace.mjs'
 
 /** @typedef {import('./workspace.mjs').Package} Package */
@@ -44,6 +44,16 @@ export function isLibrary({ exports }) {
 }
 
 /**
+ * The files that its users import, or whose types they see.
+ * @param {import('./workspace.mjs').Manifest} manifest
+ */
+function entryFiles({ exports = {} }) {
+  return Object.values(exports).flatMap((conditions) =>
+    Object.values(conditions).map((file) => posix.normalize(file)),
+  )
+}
+
+/**
  * What is wrong with the contents of a tarball.
  * @param {Tarball} tarball
  * @returns {string[]}
@@ -54,7 +64,7 @@ export function inspect({ unpacked, manifest }) {
     .map((entry) => join(entry.parentPath, entry.name))
     .map((path) => path.slice(unpacked.length + 1).replaceAll('\\', '/'))
   const entries = isLibrary(manifest)
-    ? ['dist/src/index.js', 'dist/src/index.d.ts']
+    ? entryFiles(manifest)
     : Object.values(manifest.bin ?? { nothing: 'a bin or exports' })
   const missing = ['LICENSE', 'README.md', ...entries]
     .filter((file) => !files.includes(file))

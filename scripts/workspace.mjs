@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
  * @property {string} name
  * @property {string} version
  * @property {boolean} [private]
- * @property {unknown} [exports]
+ * @property {Record<string, Record<string, string>>} [exports] for each entry a file for each condition
  * @property {Record<string, string>} [bin]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [devDependencies]

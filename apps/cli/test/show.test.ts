@@ -1,10 +1,5 @@
-import {
-  type Explanation,
-  explainRemembered,
-  explainTask,
-  History,
-  readTaskHistory,
-} from '@tenure/history'
+import { type Explanation, explainTask, History, readTaskHistory } from '@tenure/history'
+import { explainRemembered } from '@tenure/history/internal'
 import { getTask } from '@tenure/state-machine'
 import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'

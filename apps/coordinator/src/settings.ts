@@ -23,7 +23,7 @@ import {
   defaultKnobs,
   defaultLimits,
   knobRanges,
-} from '@tenure/coordinator-server'
+} from '@tenure/coordinator-server/internal'
 import { defaultBackoffMaxMs, defaultRetryPolicy, largestCount, retryRanges } from '@tenure/options'
 
 // The one table: what can be set, what it means, what it may be, and what it is otherwise. Flags,

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { beginning } from '@tenure/history'
+import { beginning } from '@tenure/history/internal'
 import { encodeRecord, encodeState } from '@tenure/state-machine'
 import { openLog, verifyLog } from '@tenure/wal'
 import t, { type Test } from 'tap'

@@ -11,7 +11,8 @@ import {
   variableOf,
   whole,
 } from '@tenure/app-kit'
-import { defaultKnobs, defaultLimits, startCoordinator } from '@tenure/coordinator-server'
+import { startCoordinator } from '@tenure/coordinator-server'
+import { defaultKnobs, defaultLimits } from '@tenure/coordinator-server/internal'
 import t, { type Test } from 'tap'
 import { toOptions } from '../src/options.js'
 import { command } from '../src/program.js'

@@ -5,11 +5,11 @@ import { createServer, type Socket } from 'node:net'
 import { documentedDefaults, Events, Random, SimulatedClock, Uncaught } from '@tenure/testing'
 import t from 'tap'
 import { backoffMs } from '../src/connection/dialer.js'
+import { nodeTransport } from '../src/connection/node-transport.js'
 import {
   connect,
   type FailedAttempt,
   type LinkOptions,
-  nodeTransport,
   openLink,
   RejectedError,
   type SocketEvents,

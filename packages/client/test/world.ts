@@ -1,9 +1,9 @@
+import { nodeTransport } from '../src/connection/node-transport.js'
 import {
   type Backoff,
   connect,
   type Link,
   type LinkOptions,
-  nodeTransport,
   openLink,
   type SocketEvents,
   TenureError,

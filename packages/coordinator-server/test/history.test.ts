@@ -7,10 +7,10 @@ import {
   decodeRecord,
   encodeRecord,
   getLease,
-  hasTask,
   type LogRecord,
   listTasks,
 } from '@tenure/state-machine'
+import { hasTask } from '@tenure/state-machine/internal'
 import { SimulatedClock } from '@tenure/testing'
 import { openLog, openReadOnly, WalError } from '@tenure/wal'
 import t, { type Test } from 'tap'

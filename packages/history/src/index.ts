@@ -1,20 +1,11 @@
 export {
-  assessLoss,
-  type Fragment,
-  type Loss,
-  type LossOptions,
-  type OpenTask,
-  type UndoneTask,
-  type VanishingTask,
-} from './check/loss.js'
-export {
   type CheckedCheckpoint,
   type HistoryVerification,
   type VerifyHistoryOptions,
   verifyHistory,
 } from './check/verify.js'
 export { HistoryError, type HistoryErrorCode } from './errors.js'
-export { explainRemembered, explainTask } from './explanation/explain-task.js'
+export { explainTask } from './explanation/explain-task.js'
 export type {
   Cause,
   CauseKind,
@@ -29,42 +20,21 @@ export type {
   Overlap,
   Removed,
 } from './explanation/explanation.js'
-export { type Entry, entriesOf, keep } from './follow/entry.js'
+export { type Entry, keep } from './follow/entry.js'
 export { History, openHistory, type Span } from './follow/history.js'
 export type { LogSource, LsnRange, Opening, Run } from './follow/log-source.js'
 export type { Position } from './follow/position.js'
-export {
-  beginning,
-  type Replayable,
-  type ReplayOptions,
-  readState,
-  replayOnto,
-  skipGap,
-} from './follow/replay.js'
-export {
-  type AttemptEnd,
-  AttemptTracker,
-  type TrackedAttempt,
-  type TrackedHeartbeat,
-} from './task/attempts.js'
+export type { ReplayOptions } from './follow/replay.js'
 export type { RememberedAttempt, RememberedTask } from './task/remembered.js'
-export { type FilterPlace, type FilterStart, filterBehind, TaskFilter } from './task/task-filter.js'
 export {
-  cutTaskHistory,
   readTaskHistory,
   type TaskHistory,
   type TaskHistoryOptions,
   type TaskOpening,
 } from './task/task-history.js'
-export {
-  type Change,
-  type ChangeCause,
-  type Course,
-  changeCauses,
-  type Difference,
-} from './what-if/changes.js'
+export type { Change, ChangeCause, Course, Difference } from './what-if/changes.js'
 export type { Forecast, ForecastOptions } from './what-if/forecast.js'
 export { type Entries, forecast } from './what-if/forecaster.js'
-export { type WhatIfKnobs, whatIfRanges } from './what-if/knobs.js'
+export type { WhatIfKnobs } from './what-if/knobs.js'
 export type { Outcomes, TaskEnd } from './what-if/side.js'
 export type { Spread } from './what-if/spread.js'

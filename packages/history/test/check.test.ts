@@ -8,7 +8,8 @@ import {
 } from '@tenure/state-machine'
 import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
-import { assessLoss, type Fragment, type LogSource, verifyHistory } from '../src/index.js'
+import { type LogSource, verifyHistory } from '../src/index.js'
+import { assessLoss, type Fragment } from '../src/internal.js'
 import { twoTasks, withBadCheckpoint } from './world.js'
 
 // ---- the records of a log

@@ -5,12 +5,12 @@ import t from 'tap'
 import {
   type Cause,
   type Explanation,
-  explainRemembered,
   explainTask,
   History,
   type Position,
   readTaskHistory,
 } from '../src/index.js'
+import { explainRemembered } from '../src/internal.js'
 import { type NaiveAttempt, readAttempts, readOverlaps } from './naive-story.js'
 
 const seeds = Array.from({ length: 12 }, (_, seed) => seed + 1)

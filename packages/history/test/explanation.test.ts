@@ -1,13 +1,8 @@
 import { getTask } from '@tenure/state-machine'
 import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
-import {
-  type ExplainOptions,
-  explainRemembered,
-  explainTask,
-  History,
-  readTaskHistory,
-} from '../src/index.js'
+import { type ExplainOptions, explainTask, History, readTaskHistory } from '../src/index.js'
+import { explainRemembered } from '../src/internal.js'
 
 const noon = '2026-01-02 12:0'
 

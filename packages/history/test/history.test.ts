@@ -8,7 +8,6 @@ import {
   encodeRecord,
   endedTasks,
   getCounters,
-  getCurrentLeaseId,
   getLease,
   getTask,
   hashState,
@@ -22,19 +21,13 @@ import {
   transitions,
   waitingTasks,
 } from '@tenure/state-machine'
+import { getCurrentLeaseId } from '@tenure/state-machine/internal'
 import { Random } from '@tenure/testing'
 import { Book, sourceOf, writeLog } from '@tenure/testing-histories'
 import { type Disk, nodeDisk, openReadOnly } from '@tenure/wal'
 import t, { type Test } from 'tap'
-import {
-  beginning,
-  type Entry,
-  History,
-  openHistory,
-  type Position,
-  replayOnto,
-  type Span,
-} from '../src/index.js'
+import { type Entry, History, openHistory, type Position, type Span } from '../src/index.js'
+import { beginning, replayOnto } from '../src/internal.js'
 import { twoTasks, withBadCheckpoint } from './world.js'
 
 async function lsnsOf(history: History, span?: Span): Promise<number[]> {

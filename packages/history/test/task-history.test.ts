@@ -1,6 +1,7 @@
 import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
-import { AttemptTracker, explainTask, History, readTaskHistory } from '../src/index.js'
+import { explainTask, History, readTaskHistory } from '../src/index.js'
+import { AttemptTracker } from '../src/internal.js'
 import { twoTasks } from './world.js'
 
 const lsnsOf = (entries: readonly { readonly lsn: number }[]) => entries.map(({ lsn }) => lsn)

@@ -1,5 +1,4 @@
 export {
-  defaultHttpPortLimits,
   type HttpPort,
   type HttpPortLimits,
   type HttpPortOptions,

@@ -5,7 +5,8 @@ import type { Socket } from 'node:net'
 import { documentedDefaults } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { AllowedHosts } from '../src/allowed-hosts.js'
-import { defaultHttpPortLimits, openHttpPort } from '../src/index.js'
+import { defaultHttpPortLimits } from '../src/http-port.js'
+import { openHttpPort } from '../src/index.js'
 import { ask, open, Peer } from './world.js'
 
 /** The server behind the port that is opened next. */

@@ -1,14 +1,8 @@
 import type { RetryPolicy } from '@tenure/options'
-import {
-  attemptsKept,
-  getTask,
-  type LogRecord,
-  listTasks,
-  type State,
-  type Task,
-} from '@tenure/state-machine'
+import { getTask, type LogRecord, listTasks, type State, type Task } from '@tenure/state-machine'
 import { character } from '@tenure/testing'
 import fc from 'fast-check'
+import { attemptsKept } from '../src/task.js'
 import { cut } from './any-record.js'
 import { allTasks } from './world.js'
 

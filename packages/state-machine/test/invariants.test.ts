@@ -1,6 +1,7 @@
-import { attemptsKept, checkInvariants } from '@tenure/state-machine'
+import { checkInvariants } from '@tenure/state-machine'
 import t from 'tap'
 import { outcomes } from '../src/store/attempt-rows.js'
+import { attemptsKept } from '../src/task.js'
 import { World } from './world.js'
 
 /** A task in every state, and more than one attempt; `row` finds a task's row. */

@@ -1,21 +1,23 @@
 import {
   checkInvariants,
-  countAhead,
   countTasks,
   endedTasks,
-  expiredInARow,
-  forgettableThrough,
   getTask,
   hashState,
   leasedTasks,
-  longestQueues,
   nextEligible,
   nextEligibleAt,
   nextExpiry,
-  release,
   waitingTasks,
-  withhold,
 } from '@tenure/state-machine'
+import {
+  countAhead,
+  expiredInARow,
+  forgettableThrough,
+  longestQueues,
+  release,
+  withhold,
+} from '@tenure/state-machine/internal'
 import t from 'tap'
 import { World } from './world.js'
 

@@ -2,7 +2,6 @@ import { deepStrictEqual, strictEqual } from 'node:assert'
 import {
   apply,
   checkInvariants,
-  countAhead,
   countQueues,
   createState,
   decodeRecord,
@@ -28,6 +27,7 @@ import {
   transitions,
   waitingTasks,
 } from '@tenure/state-machine'
+import { countAhead } from '@tenure/state-machine/internal'
 import { NaiveModel } from '@tenure/testing'
 import { attemptedBy, type Position, type Step } from './history.js'
 import { allTasks } from './world.js'

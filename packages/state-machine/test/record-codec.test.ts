@@ -5,13 +5,13 @@ import {
   encodeRecord,
   type LogRecord,
   recordLimits,
-  recordVersion,
   StateMachineError,
 } from '@tenure/state-machine'
 import { Random } from '@tenure/testing'
 import fc from 'fast-check'
 import { pack, unpack } from 'msgpackr'
 import t from 'tap'
+import { recordVersion } from '../src/record/record-codec.js'
 import { anyRecord } from './any-record.js'
 import { World } from './world.js'
 

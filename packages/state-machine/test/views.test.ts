@@ -1,23 +1,20 @@
 import type { RetryPolicy } from '@tenure/options'
+import { checkInvariants, getLease, getTask, listTasks } from '@tenure/state-machine'
 import {
-  checkInvariants,
   getCurrentLeaseId,
-  getLease,
   getLeasedTaskId,
   getOffer,
   getQueue,
   getStanding,
   getSummary,
-  getTask,
   getTaskState,
   hasTask,
   isSameSubmission,
   largestContents,
-  listTasks,
   type Submission,
   viewPayload,
   viewResult,
-} from '@tenure/state-machine'
+} from '@tenure/state-machine/internal'
 import t from 'tap'
 import { World } from './world.js'
 

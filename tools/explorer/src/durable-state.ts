@@ -1,4 +1,4 @@
-import type { ReplayedLog } from '@tenure/coordinator-server'
+import type { ReplayedLog } from '@tenure/coordinator-server/internal'
 import { decodeRecord } from '@tenure/state-machine'
 import type { NaiveTask } from '@tenure/testing'
 

@@ -1,6 +1,12 @@
-import { type Advice, DecisionTime, type Session, WorkerRegistry } from '@tenure/coordinator-server'
+import {
+  type Advice,
+  DecisionTime,
+  type Session,
+  WorkerRegistry,
+} from '@tenure/coordinator-server/internal'
 import type { Request } from '@tenure/protocol'
-import { decodeRecord, type LogRecord, position, release, type State } from '@tenure/state-machine'
+import { decodeRecord, type LogRecord, position, type State } from '@tenure/state-machine'
+import { release } from '@tenure/state-machine/internal'
 import {
   type Action,
   conflicting,

@@ -1,4 +1,4 @@
-import type { CommitLog, Room } from '@tenure/coordinator-server'
+import type { CommitLog, Room } from '@tenure/coordinator-server/internal'
 
 /** A record on its way. */
 export interface Pending {

@@ -1,4 +1,5 @@
-import { defaultKnobs, type Knobs } from '@tenure/coordinator-server'
+import type { Knobs } from '@tenure/coordinator-server'
+import { defaultKnobs } from '@tenure/coordinator-server/internal'
 
 /**
  * The bounds of an exploration. Everything that can happen within them is explored; what would lead

@@ -4,7 +4,7 @@ import {
   type ReplayedLog,
   recover,
   type Session,
-} from '@tenure/coordinator-server'
+} from '@tenure/coordinator-server/internal'
 import type { Answer, Request } from '@tenure/protocol'
 import type { State } from '@tenure/state-machine'
 

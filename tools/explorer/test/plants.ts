@@ -2,7 +2,11 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { type CoordinatorParts, type recover as Recover, recover } from '@tenure/coordinator-server'
+import {
+  type CoordinatorParts,
+  type recover as Recover,
+  recover,
+} from '@tenure/coordinator-server/internal'
 import { decodeRecord, encodeRecord } from '@tenure/state-machine'
 import { logOf } from '../src/durable-state.js'
 import { type ExploredCoordinator, type Subject, shipped } from '../src/subject.js'

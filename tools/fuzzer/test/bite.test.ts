@@ -1,4 +1,4 @@
-import { Gate, Peers, recover } from '@tenure/coordinator-server'
+import { Gate, Peers, recover } from '@tenure/coordinator-server/internal'
 import { verifyHistory } from '@tenure/history'
 import {
   ClientConnection,

@@ -1,12 +1,12 @@
 import {
   apply,
   createState,
-  getOffer,
   getTask,
   type LogRecord,
   type RecordOf,
   type State,
 } from '@tenure/state-machine'
+import { getOffer } from '@tenure/state-machine/internal'
 
 type Fields<T extends LogRecord['type']> = Omit<RecordOf<T>, 'type' | 'at'>
 

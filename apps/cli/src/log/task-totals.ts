@@ -1,4 +1,5 @@
-import { listTasks, type State, type TaskState, taskStates } from '@tenure/state-machine'
+import { listTasks, type State, type TaskState } from '@tenure/state-machine'
+import { taskStates } from '@tenure/state-machine/internal'
 import { showCount } from '../terminal/figures.js'
 
 /** How many tasks there are in each state. */

@@ -6,10 +6,10 @@ import {
   getCounters,
   getTask,
   listTasks,
-  longestQueues,
   position,
   type State,
 } from '@tenure/state-machine'
+import { longestQueues } from '@tenure/state-machine/internal'
 import { type NamedPosition, resolvePosition } from '../log/position.js'
 
 /** Where tasks are read from. A coordinator is one: `Tenure` of the client answers all of it. */

@@ -1,4 +1,4 @@
-import { AttemptTracker, type TrackedAttempt } from '@tenure/history'
+import { AttemptTracker, type TrackedAttempt } from '@tenure/history/internal'
 import { TaskCourse } from './course.js'
 import { type Lane, LaneDraft, restPieces } from './lane.js'
 import { keyOf, type LaneKey, type LanesBy } from './ranking.js'

@@ -1,4 +1,4 @@
-import type { TrackedAttempt } from '@tenure/history'
+import type { TrackedAttempt } from '@tenure/history/internal'
 import type { Wait } from './course.js'
 import { Bins, overlaps, type Span } from './span.js'
 

@@ -1,4 +1,4 @@
-import type { TrackedAttempt } from '@tenure/history'
+import type { TrackedAttempt } from '@tenure/history/internal'
 import type { LogRecord } from '@tenure/state-machine'
 
 export type LanesBy = 'tasks' | 'workers'

@@ -1,15 +1,13 @@
 import type { TaskHistory as AnswerOfCoordinator } from '@tenure/client'
-import {
-  type AttemptTracker,
-  type Entry,
-  entriesOf,
-  type History,
-  type Opening,
-  type RememberedAttempt,
-  type RememberedTask,
-  type TaskHistory,
-  type TrackedAttempt,
+import type {
+  Entry,
+  History,
+  Opening,
+  RememberedAttempt,
+  RememberedTask,
+  TaskHistory,
 } from '@tenure/history'
+import { type AttemptTracker, entriesOf, type TrackedAttempt } from '@tenure/history/internal'
 import { getTask, type LogRecord, leasedTasks } from '@tenure/state-machine'
 
 /** What a timeline is made from: records that can be read more than once, of all tasks or of one. */

@@ -1,4 +1,5 @@
-import { AttemptTracker, type Position, type TrackedAttempt } from '@tenure/history'
+import type { Position } from '@tenure/history'
+import { AttemptTracker, type TrackedAttempt } from '@tenure/history/internal'
 import { createRanking, type LaneKey, type LanesBy, type Ranking } from './ranking.js'
 import { follow, type Recording, type Step } from './recording.js'
 import type { Span } from './span.js'

@@ -3,10 +3,9 @@ import {
   decodeRecord,
   encodeRecord,
   type LogRecord,
-  release,
   type State,
-  withhold,
 } from '@tenure/state-machine'
+import { release, withhold } from '@tenure/state-machine/internal'
 import type { Decision } from '../decide/decision.js'
 import type { CommitLog } from './commit-log.js'
 import { Locks } from './locks.js'

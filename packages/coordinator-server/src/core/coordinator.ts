@@ -10,13 +10,8 @@ import type {
   Submit,
 } from '@tenure/protocol'
 import type { Timer } from '@tenure/seams'
-import {
-  defaultQueue,
-  getLease,
-  getQueue,
-  type LogRecord,
-  nextEligibleAt,
-} from '@tenure/state-machine'
+import { defaultQueue, getLease, type LogRecord, nextEligibleAt } from '@tenure/state-machine'
+import { getQueue } from '@tenure/state-machine/internal'
 import type { Asker, Circumstances, Decision } from '../decide/decision.js'
 import { decideHeartbeat, decideLease, noRoom, rankOf } from '../decide/lease-manager.js'
 import { decideKill, decideReport, decideSubmit } from '../decide/task-manager.js'

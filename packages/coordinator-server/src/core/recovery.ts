@@ -1,4 +1,10 @@
-import { beginning, type Replayable, readState, replayOnto, skipGap } from '@tenure/history'
+import {
+  beginning,
+  type Replayable,
+  readState,
+  replayOnto,
+  skipGap,
+} from '@tenure/history/internal'
 import { position, type State } from '@tenure/state-machine'
 
 /** The part of a log that a start reads. */

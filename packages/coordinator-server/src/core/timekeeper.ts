@@ -1,15 +1,17 @@
 import {
   countTasks,
-  expiredInARow,
   findByRequestId,
-  forgettableThrough,
   getCounters,
-  getCurrentLeaseId,
   getLease,
-  getSummary,
   type LogRecord,
   nextExpiry,
 } from '@tenure/state-machine'
+import {
+  expiredInARow,
+  forgettableThrough,
+  getCurrentLeaseId,
+  getSummary,
+} from '@tenure/state-machine/internal'
 import type { Alarm } from './alarm.js'
 import type { Holds } from './commits.js'
 import type { CoordinatorParts } from './parts.js'

@@ -1,5 +1,5 @@
 import type { Complete, Fail, Heartbeat, Reason, Rejected } from '@tenure/protocol'
-import { getStanding, hasTask, type LeaseStanding } from '@tenure/state-machine'
+import { getStanding, hasTask, type LeaseStanding } from '@tenure/state-machine/internal'
 import { rejected } from '../refusals.js'
 import type { Asker, Circumstances } from './decision.js'
 

@@ -1,5 +1,6 @@
 import type { Heartbeat, Lease, Leased, LeaseTerms } from '@tenure/protocol'
-import { getLease, getOffer, nextEligible, type State, viewPayload } from '@tenure/state-machine'
+import { getLease, nextEligible, type State } from '@tenure/state-machine'
+import { getOffer, viewPayload } from '@tenure/state-machine/internal'
 import { rejected } from '../refusals.js'
 import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
 import { judgeLease } from './lease-judgement.js'

@@ -3,17 +3,19 @@ import {
   countQueues,
   countTasks,
   findByRequestId,
-  getEligibleAfter,
   getLease,
+  type LogRecord,
+  type State,
+} from '@tenure/state-machine'
+import {
+  getEligibleAfter,
   getSummary,
   getTaskState,
   isSameSubmission,
   type LeaseStanding,
-  type LogRecord,
   notBeforeOf,
-  type State,
   viewResult,
-} from '@tenure/state-machine'
+} from '@tenure/state-machine/internal'
 import { notNow, rejected } from '../refusals.js'
 import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
 import { judgeLease } from './lease-judgement.js'

@@ -1,4 +1,5 @@
-import { getCurrentLeaseId, type LogRecord, type State } from '@tenure/state-machine'
+import type { LogRecord, State } from '@tenure/state-machine'
+import { getCurrentLeaseId } from '@tenure/state-machine/internal'
 import type { Advice } from './lease-manager.js'
 
 /** What is known of a worker by its name: advice, nothing more. */

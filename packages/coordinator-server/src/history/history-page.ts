@@ -1,4 +1,4 @@
-import { TaskFilter } from '@tenure/history'
+import { TaskFilter } from '@tenure/history/internal'
 import type { HistoryFound, HistoryPlace, HistoryRecord, Opening } from '@tenure/protocol'
 
 import { decodeRecord, type LogRecord } from '@tenure/state-machine'

@@ -1,10 +1,5 @@
-import {
-  type Counters,
-  countTasks,
-  getCounters,
-  longestQueues,
-  type State,
-} from '@tenure/state-machine'
+import { type Counters, countTasks, getCounters, type State } from '@tenure/state-machine'
+import { longestQueues } from '@tenure/state-machine/internal'
 import type { Commit, LogObserver } from '@tenure/wal'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { CheckpointedLog } from '../checkpoints/checkpointed-log.js'

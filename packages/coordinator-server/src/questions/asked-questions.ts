@@ -1,6 +1,6 @@
 import type { Answer, History } from '@tenure/protocol'
 import type { Clock } from '@tenure/seams'
-import { getLeaseIds } from '@tenure/state-machine'
+import { getLeaseIds } from '@tenure/state-machine/internal'
 import type { HistoryQuery, HistoryReader } from '../history/history-page.js'
 import { rejected } from '../refusals.js'
 import { Histories } from './histories.js'

@@ -1,11 +1,6 @@
 import type { Facts } from '@tenure/protocol'
-import {
-  countQueues,
-  countTasks,
-  getCounters,
-  longestQueues,
-  position,
-} from '@tenure/state-machine'
+import { countQueues, countTasks, getCounters, position } from '@tenure/state-machine'
+import { longestQueues } from '@tenure/state-machine/internal'
 import type { QuestionSources } from './question-sources.js'
 
 /** How many queues are told about, and among how many the longest of them are looked for. */

@@ -1,11 +1,6 @@
 import type { Facts } from '@tenure/protocol'
-import {
-  countAhead,
-  getCurrentLeaseId,
-  getLease,
-  getSummary,
-  type TaskSummary,
-} from '@tenure/state-machine'
+import { getLease, type TaskSummary } from '@tenure/state-machine'
+import { countAhead, getCurrentLeaseId, getSummary } from '@tenure/state-machine/internal'
 import type { QuestionSources } from './question-sources.js'
 
 /** How many tasks before one are counted: it is known then that there are very many. */

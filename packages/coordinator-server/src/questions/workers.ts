@@ -1,5 +1,5 @@
 import type { Answer, Facts, Workers } from '@tenure/protocol'
-import { getLeasedTaskId } from '@tenure/state-machine'
+import { getLeasedTaskId } from '@tenure/state-machine/internal'
 import type { KnownWorker } from '../decide/worker-registry.js'
 import { pageBytes, type QuestionSources } from './question-sources.js'
 

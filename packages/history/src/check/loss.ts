@@ -1,4 +1,5 @@
-import { getSummary, listTasks, position, type State, type TaskState } from '@tenure/state-machine'
+import { listTasks, position, type State, type TaskState } from '@tenure/state-machine'
+import { getSummary } from '@tenure/state-machine/internal'
 import { type Entry, entriesOf } from '../follow/entry.js'
 import type { LsnRange } from '../follow/log-source.js'
 

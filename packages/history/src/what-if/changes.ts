@@ -1,5 +1,5 @@
 /** Why a task would have gone differently: what differed first. */
-export const changeCauses = [
+const changeCauses = [
   'LEASE_HELD',
   'LEASE_LOST',
   'WINDOW_HELD',

@@ -1,11 +1,5 @@
-import {
-  getCurrentLeaseId,
-  getLease,
-  getSummary,
-  leasedTasks,
-  nextEligible,
-  nextExpiry,
-} from '@tenure/state-machine'
+import { getLease, leasedTasks, nextEligible, nextExpiry } from '@tenure/state-machine'
+import { getCurrentLeaseId, getSummary } from '@tenure/state-machine/internal'
 import type { Random } from '@tenure/testing'
 import { Book, type Submission } from '@tenure/testing-histories'
 

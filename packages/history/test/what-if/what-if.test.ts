@@ -2,12 +2,8 @@ import { getCounters } from '@tenure/state-machine'
 import { QuietChecks, Random } from '@tenure/testing'
 import { Book } from '@tenure/testing-histories'
 import t from 'tap'
-import {
-  AttemptTracker,
-  type ForecastOptions,
-  forecast,
-  type WhatIfKnobs,
-} from '../../src/index.js'
+import { type ForecastOptions, forecast, type WhatIfKnobs } from '../../src/index.js'
+import { AttemptTracker } from '../../src/internal.js'
 import { Forecaster } from '../../src/what-if/forecaster.js'
 import { judge } from '../../src/what-if/judgement.js'
 import { Outages } from '../../src/what-if/outages.js'

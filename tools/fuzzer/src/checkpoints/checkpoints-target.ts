@@ -1,4 +1,4 @@
-import { recover } from '@tenure/coordinator-server'
+import { recover } from '@tenure/coordinator-server/internal'
 import { HistoryError, verifyHistory } from '@tenure/history'
 import {
   checkInvariants,

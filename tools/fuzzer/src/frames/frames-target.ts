@@ -1,4 +1,4 @@
-import { Peers } from '@tenure/coordinator-server'
+import { Peers } from '@tenure/coordinator-server/internal'
 import {
   ClientConnection,
   encodeAnswer,

@@ -1,4 +1,4 @@
-import type { CommitLog, Room } from '@tenure/coordinator-server'
+import type { CommitLog, Room } from '@tenure/coordinator-server/internal'
 
 /** A log that keeps nothing and fails never: what it is asked for is another target's affair. */
 export class MemoryLog implements CommitLog {

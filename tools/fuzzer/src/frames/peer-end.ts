@@ -1,3 +1,4 @@
+import type { ServerLimits, Token } from '@tenure/coordinator-server'
 import {
   Coordinator,
   DecisionTime,
@@ -6,10 +7,8 @@ import {
   Gate,
   type PeerContext,
   type Peers,
-  type ServerLimits,
-  type Token,
   WorkerRegistry,
-} from '@tenure/coordinator-server'
+} from '@tenure/coordinator-server/internal'
 import { ClientConnection, isPoll, ProtocolError, type Reply } from '@tenure/protocol'
 import { checkInvariants, createState } from '@tenure/state-machine'
 import { SimulatedClock } from '@tenure/testing'

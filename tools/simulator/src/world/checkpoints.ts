@@ -1,8 +1,5 @@
-import {
-  type CheckpointMaker,
-  checkpointLog,
-  type MadeCheckpoint,
-} from '@tenure/coordinator-server'
+import type { CheckpointMaker, MadeCheckpoint } from '@tenure/coordinator-server'
+import { checkpointLog } from '@tenure/coordinator-server/internal'
 import type { Clock } from '@tenure/seams'
 import type { SimulatedDisk, SimulatedProcess } from '@tenure/testing'
 import { directory } from './coordinator-options.js'

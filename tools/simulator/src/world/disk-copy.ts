@@ -1,4 +1,4 @@
-import { recover } from '@tenure/coordinator-server'
+import { recover } from '@tenure/coordinator-server/internal'
 import { History } from '@tenure/history'
 import { checkInvariants, hashState, position } from '@tenure/state-machine'
 import { type DiskImage, type Random, SimulatedClock, SimulatedDisk } from '@tenure/testing'

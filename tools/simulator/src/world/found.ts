@@ -1,4 +1,5 @@
-import { type Entry, entriesOf, History, keep } from '@tenure/history'
+import { type Entry, History, keep } from '@tenure/history'
+import { entriesOf } from '@tenure/history/internal'
 import { hashState, position } from '@tenure/state-machine'
 import { type DiskImage, type SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import { openReadOnly } from '@tenure/wal'

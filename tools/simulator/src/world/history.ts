@@ -1,4 +1,5 @@
-import { type HistoryReader, readPage } from '@tenure/coordinator-server'
+import type { HistoryReader } from '@tenure/coordinator-server'
+import { readPage } from '@tenure/coordinator-server/internal'
 import type { Clock } from '@tenure/seams'
 import { type Disk, openReadOnly } from '@tenure/wal'
 import { directory } from './coordinator-options.js'

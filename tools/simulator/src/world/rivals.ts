@@ -1,5 +1,6 @@
 import { connect, type Tenure, TenureError } from '@tenure/client'
-import { recover, startCoordinator } from '@tenure/coordinator-server'
+import { startCoordinator } from '@tenure/coordinator-server'
+import { recover } from '@tenure/coordinator-server/internal'
 import type { Request } from '@tenure/protocol'
 import { checkInvariants, findByRequestId } from '@tenure/state-machine'
 import {

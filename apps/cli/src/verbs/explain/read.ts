@@ -1,12 +1,6 @@
 import { RejectedError, type Task, type Tenure } from '@tenure/client'
-import {
-  cutTaskHistory,
-  type Explanation,
-  explainRemembered,
-  explainTask,
-  type History,
-  type TaskHistory,
-} from '@tenure/history'
+import { type Explanation, explainTask, type History, type TaskHistory } from '@tenure/history'
+import { cutTaskHistory, explainRemembered } from '@tenure/history/internal'
 import { decodeRecord } from '@tenure/state-machine'
 import type { HistoryDamage } from '@tenure/wal'
 import { readTaskOverDamage } from '../../log/over-damage.js'

@@ -1,4 +1,5 @@
-import { assessLoss, History, type Loss } from '@tenure/history'
+import { History } from '@tenure/history'
+import { assessLoss, type Loss } from '@tenure/history/internal'
 import { position } from '@tenure/state-machine'
 import {
   type CutOff,

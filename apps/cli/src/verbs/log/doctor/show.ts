@@ -1,4 +1,4 @@
-import type { Loss } from '@tenure/history'
+import type { Loss } from '@tenure/history/internal'
 import {
   readableRanges,
   showRange,

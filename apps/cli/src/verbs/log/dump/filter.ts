@@ -1,4 +1,5 @@
-import { type Entry, filterBehind } from '@tenure/history'
+import type { Entry } from '@tenure/history'
+import { filterBehind } from '@tenure/history/internal'
 import {
   defaultQueue,
   getTask,

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { entriesOf } from '@tenure/history'
+import { entriesOf } from '@tenure/history/internal'
 import type { RecordType } from '@tenure/state-machine'
 import {
   type Gap,

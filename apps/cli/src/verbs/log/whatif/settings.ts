@@ -8,7 +8,8 @@ import {
   type ValuesOf,
   whole,
 } from '@tenure/app-kit'
-import { type WhatIfKnobs, whatIfRanges } from '@tenure/history'
+import type { WhatIfKnobs } from '@tenure/history'
+import { whatIfRanges } from '@tenure/history/internal'
 import { backoffOf, defaultBackoffMaxMs, retryRanges } from '@tenure/options'
 import { flag } from '../../../command-line.js'
 import { outputSettings } from '../../../terminal/json.js'
