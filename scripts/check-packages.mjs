@@ -57,7 +57,9 @@ await main(() => {
  */
 function check(scratch) {
   const tarballs = packPublic(listPackages(), root, join(scratch, 'tarballs'))
-  const problems = tarballs.flatMap((tarball) => {
+  console.log('== public faces')
+  const problems = run('node', ['scripts/check-api.mjs']) ? [] : ['a public face has changed']
+  for (const tarball of tarballs) {
     const { name, version } = tarball.manifest
     console.log(`\n== ${name} ${version}`)
     const found = [
@@ -70,8 +72,8 @@ function check(scratch) {
         : []),
     ]
     console.log(found.length === 0 ? 'contents, publint and attw: all good' : 'see below')
-    return found.map((problem) => `${name}: ${problem}`)
-  })
+    problems.push(...found.map((problem) => `${name}: ${problem}`))
+  }
   const consumer = installInto(join(scratch, 'consumer'), tarballs)
   problems.push(...tarballs.flatMap((tarball) => runExample(consumer, tarball)))
   console.log('\n== the examples as TypeScript')
