@@ -34,7 +34,11 @@ t.test(
     const source = sourceOf(book, { checkpoints: [2, 5, 8], runLength: 2 })
     const found = await verifyHistory(source, { onProgress: (lsn) => told.push(lsn) })
     t.same(found, {
-      ...{ applied: 8, onlyRead: 0, beganAt: 0, lastLsn: 8, lastAt: book.now },
+      applied: 8,
+      onlyRead: 0,
+      beganAt: 0,
+      lastLsn: 8,
+      lastAt: book.now,
       stateHash: hashState(book.state),
       checkpoints: [2, 5, 8].map((lsn) => ({ lsn, verdict: 'equal' })),
     })

@@ -78,8 +78,19 @@ function essence(own: Explanation['attempts'][number]) {
   const { count, lastAt, smallestMarginMs: margin, longestSilenceMs } = heartbeats
   const silence = end === undefined && count === 0 ? undefined : longestSilenceMs
   return {
-    ...{ attempt, leaseId, workerId, grantedAt, waitedMs, leaseExpiry, count, lastAt },
-    ...{ margin, silence, lsn: end?.lsn, endAt: end?.at, outcome: end?.outcome },
+    attempt,
+    leaseId,
+    workerId,
+    grantedAt,
+    waitedMs,
+    leaseExpiry,
+    count,
+    lastAt,
+    margin,
+    silence,
+    lsn: end?.lsn,
+    endAt: end?.at,
+    outcome: end?.outcome,
     lateAt: own.lateReport?.at,
     lateMs: own.lateReport?.lateMs,
   }
@@ -97,8 +108,20 @@ function essenceOfNaive({ beats: count, lastBeatAt: lastAt, end, lateAt, ...own 
   const outcome = end && outcomes[end.record.type]
   const lostAt = outcome === 'DEAD' ? end!.record.at : leaseExpiry
   return {
-    ...{ attempt, leaseId, workerId, grantedAt, waitedMs, leaseExpiry, count, lastAt },
-    ...{ margin, silence, lsn: end?.lsn, endAt: end?.record.at, outcome, lateAt },
+    attempt,
+    leaseId,
+    workerId,
+    grantedAt,
+    waitedMs,
+    leaseExpiry,
+    count,
+    lastAt,
+    margin,
+    silence,
+    lsn: end?.lsn,
+    endAt: end?.record.at,
+    outcome,
+    lateAt,
     lateMs: lateAt === undefined ? undefined : lateAt - lostAt,
   }
 }

@@ -41,7 +41,9 @@ t.test('a worker that is silent and reports too late', async (t) => {
   ])
   t.strictSame(told.overlaps, [
     {
-      ...{ leaseIds: [2, 5], certain: true, ms: 3199 },
+      leaseIds: [2, 5],
+      certain: true,
+      ms: 3199,
       fromAt: book.entries[4]!.record.at,
       untilAt: book.entries[5]!.record.at,
     },

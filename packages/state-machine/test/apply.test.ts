@@ -372,10 +372,19 @@ t.test('each counter of a history counts its own records, and no others', (t) =>
 
   const counters = getCounters(world.state)
   t.strictSame(counters, {
-    ...{ tasksCreated: 47, leasesGranted: 42, leasesExtended: 9 },
-    ...{ leasesExpired: 16, leasesExpiredAtStart: 1 },
-    ...{ tasksCompleted: 8, retries: 6, tasksFailed: 4, tasksDead: 12, tasksForgotten: 15 },
-    ...{ possibleDuplicates: 7, confirmedDuplicates: 2, refusedReports: 10 },
+    tasksCreated: 47,
+    leasesGranted: 42,
+    leasesExtended: 9,
+    leasesExpired: 16,
+    leasesExpiredAtStart: 1,
+    tasksCompleted: 8,
+    retries: 6,
+    tasksFailed: 4,
+    tasksDead: 12,
+    tasksForgotten: 15,
+    possibleDuplicates: 7,
+    confirmedDuplicates: 2,
+    refusedReports: 10,
   })
   const values = Object.values(counters)
   t.equal(new Set(values).size, values.length, 'no two are alike')

@@ -130,12 +130,10 @@ function legalRecord(step: Step, task: Task | undefined, lsn: number, now: numbe
   switch (kind) {
     case 'create':
       return {
-        ...{
-          type: 'TaskCreated',
-          at: now,
-          taskId: lsn,
-          payload: Buffer.from(text.repeat(choice % 9)),
-        },
+        type: 'TaskCreated',
+        at: now,
+        taskId: lsn,
+        payload: Buffer.from(text.repeat(choice % 9)),
         executionWindowMs: [1, 300, 20_000, 1_000_000][choice % 4]!,
         retryPolicy: retryPolicies[choice % retryPolicies.length]!,
         ...(choice % 3 === 0 && { queue: ['q', 'r', 'default'][choice % 7] ?? 'ünï' }),
@@ -174,7 +172,10 @@ function legalRecord(step: Step, task: Task | undefined, lsn: number, now: numbe
       }
     case 'complete':
       return {
-        ...{ type: 'TaskCompleted', at: inTime, taskId, leaseId },
+        type: 'TaskCompleted',
+        at: inTime,
+        taskId,
+        leaseId,
         ...(choice % 2 === 0 && {
           reportId: `${choice % 4 === 0 ? cut(text, 100) : ''}r${choice}`,
         }),
@@ -182,7 +183,11 @@ function legalRecord(step: Step, task: Task | undefined, lsn: number, now: numbe
       }
     case 'fail':
       return {
-        ...{ type: 'TaskFailed', at: inTime, taskId, leaseId, failureReason: text },
+        type: 'TaskFailed',
+        at: inTime,
+        taskId,
+        leaseId,
+        failureReason: text,
         ...(choice % 2 === 0 && {
           reportId: `${choice % 4 === 0 ? cut(text, 100) : ''}r${choice}`,
         }),

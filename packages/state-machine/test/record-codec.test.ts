@@ -241,9 +241,13 @@ t.test('the error names the record, the field, what it is and what it must be', 
 
 t.test('the limits of records are what other versions count on', (t) => {
   t.strictSame(recordLimits, {
-    ...{ queueBytesMax: 64, requestIdBytesMax: 128, reportIdBytesMax: 128 },
-    ...{ workerIdBytesMax: 128, reasonBytesMax: 4096 },
-    ...{ timeMsMax: 2 ** 52 - 1, retriesMax: 2 ** 31 - 1 },
+    queueBytesMax: 64,
+    requestIdBytesMax: 128,
+    reportIdBytesMax: 128,
+    workerIdBytesMax: 128,
+    reasonBytesMax: 4096,
+    timeMsMax: 2 ** 52 - 1,
+    retriesMax: 2 ** 31 - 1,
   })
   t.end()
 })

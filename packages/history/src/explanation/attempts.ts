@@ -87,7 +87,8 @@ export function lateReportOf(account: Account, own: KnownAttempt): LateReport | 
   const newest = account.attempts.findLast(({ leaseId }) => leaseId < lsn)!
   const state = stateThen(account, newest, lsn)
   return {
-    ...{ lsn, at },
+    lsn,
+    at,
     ...(lostAt !== undefined && { lateMs: at - lostAt }),
     ...(state !== undefined && { state }),
     ...(newest !== own && newest.attempt !== undefined && { supersededBy: named(newest) }),

@@ -88,7 +88,8 @@ function factsOf(own: KnownAttempt): Facts {
   if (expiredAt === undefined) return { reported }
   const lastSeen = heartbeats.at(-1)?.at ?? (isRemembered ? undefined : grantedAt)
   return {
-    ...{ expiredAt, reported },
+    expiredAt,
+    reported,
     ...(lateReport?.at !== undefined && { lateMs: lateReport.at - expiredAt }),
     ...(lastSeen !== undefined && { silenceMs: expiredAt - lastSeen }),
   }

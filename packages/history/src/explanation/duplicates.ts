@@ -19,7 +19,8 @@ export function findDuplicates({ attempts }: Account): Duplicate[] {
       {
         leaseId,
         ...(workerId !== undefined && { workerId }),
-        ...{ nextLeaseId: next.leaseId, confirmed },
+        nextLeaseId: next.leaseId,
+        confirmed,
         evidence: confirmed ? tellProof(own, next) : tellDoubt(own),
       },
     ]

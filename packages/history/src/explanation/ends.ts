@@ -16,13 +16,15 @@ export function tellEnd(account: Account, own: KnownAttempt) {
       return { kind: 'EXPIRED' as const, ...who, ...expired(account, own, after) }
     case 'COMPLETED':
       return {
-        ...{ kind: 'COMPLETED' as const, ...who },
+        kind: 'COMPLETED' as const,
+        ...who,
         what: `completed under lease ${leaseId}${after}`,
         why: `${worker} reported it`,
       }
     default:
       return {
-        ...{ kind: 'FAILED' as const, ...who },
+        kind: 'FAILED' as const,
+        ...who,
         what: `failed under lease ${leaseId}${after}`,
         why: `${worker} reported it${end!.reason ? `: ${end!.reason}` : ''}`,
         ...afterFailure(account, own),

@@ -64,7 +64,11 @@ function fromRecords(tracked: TrackedAttempt): KnownAttempt {
   const { attempt, leaseId, workerId, grantedAt, heartbeats, leaseExpiry } = tracked
   const { end, lateReport } = tracked
   return {
-    ...{ attempt, leaseId, workerId, grantedAt, heartbeats },
+    attempt,
+    leaseId,
+    workerId,
+    grantedAt,
+    heartbeats,
     firstExpiry: leaseExpiry,
     leaseExpiry: heartbeats.at(-1)?.newLeaseExpiry ?? leaseExpiry,
     ...(end !== undefined && { end }),
@@ -97,7 +101,9 @@ function fromMemory(
   const end = endOf(known, seen)
   const late = lateReport ?? (known?.cancelled ? {} : undefined)
   return {
-    ...{ leaseId, heartbeats, isRemembered: true },
+    leaseId,
+    heartbeats,
+    isRemembered: true,
     ...(attempt !== undefined && { attempt }),
     ...(known !== undefined && { workerId: known.workerId, grantedAt: known.grantedAt }),
     ...(expiry !== undefined && { leaseExpiry: expiry }),
@@ -115,7 +121,8 @@ function endOf(
   if (known.outcome === seen?.outcome) return seen
   const { outcome, endedAt, reportId, reason } = known
   return {
-    ...{ outcome, at: endedAt! },
+    outcome,
+    at: endedAt!,
     ...(reason !== undefined && { reason }),
     ...(reportId !== undefined && { reportId }),
   }

@@ -132,7 +132,9 @@ function endOf(
   { atStart, reason, reportId }: Said,
 ): AttemptEnd {
   return {
-    ...{ lsn, at, outcome },
+    lsn,
+    at,
+    outcome,
     ...(atStart !== undefined && { atStart }),
     ...(reason !== undefined && { reason }),
     ...(reportId !== undefined && { reportId }),

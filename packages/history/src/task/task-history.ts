@@ -79,7 +79,8 @@ function openingOf({ openings }: History, { lastLsn }: LsnRange): number {
 export function cutTaskHistory(history: TaskHistory, until: Position): TaskHistory {
   const { taskId, firstLsn, entries, openings } = history
   return {
-    ...{ taskId, firstLsn },
+    taskId,
+    firstLsn,
     entries: entries.filter(({ lsn, record }) => isWithin(until, lsn, record.at)),
     openings: openings.filter(({ firstLsn, at }) => isWithin(until, firstLsn, at)),
   }
