@@ -69,7 +69,7 @@ const rooms = {
     'verbs',
     'completion',
   ],
-  '@tenure/history': ['errors', 'follow', 'task', 'check', 'explanation', 'what-if'],
+  '@tenure/history': ['errors omit-undefined', 'follow', 'task', 'check', 'explanation', 'what-if'],
   '@tenure/coordinator-server': [
     '@tenure/seams',
     'errors refusals',

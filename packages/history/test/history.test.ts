@@ -28,6 +28,7 @@ import { type Disk, nodeDisk, openReadOnly } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import { type Entry, History, openHistory, type Position, type Span } from '../src/index.js'
 import { beginning, replayOnto } from '../src/internal.js'
+import { omitUndefined } from '../src/omit-undefined.js'
 import { twoTasks, withBadCheckpoint } from './world.js'
 
 async function lsnsOf(history: History, span?: Span): Promise<number[]> {
@@ -384,14 +385,15 @@ function submit(book: Book, random: Random): void {
   const backoff = random.chance(0.5)
     ? ({ kind: 'fixed', delayMs } as const)
     : ({ kind: 'exponential', initialMs: 1 + delayMs, maxMs: 1000 } as const)
-  book.submit({
+  const task = omitUndefined<NonNullable<Parameters<Book['submit']>[0]>>({
     payload: random.bytes(random.integer(200)),
     queue: random.pick(queues),
     executionWindowMs: random.pick([1500, 5000, 3_600_000]),
     retryPolicy: { maxRetries: random.integer(4), backoff },
-    ...(random.chance(0.3) && { notBefore: book.now + random.integer(1000) }),
-    ...(random.chance(0.5) && { requestId: `request-${book.nextLsn}` }),
+    notBefore: random.chance(0.3) ? book.now + random.integer(1000) : undefined,
+    requestId: random.chance(0.5) ? `request-${book.nextLsn}` : undefined,
   })
+  book.submit(task)
 }
 
 function lease(book: Book, random: Random): void {
@@ -413,10 +415,11 @@ function extend(book: Book, leaseId: number): void {
 }
 
 function complete(book: Book, leaseId: number, random: Random): void {
-  book.complete(leaseId, {
-    ...(random.chance(0.5) && { result: random.bytes(random.integer(60)) }),
-    ...(random.chance(0.5) && { reportId: `report-${leaseId}` }),
+  const report = omitUndefined<NonNullable<Parameters<Book['complete']>[1]>>({
+    result: random.chance(0.5) ? random.bytes(random.integer(60)) : undefined,
+    reportId: random.chance(0.5) ? `report-${leaseId}` : undefined,
   })
+  book.complete(leaseId, report)
 }
 
 function fail(book: Book, leaseId: number, random: Random): void {

@@ -105,7 +105,7 @@ export interface LeaseStanding {
   readonly grantedAt: number
   readonly leaseExpiry: number
   readonly windowEnd: number
-  readonly reportId?: string
+  readonly reportId: string | undefined
   readonly cancelled: boolean
   /** The task's newest lease, which may be this one. */
   readonly newestLeaseId: number

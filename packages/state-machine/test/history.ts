@@ -1,5 +1,12 @@
 import type { RetryPolicy } from '@tenure/options'
-import { getTask, type LogRecord, listTasks, type State, type Task } from '@tenure/state-machine'
+import {
+  getTask,
+  type LogRecord,
+  listTasks,
+  type RecordOf,
+  type State,
+  type Task,
+} from '@tenure/state-machine'
 import { character } from '@tenure/testing'
 import fc from 'fast-check'
 import { attemptsKept } from '../src/task.js'
@@ -118,6 +125,12 @@ function pickTask(step: Step, state: State): Task | undefined {
   return picked && getTask(state, picked.taskId)
 }
 
+type Writable<T> = { -readonly [Field in keyof T]: T[Field] }
+
+function reportIdOf({ choice, text }: Step): string {
+  return `${choice % 4 === 0 ? cut(text, 100) : ''}r${choice}`
+}
+
 function legalRecord(step: Step, task: Task | undefined, lsn: number, now: number): LogRecord {
   const { choice, text, kind } = step
   const taskId = task?.taskId ?? 1
@@ -128,18 +141,20 @@ function legalRecord(step: Step, task: Task | undefined, lsn: number, now: numbe
   // Reports and extensions come before the expiry, most of the time at the last moment.
   const inTime = choice % 4 === 0 ? now : Math.min(now, Math.max(now - step.afterMs, expiry - 1))
   switch (kind) {
-    case 'create':
-      return {
+    case 'create': {
+      const created: Writable<RecordOf<'TaskCreated'>> = {
         type: 'TaskCreated',
         at: now,
         taskId: lsn,
         payload: Buffer.from(text.repeat(choice % 9)),
         executionWindowMs: [1, 300, 20_000, 1_000_000][choice % 4]!,
         retryPolicy: retryPolicies[choice % retryPolicies.length]!,
-        ...(choice % 3 === 0 && { queue: ['q', 'r', 'default'][choice % 7] ?? 'ünï' }),
-        ...(choice % 5 === 0 && { notBefore: Math.max(0, now + (choice % 40) * 10 - 100) }),
-        ...(choice % 2 === 0 && { requestId: cut(text, 120) + (choice % 20) }),
       }
+      if (choice % 3 === 0) created.queue = ['q', 'r', 'default'][choice % 7] ?? 'ünï'
+      if (choice % 5 === 0) created.notBefore = Math.max(0, now + (choice % 40) * 10 - 100)
+      if (choice % 2 === 0) created.requestId = cut(text, 120) + (choice % 20)
+      return created
+    }
     case 'grant': {
       const at = Math.max(now, task?.eligibleAt ?? 0)
       const leaseExpiry =
@@ -170,28 +185,28 @@ function legalRecord(step: Step, task: Task | undefined, lsn: number, now: numbe
         leaseId,
         atStart: choice % 3 === 0,
       }
-    case 'complete':
-      return {
+    case 'complete': {
+      const completed: Writable<RecordOf<'TaskCompleted'>> = {
         type: 'TaskCompleted',
         at: inTime,
         taskId,
         leaseId,
-        ...(choice % 2 === 0 && {
-          reportId: `${choice % 4 === 0 ? cut(text, 100) : ''}r${choice}`,
-        }),
-        ...(choice % 3 === 0 && { result: Buffer.from(text) }),
       }
-    case 'fail':
-      return {
+      if (choice % 2 === 0) completed.reportId = reportIdOf(step)
+      if (choice % 3 === 0) completed.result = Buffer.from(text)
+      return completed
+    }
+    case 'fail': {
+      const failed: Writable<RecordOf<'TaskFailed'>> = {
         type: 'TaskFailed',
         at: inTime,
         taskId,
         leaseId,
         failureReason: text,
-        ...(choice % 2 === 0 && {
-          reportId: `${choice % 4 === 0 ? cut(text, 100) : ''}r${choice}`,
-        }),
       }
+      if (choice % 2 === 0) failed.reportId = reportIdOf(step)
+      return failed
+    }
     case 'cancel': {
       const lost =
         task?.attempts.filter(({ outcome }) => outcome === 'EXPIRED' || outcome === 'DEAD') ?? []

@@ -185,8 +185,8 @@ t.test(`after ${lives} lives the state is as large as the tasks that are left`, 
       executionWindowMs: 60_000,
       retryPolicy: { maxRetries: random.integer(3), backoff: { kind: 'fixed', delayMs: 3 } },
       queue: `q${life % 50 === 0 ? life : life % 9}`,
-      ...(random.chance(0.5) && { requestId: `request ${life}` }),
-      ...(random.chance(0.2) && { notBefore: at + random.integer(20) }),
+      requestId: random.chance(0.5) ? `request ${life}` : undefined,
+      notBefore: random.chance(0.2) ? at + random.integer(20) : undefined,
     })
   }
 

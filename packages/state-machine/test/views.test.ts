@@ -28,6 +28,7 @@ t.test('the standing of a lease: what a report under it has to be judged by', (t
     grantedAt: 1_000_000,
     leaseExpiry: 1_010_000,
     windowEnd: 1_060_000,
+    reportId: undefined,
     cancelled: false,
     newestLeaseId: leaseId,
   })

@@ -2,6 +2,7 @@ import { listTasks, position, type State, type TaskState } from '@tenure/state-m
 import { getSummary } from '@tenure/state-machine/internal'
 import { type Entry, entriesOf } from '../follow/entry.js'
 import type { LsnRange } from '../follow/log-source.js'
+import { omitUndefined } from '../omit-undefined.js'
 
 /** A batch behind damage: its records, or only how many there were. */
 export interface Fragment {
@@ -111,11 +112,14 @@ class Ends {
       case 'TaskCreated': {
         const { taskId, queue, requestId, retryPolicy } = record
         this.#retries.set(taskId, retryPolicy.maxRetries)
-        this.created.set(taskId, {
-          ...this.created.get(taskId)!,
-          ...(queue !== undefined && { queue }),
-          ...(requestId !== undefined && { requestId }),
-        })
+        this.created.set(
+          taskId,
+          omitUndefined<VanishingTask>({
+            ...this.created.get(taskId)!,
+            queue,
+            requestId,
+          }),
+        )
         return
       }
       case 'TaskCompleted':

@@ -3,6 +3,7 @@ import { HistoryError } from '../errors.js'
 import { entriesOf } from '../follow/entry.js'
 import type { LogSource } from '../follow/log-source.js'
 import { beginning, behindGap, hasBeginning, readState, replayOnto } from '../follow/replay.js'
+import { omitUndefined } from '../omit-undefined.js'
 
 /** What replaying a whole log has shown. */
 export interface HistoryVerification {
@@ -69,7 +70,7 @@ class HistoryVerifier {
       checkInvariants(this.#state)
     })
     const { lastLsn, lastAt } = position(this.#state)
-    return {
+    return omitUndefined<HistoryVerification>({
       applied: this.#applied,
       onlyRead: this.#onlyRead,
       beganAt: this.#beganAt,
@@ -77,8 +78,8 @@ class HistoryVerifier {
       lastAt,
       stateHash: hashState(this.#state),
       checkpoints: this.#checkpoints,
-      ...(fault !== undefined && { fault }),
-    }
+      fault,
+    })
   }
 
   /** The beginning, or where that was removed the oldest state that is left. */
@@ -145,7 +146,7 @@ class HistoryVerifier {
   async #replay(lsn?: number): Promise<void> {
     const before = this.#applied
     await replayOnto(this.#state, this.#log, {
-      ...(lsn !== undefined && { until: { lsn } }),
+      until: lsn === undefined ? undefined : { lsn },
       onProgress: (applied) => {
         this.#applied = before + applied
         this.#onProgress(position(this.#state).lastLsn)

@@ -11,15 +11,15 @@ import { type KnownAttempt, knownAttempts } from './known.js'
 /** What is known of a task, of records and memory made one. Everything that is told is told from here. */
 export interface Account extends ExplainOptions {
   readonly taskId: number
-  readonly created?: Created
+  readonly created: Created | undefined
   readonly entries: readonly Entry[]
   readonly openings: readonly TaskOpening[]
   /** In the order in which they were granted. */
   readonly attempts: readonly KnownAttempt[]
   readonly runs: number
-  readonly death?: Death
-  readonly state?: TaskState
-  readonly removed?: Removed
+  readonly death: Death | undefined
+  readonly state: TaskState | undefined
+  readonly removed: Removed | undefined
   readonly gaps: readonly LsnRange[]
 }
 
@@ -35,7 +35,7 @@ interface Created {
 
 interface Death {
   readonly at: number
-  readonly lsn?: number
+  readonly lsn: number | undefined
   readonly reason: string
 }
 
@@ -56,10 +56,10 @@ export function keepAccount(history: TaskHistory, options: ExplainOptions): Acco
     attempts,
     runs,
     gaps,
-    ...(created !== undefined && { created }),
-    ...(death !== undefined && { death }),
-    ...(state !== undefined && { state }),
-    ...(!isWhole && { removed: { ...from, ...missing(attempts) } }),
+    created,
+    death,
+    state,
+    removed: isWhole ? undefined : { ...from, ...missing(attempts) },
   }
 }
 
@@ -91,7 +91,7 @@ function whenStopped(
   }
   if (remembered?.state !== 'DEAD') return undefined
   const { stateSince: at, reason = '', endedLsn } = remembered
-  return { at, reason, ...(endedLsn !== undefined && { lsn: endedLsn }) }
+  return { at, reason, lsn: endedLsn }
 }
 
 function recordOf<T extends 'TaskCreated' | 'TaskDead'>(

@@ -1,4 +1,5 @@
 import type { TaskState } from '@tenure/state-machine'
+import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
 import type { ExplainedAttempt, Heartbeats, LateReport } from './explanation.js'
 import { isNext, type KnownAttempt } from './known.js'
@@ -10,24 +11,24 @@ export function explainAttempts(account: Account): ExplainedAttempt[] {
     const next = attempts[index + 1]
     const waitedMs = waitedFor(account, index)
     const lateReport = lateReportOf(account, own)
-    return {
-      ...(attempt !== undefined && { attempt }),
+    return omitUndefined<ExplainedAttempt>({
+      attempt,
       leaseId,
-      ...(workerId !== undefined && { workerId }),
-      ...(grantedAt !== undefined && { grantedAt }),
-      ...(waitedMs !== undefined && { waitedMs }),
-      ...(leaseExpiry !== undefined && { leaseExpiry }),
+      workerId,
+      grantedAt,
+      waitedMs,
+      leaseExpiry,
       heartbeats: heartbeatsOf(account, own),
-      ...(end !== undefined && { end }),
-      ...(lateReport !== undefined && { lateReport }),
-      ...(next !== undefined && isNext(own, next) && { supersededBy: named(next) }),
-      ...(isRemembered && { remembered: true as const }),
-    }
+      end,
+      lateReport,
+      supersededBy: next !== undefined && isNext(own, next) ? named(next) : undefined,
+      remembered: isRemembered ? true : undefined,
+    })
   })
 }
 
 function named({ attempt, leaseId }: KnownAttempt) {
-  return { ...(attempt !== undefined && { attempt }), leaseId }
+  return omitUndefined<Pick<ExplainedAttempt, 'attempt' | 'leaseId'>>({ attempt, leaseId })
 }
 
 /** Since the task could have been leased: created, expired, or its backoff over. */
@@ -55,13 +56,13 @@ function heartbeatsOf({ removed, now }: Account, own: KnownAttempt): Heartbeats 
     .slice(1)
     .map((at, index) => Math.max(0, at - signs[index]!))
   const isWhole = !isRemembered && gaps.length > 0
-  return {
+  return omitUndefined<Heartbeats>({
     count,
-    ...(last !== undefined && { lastAt: last.at }),
-    ...(margin !== undefined && { smallestMarginMs: margin }),
-    ...(isWhole && { longestSilenceMs: gaps.reduce((a, b) => Math.max(a, b)) }),
-    ...(isRemembered && removed?.firstLsn !== undefined && { fromLsn: removed.firstLsn }),
-  }
+    lastAt: last?.at,
+    smallestMarginMs: margin,
+    longestSilenceMs: isWhole ? gaps.reduce((a, b) => Math.max(a, b)) : undefined,
+    fromLsn: isRemembered ? removed?.firstLsn : undefined,
+  })
 }
 
 /** What was left of the lease at each heartbeat; of the first one whose lease is not known, nothing. */
@@ -86,13 +87,13 @@ export function lateReportOf(account: Account, own: KnownAttempt): LateReport | 
   const lostAt = end?.outcome === 'DEAD' ? end.at : leaseExpiry
   const newest = account.attempts.findLast(({ leaseId }) => leaseId < lsn)!
   const state = stateThen(account, newest, lsn)
-  return {
+  return omitUndefined<LateReport>({
     lsn,
     at,
-    ...(lostAt !== undefined && { lateMs: at - lostAt }),
-    ...(state !== undefined && { state }),
-    ...(newest !== own && newest.attempt !== undefined && { supersededBy: named(newest) }),
-  }
+    lateMs: lostAt === undefined ? undefined : at - lostAt,
+    state,
+    supersededBy: newest !== own && newest.attempt !== undefined ? named(newest) : undefined,
+  })
 }
 
 function stateThen(account: Account, newest: KnownAttempt, lsn: number): TaskState | undefined {

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
 import type { Cause } from './explanation.js'
 import type { KnownAttempt } from './known.js'
@@ -26,7 +27,7 @@ const unknown = 'how the attempt before it ended is not known'
 
 function findCause(account: Account, own: KnownAttempt): Omit<Cause, 'attempt'> {
   const { leaseId, workerId, end } = own
-  const who = { leaseId, ...(workerId !== undefined && { workerId }) }
+  const who = omitUndefined<Pick<Cause, 'leaseId' | 'workerId'>>({ leaseId, workerId })
   switch (end?.outcome) {
     case 'EXPIRED':
       return { ...who, ...expiry(account, own) }
@@ -46,13 +47,13 @@ function failure({ created }: Account, own: KnownAttempt): Found {
   const who = own.workerId === undefined ? 'its worker' : `worker ${own.workerId}`
   const isCounted = failures !== undefined && retriesMax !== undefined
   const retry = isCounted ? `: this is retry ${failures} of ${retriesMax}` : ''
-  return {
+  return omitUndefined<Found>({
     kind: 'FAILED',
     because: `${who} reported a failure under lease ${own.leaseId}${why}${retry}`,
-    ...(reason !== undefined && { reason }),
-    ...(failures !== undefined && { failures }),
-    ...(retriesMax !== undefined && { retriesMax }),
-  }
+    reason,
+    failures,
+    retriesMax,
+  })
 }
 
 function expiry(account: Account, own: KnownAttempt): Found {
@@ -87,12 +88,12 @@ function factsOf(own: KnownAttempt): Facts {
   const reported = lateReport !== undefined
   if (expiredAt === undefined) return { reported }
   const lastSeen = heartbeats.at(-1)?.at ?? (isRemembered ? undefined : grantedAt)
-  return {
+  return omitUndefined<Facts>({
     expiredAt,
     reported,
-    ...(lateReport?.at !== undefined && { lateMs: lateReport.at - expiredAt }),
-    ...(lastSeen !== undefined && { silenceMs: expiredAt - lastSeen }),
-  }
+    lateMs: lateReport?.at === undefined ? undefined : lateReport.at - expiredAt,
+    silenceMs: lastSeen === undefined ? undefined : expiredAt - lastSeen,
+  })
 }
 
 /** No heartbeat could have led further; absent where it was time that ran out, not the window. */
@@ -115,15 +116,15 @@ function down(account: Account, own: KnownAttempt, facts: Facts): Found {
     windowMs === undefined ? '' : `; the execution window of ${span(windowMs)} was over, too`,
     `; ${reportBehind('a report came', 'after the expiry', facts)}`,
   ]
-  return {
+  return omitUndefined<Found>({
     kind: 'COORDINATOR_DOWN',
     because: because.join(''),
     ...facts,
-    ...(start !== undefined && { epoch: start.epoch }),
+    epoch: start?.epoch,
     startedAt,
-    ...(start?.downMsMax !== undefined && { downMsMax: start.downMsMax }),
-    ...(windowMs !== undefined && { executionWindowMs: windowMs }),
-  }
+    downMsMax: start?.downMsMax,
+    executionWindowMs: windowMs,
+  })
 }
 
 function reportBehind(came: string, since: string, { reported, lateMs }: Facts): string {

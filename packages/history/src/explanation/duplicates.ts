@@ -1,3 +1,4 @@
+import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
 import type { Duplicate } from './explanation.js'
 import type { KnownAttempt } from './known.js'
@@ -16,13 +17,13 @@ export function findDuplicates({ attempts }: Account): Duplicate[] {
     const { leaseId, workerId } = own
     const next = attempts[index + 1]!
     return [
-      {
+      omitUndefined<Duplicate>({
         leaseId,
-        ...(workerId !== undefined && { workerId }),
+        workerId,
         nextLeaseId: next.leaseId,
         confirmed,
         evidence: confirmed ? tellProof(own, next) : tellDoubt(own),
-      },
+      }),
     ]
   })
 }

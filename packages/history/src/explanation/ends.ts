@@ -1,6 +1,8 @@
+import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
 import { lateReportOf } from './attempts.js'
 import { windowOver } from './causes.js'
+import type { ExplainedEvent } from './explanation.js'
 import type { KnownAttempt } from './known.js'
 import { coordinatorStart } from './start.js'
 import { counted, leaseOf, moment, span } from './words.js'
@@ -47,11 +49,11 @@ function afterFailure(account: Account, { end }: KnownAttempt) {
 function expired(account: Account, own: KnownAttempt, after: string) {
   const { end, leaseId, lateReport } = own
   const notes = lateReport === undefined ? ['no report came'] : []
-  return {
+  return omitUndefined<Pick<ExplainedEvent, 'what' | 'why' | 'notes'>>({
     what: `lease ${leaseId} expired${after}`,
     why: whyExpired(account, own),
-    ...(end!.outcome === 'EXPIRED' && notes.length > 0 && { notes }),
-  }
+    notes: end!.outcome === 'EXPIRED' && notes.length > 0 ? notes : undefined,
+  })
 }
 
 function whyExpired(account: Account, own: KnownAttempt): string {
@@ -97,9 +99,9 @@ function instead(
 }
 
 export function whoOf({ attempt, leaseId, workerId }: KnownAttempt) {
-  return {
-    ...(attempt !== undefined && { attempt }),
+  return omitUndefined<Pick<ExplainedEvent, 'attempt' | 'leaseId' | 'worker'>>({
+    attempt,
     leaseId,
-    ...(workerId !== undefined && { worker: workerId }),
-  }
+    worker: workerId,
+  })
 }

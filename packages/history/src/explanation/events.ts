@@ -1,5 +1,6 @@
 import type { RecordOf } from '@tenure/state-machine'
 import type { Entry } from '../follow/entry.js'
+import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
 import { explainAttempts, marginsOf } from './attempts.js'
 import { tellCancelled, tellEnd, whoOf } from './ends.js'
@@ -19,6 +20,8 @@ export function tellEvents(account: Account, causes: readonly Cause[]): Explaine
 }
 
 type Placed = ExplainedEvent & { readonly place: number }
+/** An event without its place in time. */
+type Told = Omit<ExplainedEvent, 'lsn' | 'at'>
 
 /** A coordinator starts before the first record that it writes. */
 function byPlace(a: Placed, b: Placed): number {
@@ -80,15 +83,18 @@ class Teller {
     const until = this.#isOver() ? (last?.place ?? 0) : Number.POSITIVE_INFINITY
     return coordinatorStarts(this.#account)
       .filter(({ firstLsn }) => firstLsn <= until)
-      .map(({ epoch, firstLsn, at, downMsMax, isByOwnRecords }) => ({
-        place: firstLsn - 0.5,
-        at,
-        kind: 'COORDINATOR_STARTED',
-        what: `a coordinator started (epoch ${epoch})`,
-        ...(downMsMax !== undefined && {
-          why: `none was there for up to ${span(downMsMax)}: that long nothing was recorded${isByOwnRecords ? ' of this task' : ''}`,
+      .map(({ epoch, firstLsn, at, downMsMax, isByOwnRecords }) =>
+        omitUndefined<Placed>({
+          place: firstLsn - 0.5,
+          at,
+          kind: 'COORDINATOR_STARTED',
+          what: `a coordinator started (epoch ${epoch})`,
+          why:
+            downMsMax === undefined
+              ? undefined
+              : `none was there for up to ${span(downMsMax)}: that long nothing was recorded${isByOwnRecords ? ' of this task' : ''}`,
         }),
-      }))
+      )
   }
 
   /** Without records: the task, its attempts, and how they ended. */
@@ -110,7 +116,7 @@ class Teller {
     const isRecorded = entries.some(({ record }) => record.type === 'TaskDead')
     if (death === undefined || isRecorded) return events
     const { at, reason, lsn } = death
-    events.push({ ...(lsn !== undefined && { lsn }), at, ...this.#stopped(reason), remembered })
+    events.push(omitUndefined<ExplainedEvent>({ lsn, at, ...this.#stopped(reason), remembered }))
     return events
   }
 
@@ -150,13 +156,13 @@ class Teller {
       ...(cause === undefined ? [] : [whyAgain(cause)]),
       ...this.#beside(own),
     ]
-    return {
-      kind: 'LEASED' as const,
+    return omitUndefined<Told>({
+      kind: 'LEASED',
       ...whoOf(own),
       what: [`lease ${own.leaseId} granted`, ...good].join(', '),
       why: `worker ${workerId ?? 'unknown'} asked for a task`,
-      ...(notes.length > 0 && { notes }),
-    }
+      notes: notes.length > 0 ? notes : undefined,
+    })
   }
 
   #beside({ leaseId }: KnownAttempt): string[] {
@@ -191,14 +197,14 @@ class Teller {
         : []),
     ]
     return [
-      {
+      omitUndefined<Placed>({
         ...place,
         kind: 'HEARTBEATS',
         ...whoOf(own),
         what: `${count}, lease ${leaseId} good until ${moment(leaseExpiry!)}`,
         why: `worker ${own.workerId ?? 'unknown'} asked to go on`,
-        ...(notes.length > 0 && { notes }),
-      },
+        notes: notes.length > 0 ? notes : undefined,
+      }),
     ]
   }
 
@@ -206,13 +212,13 @@ class Teller {
     const { attempts } = this.#account
     const last = attempts.at(-1)
     const isUnder = last?.end?.outcome === 'DEAD'
-    return {
-      kind: 'DEAD' as const,
+    return omitUndefined<Told>({
+      kind: 'DEAD',
       ...(isUnder && whoOf(last)),
       what: isUnder ? `stopped for good under lease ${last.leaseId}` : 'stopped for good',
       why: reason === '' ? 'no reason was given' : `the reason given: ${reason}`,
-      ...(isUnder && { notes: ['its worker learns it from its next heartbeat or report'] }),
-    }
+      notes: isUnder ? ['its worker learns it from its next heartbeat or report'] : undefined,
+    })
   }
 
   #forgotten({ through }: RecordOf<'TasksForgotten'>) {

@@ -1,3 +1,4 @@
+import { omitUndefined } from '../omit-undefined.js'
 import type { RememberedTask } from '../task/remembered.js'
 import type { TaskHistory } from '../task/task-history.js'
 import { type Account, keepAccount } from './account.js'
@@ -31,17 +32,17 @@ export function explainRemembered(
 function explain(account: Account): Explanation {
   const { taskId, asOf, state, runs, removed } = account
   const causes = findCauses(account)
-  return {
+  return omitUndefined<Explanation>({
     taskId,
-    ...(asOf !== undefined && { asOf }),
+    asOf,
     summary: summarize(account, causes),
-    ...(state !== undefined && { state }),
+    state,
     runs,
     events: tellEvents(account, causes),
     attempts: explainAttempts(account),
     overlaps: findOverlaps(account),
     duplicates: findDuplicates(account),
     causes,
-    ...(removed !== undefined && { removed }),
-  }
+    removed,
+  })
 }

@@ -1,4 +1,5 @@
 import type { RecordOf } from '@tenure/state-machine'
+import { omitUndefined } from '../omit-undefined.js'
 import {
   type AttemptEnd,
   AttemptTracker,
@@ -11,18 +12,18 @@ import type { ExplainedEnd } from './explanation.js'
 
 /** An attempt, of its records and what is remembered made one. */
 export interface KnownAttempt {
-  readonly attempt?: number
+  readonly attempt: number | undefined
   readonly leaseId: number
-  readonly workerId?: string
-  readonly grantedAt?: number
+  readonly workerId: string | undefined
+  readonly grantedAt: number | undefined
   /** As granted, where that record is there. */
-  readonly firstExpiry?: number
+  readonly firstExpiry: number | undefined
   /** As last extended. */
-  readonly leaseExpiry?: number
+  readonly leaseExpiry: number | undefined
   /** Those of which there are records. */
   readonly heartbeats: readonly TrackedHeartbeat[]
-  readonly end?: ExplainedEnd
-  readonly lateReport?: { readonly lsn?: number; readonly at?: number }
+  readonly end: ExplainedEnd | undefined
+  readonly lateReport: { readonly lsn?: number; readonly at?: number } | undefined
   /** There is no record of its grant. */
   readonly isRemembered: boolean
 }
@@ -71,8 +72,8 @@ function fromRecords(tracked: TrackedAttempt): KnownAttempt {
     heartbeats,
     firstExpiry: leaseExpiry,
     leaseExpiry: heartbeats.at(-1)?.newLeaseExpiry ?? leaseExpiry,
-    ...(end !== undefined && { end }),
-    ...(lateReport !== undefined && { lateReport }),
+    end,
+    lateReport,
     isRemembered: false,
   }
 }
@@ -104,11 +105,13 @@ function fromMemory(
     leaseId,
     heartbeats,
     isRemembered: true,
-    ...(attempt !== undefined && { attempt }),
-    ...(known !== undefined && { workerId: known.workerId, grantedAt: known.grantedAt }),
-    ...(expiry !== undefined && { leaseExpiry: expiry }),
-    ...(end !== undefined && { end }),
-    ...(late !== undefined && { lateReport: late }),
+    attempt,
+    workerId: known?.workerId,
+    grantedAt: known?.grantedAt,
+    firstExpiry: undefined,
+    leaseExpiry: expiry,
+    end,
+    lateReport: late,
   }
 }
 
@@ -120,10 +123,10 @@ function endOf(
   if (known === undefined || known.outcome === 'OPEN') return seen
   if (known.outcome === seen?.outcome) return seen
   const { outcome, endedAt, reportId, reason } = known
-  return {
+  return omitUndefined<ExplainedEnd>({
     outcome,
     at: endedAt!,
-    ...(reason !== undefined && { reason }),
-    ...(reportId !== undefined && { reportId }),
-  }
+    reason,
+    reportId,
+  })
 }

@@ -13,7 +13,7 @@ import { isWithin, type Position } from './position.js'
 
 export interface ReplayOptions {
   /** Where to stop; without it the end. */
-  readonly until?: Position
+  readonly until?: Position | undefined
   /** Told after each run of records: how many were applied. */
   readonly onProgress?: (applied: number) => void
   /** See `createState`. */

@@ -36,9 +36,8 @@ export interface AttemptEnd {
   readonly reportId?: string
 }
 
-type Tracked = {
-  -readonly [Field in keyof TrackedAttempt]: TrackedAttempt[Field]
-} & { readonly heartbeats: TrackedHeartbeat[] }
+type Writable<T> = { -readonly [Field in keyof T]: T[Field] }
+type Tracked = Writable<TrackedAttempt> & { readonly heartbeats: TrackedHeartbeat[] }
 
 /**
  * Follows the attempts of one task or of all through their records. It judges nothing: what the
@@ -131,12 +130,9 @@ function endOf(
   outcome: AttemptEnd['outcome'],
   { atStart, reason, reportId }: Said,
 ): AttemptEnd {
-  return {
-    lsn,
-    at,
-    outcome,
-    ...(atStart !== undefined && { atStart }),
-    ...(reason !== undefined && { reason }),
-    ...(reportId !== undefined && { reportId }),
-  }
+  const end: Writable<AttemptEnd> = { lsn, at, outcome }
+  if (atStart !== undefined) end.atStart = atStart
+  if (reason !== undefined) end.reason = reason
+  if (reportId !== undefined) end.reportId = reportId
+  return end
 }

@@ -1,5 +1,6 @@
 import type { Attempt, Task } from '@tenure/state-machine'
 import type { Entry } from '../follow/entry.js'
+import { omitUndefined } from '../omit-undefined.js'
 
 /** A task as a checkpoint or a coordinator remembers it. */
 export interface RememberedTask extends Omit<Task, 'attempts' | 'leaseExpiry'> {
@@ -32,11 +33,12 @@ export function rewind(
       const { endedAt: _endedAt, reportId: _reportId, ...open } = own
       const isEnded =
         endings.some((type) => among(type, own.leaseId)) || (isStopped && own.outcome === 'DEAD')
-      return {
-        ...(isEnded ? { ...open, outcome: 'OPEN' as const } : own),
-        ...(!among('LeaseExtended', own.leaseId) && { leaseExpiry }),
+      return omitUndefined<RememberedAttempt>({
+        ...(isEnded ? open : own),
+        outcome: isEnded ? 'OPEN' : own.outcome,
+        leaseExpiry: among('LeaseExtended', own.leaseId) ? undefined : leaseExpiry,
         cancelled: own.cancelled && !among('TaskCancelled', own.leaseId),
-      }
+      })
     })
   if (!records.some(({ type }) => moves.has(type))) return { ...task, attempts }
   const { endedLsn: _, reason: __, eligibleAt: ___, workerId: ____, result: _____, ...rest } = task

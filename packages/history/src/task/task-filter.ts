@@ -46,9 +46,9 @@ export class TaskFilter {
 
   get place(): FilterPlace {
     return {
-      ...(this.#leaseId !== undefined && { leaseId: this.#leaseId }),
-      ...(this.#retriesLeft !== undefined && { retriesLeft: this.#retriesLeft }),
-      ...(this.#endedLsn !== undefined && { endedLsn: this.#endedLsn }),
+      leaseId: this.#leaseId,
+      retriesLeft: this.#retriesLeft,
+      endedLsn: this.#endedLsn,
     }
   }
 
@@ -122,7 +122,7 @@ export function filterBehind(taskId: number, remembered: RememberedTask | undefi
   return new TaskFilter(taskId, {
     leaseIds: attempts.map(({ leaseId }) => leaseId),
     retriesLeft: Math.max(0, retryPolicy.maxRetries - failures),
-    ...(currentLeaseId !== null && { leaseId: currentLeaseId }),
-    ...(endedLsn !== undefined && { endedLsn }),
+    leaseId: currentLeaseId ?? undefined,
+    endedLsn,
   })
 }

@@ -3,6 +3,7 @@ import { type Entry, keep } from '../follow/entry.js'
 import { type History, refuseFuture } from '../follow/history.js'
 import type { LsnRange, Opening } from '../follow/log-source.js'
 import { isWithin, type Position } from '../follow/position.js'
+import { omitUndefined } from '../omit-undefined.js'
 import { type RememberedTask, rewind } from './remembered.js'
 import { filterBehind } from './task-filter.js'
 
@@ -47,7 +48,7 @@ export async function readTaskHistory(
   )
   let read = 0
   let lastLsn: number | undefined
-  const span = { fromLsn: Math.max(taskId, firstLsn), ...(until !== undefined && { until }) }
+  const span = { fromLsn: Math.max(taskId, firstLsn), until }
   for await (const run of history.read(span)) {
     for (const entry of run) {
       openings.pass(entry)
@@ -61,8 +62,14 @@ export async function readTaskHistory(
   const gaps = history.gaps.filter(
     (gap) => gap.lastLsn > taskId && isWithin(until, gap.firstLsn, openingOf(history, gap)),
   )
-  const own = { taskId, entries, firstLsn, openings: openings.all(), gaps }
-  return { ...own, ...(remembered !== undefined && { remembered }) }
+  return omitUndefined<TaskHistory>({
+    taskId,
+    entries,
+    firstLsn,
+    openings: openings.all(),
+    gaps,
+    remembered,
+  })
 }
 
 /** The last LSN, given the last one that has a record. */

@@ -1,4 +1,5 @@
 import type { Entry } from '../follow/entry.js'
+import { omitUndefined } from '../omit-undefined.js'
 import { AttemptTracker, type TrackedAttempt } from '../task/attempts.js'
 import { Changes } from './changes.js'
 import type { Forecast, ForecastOptions } from './forecast.js'
@@ -64,17 +65,18 @@ export class Forecaster {
       this.#close(thread)
     }
     const { records, firstAt, now } = this.#passage
-    return {
+    return omitUndefined<Forecast>({
       knobs: this.#knobs,
       records,
-      ...(records > 0 && { firstAt, lastAt: now }),
+      firstAt: records > 0 ? firstAt : undefined,
+      lastAt: records > 0 ? now : undefined,
       ...this.#counts,
       tasksLeftOut: this.#leftOut.size,
       recorded: this.#recorded.outcomes(),
       underKnobs: this.#under.outcomes(),
       differences: this.#changes.differences(),
       examples: this.#changes.examples(),
-    }
+    })
   }
 
   #addToTask(entry: Entry, taskId: number): void {

@@ -147,5 +147,5 @@ function lastHeardAt({ grantedAt, heartbeats }: TrackedAttempt): number {
 }
 
 function toCourse({ executions, expiries: leasesExpired, end }: Side): Course {
-  return { executions, leasesExpired, ...(end !== undefined && { end }) }
+  return end === undefined ? { executions, leasesExpired } : { executions, leasesExpired, end }
 }

@@ -145,7 +145,7 @@ export function longestQueues(
   }
   return longest.map(({ queue, line, waiting }) => {
     const firstEligibleAt = firstDue(state, line)
-    return { queue, waiting, ...(firstEligibleAt !== undefined && { firstEligibleAt }) }
+    return firstEligibleAt === undefined ? { queue, waiting } : { queue, waiting, firstEligibleAt }
   })
 }
 

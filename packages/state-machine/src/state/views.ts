@@ -81,7 +81,7 @@ export function getStanding(
     grantedAt,
     leaseExpiry: attempts.leaseExpiry.get(attempt),
     windowEnd: grantedAt + tasks.executionWindowMs.get(row),
-    ...(reportId !== 0 && { reportId: blobs.text(reportId) }),
+    reportId: reportId === 0 ? undefined : blobs.text(reportId),
     cancelled: attempts.cancelled.get(attempt) !== 0,
     newestLeaseId: attempts.leaseId.get(tasks.newestAttempt.get(row)),
   }
@@ -188,13 +188,20 @@ export function getCounters({ authoritative }: State): Counters {
   return { ...authoritative.counters }
 }
 
+/** Fields that a view has in some states only. */
+type Part<View, Name extends keyof View> = Required<Pick<View, Name>> | undefined
+
 function viewTask(state: State, row: number): Task {
   const completed = state.authoritative.tasks.state.get(row) === states.COMPLETED
   const result = completed ? outcomeOf(state, row) : undefined
+  const open: Part<Task, 'payload'> = completed
+    ? undefined
+    : { payload: Uint8Array.from(payloadOf(state, row)) }
+  const done: Part<Task, 'result'> = result && { result: Uint8Array.from(result) }
   return {
     ...viewSummary(state, row),
-    ...(!completed && { payload: Uint8Array.from(payloadOf(state, row)) }),
-    ...(result !== undefined && { result: Uint8Array.from(result) }),
+    ...open,
+    ...done,
     attempts: viewAttempts(state, row),
   }
 }
@@ -204,27 +211,40 @@ function viewSummary(state: State, row: number): TaskSummary {
   const stateNumber = tasks.state.get(row)
   const due = tasks.due.get(row)
   const reason = stateNumber === states.COMPLETED ? undefined : outcomeOf(state, row)
+  const owned: Part<TaskSummary, 'workerId' | 'leaseExpiry'> =
+    stateNumber === states.LEASED
+      ? {
+          workerId: workers.text(attempts.worker.get(tasks.newestAttempt.get(row))),
+          leaseExpiry: due,
+        }
+      : undefined
+  const named: Part<TaskSummary, 'requestId'> =
+    tasks.requestIdBytes.get(row) > 0 ? { requestId: requestIdOf(state, row) } : undefined
+  const delayed: Part<TaskSummary, 'notBefore'> =
+    tasks.hasNotBefore.get(row) === 0 ? undefined : { notBefore: tasks.notBefore.get(row) }
+  const waiting: Part<TaskSummary, 'eligibleAt'> =
+    stateNumber === states.WAITING ? { eligibleAt: due } : undefined
+  const ended: Part<TaskSummary, 'endedLsn'> =
+    stateNumber > states.LEASED ? { endedLsn: due } : undefined
+  const explained: Part<TaskSummary, 'reason'> = reason && { reason: reason.toString() }
   return {
     taskId: tasks.taskId.get(row),
     queue: queues.text(tasks.queue.get(row)),
     state: taskStates[stateNumber]!,
     attempt: tasks.attempt.get(row),
     currentLeaseId: tasks.currentLeaseId.get(row) || null,
-    ...(stateNumber === states.LEASED && {
-      workerId: workers.text(attempts.worker.get(tasks.newestAttempt.get(row))),
-      leaseExpiry: due,
-    }),
+    ...owned,
     executionWindowMs: tasks.executionWindowMs.get(row),
     retryPolicy: retryPolicyOf(tasks, row),
-    ...(tasks.requestIdBytes.get(row) > 0 && { requestId: requestIdOf(state, row) }),
+    ...named,
     createdAt: tasks.createdAt.get(row),
-    ...(tasks.hasNotBefore.get(row) !== 0 && { notBefore: tasks.notBefore.get(row) }),
+    ...delayed,
     stateSince: tasks.stateSince.get(row),
-    ...(stateNumber === states.WAITING && { eligibleAt: due }),
+    ...waiting,
     failures: tasks.failures.get(row),
     expiriesInARow: tasks.expiriesInARow.get(row),
-    ...(stateNumber > states.LEASED && { endedLsn: due }),
-    ...(reason !== undefined && { reason: reason.toString() }),
+    ...ended,
+    ...explained,
   }
 }
 
@@ -235,6 +255,9 @@ function viewAttempts({ authoritative }: State, row: number): Attempt[] {
   for (let at = tasks.newestAttempt.get(row); at !== 0; at = attempts.older.get(at)) {
     const outcome = attempts.outcome.get(at)
     const reportId = blobs.text(attempts.reportId.get(at))
+    const ended: Part<Attempt, 'endedAt'> =
+      outcome === outcomes.OPEN ? undefined : { endedAt: attempts.endedAt.get(at) }
+    const reported: Part<Attempt, 'reportId'> = reportId === '' ? undefined : { reportId }
     views.unshift({
       attempt: number--,
       leaseId: attempts.leaseId.get(at),
@@ -242,8 +265,8 @@ function viewAttempts({ authoritative }: State, row: number): Attempt[] {
       grantedAt: attempts.grantedAt.get(at),
       leaseExpiry: attempts.leaseExpiry.get(at),
       outcome: attemptOutcomes[outcome]!,
-      ...(outcome !== outcomes.OPEN && { endedAt: attempts.endedAt.get(at) }),
-      ...(reportId !== '' && { reportId }),
+      ...ended,
+      ...reported,
       cancelled: attempts.cancelled.get(at) !== 0,
     })
   }
