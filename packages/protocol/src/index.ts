@@ -14,7 +14,6 @@ export type {
   Committed,
   Empty,
   Extended,
-  Facts,
   HistoryFound,
   HistoryRecord,
   Killed,
@@ -31,7 +30,6 @@ export type {
   Withdrawn,
   WorkersFound,
 } from './messages/answer.js'
-export { decodeAnswer, encodeAnswer } from './messages/answer-codec.js'
 export {
   decodeHello,
   decodeWelcome,
@@ -45,6 +43,13 @@ export {
   roles,
   type Welcome,
 } from './messages/handshake.js'
+export {
+  decodeAnswer,
+  decodeRequest,
+  encodeAnswer,
+  encodeRequest,
+  type MalformedRequest,
+} from './messages/message-codec.js'
 export { passingReasons, type Reason, reasons } from './messages/reasons.js'
 export {
   type Checkpoint,
@@ -71,6 +76,6 @@ export {
   type Withdraw,
   type Workers,
 } from './messages/request.js'
-export { decodeRequest, encodeRequest, type MalformedRequest } from './messages/request-codec.js'
 export { FrameDecoder, frameHeadBytes } from './wire/frame.js'
 export { checkStructure, type StructureLimits } from './wire/guard.js'
+export type { Facts } from './wire/listed-fields.js'

@@ -1,2 +1,2 @@
-export { Unreadable, ValueReader } from './value-reader.js'
+export { Unreadable, type ValueKind, ValueReader } from './value-reader.js'
 export { ValueWriter } from './value-writer.js'

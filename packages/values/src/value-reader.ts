@@ -8,6 +8,9 @@ export class Unreadable extends Error {
   }
 }
 
+/** What a value is, whatever its spelling. */
+export type ValueKind = 'number' | 'text' | 'bytes' | 'list' | 'map' | 'boolean' | 'nil'
+
 /**
  * Reads MessagePack in the one form in which it is written here, and refuses every other spelling
  * of the same values: so two different byte strings never mean the same record, and no machine
@@ -19,8 +22,11 @@ export class Unreadable extends Error {
  *     list           90-9f           dc u16            then its values
  *     nil c0, false c2, true c3
  *
- * Each is the shortest that holds the value. Nothing is made for an input, and for a value nothing but itself:
- * a view takes longer than reading a small message does.
+ * Each is the shortest that holds the value. With the spelling `any` it reads texts, bytes and lists in every
+ * length of head, for what other programs write; `number` reads every form of a number.
+ *
+ * Nothing is made for an input, and for a value nothing but itself: a view takes longer than reading a small
+ * message does.
  */
 export class ValueReader {
   #input: Uint8Array = empty
@@ -28,6 +34,11 @@ export class ValueReader {
   #end = 0
   /** Of an input that is no Buffer the whole memory as one: inputs come one after the other in there. */
   #memory: Buffer = empty
+  readonly #isAny: boolean
+
+  constructor(spelling: 'shortest' | 'any' = 'shortest') {
+    this.#isAny = spelling === 'any'
+  }
 
   begin(bytes: Uint8Array): void {
     if (!(bytes instanceof Uint8Array)) throw new Unreadable('it is no Uint8Array')
@@ -40,11 +51,17 @@ export class ValueReader {
     return this.#at === this.#end
   }
 
+  /** What the next value is; `undefined` at the end, and for what is none of these. */
+  get kind(): ValueKind | undefined {
+    return this.#at < this.#end ? kinds[this.#input[this.#at]!] : undefined
+  }
+
   /** The length of a list, whose values follow. */
   list(): number {
     const head = this.#head()
     if (head >= 0x90 && head <= 0x9f) return head & 0x0f
     if (head === 0xdc) return this.#u16(0x10)
+    if (head === 0xdd && this.#isAny) return this.#u32(0x1_0000)
     return this.#refuse('a list')
   }
 
@@ -58,10 +75,55 @@ export class ValueReader {
         return this.#u16(0x100)
       case 0xce:
         return this.#u32(0x1_0000)
+      case 0xcb: {
+        const value = this.#f64()
+        if (Number.isSafeInteger(value) && value >= 2 ** 32) return value
+      }
+    }
+    return this.#refuse('a whole number')
+  }
+
+  /**
+   * Any number in any form; `undefined`, and nothing is read, where there is none. An integer that no double
+   * holds is the double next to it.
+   */
+  number(): number | undefined {
+    if (this.#at === this.#end) return undefined
+    const head = this.#head()
+    if (head < 0x80) return head
+    switch (head) {
+      case 0xcc:
+        return this.#u8(0)
+      case 0xcd:
+        return this.#u16(0)
+      case 0xce:
+        return this.#u32(0)
       case 0xcb:
         return this.#f64()
       default:
-        return this.#refuse('a whole number')
+        return this.#rareNumber(head)
+    }
+  }
+
+  /** In a form that no writer of ours chooses. */
+  #rareNumber(head: number): number | undefined {
+    if (head >= 0xe0) return head - 0x100
+    switch (head) {
+      case 0xca:
+        return this.#f32()
+      case 0xcf:
+        return this.#u32(0) * 2 ** 32 + this.#u32(0)
+      case 0xd0:
+        return (this.#u8(0) << 24) >> 24
+      case 0xd1:
+        return (this.#u16(0) << 16) >> 16
+      case 0xd2:
+        return this.#u32(0) | 0
+      case 0xd3:
+        return (this.#u32(0) | 0) * 2 ** 32 + this.#u32(0)
+      default:
+        this.#at--
+        return undefined
     }
   }
 
@@ -82,14 +144,24 @@ export class ValueReader {
 
   /** A view on the input. */
   bytes(): Uint8Array {
-    const head = this.#head()
-    switch (head) {
+    return this.bytesBy(view)
+  }
+
+  /** What `cut` makes of their place in the input: a copy takes no view. */
+  bytesBy<T>(cut: (input: Uint8Array, start: number, end: number) => T): T {
+    const length = this.#bytesLength()
+    const start = this.#take(length)
+    return cut(this.#input, start, start + length)
+  }
+
+  #bytesLength(): number {
+    switch (this.#head()) {
       case 0xc4:
-        return this.#bytes(this.#u8(0))
+        return this.#u8(0)
       case 0xc5:
-        return this.#bytes(this.#u16(0x100))
+        return this.#u16(0x100)
       case 0xc6:
-        return this.#bytes(this.#u32(0x1_0000))
+        return this.#u32(0x1_0000)
       default:
         return this.#refuse('bytes')
     }
@@ -130,13 +202,16 @@ export class ValueReader {
     return this.#atLeast(min, this.#wordAt(this.#take(4)))
   }
 
+  #f32(): number {
+    scratch.setUint32(0, this.#wordAt(this.#take(4)))
+    return scratch.getFloat32(0)
+  }
+
   #f64(): number {
     const at = this.#take(8)
     scratch.setUint32(0, this.#wordAt(at))
     scratch.setUint32(4, this.#wordAt(at + 4))
-    const value = scratch.getFloat64(0)
-    if (Number.isSafeInteger(value) && value >= 2 ** 32) return value
-    return this.#refuse('a whole number')
+    return scratch.getFloat64(0)
   }
 
   #wordAt(at: number): number {
@@ -146,7 +221,8 @@ export class ValueReader {
   }
 
   #atLeast(min: number, value: number): number {
-    if (value < min) throw new Unreadable(`more bytes than needed before byte ${this.#at}`)
+    if (value < min && !this.#isAny)
+      throw new Unreadable(`more bytes than needed before byte ${this.#at}`)
     return value
   }
 
@@ -172,11 +248,6 @@ export class ValueReader {
     return this.#memory.toString(encoding, byteOffset + start, byteOffset + end)
   }
 
-  #bytes(length: number): Uint8Array {
-    const start = this.#take(length)
-    return this.#input.subarray(start, start + length)
-  }
-
   /** Where the next `count` bytes begin. */
   #take(count: number): number {
     const start = this.#at
@@ -188,6 +259,21 @@ export class ValueReader {
   #refuse(wanted: string): never {
     throw new Unreadable(`before byte ${this.#at} there should be ${wanted}`)
   }
+}
+
+/** The kind of a value by its first byte. */
+const kinds: readonly (ValueKind | undefined)[] = Array.from({ length: 0x100 }, (_, head) => {
+  if (head < 0x80 || head >= 0xe0 || (head >= 0xca && head <= 0xd3)) return 'number'
+  if (head < 0x90 || head === 0xde || head === 0xdf) return 'map'
+  if (head < 0xa0 || head === 0xdc || head === 0xdd) return 'list'
+  if (head < 0xc0 || (head >= 0xd9 && head <= 0xdb)) return 'text'
+  if (head >= 0xc4 && head <= 0xc6) return 'bytes'
+  if (head === 0xc2 || head === 0xc3) return 'boolean'
+  return head === 0xc0 ? 'nil' : undefined
+})
+
+function view(input: Uint8Array, start: number, end: number): Uint8Array {
+  return input.subarray(start, end)
 }
 
 const scratch = new DataView(new ArrayBuffer(8))

@@ -75,7 +75,7 @@ export class ValueWriter {
   }
 
   /**
-   * A number, text, boolean or bytes, nil for `null` and `undefined`, or a list or map of such. Throws a
+   * A number, text, boolean or bytes, nil for `null` and `undefined`, or a list of such. Throws a
    * TypeError for anything else.
    */
   value(value: unknown): void {
@@ -106,17 +106,7 @@ export class ValueWriter {
     else if (Array.isArray(value)) {
       this.list(value.length)
       for (const entry of value) this.value(entry)
-    } else this.#map(Object.entries(value))
-  }
-
-  /** With a length of 16 bits at least, as msgpackr writes it. `ValueReader` reads no maps. */
-  #map(entries: readonly (readonly [string, unknown])[]): void {
-    this.#reserve(headBytesMax)
-    this.#countedHead(0xde, entries.length)
-    for (const [key, value] of entries) {
-      this.text(key)
-      this.value(value)
-    }
+    } else throw new TypeError('an object is no value of MessagePack here')
   }
 
   #byte(byte: number): void {

@@ -66,25 +66,19 @@ function isSame(a: unknown, b: unknown): boolean {
   return Object.is(a, b)
 }
 
-t.test('other numbers and maps are written as what they are', (t) => {
+t.test('other numbers are written as what they are', (t) => {
   for (const value of [-1, 0.5, -0.25, Number.NaN, 2 ** 60, Number.NEGATIVE_INFINITY]) {
     t.ok(Object.is(unpack(write(value)), value), String(value))
     t.throws(() => new ValueReaderOf(write(value)).whole(), Unreadable)
   }
-  const map = { a: 1, ü: [true, { b: null }], c: undefined }
-  t.same(unpack(write(map)), { ...map, c: null })
-  const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`key ${index}`, index]))
-  t.same(unpack(write(many)), many)
   t.end()
 })
 
-t.test('lists and maps of more than 65,535 are written as what they are', (t) => {
+t.test('a list of more than 65,535 is written as what it is', (t) => {
   for (const count of [0xffff, 0x1_0000, 70_000]) {
     const list = Array.from({ length: count }, (_, index) => index)
     // Not with `strictSame`, which prepares to tell of the difference whether there is one or not.
     t.ok(isDeepStrictEqual(unpack(write(list)), list), `a list of ${count}`)
-    const map = Object.fromEntries(list.map((index) => [`k${index}`, index]))
-    t.ok(isDeepStrictEqual(unpack(write(map)), map), `a map of ${count}`)
   }
   t.throws(() => new ValueReaderOf(write(new Array(0x1_0000).fill(0))).list(), Unreadable)
   t.end()
@@ -93,6 +87,8 @@ t.test('lists and maps of more than 65,535 are written as what they are', (t) =>
 t.test('what is no value is a TypeError', (t) => {
   t.throws(() => write(10n), TypeError)
   t.throws(() => write(() => 1), TypeError)
+  t.throws(() => write({ a: 1 }), TypeError)
+  t.throws(() => write(new Date()), TypeError)
   t.throws(() => write('\ud800'), TypeError)
   t.throws(() => write('long enough not to be short, and half a pair: \ud800'), TypeError)
   t.end()
@@ -165,5 +161,86 @@ t.test('every other spelling, and every cut, is refused', (t) => {
   const behind = new ValueReaderOf(Buffer.from('0101', 'hex'))
   behind.whole()
   t.throws(() => behind.requireEnd(), Unreadable)
+  t.end()
+})
+
+t.test('a number is read in each form of MessagePack', (t) => {
+  const forms: readonly [hex: string, value: number | undefined][] = [
+    ['05', 5],
+    ['cc05', 5],
+    ['cd0005', 5],
+    ['ce00000005', 5],
+    ['cf0000000000000005', 5],
+    ['cf001fffffffffffff', 2 ** 53 - 1],
+    ['cfffffffffffffffff', 2 ** 64],
+    ['d005', 5],
+    ['d0ff', -1],
+    ['d1ff00', -256],
+    ['d200000005', 5],
+    ['d2ffffffff', -1],
+    ['d3ffffffffffffffff', -1],
+    ['d38000000000000000', -(2 ** 63)],
+    ['d3001fffffffffffff', 2 ** 53 - 1],
+    ['ca40a00000', 5],
+    ['cabf000000', -0.5],
+    ['cb4014000000000000', 5],
+    ['cb7ff8000000000000', Number.NaN],
+    ['ff', -1],
+    ['e0', -32],
+    ['a0', undefined],
+    ['', undefined],
+  ]
+  for (const [hex, value] of forms) {
+    const bytes = Buffer.from(hex, 'hex')
+    const reader = new ValueReaderOf(bytes)
+    t.ok(Object.is(reader.number(), value), hex)
+    t.equal(reader.isAtEnd, value !== undefined || hex === '', hex)
+    if (value !== undefined && Number.isSafeInteger(value)) t.equal(unpackNumber(bytes), value, hex)
+    for (let end = 1; end < bytes.length; end++) {
+      t.throws(() => new ValueReaderOf(bytes.subarray(0, end)).number(), Unreadable, hex)
+    }
+  }
+  t.end()
+})
+
+function unpackNumber(bytes: Buffer): number {
+  return Number(unpack(bytes))
+}
+
+t.test('in any spelling, heads may be longer than they need to be', (t) => {
+  const read = (hex: string) => {
+    const reader = new ValueReader('any')
+    reader.begin(Buffer.from(hex, 'hex'))
+    return reader
+  }
+  for (const hex of ['a161', 'd90161', 'da000161', 'db0000000161']) t.equal(read(hex).text(), 'a')
+  for (const hex of ['c40161', 'c5000161', 'c60000000161']) t.same([...read(hex).bytes()], [0x61])
+  for (const hex of ['9101', 'dc000101', 'dd0000000101']) t.equal(read(hex).list(), 1)
+  // What is no such value, or is not there, is refused all the same.
+  for (const hex of ['a1ff', 'd90261', 'dbffffffff', 'c40161', 'd4', '']) {
+    t.throws(() => read(hex).text(), Unreadable, hex)
+  }
+  t.end()
+})
+
+t.test('the kind of a value is told without reading it', (t) => {
+  const kinds: readonly [kind: string | undefined, hex: string][] = [
+    ['number', '007fe0ffcacbcccdcecfd0d1d2d3'],
+    ['text', 'a0bfd9dadb'],
+    ['bytes', 'c4c5c6'],
+    ['list', '909fdcdd'],
+    ['map', '808fdedf'],
+    ['boolean', 'c2c3'],
+    ['nil', 'c0'],
+    [undefined, 'c1c7c8c9d4d5d6d7d8'],
+  ]
+  for (const [kind, heads] of kinds) {
+    for (const head of Buffer.from(heads, 'hex')) {
+      const reader = new ValueReaderOf(Uint8Array.of(head))
+      t.equal(reader.kind, kind, head.toString(16))
+      t.notOk(reader.isAtEnd)
+    }
+  }
+  t.equal(new ValueReaderOf(Uint8Array.of()).kind, undefined)
   t.end()
 })

@@ -75,15 +75,15 @@ t.test('guard', async (t) => {
     })
     await finds(t, target, 'nothing but typed errors is thrown')
   })
-  await t.test('beside which a quick reader takes less care', async (t) => {
+  await t.test('beside which the typed reader takes less care', async (t) => {
     const target = guardTarget({
       decodeRequest(body) {
-        // As if the quick one did not look at what stands behind a heartbeat.
+        // As if a heartbeat in its shortest spelling were read without a look at its fields.
         const isLonger = body[0] === 0x94 && body[1] === 3 && body.length > 5
         return decodeRequest(isLonger ? Buffer.of(0x94, 3, 1, 1, 1) : body)
       },
     })
-    await finds(t, target, 'quick and careful readers agree')
+    await finds(t, target, 'a message is the same in every spelling')
   })
   await t.test('that reserves what is announced', async (t) => {
     const reserved: Uint8Array[] = []

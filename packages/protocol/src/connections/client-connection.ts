@@ -1,6 +1,5 @@
 import { messageLimits, protocolVersion } from '../limits.js'
 import type { Answer } from '../messages/answer.js'
-import { decodeAnswer } from '../messages/answer-codec.js'
 import {
   decodeWelcome,
   encodeHello,
@@ -8,6 +7,7 @@ import {
   type Refusal,
   type Welcome,
 } from '../messages/handshake.js'
+import { decodeAnswer } from '../messages/message-codec.js'
 import { FrameDecoder } from '../wire/frame.js'
 
 export type Reply =

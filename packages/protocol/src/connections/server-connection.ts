@@ -1,6 +1,5 @@
 import { messageLimits } from '../limits.js'
 import type { Answer } from '../messages/answer.js'
-import { encodeAnswer } from '../messages/answer-codec.js'
 import {
   decodeHello,
   encodeWelcome,
@@ -8,9 +7,9 @@ import {
   type OtherVersion,
   type Welcome,
 } from '../messages/handshake.js'
+import { decodeRequest, encodeAnswer, type MalformedRequest } from '../messages/message-codec.js'
 import type { Reason } from '../messages/reasons.js'
 import { isPoll, type Request } from '../messages/request.js'
-import { decodeRequest, type MalformedRequest } from '../messages/request-codec.js'
 import { FrameDecoder } from '../wire/frame.js'
 
 export interface ConnectionLimits {

@@ -1,3 +1,4 @@
+import type { Facts } from '../wire/listed-fields.js'
 import type { Reason } from './reasons.js'
 import type { HistoryPlace } from './request.js'
 
@@ -102,9 +103,6 @@ export interface Killed {
   /** It was DEAD before. */
   readonly known: boolean
 }
-
-/** Answers to questions are maps, with a key for each fact: they may get more keys. */
-export type Facts = { readonly [name: string]: unknown }
 
 export interface TaskFound {
   readonly kind: 'task'

@@ -1,8 +1,10 @@
 import { ProtocolError } from '../errors.js'
 import { messageLimits, protocolVersion } from '../limits.js'
-import { packFrame, unpackBody } from '../wire/codec.js'
-import { Fields } from '../wire/fields.js'
-import { type Reason, reasons } from './reasons.js'
+import { type ListedFields, ListReader, ListWriter } from '../wire/listed-fields.js'
+import { packFrame, unpackMessage } from '../wire/msgpack.js'
+import { answerLayouts } from './answer-layouts.js'
+import type { Building } from './layout.js'
+import type { Reason } from './reasons.js'
 
 /**
  * The first frame in each direction. The asker says who it is:
@@ -53,10 +55,13 @@ export interface Limits {
 
 const helloType = 0
 const welcomeType = 64
-const rejectedType = 71
 
-export function encodeHello({ version, role, name, token = null, capacity }: HelloToSend): Buffer {
-  return packFrame([helloType, version, role, name, token, capacity])
+/** A token that is `null` is none. */
+export function encodeHello(hello: HelloToSend): Buffer {
+  const fields = new ListWriter([helloType])
+  passVersion(fields, hello.version)
+  passHello(fields, hello.version, hello)
+  return packFrame(fields.values, true)
 }
 
 type HelloToSend = Omit<Hello, 'token'> & { readonly token?: string | null }
@@ -67,37 +72,36 @@ export interface OtherVersion {
 }
 
 export function decodeHello(body: Uint8Array): Hello | OtherVersion {
-  const values = unpackBody(body)
-  const fields = new Fields(values, 1)
-  if (values[0] !== helloType) {
-    throw new ProtocolError('PROTOCOL_BAD_MESSAGE', 'the first message must be a hello')
-  }
-  const version = fields.whole('version', 1, 0xffff)
+  const values = unpackMessage(body)
+  if (values[0] !== helloType) throw wrong('the first message must be a hello')
+  const fields = new ListReader(values, 1)
+  const version = passVersion(fields, undefined)
   if (version !== protocolVersion) return { otherVersion: version }
-  if (values.length !== 6) {
-    throw new ProtocolError(
-      'PROTOCOL_BAD_MESSAGE',
-      `hello has ${values.length} fields; it must have 6`,
-    )
-  }
-  const role = fields.word('role', roles)
-  const name = fields.text('name', 1, messageLimits.workerIdBytesMax)
-  const token = fields.optional((own) => own.text('token', 1, messageLimits.tokenBytesMax))
-  const capacity = fields.whole('capacity', 0, 1_000_000)
-  return { version, role, name, ...(token !== undefined && { token }), capacity }
+  if (values.length !== 6) throw wrong(`hello has ${values.length} fields; it must have 6`)
+  return passHello(fields, version)
+}
+
+function passVersion(fields: ListedFields, version: number | undefined): number {
+  return fields.whole('version', version, 1, 0xffff)
+}
+
+/** What stands behind the version. */
+function passHello(fields: ListedFields, version: number, from?: HelloToSend): Hello {
+  const role = fields.word('role', from?.role, roles)
+  const name = fields.text('name', from?.name, 1, messageLimits.workerIdBytesMax)
+  const token = fields.has(from?.token)
+    ? fields.text('token', from?.token ?? undefined, 1, messageLimits.tokenBytesMax)
+    : undefined
+  const capacity = fields.whole('capacity', from?.capacity, 0, 1_000_000)
+  const hello: Building<Hello> = { version, role, name, capacity }
+  if (token !== undefined) hello.token = token
+  return hello
 }
 
 export function encodeWelcome(welcome: Welcome): Buffer {
-  const { version, epoch, leaseDurationMs, heartbeatIntervalMs, syncMode, limits } = welcome
-  return packFrame([
-    welcomeType,
-    version,
-    epoch,
-    leaseDurationMs,
-    heartbeatIntervalMs,
-    syncMode,
-    limits,
-  ])
+  const fields = new ListWriter([welcomeType])
+  passWelcome(fields, welcome)
+  return packFrame(fields.values, true)
 }
 
 /** Why the coordinator refuses the connection. */
@@ -107,31 +111,34 @@ export interface Refusal {
 }
 
 export function decodeWelcome(body: Uint8Array): Welcome | Refusal {
-  const values = unpackBody(body)
-  const fields = new Fields(values, 1)
-  if (values[0] === rejectedType) {
-    fields.whole('id', 0, 0)
-    const reason = fields.text('reason', 1, 64)
-    const message = fields.text('message', 0, messageLimits.reasonBytesMax)
-    return { reason: Object.hasOwn(reasons, reason) ? (reason as Reason) : 'INTERNAL', message }
+  const values = unpackMessage(body)
+  const fields = new ListReader(values, 1)
+  if (values[0] === answerLayouts.rejected.number) {
+    const id = fields.whole('id', undefined, 0, 0)
+    const { reason, message } = answerLayouts.rejected.pass(fields, id)
+    return { reason, message }
   }
   if (values[0] !== welcomeType || values.length !== 7) {
-    throw new ProtocolError('PROTOCOL_BAD_MESSAGE', 'the first answer must be a welcome')
+    throw wrong('the first answer must be a welcome')
   }
+  return passWelcome(fields)
+}
+
+function passWelcome(fields: ListedFields, from?: Welcome): Welcome {
   const most = Number.MAX_SAFE_INTEGER
   return {
-    version: fields.whole('version', 1, 0xffff),
-    epoch: fields.whole('epoch', 0, most),
-    leaseDurationMs: fields.whole('lease', 1, most),
-    heartbeatIntervalMs: fields.whole('heartbeat', 1, most),
-    syncMode: fields.text('sync_mode', 1, 16),
-    limits: readLimits(fields.map('limits')),
+    version: passVersion(fields, from?.version),
+    epoch: fields.whole('epoch', from?.epoch, 0, most),
+    leaseDurationMs: fields.whole('lease', from?.leaseDurationMs, 1, most),
+    heartbeatIntervalMs: fields.whole('heartbeat', from?.heartbeatIntervalMs, 1, most),
+    syncMode: fields.text('sync_mode', from?.syncMode, 1, 16),
+    limits: readLimits(fields.facts('limits', from && { ...from.limits })),
   }
 }
 
 function readLimits(map: { readonly [name: string]: unknown }): Limits {
   const read = (name: keyof Limits) =>
-    new Fields([map[name]], 0).whole(`limits.${name}`, 0, 2 ** 53)
+    new ListReader([map[name]], 0).whole(`limits.${name}`, undefined, 0, 2 ** 53)
   return {
     frameBytesMax: read('frameBytesMax'),
     payloadBytesMax: read('payloadBytesMax'),
@@ -140,4 +147,8 @@ function readLimits(map: { readonly [name: string]: unknown }): Limits {
     pollsPerConnectionMax: read('pollsPerConnectionMax'),
     waitMsMax: read('waitMsMax'),
   }
+}
+
+function wrong(what: string): ProtocolError {
+  return new ProtocolError('PROTOCOL_BAD_MESSAGE', what)
 }

@@ -1,92 +1,45 @@
 import { ProtocolError } from '../errors.js'
 
-/** Reads the fields of a message one after the other, each as what it must be. */
-export class Fields {
-  readonly #values: readonly unknown[]
-  #index: number
-
-  constructor(values: readonly unknown[], from: number) {
-    this.#values = values
-    this.#index = from
-  }
-
-  whole(name: string, min: number, max: number): number {
-    const value = this.#next()
-    if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
-      throw badField(name, value, `a whole number from ${min} to ${max}`)
-    }
-    // -0 is whole, and no record takes it.
-    return (value as number) + 0
-  }
-
-  lsn(name: string): number {
-    return this.whole(name, 1, Number.MAX_SAFE_INTEGER)
-  }
-
-  text(name: string, min: number, max: number): string {
-    const value = this.#next()
-    if (typeof value !== 'string' || !isTextOf(value, min, max)) {
-      throw badField(name, value, `a text of ${min} to ${max} bytes`)
-    }
-    return value
-  }
-
-  /** One of these texts. */
-  word<W extends string>(name: string, words: readonly W[]): W {
-    const value = this.#next()
-    const word = words.find((one) => one === value)
-    if (word === undefined) throw badField(name, value, `one of ${words.join(', ')}`)
-    return word
-  }
-
-  /** Bytes of its own: whoever decoded the message has copied them. */
-  bytes(name: string): Uint8Array {
-    const value = this.#next()
-    if (!(value instanceof Uint8Array)) throw badField(name, value, 'bytes')
-    return value
-  }
-
-  boolean(name: string): boolean {
-    const value = this.#next()
-    if (typeof value !== 'boolean') throw badField(name, value, 'true or false')
-    return value
-  }
-
-  list(name: string, min: number, max: number): readonly unknown[] {
-    const value = this.#next()
-    if (!Array.isArray(value) || value.length < min || value.length > max) {
-      throw badField(name, value, `a list of ${min} to ${max} values`)
-    }
-    return value
-  }
-
-  map(name: string): { readonly [key: string]: unknown } {
-    const value = this.#next()
-    if (!isMap(value)) throw badField(name, value, 'a map')
-    return value
-  }
-
-  /** `undefined` for nil, else what `read` makes of the field. */
-  optional<T>(read: (fields: this) => T): T | undefined {
-    if (this.#values[this.#index] === null) {
-      this.#index++
-      return undefined
-    }
-    return read(this)
-  }
-
-  #next(): unknown {
-    return this.#values[this.#index++]
-  }
+/**
+ * Passes the fields of a message, one after the other, in or out. Reading, a method gives what stands
+ * there and ignores `value`; writing, it writes `value` and gives it back. So one function tells the
+ * layout of a message for both, and neither can drift from the other:
+ *
+ *     function passHeartbeat(fields: Fields, id: number, from?: Heartbeat): Heartbeat {
+ *       return { kind: 'heartbeat', id, taskId: passLsn(fields, 'task_id', from?.taskId), ... }
+ *     }
+ *
+ * A reader refuses a field of another kind or over its limit with a ProtocolError that has its name. A
+ * writer does not look at limits: the reader judges, and says what is wrong.
+ */
+export interface Fields {
+  whole(name: string, value: number | undefined, min: number, max: number): number
+  /** The limits count bytes. */
+  text(name: string, value: string | undefined, min: number, max: number): string
+  /** A reader gives bytes of their own: the memory a message came in is used again. */
+  bytes(name: string, value: Uint8Array | undefined): Uint8Array
+  boolean(name: string, value: boolean | undefined): boolean
+  /** Whether an optional field is there and is to be passed next. It is nil where it is absent. */
+  has(value: unknown): boolean
+  /** The fields of a list of this length. They are all to be passed before the next field of this one. */
+  nested(name: string, length: number): Fields
+  list<T>(
+    name: string,
+    values: readonly T[] | undefined,
+    min: number,
+    max: number,
+    pass: (fields: this, value: T | undefined) => T,
+  ): readonly T[]
 }
 
-export function isMap(value: unknown): value is { readonly [key: string]: unknown } {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof Uint8Array)
-  )
+/** What a field refuses says its name, but repeats no text and no bytes: they may be a payload or a token. */
+export function wrongField(name: string, got: string, expected: string): ProtocolError {
+  return new ProtocolError('PROTOCOL_BAD_MESSAGE', `${name} is ${got}; it must be ${expected}`)
+}
+
+export function isWholeOf(value: unknown, min: number, max: number): value is number {
+  // A comparison would call the methods of an object, and a peer can name a key `valueOf`.
+  return typeof value === 'number' && value >= min && value <= max && Number.isInteger(value)
 }
 
 export function isTextOf(value: string, min: number, max: number): boolean {
@@ -95,16 +48,22 @@ export function isTextOf(value: string, min: number, max: number): boolean {
   return value.length * 3 <= max || Buffer.byteLength(value) <= max
 }
 
-function badField(name: string, got: unknown, expected: string): ProtocolError {
-  const shown =
-    typeof got === 'string' ? 'a text' : got instanceof Uint8Array ? 'bytes' : describe(got)
-  return new ProtocolError('PROTOCOL_BAD_MESSAGE', `${name} is ${shown}; it must be ${expected}`)
+/** What a field is held to, in words. */
+export const expected = {
+  whole: (min: number, max: number) => `a whole number from ${min} to ${max}`,
+  text: (min: number, max: number) => `a text of ${min} to ${max} bytes`,
+  bytes: 'bytes',
+  boolean: 'true or false',
+  list: (min: number, max: number) => `a list of ${min} to ${max} values`,
+  map: 'a map',
 }
 
-/** Names what was sent without repeating it: it may be a payload, or a token in the wrong place. */
-function describe(got: unknown): string {
-  if (got === undefined) return 'missing'
-  if (got === null) return 'nil'
-  if (Array.isArray(got)) return `a list of ${got.length} values`
-  return typeof got === 'object' ? 'a map' : String(got)
+/**
+ * No message has a number that is not whole, and a client may hang up when an answer has one. So an
+ * answer fails where the stack still says what made it; a request is refused by the coordinator.
+ */
+export function requireWhole(value: number): void {
+  if (value >>> 0 !== value && !(Number.isSafeInteger(value) && value >= 0)) {
+    throw new TypeError(`${value} cannot be encoded; use a whole number from 0 to 2^53 - 1`)
+  }
 }

@@ -112,6 +112,27 @@ function map(random: Random, depth: number): Uint8Array {
   return Buffer.concat([head(random, mapForms, count), ...pairs.flat()])
 }
 
+/** A decoded value with each part in the longest form there is. */
+export function spelledLongest(value: unknown): Uint8Array {
+  if (value === null) return Buffer.of(0xc0)
+  if (typeof value === 'boolean') return Buffer.of(value ? 0xc3 : 0xc2)
+  if (typeof value === 'number') {
+    const double = Buffer.alloc(9, 0xcb)
+    double.writeDoubleBE(value, 1)
+    return double
+  }
+  if (typeof value === 'string') {
+    const content = Buffer.from(value)
+    return Buffer.concat([sized(0xdb, 4, content.length), content])
+  }
+  if (value instanceof Uint8Array) return Buffer.concat([sized(0xc6, 4, value.length), value])
+  if (Array.isArray(value)) {
+    return Buffer.concat([sized(0xdd, 4, value.length), ...value.map(spelledLongest)])
+  }
+  const entries = Object.entries(value as object)
+  return Buffer.concat([sized(0xdf, 4, entries.length), ...entries.flat().map(spelledLongest)])
+}
+
 const keys = ['__proto__', 'constructor', 'a', 'a', 'length', '\ufeff', '0', 'taskId']
 
 function key(random: Random): Uint8Array {

@@ -11,9 +11,8 @@ import {
   messageLimits,
   ProtocolError,
 } from '@tenure/protocol'
-import { ValueWriter } from '@tenure/values'
-import { Unpackr } from 'msgpackr'
-import { anyMessage, anyValue, wideValue } from '../corpus/message-pack.js'
+import { Packr } from 'msgpackr'
+import { anyMessage, anyValue, spelledLongest, wideValue } from '../corpus/message-pack.js'
 import { anyAnswer, anyHello, anyRequest, anyWelcome, unframe } from '../corpus/messages.js'
 import { withinMemory } from '../memory.js'
 import { mutateOneOf } from '../mutation.js'
@@ -32,12 +31,15 @@ export interface GuardParts {
 }
 
 const shipped: GuardParts = {
-  ...{ checkStructure, decodeRequest, decodeAnswer, decodeHello, decodeWelcome },
+  checkStructure,
+  decodeRequest,
+  decodeAnswer,
+  decodeHello,
+  decodeWelcome,
 }
 
-/** The general decoder, set as the protocol sets it. */
-const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' })
-const writer = new ValueWriter()
+/** The general codec, set as the protocol sets it. */
+const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' })
 
 interface Codec {
   readonly name: string
@@ -46,7 +48,7 @@ interface Codec {
   readonly encode: (message: never) => Uint8Array | undefined
 }
 
-/** The guard, the decoders behind it, and the quick readers beside them, on one body at a time. */
+/** The guard, and the decoders of what is rare behind it and of what is frequent beside it, on one body at a time. */
 export function guardTarget(parts: Partial<GuardParts> = {}): Target {
   const used = { ...shipped, ...parts }
   const codecs = codecsOf(used)
@@ -113,9 +115,9 @@ function tryBody(parts: GuardParts, codecs: readonly Codec[], body: Uint8Array):
     'the guard lets through what is sound and nothing else',
     () => `the guard: ${word}; the body is ${isSound ? 'sound' : 'not'}`,
   )
-  if (word === 'passes') tryValue(body)
+  const longest = word === 'passes' && isSound ? tryValue(body) : undefined
   const words = codecs.map((codec) => {
-    const told = tryCodec(codec, body)
+    const told = tryCodec(codec, body, longest)
     hold(
       word === 'passes' || told !== 'taken',
       'what the guard refuses is refused',
@@ -137,24 +139,26 @@ function guardWord({ checkStructure }: GuardParts, body: Uint8Array): string {
   }
 }
 
-/** What passes is decoded by the general decoder, and is the same when it was written and read again. */
-function tryValue(body: Uint8Array): void {
-  const value: unknown = withinMemory('the decoder', () => unpackr.unpack(body))
-  writer.begin()
-  writer.value(value)
-  const again: unknown = unpackr.unpack(writer.end())
+/** What passes is the same value when it was written and read again. Returns it in its longest spelling. */
+function tryValue(body: Uint8Array): Uint8Array {
+  const value: unknown = withinMemory('the decoder', () => packr.unpack(body))
+  const again: unknown = packr.unpack(packr.pack(value))
   hold(isSame(value, again), 'what passes can be written again', () => 'it reads as something else')
+  return spelledLongest(value)
 }
 
-function tryCodec({ name, decode, encode }: Codec, body: Uint8Array): string {
+function tryCodec(
+  { name, decode, encode }: Codec,
+  body: Uint8Array,
+  longest: Uint8Array | undefined,
+): string {
   const [word, message] = attempt(name, decode, body)
-  const longer = spelledLonger(body)
-  if (longer !== undefined) {
-    const [carefully, other] = attempt(name, decode, longer)
+  if (longest !== undefined) {
+    const [other, sameMessage] = attempt(name, decode, longest)
     hold(
-      word === carefully && isSame(message, other),
-      'quick and careful readers agree',
-      () => `${name}: ${word} and, spelled longer, ${carefully}`,
+      word === other && isSame(message, sameMessage),
+      'a message is the same in every spelling',
+      () => `${name}: ${word} and, spelled longest, ${other}`,
     )
   }
   const frame = message === undefined ? undefined : encode(message as never)
@@ -180,13 +184,6 @@ function attempt(
     codeOf(error, isProtocolError)
     return [shape((error as Error).message), undefined]
   }
-}
-
-/** The same list in a longer spelling, which only the careful reader takes. */
-function spelledLonger(body: Uint8Array): Uint8Array | undefined {
-  const [head = 0] = body
-  if (head < 0x90 || head > 0x9f) return undefined
-  return Buffer.concat([Buffer.of(0xdc, 0, head & 0x0f), body.subarray(1)])
 }
 
 function isProtocolError(error: Error): boolean {

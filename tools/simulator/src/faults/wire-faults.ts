@@ -5,6 +5,7 @@ const framed = 'packages/protocol/test/frame.test.ts'
 const coded = 'packages/protocol/test/codec.test.ts'
 const paged = 'packages/protocol/test/messages.test.ts'
 const hostile = 'packages/protocol/test/hostile.test.ts'
+const spelled = 'packages/protocol/test/spelling.test.ts'
 const served = 'packages/coordinator-server/test/server.test.ts'
 const peered = 'packages/coordinator-server/test/peer.test.ts'
 const role = 'a role may ask what docs/protocol.md says, and nothing else'
@@ -16,7 +17,11 @@ const levels =
 
 const connection = editOf('protocol', 'connections/server-connection')
 const frame = editOf('protocol', 'wire/frame')
-const requests = editOf('protocol', 'messages/request-codec')
+const requests = editOf('protocol', 'messages/request-layouts')
+const codec = editOf('protocol', 'messages/message-codec')
+const typed = editOf('protocol', 'wire/typed-fields')
+const msgpack = editOf('protocol', 'wire/msgpack')
+const reader = editOf('values', 'value-reader')
 const handshake = editOf('protocol', 'messages/handshake')
 const limits = editOf('protocol', 'limits')
 const guard = editOf('protocol', 'wire/guard')
@@ -129,12 +134,42 @@ export const wireFaults: readonly Fault[] = [
   {
     name: 'a submission may have a time and a delay',
     test: [coded, 'submit is what it was in each combination of its options'],
-    edits: requests('if (notBefore !== undefined && delayMs !== undefined)', 'if (false)'),
+    edits: requests('if (from === undefined && request.notBefore !== undefined', 'if (false'),
   },
   {
     name: 'a request without an id is answered',
     test: [coded, 'a request without an id cannot be answered, and ends the connection'],
-    edits: requests('if (!Number.isInteger(id) || id < 1 || id > 0xffff_ffff)', 'if (false)'),
+    edits: codec('id === undefined || !(error instanceof ProtocolError)', 'false'),
+  },
+  {
+    name: 'a long list is no list',
+    test: [spelled, 'lease is the same message in every spelling'],
+    edits: reader('head === 0xdd && this.#isAny', 'false'),
+  },
+  {
+    name: 'a negative number is a large one',
+    test: [spelled, 'heartbeat is to the typed reader what it is to msgpackr, whatever its bytes'],
+    edits: reader('(this.#u8(0) << 24) >> 24', 'this.#u8(0)'),
+  },
+  {
+    name: 'bytes may stand behind a frequent message',
+    test: [spelled, 'heartbeat is to the typed reader what it is to msgpackr, whatever its bytes'],
+    edits: codec('fields.requireEnd();', ''),
+  },
+  {
+    name: 'a frequent message that is no MessagePack is malformed',
+    test: [spelled, 'submit is to the typed reader what it is to msgpackr, whatever its bytes'],
+    edits: codec('checkStructure(body, messageLimits);', ''),
+  },
+  {
+    name: 'a text in a frequent message may have any length',
+    test: [coded, 'fail: a field of another kind or over its limit is named, with the id'],
+    edits: typed('!isTextOf(value, min, max)', 'false'),
+  },
+  {
+    name: 'msgpackr writes what no message may have',
+    test: [coded, 'a number that is not whole is in no answer'],
+    edits: msgpack('requirePlain(values, isStrict);', ''),
   },
   {
     name: 'a message has one level too many',

@@ -1,0 +1,158 @@
+import { ProtocolError } from '../errors.js'
+import { messageLimits } from '../limits.js'
+import type { Fields } from '../wire/fields.js'
+import { checkStructure } from '../wire/guard.js'
+import { ListReader, ListWriter } from '../wire/listed-fields.js'
+import { packFrame, unpackMessage } from '../wire/msgpack.js'
+import { type CopyBytes, TypedReader, TypedWriter } from '../wire/typed-fields.js'
+import type { Answer } from './answer.js'
+import { answerLayouts } from './answer-layouts.js'
+import type { HotLayout, Layout, Message, Unnumbered } from './layout.js'
+import type { NewRequest, Request } from './request.js'
+import { requestLayouts } from './request-layouts.js'
+
+interface CodecOptions<M extends Message> {
+  readonly noun: 'request' | 'answer'
+  readonly layouts: { readonly [kind: string]: Layout<M> }
+  readonly idMin: number
+  /** Gives bytes in a hot message memory of their own. */
+  readonly copy: CopyBytes
+  /** Whether to write a number that is not whole is an error. */
+  readonly isStrict: boolean
+}
+
+/**
+ * Encodes and decodes the messages of one direction by their layouts. Which of two ways a message goes is
+ * told by its type: field by field, or as a list of values behind the guard. Each kind goes one of them.
+ */
+export class MessageCodec<M extends Message> {
+  readonly #options: CodecOptions<M>
+  readonly #byNumber: (Layout<M> | undefined)[] = []
+  readonly #reader: TypedReader
+  readonly #writer: TypedWriter
+
+  constructor(options: CodecOptions<M>) {
+    this.#options = options
+    for (const layout of Object.values(options.layouts)) this.#byNumber[layout.number] = layout
+    this.#reader = new TypedReader(options.copy)
+    this.#writer = new TypedWriter(options.isStrict)
+  }
+
+  encode(message: Unnumbered<M> & { readonly kind: string }, id: number): Buffer {
+    const layout = this.#options.layouts[message.kind]!
+    if (layout.isHot) {
+      this.#writer.begin(layout.number, layout.length, id)
+      layout.pass(this.#writer, id, message)
+      return this.#writer.end()
+    }
+    const fields = new ListWriter([layout.number, id])
+    layout.pass(fields, id, message)
+    return packFrame(fields.values, this.#options.isStrict)
+  }
+
+  decode<R>(body: Uint8Array, refuse: Refuse<R>): M | R {
+    const layout = this.#byNumber[this.#reader.open(body)]
+    return layout?.isHot ? this.#decodeHot(body, layout, refuse) : this.#decodeRare(body, refuse)
+  }
+
+  #decodeHot<R>(body: Uint8Array, layout: HotLayout<M>, refuse: Refuse<R>): M | R {
+    const fields = this.#reader
+    let id: number | undefined
+    try {
+      id = this.#passId(fields)
+      requireLength(layout, fields.length)
+      const message = layout.pass(fields, id)
+      fields.requireEnd()
+      return message
+    } catch (error) {
+      // Bytes that are no MessagePack end the connection, whatever else is wrong with them.
+      checkStructure(body, messageLimits)
+      return refuse(error, id)
+    }
+  }
+
+  #decodeRare<R>(body: Uint8Array, refuse: Refuse<R>): M | R {
+    const values = unpackMessage(body)
+    let id: number | undefined
+    try {
+      const fields = new ListReader(values, 1)
+      id = this.#passId(fields)
+      const layout = this.#byNumber[values[0] as number]
+      if (layout === undefined) {
+        throw wrong(`there is no ${this.#options.noun} of type ${values[0]}`)
+      }
+      requireLength(layout, values.length)
+      return layout.pass(fields, id)
+    } catch (error) {
+      return refuse(error, id)
+    }
+  }
+
+  #passId(fields: Fields): number {
+    return fields.whole('id', undefined, this.#options.idMin, 0xffff_ffff)
+  }
+}
+
+/** What becomes of a message that is wrong. Its id is `undefined` where that is wrong, too. */
+type Refuse<R> = (error: unknown, id: number | undefined) => R
+
+function requireLength({ kind, length }: Layout<Message>, found: number): void {
+  if (found !== length) throw wrong(`${kind} has ${found} fields; it must have ${length}`)
+}
+
+function wrong(what: string): ProtocolError {
+  return new ProtocolError('PROTOCOL_BAD_MESSAGE', what)
+}
+
+const requests = new MessageCodec<Request>({
+  noun: 'request',
+  layouts: requestLayouts,
+  idMin: 1,
+  copy: (body, start, end) =>
+    Buffer.from(new Uint8Array(body.buffer, body.byteOffset + start, end - start)),
+  isStrict: false,
+})
+
+const answers = new MessageCodec<Answer>({
+  noun: 'answer',
+  layouts: answerLayouts,
+  idMin: 0,
+  // Memory that it shares with nothing: whoever gets a payload may keep it for long.
+  copy: (body, start, end) => Uint8Array.prototype.slice.call(body, start, end),
+  isStrict: true,
+})
+
+/** Under the id that it has, or under the one that is given with it. */
+export function encodeRequest(request: Request): Buffer
+export function encodeRequest(request: NewRequest, id: number): Buffer
+export function encodeRequest(request: Request | NewRequest, id = (request as Request).id): Buffer {
+  return requests.encode(request, id)
+}
+
+/** A request whose id could be read and that is malformed all the same: it can be answered. */
+export interface MalformedRequest {
+  readonly kind: 'malformed'
+  readonly id: number
+  readonly message: string
+}
+
+export function decodeRequest(body: Uint8Array): Request | MalformedRequest {
+  return requests.decode(body, toMalformed)
+}
+
+function toMalformed(error: unknown, id: number | undefined): MalformedRequest {
+  if (id === undefined || !(error instanceof ProtocolError)) throw error
+  return { kind: 'malformed', id, message: error.message }
+}
+
+export function encodeAnswer(answer: Answer): Buffer {
+  return answers.encode(answer, answer.id)
+}
+
+export function decodeAnswer(body: Uint8Array): Answer {
+  return answers.decode(body, rethrow)
+}
+
+function rethrow(error: unknown): never {
+  throw error
+}

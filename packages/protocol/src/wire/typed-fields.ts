@@ -1,0 +1,187 @@
+import { Unreadable, ValueReader, ValueWriter } from '@tenure/values'
+import type { ProtocolError } from '../errors.js'
+import { expected, type Fields, isTextOf, isWholeOf, requireWhole, wrongField } from './fields.js'
+import { frameHeadBytes } from './frame.js'
+
+/** A part of a message as bytes of their own. */
+export type CopyBytes = (body: Uint8Array, start: number, end: number) => Uint8Array
+
+/**
+ * Reads fields straight from the bytes of a message, in every spelling that MessagePack has for them, and
+ * makes nothing but the fields. What cannot be read at all is `Unreadable`: `checkStructure` says why.
+ */
+export class TypedReader implements Fields {
+  readonly #reader = new ValueReader('any')
+  readonly #copy: CopyBytes
+  #length = 0
+
+  constructor(copy: CopyBytes) {
+    this.#copy = copy
+  }
+
+  /** Begins a message, and gives its type; -1 where it is no list that begins with a number. */
+  open(body: Uint8Array): number {
+    try {
+      this.#reader.begin(body)
+      this.#length = this.#reader.list()
+      return this.#reader.number() ?? -1
+    } catch (error) {
+      if (error instanceof Unreadable) return -1
+      throw error
+    }
+  }
+
+  /** How many values the message has, its type among them. */
+  get length(): number {
+    return this.#length
+  }
+
+  requireEnd(): void {
+    this.#reader.requireEnd()
+  }
+
+  whole(name: string, _value: number | undefined, min: number, max: number): number {
+    const value = this.#reader.number()
+    // -0 is whole, and no record takes it.
+    if (isWholeOf(value, min, max)) return value + 0
+    throw wrongField(name, `${value ?? this.#describe()}`, expected.whole(min, max))
+  }
+
+  text(name: string, _value: string | undefined, min: number, max: number): string {
+    if (this.#reader.kind !== 'text') throw this.#wrong(name, expected.text(min, max))
+    const value = this.#reader.text()
+    if (!isTextOf(value, min, max)) throw wrongField(name, 'a text', expected.text(min, max))
+    return value
+  }
+
+  bytes(name: string): Uint8Array {
+    if (this.#reader.kind !== 'bytes') throw this.#wrong(name, expected.bytes)
+    return this.#reader.bytesBy(this.#copy)
+  }
+
+  boolean(name: string): boolean {
+    if (this.#reader.kind !== 'boolean') throw this.#wrong(name, expected.boolean)
+    return this.#reader.boolean()
+  }
+
+  has(): boolean {
+    return !this.#reader.takeNil()
+  }
+
+  nested(name: string, length: number): this {
+    this.#count(name, length, length)
+    return this
+  }
+
+  list<T>(
+    name: string,
+    _values: readonly T[] | undefined,
+    min: number,
+    max: number,
+    pass: (fields: this, value: T | undefined) => T,
+  ): readonly T[] {
+    const count = this.#count(name, min, max)
+    const values: T[] = []
+    while (values.length < count) values.push(pass(this, undefined))
+    return values
+  }
+
+  #count(name: string, min: number, max: number): number {
+    if (this.#reader.kind !== 'list') throw this.#wrong(name, expected.list(min, max))
+    const count = this.#reader.list()
+    if (count >= min && count <= max) return count
+    throw wrongField(name, `a list of ${count} values`, expected.list(min, max))
+  }
+
+  #wrong(name: string, wanted: string): ProtocolError {
+    return wrongField(name, this.#describe(), wanted)
+  }
+
+  #describe(): string {
+    const { kind = 'missing' } = this.#reader
+    switch (kind) {
+      case 'number':
+        return `${this.#reader.number()}`
+      case 'boolean':
+        return `${this.#reader.boolean()}`
+      case 'list':
+        return `a list of ${this.#reader.list()} values`
+      case 'text':
+      case 'map':
+        return `a ${kind}`
+      default:
+        return kind
+    }
+  }
+}
+
+/** Writes fields straight into a frame, each in the shortest spelling. */
+export class TypedWriter implements Fields {
+  readonly #writer = new ValueWriter()
+  readonly #isStrict: boolean
+
+  /** A strict one refuses numbers that are not whole. */
+  constructor(isStrict: boolean) {
+    this.#isStrict = isStrict
+  }
+
+  /** Begins a frame with what the message is, and whose. */
+  begin(type: number, length: number, id: number): void {
+    this.#writer.begin(frameHeadBytes)
+    this.#writer.list(length)
+    this.#writer.number(type)
+    this.whole('id', id)
+  }
+
+  /** The frame. It is the caller's: nothing is written there again. */
+  end(): Buffer {
+    const frame = this.#writer.end()
+    frame.writeUInt32BE(frame.length - frameHeadBytes, 0)
+    return frame
+  }
+
+  whole(_name: string, value: number | undefined): number {
+    if (this.#isStrict) requireWhole(value as number)
+    this.#writer.number(value as number)
+    return value as number
+  }
+
+  text(_name: string, value: string | undefined): string {
+    this.#writer.text(value as string)
+    return value as string
+  }
+
+  bytes(_name: string, value: Uint8Array | undefined): Uint8Array {
+    this.#writer.bytes(value as Uint8Array)
+    return value as Uint8Array
+  }
+
+  boolean(_name: string, value: boolean | undefined): boolean {
+    this.#writer.boolean(value as boolean)
+    return value as boolean
+  }
+
+  has(value: unknown): boolean {
+    if (value !== undefined && value !== null) return true
+    this.#writer.nil()
+    return false
+  }
+
+  nested(_name: string, length: number): this {
+    this.#writer.list(length)
+    return this
+  }
+
+  list<T>(
+    _name: string,
+    values: readonly T[] | undefined,
+    _min: number,
+    _max: number,
+    pass: (fields: this, value: T | undefined) => T,
+  ): readonly T[] {
+    const list = values as readonly T[]
+    this.#writer.list(list.length)
+    for (const value of list) pass(this, value)
+    return list
+  }
+}
