@@ -154,6 +154,7 @@ function outcome(decode: (body: Uint8Array) => unknown, body: Uint8Array): unkno
 
 const wrongValue = fc.constantFrom<unknown>(
   ...[null, true, 0, 2 ** 32, 2 ** 53, 0.5, Number.NaN, '', 'x'.repeat(5000), [], [1, 2, 3], {}],
+  ...[-1, -100, -1000, -100_000, -(2 ** 40)],
   ...[{ a: 1 }, { valueOf: {}, toString: {} }, new Uint8Array(0), Buffer.from('bytes')],
 )
 
