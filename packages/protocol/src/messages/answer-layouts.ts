@@ -20,6 +20,7 @@ import { type Building, hot, type Layout, passLsn, rare, type Unnumbered } from 
 import { type Reason, reasons } from './reasons.js'
 import { passPlace } from './request-layouts.js'
 
+const most = Number.MAX_SAFE_INTEGER
 const { timeMsMax, queueBytesMax, reasonBytesMax, valuesMax } = messageLimits
 
 /**
@@ -102,11 +103,11 @@ function passLeased(fields: Fields, id: number, from?: Unnumbered<Leased>): Leas
     attempt,
     queue,
     payload,
-    leaseExpiry: passTime(terms, 'lease_expiry', from?.leaseExpiry),
-    windowEnd: passTime(terms, 'window_end', from?.windowEnd),
-    heldMs: passTime(terms, 'held', from?.heldMs),
-    leaseMs: passTime(terms, 'lease', from?.leaseMs),
-    windowMs: passTime(terms, 'window', from?.windowMs),
+    leaseExpiry: terms.whole('lease_expiry', from?.leaseExpiry, 0, most),
+    windowEnd: terms.whole('window_end', from?.windowEnd, 0, most),
+    heldMs: terms.whole('held', from?.heldMs, 0, most),
+    leaseMs: terms.whole('lease', from?.leaseMs, 0, most),
+    windowMs: terms.whole('window', from?.windowMs, 0, most),
   }
 }
 
@@ -115,16 +116,12 @@ function passExtended(fields: Fields, id: number, from?: Unnumbered<Extended>): 
   return {
     kind: 'extended',
     id,
-    leaseExpiry: passTime(terms, 'lease_expiry', from?.leaseExpiry),
-    windowEnd: passTime(terms, 'window_end', from?.windowEnd),
-    heldMs: passTime(terms, 'held', from?.heldMs),
-    leaseMs: passTime(terms, 'lease', from?.leaseMs),
-    windowMs: passTime(terms, 'window', from?.windowMs),
+    leaseExpiry: terms.whole('lease_expiry', from?.leaseExpiry, 0, most),
+    windowEnd: terms.whole('window_end', from?.windowEnd, 0, most),
+    heldMs: terms.whole('held', from?.heldMs, 0, most),
+    leaseMs: terms.whole('lease', from?.leaseMs, 0, most),
+    windowMs: terms.whole('window', from?.windowMs, 0, most),
   }
-}
-
-function passTime(fields: Fields, name: string, value: number | undefined): number {
-  return fields.whole(name, value, 0, Number.MAX_SAFE_INTEGER)
 }
 
 function passCommitted(fields: Fields, id: number, from?: Unnumbered<Committed>): Committed {
@@ -175,7 +172,7 @@ function passWorkers(
     kind: 'workers',
     id,
     workers: passMaps(fields, 'workers', from?.workers),
-    leftOut: fields.whole('left_out', from?.leftOut, 0, Number.MAX_SAFE_INTEGER),
+    leftOut: fields.whole('left_out', from?.leftOut, 0, most),
   }
 }
 
@@ -209,6 +206,6 @@ function passOpening(fields: Fields, from: Opening | undefined): Opening {
   return {
     epoch: passLsn(own, 'epoch', from?.epoch),
     firstLsn: passLsn(own, 'first_lsn', from?.firstLsn),
-    at: own.whole('at', from?.at, 0, Number.MAX_SAFE_INTEGER),
+    at: own.whole('at', from?.at, 0, most),
   }
 }

@@ -44,7 +44,7 @@ export class TypedReader implements Fields {
     const value = this.#reader.number()
     // -0 is whole, and no record takes it.
     if (isWholeOf(value, min, max)) return value + 0
-    throw wrongField(name, `${value ?? this.#describe()}`, expected.whole(min, max))
+    throw this.#wrongWhole(name, value, min, max)
   }
 
   text(name: string, _value: string | undefined, min: number, max: number): string {
@@ -93,6 +93,10 @@ export class TypedReader implements Fields {
     throw wrongField(name, `a list of ${count} values`, expected.list(min, max))
   }
 
+  #wrongWhole(name: string, value: number | undefined, min: number, max: number): ProtocolError {
+    return wrongField(name, `${value ?? this.#describe()}`, expected.whole(min, max))
+  }
+
   #wrong(name: string, wanted: string): ProtocolError {
     return wrongField(name, this.#describe(), wanted)
   }
@@ -136,7 +140,12 @@ export class TypedWriter implements Fields {
   /** The frame. It is the caller's: nothing is written there again. */
   end(): Buffer {
     const frame = this.#writer.end()
-    frame.writeUInt32BE(frame.length - frameHeadBytes, 0)
+    // Byte by byte: the method of a Buffer looks at its arguments for longer than it writes.
+    const length = frame.length - frameHeadBytes
+    frame[0] = length >>> 24
+    frame[1] = length >>> 16
+    frame[2] = length >>> 8
+    frame[3] = length
     return frame
   }
 
