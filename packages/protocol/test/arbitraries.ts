@@ -83,7 +83,9 @@ function message<K extends string>(
   const combinations = Array.from({ length: 2 ** options.length }, (_, chosen) =>
     fc.record(
       {
-        ...{ kind: fc.constant(kind), id, ...always },
+        kind: fc.constant(kind),
+        id,
+        ...always,
         ...Object.fromEntries(options.filter((_, index) => chosen & (1 << index))),
       },
       { noNullPrototype: true },

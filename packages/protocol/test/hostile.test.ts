@@ -376,10 +376,22 @@ t.test('a container that is larger than what is there is refused at its head', (
 
 t.test('the largest page of tasks that can be asked for passes', (t) => {
   const task = {
-    ...{ taskId: 1, queue: 'q'.repeat(64), state: 'COMPLETED', attempt: 1, currentLeaseId: null },
-    ...{ executionWindowMs: 1, createdAt: 1, notBefore: 1, stateSince: 1, eligibleAt: 1 },
-    ...{ retryPolicy: { maxRetries: 1, backoff: { kind: 'exponential', initialMs: 1, maxMs: 1 } } },
-    ...{ requestId: 'r', failures: 1, expiriesInARow: 1, endedLsn: 1, reason: 'r' },
+    taskId: 1,
+    queue: 'q'.repeat(64),
+    state: 'COMPLETED',
+    attempt: 1,
+    currentLeaseId: null,
+    executionWindowMs: 1,
+    createdAt: 1,
+    notBefore: 1,
+    stateSince: 1,
+    eligibleAt: 1,
+    retryPolicy: { maxRetries: 1, backoff: { kind: 'exponential', initialMs: 1, maxMs: 1 } },
+    requestId: 'r',
+    failures: 1,
+    expiriesInARow: 1,
+    endedLsn: 1,
+    reason: 'r',
   }
   const tasks = new Array(messageLimits.listMax).fill(task)
   const frame = encodeAnswer({ kind: 'tasks', id: 1, tasks })

@@ -89,7 +89,13 @@ const session: readonly Message[] = [
   {
     from: 'coordinator',
     frame: encodeAnswer({
-      ...{ kind: 'leased', id: 2, taskId: 41, leaseId: 42, attempt: 1, queue: 'default', payload },
+      kind: 'leased',
+      id: 2,
+      taskId: 41,
+      leaseId: 42,
+      attempt: 1,
+      queue: 'default',
+      payload,
       ...terms(3, start),
     }),
     kind: 'leased',
@@ -110,7 +116,11 @@ const session: readonly Message[] = [
   {
     from: 'client',
     frame: encodeRequest({
-      ...{ kind: 'complete', id: 4, taskId: 41, leaseId: 42, reportId: 'r-1' },
+      kind: 'complete',
+      id: 4,
+      taskId: 41,
+      leaseId: 42,
+      reportId: 'r-1',
       result: Buffer.from('ok'),
     }),
     kind: 'complete',

@@ -19,11 +19,11 @@ import { requestLayouts } from '../src/messages/request-layouts.js'
 import { answersByKind, hellos, requestsByKind, welcomes } from './arbitraries.js'
 import { bodyOf, plain, unframe } from './bytes.js'
 
-// Other programs write the same message in other bytes: each value in any form that MessagePack has for it.
+// Other programs write the same message in other bytes: each value in any form of MessagePack.
 
 const numRuns = Number(process.env.TENURE_PROPERTY_RUNS ?? 200)
 
-/** A form: the most that it holds, its first byte, and how many bytes of length or value follow that. */
+/** A form: the largest value or length it holds, its first byte, and how many bytes hold the value or length. */
 type Form = readonly [most: number, head: number, width: 0 | 1 | 2 | 4 | 8]
 
 const wholeForms: readonly Form[] = [
@@ -59,10 +59,10 @@ const mapForms: readonly Form[] = [
   [0xffff_ffff, 0xdf, 4],
 ]
 
-/** `choose` gives a number below the one it is given. */
+/** Returns a number below `count`. */
 type Choose = (count: number) => number
 
-/** The bytes of a value in forms that are chosen for each part of it. */
+/** Encodes a value; `choose` picks the form of each part. */
 function spell(value: unknown, choose: Choose): Buffer {
   if (value === null) return Buffer.of(0xc0)
   if (typeof value === 'boolean') return Buffer.of(value ? 0xc3 : 0xc2)
@@ -104,7 +104,7 @@ function head(forms: readonly Form[], value: number, choose: Choose): Buffer {
   return bytes
 }
 
-/** Chooses by a list of numbers, again and again. */
+/** Takes the choices from a list of numbers, again and again. */
 function chooseBy(numbers: readonly number[]): Choose {
   let at = 0
   return (count) => numbers[at++ % numbers.length]! % count
@@ -143,7 +143,7 @@ for (const [kind, messages, encode, decode] of kinds) {
   })
 }
 
-/** What it gives, or the words of its refusal. */
+/** The message, or the text of the error. */
 function outcome(decode: (body: Uint8Array) => unknown, body: Uint8Array): unknown {
   try {
     return plain(decode(body))
@@ -172,9 +172,9 @@ for (const [kind, messages, encode, decode] of kinds) {
   })
 }
 
-// ---- what is read field by field, held to msgpackr
+// ---- the typed reader, compared with msgpackr
 
-/** Decodes every kind as if it were rare: the guard, msgpackr, and the same layouts. */
+/** Decodes every kind as if it were rare: by the guard, msgpackr and the same layouts. */
 function rareCodec(layouts: object, noun: 'request' | 'answer') {
   const entries = Object.entries(layouts as { readonly [kind: string]: Layout<Message> })
   return new MessageCodec<Message>({
@@ -222,7 +222,7 @@ const hotKinds = [...Object.entries(requestLayouts), ...Object.entries(answerLay
 )
 
 for (const [kind, messages, encode, decode] of kinds.filter(([kind]) => hotKinds.includes(kind))) {
-  t.test(`${kind} is to the typed reader what it is to msgpackr, whatever its bytes`, (t) => {
+  t.test(`${kind} reads the same with the typed reader and with msgpackr, bent or not`, (t) => {
     const byList = kind in requestLayouts ? readRequestByList : readAnswerByList
     const counts = { taken: 0, refused: 0 }
     const property = fc.property(messages, choices, changes, (message, choose, change) => {

@@ -8,7 +8,7 @@ export class Unreadable extends Error {
   }
 }
 
-/** What a value is, whatever its spelling. */
+/** The kind of a value, in any spelling. */
 export type ValueKind = 'number' | 'text' | 'bytes' | 'list' | 'map' | 'boolean' | 'nil'
 
 /**
@@ -22,8 +22,8 @@ export type ValueKind = 'number' | 'text' | 'bytes' | 'list' | 'map' | 'boolean'
  *     list           90-9f           dc u16            then its values
  *     nil c0, false c2, true c3
  *
- * Each is the shortest that holds the value. With the spelling `any` it reads texts, bytes and lists in every
- * length of head, for what other programs write; `number` reads every form of a number.
+ * Each is the shortest that holds the value. With the spelling `any` a text, bytes or a list may have a longer
+ * head, as other programs write it. `number` reads every form of a number.
  *
  * Nothing is made for an input, and for a value nothing but itself: a view takes longer than reading a small
  * message does.
@@ -51,7 +51,7 @@ export class ValueReader {
     return this.#at === this.#end
   }
 
-  /** What the next value is; `undefined` at the end, and for what is none of these. */
+  /** The kind of the next value; `undefined` at the end and for a byte that begins none of them. */
   get kind(): ValueKind | undefined {
     return this.#at < this.#end ? kinds[this.#input[this.#at]!] : undefined
   }
@@ -84,8 +84,8 @@ export class ValueReader {
   }
 
   /**
-   * Any number in any form; `undefined`, and nothing is read, where there is none. An integer that no double
-   * holds is the double next to it.
+   * A number in any form. Returns `undefined` and reads nothing if the next value is no number. An integer that
+   * no double holds becomes the nearest double.
    */
   number(): number | undefined {
     if (this.#at === this.#end) return undefined
@@ -105,7 +105,7 @@ export class ValueReader {
     }
   }
 
-  /** In a form that no writer of ours chooses. */
+  /** In a form that `ValueWriter` never writes. */
   #rareNumber(head: number): number | undefined {
     if (head >= 0xe0) return head - 0x100
     switch (head) {
@@ -147,7 +147,7 @@ export class ValueReader {
     return this.bytesBy(view)
   }
 
-  /** What `cut` makes of their place in the input: a copy takes no view. */
+  /** Returns what `cut` makes of their place in the input. To copy them needs no view. */
   bytesBy<T>(cut: (input: Uint8Array, start: number, end: number) => T): T {
     const length = this.#bytesLength()
     const start = this.#take(length)
@@ -261,7 +261,7 @@ export class ValueReader {
   }
 }
 
-/** The kind of a value by its first byte. */
+/** The kinds of values by their first byte. */
 const kinds: readonly (ValueKind | undefined)[] = Array.from({ length: 0x100 }, (_, head) => {
   if (head < 0x80 || head >= 0xe0 || (head >= 0xca && head <= 0xd3)) return 'number'
   if (head < 0x90 || head === 0xde || head === 0xdf) return 'map'

@@ -87,7 +87,7 @@ function passSubmitted(fields: Fields, id: number, from?: Unnumbered<Submitted>)
   }
 }
 
-/** Each field by its name: a spread would take longer than all the reading. */
+/** Each field is listed: a spread takes longer than the reading. */
 function passLeased(fields: Fields, id: number, from?: Unnumbered<Leased>): Leased {
   const taskId = passLsn(fields, 'task_id', from?.taskId)
   const leaseId = passLsn(fields, 'lease_id', from?.leaseId)

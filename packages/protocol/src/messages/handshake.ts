@@ -56,7 +56,7 @@ export interface Limits {
 const helloType = 0
 const welcomeType = 64
 
-/** A token that is `null` is none. */
+/** `null` means no token. */
 export function encodeHello(hello: HelloToSend): Buffer {
   const fields = new ListWriter([helloType])
   passVersion(fields, hello.version)
@@ -85,7 +85,7 @@ function passVersion(fields: ListedFields, version: number | undefined): number 
   return fields.whole('version', version, 1, 0xffff)
 }
 
-/** What stands behind the version. */
+/** The fields after the version. */
 function passHello(fields: ListedFields, version: number, from?: HelloToSend): Hello {
   const role = fields.word('role', from?.role, roles)
   const name = fields.text('name', from?.name, 1, messageLimits.workerIdBytesMax)

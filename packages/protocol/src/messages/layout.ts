@@ -7,19 +7,19 @@ export interface Message {
   readonly id: number
 }
 
-/** What is to be encoded. Its id may be given beside it. */
+/** A message to encode; its id is given separately. */
 export type Unnumbered<M> = M extends Message ? Omit<M, 'id'> : never
 
-/** How one kind of message stands in MessagePack: a list that begins with its type and its id. */
+/** The layout of one kind of message: a MessagePack list that begins with the type and the id. */
 export type Layout<M extends Message> = HotLayout<M> | RareLayout<M>
 
-/** Frequent: read from the bytes and written to them field by field. */
+/** Of a frequent message: `TypedReader` and `TypedWriter` pass its fields. */
 export interface HotLayout<M extends Message> extends Head {
   readonly isHot: true
   pass(fields: Fields, id: number, from?: Unnumbered<M>): M
 }
 
-/** Rare: its values are read and written by msgpackr. */
+/** Of a rare message: msgpackr reads and writes its values. */
 export interface RareLayout<M extends Message> extends Head {
   readonly isHot: false
   pass(fields: ListedFields, id: number, from?: Unnumbered<M>): M
@@ -27,13 +27,13 @@ export interface RareLayout<M extends Message> extends Head {
 
 interface Head {
   readonly kind: string
-  /** The type. */
+  /** The type, on the wire. */
   readonly number: number
-  /** How many values there are, the type and the id among them. */
+  /** Number of values, including the type and the id. */
   readonly length: number
 }
 
-/** `pass` passes what stands after the id: it reads it, or writes what `from` has. */
+/** `pass` passes the fields after the id: it reads them, or writes those of `from`. */
 export function hot<M extends Message>(
   kind: M['kind'],
   number: number,
@@ -52,7 +52,7 @@ export function rare<M extends Message>(
   return { kind, number, length, isHot: false, pass }
 }
 
-/** A message whose optional fields are still to come. */
+/** A message whose optional fields are not set yet. */
 export type Building<M> = { -readonly [K in keyof M]: M[K] }
 
 export function passLsn(fields: Fields, name: string, value: number | undefined): number {

@@ -15,15 +15,15 @@ interface CodecOptions<M extends Message> {
   readonly noun: 'request' | 'answer'
   readonly layouts: { readonly [kind: string]: Layout<M> }
   readonly idMin: number
-  /** Gives bytes in a hot message memory of their own. */
+  /** Copies bytes out of a hot message. */
   readonly copy: CopyBytes
-  /** Whether to write a number that is not whole is an error. */
+  /** Whether encoding a number that is not whole is a TypeError. */
   readonly isStrict: boolean
 }
 
 /**
- * Encodes and decodes the messages of one direction by their layouts. Which of two ways a message goes is
- * told by its type: field by field, or as a list of values behind the guard. Each kind goes one of them.
+ * Encodes and decodes the messages of one direction by their layouts. A kind is either hot, and passes
+ * field by field, or rare, and passes as a list of values through the guard and msgpackr.
  */
 export class MessageCodec<M extends Message> {
   readonly #options: CodecOptions<M>
@@ -65,7 +65,7 @@ export class MessageCodec<M extends Message> {
       fields.requireEnd()
       return message
     } catch (error) {
-      // Bytes that are no MessagePack end the connection, whatever else is wrong with them.
+      // A body that is no valid MessagePack ends the connection, even where a field is wrong, too.
       checkStructure(body, messageLimits)
       return refuse(error, id)
     }
@@ -93,7 +93,7 @@ export class MessageCodec<M extends Message> {
   }
 }
 
-/** What becomes of a message that is wrong. Its id is `undefined` where that is wrong, too. */
+/** Handles a message that is wrong. `id` is `undefined` if the id is wrong, too. */
 type Refuse<R> = (error: unknown, id: number | undefined) => R
 
 function requireLength({ kind, length }: Layout<Message>, found: number): void {
@@ -117,7 +117,7 @@ const answers = new MessageCodec<Answer>({
   noun: 'answer',
   layouts: answerLayouts,
   idMin: 0,
-  // Memory that it shares with nothing: whoever gets a payload may keep it for long.
+  // No pooled memory: a worker may keep a payload for long.
   copy: (body, start, end) => Uint8Array.prototype.slice.call(body, start, end),
   isStrict: true,
 })

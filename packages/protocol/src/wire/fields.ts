@@ -1,27 +1,27 @@
 import { ProtocolError } from '../errors.js'
 
 /**
- * Passes the fields of a message, one after the other, in or out. Reading, a method gives what stands
- * there and ignores `value`; writing, it writes `value` and gives it back. So one function tells the
- * layout of a message for both, and neither can drift from the other:
+ * The fields of a message, in order. A reader's method returns the next field and ignores `value`. A
+ * writer's method writes `value` and returns it. So one function holds the layout of a message for reading
+ * and for writing, and the two cannot drift apart:
  *
  *     function passHeartbeat(fields: Fields, id: number, from?: Heartbeat): Heartbeat {
  *       return { kind: 'heartbeat', id, taskId: passLsn(fields, 'task_id', from?.taskId), ... }
  *     }
  *
- * A reader refuses a field of another kind or over its limit with a ProtocolError that has its name. A
- * writer does not look at limits: the reader judges, and says what is wrong.
+ * A reader throws a ProtocolError that names the field when the field has another kind or is over its
+ * limit. A writer does not check limits: the peer's reader does, and says what is wrong.
  */
 export interface Fields {
   whole(name: string, value: number | undefined, min: number, max: number): number
   /** The limits count bytes. */
   text(name: string, value: string | undefined, min: number, max: number): string
-  /** A reader gives bytes of their own: the memory a message came in is used again. */
+  /** A reader returns a copy: the memory of the message is reused. */
   bytes(name: string, value: Uint8Array | undefined): Uint8Array
   boolean(name: string, value: boolean | undefined): boolean
-  /** Whether an optional field is there and is to be passed next. It is nil where it is absent. */
+  /** Whether an optional field is present. If so, pass it next; an absent field is nil. */
   has(value: unknown): boolean
-  /** The fields of a list of this length. They are all to be passed before the next field of this one. */
+  /** The fields of a list of this length. Pass all of them before the next field of this message. */
   nested(name: string, length: number): Fields
   list<T>(
     name: string,
@@ -32,13 +32,13 @@ export interface Fields {
   ): readonly T[]
 }
 
-/** What a field refuses says its name, but repeats no text and no bytes: they may be a payload or a token. */
+/** Names the field but repeats no text and no bytes: they may be a payload or a token. */
 export function wrongField(name: string, got: string, expected: string): ProtocolError {
   return new ProtocolError('PROTOCOL_BAD_MESSAGE', `${name} is ${got}; it must be ${expected}`)
 }
 
 export function isWholeOf(value: unknown, min: number, max: number): value is number {
-  // A comparison would call the methods of an object, and a peer can name a key `valueOf`.
+  // Comparing an object would call its `valueOf`, and a peer chooses the keys of a map.
   return typeof value === 'number' && value >= min && value <= max && Number.isInteger(value)
 }
 
@@ -48,7 +48,7 @@ export function isTextOf(value: string, min: number, max: number): boolean {
   return value.length * 3 <= max || Buffer.byteLength(value) <= max
 }
 
-/** What a field is held to, in words. */
+/** What a field must be, in the words of an error message. */
 export const expected = {
   whole: (min: number, max: number) => `a whole number from ${min} to ${max}`,
   text: (min: number, max: number) => `a text of ${min} to ${max} bytes`,
@@ -59,8 +59,8 @@ export const expected = {
 }
 
 /**
- * No message has a number that is not whole, and a client may hang up when an answer has one. So an
- * answer fails where the stack still says what made it; a request is refused by the coordinator.
+ * No message has a number that is not whole, and a client may disconnect when an answer has one. So the
+ * coordinator fails while the stack shows which code made it. A request is refused by the coordinator.
  */
 export function requireWhole(value: number): void {
   if (value >>> 0 !== value && !(Number.isSafeInteger(value) && value >= 0)) {

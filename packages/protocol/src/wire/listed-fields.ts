@@ -3,7 +3,7 @@ import { expected, type Fields, isTextOf, isWholeOf, wrongField } from './fields
 /** Answers to questions are maps, with a key for each fact: they may get more keys. */
 export type Facts = { readonly [name: string]: unknown }
 
-/** Fields of rare messages: they pass by a list of values, which msgpackr reads and writes. */
+/** The fields of a rare message, as a list of values that msgpackr reads or writes. */
 export interface ListedFields extends Fields {
   facts(name: string, value: Facts | undefined): Facts
   /** One of these texts. */
@@ -11,7 +11,7 @@ export interface ListedFields extends Fields {
   nested(name: string, length: number): ListedFields
 }
 
-/** Reads fields from the values of a message, or of a list in one. */
+/** Reads fields from the values of a message, or of a list inside it. */
 export class ListReader implements ListedFields {
   readonly #values: readonly unknown[]
   #index: number
@@ -21,7 +21,7 @@ export class ListReader implements ListedFields {
     this.#index = from
   }
 
-  /** How many values there are in all. */
+  /** Number of values. */
   get length(): number {
     return this.#values.length
   }
@@ -97,7 +97,7 @@ export class ListReader implements ListedFields {
   }
 }
 
-/** Collects the values of a message, or of a list in one. */
+/** Collects the values of a message, or of a list inside it. */
 export class ListWriter implements ListedFields {
   readonly values: unknown[]
 
@@ -171,7 +171,7 @@ function wrong(name: string, got: unknown, wanted: string): Error {
   return wrongField(name, describe(got), wanted)
 }
 
-/** Names what was sent without repeating it. */
+/** Describes a value without repeating a text or bytes. */
 function describe(got: unknown): string {
   if (got === undefined) return 'missing'
   if (got === null) return 'nil'

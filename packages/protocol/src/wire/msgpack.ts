@@ -6,20 +6,19 @@ import { frameHeadBytes } from './frame.js'
 import { checkStructure } from './guard.js'
 
 /**
- * What is rare goes through msgpackr, both ways: handshakes, administration, and questions, whose answers
- * are maps that may get more keys. It is set to plain MessagePack, which any other library reads and
- * writes; what it would make beyond that never reaches it. `checkStructure` stands before the reading,
- * `requirePlain` before the writing.
+ * msgpackr reads and writes the rare messages: handshakes, administration, and queries whose answers are
+ * maps. It is set to plain MessagePack, which any other library understands. `checkStructure` keeps from it
+ * what it should not read, `requirePlain` what it would write as an extension.
  */
 const packr = new Packr({
-  // Neither records nor structures: a map is a map, and no message depends on an earlier one.
+  // No records and no structures: a map is a map, and no message depends on an earlier one.
   useRecords: false,
   mapsAsObjects: true,
-  // Other languages write whole numbers of 2^32 and more as 64-bit integers; they are numbers here.
+  // Other languages write whole numbers of 2^32 and more as 64-bit integers.
   int64AsType: 'number',
-  // The memory a message came in is used again, so bytes are copied wherever they stand.
+  // The memory of a message is reused, so bytes are copied, also inside maps.
   copyBuffers: true,
-  // Undefined would be an extension.
+  // By default `undefined` becomes an extension.
   encodeUndefinedAsNil: true,
   useToJSON: false,
 })
@@ -37,7 +36,7 @@ export function unpackMessage(body: Uint8Array): readonly unknown[] {
   return values
 }
 
-/** The message as a whole frame. A strict one has no number that is not whole. */
+/** The message as a whole frame. With `isStrict` a number that is not whole is a TypeError. */
 export function packFrame(values: readonly unknown[], isStrict: boolean): Buffer {
   requirePlain(values, isStrict)
   const body = packr.pack(values, RESET_BUFFER_MODE)
@@ -47,7 +46,7 @@ export function packFrame(values: readonly unknown[], isStrict: boolean): Buffer
   return frame
 }
 
-/** msgpackr would write much more: dates, sets, errors and big integers, and half a surrogate pair as it is. */
+/** Refuses what msgpackr would write as an extension or as invalid UTF-8: dates, sets, half a surrogate pair. */
 function requirePlain(value: unknown, isStrict: boolean): void {
   switch (typeof value) {
     case 'string':

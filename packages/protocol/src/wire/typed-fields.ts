@@ -3,12 +3,12 @@ import type { ProtocolError } from '../errors.js'
 import { expected, type Fields, isTextOf, isWholeOf, requireWhole, wrongField } from './fields.js'
 import { frameHeadBytes } from './frame.js'
 
-/** A part of a message as bytes of their own. */
+/** Copies a part of a message. */
 export type CopyBytes = (body: Uint8Array, start: number, end: number) => Uint8Array
 
 /**
- * Reads fields straight from the bytes of a message, in every spelling that MessagePack has for them, and
- * makes nothing but the fields. What cannot be read at all is `Unreadable`: `checkStructure` says why.
+ * Reads fields directly from the bytes of a message, in every spelling of MessagePack, and allocates nothing
+ * but the fields. Bytes that are no MessagePack throw `Unreadable`; `checkStructure` then tells why.
  */
 export class TypedReader implements Fields {
   readonly #reader = new ValueReader('any')
@@ -19,7 +19,7 @@ export class TypedReader implements Fields {
     this.#copy = copy
   }
 
-  /** Begins a message, and gives its type; -1 where it is no list that begins with a number. */
+  /** Begins a message and returns its type, or -1 if it is no list that begins with a number. */
   open(body: Uint8Array): number {
     try {
       this.#reader.begin(body)
@@ -31,7 +31,7 @@ export class TypedReader implements Fields {
     }
   }
 
-  /** How many values the message has, its type among them. */
+  /** Number of values in the message, including its type. */
   get length(): number {
     return this.#length
   }
@@ -119,17 +119,17 @@ export class TypedReader implements Fields {
   }
 }
 
-/** Writes fields straight into a frame, each in the shortest spelling. */
+/** Writes fields directly into a frame, each in the shortest spelling. */
 export class TypedWriter implements Fields {
   readonly #writer = new ValueWriter()
   readonly #isStrict: boolean
 
-  /** A strict one refuses numbers that are not whole. */
+  /** A strict writer throws a TypeError for a number that is not whole. */
   constructor(isStrict: boolean) {
     this.#isStrict = isStrict
   }
 
-  /** Begins a frame with what the message is, and whose. */
+  /** Begins a frame with the type and the id of the message. */
   begin(type: number, length: number, id: number): void {
     this.#writer.begin(frameHeadBytes)
     this.#writer.list(length)
@@ -137,10 +137,10 @@ export class TypedWriter implements Fields {
     this.whole('id', id)
   }
 
-  /** The frame. It is the caller's: nothing is written there again. */
+  /** Returns the frame. Its memory belongs to the caller and is not reused. */
   end(): Buffer {
     const frame = this.#writer.end()
-    // Byte by byte: the method of a Buffer looks at its arguments for longer than it writes.
+    // `writeUInt32BE` spends more time on checking its arguments than on writing.
     const length = frame.length - frameHeadBytes
     frame[0] = length >>> 24
     frame[1] = length >>> 16

@@ -153,12 +153,15 @@ export const wireFaults: readonly Fault[] = [
   },
   {
     name: 'bytes may stand behind a frequent message',
-    test: [spelled, 'heartbeat is to the typed reader what it is to msgpackr, whatever its bytes'],
+    test: [
+      spelled,
+      'heartbeat reads the same with the typed reader and with msgpackr, bent or not',
+    ],
     edits: codec('fields.requireEnd();', ''),
   },
   {
     name: 'a frequent message that is no MessagePack is malformed',
-    test: [spelled, 'submit is to the typed reader what it is to msgpackr, whatever its bytes'],
+    test: [spelled, 'submit reads the same with the typed reader and with msgpackr, bent or not'],
     edits: codec('checkStructure(body, messageLimits);', ''),
   },
   {
