@@ -117,6 +117,16 @@ t.test('a number that is not whole is in no answer', (t) => {
   t.end()
 })
 
+t.test('a fact that MessagePack has no plain form for is a TypeError', (t) => {
+  const values = [new Date(), new Set(), new Map(), new Error('no'), /a/, 1n, () => 1, Symbol('a')]
+  for (const value of [...values, '\ud800']) {
+    const asked = { kind: 'why', id: 1, why: { deep: [{ value }] } } as const
+    t.throws(() => encodeAnswer(asked), TypeError, String(value))
+  }
+  t.throws(() => encodeAnswer({ kind: 'why', id: 1, why: { '\ud800': 1 } }), TypeError)
+  t.end()
+})
+
 t.test('what was decoded keeps no part of what was received', (t) => {
   const submit = { kind: 'submit', id: 1, payload: Buffer.from('mine') } as const
   const frame = encodeRequest(submit)

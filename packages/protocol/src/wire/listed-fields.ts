@@ -21,11 +21,6 @@ export class ListReader implements ListedFields {
     this.#index = from
   }
 
-  /** Number of values. */
-  get length(): number {
-    return this.#values.length
-  }
-
   whole(name: string, _value: number | undefined, min: number, max: number): number {
     const value = this.#next()
     if (!isWholeOf(value, min, max)) throw wrong(name, value, expected.whole(min, max))
