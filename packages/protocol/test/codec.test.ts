@@ -117,6 +117,23 @@ t.test('a number that is not whole is in no answer', (t) => {
   t.end()
 })
 
+t.test('a field of another kind than its type is written as what it is', (t) => {
+  const under = { id: 7, taskId: 1, leaseId: 2 } as const
+  const requests: readonly [request: unknown, message: RegExp][] = [
+    [{ kind: 'complete', ...under, result: 'done' }, /^result is a text; it must be bytes$/],
+    [{ kind: 'complete', ...under, reportId: 5 }, /^report_id is 5; it must be a text/],
+    [{ kind: 'heartbeat', ...under, leaseId: '2' }, /^lease_id is a text; it must be a whole/],
+    [{ kind: 'heartbeat', id: 7, taskId: 1 }, /^lease_id is nil; it must be a whole/],
+    [{ kind: 'submit', id: 7, payload: [1] }, /^payload is a list of 1 values; it must be bytes$/],
+    [{ kind: 'kill', id: 7, taskId: 1, reason: true }, /^reason is true; it must be a text/],
+  ]
+  for (const [request, message] of requests) {
+    const decoded = decodeRequest(unframe(encodeRequest(request as Request)))
+    t.match(decoded, { kind: 'malformed', id: 7, message })
+  }
+  t.end()
+})
+
 t.test('a fact that MessagePack has no plain form for is a TypeError', (t) => {
   const values = [new Date(), new Set(), new Map(), new Error('no'), /a/, 1n, () => 1, Symbol('a')]
   for (const value of [...values, '\ud800']) {

@@ -151,23 +151,19 @@ export class TypedWriter implements Fields {
 
   whole(_name: string, value: number | undefined): number {
     if (this.#isStrict) requireWhole(value as number)
-    this.#writer.number(value as number)
-    return value as number
+    return this.#put(value)
   }
 
   text(_name: string, value: string | undefined): string {
-    this.#writer.text(value as string)
-    return value as string
+    return this.#put(value)
   }
 
   bytes(_name: string, value: Uint8Array | undefined): Uint8Array {
-    this.#writer.bytes(value as Uint8Array)
-    return value as Uint8Array
+    return this.#put(value)
   }
 
   boolean(_name: string, value: boolean | undefined): boolean {
-    this.#writer.boolean(value as boolean)
-    return value as boolean
+    return this.#put(value)
   }
 
   has(value: unknown): boolean {
@@ -192,5 +188,10 @@ export class TypedWriter implements Fields {
     this.#writer.list(list.length)
     for (const value of list) pass(this, value)
     return list
+  }
+  /** Writes a value by its own kind: a caller in JavaScript may give another one, and the peer then names it. */
+  #put<T>(value: T | undefined): T {
+    this.#writer.value(value)
+    return value as T
   }
 }
