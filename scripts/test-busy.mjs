@@ -56,7 +56,8 @@ async function runTests() {
   const filters = filter.map((name) => `--filter=${name}`)
   // In a process group of its own, which ends as a whole.
   const child = spawn(process.execPath, [join(import.meta.dirname, 'test.mjs'), ...filters], {
-    ...{ stdio: ['ignore', 'pipe', 'inherit'], detached: true },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
   })
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.removeAllListeners(signal).once(signal, () => {

@@ -46,7 +46,7 @@ export function measureApply(pace: Pace): Result[] {
       recordsPerSecond,
       spread: spreadOf(rates),
       rounds: rates.length,
-      ...(idShare === 0.5 ? atLeast(1_000_000, recordsPerSecond) : {}),
+      ...(idShare === 0.5 ? atLeast(1_000_000, recordsPerSecond) : undefined),
       details: {
         decodedPerSecond: roundedMedian(decodeMs.map((ms) => rateOf(records, ms))),
         applyShare: round(1 - median(decodeMs) / median(bothMs)),

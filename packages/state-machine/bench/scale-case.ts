@@ -39,7 +39,7 @@ function compare(
     costRatio,
     spread: spreadOf(ratios),
     rounds: ratios.length,
-    ...(hasTarget ? atMost(1.2, costRatio) : {}),
+    ...(hasTarget ? atMost(1.2, costRatio) : undefined),
     details: {
       liveTasks: [fewTasks, manyTasks],
       applyNs: [round(few.applyNs), round(many.applyNs)],

@@ -1,6 +1,6 @@
 import { driveAppenders, type Load } from './appenders.js'
 import type { Bench } from './bench.js'
-import { LimitFile, type Way } from './limit.js'
+import { LimitFile } from './limit.js'
 import { median } from './median.js'
 import type { Pace } from './options.js'
 import { type Result, round, type Sample, summarize } from './result.js'
@@ -116,18 +116,18 @@ function resultsOf(load: Load, samples: Samples): Result[] {
   const better = rateOf(samples.loop) > rateOf(samples.pool) ? samples.loop : samples.pool
   return columns.map((column) => {
     const own = samples[column]
-    const way: Way | undefined = column === 'pool' || column === 'loop' ? column : undefined
+    const way = column === 'pool' || column === 'loop' ? column : undefined
     return {
-      system: column === 'pool' || column === 'loop' ? 'limit' : column,
+      system: way === undefined ? (column as StoreName) : 'limit',
       case: load.recordsPerAppend === 1 ? 'append' : 'batch',
       appenders: load.appenders,
       recordBytes: load.recordBytes,
       sync: 'always',
       ...summarize(own, load.recordBytes),
       recordsPerAppend: load.recordsPerAppend,
-      ...(way === undefined ? {} : { way }),
+      way,
       ...bytesPerWriteOf(own),
-      ...(column === 'tenure' ? ratiosOf(own, better, samples.pool) : {}),
+      ...(column === 'tenure' ? ratiosOf(own, better, samples.pool) : undefined),
     }
   })
 }

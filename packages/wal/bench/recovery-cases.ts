@@ -97,6 +97,6 @@ function resultOf(
     sync: 'always',
     ...summarize(samples, recordBytes),
     records,
-    ...(system === 'tenure' ? { ratioToLimit: round(ratio) ?? 0 } : {}),
+    ratioToLimit: system === 'tenure' ? (round(ratio) ?? 0) : undefined,
   }
 }

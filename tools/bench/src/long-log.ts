@@ -37,8 +37,13 @@ function recordAt(lsn: number, at: number, last: number): LogRecord {
       return { type: 'TaskCreated', at, taskId, payload, executionWindowMs: 3_600_000, retryPolicy }
     case 1:
       return {
-        ...{ type: 'LeaseGranted', at, taskId, leaseId, workerId: `w-${taskId % 100}` },
-        ...{ attempt: 1, leaseExpiry: at + 30_000 },
+        type: 'LeaseGranted',
+        at,
+        taskId,
+        leaseId,
+        workerId: `w-${taskId % 100}`,
+        attempt: 1,
+        leaseExpiry: at + 30_000,
       }
     case 2:
       return { type: 'LeaseExtended', at, leaseId, newLeaseExpiry: at + 30_000 }
@@ -55,14 +60,24 @@ function ownRecord(lsn: number, at: number, last: number): LogRecord | undefined
       return { type: 'TaskCreated', at, taskId, payload, executionWindowMs: 3_600_000, retryPolicy }
     case 2:
       return {
-        ...{ type: 'LeaseGranted', at, taskId, leaseId: 2, workerId: 'w-7', attempt: 1 },
+        type: 'LeaseGranted',
+        at,
+        taskId,
+        leaseId: 2,
+        workerId: 'w-7',
+        attempt: 1,
         leaseExpiry: at + 1,
       }
     case 3:
       return { type: 'LeaseExpired', at, taskId, leaseId: 2, atStart: false }
     case last - 1:
       return {
-        ...{ type: 'LeaseGranted', at, taskId, leaseId: lsn, workerId: 'w-8', attempt: 2 },
+        type: 'LeaseGranted',
+        at,
+        taskId,
+        leaseId: lsn,
+        workerId: 'w-8',
+        attempt: 2,
         leaseExpiry: at + 30_000,
       }
     case last:

@@ -13,7 +13,7 @@ export interface ServerProgram {
   /** Where this is missing, what needs it is skipped. */
   readonly program: string
   /** Whom it runs as, where that is somebody else than whoever starts it. */
-  readonly user?: { readonly uid: number; readonly gid: number }
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined
   /** What ends it and all that it has started at once; SIGKILL, where nothing else is said. */
   readonly endSignal?: NodeJS.Signals
   /** Where the program is a script of ours. */

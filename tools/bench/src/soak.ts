@@ -22,7 +22,9 @@ const { minutes, rate, json } = await readAsked(usage, (args) => {
 const figures = await measureSoak({
   seconds: minutes * 60,
   livesPerSecond: rate,
-  ...{ replayMs: 1000, historyBytes: 256 * 2 ** 20, segmentBytes: 16 * 2 ** 20 },
+  replayMs: 1000,
+  historyBytes: 256 * 2 ** 20,
+  segmentBytes: 16 * 2 ** 20,
   tell: (line) => process.stderr.write(`${line}\n`),
 })
 for (const figure of figures) {

@@ -8,12 +8,23 @@ import { drawTable, drawVerdicts } from '../src/system/table.js'
 import { judge } from '../src/system/targets.js'
 
 const figure: Figure = {
-  ...{ system: 'tenure', durability: 'before the answer', work: 'submit', liveTasks: 0 },
-  ...{ connections: 64, inFlight: 1, opsPerSecond: 10, p50Ms: 1, p99Ms: 2 },
+  system: 'tenure',
+  durability: 'before the answer',
+  work: 'submit',
+  liveTasks: 0,
+  connections: 64,
+  inFlight: 1,
+  opsPerSecond: 10,
+  p50Ms: 1,
+  p99Ms: 2,
 }
 const footprint: Footprint = {
-  ...{ system: 'tenure', durability: 'before the answer', work: 'hold', liveTasks: 1000 },
-  ...{ memoryBytesPerTask: 300, diskBytesPerTask: 200 },
+  system: 'tenure',
+  durability: 'before the answer',
+  work: 'hold',
+  liveTasks: 1000,
+  memoryBytesPerTask: 300,
+  diskBytesPerTask: 200,
 }
 
 class CountingClient implements Client {
@@ -85,7 +96,11 @@ t.test('loads and shapes are measurements of their own', (t) => {
 t.test('only what was measured is judged', (t) => {
   const found = (system: string, opsPerSecond: number): Summary => ({
     ...figure,
-    ...{ system, opsPerSecond, least: 1, most: 1, rounds: 1 },
+    system,
+    opsPerSecond,
+    least: 1,
+    most: 1,
+    rounds: 1,
   })
   const verdicts = judge([found('tenure', 60), found('beanstalkd -F', 75)])
   t.match(verdicts, [

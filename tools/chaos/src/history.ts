@@ -9,7 +9,10 @@ export interface Grant {
   readonly worker: string
   /** As last extended. */
   expiry: number
-  end?: { readonly how: 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'; readonly result?: string }
+  end?: {
+    readonly how: 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
+    readonly result?: string | undefined
+  }
   /** How many TaskCancelled name it. */
   cancelled: number
 }
@@ -74,8 +77,15 @@ class HistoryReader implements History {
   readonly leases = new Map<number, Grant>()
   readonly faults: string[] = []
   readonly counts: Record<RecordType, number> = {
-    ...{ TaskCreated: 0, LeaseGranted: 0, LeaseExtended: 0, LeaseExpired: 0, TaskCompleted: 0 },
-    ...{ TaskFailed: 0, TaskCancelled: 0, TaskDead: 0, TasksForgotten: 0 },
+    TaskCreated: 0,
+    LeaseGranted: 0,
+    LeaseExtended: 0,
+    LeaseExpired: 0,
+    TaskCompleted: 0,
+    TaskFailed: 0,
+    TaskCancelled: 0,
+    TaskDead: 0,
+    TasksForgotten: 0,
   }
   readonly #forgettings: readonly Forgetting[]
   #nextForgetting = 0
@@ -175,7 +185,7 @@ class HistoryReader implements History {
     const task = this.#task(lsn, record.taskId)
     if (record.type === 'TaskCompleted') {
       const result = record.result && Buffer.from(record.result).toString()
-      if (grant) grant.end = { how: 'COMPLETED', ...(result !== undefined && { result }) }
+      if (grant) grant.end = { how: 'COMPLETED', result }
       end(task, lsn, 'COMPLETED')
     } else {
       if (grant) grant.end = { how: 'FAILED' }

@@ -57,7 +57,7 @@ export async function runChaos(
     const run = new Run({ options, places, fleet, disk, journal, output, signal: ending })
     const summary = await run.play(random)
     isWorthKeeping = options.keep || summary.violations.length > 0
-    return { ...summary, ...(isWorthKeeping && { directory: places.root }) }
+    return isWorthKeeping ? { ...summary, directory: places.root } : summary
   } catch (error) {
     isWorthKeeping = !signal.aborted
     if (isWorthKeeping) output.write(`what was written is kept in ${places.root}\n`)

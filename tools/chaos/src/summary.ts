@@ -30,7 +30,11 @@ export function summarize(
   const seconds = Math.round(elapsedMs / 100) / 10
   const { acknowledged } = verdict
   return {
-    ...{ ...verdict, ...counts, seed, seconds, skipped },
+    ...verdict,
+    ...counts,
+    seed,
+    seconds,
+    skipped,
     tasksPerSecond: Math.round(acknowledged / seconds),
   }
 }

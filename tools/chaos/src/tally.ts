@@ -43,7 +43,8 @@ export function count({ parcel, history, started, workerLines }: Case): Tally {
     dead: countEnds('DEAD'),
     grants: counts.LeaseGranted,
     executions: parcel.executions.filter(({ what }) => what === 'started').length,
-    ...{ answersLost, notBegun: notStarted.length - answersLost },
+    answersLost,
+    notBegun: notStarted.length - answersLost,
     expirations: counts.LeaseExpired,
     possibleDuplicates: expiredAndFollowed(history).length,
     confirmedDuplicates: expiredAndFollowed(history).filter((grant) => grant.cancelled > 0).length,
@@ -65,9 +66,22 @@ export function addUp(tallies: readonly Tally[]): Tally {
 }
 
 const nothing: Tally = {
-  ...{ acknowledged: 0, lost: 0, completed: 0, failed: 0, dead: 0, grants: 0, executions: 0 },
-  ...{ answersLost: 0, notBegun: 0, expirations: 0, possibleDuplicates: 0 },
-  ...{ confirmedDuplicates: 0, refusedReports: 0, tasks: 0, extensions: 0, failures: 0 },
+  acknowledged: 0,
+  lost: 0,
+  completed: 0,
+  failed: 0,
+  dead: 0,
+  grants: 0,
+  executions: 0,
+  answersLost: 0,
+  notBegun: 0,
+  expirations: 0,
+  possibleDuplicates: 0,
+  confirmedDuplicates: 0,
+  refusedReports: 0,
+  tasks: 0,
+  extensions: 0,
+  failures: 0,
 }
 
 function expiredAndFollowed({ tasks }: History): Grant[] {

@@ -40,31 +40,55 @@ const hour = 60 * minute
 
 export const kinds: { readonly [K in WorkKind]: Kind } = {
   quick: {
-    ...{ share: 920, queue: 'short', waitMs: [1, 25], executionWindowMs: hour, maxRetries: 3 },
+    share: 920,
+    queue: 'short',
+    waitMs: [1, 25],
+    executionWindowMs: hour,
+    maxRetries: 3,
     ends: ['COMPLETED'],
   },
   // Longer than a lease lasts without a heartbeat.
   long: {
-    ...{ share: 10, queue: 'long', waitMs: [1000, 4000], executionWindowMs: hour, maxRetries: 3 },
+    share: 10,
+    queue: 'long',
+    waitMs: [1000, 4000],
+    executionWindowMs: hour,
+    maxRetries: 3,
     ends: ['COMPLETED'],
   },
   'failing once': {
-    ...{ share: 40, queue: 'short', waitMs: [1, 25], executionWindowMs: hour, maxRetries: 3 },
+    share: 40,
+    queue: 'short',
+    waitMs: [1, 25],
+    executionWindowMs: hour,
+    maxRetries: 3,
     ends: ['COMPLETED'],
   },
   failing: {
-    ...{ share: 20, queue: 'short', waitMs: [1, 25], executionWindowMs: hour, maxRetries: 2 },
+    share: 20,
+    queue: 'short',
+    waitMs: [1, 25],
+    executionWindowMs: hour,
+    maxRetries: 2,
     ends: ['FAILED'],
   },
   'ending its host once': {
-    ...{ share: 8, queue: 'long', waitMs: [1, 50], executionWindowMs: hour, maxRetries: 3 },
+    share: 8,
+    queue: 'long',
+    waitMs: [1, 50],
+    executionWindowMs: hour,
+    maxRetries: 3,
     ends: ['COMPLETED'],
   },
   // The window ends it. Where its worker is not quick enough to say so the lease expires; and a task
   // whose leases do nothing but expire is stopped as poison.
   overrunning: {
-    ...{ share: 2, queue: 'long', waitMs: [minute, minute] },
-    ...{ executionWindowMs: 2000, maxRetries: 1, ends: ['FAILED', 'DEAD'] },
+    share: 2,
+    queue: 'long',
+    waitMs: [minute, minute],
+    executionWindowMs: 2000,
+    maxRetries: 1,
+    ends: ['FAILED', 'DEAD'],
   },
 }
 
@@ -92,7 +116,8 @@ export function toSubmission(plan: WorkPlan, number: number): Submission {
   return {
     payload: Buffer.from(JSON.stringify(work)),
     requestId: requestIdOf(number),
-    ...{ queue, executionWindowMs },
+    queue,
+    executionWindowMs,
     retryPolicy: { maxRetries, backoff: { kind: 'fixed', delayMs: 100 } },
   }
 }

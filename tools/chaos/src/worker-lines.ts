@@ -7,7 +7,7 @@ export interface WorkerLine {
   readonly leaseId: number
   readonly what: WorkerWord
   /** Of `committed`: the state in which the report left the task. */
-  readonly state?: string
+  readonly state: string | undefined
 }
 
 /** By the words that `tenure-worker` begins these lines with. */
@@ -37,7 +37,7 @@ export async function* readWorkerLines(directory: string): AsyncGenerator<Worker
     for await (const { msg, taskId, leaseId, state } of readLines<LogLine>(path)) {
       const what = words.find((word) => msg.startsWith(word))
       if (what === undefined || taskId === undefined || leaseId === undefined) continue
-      yield { worker: name, taskId, leaseId, what, ...(state !== undefined && { state }) }
+      yield { worker: name, taskId, leaseId, what, state }
     }
   }
 }

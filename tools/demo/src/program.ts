@@ -22,7 +22,7 @@ export function startProgram(
   ]
   // What is set for one of them would be set for all.
   const env = cleanEnvironment(process.env)
-  return new AppProcess(owner, binaryOf(name), { args, env, detached: true, ...(hear && { hear }) })
+  return new AppProcess(owner, binaryOf(name), { args, env, detached: true, hear })
 }
 
 function binaryOf(name: ProgramName): string {

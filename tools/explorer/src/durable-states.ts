@@ -112,12 +112,18 @@ function modelOf(records: readonly Uint8Array[]): NaiveModel {
 function checkModel(model: NaiveModel, state: State): void {
   const tasks = Array.from(listTasks(state), ({ taskId }) => getTask(state, taskId))
   const real = {
-    ...{ tasks, counters: getCounters(state), waiting: waitingTasks(state, 'default') },
-    ...{ leased: leasedTasks(state), ended: endedTasks(state) },
+    tasks,
+    counters: getCounters(state),
+    waiting: waitingTasks(state, 'default'),
+    leased: leasedTasks(state),
+    ended: endedTasks(state),
   }
   const naive = {
-    ...{ tasks: model.tasks(), counters: model.counters(), waiting: model.waiting('default') },
-    ...{ leased: model.leased(), ended: model.ended() },
+    tasks: model.tasks(),
+    counters: model.counters(),
+    waiting: model.waiting('default'),
+    leased: model.leased(),
+    ended: model.ended(),
   }
   if (isDeepStrictEqual(real, naive)) return
   const found = `${JSON.stringify(real)} is not ${JSON.stringify(naive)}`

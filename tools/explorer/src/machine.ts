@@ -94,8 +94,13 @@ export class Machine {
       surroundings: (nextLsn) => this.#surroundings(nextLsn),
     })
     this.#coordinator = subject.createCoordinator({
-      ...{ state, log: this.#log, clock: this.#clock, registry: this.#registry },
-      ...{ time: new DecisionTime(this.#clock, latestMs), knobs: scope.knobs, observer: {} },
+      state,
+      log: this.#log,
+      clock: this.#clock,
+      registry: this.#registry,
+      time: new DecisionTime(this.#clock, latestMs),
+      knobs: scope.knobs,
+      observer: {},
       onFailure: (error) => {
         this.#failure ??= error
       },

@@ -8,7 +8,7 @@ export interface Node {
   readonly key: string
   readonly recipe: Recipe
   /** The long way, for where the short one leads elsewhere. */
-  readonly detour?: Recipe
+  readonly detour: Recipe | undefined
 }
 
 /** What is known of the nodes that have one state of the log. */

@@ -259,7 +259,7 @@ export class Search {
       return
     }
     const index = this.#paths.add(this.#doing.index, this.#doing.action)
-    const node: Node = { index, durable, key, recipe, ...(detour && { detour }) }
+    const node: Node = { index, durable, key, recipe, detour }
     byKey.set(key, node)
     if (detour !== undefined) await this.#options.onOtherWay?.(this, node, detour)
     if (this.#options.order === 'states') unexpanded.push(node)

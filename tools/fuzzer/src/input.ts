@@ -17,22 +17,25 @@ export interface Step {
 
 /** As JSON: bytes are hexadecimal. */
 export function toPlain(input: Input): unknown {
-  return input.map(({ bytes, ...rest }) => ({
-    ...rest,
-    ...(bytes !== undefined && { hex: Buffer.from(bytes).toString('hex') }),
-  }))
+  return input.map(({ bytes, ...rest }) =>
+    bytes === undefined ? rest : { ...rest, hex: Buffer.from(bytes).toString('hex') },
+  )
 }
 
 export function fromPlain(value: unknown): Input {
-  return (value as readonly (Step & { readonly hex?: string })[]).map(({ hex, ...rest }) => ({
-    ...rest,
-    ...(hex !== undefined && { bytes: Buffer.from(hex, 'hex') }),
-  }))
+  return (value as readonly (Step & { readonly hex?: string })[]).map(({ hex, ...rest }) =>
+    hex === undefined ? rest : { ...rest, bytes: Buffer.from(hex, 'hex') },
+  )
 }
 
 const plainTypes: Readonly<Record<string, string>> = {
-  ...{ kind: 'string', hex: 'string', text: 'string', name: 'string', other: 'string' },
-  ...{ at: 'number', to: 'number' },
+  kind: 'string',
+  hex: 'string',
+  text: 'string',
+  name: 'string',
+  other: 'string',
+  at: 'number',
+  to: 'number',
 }
 
 /** Whether `fromPlain` makes an input of it. */

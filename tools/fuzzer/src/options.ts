@@ -8,7 +8,7 @@ export interface CommandLine {
   readonly seed: number
   readonly json: boolean
   /** A file to try again, and nothing else. */
-  readonly replay?: string
+  readonly replay: string | undefined
   readonly bombs: boolean
 }
 
@@ -36,7 +36,7 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
     seed: seed === undefined ? seedDefault : parseWhole('seed', seed),
     json: json ?? false,
     bombs: bombs ?? false,
-    ...(replay !== undefined && { replay }),
+    replay,
   }
 }
 

@@ -39,7 +39,8 @@ async function finds(t: Test, target: Target, check: string): Promise<void> {
   t.teardown(() => target.close?.())
   const found: string[] = []
   const { inputs, findings } = await fuzz(target, {
-    ...{ seed: 1, shrinksMax: 20 },
+    seed: 1,
+    shrinksMax: 20,
     isOver: (tried) => tried >= inputsMax || found.includes(check),
     onFinding: (finding) => found.push(finding.check),
   })

@@ -69,7 +69,9 @@ t.test('steps, bytes and letters are left out', async (t) => {
 
 t.test('a finding comes back from its file', async (t) => {
   const finding = {
-    ...{ target: 'adder', check: 'sums are small', detail: '500' },
+    target: 'adder',
+    check: 'sums are small',
+    detail: '500',
     input: [
       { kind: 'numbers', bytes: Buffer.from('fffe', 'hex') },
       { kind: 'word', text: 'ü\n', name: 'x', at: 3 },

@@ -14,7 +14,11 @@ const run = (...args: string[]) =>
 
 t.test('without options every target has a minute', async (t) => {
   t.same(parseCommandLine([], 7), {
-    ...{ minutes: 1, targets: targetNames, seed: 7, json: false, bombs: false },
+    minutes: 1,
+    targets: targetNames,
+    seed: 7,
+    json: false,
+    bombs: false,
   })
 })
 

@@ -58,7 +58,9 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
     scenario,
     bugs: bug === undefined ? (bugs === true ? 'all' : 'none') : { name: bug },
     threads: threads === undefined ? availableParallelism() : parseWhole('threads', threads),
-    ...{ first: first ?? false, events: events ?? false, json: json ?? false },
+    first: first ?? false,
+    events: events ?? false,
+    json: json ?? false,
   }
 }
 
@@ -74,7 +76,15 @@ function parse(args: readonly string[]) {
   const value = { type: 'string' } as const
   const flag = { type: 'boolean' } as const
   return parseOptions(args, {
-    ...{ seeds: value, seed: value, minutes: value, scenario: value, bug: value },
-    ...{ threads: value, bugs: flag, first: flag, events: flag, json: flag },
+    seeds: value,
+    seed: value,
+    minutes: value,
+    scenario: value,
+    bug: value,
+    threads: value,
+    bugs: flag,
+    first: flag,
+    events: flag,
+    json: flag,
   })
 }

@@ -51,12 +51,16 @@ export async function run(scenario: Scenario, onLine?: (line: string) => void): 
   }
   const { violation, ending = 'drained' } = world.stage
   return {
-    ...{ ending: violation === undefined ? ending : 'violated', violation },
-    ...{ hash: world.stage.events.digest(), virtualMs: world.stage.clock.monotonicMs() - startMs },
-    ...{ records: world.stage.ledger.lastLsn, lives: world.machine.lives },
+    ending: violation === undefined ? ending : 'violated',
+    violation,
+    hash: world.stage.events.digest(),
+    virtualMs: world.stage.clock.monotonicMs() - startMs,
+    records: world.stage.ledger.lastLsn,
+    lives: world.machine.lives,
     counters: world.stage.ledger.naive.counters(),
     diskCalls: world.machine.disk.callCount,
-    ...{ faults: world.stage.faults, probes: world.stage.probes.counts },
+    faults: world.stage.faults,
+    probes: world.stage.probes.counts,
   }
 }
 

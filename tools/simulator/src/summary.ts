@@ -31,11 +31,20 @@ export function summarize(tally: Tally, shrunk: readonly Shrunk[], elapsedMs: nu
   const { seeds, failures, virtualMs, records, lives, hash, endings, faults, probes } = tally
   const seconds = Math.round(elapsedMs / 100) / 10
   return {
-    ...{ seeds, failures, shrunk, virtualHours: toHours(virtualMs), seconds },
+    seeds,
+    failures,
+    shrunk,
+    virtualHours: toHours(virtualMs),
+    seconds,
     seedsPerSecond: Math.round((seeds / elapsedMs) * 10_000) / 10,
-    ...{ records, starts: lives, hash, endings },
-    ...{ faults: sorted(faults), faultsInAll: countFaults(tally) },
-    ...{ probes: sorted(probes), probesMissed: probesMissed(tally) },
+    records,
+    starts: lives,
+    hash,
+    endings,
+    faults: sorted(faults),
+    faultsInAll: countFaults(tally),
+    probes: sorted(probes),
+    probesMissed: probesMissed(tally),
   }
 }
 

@@ -6,7 +6,10 @@ import { requireFit } from '../src/bugs/plant.js'
 import type { Failure } from '../src/tally.js'
 
 const bug: Bug = {
-  ...{ name: 'a bug', what: 'of no code at all', edits: [], seedsMax: 100 },
+  name: 'a bug',
+  what: 'of no code at all',
+  edits: [],
+  seedsMax: 100,
   foundBy: [
     { check: 'a task has one owner' },
     { check: 'nothing comes as a surprise', message: /^Error: as planned$/ },
@@ -15,7 +18,9 @@ const bug: Bug = {
 
 const owners: Failure = { seed: 7, check: 'a task has one owner', message: 'it has two' }
 const planned: Failure = {
-  ...{ seed: 5, check: 'nothing comes as a surprise', message: 'Error: as planned' },
+  seed: 5,
+  check: 'nothing comes as a surprise',
+  message: 'Error: as planned',
 }
 const other: Failure = { ...planned, seed: 3, message: 'ReferenceError: x is not defined' }
 const hung: Failure = { seed: 4, check: 'a scenario ends', message: 'it has not after 60 s' }
@@ -36,7 +41,10 @@ t.test('every bug fits the code that there is', (t) => {
 t.test('a bug is found by its own checks, and by what they have to say', async (t) => {
   const sound = playerOf()
   t.match(await track(bug, { planted: playerOf(owners), sound }), {
-    ...{ isFound: true, seeds: 7, check: 'a task has one owner', others: [] },
+    isFound: true,
+    seeds: 7,
+    check: 'a task has one owner',
+    others: [],
   })
   t.match(await track(bug, { planted: playerOf(planned), sound }), { isFound: true, seeds: 5 })
 })

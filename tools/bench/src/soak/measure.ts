@@ -62,8 +62,11 @@ export async function measureSoak(options: SoakOptions): Promise<Figure[]> {
       ...figuresOf(samples, options),
       ...kinds.flatMap((kind) => latenciesOf(stretches, kind)),
       {
-        ...{ name: 'kill to first line "started"', value: restartSeconds, unit: 's' },
-        ...{ bound: restartBound, holds: restartSeconds <= restartBound },
+        name: 'kill to first line "started"',
+        value: restartSeconds,
+        unit: 's',
+        bound: restartBound,
+        holds: restartSeconds <= restartBound,
       },
     ]
   } finally {
@@ -144,7 +147,10 @@ function figuresOf(
     { name: 'checkpoints on the disk, most', value: checkpoints, unit: 'MiB' },
     { name: 'memory, first quarter of the last two thirds', value: early, unit: 'MiB' },
     {
-      ...{ name: 'memory, last quarter', value: late, unit: 'MiB', bound: early * growthMax },
+      name: 'memory, last quarter',
+      value: late,
+      unit: 'MiB',
+      bound: early * growthMax,
       holds: late <= early * growthMax,
     },
   ]
@@ -159,11 +165,15 @@ function latenciesOf(stretches: Stretches, kind: Kind): Figure[] {
   const quietOfAll = stretches.p99('quiet', kind).toFixed(2)
   return [
     {
-      ...{ name: `p99 of ${kind}, median checkpoint (else ${quiet.toFixed(2)})`, unit: 'ms' },
-      ...{ value: during, bound: 2 * quiet, holds: during <= 2 * quiet },
+      name: `p99 of ${kind}, median checkpoint (else ${quiet.toFixed(2)})`,
+      unit: 'ms',
+      value: during,
+      bound: 2 * quiet,
+      holds: during <= 2 * quiet,
     },
     {
-      ...{ name: `p99 of ${kind}, all checkpoints (else ${quietOfAll})`, unit: 'ms' },
+      name: `p99 of ${kind}, all checkpoints (else ${quietOfAll})`,
+      unit: 'ms',
       value: stretches.p99('checkpoint', kind),
     },
   ]

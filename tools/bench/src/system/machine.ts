@@ -11,7 +11,10 @@ export function describeMachine(contenders: readonly Contender[]) {
     node: process.versions.node,
     date: new Date().toISOString().slice(0, 10),
     contenders: contenders.map(({ system, durability, promise, version }) => ({
-      ...{ system, version: version(), durability, promise },
+      system,
+      version: version(),
+      durability,
+      promise,
     })),
   }
   const { processor, cores, memoryGib, system, node, date } = facts

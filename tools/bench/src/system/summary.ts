@@ -24,7 +24,10 @@ function summarizeFigures(group: readonly Figure[]): Summary {
   const { median, least, most } = spread(group, 'opsPerSecond')
   return {
     ...group[0]!,
-    ...{ opsPerSecond: median, least, most, rounds: group.length },
+    opsPerSecond: median,
+    least,
+    most,
+    rounds: group.length,
     p50Ms: spread(group, 'p50Ms').median,
     p99Ms: spread(group, 'p99Ms').median,
   }

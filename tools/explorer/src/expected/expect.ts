@@ -67,7 +67,8 @@ export function expectAnswer(
       return { kind: 'committed', id, state: 'COMPLETED' }
     case 'TaskFailed': {
       const { state, eligibleAt } = taskOf(tasks, record.taskId)
-      return { kind: 'committed', id, state, ...(eligibleAt !== undefined && { eligibleAt }) }
+      const committed = { kind: 'committed', id, state } as const
+      return eligibleAt === undefined ? committed : { ...committed, eligibleAt }
     }
     case 'TaskCancelled': {
       const task = taskOf(tasks, record.taskId)

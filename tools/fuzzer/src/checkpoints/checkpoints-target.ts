@@ -32,7 +32,11 @@ export interface CheckpointsParts {
 }
 
 const shipped: CheckpointsParts = {
-  ...{ openLog, verifyLog, recover, verifyHistory, openDecoder: () => new StateDecoder() },
+  openLog,
+  verifyLog,
+  recover,
+  verifyHistory,
+  openDecoder: () => new StateDecoder(),
 }
 
 /**

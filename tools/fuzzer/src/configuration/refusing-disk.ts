@@ -8,8 +8,15 @@ async function refuse(): Promise<never> {
 
 /** Whoever comes as far as this disk has been configured soundly, and comes no further. */
 export const refusingDisk: Disk = {
-  ...{ createDirectory: refuse, list: refuse, syncDirectory: refuse, open: refuse },
-  ...{ rename: refuse, remove: refuse, freeBytes: refuse, removeDirectory: refuse, lock: refuse },
+  createDirectory: refuse,
+  list: refuse,
+  syncDirectory: refuse,
+  open: refuse,
+  rename: refuse,
+  remove: refuse,
+  freeBytes: refuse,
+  removeDirectory: refuse,
+  lock: refuse,
 }
 
 export function wasReached(error: unknown): boolean {

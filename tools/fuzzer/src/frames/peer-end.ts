@@ -41,8 +41,14 @@ export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promis
   const failures: unknown[] = []
   const complaints: string[] = []
   const coordinator = new Coordinator({
-    ...{ state, clock, registry, log: new MemoryLog(), time: new DecisionTime(clock, 0) },
-    ...{ knobs: defaultKnobs, observer: {}, onFailure: (error) => failures.push(error) },
+    state,
+    clock,
+    registry,
+    log: new MemoryLog(),
+    time: new DecisionTime(clock, 0),
+    knobs: defaultKnobs,
+    observer: {},
+    onFailure: (error) => failures.push(error),
   })
   await coordinator.start()
   let handled = 0
@@ -52,7 +58,10 @@ export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promis
     return handle(...asked)
   }
   const context: PeerContext = {
-    ...{ coordinator, gate, welcome, limits },
+    coordinator,
+    gate,
+    welcome,
+    limits,
     now: () => clock.monotonicMs(),
     soon: (callback) => clock.soon(callback),
     onViolation: (...words) => complaints.push(words.join(' ')),

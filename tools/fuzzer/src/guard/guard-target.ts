@@ -32,7 +32,11 @@ export interface GuardParts {
 }
 
 const shipped: GuardParts = {
-  ...{ checkStructure, decodeRequest, decodeAnswer, decodeHello, decodeWelcome },
+  checkStructure,
+  decodeRequest,
+  decodeAnswer,
+  decodeHello,
+  decodeWelcome,
 }
 
 /** The general decoder, set as the protocol sets it. */

@@ -117,7 +117,9 @@ function zeroSectors(random: Random, name: string, sectors: number): Step {
   const first = random.integer(sectors)
   const count = 1 + random.integer(sectors - first)
   return {
-    ...{ kind: 'write', name, at: first * sectorBytes },
+    kind: 'write',
+    name,
+    at: first * sectorBytes,
     bytes: new Uint8Array(count * sectorBytes),
   }
 }

@@ -67,7 +67,9 @@ export async function hunt(
   await Promise.all(Array.from({ length: threads }, work))
   const all = bugs.map((bug) => caught.get(bug)!)
   return {
-    ...{ planted: bugs.length, found: all.filter(({ isFound }) => isFound).length, bugs: all },
+    planted: bugs.length,
+    found: all.filter(({ isFound }) => isFound).length,
+    bugs: all,
     seconds: Math.round((performance.now() - startMs) / 100) / 10,
     failures: all.filter(({ isFound }) => !isFound),
   }

@@ -27,8 +27,12 @@ export function readScenario(path: string): ScenarioFile {
 }
 
 const parts: { readonly [P in keyof Scenario]: (value: unknown) => boolean } = {
-  ...{ seed: Number.isFinite, clients: Number.isFinite, healAtMs: Number.isFinite },
-  ...{ workers: Array.isArray, operations: Array.isArray, faults: Array.isArray },
+  seed: Number.isFinite,
+  clients: Number.isFinite,
+  healAtMs: Number.isFinite,
+  workers: Array.isArray,
+  operations: Array.isArray,
+  faults: Array.isArray,
   knobs: (value) => typeof value === 'object' && value !== null,
 }
 

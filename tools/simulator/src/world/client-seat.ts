@@ -89,7 +89,10 @@ export class ClientSeat extends Seat {
   async #submit(tenure: Tenure, number: number, task: TaskPlan): Promise<void> {
     const { queue, delayMs, executionWindowMs, retryPolicy, hasRequestId } = task
     const options = {
-      ...{ queue, delayMs, executionWindowMs, retryPolicy },
+      queue,
+      delayMs,
+      executionWindowMs,
+      retryPolicy,
       requestId: hasRequestId ? `request ${number}` : null,
       retryLater: true,
     }

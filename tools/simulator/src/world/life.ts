@@ -67,12 +67,15 @@ export class Life {
     const { clock } = this.process
     this.#server = await startCoordinator({
       ...serverOptions(knobs),
-      ...{ clock, transport: serverTransport(this.#stage.network, this.process) },
+      clock,
+      transport: serverTransport(this.#stage.network, this.process),
       checkpointMaker: this.#checkpoints,
       historyReader: logHistory(this.disk, clock),
       observer: this.#observer(),
       log: {
-        ...{ ...logOptions, disk: this.disk, clock: logClock(clock, knobs.diskMsMax > 0) },
+        ...logOptions,
+        disk: this.disk,
+        clock: logClock(clock, knobs.diskMsMax > 0),
         observer: this.#logObserver(),
       },
     })

@@ -43,7 +43,10 @@ export class Machine implements LifeHost {
       new Promise<void>((resolve) => {
         stage.clock.setTimer(random.next() * diskMsMax, resolve)
       })
-    this.#disk = new SimulatedDisk({ recordCalls: false, ...(diskMsMax > 0 && { latency }) })
+    this.#disk = new SimulatedDisk({
+      recordCalls: false,
+      latency: diskMsMax > 0 ? latency : undefined,
+    })
     this.#watchPower(this.#disk)
   }
 

@@ -54,7 +54,10 @@ async function fight(arena: Arena, clock: SimulatedClock): Promise<RivalsEnd> {
       clock.setTimer(random.next() * diskMsMax, resolve)
     })
   const disk = SimulatedDisk.from(image, {
-    ...{ recordCalls: false, capacityBytes: Number.POSITIVE_INFINITY, locks: false, latency },
+    recordCalls: false,
+    capacityBytes: Number.POSITIVE_INFINITY,
+    locks: false,
+    latency,
   })
   const place = { ...arena, disk, clock }
   const older = await Rival.start('older', place)
@@ -145,8 +148,10 @@ class Rival {
     const checkpointMaker = new Checkpoints(disk, process.clock, () => {})
     await startCoordinator({
       ...serverOptions(knobs),
-      ...{ clock: process.clock, transport: serverTransport(network, process) },
-      ...{ checkpointMaker, historyReader: logHistory(own, process.clock) },
+      clock: process.clock,
+      transport: serverTransport(network, process),
+      checkpointMaker,
+      historyReader: logHistory(own, process.clock),
       log: { ...logOptions, disk: own, clock: process.clock },
     })
     const client = await connectTo(network, clock, name)
@@ -178,10 +183,17 @@ class Rival {
 function connectTo(network: SimulatedNetwork, clock: SimulatedClock, name: string) {
   const process = new Process(clock)
   return connect({
-    ...{ endpoints: ['coordinator:7411'], name, role: 'admin', clock: process.clock },
-    ...{ requestTimeoutMs: 1000, random: { next: () => 0.5, id: () => name } },
+    endpoints: ['coordinator:7411'],
+    name,
+    role: 'admin',
+    clock: process.clock,
+    requestTimeoutMs: 1000,
+    random: { next: () => 0.5, id: () => name },
     transport: clientTransport({
-      ...{ network, address: name, process, isOpen: () => true },
+      network,
+      address: name,
+      process,
+      isOpen: () => true,
       listenIn: () => new Wire({ asked: (request) => said(name, request) }, () => {}),
     }),
   })

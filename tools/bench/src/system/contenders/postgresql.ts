@@ -11,7 +11,7 @@ const user = process.getuid?.() === 0 ? (userOf('postgres') ?? userOf('nobody'))
 /** PostgreSQL as it comes, for programs of this machine only. */
 export const postgresql = {
   program: `${programs}postgres`,
-  ...(user && { user }),
+  user,
   // An immediate shutdown, which is a crash to whoever starts it again; no process and no memory is left.
   endSignal: 'SIGQUIT',
   args: ({ directory, port }) => [
