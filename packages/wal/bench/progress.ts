@@ -1,3 +1,6 @@
+import type { WorkDirectory } from './directory.js'
+import type { Pace } from './options.js'
+
 /** What is being measured, on standard error, with the time that is probably left. */
 export class Progress {
   readonly #startedMs = performance.now()
@@ -28,4 +31,11 @@ export class Progress {
 
 function seconds(ms: number): string {
   return (ms / 1000).toFixed(0).padStart(4)
+}
+
+/** What every measurement is given. */
+export interface Bench {
+  readonly pace: Pace
+  readonly directory: WorkDirectory
+  readonly progress: Progress
 }

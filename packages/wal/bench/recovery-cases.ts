@@ -1,12 +1,12 @@
-import type { Bench } from './bench.js'
-import { askAndKill } from './child-process.js'
+import { askScript, median } from '@tenure/harness'
 import { readSegmentsMs } from './limit.js'
-import { median } from './median.js'
 import type { Pace } from './options.js'
+import type { Bench } from './progress.js'
 import { type CaseName, type Result, round, type SystemName, summarize } from './result.js'
 import type { StoreName } from './store.js'
 import { openStore, storeNames } from './stores.js'
 
+const child = new URL('./child.js', import.meta.url)
 const recordBytes = 128
 
 export function expectedRecoveryMs(pace: Pace): number {
@@ -30,7 +30,7 @@ export async function measureRecovery(bench: Bench): Promise<Result[]> {
     const size = `${Math.round(pace.storeBytes / 2 ** 20)} MiB`
     progress.begin(`writing ${size} into ${name}, for opening and replay`, share)
     const task = ['build', name, directory.join(name), String(pace.storeBytes)]
-    built[name] = (await askAndKill<{ records: number }>(...task)).records
+    built[name] = (await askScript<{ records: number }>(child, task)).records
   }
   const records = built.tenure ?? 0
   progress.begin('opening after a crash', share)
@@ -52,7 +52,11 @@ async function measureOpening({ pace, directory }: Bench): Promise<Durations> {
   const durations: Durations = { tenure: [], limit: [], lmdb: [], leveldb: [] }
   for (let done = 0; done < pace.opens; done++) {
     for (const name of storeNames) {
-      const { openMs } = await askAndKill<{ openMs: number }>('open', name, directory.join(name))
+      const { openMs } = await askScript<{ openMs: number }>(child, [
+        'open',
+        name,
+        directory.join(name),
+      ])
       durations[name].push(openMs)
       if (name === 'tenure') durations.limit.push(readSegmentsMs(directory.join(name)))
     }

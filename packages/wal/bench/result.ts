@@ -1,4 +1,4 @@
-import { median } from './median.js'
+import { median } from '@tenure/harness'
 
 export type SystemName = 'tenure' | 'limit' | 'lmdb' | 'leveldb'
 export type CaseName = 'append' | 'batch' | 'replay' | 'open' | 'roll' | 'memory'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type CpuProfile, sharesOf } from '../src/profile/cpu-profile.js'
-import { readCounts } from '../src/profile/kernel-calls.js'
+import { readCounts } from '../src/profile/process-cost.js'
 
 const frames: readonly (readonly [name: string, url: string, children: readonly number[]])[] = [
   ['(root)', '', [2, 3, 4, 8]],

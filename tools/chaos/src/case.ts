@@ -1,3 +1,4 @@
+import { groupBy } from '@tenure/harness'
 import type { ExecutionReturned, ExecutionStarted } from './executions.js'
 import { type Forgetting, type History, readHistory } from './history.js'
 import type { Parcel } from './parcels.js'
@@ -25,11 +26,5 @@ export function openCase(parcel: Parcel, forgettings: readonly Forgetting[]): Ca
 }
 
 function byLease<T extends { readonly leaseId: number }>(items: readonly T[]): Map<number, T[]> {
-  const groups = new Map<number, T[]>()
-  for (const item of items) {
-    const group = groups.get(item.leaseId)
-    if (group === undefined) groups.set(item.leaseId, [item])
-    else group.push(item)
-  }
-  return groups
+  return groupBy(items, ({ leaseId }) => leaseId)
 }

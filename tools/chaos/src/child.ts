@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
+import { cleanEnvironment } from '@tenure/testing'
 
 export interface ChildOptions {
   readonly program: string
@@ -31,7 +32,7 @@ export class Child {
     // what a child has started can be found, and ended, when the child is gone.
     const child = spawn(process.execPath, [program, ...args], {
       detached: true,
-      env: { ...ownEnvironment(), ...env },
+      env: { ...cleanEnvironment(process.env), ...env },
       stdio: ['ignore', output, errors],
     })
     closeSync(output)
@@ -82,10 +83,4 @@ export class Child {
       throw error
     }
   }
-}
-
-/** Settings from outside would be settings; and a test runner's own loader must not run in a child. */
-function ownEnvironment(): NodeJS.ProcessEnv {
-  const foreign = (name: string) => name === 'NODE_OPTIONS' || name.startsWith('TENURE_')
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign(name)))
 }

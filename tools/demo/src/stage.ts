@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect, type Task, type Tenure } from '@tenure/client'
 import { type AppProcess, Cable, type LogLine } from '@tenure/testing'
-import { showLine } from './log-line.js'
-import { type Flags, startProgram } from './program.js'
+import { type Flags, showLine, startProgram } from './program.js'
 
 /** What nobody needs to read to follow the story. */
 const unspoken = new Set([

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { Violation } from '@tenure/harness'
 import {
   apply,
   checkInvariants,
@@ -19,7 +20,6 @@ import { NaiveModel } from '@tenure/testing'
 import { DurableState } from './durable-state.js'
 import { checkStep } from './step.js'
 import type { Subject } from './subject.js'
-import { Violation } from './violation.js'
 
 /**
  * The states that logs give, each once. A new one is held to everything that has to hold of a state

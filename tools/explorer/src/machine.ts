@@ -1,4 +1,5 @@
 import { type Advice, DecisionTime, type Session, WorkerRegistry } from '@tenure/coordinator-server'
+import { Violation } from '@tenure/harness'
 import type { Request } from '@tenure/protocol'
 import { decodeRecord, type LogRecord, position, release, type State } from '@tenure/state-machine'
 import {
@@ -21,7 +22,6 @@ import { possibleRequests, toRequest } from './requests.js'
 import type { Scope } from './scope.js'
 import { SteppedClock } from './stepped-clock.js'
 import type { ExploredCoordinator, Subject } from './subject.js'
-import { Violation } from './violation.js'
 
 /** Advice, so any is as good as another: the explorer tries each. */
 class Favour extends WorkerRegistry {

@@ -1,10 +1,10 @@
+import { Violation } from '@tenure/harness'
 import type { Answer, Request } from '@tenure/protocol'
 import { encodeRecord, type LogRecord } from '@tenure/state-machine'
 import type { DurableState } from './durable-state.js'
 import { expectAnswer, expectOutcome, isSameAnswer } from './expected/expect.js'
 import { isPending, type Outcome, type Surroundings } from './expected/outcome.js'
 import { isDecisionOfTime } from './expected/time.js'
-import { Violation } from './violation.js'
 
 /** A request that was not answered yet. */
 export interface Unanswered {

@@ -1,3 +1,4 @@
+import { Violation } from '@tenure/harness'
 import type { State } from '@tenure/state-machine'
 import { packAction, unpackAction } from './action.js'
 import type { DurableState } from './durable-state.js'
@@ -7,7 +8,6 @@ import { type Node, type Recipe, type Root, Visit } from './node.js'
 import { Paths } from './paths.js'
 import type { Scope } from './scope.js'
 import type { Subject } from './subject.js'
-import { Violation } from './violation.js'
 
 export interface SearchOptions {
   readonly scope: Scope
@@ -80,7 +80,7 @@ export class Search {
       return undefined
     } catch (error) {
       const { index, action } = this.#doing
-      const { rule, found } =
+      const { check: rule, message: found } =
         error instanceof Violation ? error : new Violation('nothing throws', describe(error))
       const path = this.#paths.size === 0 ? [] : this.#paths.to(index)
       return { rule, found, path: [...path, action] }

@@ -1,6 +1,6 @@
+import { Violation } from '@tenure/harness'
 import type { LogRecord } from '@tenure/state-machine'
 import type { NaiveTask } from '@tenure/testing'
-import { Violation } from './violation.js'
 
 type TaskState = NaiveTask['state']
 

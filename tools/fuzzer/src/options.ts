@@ -1,4 +1,4 @@
-import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/testing'
+import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/harness'
 import { targetNames } from './targets.js'
 
 export interface CommandLine {
@@ -56,8 +56,12 @@ function refuseStrangers(typed: ReturnType<typeof parse>): void {
 }
 
 function parse(args: readonly string[]) {
-  const value = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
-  const options = { minutes: value, target: value, seed: value, replay: value }
-  return parseOptions(args, { ...options, json: flag, bombs: flag })
+  return parseOptions(args, {
+    minutes: 'string',
+    target: 'string',
+    seed: 'string',
+    replay: 'string',
+    json: 'boolean',
+    bombs: 'boolean',
+  })
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { runBombs } from '../src/bombs/bomb-run.js'
-import { readFinding, saveFinding } from '../src/finding-files.js'
+import { readFinding, saveFinding } from '../src/campaign/finding-files.js'
 import { parseCommandLine } from '../src/options.js'
 import { targetNames } from '../src/targets.js'
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '@tenure/seams'
-import type { LossCheck } from './check.js'
 import { addTally, emptyTally, type Failure, type Tally, tallyOfLost } from './tally.js'
+import type { LossCheck } from './violation.js'
 
 export interface CrewOptions {
   readonly threads: number

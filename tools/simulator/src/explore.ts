@@ -1,10 +1,11 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Progress, type ProgressOutput } from '@tenure/testing'
+import { Progress, type ProgressOutput } from '@tenure/harness'
 import { type CrewOptions, isLoss, playSeeds } from './crew.js'
 import type { CommandLine } from './options.js'
 import { run } from './run.js'
 import { drawScenario } from './scenario/draw.js'
+import type { Scenario } from './scenario/scenario.js'
 import { writeScenario } from './scenario/scenario-file.js'
 import { shrink } from './scenario/shrink.js'
 import {
@@ -14,7 +15,7 @@ import {
   type Summary,
   summarize,
 } from './summary.js'
-import { emptyTally, type Failure } from './tally.js'
+import { addOutcome, emptyTally, type Failure } from './tally.js'
 
 /** Of many failures the first ones are made smaller: they are mostly the same. */
 const shrunkMax = 3
@@ -82,4 +83,15 @@ async function keepSmallest({ seed, check, message }: Failure): Promise<Shrunk> 
   writeScenario(path, { about: message, check, scenario })
   const { operations, faults } = scenario
   return { seed, path, operations: operations.length, faults: faults.length }
+}
+
+/** Plays one scenario, and tells every event of it to whoever wants to know. */
+export async function replay(
+  scenario: Scenario,
+  onLine: ((line: string) => void) | undefined,
+): Promise<Summary> {
+  const startMs = performance.now()
+  const tally = emptyTally()
+  addOutcome(tally, scenario.seed, await run(scenario, onLine))
+  return summarize(tally, [], performance.now() - startMs)
 }

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/testing'
+import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/harness'
 
 export interface CommandLine {
   /** The first one; one alone when there is no number of them. */
@@ -73,18 +73,16 @@ function refuseIgnored(typed: ReturnType<typeof parse>): void {
 }
 
 function parse(args: readonly string[]) {
-  const value = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
   return parseOptions(args, {
-    seeds: value,
-    seed: value,
-    minutes: value,
-    scenario: value,
-    bug: value,
-    threads: value,
-    bugs: flag,
-    first: flag,
-    events: flag,
-    json: flag,
+    seeds: 'string',
+    seed: 'string',
+    minutes: 'string',
+    scenario: 'string',
+    bug: 'string',
+    threads: 'string',
+    bugs: 'boolean',
+    first: 'boolean',
+    events: 'boolean',
+    json: 'boolean',
   })
 }

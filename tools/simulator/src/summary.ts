@@ -1,4 +1,5 @@
-import { type Counts, countFaults, type Failure, probesMissed, type Tally } from './tally.js'
+import { type Counts, sumOfCounts } from '@tenure/harness'
+import { type Failure, probesMissed, type Tally } from './tally.js'
 
 /** A failure, made as small as it could be. */
 export interface Shrunk {
@@ -42,7 +43,7 @@ export function summarize(tally: Tally, shrunk: readonly Shrunk[], elapsedMs: nu
     hash,
     endings,
     faults: sorted(faults),
-    faultsInAll: countFaults(tally),
+    faultsInAll: sumOfCounts(tally.faults),
     probes: sorted(probes),
     probesMissed: probesMissed(tally),
   }
@@ -51,7 +52,7 @@ export function summarize(tally: Tally, shrunk: readonly Shrunk[], elapsedMs: nu
 export function describeProgress(tally: Tally, elapsedMs: number): string {
   const { seeds, virtualMs, failures } = tally
   const rate = Math.round((seeds / elapsedMs) * 1000)
-  return `${seeds} seeds, ${rate} a second, ${toHours(virtualMs)} virtual hours, ${countFaults(tally)} faults, ${failures.length} failures`
+  return `${seeds} seeds, ${rate} a second, ${toHours(virtualMs)} virtual hours, ${sumOfCounts(tally.faults)} faults, ${failures.length} failures`
 }
 
 export function describeSummary(summary: Summary): string {

@@ -1,14 +1,13 @@
-import type { Check } from './check.js'
+import { addCounts, type Counts } from '@tenure/harness'
 import { probeNames } from './probes.js'
 import type { Outcome } from './run.js'
+import type { Check } from './violation.js'
 
 export interface Failure {
   readonly seed: number
   readonly check: Check
   readonly message: string
 }
-
-export type Counts = Record<string, number>
 
 /** What came of many seeds. Plain data, so that threads can hand it over. */
 export interface Tally {
@@ -65,16 +64,8 @@ export function probesMissed({ probes }: Tally): string[] {
   return probeNames.filter((name) => probes[name] === undefined)
 }
 
-export function countFaults({ faults }: Tally): number {
-  return Object.values(faults).reduce((sum, count) => sum + count, 0)
-}
-
 /** Bit by bit, so that their order does not matter. */
 function mergeHashes(one: string, other: string): string {
   const digits = Math.max(one.length, other.length)
   return (BigInt(`0x0${one}`) ^ BigInt(`0x0${other}`)).toString(16).padStart(digits, '0')
-}
-
-function addCounts(counts: Counts, more: Counts): void {
-  for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count
 }

@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { Bug } from '../src/bugs/bug.js'
-import { bugs } from '../src/bugs/bugs.js'
-import { hunt, track } from '../src/bugs/hunt.js'
+import { bugs, hunt, track } from '../src/bugs/hunt.js'
 import { requireFit } from '../src/bugs/plant.js'
 import type { Failure } from '../src/tally.js'
 
@@ -33,7 +32,7 @@ function playerOf(...failures: readonly Failure[]) {
 
 t.test('every bug fits the code that there is', (t) => {
   for (const one of bugs) t.doesNotThrow(() => requireFit(one))
-  const edit = { file: 'tools/simulator/dist/src/bugs/bugs.js', old: 'not there', new: '' }
+  const edit = { file: 'tools/simulator/dist/src/bugs/hunt.js', old: 'not there', new: '' }
   t.throws(() => requireFit({ ...bug, edits: [edit] }), { message: /does not fit: .* 0 times/ })
   t.end()
 })

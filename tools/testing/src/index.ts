@@ -29,18 +29,8 @@ export {
   type SimulatedNetworkOptions,
   type SimulatedSocket,
 } from './network/simulated-network.js'
-export { Progress, type ProgressOutput } from './progress.js'
 export { QuietChecks } from './quiet-checks.js'
 export { Random } from './random.js'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.js'
 export { SmallDisk } from './small-disk.js'
-export {
-  type OptionTypes,
-  parseAmount,
-  parseOptions,
-  parseWhole,
-  runTool,
-  type Typed,
-  UsageError,
-} from './tool-options.js'
 export { Uncaught } from './uncaught.js'

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { ask } from '../ask.js'
+import { ask } from '../servers/ask.js'
 import type { Held, RecoveryCase } from './case.js'
 
 const payloadBytes = 100

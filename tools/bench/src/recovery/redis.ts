@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
-import { ask } from '../ask.js'
+import { ask } from '../servers/ask.js'
 import type { Held, RecoveryCase } from './case.js'
 
 const queueName = 'bench'

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defaultCheckpointKnobs, logBytesBound } from '@tenure/coordinator-server'
+import { median } from '@tenure/harness'
 import type { AppProcess, LogLine } from '@tenure/testing'
-import { startProgram } from '../programs.js'
+import { startProgram } from '../servers/stage.js'
 import { type Kind, Load } from './load.js'
-import { median, type Sample, takeSample } from './samples.js'
+import { type Sample, takeSample } from './samples.js'
 import { kinds, Stretches } from './stretches.js'
 
 export interface SoakOptions {

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { Latencies } from '../load/latencies.js'
+import { Latencies } from '@tenure/harness'
 import type { Figure } from './figure.js'
 
 const blockBytes = 4096

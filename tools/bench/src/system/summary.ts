@@ -1,5 +1,5 @@
-import { type Figure, type Footprint, type Spread, spreadOf } from './figure.js'
-import { groupBy } from './group-by.js'
+import { groupBy, type Spread, spreadOf } from '@tenure/harness'
+import type { Figure, Footprint } from './figure.js'
 
 /** A figure as the median of its rounds. */
 export interface Summary extends Figure {

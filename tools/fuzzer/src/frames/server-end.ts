@@ -7,8 +7,7 @@ import {
   type ServerConnection,
   type Welcome,
 } from '@tenure/protocol'
-import { withinMemory } from '../memory.js'
-import { codeOf } from '../violation.js'
+import { codeOf, withinMemory } from '../input/violation.js'
 
 export const limits: ConnectionLimits = {
   frameBytesMax: 2 ** 20,

@@ -1,3 +1,4 @@
+import { holds } from '@tenure/harness'
 import {
   checkStructure,
   decodeAnswer,
@@ -15,11 +16,10 @@ import { ValueWriter } from '@tenure/values'
 import { Unpackr } from 'msgpackr'
 import { anyMessage, anyValue, wideValue } from '../corpus/message-pack.js'
 import { anyAnswer, anyHello, anyRequest, anyWelcome, unframe } from '../corpus/messages.js'
-import { withinMemory } from '../memory.js'
-import { mutateOneOf } from '../mutation.js'
-import { isSame } from '../plain.js'
-import type { Target } from '../target.js'
-import { codeOf, hold } from '../violation.js'
+import { isSame } from '../input/input.js'
+import { mutateOneOf } from '../input/mutation.js'
+import type { Target } from '../input/target.js'
+import { codeOf, withinMemory } from '../input/violation.js'
 import { isSoundStructure } from './naive-structure.js'
 
 /** What stands between a stranger's bytes and the rest. */
@@ -112,7 +112,7 @@ function isWholeThroughout(value: unknown): boolean {
 function tryBody(parts: GuardParts, codecs: readonly Codec[], body: Uint8Array): string {
   const word = guardWord(parts, body)
   const isSound = isSoundStructure(body, messageLimits)
-  hold(
+  holds(
     (word === 'passes') === isSound,
     'the guard lets through what is sound and nothing else',
     () => `the guard: ${word}; the body is ${isSound ? 'sound' : 'not'}`,
@@ -120,7 +120,7 @@ function tryBody(parts: GuardParts, codecs: readonly Codec[], body: Uint8Array):
   if (word === 'passes') tryValue(body)
   const words = codecs.map((codec) => {
     const told = tryCodec(codec, body)
-    hold(
+    holds(
       word === 'passes' || told !== 'taken',
       'what the guard refuses is refused',
       () => `${codec.name} takes it; the guard: ${word}`,
@@ -136,7 +136,7 @@ function guardWord({ checkStructure }: GuardParts, body: Uint8Array): string {
     return 'passes'
   } catch (error) {
     const code = codeOf(error, isProtocolError)
-    hold(code === 'PROTOCOL_BAD_STRUCTURE', 'the guard refuses with its own word', () => code)
+    holds(code === 'PROTOCOL_BAD_STRUCTURE', 'the guard refuses with its own word', () => code)
     return shape((error as Error).message)
   }
 }
@@ -147,7 +147,11 @@ function tryValue(body: Uint8Array): void {
   writer.begin()
   writer.value(value)
   const again: unknown = unpackr.unpack(writer.end())
-  hold(isSame(value, again), 'what passes can be written again', () => 'it reads as something else')
+  holds(
+    isSame(value, again),
+    'what passes can be written again',
+    () => 'it reads as something else',
+  )
 }
 
 function tryCodec({ name, decode, encode }: Codec, body: Uint8Array): string {
@@ -155,7 +159,7 @@ function tryCodec({ name, decode, encode }: Codec, body: Uint8Array): string {
   const longer = spelledLonger(body)
   if (longer !== undefined) {
     const [carefully, other] = attempt(name, decode, longer)
-    hold(
+    holds(
       word === carefully && isSame(message, other),
       'quick and careful readers agree',
       () => `${name}: ${word} and, spelled longer, ${carefully}`,
@@ -164,7 +168,7 @@ function tryCodec({ name, decode, encode }: Codec, body: Uint8Array): string {
   const frame = message === undefined ? undefined : encode(message as never)
   if (frame !== undefined) {
     const [again, other] = attempt(name, decode, unframe(frame))
-    hold(
+    holds(
       again === 'taken' && isSame(message, other),
       'what is decoded can be sent',
       () => `${name}: written and read again it is ${again}`,

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { type Random, SimulatedDisk } from '@tenure/testing'
-import type { Input, Step } from '../input.js'
-import { mutateBytes } from '../mutation.js'
+import type { Input, Step } from '../input/input.js'
+import { mutateBytes } from '../input/mutation.js'
 
 /** What can happen to files behind the back of whoever wrote them. */
 export interface HarmedDisk {

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import type { ProgressOutput } from '@tenure/testing'
+import type { ProgressOutput } from '@tenure/harness'
 import type { Summary } from '../summary.js'
 import type { Failure } from '../tally.js'
 import type { Bug } from './bug.js'
+import { decisionBugs } from './decision-bugs.js'
+import { logBugs } from './log-bugs.js'
+import { peerBugs } from './peer-bugs.js'
 import { Plot } from './plant.js'
 
 /** What came of one planted bug. */
@@ -141,3 +144,6 @@ function describeCatch({ name, isFound, seeds, seedsMax, check, others }: Catch)
 function describeOther({ seed, check, message, why }: Other): string {
   return `     seed ${seed}, ${why}: ${check}: ${message}`
 }
+
+/** All of them. Each must be found, else the simulator does not see what it is there to see. */
+export const bugs: readonly Bug[] = [...logBugs, ...decisionBugs, ...peerBugs]

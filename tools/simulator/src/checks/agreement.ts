@@ -3,7 +3,7 @@ import type { Answer, Complete, Fail, Heartbeat, Rejected, Request, Submit } fro
 import { defaultQueue, type LogRecord } from '@tenure/state-machine'
 import { eligibleAfter, type NaiveModel, type NaiveTask } from '@tenure/testing'
 import type { Statement } from '../world/wire.js'
-import { plain } from './plain.js'
+import { plain } from './same-state.js'
 import { agreesHistory } from './task-history.js'
 
 type Attempt = NaiveTask['attempts'][number]

@@ -1,3 +1,4 @@
+import { describeError } from '@tenure/harness'
 import {
   apply,
   createState,
@@ -7,7 +8,7 @@ import {
   type State,
 } from '@tenure/state-machine'
 import { NaiveModel } from '@tenure/testing'
-import { describe, holds, Violation } from '../violation.js'
+import { holds, Violation } from '../violation.js'
 import { checkSameState } from './same-state.js'
 
 /**
@@ -77,7 +78,7 @@ export class Ledger {
     try {
       apply(this.#replayed, lsn, record)
     } catch (error) {
-      throw new Violation('the log can be replayed', `${text()}: ${describe(error)}`)
+      throw new Violation('the log can be replayed', `${text()}: ${describeError(error)}`)
     }
     if (record.type === 'LeaseGranted') this.#taskOfLease.set(record.leaseId, record.taskId)
     this.#records.push(record)

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { UsageError } from '@tenure/testing'
+import { UsageError } from '@tenure/harness'
 import type { Scenario } from './scenario.js'
 
 /** A scenario that was worth keeping, and what went wrong in it. */

@@ -1,10 +1,13 @@
 import {
   type CheckpointMaker,
   checkpointLog,
+  type HistoryReader,
   type MadeCheckpoint,
+  readPage,
 } from '@tenure/coordinator-server'
 import type { Clock } from '@tenure/seams'
 import type { SimulatedDisk, SimulatedProcess } from '@tenure/testing'
+import { type Disk, openReadOnly } from '@tenure/wal'
 import { directory } from './coordinator-options.js'
 
 /** Makes checkpoints as the coordinator's thread does, without a thread. */
@@ -42,4 +45,10 @@ export class Checkpoints implements CheckpointMaker {
     this.#isStopped = true
     this.#disk.kill()
   }
+}
+
+/** Reads pages of history as the coordinator's thread does, without a thread. */
+export function logHistory(disk: Disk, clock: Clock): HistoryReader {
+  const open = () => openReadOnly(directory, { disk, clock })
+  return { read: (query, signal) => readPage(open, query, { signal }) }
 }

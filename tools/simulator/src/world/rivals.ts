@@ -1,5 +1,6 @@
 import { connect, type Tenure, TenureError } from '@tenure/client'
 import { recover, startCoordinator } from '@tenure/coordinator-server'
+import { describeError } from '@tenure/harness'
 import type { Request } from '@tenure/protocol'
 import { checkInvariants, findByRequestId } from '@tenure/state-machine'
 import {
@@ -11,13 +12,11 @@ import {
 } from '@tenure/testing'
 import { openLog, verifyLog, WalError } from '@tenure/wal'
 import type { ScenarioKnobs } from '../scenario/scenario.js'
-import { describe, holds, Violation } from '../violation.js'
-import { Checkpoints } from './checkpoints.js'
+import { holds, Violation } from '../violation.js'
+import { Checkpoints, logHistory } from './checkpoints.js'
 import { clientTransport } from './client-transport.js'
 import { directory, logOptions, serverOptions } from './coordinator-options.js'
-import { drive } from './drive.js'
-import { logHistory } from './history.js'
-import { Process } from './process.js'
+import { drive, Process } from './process.js'
 import { serverTransport } from './server-transport.js'
 import { type Statement, Wire } from './wire.js'
 
@@ -115,7 +114,7 @@ async function openNext(
   } catch (error) {
     if (error instanceof Violation) throw error
     if (error instanceof WalError && twoHistories.test(error.message)) return 'two histories'
-    throw new Violation(check, `the next opening: ${describe(error)}`, { cause: error })
+    throw new Violation(check, `the next opening: ${describeError(error)}`, { cause: error })
   }
 }
 

@@ -1,7 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { ask } from '../../ask.js'
-import { type Client, type Contender, type Durability, payloadBytes } from '../contender.js'
-import { fillThrough } from '../fill.js'
+import { ask } from '../../servers/ask.js'
+import {
+  type Client,
+  type Contender,
+  type Durability,
+  fillThrough,
+  payloadBytes,
+} from '../contender.js'
 import { TextConnection } from './text-connection.js'
 
 const payload = 'x'.repeat(payloadBytes)

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { type Job, Queue, Worker } from 'bullmq'
-import { ask } from '../../ask.js'
+import { ask } from '../../servers/ask.js'
 import { type Client, type Contender, type Durability, payloadBytes } from '../contender.js'
 
 const manifest = createRequire(import.meta.url)('bullmq/package.json') as { version: string }

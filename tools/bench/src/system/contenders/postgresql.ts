@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { isInstalled } from '../../is-installed.js'
-import type { Place, ServerProgram } from '../../server.js'
+import type { Place, ServerProgram } from '../../servers/server.js'
+import { isInstalled } from '../../servers/server.js'
 
 // Debian puts them where only its own wrappers look.
 const programs = isInstalled('postgres') ? '' : '/usr/lib/postgresql/15/bin/'

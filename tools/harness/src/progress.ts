@@ -1,0 +1,29 @@
+export interface ProgressOutput {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/** A line that says how far it is: over and over in a terminal, else a new one from time to time. */
+export class Progress {
+  readonly #output: ProgressOutput
+  readonly #describe: () => string
+  readonly #timer: NodeJS.Timeout
+
+  constructor(output: ProgressOutput, describe: () => string) {
+    this.#output = output
+    this.#describe = describe
+    this.#timer = setInterval(() => this.show(), output.isTTY ? 500 : 10_000)
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+    if (this.#output.isTTY) this.#output.write(clear)
+  }
+
+  show(): void {
+    const line = this.#describe()
+    this.#output.write(this.#output.isTTY ? `${clear}${line}` : `${line}\n`)
+  }
+}
+
+const clear = '\r\u001b[K'
