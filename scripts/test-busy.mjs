@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { availableParallelism, constants } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { endWithParents } from './programs.mjs'
+import { endWithParents } from './parents.mjs'
 import { readArguments } from './workspace.mjs'
 
 const usage = 'npx pnpm test:busy [--rounds <number>] [--filter=<package> ...]'

@@ -1,26 +1,5 @@
-// Builds what a program needs and runs it in this process, as if it had been called itself: a signal
-// for this process is one for the program, whoever sends it.
+// Ends this process when the process that it works for has gone.
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { main, read, root } from './workspace.mjs'
-
-/**
- * Only the program writes to standard output, so that `--json` can be piped. It finds its arguments where
- * this script found them.
- * @param {string} name the package to build, with what it depends on
- * @param {string} program relative to the root
- */
-export async function buildAndRun(name, program) {
-  await main(() => {
-    read('turbo', ['run', 'build', `--filter=${name}...`, '--output-logs=errors-only'])
-  })
-  if (process.exitCode !== undefined) return
-  endWithParents()
-  process.chdir(root)
-  process.argv[1] = join(root, program)
-  await import(pathToFileURL(process.argv[1]).href)
-}
 
 /**
  * A signal for the process of pnpm ends pnpm and not what it runs; likewise for npx and for the shell that
