@@ -1,6 +1,6 @@
-import type { FaultCounts } from './faults.js'
+import type { Verdict } from './checks/verdict.js'
+import type { FaultCounts } from './faults/faults.js'
 import type { Options } from './options.js'
-import type { Verdict } from './verdict.js'
 
 /** What a run comes to. */
 export interface Summary extends Verdict, FaultCounts, RefusalCounts {

@@ -1,8 +1,8 @@
 import { runTool } from '@tenure/harness'
 import { explore } from './explore.js'
+import { shipped } from './machine/subject.js'
 import { parseCommandLine, usage } from './options.js'
 import type { Search } from './search.js'
-import { shipped } from './subject.js'
 import { describeSummary } from './summary.js'
 
 const progressMs = 5000

@@ -1,13 +1,13 @@
 import { Violation } from '@tenure/harness'
 import type { State } from '@tenure/state-machine'
-import { packAction, unpackAction } from './action.js'
-import type { DurableState } from './durable-state.js'
-import { DurableStates, decodeState } from './durable-states.js'
-import { Machine } from './machine.js'
-import { type Node, type Recipe, type Root, Visit } from './node.js'
-import { Paths } from './paths.js'
+import { packAction, unpackAction } from './machine/action.js'
+import { Machine } from './machine/machine.js'
+import type { Subject } from './machine/subject.js'
 import type { Scope } from './scope.js'
-import type { Subject } from './subject.js'
+import type { DurableState } from './states/durable-state.js'
+import { DurableStates, decodeState } from './states/durable-states.js'
+import { type Node, type Recipe, type Root, Visit } from './states/node.js'
+import { Paths } from './states/paths.js'
 
 export interface SearchOptions {
   readonly scope: Scope

@@ -1,4 +1,4 @@
-import { describeAction } from './action.js'
+import { describeAction } from './machine/action.js'
 import type { Finding, Search } from './search.js'
 
 /** What an exploration comes to. */

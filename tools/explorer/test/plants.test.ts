@@ -1,7 +1,7 @@
 import t from 'tap'
 import { explore } from '../src/explore.js'
+import { shipped } from '../src/machine/subject.js'
 import { quickScopes, type Scope } from '../src/scope.js'
-import { shipped } from '../src/subject.js'
 import { forgetfulStarts, plant, plants } from './plants.js'
 
 /** Deep enough for a task that expires and is reported late, narrow enough for a second. */

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type CoordinatorParts, type recover as Recover, recover } from '@tenure/coordinator-server'
 import { decodeRecord, encodeRecord } from '@tenure/state-machine'
-import { logOf } from '../src/durable-state.js'
-import { type ExploredCoordinator, type Subject, shipped } from '../src/subject.js'
+import { type ExploredCoordinator, type Subject, shipped } from '../src/machine/subject.js'
+import { logOf } from '../src/states/durable-state.js'
 
 /** A fault, as a change of one line of the built code. */
 export interface Plant {

@@ -1,11 +1,11 @@
 import { runTool, UsageError } from '@tenure/harness'
 import type { Bug } from './bugs/bug.js'
 import { bugs, describeHunt, hunt } from './bugs/hunt.js'
-import { explore, replay } from './explore.js'
 import { type CommandLine, parseCommandLine, usage } from './options.js'
+import { explore, replay } from './play/explore.js'
+import { describeSummary } from './play/summary.js'
 import { drawScenario } from './scenario/draw.js'
 import { readScenario } from './scenario/scenario-file.js'
-import { describeSummary } from './summary.js'
 
 await runTool(usage, (args) => main(parseCommandLine(args, Date.now() % 1_000_000_000)))
 

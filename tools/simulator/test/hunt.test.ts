@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Bug } from '../src/bugs/bug.js'
 import { bugs, hunt, track } from '../src/bugs/hunt.js'
 import { requireFit } from '../src/bugs/plant.js'
-import type { Failure } from '../src/tally.js'
+import type { Failure } from '../src/play/tally.js'
 
 const bug: Bug = {
   name: 'a bug',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { run } from '../src/run.js'
+import { run } from '../src/play/run.js'
 import type { HandlerPlan, PlannedTrouble, Scenario } from '../src/scenario/scenario.js'
 
 // What the log knows of a task that two workers had, one after the other, and what its counters say.
