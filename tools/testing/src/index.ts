@@ -21,8 +21,18 @@ export { documentedDefaults } from './documented-defaults.js'
 export { Events, Uncaught } from './events.js'
 export { NaiveModel } from './naive/model.js'
 export type { NaiveRecord } from './naive/record.js'
+export {
+  byEligibility,
+  firstEligible,
+  isLoss,
+  isReportOf,
+  leftBy,
+  lossOf,
+  refusalOf,
+  windowEndOf,
+} from './naive/standing.js'
 export type { NaiveCounters } from './naive/state.js'
-export { eligibleAfter, type NaiveTask } from './naive/task.js'
+export { eligibleAfter, findAttempt, type NaiveTask } from './naive/task.js'
 export {
   type SimulatedConnection,
   SimulatedNetwork,

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { Violation } from '@tenure/harness'
 import {
   apply,
@@ -6,20 +5,15 @@ import {
   createState,
   decodeRecord,
   encodeState,
-  endedTasks,
-  getCounters,
-  getTask,
   hashState,
-  leasedTasks,
   listTasks,
   type State,
   StateDecoder,
-  waitingTasks,
 } from '@tenure/state-machine'
 import { NaiveModel } from '@tenure/testing'
+import { findDifference } from '@tenure/testing-histories'
 import type { Subject } from '../machine/subject.js'
 import { DurableState } from './durable-state.js'
-import { checkStep } from './step.js'
 
 /**
  * The states that logs give, each once. A new one is held to everything that has to hold of a state
@@ -66,7 +60,6 @@ export class DurableStates {
       throw new Violation('every record that is written can be applied', String(error))
     }
     const next = await this.#find(state, record.at, [...from.records, bytes])
-    checkStep(from.tasks, record, next.tasks)
     from.next.set(key, next)
     return next
   }
@@ -110,24 +103,8 @@ function modelOf(records: readonly Uint8Array[]): NaiveModel {
 }
 
 function checkModel(model: NaiveModel, state: State): void {
-  const tasks = Array.from(listTasks(state), ({ taskId }) => getTask(state, taskId))
-  const real = {
-    tasks,
-    counters: getCounters(state),
-    waiting: waitingTasks(state, 'default'),
-    leased: leasedTasks(state),
-    ended: endedTasks(state),
-  }
-  const naive = {
-    tasks: model.tasks(),
-    counters: model.counters(),
-    waiting: model.waiting('default'),
-    leased: model.leased(),
-    ended: model.ended(),
-  }
-  if (isDeepStrictEqual(real, naive)) return
-  const found = `${JSON.stringify(real)} is not ${JSON.stringify(naive)}`
-  throw new Violation('the naive model knows the same', found)
+  const difference = findDifference(state, model)
+  if (difference !== undefined) throw new Violation('the naive model knows the same', difference)
 }
 
 function checkCheckpoint(durable: DurableState): void {

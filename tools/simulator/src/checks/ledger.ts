@@ -7,9 +7,9 @@ import {
   type LogRecord,
   type State,
 } from '@tenure/state-machine'
-import { NaiveModel } from '@tenure/testing'
+import { NaiveModel, windowEndOf } from '@tenure/testing'
+import { findDifference } from '@tenure/testing-histories'
 import { holds, Violation } from '../violation.js'
-import { checkSameState } from './same-state.js'
 
 /**
  * Every record there ever was, in order, as the coordinators applied them and as their logs were found
@@ -49,7 +49,9 @@ export class Ledger {
 
   /** What the records make is the same by either model. */
   checkModels(): void {
-    checkSameState(this.#replayed, this.naive)
+    const difference = findDifference(this.#replayed, this.naive)
+    const isSame = difference === undefined
+    holds(isSame, 'the naive model has the same state', () => difference ?? '')
   }
 
   hasRecordBehind(lsn: number, leaseId: number): boolean {
@@ -62,7 +64,7 @@ export class Ledger {
     const task = this.naive.task(taskId)
     const attempt = task?.attempts.find((attempt) => attempt.leaseId === leaseId)
     if (task === undefined || attempt === undefined) return false
-    return attempt.leaseExpiry === attempt.grantedAt + task.executionWindowMs
+    return attempt.leaseExpiry === windowEndOf(task, attempt)
   }
 
   taskOf(record: LogRecord): number | undefined {
