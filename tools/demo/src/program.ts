@@ -24,12 +24,7 @@ export function startProgram(
   ]
   // What is set for one of them would be set for all.
   const env = cleanEnvironment(process.env)
-  return new AppProcess(owner, programOf(programs[name]), {
-    args,
-    env,
-    detached: true,
-    hear,
-  })
+  return new AppProcess(owner, programOf(programs[name]), { args, env, detached: true, hear })
 }
 
 /** What every line has, or what the reader of this terminal does not need. */

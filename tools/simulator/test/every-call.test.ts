@@ -23,10 +23,7 @@ const operations: readonly Operation[] = [
       kind: 'submit',
       client: 0,
       number,
-      task: {
-        ...task,
-        attempts: [{ afterMs: 30, ends: number === 1 ? 'throws' : 'returns' }],
-      },
+      task: { ...task, attempts: [{ afterMs: 30, ends: number === 1 ? 'throws' : 'returns' }] },
     }),
   ),
   { atMs: 60, kind: 'checkpoint', client: 0 },

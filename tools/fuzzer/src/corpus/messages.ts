@@ -47,11 +47,7 @@ const requestMakers: RequestMakers = {
       maxRetries: whole(random, 0, 2 ** 31 - 1),
       backoff: random.chance(0.5)
         ? { kind: 'fixed' as const, delayMs: duration(random) }
-        : {
-            kind: 'exponential' as const,
-            initialMs: duration(random),
-            maxMs: duration(random),
-          },
+        : { kind: 'exponential' as const, initialMs: duration(random), maxMs: duration(random) },
     })),
   }),
   lease: (random) => ({

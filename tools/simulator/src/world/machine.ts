@@ -218,9 +218,7 @@ export class Machine implements LifeHost {
     throw new Violation(
       'only what fails makes it fail',
       `${what} failed: ${describeError(error)}`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
 

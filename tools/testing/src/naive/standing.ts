@@ -5,8 +5,8 @@ import { eligibleAfter, findAttempt, type NaiveAttempt, type NaiveTask } from '.
 export interface UnderLease {
   readonly kind: 'heartbeat' | 'complete' | 'fail'
   readonly leaseId: number
-  readonly reportId?: string
-  readonly result?: Uint8Array
+  readonly reportId?: string | undefined
+  readonly result?: Uint8Array | undefined
 }
 
 type Loss = 'EXPIRED' | 'SUPERSEDED' | 'TASK_TERMINAL'
