@@ -1,4 +1,4 @@
-import { askScript, exitOnSignals, machineLine, readOptions } from '@tenure/harness'
+import { askScript, exitOnSignals, machineLine, readOptions, tellStep } from '@tenure/harness'
 import { usage } from './pace.js'
 import type { Result } from './result.js'
 import { drawReport } from './table.js'
@@ -16,7 +16,7 @@ const { json = false, quick = false } = await readOptions(usage, {
 // A missed target is told, not punished: how fast it is says nothing of whether it works.
 const results: Result[] = []
 for (const name of measurements) {
-  process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${name}\n`)
+  tellStep(name)
   // A new process for each, so that none finds what another has left in the heap.
   const args = [name, quick ? 'quick' : 'full']
   const measured = await askScript<Result[]>(child, args, ['--expose-gc'])

@@ -1,8 +1,7 @@
-import { median } from '@tenure/harness'
+import { median, tellStep } from '@tenure/harness'
 import { driveAppenders, type Load } from './appenders.js'
 import { LimitFile } from './limit.js'
-import type { Pace } from './options.js'
-import type { Bench } from './progress.js'
+import type { Bench, Pace } from './options.js'
 import { type Result, round, type Sample, summarize } from './result.js'
 import type { StoreName } from './store.js'
 import { openStore } from './stores.js'
@@ -25,28 +24,16 @@ const columns = ['tenure', 'pool', 'loop', 'lmdb', 'leveldb'] as const
 type Column = (typeof columns)[number]
 type Samples = Record<Column, Sample[]>
 
-export function expectedAppendMs(pace: Pace): number {
-  return pace.rounds * expectedRoundMs(pace)
-}
-
-function expectedRoundMs(pace: Pace): number {
-  return 1500 + loads.length * expectedLoadMs(pace)
-}
-
-function expectedLoadMs({ warmUpMs, windowMs, limitWindowMs }: Pace): number {
-  return 3 * (warmUpMs + windowMs + 60) + 2 * limitWindowMs
-}
-
 /** Appends, one by one and in batches: every system in turn, round after round. */
 export async function measureAppends(bench: Bench): Promise<Result[]> {
-  const { pace, progress } = bench
+  const { pace } = bench
   const all = loads.map((load) => {
     const samples: Samples = { tenure: [], pool: [], loop: [], lmdb: [], leveldb: [] }
     return { load, samples }
   })
-  const startedMs = progress.elapsedMs
+  const startedMs = performance.now()
   for (let done = 0; done < pace.rounds; done++) {
-    const passedMs = progress.elapsedMs - startedMs
+    const passedMs = performance.now() - startedMs
     if (done > 0 && passedMs + passedMs / done > pace.appendBudgetMs) break
     await measureRound(bench, done + 1, all)
   }
@@ -58,13 +45,13 @@ async function measureRound(
   number: number,
   all: readonly { readonly load: Load; readonly samples: Samples }[],
 ): Promise<void> {
-  const { pace, directory, progress } = bench
-  progress.begin(`round ${number} of ${pace.rounds}: growing a log to full segments`, 1500)
+  const { pace, directory } = bench
+  tellStep(`round ${number} of ${pace.rounds}: growing a log to full segments`)
   const tenure = await openTenure(directory.join('tenure'))
   const limit = new LimitFile(directory.join('limit'))
   await tenure.grow()
   for (const { load, samples } of all) {
-    progress.begin(`round ${number} of ${pace.rounds}: ${describeLoad(load)}`, expectedLoadMs(pace))
+    tellStep(`round ${number} of ${pace.rounds}: ${describeLoad(load)}`)
     const own = await measureTenure(tenure, load, pace)
     samples.tenure.push(own)
     for (const way of ['pool', 'loop'] as const) {

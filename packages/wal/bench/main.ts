@@ -2,16 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describeError, exitOnSignals, runTool, UsageError } from '@tenure/harness'
-import { expectedAppendMs, measureAppends } from './append-cases.js'
+import { measureAppends } from './append-cases.js'
 import { WorkDirectory } from './directory.js'
 import { describeMachine, type Machine } from './machine.js'
-import { expectedMemoryMs, measureMemory } from './memory-case.js'
-import { type BenchOptions, paceOf, parseCommandLine, usage } from './options.js'
+import { measureMemory } from './memory-case.js'
+import { type Bench, type BenchOptions, paceOf, parseCommandLine, usage } from './options.js'
 import { measurePaths } from './paths.js'
 import { drawPlot } from './plot.js'
-import type { Bench } from './progress.js'
-import { Progress } from './progress.js'
-import { expectedRecoveryMs, measureRecovery } from './recovery-cases.js'
+import { measureRecovery } from './recovery-cases.js'
 import type { Result } from './result.js'
 import { measureRolls } from './roll-case.js'
 import { drawTables } from './table.js'
@@ -43,10 +41,7 @@ async function main(options: BenchOptions): Promise<void> {
 }
 
 async function measureAll(options: BenchOptions, directory: WorkDirectory): Promise<Result[]> {
-  const pace = paceOf(options)
-  const expectedMs =
-    expectedAppendMs(pace) + pace.rollMs + expectedRecoveryMs(pace) + expectedMemoryMs
-  const bench: Bench = { pace, directory, progress: new Progress(expectedMs) }
+  const bench: Bench = { pace: paceOf(options), directory }
   return [
     ...(await measureAppends(bench)),
     ...(await measureRolls(bench)),

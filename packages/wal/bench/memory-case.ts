@@ -1,5 +1,5 @@
-import { askScript } from '@tenure/harness'
-import type { Bench } from './progress.js'
+import { askScript, tellStep } from '@tenure/harness'
+import type { Bench } from './options.js'
 import type { Result } from './result.js'
 
 interface Memory {
@@ -8,11 +8,10 @@ interface Memory {
 }
 
 const child = new URL('./child.js', import.meta.url)
-export const expectedMemoryMs = 4000
 
 /** What a process holds more than bare Node: with an idle log, and at most while it replays. */
-export async function measureMemory({ directory, progress }: Bench): Promise<Result[]> {
-  progress.begin('memory', expectedMemoryMs)
+export async function measureMemory({ directory }: Bench): Promise<Result[]> {
+  tellStep('memory')
   const bare = await askScript<Memory>(child, ['memory', 'bare'])
   const idle = await askScript<Memory>(child, ['memory', 'idle', directory.join('idle')])
   const replay = await askScript<Memory>(child, ['memory', 'replay', directory.join('tenure')])

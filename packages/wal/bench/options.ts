@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseOptions, parseWhole, UsageError } from '@tenure/harness'
+import type { WorkDirectory } from './directory.js'
 
 /** What the command line asks for. */
 export interface BenchOptions {
@@ -27,6 +28,12 @@ export interface Pace {
   /** For both loads together. */
   readonly rollMs: number
   readonly rollSegmentBytes: number
+}
+
+/** What every measurement is given. */
+export interface Bench {
+  readonly pace: Pace
+  readonly directory: WorkDirectory
 }
 
 const MiB = 1024 * 1024

@@ -1,6 +1,6 @@
-import { Latencies } from '@tenure/harness'
+import { Latencies, tellStep } from '@tenure/harness'
 import { makeRecord } from './appenders.js'
-import type { Bench } from './progress.js'
+import type { Bench } from './options.js'
 import { type Result, round } from './result.js'
 import { openTenure } from './tenure-store.js'
 
@@ -24,9 +24,9 @@ export async function measureRolls(bench: Bench): Promise<Result[]> {
 }
 
 async function measureRollsUnder(bench: Bench, appenders: number): Promise<Result> {
-  const { pace, directory, progress } = bench
+  const { pace, directory } = bench
   const loadMs = pace.rollMs / 2
-  progress.begin(`${appenders} appenders across segment rolls`, loadMs)
+  tellStep(`${appenders} appenders across segment rolls`)
   const rolls: Span[] = []
   const preparations: Span[] = []
   const store = await openTenure(directory.join('rolling'), {

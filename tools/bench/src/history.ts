@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { machineLine, programOf, readOptions, spreadOf } from '@tenure/harness'
 import { explainRemembered } from '@tenure/history'
-import { taskAsked, writeLongLog } from './history/long-log.js'
 import { Stage } from './servers/stage.js'
+import { taskAsked, writeLongLog } from './servers/written-logs.js'
 
 const { quick = false, json = false } = await readOptions('pnpm bench:history [--quick] [--json]', {
   quick: 'boolean',

@@ -19,7 +19,7 @@ export {
   ScriptProcess,
   scratchDirectory,
 } from './processes.js'
-export { Progress, type ProgressOutput } from './progress.js'
+export { Progress, type ProgressOutput, tellStep } from './progress.js'
 export { drawTable } from './table.js'
 export { addCounts, type Counts, groupBy, sumOfCounts } from './tally.js'
 export { describeError, type Holds, holds, Violation } from './violation.js'

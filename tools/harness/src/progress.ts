@@ -27,3 +27,8 @@ export class Progress {
 }
 
 const clear = '\r\u001b[K'
+
+/** For what waits for itself, so that no timer could tell it: what begins now, and when that is. */
+export function tellStep(what: string): void {
+  process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${what}\n`)
+}

@@ -1,5 +1,6 @@
 import { spreadOf } from '@tenure/harness'
 import { freePort, isInstalled, type Place, Server, type ServerProgram } from '../servers/server.js'
+import type { Held } from '../servers/written-logs.js'
 
 /** A server with its data, to be killed and started again. */
 export interface RecoveryCase extends ServerProgram {
@@ -13,12 +14,6 @@ export interface RecoveryCase extends ServerProgram {
   fill?(place: Place): Promise<Held>
   /** How many tasks it knows, to be held against what it was given. */
   countTasks(place: Place): Promise<number>
-}
-
-/** What a server holds: tasks, and in how many records they were written. */
-export interface Held {
-  readonly liveTasks: number
-  readonly records: number
 }
 
 export interface Figure extends Held {

@@ -4,8 +4,8 @@ import { programOf } from '@tenure/harness'
 import { openReadOnly } from '@tenure/wal'
 import { isListening } from '../servers/ask.js'
 import type { Place } from '../servers/server.js'
+import { writeLives, writeWaiting } from '../servers/written-logs.js'
 import type { RecoveryCase } from './case.js'
-import { writeLives, writeWaiting } from './tenure-log.js'
 
 const recordsPerTask = 10
 

@@ -22,7 +22,7 @@ export const beanstalkdContenders: readonly Contender[] = [
 ]
 
 /** There is one thread in the server, and its answers come in the order of the commands: a client may send on. */
-function beanstalkd(flag: string, durability: Durability, promise: string): Contender {
+export function beanstalkd(flag: string, durability: Durability, promise: string): Contender {
   const contender: Contender = {
     system: `beanstalkd ${flag}`,
     durability,

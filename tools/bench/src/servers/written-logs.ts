@@ -7,9 +7,9 @@ import {
   type LogRecord,
 } from '@tenure/state-machine'
 import { type Log, openLog } from '@tenure/wal'
-import type { Held } from './case.js'
 
-const payload = randomBytes(100)
+const bytes = randomBytes(100)
+const fewBytes = bytes.subarray(0, 64)
 const executionWindowMs = 3_600_000
 const retryPolicy = { maxRetries: 3, backoff: { kind: 'fixed', delayMs: 1000 } } as const
 const leaseMs = 30_000
@@ -19,6 +19,12 @@ const batchRecords = 2000
 const waveTasks = 100
 /** So many waves that have ended are remembered: memory stays as it is, however long the log. */
 const wavesKept = 100
+
+/** What a log holds: tasks, and in how many records they were written. */
+export interface Held {
+  readonly liveTasks: number
+  readonly records: number
+}
 
 /** So many waiting tasks, as a coordinator leaves them: a checkpoint, and the last few records behind it. */
 export async function writeWaiting(
@@ -98,12 +104,63 @@ function* lives(startAt: number): Generator<LogRecord> {
   }
 }
 
-function created(taskId: number, at: number): LogRecord {
+function created(taskId: number, at: number, payload = bytes): LogRecord {
   return { type: 'TaskCreated', at, taskId, payload, executionWindowMs, retryPolicy }
 }
 
-function granted(taskId: number, leaseId: number, at: number): LogRecord {
+function granted(
+  taskId: number,
+  leaseId: number,
+  at: number,
+  attempt = 1,
+  ms = leaseMs,
+): LogRecord {
   const workerId = `w-${taskId % 100}`
-  const leaseExpiry = at + leaseMs
-  return { type: 'LeaseGranted', at, taskId, leaseId, workerId, attempt: 1, leaseExpiry }
+  const leaseExpiry = at + ms
+  return { type: 'LeaseGranted', at, taskId, leaseId, workerId, attempt, leaseExpiry }
+}
+
+/** The first task of a long log, which runs again only at its end: what is read for it is all there is. */
+export const taskAsked = 1
+
+/** So many records: tasks that are submitted, leased, extended and completed, four records each. */
+export async function writeLongLog(directory: string, records: number): Promise<void> {
+  const log = await openLog(directory, { sync: 'none' })
+  await append(log, longLives(Date.now(), records))
+  await log.close()
+}
+
+function* longLives(startAt: number, last: number): Generator<LogRecord> {
+  for (let lsn = 1; lsn <= last; lsn++) {
+    const at = startAt + lsn
+    yield recordOfAsked(lsn, at, last) ?? recordOfOthers(lsn, at)
+  }
+}
+
+function recordOfOthers(lsn: number, at: number): LogRecord {
+  const taskId = lsn - (lsn % 4)
+  const leaseId = taskId + 1
+  if (lsn === taskId) return created(taskId, at, fewBytes)
+  if (lsn === leaseId) return granted(taskId, leaseId, at)
+  if (lsn === taskId + 3) return { type: 'TaskCompleted', at, taskId, leaseId }
+  return { type: 'LeaseExtended', at, leaseId, newLeaseExpiry: at + leaseMs }
+}
+
+/** What happens to the task that is asked for: in the first three records and in the last two. */
+function recordOfAsked(lsn: number, at: number, last: number): LogRecord | undefined {
+  const taskId = taskAsked
+  switch (lsn) {
+    case 1:
+      return created(taskId, at, fewBytes)
+    case 2:
+      return granted(taskId, lsn, at, 1, 1)
+    case 3:
+      return { type: 'LeaseExpired', at, taskId, leaseId: 2, atStart: false }
+    case last - 1:
+      return granted(taskId, lsn, at, 2)
+    case last:
+      return { type: 'TaskCompleted', at, taskId, leaseId: lsn - 1 }
+    default:
+      return undefined
+  }
 }
