@@ -17,6 +17,7 @@ const mayKnow = {
   '@tenure/wal': ['@tenure/seams', '@tenure/options'],
   '@tenure/state-machine': ['@tenure/options', '@tenure/values'],
   '@tenure/protocol': ['@tenure/options', '@tenure/values'],
+  '@tenure/harness': [],
   '@tenure/testing': [],
   '@tenure/testing-histories': ['@tenure/testing', '@tenure/wal', '@tenure/state-machine'],
   '@tenure/client': ['@tenure/seams', '@tenure/options', '@tenure/protocol'],
@@ -103,8 +104,8 @@ const mayStart = {
   '@tenure/simulator': ['@tenure/coordinator'],
 }
 
-/** Helpers for tests. Only tools may need them outside of tests. */
-const testing = new Set(['@tenure/testing', '@tenure/testing-histories'])
+/** Helpers for tests and benchmarks. Only tools may need them elsewhere. */
+const testing = new Set(['@tenure/harness', '@tenure/testing', '@tenure/testing-histories'])
 
 /** Packages in `tools/` are private, and may know every package. */
 const isTool = (/** @type {string} */ dir) => dir.startsWith('tools/')
@@ -191,7 +192,7 @@ function checkExactRanges(packages) {
 function checkFile({ dir, manifest }, file) {
   const path = join(root, dir, file)
   const text = readFileSync(path, 'utf8')
-  const isTest = file.startsWith('test/')
+  const isTest = /^(test|bench)\//.test(file)
   return importsIn(path, text).flatMap(({ specifier, offset }) => {
     const line = text.slice(0, offset).split('\n').length
     const reason = specifier.startsWith('.')
@@ -218,7 +219,7 @@ function objection(dir, name, specifier, forTests) {
   }
   if (testing.has(target)) {
     if (isTool(dir)) return undefined
-    return forTests ? undefined : `${target} is for tests only`
+    return forTests ? undefined : `${target} is for tests and benchmarks only`
   }
   // A package may name itself in its own tests, as its users do.
   if (target === name) return forTests ? undefined : `${name} must not import itself by name`

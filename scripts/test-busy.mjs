@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { availableParallelism, constants } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { endWithParents } from './programs.mjs'
+import { endWithParents } from './parents.mjs'
 import { readArguments } from './workspace.mjs'
 
 const usage = 'npx pnpm test:busy [--rounds <number>] [--filter=<package> ...]'
@@ -56,7 +56,8 @@ async function runTests() {
   const filters = filter.map((name) => `--filter=${name}`)
   // In a process group of its own, which ends as a whole.
   const child = spawn(process.execPath, [join(import.meta.dirname, 'test.mjs'), ...filters], {
-    ...{ stdio: ['ignore', 'pipe', 'inherit'], detached: true },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
   })
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.removeAllListeners(signal).once(signal, () => {

@@ -150,7 +150,9 @@ function findPnpm() {
     return PATH
   const args = ['--package=pnpm', '-c', 'node -p process.env.PATH']
   const { status, stdout } = spawnSync('npx', args, {
-    ...{ cwd: root, stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' },
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
     shell: process.platform === 'win32',
   })
   if (status === 0) return stdout.trim()

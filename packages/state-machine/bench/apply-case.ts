@@ -1,7 +1,7 @@
+import { median } from '@tenure/harness'
 import { countTasks } from '../src/index.js'
 import { recordLives } from './lives.js'
-import { median } from './median.js'
-import type { Pace } from './options.js'
+import type { Pace } from './pace.js'
 import { Recording } from './recording.js'
 import { atLeast, type Result, round, roundedMedian, spreadOf } from './result.js'
 import { decodeAll, Subject } from './subject.js'
@@ -46,7 +46,7 @@ export function measureApply(pace: Pace): Result[] {
       recordsPerSecond,
       spread: spreadOf(rates),
       rounds: rates.length,
-      ...(idShare === 0.5 ? atLeast(1_000_000, recordsPerSecond) : {}),
+      ...(idShare === 0.5 ? atLeast(1_000_000, recordsPerSecond) : undefined),
       details: {
         decodedPerSecond: roundedMedian(decodeMs.map((ms) => rateOf(records, ms))),
         applyShare: round(1 - median(decodeMs) / median(bothMs)),

@@ -3,7 +3,7 @@
  *
  *     node --expose-gc child.js apply|scale|memory|memory-ids|survivors|gc full|quick
  */
-import { paceOf } from './options.js'
+import { paceOf } from './pace.js'
 import type { Result } from './result.js'
 
 const [name = '', speed = ''] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Pace } from './options.js'
+import type { Pace } from './pace.js'
 import { Recording } from './recording.js'
 import { atMost, type Result, round } from './result.js'
 import { WaitingStream } from './streams.js'

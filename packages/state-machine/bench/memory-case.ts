@@ -27,7 +27,7 @@ export function measureMemory(idShare: number): Result[] {
       variant: idShare === 0 ? 'no request_id' : 'all with request_id',
       bytesPerTask,
       rounds: 1,
-      ...(idShare === 0 ? atMost(400, bytesPerTask) : {}),
+      ...(idShare === 0 ? atMost(400, bytesPerTask) : undefined),
       details: {
         liveTasks,
         payloadBytes: 100,

@@ -1,4 +1,4 @@
-import { median } from './median.js'
+import { median } from '@tenure/harness'
 
 export type CaseName = 'apply' | 'scale' | 'memory' | 'gc'
 

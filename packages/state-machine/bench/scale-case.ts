@@ -1,5 +1,5 @@
-import { median } from './median.js'
-import type { Pace } from './options.js'
+import { median } from '@tenure/harness'
+import type { Pace } from './pace.js'
 import { Recording } from './recording.js'
 import { atMost, type Result, round, spreadOf } from './result.js'
 import { LeasedStream, type Stream, WaitingStream } from './streams.js'
@@ -39,7 +39,7 @@ function compare(
     costRatio,
     spread: spreadOf(ratios),
     rounds: ratios.length,
-    ...(hasTarget ? atMost(1.2, costRatio) : {}),
+    ...(hasTarget ? atMost(1.2, costRatio) : undefined),
     details: {
       liveTasks: [fewTasks, manyTasks],
       applyNs: [round(few.applyNs), round(many.applyNs)],

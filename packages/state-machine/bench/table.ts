@@ -1,3 +1,4 @@
+import { drawTable } from '@tenure/harness'
 import type { CaseName, Result } from './result.js'
 
 const how: { readonly [Name in CaseName]: string } = {
@@ -8,7 +9,7 @@ const how: { readonly [Name in CaseName]: string } = {
 }
 
 /** Everything as text that fits 100 columns. */
-export function drawTable(machine: string, results: readonly Result[], isQuick: boolean): string {
+export function drawReport(machine: string, results: readonly Result[], isQuick: boolean): string {
   const rows = results.map((result) => [
     result.case,
     result.variant,
@@ -28,7 +29,7 @@ export function drawTable(machine: string, results: readonly Result[], isQuick: 
   const caution = isQuick ? '\nA quick run is only an indication.' : ''
   return [
     machine + caution,
-    draw(['case', '', 'median', 'of the rounds', 'target', ''], rows),
+    drawTable([['case', '', 'median', 'of the rounds', 'target', ''], ...rows], { align: 'll' }),
     explanations.join('\n'),
     explained.join('\n'),
   ].join('\n\n')
@@ -63,20 +64,4 @@ function wrap(items: readonly string[], width: number): string[] {
     else lines.push(item)
   }
   return lines
-}
-
-/** Columns as wide as they have to be, the first two flush left. */
-function draw(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows]
-  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) =>
-          column < 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
 }

@@ -37,7 +37,8 @@ export class TaskMaker {
   create(retryPolicy: TaskCreated['retryPolicy'] = onceAgain): number {
     const { random, at } = this
     const queue = random.pick(this.#queues)
-    const requestId = random.chance(this.#idShare) ? random.requestId() : undefined
+    const place = queue === 'default' ? {} : { queue }
+    const name = random.chance(this.#idShare) ? { requestId: random.requestId() } : {}
     return this.write({
       type: 'TaskCreated',
       at,
@@ -45,8 +46,8 @@ export class TaskMaker {
       payload: random.pick(this.#payloads),
       executionWindowMs,
       retryPolicy,
-      ...(queue === 'default' ? {} : { queue }),
-      ...(requestId === undefined ? {} : { requestId }),
+      ...place,
+      ...name,
     })
   }
 

@@ -1,8 +1,7 @@
+import { median, tellStep } from '@tenure/harness'
 import { driveAppenders, type Load } from './appenders.js'
-import type { Bench } from './bench.js'
-import { LimitFile, type Way } from './limit.js'
-import { median } from './median.js'
-import type { Pace } from './options.js'
+import { LimitFile } from './limit.js'
+import type { Bench, Pace } from './options.js'
 import { type Result, round, type Sample, summarize } from './result.js'
 import type { StoreName } from './store.js'
 import { openStore } from './stores.js'
@@ -25,28 +24,16 @@ const columns = ['tenure', 'pool', 'loop', 'lmdb', 'leveldb'] as const
 type Column = (typeof columns)[number]
 type Samples = Record<Column, Sample[]>
 
-export function expectedAppendMs(pace: Pace): number {
-  return pace.rounds * expectedRoundMs(pace)
-}
-
-function expectedRoundMs(pace: Pace): number {
-  return 1500 + loads.length * expectedLoadMs(pace)
-}
-
-function expectedLoadMs({ warmUpMs, windowMs, limitWindowMs }: Pace): number {
-  return 3 * (warmUpMs + windowMs + 60) + 2 * limitWindowMs
-}
-
 /** Appends, one by one and in batches: every system in turn, round after round. */
 export async function measureAppends(bench: Bench): Promise<Result[]> {
-  const { pace, progress } = bench
+  const { pace } = bench
   const all = loads.map((load) => {
     const samples: Samples = { tenure: [], pool: [], loop: [], lmdb: [], leveldb: [] }
     return { load, samples }
   })
-  const startedMs = progress.elapsedMs
+  const startedMs = performance.now()
   for (let done = 0; done < pace.rounds; done++) {
-    const passedMs = progress.elapsedMs - startedMs
+    const passedMs = performance.now() - startedMs
     if (done > 0 && passedMs + passedMs / done > pace.appendBudgetMs) break
     await measureRound(bench, done + 1, all)
   }
@@ -58,13 +45,13 @@ async function measureRound(
   number: number,
   all: readonly { readonly load: Load; readonly samples: Samples }[],
 ): Promise<void> {
-  const { pace, directory, progress } = bench
-  progress.begin(`round ${number} of ${pace.rounds}: growing a log to full segments`, 1500)
+  const { pace, directory } = bench
+  tellStep(`round ${number} of ${pace.rounds}: growing a log to full segments`)
   const tenure = await openTenure(directory.join('tenure'))
   const limit = new LimitFile(directory.join('limit'))
   await tenure.grow()
   for (const { load, samples } of all) {
-    progress.begin(`round ${number} of ${pace.rounds}: ${describeLoad(load)}`, expectedLoadMs(pace))
+    tellStep(`round ${number} of ${pace.rounds}: ${describeLoad(load)}`)
     const own = await measureTenure(tenure, load, pace)
     samples.tenure.push(own)
     for (const way of ['pool', 'loop'] as const) {
@@ -116,18 +103,18 @@ function resultsOf(load: Load, samples: Samples): Result[] {
   const better = rateOf(samples.loop) > rateOf(samples.pool) ? samples.loop : samples.pool
   return columns.map((column) => {
     const own = samples[column]
-    const way: Way | undefined = column === 'pool' || column === 'loop' ? column : undefined
+    const way = column === 'pool' || column === 'loop' ? column : undefined
     return {
-      system: column === 'pool' || column === 'loop' ? 'limit' : column,
+      system: way === undefined ? (column as StoreName) : 'limit',
       case: load.recordsPerAppend === 1 ? 'append' : 'batch',
       appenders: load.appenders,
       recordBytes: load.recordBytes,
       sync: 'always',
       ...summarize(own, load.recordBytes),
       recordsPerAppend: load.recordsPerAppend,
-      ...(way === undefined ? {} : { way }),
+      way,
       ...bytesPerWriteOf(own),
-      ...(column === 'tenure' ? ratiosOf(own, better, samples.pool) : {}),
+      ...(column === 'tenure' ? ratiosOf(own, better, samples.pool) : undefined),
     }
   })
 }

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { Histogram } from './histogram.js'
+import { Latencies } from '@tenure/harness'
 import type { Sample } from './result.js'
 import type { Store } from './store.js'
 
@@ -31,7 +31,7 @@ export function makeRecord(bytes: number): Uint8Array {
 
 /** Lets appenders append, each again as soon as its record is durable, and measures them. */
 export async function driveAppenders(store: Store, load: Load, window: Window): Promise<Sample> {
-  const latencies = new Histogram()
+  const latencies = new Latencies()
   const record = makeRecord(load.recordBytes)
   const records = Array.from({ length: load.recordsPerAppend }, () => record)
   const append =
@@ -50,7 +50,7 @@ export async function driveAppenders(store: Store, load: Load, window: Window): 
     while (!isOver) {
       const startedMs = performance.now()
       await append()
-      latencies.record(performance.now() - startedMs)
+      latencies.add(performance.now() - startedMs)
       appends++
     }
   }
@@ -81,9 +81,9 @@ export async function driveAppenders(store: Store, load: Load, window: Window): 
   window.onEnd?.()
   const sample = {
     recordsPerSecond: (appendsInWindow * load.recordsPerAppend) / seconds,
-    p50Ms: latencies.percentileMs(0.5),
-    p99Ms: latencies.percentileMs(0.99),
-    p999Ms: latencies.percentileMs(0.999),
+    p50Ms: latencies.quantile(0.5),
+    p99Ms: latencies.quantile(0.99),
+    p999Ms: latencies.quantile(0.999),
   }
   isOver = true
   await failure

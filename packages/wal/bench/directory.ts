@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf, UsageError } from './options.js'
+import { describeError, UsageError } from '@tenure/harness'
 
 /** By the magic number of statfs(2). */
 const fileSystems: Readonly<Record<number, string>> = {
@@ -28,7 +28,7 @@ export class WorkDirectory {
     try {
       mkdirSync(path)
     } catch (error) {
-      throw new UsageError(`--dir: ${messageOf(error)}`, { cause: error })
+      throw new UsageError(`--dir: ${describeError(error)}`, { cause: error })
     }
     this.path = path
     // Some platforms hand the number out signed.

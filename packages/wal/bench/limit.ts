@@ -1,8 +1,8 @@
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import { Latencies } from '@tenure/harness'
 import { makeRecord } from './appenders.js'
 import { DsyncFile } from './dsync-file.js'
-import { Histogram } from './histogram.js'
 import type { Sample } from './result.js'
 
 export type Way = 'pool' | 'loop'
@@ -29,7 +29,7 @@ export class LimitFile {
     recordsPerWrite: number,
     windowMs: number,
   ): Promise<Sample> {
-    const latencies = new Histogram()
+    const latencies = new Latencies()
     const bytes = this.#bytes.subarray(0, Math.round(bytesPerWrite))
     const startedMs = performance.now()
     let endedMs = startedMs
@@ -40,14 +40,14 @@ export class LimitFile {
       else await this.#file.writeOnPool(bytes, position)
       position += bytes.length
       const nowMs = performance.now()
-      latencies.record(nowMs - endedMs)
+      latencies.add(nowMs - endedMs)
       endedMs = nowMs
     }
     return {
-      recordsPerSecond: (latencies.samples * recordsPerWrite * 1000) / (endedMs - startedMs),
-      p50Ms: latencies.percentileMs(0.5),
-      p99Ms: latencies.percentileMs(0.99),
-      p999Ms: latencies.percentileMs(0.999),
+      recordsPerSecond: (latencies.count * recordsPerWrite * 1000) / (endedMs - startedMs),
+      p50Ms: latencies.quantile(0.5),
+      p99Ms: latencies.quantile(0.99),
+      p999Ms: latencies.quantile(0.999),
       bytesPerWrite: bytes.length,
       recordsPerWrite,
     }

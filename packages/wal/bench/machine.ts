@@ -1,32 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
+import { type Machine as AnyMachine, describeMachine as describeAny } from '@tenure/harness'
 
 /** Where and with what the figures were made. */
-export interface Machine {
-  readonly processor: string
-  readonly cores: number
-  readonly node: string
-  readonly platform: string
+export interface Machine extends AnyMachine {
   readonly fileSystem: string
   readonly lmdb: string
   readonly classicLevel: string
-  readonly date: string
 }
 
 export function describeMachine(fileSystem: string): Machine {
-  const all = cpus()
-  return {
-    processor: all[0]?.model.trim() || process.arch,
-    cores: all.length,
-    node: process.versions.node,
-    platform: process.platform,
-    fileSystem,
-    lmdb: versionOf('lmdb'),
-    classicLevel: versionOf('classic-level'),
-    date: new Date().toISOString(),
-  }
+  const lmdb = versionOf('lmdb')
+  const classicLevel = versionOf('classic-level')
+  return { ...describeAny(), fileSystem, lmdb, classicLevel }
 }
 
 /** Of an installed package, whether or not it exports its package.json. */

@@ -1,45 +1,32 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expectedAppendMs, measureAppends } from './append-cases.js'
-import type { Bench } from './bench.js'
+import { describeError, exitOnSignals, runTool, UsageError } from '@tenure/harness'
+import { measureAppends } from './append-cases.js'
 import { WorkDirectory } from './directory.js'
 import { describeMachine, type Machine } from './machine.js'
-import { expectedMemoryMs, measureMemory } from './memory-case.js'
-import { type BenchOptions, help, messageOf, paceOf, readOptions, UsageError } from './options.js'
+import { measureMemory } from './memory-case.js'
+import { type Bench, type BenchOptions, paceOf, parseCommandLine, usage } from './options.js'
 import { measurePaths } from './paths.js'
 import { drawPlot } from './plot.js'
-import { Progress } from './progress.js'
-import { expectedRecoveryMs, measureRecovery } from './recovery-cases.js'
+import { measureRecovery } from './recovery-cases.js'
 import type { Result } from './result.js'
 import { measureRolls } from './roll-case.js'
 import { drawTables } from './table.js'
 
-// Seen from dist/bench. The results go beside the sources, where git does not look.
-const defaultOut = fileURLToPath(new URL('../../bench/results', import.meta.url))
 const repository = fileURLToPath(new URL('../../../..', import.meta.url))
 
-// `exit` removes what was written; without these, a signal would end the process without it.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => process.exit(130))
-}
-
-try {
-  await main(readOptions(process.argv.slice(2), defaultOut))
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  process.stderr.write(`${error.message}\n--help lists what there is.\n`)
-  process.exitCode = 2
-}
+// What was written is removed at the `exit` of this process.
+exitOnSignals()
+await runTool(usage, async (args) => {
+  await main(parseCommandLine(args))
+  return 0
+})
 
 async function main(options: BenchOptions): Promise<void> {
-  if (options.mode === 'help') {
-    process.stdout.write(help)
-    return
-  }
   const directory = new WorkDirectory(join(options.dir ?? repository, `.bench-wal-${process.pid}`))
   process.stderr.write(`writing to ${directory.path} (${directory.fileSystem})\n`)
-  if (options.mode === 'paths') {
+  if (options.paths) {
     await measurePaths(directory, options)
     return
   }
@@ -54,10 +41,7 @@ async function main(options: BenchOptions): Promise<void> {
 }
 
 async function measureAll(options: BenchOptions, directory: WorkDirectory): Promise<Result[]> {
-  const pace = paceOf(options)
-  const expectedMs =
-    expectedAppendMs(pace) + pace.rollMs + expectedRecoveryMs(pace) + expectedMemoryMs
-  const bench: Bench = { pace, directory, progress: new Progress(expectedMs) }
+  const bench: Bench = { pace: paceOf(options), directory }
   return [
     ...(await measureAppends(bench)),
     ...(await measureRolls(bench)),
@@ -71,7 +55,7 @@ function makeOut(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true })
   } catch (error) {
-    throw new UsageError(`--out: ${messageOf(error)}`, { cause: error })
+    throw new UsageError(`--out: ${describeError(error)}`, { cause: error })
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Bench } from './bench.js'
-import { askAndKill } from './child-process.js'
+import { askScript, tellStep } from '@tenure/harness'
+import type { Bench } from './options.js'
 import type { Result } from './result.js'
 
 interface Memory {
@@ -7,14 +7,14 @@ interface Memory {
   readonly peakMiB: number
 }
 
-export const expectedMemoryMs = 4000
+const child = new URL('./child.js', import.meta.url)
 
 /** What a process holds more than bare Node: with an idle log, and at most while it replays. */
-export async function measureMemory({ directory, progress }: Bench): Promise<Result[]> {
-  progress.begin('memory', expectedMemoryMs)
-  const bare = await askAndKill<Memory>('memory', 'bare')
-  const idle = await askAndKill<Memory>('memory', 'idle', directory.join('idle'))
-  const replay = await askAndKill<Memory>('memory', 'replay', directory.join('tenure'))
+export async function measureMemory({ directory }: Bench): Promise<Result[]> {
+  tellStep('memory')
+  const bare = await askScript<Memory>(child, ['memory', 'bare'])
+  const idle = await askScript<Memory>(child, ['memory', 'idle', directory.join('idle')])
+  const replay = await askScript<Memory>(child, ['memory', 'replay', directory.join('tenure')])
   return [
     resultOf('idle', idle.rssMiB - bare.rssMiB),
     resultOf('replay', replay.peakMiB - bare.peakMiB),

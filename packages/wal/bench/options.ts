@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { parseOptions, parseWhole, UsageError } from '@tenure/harness'
+import type { WorkDirectory } from './directory.js'
 
 /** What the command line asks for. */
 export interface BenchOptions {
-  readonly mode: 'help' | 'paths' | 'bench'
+  readonly paths: boolean
   readonly json: boolean
   readonly quick: boolean
   readonly rounds: number | undefined
@@ -26,6 +28,12 @@ export interface Pace {
   /** For both loads together. */
   readonly rollMs: number
   readonly rollSegmentBytes: number
+}
+
+/** What every measurement is given. */
+export interface Bench {
+  readonly pace: Pace
+  readonly directory: WorkDirectory
 }
 
 const MiB = 1024 * 1024
@@ -56,34 +64,38 @@ const quick: Pace = {
   rollSegmentBytes: 16 * MiB,
 }
 
-export const help = `Measures @tenure/wal beside bare O_DSYNC writes of the same bytes, LMDB and LevelDB.
+export const usage = `pnpm bench:wal [--quick] [--json] [--rounds n] [--dir path] [--out path] [--paths]
 
-  --quick       under 45 seconds instead of about six minutes; same cases, rougher figures
-  --json        one JSON object per line on standard output instead of the tables
-  --rounds <n>  how often everything is measured, in alternation; medians count (5, quick: 2)
-  --dir <path>  where to write; must be on a real disk (default: the repository). A new directory
-                is made there and removed at the end. Needs up to 12 GiB, quick: 2 GiB
-  --out <path>  where wal.json and wal.svg go (default: packages/wal/bench/results)
-  --paths       only compares three ways to carry out one durable write: on the event loop, on
-                the thread pool, in a worker thread; understands --quick, --json and --dir
-  --help        this text
-`
+Measures @tenure/wal beside bare O_DSYNC writes of the same bytes, LMDB and LevelDB.
 
-export class UsageError extends Error {}
+  --quick   under 45 seconds instead of about six minutes; same cases, rougher figures
+  --json    one JSON object per line on standard output instead of the tables
+  --rounds  how often everything is measured, in alternation; medians count (5, quick: 2)
+  --dir     where to write; must be on a real disk (default: the repository). A new directory
+            is made there and removed at the end. Needs up to 12 GiB, quick: 2 GiB
+  --out     where wal.json and wal.svg go (default: packages/wal/bench/results)
+  --paths   only compares three ways to carry out one durable write: on the event loop, on
+            the thread pool, in a worker thread; understands --quick, --json and --dir`
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
+// Seen from dist/bench. The results go beside the sources, where git does not look.
+const outDefault = fileURLToPath(new URL('../../bench/results', import.meta.url))
 
-export function readOptions(args: readonly string[], defaultOut: string): BenchOptions {
-  const { values } = parse(args)
+export function parseCommandLine(args: readonly string[]): BenchOptions {
+  const { paths, json, quick, rounds, dir, out } = parseOptions(args, {
+    paths: 'boolean',
+    json: 'boolean',
+    quick: 'boolean',
+    rounds: 'string',
+    dir: 'string',
+    out: 'string',
+  })
   return {
-    mode: values.help ? 'help' : values.paths ? 'paths' : 'bench',
-    json: values.json,
-    quick: values.quick,
-    rounds: values.rounds === undefined ? undefined : countOf('--rounds', values.rounds, 100),
-    dir: values.dir === undefined ? undefined : resolve(pathOf('--dir', values.dir)),
-    out: resolve(values.out === undefined ? defaultOut : pathOf('--out', values.out)),
+    paths: paths ?? false,
+    json: json ?? false,
+    quick: quick ?? false,
+    rounds: rounds === undefined ? undefined : parseWhole('rounds', rounds),
+    dir: dir === undefined ? undefined : resolve(pathOf('--dir', dir)),
+    out: out === undefined ? outDefault : resolve(pathOf('--out', out)),
   }
 }
 
@@ -91,33 +103,6 @@ export function paceOf(options: BenchOptions): Pace {
   const pace = options.quick ? quick : full
   if (options.rounds === undefined) return pace
   return { ...pace, rounds: options.rounds, appendBudgetMs: Number.POSITIVE_INFINITY }
-}
-
-function parse(args: readonly string[]) {
-  // pnpm hands the `--` of `pnpm bench:wal -- --quick` on.
-  const given = args[0] === '--' ? args.slice(1) : [...args]
-  try {
-    return parseArgs({
-      args: given,
-      options: {
-        help: { type: 'boolean', short: 'h', default: false },
-        paths: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-        quick: { type: 'boolean', default: false },
-        rounds: { type: 'string' },
-        dir: { type: 'string' },
-        out: { type: 'string' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(messageOf(error), { cause: error })
-  }
-}
-
-function countOf(flag: string, text: string, max: number): number {
-  const count = Number(text)
-  if (/^\d+$/.test(text) && count >= 1 && count <= max) return count
-  throw new UsageError(`${flag} is "${text}"; it has to be a whole number from 1 to ${max}`)
 }
 
 function pathOf(flag: string, text: string): string {

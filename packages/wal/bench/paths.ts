@@ -1,9 +1,8 @@
+import { Latencies, median } from '@tenure/harness'
 import { makeRecord } from './appenders.js'
 import type { WorkDirectory } from './directory.js'
 import { DsyncFile } from './dsync-file.js'
-import { Histogram } from './histogram.js'
 import { describeMachine } from './machine.js'
-import { median } from './median.js'
 import type { BenchOptions } from './options.js'
 import { round } from './result.js'
 import { WritingThread } from './writing-thread.js'
@@ -45,23 +44,23 @@ async function measureWrites(
   size: number,
   windowMs: number,
 ) {
-  const latencies = new Histogram()
+  const latencies = new Latencies()
   const startedMs = performance.now()
   let endedMs = startedMs
   for (let position = 0; endedMs - startedMs < windowMs; position += size) {
     if (position + size > fileBytes) position = 0
     await write(position)
-    latencies.record(performance.now() - endedMs)
+    latencies.add(performance.now() - endedMs)
     endedMs = performance.now()
   }
   return figuresOf(latencies, endedMs - startedMs)
 }
 
-function figuresOf(latencies: Histogram, durationMs: number) {
+function figuresOf(latencies: Latencies, durationMs: number) {
   return {
-    writesPerSecond: (latencies.samples * 1000) / durationMs,
-    p50Ms: latencies.percentileMs(0.5),
-    p99Ms: latencies.percentileMs(0.99),
+    writesPerSecond: (latencies.count * 1000) / durationMs,
+    p50Ms: latencies.quantile(0.5),
+    p99Ms: latencies.quantile(0.99),
   }
 }
 

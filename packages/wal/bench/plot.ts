@@ -65,7 +65,7 @@ function specOf(machine: Machine, results: readonly Result[]): TopLevelSpec {
         'Every record is on the medium before its append returns. ' +
           'The bare writes are as large as those of @tenure/wal.',
         `${machine.processor}, ${machine.cores} cores, ${machine.fileSystem}; Node ${machine.node}, ` +
-          `lmdb ${machine.lmdb}, classic-level ${machine.classicLevel}; ${machine.date.slice(0, 10)}`,
+          `lmdb ${machine.lmdb}, classic-level ${machine.classicLevel}; ${machine.date}`,
       ],
       anchor: 'start',
       fontSize: 18,

@@ -1,21 +1,12 @@
-import type { Bench } from './bench.js'
-import { askAndKill } from './child-process.js'
+import { askScript, median, tellStep } from '@tenure/harness'
 import { readSegmentsMs } from './limit.js'
-import { median } from './median.js'
-import type { Pace } from './options.js'
+import type { Bench } from './options.js'
 import { type CaseName, type Result, round, type SystemName, summarize } from './result.js'
 import type { StoreName } from './store.js'
 import { openStore, storeNames } from './stores.js'
 
+const child = new URL('./child.js', import.meta.url)
 const recordBytes = 128
-
-export function expectedRecoveryMs(pace: Pace): number {
-  return 2 * (expectedBuildMs(pace) * 2 + 500)
-}
-
-function expectedBuildMs({ storeBytes }: Pace): number {
-  return 500 + storeBytes / 75_000
-}
 
 /**
  * Opening after a crash, and replay. The stores are written by processes that are killed; every
@@ -23,19 +14,18 @@ function expectedBuildMs({ storeBytes }: Pace): number {
  * What is read has just been written: it comes from the page cache, for all of them and the limit.
  */
 export async function measureRecovery(bench: Bench): Promise<Result[]> {
-  const { pace, directory, progress } = bench
+  const { pace, directory } = bench
   const built: Partial<Record<StoreName, number>> = {}
-  const share = expectedRecoveryMs(pace) / 6
   for (const name of storeNames) {
     const size = `${Math.round(pace.storeBytes / 2 ** 20)} MiB`
-    progress.begin(`writing ${size} into ${name}, for opening and replay`, share)
+    tellStep(`writing ${size} into ${name}, for opening and replay`)
     const task = ['build', name, directory.join(name), String(pace.storeBytes)]
-    built[name] = (await askAndKill<{ records: number }>(...task)).records
+    built[name] = (await askScript<{ records: number }>(child, task)).records
   }
   const records = built.tenure ?? 0
-  progress.begin('opening after a crash', share)
+  tellStep('opening after a crash')
   const opening = await measureOpening(bench)
-  progress.begin('replay', 2 * share)
+  tellStep('replay')
   const replay = await measureReplay(bench)
   const results: Result[] = []
   for (const system of ['tenure', 'limit', 'lmdb', 'leveldb'] as const) {
@@ -52,7 +42,11 @@ async function measureOpening({ pace, directory }: Bench): Promise<Durations> {
   const durations: Durations = { tenure: [], limit: [], lmdb: [], leveldb: [] }
   for (let done = 0; done < pace.opens; done++) {
     for (const name of storeNames) {
-      const { openMs } = await askAndKill<{ openMs: number }>('open', name, directory.join(name))
+      const { openMs } = await askScript<{ openMs: number }>(child, [
+        'open',
+        name,
+        directory.join(name),
+      ])
       durations[name].push(openMs)
       if (name === 'tenure') durations.limit.push(readSegmentsMs(directory.join(name)))
     }
@@ -97,6 +91,6 @@ function resultOf(
     sync: 'always',
     ...summarize(samples, recordBytes),
     records,
-    ...(system === 'tenure' ? { ratioToLimit: round(ratio) ?? 0 } : {}),
+    ratioToLimit: system === 'tenure' ? (round(ratio) ?? 0) : undefined,
   }
 }

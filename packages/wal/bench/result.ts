@@ -1,4 +1,4 @@
-import { median } from './median.js'
+import { median } from '@tenure/harness'
 
 export type SystemName = 'tenure' | 'limit' | 'lmdb' | 'leveldb'
 export type CaseName = 'append' | 'batch' | 'replay' | 'open' | 'roll' | 'memory'
@@ -21,10 +21,10 @@ export interface Result {
   readonly rounds: number
   readonly recordsPerSecondSpread?: readonly [number, number]
   /** To the better way of writing. */
-  readonly ratioToLimit?: number
+  readonly ratioToLimit?: number | undefined
   readonly ratioToPool?: number
   /** For `limit`: writes through the thread pool, or synchronous ones on the event loop. */
-  readonly way?: 'pool' | 'loop'
+  readonly way?: 'pool' | 'loop' | undefined
   /** What the log wrote at once on average, framing included, and so what `limit` writes. */
   readonly bytesPerWrite?: number
   readonly recordsPerAppend?: number

@@ -1,6 +1,6 @@
+import { Latencies, tellStep } from '@tenure/harness'
 import { makeRecord } from './appenders.js'
-import type { Bench } from './bench.js'
-import { Histogram } from './histogram.js'
+import type { Bench } from './options.js'
 import { type Result, round } from './result.js'
 import { openTenure } from './tenure-store.js'
 
@@ -24,9 +24,9 @@ export async function measureRolls(bench: Bench): Promise<Result[]> {
 }
 
 async function measureRollsUnder(bench: Bench, appenders: number): Promise<Result> {
-  const { pace, directory, progress } = bench
+  const { pace, directory } = bench
   const loadMs = pace.rollMs / 2
-  progress.begin(`${appenders} appenders across segment rolls`, loadMs)
+  tellStep(`${appenders} appenders across segment rolls`)
   const rolls: Span[] = []
   const preparations: Span[] = []
   const store = await openTenure(directory.join('rolling'), {
@@ -75,10 +75,10 @@ function resultOf(
   preparations: readonly Span[],
   recordsPerSecond: number,
 ): Result {
-  const all = new Histogram()
-  const across = new Histogram()
-  const between = new Histogram()
-  const preparing = new Histogram()
+  const all = new Latencies()
+  const across = new Latencies()
+  const between = new Latencies()
+  const preparing = new Latencies()
   const rollWindows = windowsOf(rolls)
   const preparationWindows = windowsOf(preparations)
   let longestStallMs = 0
@@ -86,10 +86,10 @@ function resultOf(
     const { fromMs, toMs } = samples.at(index)
     const durationMs = toMs - fromMs
     const window = Math.floor(toMs / windowMs)
-    all.record(durationMs)
-    if (rollWindows.has(window)) across.record(durationMs)
-    else between.record(durationMs)
-    if (preparationWindows.has(window) && !rollWindows.has(window)) preparing.record(durationMs)
+    all.add(durationMs)
+    if (rollWindows.has(window)) across.add(durationMs)
+    else between.add(durationMs)
+    if (preparationWindows.has(window) && !rollWindows.has(window)) preparing.add(durationMs)
     if (durationMs <= longestStallMs) continue
     if (rolls.some((roll) => roll.fromMs < toMs && roll.toMs > fromMs)) longestStallMs = durationMs
   }
@@ -100,15 +100,15 @@ function resultOf(
     recordBytes,
     sync: 'always',
     recordsPerSecond: round(recordsPerSecond),
-    p50Ms: round(all.percentileMs(0.5)),
-    p99Ms: round(all.percentileMs(0.99)),
-    p999Ms: round(all.percentileMs(0.999)),
+    p50Ms: round(all.quantile(0.5)),
+    p99Ms: round(all.quantile(0.99)),
+    p999Ms: round(all.quantile(0.999)),
     bytesPerSecond: round(recordsPerSecond * recordBytes),
     rounds: 1,
     rolls: rolls.length,
-    p999AcrossRollsMs: round(across.percentileMs(0.999)),
-    p999BetweenRollsMs: round(between.percentileMs(0.999)),
-    p999PreparingMs: round(preparing.percentileMs(0.999)),
+    p999AcrossRollsMs: round(across.quantile(0.999)),
+    p999BetweenRollsMs: round(between.quantile(0.999)),
+    p999PreparingMs: round(preparing.quantile(0.999)),
     longestStallMs: rolls.length === 0 ? null : round(longestStallMs),
     longestRollMs: rolls.length === 0 ? null : round(Math.max(...rolls.map(durationOf))),
   }

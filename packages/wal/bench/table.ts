@@ -1,3 +1,4 @@
+import { drawTable } from '@tenure/harness'
 import type { Machine } from './machine.js'
 import type { CaseName, Result, SystemName } from './result.js'
 import { judge } from './targets.js'
@@ -16,7 +17,7 @@ export function drawTables(machine: Machine, results: readonly Result[], isQuick
 
 function drawMachine(machine: Machine): string {
   return [
-    `${machine.processor}, ${machine.cores} cores, ${machine.fileSystem}, ${machine.platform}`,
+    `${machine.processor}, ${machine.cores} cores, ${machine.fileSystem}, ${machine.system}`,
     `Node ${machine.node}, lmdb ${machine.lmdb}, classic-level ${machine.classicLevel}`,
     'sync: always (a record counts when it is on the medium, in every column)',
   ].join('\n')
@@ -92,7 +93,7 @@ function drawRecovery(results: readonly Result[]): string {
     ),
   )
   const head = ['', '', 'records', 'ms', 'records/s', 'MiB/s', 'of limit']
-  return `Opening after a crash, and replay, from the page cache\n${draw(head, rows, 2)}`
+  return `Opening after a crash, and replay, from the page cache\n${draw(head, rows, 'll')}`
 }
 
 function drawRolls(results: readonly Result[]): string {
@@ -134,7 +135,7 @@ function drawTargets(results: readonly Result[], isQuick: boolean): string {
   const title = isQuick
     ? 'Targets (missed or met says how fast, not whether it works; a quick run is only an indication)'
     : 'Targets'
-  return `${title}\n${draw(['', 'target', 'got', ''], rows, 1)}`
+  return `${title}\n${draw(['', 'target', 'got', ''], rows, 'l')}`
 }
 
 function appends(results: readonly Result[], system: SystemName): Result[] {
@@ -192,24 +193,6 @@ function milliseconds(value: number | null | undefined): string {
   return value >= 1000 ? value.toFixed(0) : value.toPrecision(3)
 }
 
-/** Columns as wide as they have to be, the first few flush left. */
-function draw(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  flushLeft = 0,
-): string {
-  const all = [head, ...rows]
-  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) => {
-          const width = widths[column] ?? 0
-          return column < flushLeft ? cell.padEnd(width) : cell.padStart(width)
-        })
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `  ${line}`)
-    .join('\n')
+function draw(head: readonly string[], rows: readonly (readonly string[])[], align = ''): string {
+  return drawTable([head, ...rows], { align, indent: '  ' })
 }

@@ -3,27 +3,19 @@
 // beside many waiting tasks of ours beside few. What they were when they were recorded stands in
 // `guard.json`; a loss of more than a fifth fails. Where a quarter of the rounds say so and a quarter do
 // not, the machine is too restless for a verdict, and that is said. `--record` writes them anew.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { askedOf } from './asked-of.js'
-import { judgeLoss } from './guard/judgement.js'
-import { type Ratio, ratios } from './guard/ratios.js'
-import { spreadOf } from './system/figure.js'
+import { drawTable, readOptions, scratchDirectory, spreadOf } from '@tenure/harness'
+import { judgeLoss, type Ratio, ratios } from './guard/ratios.js'
 
-const { record = false, json = false } = await askedOf('pnpm bench:guard [--record] [--json]', {
-  record: { type: 'boolean' },
-  json: { type: 'boolean' },
+const { record = false, json = false } = await readOptions('pnpm bench:guard [--record] [--json]', {
+  record: 'boolean',
+  json: 'boolean',
 })
 /** In the sources: what is recorded is committed. */
 const recordPath = fileURLToPath(new URL('../../src/guard/guard.json', import.meta.url))
 const recorded = JSON.parse(readFileSync(recordPath, 'utf8')) as Readonly<Record<string, number>>
-const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
-
-process.once('exit', () => rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
-process.once('SIGTERM', () => process.exit(143))
-process.once('SIGINT', () => process.exit(130))
+const root = scratchDirectory()
 
 const roundsMin = 5
 /** Work on the machine that comes and goes fails nothing: it is looked at for longer. */
@@ -46,23 +38,30 @@ for (let round = 1; round <= roundsMax; round++) {
   if (round >= roundsMin && (isDone || record)) break
 }
 
-for (const [ratio, values] of measured) {
+const figures = [...measured].map(([ratio, values]) => {
   const { median, least, most } = spreadOf(values)
   const expected = recorded[ratio.name] ?? Number.NaN
-  const { name } = ratio
-  const verdict = judge(ratio, values)
-  if (json) console.log(JSON.stringify({ name, median, least, most, recorded: expected, verdict }))
-  else {
-    const range = `${show(median)} (${show(least)} to ${show(most)})`
-    console.log(
-      `${name.padEnd(44)}${range.padEnd(26)}recorded ${show(expected)}  ${words[verdict]}`,
-    )
+  return {
+    name: ratio.name,
+    median,
+    least,
+    most,
+    recorded: expected,
+    verdict: judge(ratio, values),
   }
+})
+if (json) for (const figure of figures) console.log(JSON.stringify(figure))
+else {
+  const rows = figures.map(({ name, median, least, most, recorded, verdict }) => {
+    const range = `${show(median)} (${show(least)} to ${show(most)})`
+    return [name, range, `recorded ${show(recorded)}`, words[verdict]]
+  })
+  console.log(drawTable(rows, { align: 'llll' }))
 }
 if (record) {
-  const medians = [...measured].map(([{ name }, values]) => [name, round(spreadOf(values).median)])
+  const medians = figures.map(({ name, median }) => [name, round(median)])
   writeFileSync(recordPath, `${JSON.stringify(Object.fromEntries(medians), null, 2)}\n`)
-} else if ([...measured].some(([ratio, values]) => judge(ratio, values) === 'lost')) {
+} else if (figures.some(({ verdict }) => verdict === 'lost')) {
   process.exitCode = 1
 }
 

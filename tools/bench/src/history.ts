@@ -3,24 +3,22 @@
 // client asks a real coordinator, with its tasks in memory, for what it remembers.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { cpus, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { machineLine, programOf, readOptions, spreadOf } from '@tenure/harness'
 import { explainRemembered } from '@tenure/history/internal'
-import { askedOf } from './asked-of.js'
-import { taskAsked, writeLongLog } from './long-log.js'
-import { Stage } from './stage.js'
+import { Stage } from './servers/stage.js'
+import { taskAsked, writeLongLog } from './servers/written-logs.js'
 
-const { quick = false, json = false } = await askedOf('pnpm bench:history [--quick] [--json]', {
-  quick: { type: 'boolean' },
-  json: { type: 'boolean' },
+const { quick = false, json = false } = await readOptions('pnpm bench:history [--quick] [--json]', {
+  quick: 'boolean',
+  json: 'boolean',
 })
 const records = quick ? 200_000 : 10_000_000
 const rounds = quick ? 1 : 3
 const tasks = quick ? 10_000 : 100_000
 const questions = 200
-const manifest = createRequire(import.meta.url).resolve('@tenure/cli/package.json')
-const tenure = join(dirname(manifest), 'dist/src/main.js')
+const tenure = programOf(import.meta.resolve('@tenure/cli/package.json'))
 
 interface Figure {
   readonly case: string
@@ -30,7 +28,7 @@ interface Figure {
   readonly target: string
 }
 
-if (!json) console.log(`${cpus().length} x ${cpus()[0]?.model}, Node ${process.version}`)
+if (!json) console.log(machineLine())
 const directory = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
 try {
   process.stderr.write(`writes ${records} records\n`)
@@ -97,9 +95,8 @@ function figure(
   values: readonly number[],
   target: string,
 ): Figure {
-  const sorted = values.toSorted((a, b) => a - b)
-  const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
-  return { case: name, unit, median, most: sorted.at(-1) ?? Number.NaN, target }
+  const { median, most } = spreadOf(values)
+  return { case: name, unit, median, most, target }
 }
 
 function tell(own: Figure): void {

@@ -1,22 +1,27 @@
 // How long a healthy client waits beside peers that mean no good: `pnpm bench:hostile`. The
 // coordinator, the peers and the client each have a process of their own. Everything is measured
 // several times in alternation, for other work on the machine comes and goes; medians count.
-import { cpus } from 'node:os'
 import { type Link, openLink } from '@tenure/client'
-import { askedOf } from './asked-of.js'
-import { PeersProcess } from './hostile/peers-process.js'
-import { Latencies } from './load/latencies.js'
-import { Stage } from './stage.js'
+import {
+  drawTable,
+  Latencies,
+  machineLine,
+  readOptions,
+  ScriptProcess,
+  type Spread,
+  spreadOf,
+} from '@tenure/harness'
+import { Stage } from './servers/stage.js'
 
-const { quick = false, json = false } = await askedOf('pnpm bench:hostile [--quick] [--json]', {
-  quick: { type: 'boolean' },
-  json: { type: 'boolean' },
+const { quick = false, json = false } = await readOptions('pnpm bench:hostile [--quick] [--json]', {
+  quick: 'boolean',
+  json: 'boolean',
 })
 const pace = quick ? { rounds: 3, seconds: 1 } : { rounds: 7, seconds: 3 }
 const payload = Buffer.alloc(100, 7)
 /** So many that a list of them is as large as a list gets. */
 const tasksToList = 2000
-const heads = ['p50', 'p99', 'longest']
+const script = new URL('./hostile/peers.js', import.meta.url)
 
 interface Company {
   readonly name: string
@@ -59,7 +64,8 @@ async function measure({ manner, count = 0, isArriving = false }: Company): Prom
   )
   await Promise.all(fill)
   await submitFor(client, 0.3)
-  await using peers = manner === undefined ? undefined : new PeersProcess(port, manner, count)
+  await using peers =
+    manner === undefined ? undefined : new ScriptProcess(script, [`${port}`, manner, `${count}`])
   await peers?.hear()
   peers?.tell('begin')
   if (!isArriving) await peers?.hear()
@@ -82,43 +88,28 @@ async function submitFor(client: Link, seconds: number): Promise<Latencies> {
 
 function report(): void {
   const alone = summary(rounds.get(companies[0]!)!)
-  if (!json) {
-    console.log(
-      `${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}; ${pace.rounds} rounds of ${pace.seconds} s; medians (least to most), ms`,
-    )
-    console.log(
-      `${'company'.padEnd(28)}${heads.map((head) => head.padStart(24)).join('')}   p99 beside alone`,
-    )
-  }
-  for (const [{ name }, measured] of rounds) {
+  const figures = [...rounds].map(([{ name }, measured]) => {
     const { p50, p99, max } = summary(measured)
-    const ratio = p99.median / alone.p99.median
-    if (json) console.log(JSON.stringify({ name, p50, p99, max, ratio, rounds: measured }))
-    else {
-      const figures = [p50, p99, max].map((figure) => show(figure).padStart(24)).join('')
-      console.log(`${name.padEnd(28)}${figures}   × ${ratio.toFixed(1)}`)
-    }
+    return { name, p50, p99, max, ratio: p99.median / alone.p99.median, rounds: measured }
+  })
+  if (json) {
+    for (const figure of figures) console.log(JSON.stringify(figure))
+    return
   }
-}
-
-interface Spread {
-  readonly median: number
-  readonly least: number
-  readonly most: number
+  const rows = figures.map(({ name, p50, p99, max, ratio }) => {
+    return [name, show(p50), show(p99), show(max), `× ${ratio.toFixed(1)}`]
+  })
+  console.log(machineLine())
+  console.log(`${pace.rounds} rounds of ${pace.seconds} s; medians (least to most), ms`)
+  console.log(drawTable([['company', 'p50', 'p99', 'longest', 'p99 beside alone'], ...rows]))
 }
 
 function summary(measured: readonly Round[]) {
   return {
-    p50: spread(measured.map(({ p50 }) => p50)),
-    p99: spread(measured.map(({ p99 }) => p99)),
-    max: spread(measured.map(({ max }) => max)),
+    p50: spreadOf(measured.map(({ p50 }) => p50)),
+    p99: spreadOf(measured.map(({ p99 }) => p99)),
+    max: spreadOf(measured.map(({ max }) => max)),
   }
-}
-
-function spread(values: readonly number[]): Spread {
-  const sorted = values.toSorted((a, b) => a - b)
-  const median = sorted[Math.floor(sorted.length / 2)]!
-  return { median, least: sorted[0]!, most: sorted.at(-1)! }
 }
 
 function show({ median, least, most }: Spread): string {

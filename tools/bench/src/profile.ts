@@ -1,30 +1,24 @@
 // Where the coordinator's time goes: `pnpm bench:profile`. Under each load a processor profile, as shares
 // by package, and what an operation costs: microseconds of processor, and calls of the kernel. With
 // `--out dir` the profiles are kept; the performance panel of a browser, or speedscope, draws them as flames.
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { askedOf } from './asked-of.js'
-import { isInstalled } from './is-installed.js'
+import { readOptions, scratchDirectory } from '@tenure/harness'
 import { sharesOf } from './profile/cpu-profile.js'
-import { countCalls } from './profile/kernel-calls.js'
-import { processorSecondsOf } from './profile/processor-time.js'
+import { countCalls, processorSecondsOf } from './profile/process-cost.js'
+import { isInstalled } from './servers/server.js'
 import type { Client, Contender } from './system/contender.js'
 import { tenureContenders } from './system/contenders/tenure.js'
 import { drive, type Operation } from './system/drive.js'
 import type { Shape } from './system/plan.js'
 import { Stand } from './system/stand.js'
 
-const { json = false, out } = await askedOf('pnpm bench:profile [--json] [--out directory]', {
-  json: { type: 'boolean' },
-  out: { type: 'string' },
+const { json = false, out } = await readOptions('pnpm bench:profile [--json] [--out directory]', {
+  json: 'boolean',
+  out: 'string',
 })
 const [tenure] = tenureContenders as [Contender]
-const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
-
-process.once('exit', () => rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
-process.once('SIGTERM', () => process.exit(143))
-process.once('SIGINT', () => process.exit(130))
+const root = scratchDirectory()
 
 const warm = { warmUpSeconds: 0, seconds: 2 }
 const measured = { warmUpSeconds: 0, seconds: 3 }

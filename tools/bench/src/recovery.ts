@@ -1,33 +1,27 @@
 // How long a restart takes: `pnpm bench:recovery`. A server holds many tasks, is killed with SIGKILL
 // and started again at once; what counts is the time from the kill to the first answer. Before the
 // first kill everything was read once: all of it comes from the page cache, for all of them.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { askedOf } from './asked-of.js'
+import { machineLine, readOptions, scratchDirectory } from '@tenure/harness'
 import { beanstalkdCases } from './recovery/beanstalkd.js'
-import type { Figure, Skipped } from './recovery/case.js'
-import { measureCase } from './recovery/measure.js'
+import { type Figure, measureCase, type Skipped } from './recovery/case.js'
 import { redisCases } from './recovery/redis.js'
 import { tenureCases } from './recovery/tenure.js'
 
-const { quick = false, json = false } = await askedOf('pnpm bench:recovery [--quick] [--json]', {
-  quick: { type: 'boolean' },
-  json: { type: 'boolean' },
-})
+const { quick = false, json = false } = await readOptions(
+  'pnpm bench:recovery [--quick] [--json]',
+  {
+    quick: 'boolean',
+    json: 'boolean',
+  },
+)
 const tasks = quick ? 100_000 : 1_000_000
 const cases = [...tenureCases(tasks), ...beanstalkdCases(tasks), ...redisCases(tasks)]
 
-const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
+const root = scratchDirectory()
 
-// However this ends: the servers go first, and nothing is left behind.
-process.once('exit', () => rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
-process.once('SIGTERM', () => process.exit(143))
-process.once('SIGINT', () => process.exit(130))
-
-if (!json) {
-  console.log(`${cpus().length} x ${cpus()[0]?.model}, Node ${process.version}, page cache warm`)
-}
+if (!json) console.log(`${machineLine()}; page cache warm`)
 for (const [index, own] of cases.entries()) {
   const directory = join(root, `${index}`)
   mkdirSync(directory)

@@ -1,32 +1,27 @@
 // Ours beside its peers: `pnpm bench:system`. Each system with the same work, from this one process as
 // the load, one after the other, and all of it again in every round; medians count. Which of them are
 // there decides what is installed on this machine.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readAsked } from './asked-of.js'
-import { isInstalled } from './is-installed.js'
+import { describeMachine, machineLine, readCommandLine, scratchDirectory } from '@tenure/harness'
+import { isInstalled } from './servers/server.js'
 import { parseAsked, usage } from './system/asked.js'
 import { measureBareDisk } from './system/bare-disk.js'
 import type { Figure, Footprint } from './system/figure.js'
-import { describeMachine } from './system/machine.js'
 import { drawPlots } from './system/plots.js'
 import { summarize } from './system/summary.js'
-import { drawTable, drawVerdicts } from './system/table.js'
+import { drawTables, drawVerdicts } from './system/table.js'
 import { judge } from './system/targets.js'
 import { Trial } from './system/trial.js'
 
-const { plan, contenders, json, out } = await readAsked(usage, parseAsked)
-const root = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
-
-// However this ends: the servers go first, and nothing is left behind.
-process.once('exit', () => rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
-process.once('SIGTERM', () => process.exit(143))
-process.once('SIGINT', () => process.exit(130))
+const { plan, contenders, json, out } = await readCommandLine(usage, parseAsked)
+const root = scratchDirectory()
 
 const there = contenders.filter(({ program }) => isInstalled(program))
 const skipped = contenders.filter((contender) => !there.includes(contender))
-const machine = describeMachine(there)
+const systems = there.map(({ system, durability, promise, version }) => {
+  return { system, version: version(), durability, promise }
+})
 const figures: (Figure | Footprint)[] = []
 for (let round = 1; round <= plan.rounds; round++) {
   figures.push(measureBareDisk(root, plan.seconds))
@@ -51,14 +46,17 @@ if (json) {
   const lines = skipped.map(
     ({ system, program }) => `${system}: skipped, ${program} is not installed`,
   )
-  console.log([machine.text, drawTable(found), drawVerdicts(verdicts), ...lines].join('\n\n'))
+  const promises = systems.map((one) => `  ${one.system} (${one.version}): ${one.promise}`)
+  const machine = [machineLine(), ...promises].join('\n')
+  console.log([machine, drawTables(found), drawVerdicts(verdicts), ...lines].join('\n\n'))
 }
 if (out !== undefined) {
   mkdirSync(out, { recursive: true })
-  const report = { machine: machine.facts, plan, figures: found, verdicts }
+  const machine = { ...describeMachine(), contenders: systems }
+  const report = { machine, plan, figures: found, verdicts }
   const name = plan.isOfLatency ? 'latency' : 'system'
   writeFileSync(join(out, `${name}.json`), `${JSON.stringify(report, null, 2)}\n`)
-  for (const [name, svg] of await drawPlots(found, machine.line)) {
+  for (const [name, svg] of await drawPlots(found, machineLine())) {
     if (!plan.isOfLatency || name.includes('latency')) writeFileSync(join(out, name), svg)
   }
 }

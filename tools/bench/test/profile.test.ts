@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type CpuProfile, sharesOf } from '../src/profile/cpu-profile.js'
-import { readCounts } from '../src/profile/kernel-calls.js'
+import { readCounts } from '../src/profile/process-cost.js'
 
 const frames: readonly (readonly [name: string, url: string, children: readonly number[]])[] = [
   ['(root)', '', [2, 3, 4, 8]],
@@ -15,7 +15,9 @@ const frames: readonly (readonly [name: string, url: string, children: readonly 
 
 const profile: CpuProfile = {
   nodes: frames.map(([functionName, url, children], index) => ({
-    ...{ id: index + 1, callFrame: { functionName, url }, children },
+    id: index + 1,
+    callFrame: { functionName, url },
+    children,
   })),
   samples: [2, 3, 4, 6, 7, 8],
   timeDeltas: [1000, 10, 20, 30, 15, 25],

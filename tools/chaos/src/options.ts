@@ -1,4 +1,4 @@
-import { parseAmount, parseOptions, parseWhole } from '@tenure/testing'
+import { parseAmount, parseOptions, parseWhole } from '@tenure/harness'
 
 export interface Options {
   /** How long faults are injected. */
@@ -33,7 +33,23 @@ export const usage = `pnpm chaos [--minutes m] [--tasks n] [--workers n] [--padd
 const tasksPerMinute = 25_000
 
 export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {
-  const { minutes: time, tasks, workers, padding, seed, keep, json } = parse(args)
+  const {
+    minutes: time,
+    tasks,
+    workers,
+    padding,
+    seed,
+    keep,
+    json,
+  } = parseOptions(args, {
+    minutes: 'string',
+    tasks: 'string',
+    workers: 'string',
+    padding: 'string',
+    seed: 'string',
+    keep: 'boolean',
+    json: 'boolean',
+  })
   const minutes = parseAmount('minutes', time ?? '2', 1440)
   return {
     faultMs: minutes * 60_000,
@@ -44,11 +60,4 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
     keep: keep ?? false,
     json: json ?? false,
   }
-}
-
-function parse(args: readonly string[]) {
-  const value = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
-  const options = { minutes: value, tasks: value, workers: value, padding: value, seed: value }
-  return parseOptions(args, { ...options, keep: flag, json: flag })
 }

@@ -2,21 +2,22 @@ import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type Tenure } from '@tenure/client'
-import { Progress, type ProgressOutput, Random, SmallDisk } from '@tenure/testing'
-import { Acknowledged } from './acknowledged.js'
-import { drain } from './draining.js'
-import { openEvidence, type Seen } from './evidence.js'
-import { FaultJournal } from './fault-journal.js'
-import { type FaultCounts, injectFaults, noFaults } from './faults.js'
-import { Fleet } from './fleet.js'
-import { lookAtLast } from './last-look.js'
+import { Progress, type ProgressOutput } from '@tenure/harness'
+import { Random, SmallDisk } from '@tenure/testing'
+import { judge, type Verdict, type Violation, violation } from './checks/verdict.js'
+import { openEvidence, type Seen } from './evidence/evidence.js'
+import { lookAtLast } from './evidence/last-look.js'
+import { Parcels } from './evidence/parcels.js'
+import { Places } from './evidence/places.js'
+import { FaultJournal } from './faults/fault-journal.js'
+import { type FaultCounts, injectFaults, noFaults } from './faults/faults.js'
+import { Fleet } from './fleet/fleet.js'
 import type { Options } from './options.js'
-import { Parcels } from './parcels.js'
-import { Places } from './places.js'
-import { Refusals } from './refusals.js'
-import { submitAll } from './submitting.js'
 import { type Summary, summarize } from './summary.js'
-import { judge, type Verdict, type Violation, violation } from './verdict.js'
+import { Acknowledged } from './work/acknowledged.js'
+import { drain } from './work/draining.js'
+import { Refusals } from './work/refusals.js'
+import { submitAll } from './work/submitting.js'
 
 /**
  * Room for a log of little history, three checkpoints of all tasks that are remembered, and the files
@@ -57,7 +58,7 @@ export async function runChaos(
     const run = new Run({ options, places, fleet, disk, journal, output, signal: ending })
     const summary = await run.play(random)
     isWorthKeeping = options.keep || summary.violations.length > 0
-    return { ...summary, ...(isWorthKeeping && { directory: places.root }) }
+    return isWorthKeeping ? { ...summary, directory: places.root } : summary
   } catch (error) {
     isWorthKeeping = !signal.aborted
     if (isWorthKeeping) output.write(`what was written is kept in ${places.root}\n`)

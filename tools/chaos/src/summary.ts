@@ -1,6 +1,6 @@
-import type { FaultCounts } from './faults.js'
+import type { Verdict } from './checks/verdict.js'
+import type { FaultCounts } from './faults/faults.js'
 import type { Options } from './options.js'
-import type { Verdict } from './verdict.js'
 
 /** What a run comes to. */
 export interface Summary extends Verdict, FaultCounts, RefusalCounts {
@@ -30,7 +30,11 @@ export function summarize(
   const seconds = Math.round(elapsedMs / 100) / 10
   const { acknowledged } = verdict
   return {
-    ...{ ...verdict, ...counts, seed, seconds, skipped },
+    ...verdict,
+    ...counts,
+    seed,
+    seconds,
+    skipped,
     tasksPerSecond: Math.round(acknowledged / seconds),
   }
 }

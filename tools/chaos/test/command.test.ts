@@ -14,8 +14,13 @@ t.test(
   'without options it is two minutes, 50,000 tasks and four workers of each kind',
   async (t) => {
     t.same(parseCommandLine([], 7), {
-      ...{ faultMs: 120_000, tasks: 50_000, workers: 4, seed: 7, paddingBytesMax: 1024 },
-      ...{ keep: false, json: false },
+      faultMs: 120_000,
+      tasks: 50_000,
+      workers: 4,
+      seed: 7,
+      paddingBytesMax: 1024,
+      keep: false,
+      json: false,
     })
   },
 )
@@ -28,8 +33,13 @@ t.test('every option is taken', async (t) => {
   const numbers = ['--minutes', '0.5', '--tasks', '9', '--workers', '2', '--seed', '3']
   const others = ['--padding', '5', '--keep', '--json']
   t.same(parseCommandLine(['--', ...numbers, ...others], 7), {
-    ...{ faultMs: 30_000, tasks: 9, workers: 2, seed: 3, paddingBytesMax: 5 },
-    ...{ keep: true, json: true },
+    faultMs: 30_000,
+    tasks: 9,
+    workers: 2,
+    seed: 3,
+    paddingBytesMax: 5,
+    keep: true,
+    json: true,
   })
 })
 

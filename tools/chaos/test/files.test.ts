@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeRecord, type LogRecord } from '@tenure/state-machine'
 import t, { type Test } from 'tap'
-import { readCoordinatorStory, Tail } from '../src/coordinator-lines.js'
-import { FaultJournal, type FaultLine } from '../src/fault-journal.js'
-import { isForWantOfRoom } from '../src/fleet.js'
-import { readLines } from '../src/lines.js'
-import { isSameRecord, RecordFile, readRecords } from '../src/record-file.js'
+import { readCoordinatorStory, Tail } from '../src/evidence/coordinator-lines.js'
+import { readLines } from '../src/evidence/lines.js'
+import { isSameRecord, RecordFile, readRecords } from '../src/evidence/record-file.js'
+import { FaultJournal, type FaultLine } from '../src/faults/fault-journal.js'
+import { isForWantOfRoom } from '../src/fleet/fleet.js'
 
 function makeDirectory(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), 'tenure-chaos-test-'))

@@ -1,6 +1,11 @@
-import { type Evidence, openEvidence } from '../src/evidence.js'
-import type { Parcel } from '../src/parcels.js'
-import type { Places } from '../src/places.js'
+import { apply, createState, encodeState, type LogRecord } from '@tenure/state-machine'
+import { type Evidence, openEvidence } from '../src/evidence/evidence.js'
+import type { Parcel } from '../src/evidence/parcels.js'
+import type { Places } from '../src/evidence/places.js'
+import type { Logged } from '../src/evidence/record-file.js'
+import type { WorkerLine } from '../src/evidence/worker-lines.js'
+import type { FaultLine } from '../src/faults/fault-journal.js'
+import type { Refusal } from '../src/work/refusals.js'
 
 /** Evidence that is small enough to be looked at more than once, and changed. */
 export type Gathered = Omit<Evidence, keyof Parcel> & Readonly<Parcel>
@@ -21,4 +26,120 @@ async function listOf<T>(source: Iterable<T> | AsyncIterable<T>): Promise<T[]> {
   const items: T[] = []
   for await (const item of source) items.push(item)
   return items
+}
+
+export const reports: readonly string[] = [
+  'LeaseExtended',
+  'LeaseExpired',
+  'TaskCompleted',
+  'TaskFailed',
+]
+
+/** Nobody is disturbed but by a disk that was full from the first completion on. */
+export function fill(evidence: Gathered, refusal: Partial<Refusal>): Partial<Gathered> {
+  const line = fillOf(evidence)
+  const times = { firstMs: line.fromMs, lastMs: line.toMs }
+  return {
+    faults: [line],
+    refusals: [{ reason: 'NO_SPACE', fill: 1, count: 3, ...times, ...refusal }],
+  }
+}
+
+export function fillOf(evidence: Gathered): FaultLine {
+  const { at } = completion(evidence).record
+  return { kind: 'fill', target: 'disk', fromMs: at, toMs: at + 5000 }
+}
+
+/** It says the LSN of a record that is not in it. */
+export function checkpointOfTooLittle({ logged }: Gathered): Partial<Gathered> {
+  const state = createState()
+  const { length } = logged.slice(0, 100)
+  for (const { lsn, record } of logged.slice(0, length - 1)) apply(state, lsn, record)
+  const chunks = [...encodeState(state)].map((chunk) => chunk.slice())
+  return { checkpoints: [{ lsn: length, chunks }] }
+}
+
+export function forgetAll(evidence: Gathered): Partial<Gathered> {
+  const at = lastAt(evidence)
+  return append(evidence, (lsn) => ({ type: 'TasksForgotten', at, through: lsn - 1 }))
+}
+
+/** One more life of the coordinator, with an epoch and a count of restarts this far beyond the last ones. */
+export function sayStarted(
+  { coordinator }: Gathered,
+  epochs: number,
+  restarts: number,
+): Partial<Gathered> {
+  const { starts } = coordinator
+  const last = starts.at(-1)!
+  const next = { epoch: last.epoch + epochs, restarts: last.restarts + restarts }
+  return { coordinator: { ...coordinator, starts: [...starts, next] } }
+}
+
+type Records<T extends LogRecord['type']> = Extract<LogRecord, { type: T }>
+
+/** A completion of which its worker wrote that it was committed; not every one had the time. */
+export function completion({ logged, workerLines }: Gathered) {
+  const told = new Set(
+    workerLines.filter(({ what }) => what === 'committed').map(({ leaseId }) => leaseId),
+  )
+  const found = logged.find(
+    ({ record }) => record.type === 'TaskCompleted' && told.has(record.leaseId),
+  )
+  return found as { readonly lsn: number; readonly record: Records<'TaskCompleted'> }
+}
+
+/** The grant under which the task of `completion` was completed. */
+export function grantOf(evidence: Gathered): Records<'LeaseGranted'> {
+  const { leaseId } = completion(evidence).record
+  const { record } = evidence.logged[leaseId - 1]!
+  return { ...(record as Records<'LeaseGranted'>), at: lastAt(evidence) }
+}
+
+export function created(evidence: Gathered): Records<'TaskCreated'> {
+  const { record } = evidence.logged.find(({ record }) => record.type === 'TaskCreated')!
+  return { ...(record as Records<'TaskCreated'>), at: lastAt(evidence) }
+}
+
+/** In the place of the completion the lease expires; its worker was told otherwise. */
+export function countOneMore(metric: string): (evidence: Gathered) => Partial<Gathered> {
+  return ({ metrics }) => ({ metrics: { ...metrics, [metric]: metrics[metric]! + 1 } })
+}
+
+export function expire(evidence: Gathered): Partial<Gathered> {
+  const { lsn, record } = completion(evidence)
+  const { at, taskId, leaseId } = record
+  return replace(evidence, lsn, { type: 'LeaseExpired', at, taskId, leaseId, atStart: false })
+}
+
+/** The worker of `completion` says one thing more. */
+export function say(evidence: Gathered, what: WorkerLine['what']): Partial<Gathered> {
+  const { leaseId, taskId } = completion(evidence).record
+  const { workerId: worker } = grantOf(evidence)
+  const line: WorkerLine = { worker, taskId, leaseId, what, state: 'COMPLETED' }
+  return { workerLines: [...evidence.workerLines, line] }
+}
+
+export function append(evidence: Gathered, make: (lsn: number) => LogRecord): Partial<Gathered> {
+  return insert(evidence, evidence.logged.length, make)
+}
+
+/** Behind an LSN; those that follow keep their numbers, which is one thing more to be found. */
+export function insert(
+  { logged }: Gathered,
+  behind: number,
+  make: (lsn: number) => LogRecord,
+): Partial<Gathered> {
+  const lsn = behind + 1
+  return {
+    logged: [...logged.slice(0, behind), { lsn, record: make(lsn) }, ...logged.slice(behind)],
+  }
+}
+
+export function replace({ logged }: Gathered, lsn: number, record: LogRecord): Partial<Gathered> {
+  return { logged: logged.map((it): Logged => (it.lsn === lsn ? { lsn, record } : it)) }
+}
+
+export function lastAt({ logged }: Gathered): number {
+  return logged.at(-1)!.record.at
 }

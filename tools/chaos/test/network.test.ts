@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Random } from '@tenure/testing'
 import t, { type Test } from 'tap'
-import { Network } from '../src/network.js'
-import { findPort } from '../src/ports.js'
+import { findPort, Network } from '../src/fleet/network.js'
 
 /** A network before somebody who answers with what he hears, and a line through it. */
 async function openLine(t: Test): Promise<{ network: Network; line: Socket; heard: Buffer[] }> {

@@ -1,10 +1,24 @@
-import { apply, createState, encodeState, type LogRecord } from '@tenure/state-machine'
-import type { FaultLine } from '../src/fault-journal.js'
-import type { Logged } from '../src/record-file.js'
-import type { Refusal } from '../src/refusals.js'
-import type { Check } from '../src/verdict.js'
-import type { WorkerLine } from '../src/worker-lines.js'
-import type { Gathered } from './gathered.js'
+import type { LogRecord } from '@tenure/state-machine'
+import type { Check } from '../src/checks/verdict.js'
+import {
+  append,
+  checkpointOfTooLittle,
+  completion,
+  countOneMore,
+  created,
+  expire,
+  fill,
+  fillOf,
+  forgetAll,
+  type Gathered,
+  grantOf,
+  insert,
+  lastAt,
+  replace,
+  reports,
+  say,
+  sayStarted,
+} from './gathered.js'
 
 /** Something wrong, put into evidence in which all is right, and who has to find it. */
 export interface Plant {
@@ -349,114 +363,3 @@ export const plants: readonly Plant[] = [
     }),
   },
 ]
-
-const reports: readonly string[] = ['LeaseExtended', 'LeaseExpired', 'TaskCompleted', 'TaskFailed']
-
-/** Nobody is disturbed but by a disk that was full from the first completion on. */
-function fill(evidence: Gathered, refusal: Partial<Refusal>): Partial<Gathered> {
-  const line = fillOf(evidence)
-  const times = { firstMs: line.fromMs, lastMs: line.toMs }
-  return {
-    faults: [line],
-    refusals: [{ reason: 'NO_SPACE', fill: 1, count: 3, ...times, ...refusal }],
-  }
-}
-
-function fillOf(evidence: Gathered): FaultLine {
-  const { at } = completion(evidence).record
-  return { kind: 'fill', target: 'disk', fromMs: at, toMs: at + 5000 }
-}
-
-/** It says the LSN of a record that is not in it. */
-function checkpointOfTooLittle({ logged }: Gathered): Partial<Gathered> {
-  const state = createState()
-  const { length } = logged.slice(0, 100)
-  for (const { lsn, record } of logged.slice(0, length - 1)) apply(state, lsn, record)
-  const chunks = [...encodeState(state)].map((chunk) => chunk.slice())
-  return { checkpoints: [{ lsn: length, chunks }] }
-}
-
-function forgetAll(evidence: Gathered): Partial<Gathered> {
-  const at = lastAt(evidence)
-  return append(evidence, (lsn) => ({ type: 'TasksForgotten', at, through: lsn - 1 }))
-}
-
-/** One more life of the coordinator, with an epoch and a count of restarts this far beyond the last ones. */
-function sayStarted(
-  { coordinator }: Gathered,
-  epochs: number,
-  restarts: number,
-): Partial<Gathered> {
-  const { starts } = coordinator
-  const last = starts.at(-1)!
-  const next = { epoch: last.epoch + epochs, restarts: last.restarts + restarts }
-  return { coordinator: { ...coordinator, starts: [...starts, next] } }
-}
-
-type Records<T extends LogRecord['type']> = Extract<LogRecord, { type: T }>
-
-/** A completion of which its worker wrote that it was committed; not every one had the time. */
-function completion({ logged, workerLines }: Gathered) {
-  const told = new Set(
-    workerLines.filter(({ what }) => what === 'committed').map(({ leaseId }) => leaseId),
-  )
-  const found = logged.find(
-    ({ record }) => record.type === 'TaskCompleted' && told.has(record.leaseId),
-  )
-  return found as { readonly lsn: number; readonly record: Records<'TaskCompleted'> }
-}
-
-/** The grant under which the task of `completion` was completed. */
-function grantOf(evidence: Gathered): Records<'LeaseGranted'> {
-  const { leaseId } = completion(evidence).record
-  const { record } = evidence.logged[leaseId - 1]!
-  return { ...(record as Records<'LeaseGranted'>), at: lastAt(evidence) }
-}
-
-function created(evidence: Gathered): Records<'TaskCreated'> {
-  const { record } = evidence.logged.find(({ record }) => record.type === 'TaskCreated')!
-  return { ...(record as Records<'TaskCreated'>), at: lastAt(evidence) }
-}
-
-/** In the place of the completion the lease expires; its worker was told otherwise. */
-function countOneMore(metric: string): Plant['plant'] {
-  return ({ metrics }) => ({ metrics: { ...metrics, [metric]: metrics[metric]! + 1 } })
-}
-
-function expire(evidence: Gathered): Partial<Gathered> {
-  const { lsn, record } = completion(evidence)
-  const { at, taskId, leaseId } = record
-  return replace(evidence, lsn, { type: 'LeaseExpired', at, taskId, leaseId, atStart: false })
-}
-
-/** The worker of `completion` says one thing more. */
-function say(evidence: Gathered, what: WorkerLine['what']): Partial<Gathered> {
-  const { leaseId, taskId } = completion(evidence).record
-  const { workerId: worker } = grantOf(evidence)
-  const line: WorkerLine = { worker, taskId, leaseId, what, state: 'COMPLETED' }
-  return { workerLines: [...evidence.workerLines, line] }
-}
-
-function append(evidence: Gathered, make: (lsn: number) => LogRecord): Partial<Gathered> {
-  return insert(evidence, evidence.logged.length, make)
-}
-
-/** Behind an LSN; those that follow keep their numbers, which is one thing more to be found. */
-function insert(
-  { logged }: Gathered,
-  behind: number,
-  make: (lsn: number) => LogRecord,
-): Partial<Gathered> {
-  const lsn = behind + 1
-  return {
-    logged: [...logged.slice(0, behind), { lsn, record: make(lsn) }, ...logged.slice(behind)],
-  }
-}
-
-function replace({ logged }: Gathered, lsn: number, record: LogRecord): Partial<Gathered> {
-  return { logged: logged.map((it): Logged => (it.lsn === lsn ? { lsn, record } : it)) }
-}
-
-function lastAt({ logged }: Gathered): number {
-  return logged.at(-1)!.record.at
-}

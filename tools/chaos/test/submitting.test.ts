@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Tenure } from '@tenure/client'
 import t from 'tap'
-import type { Acknowledged } from '../src/acknowledged.js'
-import { submitAll } from '../src/submitting.js'
+import type { Acknowledged } from '../src/work/acknowledged.js'
+import { submitAll } from '../src/work/submitting.js'
 
 const options = { faultMs: 1000, tasks: 10, seed: 1, workers: 1, paddingBytesMax: 1, keep: false }
 

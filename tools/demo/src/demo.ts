@@ -1,6 +1,5 @@
-import { constants } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
-import { parseOptions, runTool, UsageError } from '@tenure/testing'
+import { parseOptions, runStoppableTool, UsageError } from '@tenure/harness'
 import { scenes } from './scenes.js'
 import { Stage } from './stage.js'
 
@@ -16,27 +15,23 @@ ${bold}Execution is at least once, and every second execution can be explained.$
 Read on in docs/tour.md, or try it yourself: npx pnpm start
 `
 
-await runTool(usage, process.argv.slice(2), (args) => show(readTimes(args)))
+await runStoppableTool(usage, (args, signal) => show(readTimes(args), signal))
 
-async function show({ leaseMs, pauseMs }: Times): Promise<number> {
-  const told = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => told.abort(128 + constants.signals[signal]))
-  }
-  const stage = await Stage.set(leaseMs, (text) => console.log(text), told.signal)
+async function show({ leaseMs, pauseMs }: Times, signal: AbortSignal): Promise<number> {
+  const stage = await Stage.set(leaseMs, (text) => console.log(text), signal)
   try {
     await stage.unlessOver(stage.startCoordinator())
     for (const [index, { title, intro, play }] of scenes.entries()) {
       console.log(`\n${bold}${index + 1} of ${scenes.length}: ${title}${plain}\n${intro}\n`)
       // To read what comes.
-      await wait(pauseMs, undefined, { signal: told.signal })
+      await wait(pauseMs, undefined, { signal })
       console.log(`\n${bold}→ ${await stage.unlessOver(play(stage))}${plain}`)
     }
     console.log(ending)
     return 0
   } catch (error) {
     // What was told to stop may end wherever it was.
-    if (told.signal.aborted) return told.signal.reason as number
+    if (signal.aborted) throw error
     console.error(`\nThe demonstration went another way: ${(error as Error).message}`)
     return 1
   } finally {
@@ -51,8 +46,8 @@ interface Times {
 
 function readTimes(args: readonly string[]): Times {
   const { lease = '4000', pause = '4000' } = parseOptions(args, {
-    lease: { type: 'string' },
-    pause: { type: 'string' },
+    lease: 'string',
+    pause: 'string',
   })
   return { leaseMs: readMs('--lease', lease, 500), pauseMs: readMs('--pause', pause, 0) }
 }

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect, type Task, type Tenure } from '@tenure/client'
 import { type AppProcess, Cable, type LogLine } from '@tenure/testing'
-import { showLine } from './log-line.js'
-import { type Flags, startProgram } from './program.js'
+import { type Flags, showLine, startProgram } from './program.js'
 
 /** What nobody needs to read to follow the story. */
 const unspoken = new Set([
@@ -57,8 +56,11 @@ export class Stage {
   async startCoordinator(): Promise<LogLine> {
     const { leaseMs } = this
     const program = this.#run('coordinator', 'coordinator', {
-      ...{ 'data-dir': join(this.#dataDir, 'log'), port: this.#port, 'http-port': 'off' },
-      ...{ 'lease-duration': `${leaseMs}ms`, 'heartbeat-interval': `${Math.round(leaseMs / 3)}ms` },
+      'data-dir': join(this.#dataDir, 'log'),
+      port: this.#port,
+      'http-port': 'off',
+      'lease-duration': `${leaseMs}ms`,
+      'heartbeat-interval': `${Math.round(leaseMs / 3)}ms`,
     })
     const started = await program.line('started')
     this.#port = Number(started.port)
@@ -74,8 +76,14 @@ export class Stage {
     const handler = fileURLToPath(new URL('./handler.js', import.meta.url))
     const port = behind?.port ?? this.#port
     const program = this.#run(name, 'worker', {
-      ...{ name, handler, queues: queue, concurrency: 1, 'abort-grace': '500ms' },
-      ...{ coordinator: `127.0.0.1:${port}`, 'http-port': 'off', 'log-level': 'debug' },
+      name,
+      handler,
+      queues: queue,
+      concurrency: 1,
+      'abort-grace': '500ms',
+      coordinator: `127.0.0.1:${port}`,
+      'http-port': 'off',
+      'log-level': 'debug',
     })
     await program.line('started')
   }

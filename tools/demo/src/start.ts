@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { AppProcess, LogLine } from '@tenure/testing'
-import { showLine } from './log-line.js'
-import { type Flags, startProgram } from './program.js'
+import { type Flags, showLine, startProgram } from './program.js'
 
 /**
  * `pnpm start`: a coordinator with its data in ./tenure-data and a worker with an example handler,

@@ -35,12 +35,21 @@ t.test('a number of rounds that is none is refused', (t) => {
   t.end()
 })
 
-const worker = ['worker.mjs', '--exec', 'true', '--coordinator', '127.0.0.1:1', '--http-port']
+const worker = [
+  'run.mjs',
+  'worker',
+  '--exec',
+  'true',
+  '--coordinator',
+  '127.0.0.1:1',
+  '--http-port',
+]
 
 t.test('a signal for a script is one for the program that it runs', async (t) => {
   const [script = '', ...args] = worker
   const child = spawn(process.execPath, [join(scripts, script), ...args, 'off'], {
-    ...{ env, stdio: ['ignore', 'pipe', 'inherit'] },
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))
   const exited = once(child, 'exit')

@@ -1,6 +1,6 @@
+import type { Subject } from './machine/subject.js'
 import type { Scope } from './scope.js'
 import { type Finding, Search } from './search.js'
-import type { Subject } from './subject.js'
 import { describePart, type Part, type Summary, summarize } from './summary.js'
 
 export interface ExploreOptions {

@@ -1,13 +1,13 @@
-import { runTool } from '@tenure/testing'
+import { runTool } from '@tenure/harness'
 import { explore } from './explore.js'
+import { shipped } from './machine/subject.js'
 import { parseCommandLine, usage } from './options.js'
 import type { Search } from './search.js'
-import { shipped } from './subject.js'
 import { describeSummary } from './summary.js'
 
 const progressMs = 5000
 
-await runTool(usage, process.argv.slice(2), async (args) => {
+await runTool(usage, async (args) => {
   const { json, scopes, statesMax } = parseCommandLine(args)
   const summary = await explore({ scopes, statesMax, subject: shipped, onProgress: progress() })
   console.log(json ? JSON.stringify(summary) : describeSummary(summary))

@@ -1,4 +1,4 @@
-import { parseOptions, parseWhole } from '@tenure/testing'
+import { parseOptions, parseWhole } from '@tenure/harness'
 import { fullScopes, quickScopes, type Scope } from './scope.js'
 
 export interface CommandLine {
@@ -14,15 +14,14 @@ export const usage = `pnpm explore [--quick] [--states n] [--json]
   --json    ends with one line of JSON on the standard output`
 
 export function parseCommandLine(args: readonly string[]): CommandLine {
-  const { quick, states, json } = parse(args)
+  const { quick, states, json } = parseOptions(args, {
+    quick: 'boolean',
+    json: 'boolean',
+    states: 'string',
+  })
   return {
     scopes: quick ? quickScopes : fullScopes,
     statesMax: states === undefined ? Number.POSITIVE_INFINITY : parseWhole('states', states),
     json: json ?? false,
   }
-}
-
-function parse(args: readonly string[]) {
-  const flag = { type: 'boolean' } as const
-  return parseOptions(args, { quick: flag, json: flag, states: { type: 'string' } })
 }

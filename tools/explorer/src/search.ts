@@ -1,13 +1,13 @@
+import { Violation } from '@tenure/harness'
 import type { State } from '@tenure/state-machine'
-import { packAction, unpackAction } from './action.js'
-import type { DurableState } from './durable-state.js'
-import { DurableStates, decodeState } from './durable-states.js'
-import { Machine } from './machine.js'
-import { type Node, type Recipe, type Root, Visit } from './node.js'
-import { Paths } from './paths.js'
+import { packAction, unpackAction } from './machine/action.js'
+import { Machine } from './machine/machine.js'
+import type { Subject } from './machine/subject.js'
 import type { Scope } from './scope.js'
-import type { Subject } from './subject.js'
-import { Violation } from './violation.js'
+import type { DurableState } from './states/durable-state.js'
+import { DurableStates, decodeState } from './states/durable-states.js'
+import { type Node, type Recipe, type Root, Visit } from './states/node.js'
+import { Paths } from './states/paths.js'
 
 export interface SearchOptions {
   readonly scope: Scope
@@ -80,7 +80,7 @@ export class Search {
       return undefined
     } catch (error) {
       const { index, action } = this.#doing
-      const { rule, found } =
+      const { check: rule, message: found } =
         error instanceof Violation ? error : new Violation('nothing throws', describe(error))
       const path = this.#paths.size === 0 ? [] : this.#paths.to(index)
       return { rule, found, path: [...path, action] }
@@ -259,7 +259,7 @@ export class Search {
       return
     }
     const index = this.#paths.add(this.#doing.index, this.#doing.action)
-    const node: Node = { index, durable, key, recipe, ...(detour && { detour }) }
+    const node: Node = { index, durable, key, recipe, detour }
     byKey.set(key, node)
     if (detour !== undefined) await this.#options.onOtherWay?.(this, node, detour)
     if (this.#options.order === 'states') unexpanded.push(node)

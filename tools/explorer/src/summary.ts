@@ -1,4 +1,4 @@
-import { describeAction } from './action.js'
+import { describeAction } from './machine/action.js'
 import type { Finding, Search } from './search.js'
 
 /** What an exploration comes to. */
@@ -14,7 +14,7 @@ export interface Summary {
   /** Nothing within the bounds is left. */
   readonly complete: boolean
   readonly parts: readonly Part[]
-  readonly violation?: DescribedViolation
+  readonly violation: DescribedViolation | undefined
 }
 
 /** What one scope comes to. */
@@ -52,7 +52,7 @@ export function summarize(parts: readonly Part[], finding: Finding | undefined):
     seconds: Math.round(sum(({ seconds }) => seconds) * 10) / 10,
     complete: parts.every(({ complete }) => complete),
     parts,
-    ...(finding && { violation: describeFinding(finding) }),
+    violation: finding && describeFinding(finding),
   }
 }
 

@@ -30,7 +30,9 @@ t.test('it stops when it knows as many states as it was asked for', async (t) =>
 t.test('the command line', async (t) => {
   t.same(parseCommandLine([]), { scopes: fullScopes, statesMax: Infinity, json: false })
   t.same(parseCommandLine(['--', '--quick', '--states', '7', '--json']), {
-    ...{ scopes: quickScopes, statesMax: 7, json: true },
+    scopes: quickScopes,
+    statesMax: 7,
+    json: true,
   })
   t.throws(() => parseCommandLine(['--states', '0']), { message: /^--states is 0; it must be/ })
   t.throws(() => parseCommandLine(['--quik']), { message: /--quik/ })

@@ -1,13 +1,17 @@
 import t from 'tap'
 import { explore } from '../src/explore.js'
+import { shipped } from '../src/machine/subject.js'
 import { quickScopes, type Scope } from '../src/scope.js'
-import { shipped } from '../src/subject.js'
 import { forgetfulStarts, plant, plants } from './plants.js'
 
 /** Deep enough for a task that expires and is reported late, narrow enough for a second. */
 const narrow: Scope = {
-  ...{ ...quickScopes[0]!, name: 'narrow', tasks: 1, recordsMax: 5 },
-  ...{ requestsInFlight: 1, pollMs: 0 },
+  ...quickScopes[0]!,
+  name: 'narrow',
+  tasks: 1,
+  recordsMax: 5,
+  requestsInFlight: 1,
+  pollMs: 0,
 }
 
 t.test('without a plant nothing is found where they are planted', async (t) => {

@@ -8,8 +8,8 @@ import {
   recover,
 } from '@tenure/coordinator-server/internal'
 import { decodeRecord, encodeRecord } from '@tenure/state-machine'
-import { logOf } from '../src/durable-state.js'
-import { type ExploredCoordinator, type Subject, shipped } from '../src/subject.js'
+import { type ExploredCoordinator, type Subject, shipped } from '../src/machine/subject.js'
+import { logOf } from '../src/states/durable-state.js'
 
 /** A fault, as a change of one line of the built code. */
 export interface Plant {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { Node, Recipe } from '../src/node.js'
+import { shipped } from '../src/machine/subject.js'
 import { quickScopes, type Scope } from '../src/scope.js'
 import { Search } from '../src/search.js'
-import { shipped } from '../src/subject.js'
+import type { Node, Recipe } from '../src/states/node.js'
 
 /**
  * A node's key leaves out much of what a coordinator has in memory: timers, the inner order of its

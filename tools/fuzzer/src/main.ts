@@ -1,34 +1,23 @@
-import { runTool, UsageError } from '@tenure/testing'
+import { runStoppableTool, UsageError } from '@tenure/harness'
 import { runBombs } from './bombs/bomb-run.js'
-import { tryOnce } from './campaign.js'
-import { readFinding } from './finding-files.js'
-import { runFuzz } from './fuzz-run.js'
+import { tryOnce } from './campaign/campaign.js'
+import { readFinding } from './campaign/finding-files.js'
+import { runFuzz } from './campaign/fuzz-run.js'
+import { Watchdog } from './campaign/watchdog.js'
 import { type CommandLine, parseCommandLine, usage } from './options.js'
 import { openTarget, targetNames } from './targets.js'
-import { Watchdog } from './watchdog.js'
 
-const exitCodeStopped = 130
-const stopping = new AbortController()
-// Told twice, by a terminal and by whoever started it, is told once.
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort(name))
+await runStoppableTool(usage, (args, signal) =>
+  run(parseCommandLine(args, Date.now() % 1_000_000), signal),
+)
 
-try {
-  await runTool(usage, process.argv.slice(2), (args) =>
-    run(parseCommandLine(args, Date.now() % 1_000_000)),
-  )
-} catch (error) {
-  if (!stopping.signal.aborted) throw error
-  process.exitCode = exitCodeStopped
-}
-
-async function run(commandLine: CommandLine): Promise<number> {
+async function run(commandLine: CommandLine, signal: AbortSignal): Promise<number> {
   const { json, replay } = commandLine
   if (replay !== undefined) return tryAgain(replay, json)
   const summary = commandLine.bombs
-    ? await runBombs(commandLine, process.stderr, stopping.signal)
-    : await runFuzz(commandLine, process.stderr, stopping.signal)
+    ? await runBombs(commandLine, process.stderr, signal)
+    : await runFuzz(commandLine, process.stderr, signal)
   console.log(json ? JSON.stringify(summary) : describe(summary))
-  if (stopping.signal.aborted) return exitCodeStopped
   const isGood = 'survived' in summary ? summary.survived : summary.findings.length === 0
   return isGood ? 0 : 1
 }

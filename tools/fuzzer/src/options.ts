@@ -1,4 +1,4 @@
-import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/testing'
+import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/harness'
 import { targetNames } from './targets.js'
 
 export interface CommandLine {
@@ -8,7 +8,7 @@ export interface CommandLine {
   readonly seed: number
   readonly json: boolean
   /** A file to try again, and nothing else. */
-  readonly replay?: string
+  readonly replay: string | undefined
   readonly bombs: boolean
 }
 
@@ -36,7 +36,7 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
     seed: seed === undefined ? seedDefault : parseWhole('seed', seed),
     json: json ?? false,
     bombs: bombs ?? false,
-    ...(replay !== undefined && { replay }),
+    replay,
   }
 }
 
@@ -56,8 +56,12 @@ function refuseStrangers(typed: ReturnType<typeof parse>): void {
 }
 
 function parse(args: readonly string[]) {
-  const value = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
-  const options = { minutes: value, target: value, seed: value, replay: value }
-  return parseOptions(args, { ...options, json: flag, bombs: flag })
+  return parseOptions(args, {
+    minutes: 'string',
+    target: 'string',
+    seed: 'string',
+    replay: 'string',
+    json: 'boolean',
+    bombs: 'boolean',
+  })
 }

@@ -2,9 +2,9 @@ import { checkpointsTarget } from './checkpoints/checkpoints-target.js'
 import { configurationTarget } from './configuration/configuration-target.js'
 import { framesTarget } from './frames/frames-target.js'
 import { guardTarget } from './guard/guard-target.js'
+import type { Target } from './input/target.js'
 import { recordsTarget } from './records/records-target.js'
 import { segmentsTarget } from './segments/segments-target.js'
-import type { Target } from './target.js'
 
 /** Each as it ships. */
 const targets = {

@@ -20,15 +20,15 @@ import { SimulatedClock, type SimulatedDisk } from '@tenure/testing'
 import { type BadCheckpoint, openLog, openReadOnly, verifyLog } from '@tenure/wal'
 import { Unpackr } from 'msgpackr'
 import t, { type Test } from 'tap'
-import { fuzz } from '../src/campaign.js'
+import { fuzz } from '../src/campaign/campaign.js'
 import { checkpointPath, makeBaseHistories } from '../src/checkpoints/base-history.js'
 import { checkpointsTarget } from '../src/checkpoints/checkpoints-target.js'
 import { configurationTarget } from '../src/configuration/configuration-target.js'
 import { framesTarget } from '../src/frames/frames-target.js'
 import { guardTarget } from '../src/guard/guard-target.js'
+import type { Target } from '../src/input/target.js'
 import { recordsTarget } from '../src/records/records-target.js'
 import { segmentsTarget } from '../src/segments/segments-target.js'
-import type { Target } from '../src/target.js'
 
 // Each fuzzer is given something that is broken on purpose, and has to see it.
 
@@ -39,7 +39,8 @@ async function finds(t: Test, target: Target, check: string): Promise<void> {
   t.teardown(() => target.close?.())
   const found: string[] = []
   const { inputs, findings } = await fuzz(target, {
-    ...{ seed: 1, shrinksMax: 20 },
+    seed: 1,
+    shrinksMax: 20,
     isOver: (tried) => tried >= inputsMax || found.includes(check),
     onFinding: (finding) => found.push(finding.check),
   })

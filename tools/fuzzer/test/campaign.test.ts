@@ -1,11 +1,11 @@
+import { holds } from '@tenure/harness'
 import t from 'tap'
-import { fuzz } from '../src/campaign.js'
-import { readFinding, saveFinding } from '../src/finding-files.js'
-import type { Input } from '../src/input.js'
-import { mutateOneOf } from '../src/mutation.js'
-import { shrink } from '../src/shrink.js'
-import type { Target } from '../src/target.js'
-import { hold } from '../src/violation.js'
+import { fuzz } from '../src/campaign/campaign.js'
+import { readFinding, saveFinding } from '../src/campaign/finding-files.js'
+import { shrink } from '../src/campaign/shrink.js'
+import type { Input } from '../src/input/input.js'
+import { mutateOneOf } from '../src/input/mutation.js'
+import type { Target } from '../src/input/target.js'
 
 const sum = (input: Input) =>
   input.flatMap(({ bytes }) => [...bytes!]).reduce((total, byte) => total + byte, 0)
@@ -18,7 +18,7 @@ function adder(tried: Input[] = []): Target {
     mutate: mutateOneOf,
     run(input) {
       tried.push(input)
-      hold(sum(input) < 200, 'sums are small', () => `${sum(input)}`)
+      holds(sum(input) < 200, 'sums are small', () => `${sum(input)}`)
       return `sum of ${Math.floor(sum(input) / 8)}`
     },
   }
@@ -69,7 +69,9 @@ t.test('steps, bytes and letters are left out', async (t) => {
 
 t.test('a finding comes back from its file', async (t) => {
   const finding = {
-    ...{ target: 'adder', check: 'sums are small', detail: '500' },
+    target: 'adder',
+    check: 'sums are small',
+    detail: '500',
     input: [
       { kind: 'numbers', bytes: Buffer.from('fffe', 'hex') },
       { kind: 'word', text: 'ü\n', name: 'x', at: 3 },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { runBombs } from '../src/bombs/bomb-run.js'
-import { readFinding, saveFinding } from '../src/finding-files.js'
+import { readFinding, saveFinding } from '../src/campaign/finding-files.js'
 import { parseCommandLine } from '../src/options.js'
 import { targetNames } from '../src/targets.js'
 
@@ -14,7 +14,11 @@ const run = (...args: string[]) =>
 
 t.test('without options every target has a minute', async (t) => {
   t.same(parseCommandLine([], 7), {
-    ...{ minutes: 1, targets: targetNames, seed: 7, json: false, bombs: false },
+    minutes: 1,
+    targets: targetNames,
+    seed: 7,
+    json: false,
+    bombs: false,
   })
 })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { fuzz, tryOnce } from '../src/campaign.js'
-import { findingsDirectory, listFindings, readFinding } from '../src/finding-files.js'
+import { fuzz, tryOnce } from '../src/campaign/campaign.js'
+import { findingsDirectory, listFindings, readFinding } from '../src/campaign/finding-files.js'
 import { openTarget } from '../src/targets.js'
 
 /**

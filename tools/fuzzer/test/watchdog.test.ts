@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cleanEnvironment } from '@tenure/testing'
 import t from 'tap'
-import { readFinding } from '../src/finding-files.js'
+import { readFinding } from '../src/campaign/finding-files.js'
 
 const program = fileURLToPath(new URL('./fixtures/hanging.js', import.meta.url))
 

@@ -1,17 +1,13 @@
-import { runTool, UsageError } from '@tenure/testing'
+import { runTool, UsageError } from '@tenure/harness'
 import type { Bug } from './bugs/bug.js'
-import { bugs } from './bugs/bugs.js'
-import { describeHunt, hunt } from './bugs/hunt.js'
-import { explore } from './explore.js'
+import { bugs, describeHunt, hunt } from './bugs/hunt.js'
 import { type CommandLine, parseCommandLine, usage } from './options.js'
-import { replay } from './replay.js'
+import { explore, replay } from './play/explore.js'
+import { describeSummary } from './play/summary.js'
 import { drawScenario } from './scenario/draw.js'
 import { readScenario } from './scenario/scenario-file.js'
-import { describeSummary } from './summary.js'
 
-await runTool(usage, process.argv.slice(2), (args) =>
-  main(parseCommandLine(args, Date.now() % 1_000_000_000)),
-)
+await runTool(usage, (args) => main(parseCommandLine(args, Date.now() % 1_000_000_000)))
 
 async function main(options: CommandLine): Promise<number> {
   const { bugs, json } = options

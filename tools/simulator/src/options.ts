@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/testing'
+import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/harness'
 
 export interface CommandLine {
   /** The first one; one alone when there is no number of them. */
@@ -58,7 +58,9 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
     scenario,
     bugs: bug === undefined ? (bugs === true ? 'all' : 'none') : { name: bug },
     threads: threads === undefined ? availableParallelism() : parseWhole('threads', threads),
-    ...{ first: first ?? false, events: events ?? false, json: json ?? false },
+    first: first ?? false,
+    events: events ?? false,
+    json: json ?? false,
   }
 }
 
@@ -71,10 +73,16 @@ function refuseIgnored(typed: ReturnType<typeof parse>): void {
 }
 
 function parse(args: readonly string[]) {
-  const value = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
   return parseOptions(args, {
-    ...{ seeds: value, seed: value, minutes: value, scenario: value, bug: value },
-    ...{ threads: value, bugs: flag, first: flag, events: flag, json: flag },
+    seeds: 'string',
+    seed: 'string',
+    minutes: 'string',
+    scenario: 'string',
+    bug: 'string',
+    threads: 'string',
+    bugs: 'boolean',
+    first: 'boolean',
+    events: 'boolean',
+    json: 'boolean',
   })
 }

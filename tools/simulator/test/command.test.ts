@@ -18,7 +18,11 @@ t.test('a run ends with one object that says all of it', async (t) => {
   const { status, out } = sim('--seed', '1', '--seeds', '3', '--threads', '1', '--json')
   t.equal(status, 0)
   t.match(JSON.parse(out), {
-    ...{ seeds: 3, failures: [], virtualHours: Number, faults: {}, probesMissed: [] },
+    seeds: 3,
+    failures: [],
+    virtualHours: Number,
+    faults: {},
+    probesMissed: [],
   })
 })
 

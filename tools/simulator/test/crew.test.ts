@@ -1,7 +1,7 @@
 import t from 'tap'
-import { playSeeds } from '../src/crew.js'
-import { explore } from '../src/explore.js'
-import type { Failure } from '../src/tally.js'
+import { playSeeds } from '../src/play/crew.js'
+import { explore } from '../src/play/explore.js'
+import type { Failure } from '../src/play/tally.js'
 
 const stubborn = { program: new URL('./stubborn-thread.js', import.meta.url), patienceMs: 3000 }
 

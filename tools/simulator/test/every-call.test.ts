@@ -1,5 +1,5 @@
 import t from 'tap'
-import { run } from '../src/run.js'
+import { run } from '../src/play/run.js'
 import { drawScenario } from '../src/scenario/draw.js'
 import type { Operation, Scenario, Trouble } from '../src/scenario/scenario.js'
 
@@ -8,18 +8,24 @@ const { knobs, workers } = drawScenario(1)
 const lease = { leaseDurationMs: 300, heartbeatIntervalMs: 100 }
 
 const task = {
-  ...{ queue: 'default', payloadBytes: 0, hasRequestId: true, delayMs: 0, executionWindowMs: 3000 },
+  queue: 'default',
+  payloadBytes: 0,
+  hasRequestId: true,
+  delayMs: 0,
+  executionWindowMs: 3000,
   retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 50 } },
 } as const
 
 const operations: readonly Operation[] = [
-  ...([0, 1, 2] as const).map((number) => ({
-    ...({ atMs: 20 * number, kind: 'submit', client: 0, number } as const),
-    task: {
-      ...task,
-      attempts: [{ afterMs: 30, ends: number === 1 ? 'throws' : 'returns' } as const],
-    },
-  })),
+  ...([0, 1, 2] as const).map(
+    (number): Operation => ({
+      atMs: 20 * number,
+      kind: 'submit',
+      client: 0,
+      number,
+      task: { ...task, attempts: [{ afterMs: 30, ends: number === 1 ? 'throws' : 'returns' }] },
+    }),
+  ),
   { atMs: 60, kind: 'checkpoint', client: 0 },
   { atMs: 150, kind: 'checkpoint', client: 0 },
 ]
@@ -35,7 +41,11 @@ function scenarioWith(diskMsMax: number, faults: readonly Trouble[]): Scenario {
   }
   const kept = { poisonThreshold: 0, retentionMs: 3_600_000, retentionTasks: 1000 }
   return {
-    ...{ seed: 1, workers: workers.slice(0, 1), clients: 1, operations, healAtMs: 1500 },
+    seed: 1,
+    workers: workers.slice(0, 1),
+    clients: 1,
+    operations,
+    healAtMs: 1500,
     knobs: { ...knobs, ...calm, ...kept, waitingTasksMax: 1000, ...lease },
     faults: faults.map((fault) => ({ atMs: 0, ...fault })),
   }

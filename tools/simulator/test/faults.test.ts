@@ -92,7 +92,8 @@ t.test('faults are planted one after the other, and each leaves the copy as it w
   const title = /test\('([^']*)'/.exec(source)?.[1] ?? ''
   const edit = editOf('values', 'value-reader')
   const fault: Fault = {
-    ...{ name: 'no code', test: [file, title] },
+    name: 'no code',
+    test: [file, title],
     edits: edit('//# sourceMappingURL', ';nobodyKnowsThis() //'),
   }
   const harmless: Fault = { ...fault, edits: edit('//# sourceMappingURL', '//') }

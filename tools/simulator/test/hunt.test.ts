@@ -1,12 +1,14 @@
 import t from 'tap'
 import type { Bug } from '../src/bugs/bug.js'
-import { bugs } from '../src/bugs/bugs.js'
-import { hunt, track } from '../src/bugs/hunt.js'
+import { bugs, hunt, track } from '../src/bugs/hunt.js'
 import { requireFit } from '../src/bugs/plant.js'
-import type { Failure } from '../src/tally.js'
+import type { Failure } from '../src/play/tally.js'
 
 const bug: Bug = {
-  ...{ name: 'a bug', what: 'of no code at all', edits: [], seedsMax: 100 },
+  name: 'a bug',
+  what: 'of no code at all',
+  edits: [],
+  seedsMax: 100,
   foundBy: [
     { check: 'a task has one owner' },
     { check: 'nothing comes as a surprise', message: /^Error: as planned$/ },
@@ -15,7 +17,9 @@ const bug: Bug = {
 
 const owners: Failure = { seed: 7, check: 'a task has one owner', message: 'it has two' }
 const planned: Failure = {
-  ...{ seed: 5, check: 'nothing comes as a surprise', message: 'Error: as planned' },
+  seed: 5,
+  check: 'nothing comes as a surprise',
+  message: 'Error: as planned',
 }
 const other: Failure = { ...planned, seed: 3, message: 'ReferenceError: x is not defined' }
 const hung: Failure = { seed: 4, check: 'a scenario ends', message: 'it has not after 60 s' }
@@ -28,7 +32,7 @@ function playerOf(...failures: readonly Failure[]) {
 
 t.test('every bug fits the code that there is', (t) => {
   for (const one of bugs) t.doesNotThrow(() => requireFit(one))
-  const edit = { file: 'tools/simulator/dist/src/bugs/bugs.js', old: 'not there', new: '' }
+  const edit = { file: 'tools/simulator/dist/src/bugs/hunt.js', old: 'not there', new: '' }
   t.throws(() => requireFit({ ...bug, edits: [edit] }), { message: /does not fit: .* 0 times/ })
   t.end()
 })
@@ -36,7 +40,10 @@ t.test('every bug fits the code that there is', (t) => {
 t.test('a bug is found by its own checks, and by what they have to say', async (t) => {
   const sound = playerOf()
   t.match(await track(bug, { planted: playerOf(owners), sound }), {
-    ...{ isFound: true, seeds: 7, check: 'a task has one owner', others: [] },
+    isFound: true,
+    seeds: 7,
+    check: 'a task has one owner',
+    others: [],
   })
   t.match(await track(bug, { planted: playerOf(planned), sound }), { isFound: true, seeds: 5 })
 })

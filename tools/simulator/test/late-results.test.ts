@@ -1,5 +1,5 @@
 import t from 'tap'
-import { run } from '../src/run.js'
+import { run } from '../src/play/run.js'
 import type { HandlerPlan, PlannedTrouble, Scenario } from '../src/scenario/scenario.js'
 
 // What the log knows of a task that two workers had, one after the other, and what its counters say.
@@ -15,18 +15,36 @@ const first = 1
 function twoWorkers(trouble: PlannedTrouble, attempts: readonly HandlerPlan[]): Scenario {
   const worker = { concurrency: 1, queues: ['default'], clockRate: 1, pollWaitMs: 5000 }
   return {
-    ...{ seed: 1, workers: [worker, { ...worker }], clients: 1, healAtMs: 8000, faults: [trouble] },
+    seed: 1,
+    workers: [worker, { ...worker }],
+    clients: 1,
+    healAtMs: 8000,
+    faults: [trouble],
     knobs: {
-      ...{ leaseDurationMs, heartbeatIntervalMs: 250, poisonThreshold: 20 },
-      ...{ retentionMs: 3_600_000, retentionTasks: 1000, waitingTasksMax: 1000 },
-      ...{ diskMsMax: 0, networkMsMax: 2, pieceBytesMax: 100_000 },
-      ...{ clockRate: 1, copiesPerThousand: 0 },
+      leaseDurationMs,
+      heartbeatIntervalMs: 250,
+      poisonThreshold: 20,
+      retentionMs: 3_600_000,
+      retentionTasks: 1000,
+      waitingTasksMax: 1000,
+      diskMsMax: 0,
+      networkMsMax: 2,
+      pieceBytesMax: 100_000,
+      clockRate: 1,
+      copiesPerThousand: 0,
     },
     operations: [
       {
-        ...{ atMs: 100, client: 0, kind: 'submit', number: 0 },
+        atMs: 100,
+        client: 0,
+        kind: 'submit',
+        number: 0,
         task: {
-          ...{ queue: 'default', payloadBytes: 0, hasRequestId: true, delayMs: 0, attempts },
+          queue: 'default',
+          payloadBytes: 0,
+          hasRequestId: true,
+          delayMs: 0,
+          attempts,
           executionWindowMs: 60_000,
           retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } },
         },

@@ -2,11 +2,11 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { playSeeds } from '../src/crew.js'
-import { run } from '../src/run.js'
+import { playSeeds } from '../src/play/crew.js'
+import { run } from '../src/play/run.js'
+import { probesMissed } from '../src/play/tally.js'
 import { drawScenario } from '../src/scenario/draw.js'
 import { readScenario } from '../src/scenario/scenario-file.js'
-import { probesMissed } from '../src/tally.js'
 
 const scenarios = fileURLToPath(new URL('../../scenarios', import.meta.url))
 

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import { emptyTally } from '../src/tally.js'
+import { emptyTally } from '../src/play/tally.js'
 
 // Stands in for the thread that plays seeds: some of them end it, or never come back.
 

@@ -51,10 +51,8 @@ interface Asked {
 function agrees(lsns: readonly number[], asked: Asked = {}, log = records): boolean {
   const { fromLsn = 1, firstLsn = 1, lastLsn = 12, coveredLsn = 0, next } = asked
   const found = lsns.map((lsn) => ({ lsn, bytes: encodeRecord(log[lsn - 1]!) }))
-  const page: HistoryFound = {
-    ...{ kind: 'history', id: 7, firstLsn, records: found, openings: [] },
-    ...(next !== undefined && { next: { fromLsn: next } }),
-  }
+  const whole: HistoryFound = { kind: 'history', id: 7, firstLsn, records: found, openings: [] }
+  const page = next === undefined ? whole : { ...whole, next: { fromLsn: next } }
   const request = { kind: 'history', id: 7, taskId: 1, fromLsn } as const
   return agreesHistory(request, page, { lastLsn, coveredLsn }, records)
 }

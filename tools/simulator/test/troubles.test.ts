@@ -1,5 +1,5 @@
 import t from 'tap'
-import { run } from '../src/run.js'
+import { run } from '../src/play/run.js'
 import { drawScenario } from '../src/scenario/draw.js'
 import type { PlannedTrouble, Scenario, Trouble } from '../src/scenario/scenario.js'
 

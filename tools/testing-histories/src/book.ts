@@ -64,7 +64,10 @@ export class Book {
   lease(taskId: number, workerId = 'w-1'): number {
     const { attempt, executionWindowMs } = getOffer(this.state, taskId)!
     return this.#write('LeaseGranted', {
-      ...{ taskId, leaseId: this.nextLsn, workerId, attempt: attempt + 1 },
+      taskId,
+      leaseId: this.nextLsn,
+      workerId,
+      attempt: attempt + 1,
       leaseExpiry: this.now + Math.min(this.leaseMs, executionWindowMs),
     })
   }

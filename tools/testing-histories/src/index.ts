@@ -1,4 +1,5 @@
 export { Book, type Submission } from './book.js'
+export { findDifference } from './difference.js'
 export { randomBook } from './random-book.js'
 export { sourceOf } from './source.js'
 export { writeLog } from './write-log.js'

@@ -65,12 +65,13 @@ class World {
     const backoff = random.chance(0.5)
       ? ({ kind: 'fixed', delayMs: random.integer(50) } as const)
       : ({ kind: 'exponential', initialMs: 1 + random.integer(20), maxMs: 70 } as const)
-    const taskId = this.#book.submit({
+    const task = {
       executionWindowMs: random.pick([100, 150, 1000]),
       retryPolicy: { maxRetries: random.integer(4), backoff },
-      ...(random.chance(0.2) && { notBefore: now + random.integer(100) }),
-    })
-    this.#tasks.push(taskId)
+    }
+    const isLater = random.chance(0.2)
+    const submission = isLater ? { ...task, notBefore: now + random.integer(100) } : task
+    this.#tasks.push(this.#book.submit(submission))
   }
 
   #lease(): void {

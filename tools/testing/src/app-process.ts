@@ -14,7 +14,7 @@ export interface AppOptions {
   /** In a process group of its own: Ctrl-C reaches only whoever has started it. */
   readonly detached?: boolean
   /** Told each line of its log. */
-  readonly hear?: (line: LogLine) => void
+  readonly hear?: ((line: LogLine) => void) | undefined
 }
 
 /** A line of its log. */
@@ -45,7 +45,8 @@ export class AppProcess {
     const { args = [], env, detached = false, hear = () => {} } = options
     this.#tell = hear
     this.#child = spawn(process.execPath, [program, ...args], {
-      ...{ env, detached },
+      env,
+      detached,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#child.stderr?.on('data', (chunk) => {

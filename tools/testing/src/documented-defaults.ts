@@ -16,8 +16,14 @@ export function documentedDefaults(markdown: string): ReadonlyMap<string, unknow
 
 const amount = /^(\d+(?:,\d{3})*(?:\.\d+)?)(?: ([A-Za-z]+))?(?=[,;]? |$)/
 const units: Readonly<Record<string, number>> = {
-  ...{ ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 },
-  ...{ KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 },
+  ms: 1,
+  s: 1000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
 }
 
 function readCell(cell: string): unknown {

@@ -18,29 +18,28 @@ export { type PendingChange, type PowerLossPolicy, subsets } from './disk/power-
 export { type DiskImage, SimulatedDisk } from './disk/simulated-disk.js'
 export type { SimulatedProcess } from './disk/simulated-process.js'
 export { documentedDefaults } from './documented-defaults.js'
-export { Events } from './events.js'
+export { Events, Uncaught } from './events.js'
 export { NaiveModel } from './naive/model.js'
 export type { NaiveRecord } from './naive/record.js'
+export {
+  byEligibility,
+  firstEligible,
+  isLoss,
+  isReportOf,
+  leftBy,
+  lossOf,
+  refusalOf,
+  windowEndOf,
+} from './naive/standing.js'
 export type { NaiveCounters } from './naive/state.js'
-export { eligibleAfter, type NaiveTask } from './naive/task.js'
+export { eligibleAfter, findAttempt, type NaiveTask } from './naive/task.js'
 export {
   type SimulatedConnection,
   SimulatedNetwork,
   type SimulatedNetworkOptions,
   type SimulatedSocket,
 } from './network/simulated-network.js'
-export { Progress, type ProgressOutput } from './progress.js'
 export { QuietChecks } from './quiet-checks.js'
 export { Random } from './random.js'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.js'
 export { SmallDisk } from './small-disk.js'
-export {
-  type OptionTypes,
-  parseAmount,
-  parseOptions,
-  parseWhole,
-  runTool,
-  type Typed,
-  UsageError,
-} from './tool-options.js'
-export { Uncaught } from './uncaught.js'

@@ -21,8 +21,15 @@ t.test('defaults are read from the tables that tell them, as what they are', (t)
 | \`other\` | 5 |
 `
   t.strictSame(Object.fromEntries(documentedDefaults(markdown)), {
-    ...{ count: 10_000, bytes: 2 ** 20, ms: 30_000, share: 0.01, word: 'thread', text: 'always' },
-    ...{ flag: false, backoff: { initialMs: 50, kind: 'fixed' }, none: '–' },
+    count: 10_000,
+    bytes: 2 ** 20,
+    ms: 30_000,
+    share: 0.01,
+    word: 'thread',
+    text: 'always',
+    flag: false,
+    backoff: { initialMs: 50, kind: 'fixed' },
+    none: '–',
   })
   t.end()
 })

@@ -1,3 +1,4 @@
+import { median } from '@tenure/harness'
 import type { Contender } from '../system/contender.js'
 import { echoContenders } from '../system/contenders/echo.js'
 import { tenureContenders } from '../system/contenders/tenure.js'
@@ -54,4 +55,11 @@ async function live(waitingTasks: number, root: string): Promise<number> {
     await client.process?.()
   })
   return opsPerSecond
+}
+
+/** Whether what was measured in many rounds is less than it has to be. */
+export function judgeLoss(values: readonly number[], least: number): 'holds' | 'unclear' | 'lost' {
+  if (median(values) >= least) return 'holds'
+  const enough = values.filter((value) => value >= least)
+  return enough.length >= values.length / 4 ? 'unclear' : 'lost'
 }

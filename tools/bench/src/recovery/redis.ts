@@ -1,11 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Queue } from 'bullmq'
-import { ask } from '../ask.js'
-import type { Held, RecoveryCase } from './case.js'
+import { ask } from '../servers/ask.js'
+import type { Place } from '../servers/server.js'
+import { bullmq, queueName } from '../system/contenders/bullmq.js'
+import type { RecoveryCase } from './case.js'
 
-const queueName = 'bench'
-const payloadBytes = 100
-const jobsAtOnce = 1000
 const lookEveryMs = 100
 
 /**
@@ -14,50 +12,32 @@ const lookEveryMs = 100
  * restart lies somewhere between the two.
  */
 export function redisCases(jobs: number): RecoveryCase[] {
+  const server = bullmq('everysec', 'soon after', 'an fsync every second')
+  const fill = async ({ port }: Place) => {
+    await server.fill(port, jobs)
+    return { liveTasks: jobs, records: jobs }
+  }
   const common = {
+    ...server,
     system: 'redis',
-    program: 'redis-server',
-    args: ({ directory, port }) => [
-      ...['--port', `${port}`, '--bind', '127.0.0.1', '--dir', directory],
-      ...['--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec'],
-      ...['--auto-aof-rewrite-percentage', '0'],
-    ],
-    answers: async (port) => (await ask(port, 'PING\r\n', /\r\n$/)) === '+PONG\r\n',
-    countTasks: async ({ port }) => {
+    args: (place: Place) => [...server.args(place), '--auto-aof-rewrite-percentage', '0'],
+    async countTasks({ port }: Place) {
       const answer = await ask(port, `LLEN bull:${queueName}:wait\r\n`, /\r\n$/)
       return Number(answer.slice(1))
     },
-  } satisfies Partial<RecoveryCase>
+  }
   return [
-    {
-      ...common,
-      name: 'BullMQ jobs, file as written',
-      fill: ({ port }) => addJobs(port, jobs),
-    },
+    { ...common, name: 'BullMQ jobs, file as written', fill },
     {
       ...common,
       name: 'BullMQ jobs, file rewritten',
-      fill: async ({ port }) => {
-        const held = await addJobs(port, jobs)
-        await rewrite(port)
+      async fill(place: Place) {
+        const held = await fill(place)
+        await rewrite(place.port)
         return held
       },
     },
   ]
-}
-
-async function addJobs(port: number, jobs: number): Promise<Held> {
-  const queue = new Queue(queueName, { connection: { host: '127.0.0.1', port } })
-  const data = { payload: 'x'.repeat(payloadBytes) }
-  try {
-    for (let added = 0; added < jobs; added += jobsAtOnce) {
-      const length = Math.min(jobsAtOnce, jobs - added)
-      await queue.addBulk(Array.from({ length }, () => ({ name: 'task', data })))
-    }
-  } finally {
-    await queue.close()
-  }
-  return { liveTasks: jobs, records: jobs }
 }
 
 async function rewrite(port: number): Promise<void> {

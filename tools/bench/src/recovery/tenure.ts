@@ -1,19 +1,18 @@
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { connect, type Tenure } from '@tenure/client'
+import { programOf } from '@tenure/harness'
 import { openReadOnly } from '@tenure/wal'
-import { isListening } from '../ask.js'
-import type { Place } from '../server.js'
+import { isListening } from '../servers/ask.js'
+import type { Place } from '../servers/server.js'
+import { writeLives, writeWaiting } from '../servers/written-logs.js'
 import type { RecoveryCase } from './case.js'
-import { writeLives, writeWaiting } from './tenure-log.js'
 
-const manifest = createRequire(import.meta.url).resolve('@tenure/coordinator/package.json')
 const recordsPerTask = 10
 
 export function tenureCases(tasks: number): RecoveryCase[] {
   const common = {
     system: 'tenure',
-    program: join(dirname(manifest), 'dist/src/main.js'),
+    program: programOf(import.meta.resolve('@tenure/coordinator/package.json')),
     args: ({ directory, port }) => [
       ...['--data-dir', join(directory, 'data'), '--port', `${port}`, '--http-port', 'off'],
       // None is made beside the measurement.

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defaultCheckpointKnobs, logBytesBound } from '@tenure/coordinator-server/internal'
+import { median } from '@tenure/harness'
 import type { AppProcess, LogLine } from '@tenure/testing'
-import { startProgram } from '../programs.js'
+import { startProgram } from '../servers/stage.js'
 import { type Kind, Load } from './load.js'
-import { median, type Sample, takeSample } from './samples.js'
+import { type Sample, takeSample } from './samples.js'
 import { kinds, Stretches } from './stretches.js'
 
 export interface SoakOptions {
@@ -62,8 +63,11 @@ export async function measureSoak(options: SoakOptions): Promise<Figure[]> {
       ...figuresOf(samples, options),
       ...kinds.flatMap((kind) => latenciesOf(stretches, kind)),
       {
-        ...{ name: 'kill to first line "started"', value: restartSeconds, unit: 's' },
-        ...{ bound: restartBound, holds: restartSeconds <= restartBound },
+        name: 'kill to first line "started"',
+        value: restartSeconds,
+        unit: 's',
+        bound: restartBound,
+        holds: restartSeconds <= restartBound,
       },
     ]
   } finally {
@@ -144,7 +148,10 @@ function figuresOf(
     { name: 'checkpoints on the disk, most', value: checkpoints, unit: 'MiB' },
     { name: 'memory, first quarter of the last two thirds', value: early, unit: 'MiB' },
     {
-      ...{ name: 'memory, last quarter', value: late, unit: 'MiB', bound: early * growthMax },
+      name: 'memory, last quarter',
+      value: late,
+      unit: 'MiB',
+      bound: early * growthMax,
       holds: late <= early * growthMax,
     },
   ]
@@ -159,11 +166,15 @@ function latenciesOf(stretches: Stretches, kind: Kind): Figure[] {
   const quietOfAll = stretches.p99('quiet', kind).toFixed(2)
   return [
     {
-      ...{ name: `p99 of ${kind}, median checkpoint (else ${quiet.toFixed(2)})`, unit: 'ms' },
-      ...{ value: during, bound: 2 * quiet, holds: during <= 2 * quiet },
+      name: `p99 of ${kind}, median checkpoint (else ${quiet.toFixed(2)})`,
+      unit: 'ms',
+      value: during,
+      bound: 2 * quiet,
+      holds: during <= 2 * quiet,
     },
     {
-      ...{ name: `p99 of ${kind}, all checkpoints (else ${quietOfAll})`, unit: 'ms' },
+      name: `p99 of ${kind}, all checkpoints (else ${quietOfAll})`,
+      unit: 'ms',
       value: stretches.p99('checkpoint', kind),
     },
   ]

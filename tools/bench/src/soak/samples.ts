@@ -27,8 +27,3 @@ function bytesIn(directory: string): number {
     return sum + (found?.blocks ?? 0) * 512
   }, 0)
 }
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
-}

@@ -1,4 +1,4 @@
-import { Latencies } from '../load/latencies.js'
+import { Latencies } from '@tenure/harness'
 import type { Kind } from './load.js'
 
 export const kinds: readonly Kind[] = ['submit', 'lease', 'heartbeat', 'complete']
@@ -12,20 +12,28 @@ type ByKind = Readonly<Record<Kind, Latencies>>
  * disk stands still belongs to one of them, and not to all that half an hour has of its kind.
  */
 export class Stretches {
-  readonly #before: Record<Phase, ByKind[]> = { quiet: [], checkpoint: [] }
+  /** Of each stretch that has ended, and had enough of a kind. */
+  readonly #p99s: Record<Phase, Record<Kind, number[]>> = { quiet: noP99s(), checkpoint: noP99s() }
   readonly #all: Record<Phase, ByKind> = { quiet: byKind(), checkpoint: byKind() }
   #phase: Phase = 'quiet'
-  #now = byKind()
+  readonly #now = byKind()
+  #checkpoints = 0
 
   get checkpoints(): number {
-    return this.#before.checkpoint.length
+    return this.#checkpoints
   }
 
   /** What comes from now on belongs to the next one. */
   begin(phase: Phase): void {
-    this.#before[this.#phase].push(this.#now)
+    for (const kind of kinds) {
+      const latencies = this.#now[kind]
+      if (latencies.count >= leastCount) {
+        this.#p99s[this.#phase][kind].push(latencies.quantile(0.99))
+      }
+      latencies.clear()
+    }
+    if (this.#phase === 'checkpoint') this.#checkpoints++
     this.#phase = phase
-    this.#now = byKind()
   }
 
   add(kind: Kind, ms: number): void {
@@ -33,10 +41,8 @@ export class Stretches {
     this.#all[this.#phase][kind].add(ms)
   }
 
-  /** Of each that has ended, and had enough of them to have one. */
-  p99s(phase: Phase, kind: Kind): number[] {
-    const enough = this.#before[phase].filter((stretch) => stretch[kind].count >= leastCount)
-    return enough.map((stretch) => stretch[kind].quantile(0.99))
+  p99s(phase: Phase, kind: Kind): readonly number[] {
+    return this.#p99s[phase][kind]
   }
 
   /** Over all of them. */
@@ -51,4 +57,8 @@ const leastCount = 200
 function byKind(): ByKind {
   const [submit, lease, heartbeat, complete] = kinds.map(() => new Latencies())
   return { submit: submit!, lease: lease!, heartbeat: heartbeat!, complete: complete! }
+}
+
+function noP99s(): Record<Kind, number[]> {
+  return { submit: [], lease: [], heartbeat: [], complete: [] }
 }

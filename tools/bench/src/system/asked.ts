@@ -1,7 +1,24 @@
-import { parseOptions, parseWhole, UsageError } from '@tenure/testing'
+import { parseOptions, parseWhole, UsageError } from '@tenure/harness'
 import type { Contender } from './contender.js'
-import { contenders } from './contenders.js'
+import { beanstalkdContenders } from './contenders/beanstalkd.js'
+import { bullmqContenders } from './contenders/bullmq.js'
+import { echoContenders } from './contenders/echo.js'
+import { natsContenders } from './contenders/nats.js'
+import { postgresContenders } from './contenders/postgres.js'
+import { rabbitmqContenders } from './contenders/rabbitmq.js'
+import { tenureContenders } from './contenders/tenure.js'
 import { fullPlan, type Plan, quickPlan } from './plan.js'
+
+/** In the order in which they are measured in a round. */
+const contenders: readonly Contender[] = [
+  ...tenureContenders,
+  ...beanstalkdContenders,
+  ...echoContenders,
+  ...bullmqContenders,
+  ...natsContenders,
+  ...postgresContenders,
+  ...rabbitmqContenders,
+]
 
 /** What is to be measured, as it was typed. */
 export interface Asked {
@@ -21,12 +38,12 @@ const quickPeers = 'beanstalkd,echo'
 
 export function parseAsked(args: readonly string[]): Asked {
   const typed = parseOptions(args, {
-    quick: { type: 'boolean' },
-    json: { type: 'boolean' },
-    rounds: { type: 'string' },
-    peers: { type: 'string' },
-    latency: { type: 'boolean' },
-    out: { type: 'string' },
+    quick: 'boolean',
+    json: 'boolean',
+    rounds: 'string',
+    peers: 'string',
+    latency: 'boolean',
+    out: 'string',
   })
   const {
     quick = false,

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { Latencies } from '../load/latencies.js'
+import { Latencies } from '@tenure/harness'
 import type { Figure } from './figure.js'
 
 const blockBytes = 4096
@@ -27,9 +27,15 @@ export function measureBareDisk(root: string, seconds: number): Figure {
       begunMs = endedMs
     }
     return {
-      ...{ system: 'bare disk', durability: 'before the answer', work: 'sync', liveTasks: 0 },
-      ...{ connections: 1, inFlight: 1, opsPerSecond: latencies.count / seconds },
-      ...{ p50Ms: latencies.quantile(0.5), p99Ms: latencies.quantile(0.99) },
+      system: 'bare disk',
+      durability: 'before the answer',
+      work: 'sync',
+      liveTasks: 0,
+      connections: 1,
+      inFlight: 1,
+      opsPerSecond: latencies.count / seconds,
+      p50Ms: latencies.quantile(0.5),
+      p99Ms: latencies.quantile(0.99),
     }
   } finally {
     closeSync(file)

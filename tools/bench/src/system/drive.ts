@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Latencies } from '../load/latencies.js'
+import { Latencies } from '@tenure/harness'
 import type { Client, Consumer, Contender } from './contender.js'
 import { Line } from './line.js'
 import { handlersOf, type Shape } from './plan.js'

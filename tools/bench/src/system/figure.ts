@@ -24,16 +24,3 @@ export interface Footprint {
   readonly memoryBytesPerTask: number
   readonly diskBytesPerTask: number
 }
-
-/** Of several rounds. */
-export interface Spread {
-  readonly median: number
-  readonly least: number
-  readonly most: number
-}
-
-export function spreadOf(values: readonly number[]): Spread {
-  const sorted = values.toSorted((a, b) => a - b)
-  const at = (share: number) => sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN
-  return { median: at(0.5), least: at(0), most: at(1) }
-}

@@ -59,8 +59,12 @@ function frame(title: string, subtitle: string) {
     background: 'white',
     padding: 16,
     title: {
-      ...{ text: title, subtitle, anchor: 'start' as const, fontSize: 18 },
-      ...{ subtitleColor: '#555', offset: 12 },
+      text: title,
+      subtitle,
+      anchor: 'start' as const,
+      fontSize: 18,
+      subtitleColor: '#555',
+      offset: 12,
     },
     config,
   }
@@ -89,11 +93,15 @@ function throughput(figures: readonly Summary[], subtitle: string): TopLevelSpec
       encoding: {
         y: { field: 'system', type: 'nominal', title: null, sort: null },
         x: {
-          ...{ field: 'opsPerSecond', type: 'quantitative', title: null },
+          field: 'opsPerSecond',
+          type: 'quantitative',
+          title: null,
           axis: { format: '~s', tickCount: 4 },
         },
         color: {
-          ...{ field: 'durability', type: 'nominal', scale: durabilities },
+          field: 'durability',
+          type: 'nominal',
+          scale: durabilities,
           legend: { title: 'on the disk', orient: 'top', direction: 'horizontal' },
         },
       },
@@ -118,18 +126,26 @@ function latencyOverLoad(figures: readonly Summary[], subtitle: string): TopLeve
     mark: { type: 'line', point: { size: 45 }, strokeWidth: 2.5 },
     encoding: {
       x: {
-        ...{ field: 'opsPerSecond', type: 'quantitative', scale: { type: 'log' } },
-        ...{ title: 'submissions in a second (log scale)', axis: { format: '~s' } },
+        field: 'opsPerSecond',
+        type: 'quantitative',
+        scale: { type: 'log' },
+        title: 'submissions in a second (log scale)',
+        axis: { format: '~s' },
       },
       y: {
-        ...{ field: 'ms', type: 'quantitative', scale: { type: 'log' } },
-        ...{ title: 'milliseconds (log scale)', axis: { format: '~r' } },
+        field: 'ms',
+        type: 'quantitative',
+        scale: { type: 'log' },
+        title: 'milliseconds (log scale)',
+        axis: { format: '~r' },
       },
       color: systemColour(values),
       // A server with too much to do may do less than with less.
       order: { field: 'load', type: 'quantitative' },
       strokeDash: {
-        ...{ field: 'percentile', type: 'nominal', legend: null },
+        field: 'percentile',
+        type: 'nominal',
+        legend: null,
         scale: { domain: ['p50', 'p99'], range: [[], [5, 4]] },
       },
     },
@@ -161,12 +177,18 @@ function costOverTasks(figures: readonly Summary[], subtitle: string): TopLevelS
       mark: { type: 'line', point: { size: 45 }, strokeWidth: 2.5 },
       encoding: {
         x: {
-          ...{ field: 'liveTasks', type: 'quantitative', scale: { type: 'log' } },
-          ...{ title: 'waiting tasks (log scale, none at 100)', axis: { format: '~s' } },
+          field: 'liveTasks',
+          type: 'quantitative',
+          scale: { type: 'log' },
+          title: 'waiting tasks (log scale, none at 100)',
+          axis: { format: '~s' },
         },
         y: {
-          ...{ field: 'microseconds', type: 'quantitative', scale: { type: 'log' } },
-          ...{ title: 'microseconds (log scale)', axis: { format: '~r' } },
+          field: 'microseconds',
+          type: 'quantitative',
+          scale: { type: 'log' },
+          title: 'microseconds (log scale)',
+          axis: { format: '~r' },
         },
         color: systemColour(values),
       },
@@ -187,7 +209,9 @@ function shapeOf({ connections, inFlight }: Summary): string {
 function systemColour(values: readonly { readonly system: string }[]) {
   const domain = [...new Set(values.map(({ system }) => system))]
   return {
-    ...{ field: 'system', type: 'nominal' as const, scale: { domain, range: lines } },
+    field: 'system',
+    type: 'nominal' as const,
+    scale: { domain, range: lines },
     legend: { title: null, orient: 'right' as const, symbolType: 'stroke' as const },
   }
 }

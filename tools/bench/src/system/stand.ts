@@ -1,7 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../free-port.js'
-import { type Place, Server } from '../server.js'
+import { freePort, type Place, Server } from '../servers/server.js'
 import type { Client, Contender } from './contender.js'
 
 let stands = 0

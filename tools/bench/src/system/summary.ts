@@ -1,5 +1,5 @@
-import { type Figure, type Footprint, type Spread, spreadOf } from './figure.js'
-import { groupBy } from './group-by.js'
+import { groupBy, type Spread, spreadOf } from '@tenure/harness'
+import type { Figure, Footprint } from './figure.js'
 
 /** A figure as the median of its rounds. */
 export interface Summary extends Figure {
@@ -24,7 +24,10 @@ function summarizeFigures(group: readonly Figure[]): Summary {
   const { median, least, most } = spread(group, 'opsPerSecond')
   return {
     ...group[0]!,
-    ...{ opsPerSecond: median, least, most, rounds: group.length },
+    opsPerSecond: median,
+    least,
+    most,
+    rounds: group.length,
     p50Ms: spread(group, 'p50Ms').median,
     p99Ms: spread(group, 'p99Ms').median,
   }

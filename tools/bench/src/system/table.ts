@@ -1,13 +1,15 @@
+import { drawTable, groupBy } from '@tenure/harness'
 import type { Footprint } from './figure.js'
-import { groupBy } from './group-by.js'
 import type { Summary } from './summary.js'
 import type { Verdict } from './targets.js'
 
 /** Each work with all systems below each other, as text that fits 100 columns. */
-export function drawTable(all: readonly (Summary | Footprint)[]): string {
-  const groups = groupBy(all, titleOf)
-  return [...groups]
-    .map(([title, group]) => [title, ...group.map(drawLine)].join('\n'))
+export function drawTables(all: readonly (Summary | Footprint)[]): string {
+  return [...groupBy(all, titleOf)]
+    .map(
+      ([title, group]) =>
+        `${title}\n${drawTable(group.map(rowOf), { align: 'lrll', indent: '  ' })}`,
+    )
     .join('\n\n')
 }
 
@@ -20,15 +22,15 @@ function titleOf(figure: Summary | Footprint): string {
   return load === undefined ? `${work}, ${shape}${beside}` : `${work}, at ${load} of the most`
 }
 
-function drawLine(figure: Summary | Footprint): string {
-  const name = `  ${figure.system.padEnd(22)}${figure.durability.padEnd(20)}`
+function rowOf(figure: Summary | Footprint): string[] {
+  const { system, durability } = figure
   if (!isSummary(figure)) {
     const { memoryBytesPerTask: memory, diskBytesPerTask: disk } = figure
-    return `${name}${count(memory)} bytes of memory, ${count(disk)} on the disk`
+    return [system, durability, `${count(memory)} bytes of memory, ${count(disk)} on the disk`]
   }
   const { opsPerSecond, least, most, p50Ms, p99Ms } = figure
   const range = `${count(opsPerSecond)}/s (${count(least)} to ${count(most)})`
-  return `${name}${range.padEnd(36)}${ms(p50Ms)}${ms(p99Ms)}`
+  return [system, durability, range, ms(p50Ms), ms(p99Ms)]
 }
 
 function isSummary(figure: Summary | Footprint): figure is Summary {
@@ -36,12 +38,13 @@ function isSummary(figure: Summary | Footprint): figure is Summary {
 }
 
 export function drawVerdicts(verdicts: readonly Verdict[]): string {
-  const lines = verdicts.map(({ name, value, unit, target, aim, holds }) => {
-    const found = `${value.toFixed(2)}${unit}`.padStart(12)
-    const goal = `target ${target}${unit}, aim ${aim}${unit}`
-    return `  ${name.padEnd(56)}${found}  ${goal.padEnd(26)}${holds ? 'holds' : 'MISSED'}`
-  })
-  return ['what it was to show', ...lines].join('\n')
+  const rows = verdicts.map(({ name, value, unit, target, aim, holds }) => [
+    name,
+    `${value.toFixed(2)}${unit}`,
+    `target ${target}${unit}, aim ${aim}${unit}`,
+    holds ? 'holds' : 'MISSED',
+  ])
+  return `what it was to show\n${drawTable(rows, { align: 'lrll', indent: '  ' })}`
 }
 
 function count(value: number): string {
@@ -49,5 +52,5 @@ function count(value: number): string {
 }
 
 function ms(value: number): string {
-  return Number.isNaN(value) ? ' '.repeat(10) : `${value.toFixed(2)} ms`.padStart(10)
+  return Number.isNaN(value) ? '' : `${value.toFixed(2)} ms`
 }

@@ -119,7 +119,10 @@ export class Trial {
     const after = footprintOf(stand)
     if (waiting >= footprintFrom) {
       this.figures.push({
-        ...{ system, durability, work: 'hold', liveTasks: waiting },
+        system,
+        durability,
+        work: 'hold',
+        liveTasks: waiting,
         memoryBytesPerTask: (after.memory - before.memory) / waiting,
         diskBytesPerTask: (after.disk - before.disk) / waiting,
       })

@@ -1,7 +1,7 @@
-import type { Start } from '../coordinator-lines.js'
-import type { Evidence } from '../evidence.js'
-import type { LogOverview } from '../log-overview.js'
-import type { Tally } from '../tally.js'
+import type { Start } from '../evidence/coordinator-lines.js'
+import type { Evidence } from '../evidence/evidence.js'
+import type { LogOverview } from './log-overview.js'
+import type { Tally } from './tally.js'
 
 /** 002 §8, semantics §12: the metrics say what the log says, over all restarts. */
 export function* findWrongCounters(

@@ -1,6 +1,6 @@
-import type { Case } from '../case.js'
-import type { ExecutionStarted } from '../executions.js'
-import type { Grant, TaskStory } from '../history.js'
+import type { ExecutionStarted } from '../evidence/worker-lines.js'
+import type { Case } from './case.js'
+import type { Grant, TaskStory } from './history.js'
 
 /** Every execution has a lease of its own, granted to its worker for its task. */
 export function* findUngrantedExecutions({ history, started }: Case): Generator<string> {

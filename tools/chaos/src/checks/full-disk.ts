@@ -1,8 +1,8 @@
-import type { Evidence } from '../evidence.js'
-import type { FaultLine } from '../fault-journal.js'
-import { Found } from '../found.js'
-import type { Logged } from '../record-file.js'
-import type { Refusal } from '../refusals.js'
+import type { Evidence } from '../evidence/evidence.js'
+import type { Logged } from '../evidence/record-file.js'
+import type { FaultLine } from '../faults/fault-journal.js'
+import type { Refusal } from '../work/refusals.js'
+import { Found } from './found.js'
 
 /** docs/operations.md: within a second it goes on; but somebody may stand still, or be killed. */
 const passesMs = 10_000

@@ -1,6 +1,6 @@
-import type { Case } from '../case.js'
-import { isBehind, type TaskStory } from '../history.js'
-import { kinds, readWork, requestIdOf } from '../work.js'
+import { kinds, readWork, requestIdOf } from '../work/work.js'
+import type { Case } from './case.js'
+import { isBehind, type TaskStory } from './history.js'
 
 /** 001 §3, 004 §2: what was acknowledged is in the log, once, and has come to its one end. */
 export function* findLostTasks({ parcel, history }: Case): Generator<string> {

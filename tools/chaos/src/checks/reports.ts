@@ -1,6 +1,6 @@
-import type { Case } from '../case.js'
-import type { Grant } from '../history.js'
-import type { WorkerLine } from '../worker-lines.js'
+import type { WorkerLine } from '../evidence/worker-lines.js'
+import type { Case } from './case.js'
+import type { Grant } from './history.js'
 
 /** 004 §3: what a worker was told about its report is what the log says about the lease. */
 export function* findWrongAnswers({ history, workerLines }: Case): Generator<string> {

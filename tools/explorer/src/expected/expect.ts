@@ -1,10 +1,10 @@
 import type { Answer, Request } from '@tenure/protocol'
 import type { LogRecord } from '@tenure/state-machine'
-import type { NaiveTask } from '@tenure/testing'
+import { lossOf, type NaiveTask, windowEndOf } from '@tenure/testing'
 import { expectLease } from './lease.js'
 import { answer, type Outcome, type Payloads, type Surroundings } from './outcome.js'
 import { expectSubmit } from './submit.js'
-import { expectKill, expectUnderLease, terms, whyLost } from './under-lease.js'
+import { expectKill, expectUnderLease, terms } from './under-lease.js'
 
 /**
  * The specification as a function: what a request has to come to, in the circumstances as the naive
@@ -60,19 +60,20 @@ export function expectAnswer(
     case 'LeaseExtended': {
       const { at, leaseId, newLeaseExpiry } = record
       const task = tasks.find(({ currentLeaseId }) => currentLeaseId === leaseId)!
-      const windowEnd = task.attempts.at(-1)!.grantedAt + task.executionWindowMs
+      const windowEnd = windowEndOf(task, task.attempts.at(-1)!)
       return { kind: 'extended', id, ...terms(newLeaseExpiry, windowEnd, at, arrivedAt) }
     }
     case 'TaskCompleted':
       return { kind: 'committed', id, state: 'COMPLETED' }
     case 'TaskFailed': {
       const { state, eligibleAt } = taskOf(tasks, record.taskId)
-      return { kind: 'committed', id, state, ...(eligibleAt !== undefined && { eligibleAt }) }
+      const committed = { kind: 'committed', id, state } as const
+      return eligibleAt === undefined ? committed : { ...committed, eligibleAt }
     }
     case 'TaskCancelled': {
       const task = taskOf(tasks, record.taskId)
       const attempt = task.attempts.find(({ leaseId }) => leaseId === record.leaseId)!
-      return { kind: 'cancelled', id, ...whyLost(task, attempt) }
+      return { kind: 'cancelled', id, ...lossOf(task, attempt) }
     }
     case 'TaskDead':
       return { kind: 'killed', id, known: false }

@@ -1,5 +1,5 @@
 import type { RequestOf } from '@tenure/protocol'
-import type { NaiveTask } from '@tenure/testing'
+import { firstEligible } from '@tenure/testing'
 import {
   answer,
   isPastExpiry,
@@ -15,7 +15,7 @@ export function expectLease(
   workerId: string,
   it: Surroundings,
 ): Outcome {
-  const first = it.fullWorkers.includes(workerId) ? undefined : firstEligible(it)
+  const first = it.fullWorkers.includes(workerId) ? undefined : firstOffered(it)
   if (first !== undefined) {
     const { taskId, attempt, executionWindowMs } = first
     const leaseExpiry = it.now + Math.min(it.knobs.leaseDurationMs, executionWindowMs)
@@ -29,10 +29,7 @@ export function expectLease(
   return waitMs === 0 ? answer({ kind: 'empty', id }) : { kind: 'polls' }
 }
 
-/** What may be offered now: tasks with a decision on its way may not. */
-function firstEligible(it: Surroundings): NaiveTask | undefined {
-  return it.tasks
-    .filter(({ state, eligibleAt }) => state === 'WAITING' && eligibleAt! <= it.now)
-    .filter(({ taskId }) => !isPending(it, taskId))
-    .sort((a, b) => a.eligibleAt! - b.eligibleAt! || a.taskId - b.taskId)[0]
+/** Tasks with a decision on its way may not be offered. */
+function firstOffered(it: Surroundings) {
+  return firstEligible(it.tasks, it.now, ({ taskId }) => !isPending(it, taskId))
 }

@@ -1,11 +1,10 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { connect, type Tenure } from '@tenure/client'
+import { Latencies, type ProgressOutput, programOf, ScriptProcess } from '@tenure/harness'
 import { type AppExit, AppProcess, cleanEnvironment } from '@tenure/testing'
-import type { Output } from '../fuzz-run.js'
-import { Bomber } from './bomber-process.js'
+import type { Thrown } from './bomber.js'
 
 export interface BombSummary {
   readonly bombs: number
@@ -29,7 +28,7 @@ const heapMiB = 128
 /** Throws the set at a real coordinator for some time, while a healthy client submits. */
 export async function runBombs(
   { minutes }: { readonly minutes: number },
-  output: Output,
+  output: ProgressOutput,
   signal: AbortSignal,
 ): Promise<BombSummary> {
   const endings: (() => Promise<void>)[] = []
@@ -45,7 +44,7 @@ export async function runBombs(
 async function bombard(
   ms: number,
   endings: (() => Promise<void>)[],
-  output: Output,
+  output: ProgressOutput,
   signal: AbortSignal,
 ): Promise<BombSummary> {
   const directory = await mkdtemp(join(tmpdir(), 'tenure-bombs-'))
@@ -54,9 +53,10 @@ async function bombard(
   const port = Number((await coordinator.line('started')).port)
   const tenure = await connect({ endpoints: [`127.0.0.1:${port}`] })
   endings.push(() => tenure.close())
-  const bomber = new Bomber(port, ms)
-  endings.push(() => bomber.end())
-  signal.addEventListener('abort', () => void bomber.end(), { once: true })
+  const bomber = new ScriptProcess(new URL('./bomber.js', import.meta.url), [`${port}`, `${ms}`])
+  const endBomber = () => bomber[Symbol.asyncDispose]()
+  endings.push(endBomber)
+  signal.addEventListener('abort', () => void endBomber(), { once: true })
   await bomber.hear()
   const death = deathOf(coordinator)
   const alone = await submitUntil(tenure, elapsed(Math.min(5000, ms / 4), signal), death)
@@ -65,7 +65,7 @@ async function bombard(
   output.write(`process ${pid} takes ${mebibytes(before.rss)} before the first bomb\n`)
   signal.throwIfAborted()
   const [thrown, healthy] = await Promise.all([
-    bomber.bombard(),
+    bombardBy(bomber),
     submitUntil(tenure, () => bomber.hasEnded || signal.aborted, death),
   ])
   const after = await memoryOf(pid)
@@ -80,11 +80,16 @@ async function bombard(
     beforeRssBytes: before.rss,
     peakRssBytes: after.peak,
     afterRssBytes: after.rss,
-    aloneP99Ms: percentile(alone.tookMs),
-    healthyP99Ms: percentile(healthy.tookMs),
-    healthySubmissions: healthy.tookMs.length,
+    aloneP99Ms: p99Of(alone),
+    healthyP99Ms: p99Of(healthy),
+    healthySubmissions: healthy.latencies.count,
     survived: faults.length === 0,
   }
+}
+
+async function bombardBy(bomber: ScriptProcess): Promise<Thrown> {
+  bomber.tell('begin')
+  return JSON.parse(await bomber.hear()) as Thrown
 }
 
 /** Aborted once the process has ended: what it was asked for is not waited for any longer. */
@@ -124,17 +129,15 @@ function faultsOf({ isByItself, isAnswering, code, stderr }: End, failure: unkno
 }
 
 function startCoordinator(directory: string, endings: (() => Promise<void>)[]): AppProcess {
-  const manifest = fileURLToPath(import.meta.resolve('@tenure/coordinator/package.json'))
-  const program = join(dirname(manifest), 'dist/src/main.js')
   const owner = { teardown: (end: () => Promise<void>) => endings.push(end) }
-  return new AppProcess(owner, program, {
+  return new AppProcess(owner, programOf(import.meta.resolve('@tenure/coordinator/package.json')), {
     args: ['--data-dir', directory, '--port', '0', '--http-port', 'off', '--log-level', 'info'],
     env: { ...cleanEnvironment(process.env), NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
   })
 }
 
 interface Submitted {
-  readonly tookMs: readonly number[]
+  readonly latencies: Latencies
   /** Why there were no more. */
   readonly failure?: unknown
 }
@@ -146,16 +149,16 @@ async function submitUntil(
   signal: AbortSignal,
 ): Promise<Submitted> {
   const payload = Buffer.alloc(100, 7)
-  const tookMs: number[] = []
+  const latencies = new Latencies()
   try {
     do {
       const startMs = performance.now()
       await tenure.submit(payload, { signal })
-      tookMs.push(performance.now() - startMs)
+      latencies.add(performance.now() - startMs)
     } while (!isOver())
-    return { tookMs }
+    return { latencies }
   } catch (failure) {
-    return { tookMs, failure }
+    return { latencies, failure }
   }
 }
 
@@ -164,10 +167,8 @@ function elapsed(ms: number, signal: AbortSignal): () => boolean {
   return () => signal.aborted || performance.now() >= endMs
 }
 
-function percentile(tookMs: readonly number[]): number {
-  const sorted = tookMs.toSorted((a, b) => a - b)
-  const ms = sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN
-  return Math.round(ms * 100) / 100
+function p99Of({ latencies }: Submitted): number {
+  return Math.round(latencies.quantile(0.99) * 100) / 100
 }
 
 interface Memory {

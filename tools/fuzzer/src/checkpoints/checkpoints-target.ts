@@ -1,4 +1,5 @@
 import { recover } from '@tenure/coordinator-server/internal'
+import { holds } from '@tenure/harness'
 import { HistoryError, verifyHistory } from '@tenure/history'
 import {
   checkInvariants,
@@ -9,11 +10,11 @@ import {
 } from '@tenure/state-machine'
 import type { Random, SimulatedDisk } from '@tenure/testing'
 import { type LogReader, openLog, openReadOnly, verifyLog, WalError } from '@tenure/wal'
-import type { Input, Step } from '../input.js'
-import { mutateBytes, mutateOneOf, mutateSteps } from '../mutation.js'
+import type { Input, Step } from '../input/input.js'
+import { mutateBytes, mutateOneOf, mutateSteps } from '../input/mutation.js'
+import type { Target } from '../input/target.js'
+import { codeOf } from '../input/violation.js'
 import { anyHarm, harm } from '../segments/harm.js'
-import type { Target } from '../target.js'
-import { codeOf, hold } from '../violation.js'
 import {
   type BaseHistory,
   checkpointPath,
@@ -32,7 +33,11 @@ export interface CheckpointsParts {
 }
 
 const shipped: CheckpointsParts = {
-  ...{ openLog, verifyLog, recover, verifyHistory, openDecoder: () => new StateDecoder() },
+  openLog,
+  verifyLog,
+  recover,
+  verifyHistory,
+  openDecoder: () => new StateDecoder(),
 }
 
 /**
@@ -115,7 +120,7 @@ async function tryState(
   const found = decode(parts, chunks)
   if (typeof found === 'string') return found
   const encoded = [...encodeState(found.state)]
-  hold(
+  holds(
     Buffer.compare(Buffer.concat(encoded), Buffer.concat(chunks)) === 0,
     'a state has one spelling',
     () => 'it is encoded as something else than it was decoded from',
@@ -168,12 +173,12 @@ async function tryRecovery(
   const { checkpoints } = await verifyHistory(await openReader(disk))
   const verdicts = new Map(checkpoints.map(({ lsn, verdict }) => [lsn, verdict]))
   for (const lsn of base.checkpointLsns) {
-    hold(verdicts.has(lsn), 'the history tells of every checkpoint', () => `LSN ${lsn}`)
+    holds(verdicts.has(lsn), 'the history tells of every checkpoint', () => `LSN ${lsn}`)
   }
   const isSame = Buffer.compare(Buffer.concat(chunks), base.states.get(lsn)!) === 0
   const verdict = verdicts.get(lsn)
   // Where the beginning is gone, the older one is what all is held against, and the newer one is compared.
-  hold(
+  holds(
     (verdict === 'equal') === isSame,
     'a checkpoint that is not what the records make is found',
     () => `${verdict}; it is ${isSame ? 'the same' : 'another one'}`,
@@ -189,7 +194,7 @@ async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input
     return codeOf(error, isTyped)
   })
   if (typeof report === 'string') {
-    hold(isForged, 'a damaged checkpoint is named', () => report)
+    holds(isForged, 'a damaged checkpoint is named', () => report)
     return `files: ${report}`
   }
   if (!isForged) await checkReport(base, disk, sound, report)
@@ -199,7 +204,7 @@ async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input
   } catch (error) {
     const code = codeOf(error, isTyped)
     const isEnough = sound.length > 0 || !base.isTruncated
-    hold(isForged || !isEnough, 'a bad checkpoint keeps no log from opening', () => String(error))
+    holds(isForged || !isEnough, 'a bad checkpoint keeps no log from opening', () => String(error))
     return `files ${code}`
   }
   const outcome = await parts
@@ -208,7 +213,7 @@ async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input
   const { checkpointLsn } = log
   const bad = log.recovery.badCheckpoints.length
   await log.close()
-  hold(
+  holds(
     isForged || outcome === base.hash,
     'the state is what the records make',
     () => `recovered from LSN ${checkpointLsn}: ${outcome}`,
@@ -225,17 +230,17 @@ async function checkReport(
 ): Promise<void> {
   const bad = badCheckpoints.map(({ lsn }) => lsn)
   for (const lsn of sound) {
-    hold(goodCheckpoints.includes(lsn), 'a sound checkpoint is good', () => `LSN ${lsn}`)
+    holds(goodCheckpoints.includes(lsn), 'a sound checkpoint is good', () => `LSN ${lsn}`)
   }
   for (const lsn of goodCheckpoints) {
-    hold(base.checkpointLsns.includes(lsn), 'a good checkpoint was made', () => `LSN ${lsn}`)
+    holds(base.checkpointLsns.includes(lsn), 'a good checkpoint was made', () => `LSN ${lsn}`)
     const held = await lookInto(base, disk, lsn)
-    hold(held === 'the same', 'a good checkpoint holds what it held', () => `LSN ${lsn}: ${held}`)
+    holds(held === 'the same', 'a good checkpoint holds what it held', () => `LSN ${lsn}: ${held}`)
   }
   for (const lsn of base.checkpointLsns) {
     const isThere = disk.files().includes(checkpointPath(lsn))
     const isTold = goodCheckpoints.includes(lsn) || bad.includes(lsn)
-    hold(isThere === isTold, 'every checkpoint is told of', () => `LSN ${lsn}`)
+    holds(isThere === isTold, 'every checkpoint is told of', () => `LSN ${lsn}`)
   }
 }
 

@@ -10,11 +10,12 @@ import {
   type SettingsByName,
   variableOf,
 } from '@tenure/app-kit'
+import { holds, Violation } from '@tenure/harness'
 import type { Random } from '@tenure/testing'
-import type { Input, Step } from '../input.js'
-import { mutateBytes, mutateSteps, pickOf, replaced } from '../mutation.js'
-import type { Target } from '../target.js'
-import { hold, untyped, Violation } from '../violation.js'
+import type { Input, Step } from '../input/input.js'
+import { mutateBytes, mutateSteps, pickOf, replaced } from '../input/mutation.js'
+import type { Target } from '../input/target.js'
+import { untyped } from '../input/violation.js'
 import { loadPrograms, type Program, type Refusal } from './programs.js'
 import { anyJson, anyText } from './settings-text.js'
 
@@ -198,13 +199,13 @@ async function printConfiguration(scene: Scene): Promise<string | undefined> {
   const said = err.join('')
   checkSilence(scene, out.join('') + said)
   if (code === 0) {
-    hold(said === '', 'what is sound is no error', () => said)
+    holds(said === '', 'what is sound is no error', () => said)
     return undefined
   }
-  hold(code === 2, 'what is configured wrongly has its own exit code', () => String(code))
-  hold(said.startsWith(`${program.name}: `), 'a refusal says who refuses', () => said)
+  holds(code === 2, 'what is configured wrongly has its own exit code', () => String(code))
+  holds(said.startsWith(`${program.name}: `), 'a refusal says who refuses', () => said)
   const message = said.slice(program.name.length + 2, -1)
-  hold(!/[\p{Cc}\p{Zl}\p{Zp}]/u.test(message), 'a refusal is one line', () => JSON.stringify(said))
+  holds(!/[\p{Cc}\p{Zl}\p{Zp}]/u.test(message), 'a refusal is one line', () => JSON.stringify(said))
   checkRefusal(scene, message)
   return said
 }
@@ -221,7 +222,7 @@ async function start(scene: Scene): Promise<Refusal | undefined> {
   }
   if (refusal === undefined) return undefined
   checkSilence(scene, refusal.message)
-  hold(refusal.exitCode === 2, untyped, () => {
+  holds(refusal.exitCode === 2, untyped, () => {
     const { error } = refusal
     return error instanceof Error ? (error.stack ?? error.message) : String(error)
   })
@@ -237,7 +238,7 @@ function checkRefusal({ program, args, env, paths }: Scene, message: string): vo
     ...[...Object.keys(env), ...paths],
   ].map(printable)
   const isNamed = [...names, ...given].some((name) => printable(message).includes(name))
-  hold(isNamed, 'a refusal names what is meant', () => message)
+  holds(isNamed, 'a refusal names what is meant', () => message)
 }
 
 /** What is looked at: behind one dash each letter, behind two what stands before the value. */
@@ -249,7 +250,7 @@ function flagsIn(word: string): string[] {
 function checkSilence({ args }: Scene, said: string): void {
   // Who hands over a secret where a word is expected has shown it to everybody already.
   const isShown = args.some((word, index) => word.includes(secret) && !isForSecret(args, index))
-  hold(isShown || !said.includes(secret), 'no secret is ever shown', () => said)
+  holds(isShown || !said.includes(secret), 'no secret is ever shown', () => said)
 }
 
 /** Whether the word is the value of a flag, or of what looks like one. */

@@ -10,8 +10,8 @@ import {
 } from '@tenure/app-kit'
 import { openLink } from '@tenure/client'
 import { startCoordinator } from '@tenure/coordinator-server'
+import type { Disk } from '@tenure/wal'
 import { Worker } from '@tenure/worker-runtime'
-import { refusingDisk, wasReached } from './refusing-disk.js'
 
 /** A program as far as it can be configured. */
 export interface Program {
@@ -109,4 +109,27 @@ async function load(name: string): Promise<Modules> {
   const { toOptions } = await part('options.js')
   const { explain, exitCodeOfStart } = await part('endings.js')
   return { command, toOptions, explain, exitCodeOfStart }
+}
+
+class Reached extends Error {}
+
+async function refuse(): Promise<never> {
+  throw new Reached('the disk was reached')
+}
+
+/** Whoever comes as far as this disk has been configured soundly, and comes no further. */
+const refusingDisk: Disk = {
+  createDirectory: refuse,
+  list: refuse,
+  syncDirectory: refuse,
+  open: refuse,
+  rename: refuse,
+  remove: refuse,
+  freeBytes: refuse,
+  removeDirectory: refuse,
+  lock: refuse,
+}
+
+function wasReached(error: unknown): boolean {
+  return error instanceof Reached
 }

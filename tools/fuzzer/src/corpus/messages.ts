@@ -47,11 +47,7 @@ const requestMakers: RequestMakers = {
       maxRetries: whole(random, 0, 2 ** 31 - 1),
       backoff: random.chance(0.5)
         ? { kind: 'fixed' as const, delayMs: duration(random) }
-        : {
-            kind: 'exponential' as const,
-            initialMs: duration(random),
-            maxMs: duration(random),
-          },
+        : { kind: 'exponential' as const, initialMs: duration(random), maxMs: duration(random) },
     })),
   }),
   lease: (random) => ({
@@ -61,18 +57,25 @@ const requestMakers: RequestMakers = {
   }),
   heartbeat: (random) => ({ kind: 'heartbeat', taskId: lsn(random), leaseId: lsn(random) }),
   complete: (random) => ({
-    ...{ kind: 'complete', taskId: lsn(random), leaseId: lsn(random) },
+    kind: 'complete',
+    taskId: lsn(random),
+    leaseId: lsn(random),
     ...maybe(random, 'reportId', () => reportId(random)),
     ...maybe(random, 'result', () => bytes(random)),
   }),
   fail: (random) => ({
-    ...{ kind: 'fail', taskId: lsn(random), leaseId: lsn(random), reason: reason(random) },
+    kind: 'fail',
+    taskId: lsn(random),
+    leaseId: lsn(random),
+    reason: reason(random),
     ...maybe(random, 'reportId', () => reportId(random)),
   }),
   kill: (random) => ({ kind: 'kill', taskId: lsn(random), reason: reason(random) }),
   get: (random) => ({ kind: 'get', taskId: lsn(random) }),
   list: (random) => ({
-    ...{ kind: 'list', fromTaskId: lsn(random), limit: whole(random, 1, limits.listMax) },
+    kind: 'list',
+    fromTaskId: lsn(random),
+    limit: whole(random, 1, limits.listMax),
     ...maybe(random, 'state', () => random.pick(taskStates)),
     ...maybe(random, 'queue', () => queue(random)),
   }),
@@ -106,31 +109,43 @@ type AnswerMakers = {
 const answerMakers: AnswerMakers = {
   submitted: (random) => ({ kind: 'submitted', taskId: lsn(random), known: random.chance(0.5) }),
   leased: (random) => ({
-    ...{ kind: 'leased', taskId: lsn(random), leaseId: lsn(random), attempt: lsn(random) },
-    ...{ queue: queue(random), payload: bytes(random), ...terms(random) },
+    kind: 'leased',
+    taskId: lsn(random),
+    leaseId: lsn(random),
+    attempt: lsn(random),
+    queue: queue(random),
+    payload: bytes(random),
+    ...terms(random),
   }),
   empty: () => ({ kind: 'empty' }),
   extended: (random) => ({ kind: 'extended', ...terms(random) }),
   committed: (random) => ({
-    ...{ kind: 'committed', state: text(random, 1, 16) },
+    kind: 'committed',
+    state: text(random, 1, 16),
     ...maybe(random, 'eligibleAt', () => whole(random, 0, 2 * limits.timeMsMax)),
   }),
   cancelled: (random) => ({
-    ...{ kind: 'cancelled', reason: word(random) },
+    kind: 'cancelled',
+    reason: word(random),
     ...maybe(random, 'supersededBy', () => lsn(random)),
   }),
   rejected: (random) => ({
-    ...{ kind: 'rejected', reason: word(random), message: reason(random) },
+    kind: 'rejected',
+    reason: word(random),
+    message: reason(random),
     ...maybe(random, 'retryAfterMs', () => whole(random, 0, limits.timeMsMax)),
   }),
   killed: (random) => ({ kind: 'killed', known: random.chance(0.5) }),
   task: (random) => ({ kind: 'task', task: facts(random) }),
   tasks: (random) => ({
-    ...{ kind: 'tasks', tasks: several(random, facts) },
+    kind: 'tasks',
+    tasks: several(random, facts),
     ...maybe(random, 'nextTaskId', () => lsn(random)),
   }),
   workers: (random) => ({
-    ...{ kind: 'workers', workers: several(random, facts), leftOut: whole(random, 0, most) },
+    kind: 'workers',
+    workers: several(random, facts),
+    leftOut: whole(random, 0, most),
   }),
   stats: (random) => ({ kind: 'stats', stats: facts(random) }),
   pong: () => ({ kind: 'pong' }),
@@ -138,10 +153,13 @@ const answerMakers: AnswerMakers = {
   why: (random) => ({ kind: 'why', why: facts(random) }),
   checkpointed: (random) => ({ kind: 'checkpointed', checkpoint: facts(random) }),
   history: (random) => ({
-    ...{ kind: 'history', firstLsn: lsn(random) },
+    kind: 'history',
+    firstLsn: lsn(random),
     records: several(random, () => ({ lsn: lsn(random), bytes: bytes(random) })),
     openings: several(random, () => ({
-      ...{ epoch: lsn(random), firstLsn: lsn(random), at: whole(random, 0, most) },
+      epoch: lsn(random),
+      firstLsn: lsn(random),
+      at: whole(random, 0, most),
     })),
     ...maybe(random, 'next', () => place(random)),
   }),
@@ -155,7 +173,10 @@ export function anyAnswer(random: Random): Answer {
 function terms(random: Random): LeaseTerms {
   const time = () => whole(random, 0, most)
   return {
-    ...{ leaseExpiry: time(), windowEnd: time(), heldMs: time(), leaseMs: time() },
+    leaseExpiry: time(),
+    windowEnd: time(),
+    heldMs: time(),
+    leaseMs: time(),
     windowMs: time(),
   }
 }
@@ -188,23 +209,31 @@ function fact(random: Random, depth: number): unknown {
 }
 
 export function anyHello(random: Random, token?: string): Hello {
-  return {
-    ...{ version: protocolVersion, role: random.pick(roles) },
-    ...{ name: text(random, 1, limits.workerIdBytesMax), capacity: whole(random, 0, 1_000_000) },
-    ...(token !== undefined && { token }),
+  const hello = {
+    version: protocolVersion,
+    role: random.pick(roles),
+    name: text(random, 1, limits.workerIdBytesMax),
+    capacity: whole(random, 0, 1_000_000),
   }
+  return token === undefined ? hello : { ...hello, token }
 }
 
 export function anyWelcome(random: Random): Welcome {
   const knob = () => whole(random, 0, most)
   return {
-    ...{ version: whole(random, 1, 0xffff), epoch: knob(), leaseDurationMs: 1 + random.integer(9) },
-    ...{ heartbeatIntervalMs: whole(random, 1, most), syncMode: text(random, 1, 16) },
+    version: whole(random, 1, 0xffff),
+    epoch: knob(),
+    leaseDurationMs: 1 + random.integer(9),
+    heartbeatIntervalMs: whole(random, 1, most),
+    syncMode: text(random, 1, 16),
     limits: {
       // Small ones, too: what is larger has to be refused.
       frameBytesMax: random.pick([knob(), 1000, 2 ** 20]),
-      ...{ payloadBytesMax: knob(), resultBytesMax: knob(), requestsInFlightMax: knob() },
-      ...{ pollsPerConnectionMax: knob(), waitMsMax: knob() },
+      payloadBytesMax: knob(),
+      resultBytesMax: knob(),
+      requestsInFlightMax: knob(),
+      pollsPerConnectionMax: knob(),
+      waitMsMax: knob(),
     },
   }
 }

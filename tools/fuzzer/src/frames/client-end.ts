@@ -1,6 +1,5 @@
 import { type ClientConnection, ProtocolError, type Reply } from '@tenure/protocol'
-import { withinMemory } from '../memory.js'
-import { codeOf } from '../violation.js'
+import { codeOf, withinMemory } from '../input/violation.js'
 
 /** What an asker's end makes of some bytes, and how it ends. */
 export interface Told {

@@ -1,4 +1,5 @@
 import { Peers } from '@tenure/coordinator-server/internal'
+import { holds } from '@tenure/harness'
 import {
   ClientConnection,
   encodeAnswer,
@@ -10,11 +11,10 @@ import {
 import type { Random } from '@tenure/testing'
 import { anyMessage } from '../corpus/message-pack.js'
 import { anyAnswer, anyHello, anyRequest, anyWelcome, frameOf } from '../corpus/messages.js'
-import type { Input, Step } from '../input.js'
-import { mutateOneOf, mutateSteps, pickOf, replaced } from '../mutation.js'
-import { isSame } from '../plain.js'
-import type { Target } from '../target.js'
-import { hold } from '../violation.js'
+import type { Input, Step } from '../input/input.js'
+import { isSame } from '../input/input.js'
+import { mutateOneOf, mutateSteps, pickOf, replaced } from '../input/mutation.js'
+import type { Target } from '../input/target.js'
 import { tell } from './client-end.js'
 import { gate, type OpenPeers, serve, token } from './peer-end.js'
 import { listenTo, type OpenServer } from './server-end.js'
@@ -57,7 +57,7 @@ async function run(parts: FramesParts, input: Input): Promise<string> {
   if (toServer.length > 0) {
     const heard = listenTo(parts.openServer, toServer, isWelcome)
     const whole = listenTo(parts.openServer, [Buffer.concat(toServer)], isWelcome)
-    hold(
+    holds(
       isSame(heard, whole),
       'how bytes are cut changes nothing',
       () =>
@@ -74,7 +74,7 @@ const isWelcome: Parameters<typeof listenTo>[2] = (hello) => gate.refusal(hello)
 function tryClient({ openClient }: FramesParts, pieces: readonly Uint8Array[]): string {
   const told = tell(openClient, pieces)
   const whole = tell(openClient, [Buffer.concat(pieces)])
-  hold(
+  holds(
     isSame(told, whole),
     'how bytes are cut changes nothing',
     () =>

@@ -9,11 +9,12 @@ import {
   type Peers,
   WorkerRegistry,
 } from '@tenure/coordinator-server/internal'
+import { holds, Violation } from '@tenure/harness'
 import { ClientConnection, isPoll, ProtocolError, type Reply } from '@tenure/protocol'
 import { checkInvariants, createState } from '@tenure/state-machine'
 import { SimulatedClock } from '@tenure/testing'
-import type { Input } from '../input.js'
-import { codeOf, hold, Violation } from '../violation.js'
+import type { Input } from '../input/input.js'
+import { codeOf } from '../input/violation.js'
 import { MemoryLog } from './memory-log.js'
 import { ScriptedSocket } from './scripted-socket.js'
 import { limits as connectionLimits, type Heard, welcome } from './server-end.js'
@@ -40,8 +41,14 @@ export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promis
   const failures: unknown[] = []
   const complaints: string[] = []
   const coordinator = new Coordinator({
-    ...{ state, clock, registry, log: new MemoryLog(), time: new DecisionTime(clock, 0) },
-    ...{ knobs: defaultKnobs, observer: {}, onFailure: (error) => failures.push(error) },
+    state,
+    clock,
+    registry,
+    log: new MemoryLog(),
+    time: new DecisionTime(clock, 0),
+    knobs: defaultKnobs,
+    observer: {},
+    onFailure: (error) => failures.push(error),
   })
   await coordinator.start()
   let handled = 0
@@ -51,7 +58,10 @@ export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promis
     return handle(...asked)
   }
   const context: PeerContext = {
-    ...{ coordinator, gate, welcome, limits },
+    coordinator,
+    gate,
+    welcome,
+    limits,
     now: () => clock.monotonicMs(),
     soon: (callback) => clock.soon(callback),
     onViolation: (...words) => complaints.push(words.join(' ')),
@@ -72,13 +82,13 @@ export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promis
   checkAnswers(replies, heard, handled)
   socket.close()
   await clock.settle()
-  hold(
+  holds(
     coordinator.waitingPolls === 0 && peers.size === 0,
     'a connection leaves nothing behind',
     () => `${coordinator.waitingPolls} polls, ${peers.size} peers`,
   )
   const idle = [...registry.list()].filter(({ leaseIds }) => leaseIds.size === 0)
-  hold(idle.length === 0, 'a connection leaves nothing behind', () => `${idle.length} workers`)
+  holds(idle.length === 0, 'a connection leaves nothing behind', () => `${idle.length} workers`)
   checkInvariants(state)
   return `${heard.end} ${kindsOf(replies)}`
 }
@@ -98,7 +108,7 @@ async function withFaults(failures: unknown[], act: () => Promise<void>): Promis
 async function comeToRest(clock: SimulatedClock, socket: ScriptedSocket): Promise<void> {
   await clock.settle()
   for (let rounds = 0; socket.unsentBytes > 0; rounds++) {
-    hold(rounds < roundsMax, 'a connection comes to rest', () => `${rounds} rounds`)
+    holds(rounds < roundsMax, 'a connection comes to rest', () => `${rounds} rounds`)
     socket.drain()
     await clock.settle()
   }
@@ -128,27 +138,27 @@ function checkEnd(
   complaints: readonly string[],
 ): void {
   const isViolation = heard.end !== 'open'
-  hold(
+  holds(
     socket.isOver === isViolation,
     'a violation ends the connection, and nothing else does',
     () => `it is ${socket.isOver ? 'over' : 'open'}; the bytes are: ${heard.end}`,
   )
-  hold(
+  holds(
     complaints.length === (isViolation ? 1 : 0),
     'a violation is noted once',
     () => `${complaints.length} times`,
   )
-  hold(!complaints.join().includes(token), 'no token is in any message', () => complaints.join())
+  holds(!complaints.join().includes(token), 'no token is in any message', () => complaints.join())
   const farewells = replies.filter(isFarewell)
-  hold(farewells.length <= 1, 'there is one farewell at most', () => `${farewells.length} of them`)
+  holds(farewells.length <= 1, 'there is one farewell at most', () => `${farewells.length} of them`)
   const last = replies.at(-1)
-  hold(
+  holds(
     farewells.length === 0 || (last !== undefined && isFarewell(last)),
     'a farewell is the last word',
     () => kindsOf(replies),
   )
   const isStranger = !heard.arrivals.some(({ kind }) => kind === 'hello')
-  hold(!isStranger || replies.length === 0, 'a stranger gets no word', () => kindsOf(replies))
+  holds(!isStranger || replies.length === 0, 'a stranger gets no word', () => kindsOf(replies))
 }
 
 function isFarewell(reply: Reply): boolean {
@@ -157,7 +167,7 @@ function isFarewell(reply: Reply): boolean {
 
 function checkAnswers(replies: readonly Reply[], heard: Heard, handled: number): void {
   const requests = heard.arrivals.flatMap((it) => (it.kind === 'request' ? [it.request] : []))
-  hold(
+  holds(
     handled <= requests.length,
     'only who was let in is heard',
     () => `${handled} requests of ${requests.length} were handled`,
@@ -168,13 +178,13 @@ function checkAnswers(replies: readonly Reply[], heard: Heard, handled: number):
     if (reply.kind !== 'answer' || reply.answer.id === 0) continue
     const { id } = reply.answer
     const asked = left.get(id) ?? 0
-    hold(asked > 0, 'what was not asked is not answered', () => `id ${id}`)
+    holds(asked > 0, 'what was not asked is not answered', () => `id ${id}`)
     left.set(id, asked - 1)
   }
   if (heard.end !== 'open') return
   for (const request of requests) if (isPoll(request)) left.set(request.id, 0)
   const unanswered = [...left].filter(([, count]) => count > 0)
-  hold(unanswered.length === 0, 'every request is answered', () => `ids ${unanswered.join('; ')}`)
+  holds(unanswered.length === 0, 'every request is answered', () => `ids ${unanswered.join('; ')}`)
 }
 
 function kindsOf(replies: readonly Reply[]): string {

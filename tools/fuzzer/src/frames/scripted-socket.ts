@@ -1,5 +1,5 @@
 import type { Socket } from '@tenure/coordinator-server'
-import { hold } from '../violation.js'
+import { holds } from '@tenure/harness'
 
 /** The coordinator's end of a connection whose other end is the input: it keeps what was said there. */
 export class ScriptedSocket implements Socket {
@@ -27,7 +27,7 @@ export class ScriptedSocket implements Socket {
   }
 
   write(bytes: Uint8Array): void {
-    hold(!this.isOver, 'nothing is written behind the end', () => `${bytes.length} bytes`)
+    holds(!this.isOver, 'nothing is written behind the end', () => `${bytes.length} bytes`)
     this.written.push(bytes)
     this.unsentBytes += bytes.length
   }

@@ -7,8 +7,7 @@ import {
   type ServerConnection,
   type Welcome,
 } from '@tenure/protocol'
-import { withinMemory } from '../memory.js'
-import { codeOf } from '../violation.js'
+import { codeOf, withinMemory } from '../input/violation.js'
 
 export const limits: ConnectionLimits = {
   frameBytesMax: 2 ** 20,
@@ -18,11 +17,17 @@ export const limits: ConnectionLimits = {
 }
 
 export const welcome: Welcome = {
-  ...{ version: 1, epoch: 1, leaseDurationMs: 30_000, heartbeatIntervalMs: 10_000 },
+  version: 1,
+  epoch: 1,
+  leaseDurationMs: 30_000,
+  heartbeatIntervalMs: 10_000,
   syncMode: 'always',
   limits: {
-    ...{ frameBytesMax: limits.frameBytesMax, payloadBytesMax: 2 ** 18, resultBytesMax: 2 ** 16 },
-    ...{ requestsInFlightMax: limits.requestsInFlightMax, pollsPerConnectionMax: 8 },
+    frameBytesMax: limits.frameBytesMax,
+    payloadBytesMax: 2 ** 18,
+    resultBytesMax: 2 ** 16,
+    requestsInFlightMax: limits.requestsInFlightMax,
+    pollsPerConnectionMax: 8,
     waitMsMax: 60_000,
   },
 }

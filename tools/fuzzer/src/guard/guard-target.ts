@@ -1,3 +1,4 @@
+import { holds } from '@tenure/harness'
 import {
   checkStructure,
   decodeAnswer,
@@ -14,11 +15,10 @@ import {
 import { Packr } from 'msgpackr'
 import { anyMessage, anyValue, spelledLongest, wideValue } from '../corpus/message-pack.js'
 import { anyAnswer, anyHello, anyRequest, anyWelcome, unframe } from '../corpus/messages.js'
-import { withinMemory } from '../memory.js'
-import { mutateOneOf } from '../mutation.js'
-import { isSame } from '../plain.js'
-import type { Target } from '../target.js'
-import { codeOf, hold } from '../violation.js'
+import { isSame } from '../input/input.js'
+import { mutateOneOf } from '../input/mutation.js'
+import type { Target } from '../input/target.js'
+import { codeOf, withinMemory } from '../input/violation.js'
 import { isSoundStructure } from './naive-structure.js'
 
 /** What stands between a stranger's bytes and the rest. */
@@ -110,7 +110,7 @@ function isWholeThroughout(value: unknown): boolean {
 function tryBody(parts: GuardParts, codecs: readonly Codec[], body: Uint8Array): string {
   const word = guardWord(parts, body)
   const isSound = isSoundStructure(body, messageLimits)
-  hold(
+  holds(
     (word === 'passes') === isSound,
     'the guard lets through what is sound and nothing else',
     () => `the guard: ${word}; the body is ${isSound ? 'sound' : 'not'}`,
@@ -118,7 +118,7 @@ function tryBody(parts: GuardParts, codecs: readonly Codec[], body: Uint8Array):
   const longest = word === 'passes' && isSound ? tryValue(body) : undefined
   const words = codecs.map((codec) => {
     const told = tryCodec(codec, body, longest)
-    hold(
+    holds(
       word === 'passes' || told !== 'taken',
       'what the guard refuses is refused',
       () => `${codec.name} takes it; the guard: ${word}`,
@@ -134,7 +134,7 @@ function guardWord({ checkStructure }: GuardParts, body: Uint8Array): string {
     return 'passes'
   } catch (error) {
     const code = codeOf(error, isProtocolError)
-    hold(code === 'PROTOCOL_BAD_STRUCTURE', 'the guard refuses with its own word', () => code)
+    holds(code === 'PROTOCOL_BAD_STRUCTURE', 'the guard refuses with its own word', () => code)
     return shape((error as Error).message)
   }
 }
@@ -143,7 +143,11 @@ function guardWord({ checkStructure }: GuardParts, body: Uint8Array): string {
 function tryValue(body: Uint8Array): Uint8Array {
   const value: unknown = withinMemory('the decoder', () => packr.unpack(body))
   const again: unknown = packr.unpack(packr.pack(value))
-  hold(isSame(value, again), 'what passes can be written again', () => 'it reads as something else')
+  holds(
+    isSame(value, again),
+    'what passes can be written again',
+    () => 'it reads as something else',
+  )
   return spelledLongest(value)
 }
 
@@ -155,7 +159,7 @@ function tryCodec(
   const [word, message] = attempt(name, decode, body)
   if (longest !== undefined) {
     const [other, sameMessage] = attempt(name, decode, longest)
-    hold(
+    holds(
       word === other && isSame(message, sameMessage),
       'a message is the same in every spelling',
       () => `${name}: ${word} and, spelled longest, ${other}`,
@@ -164,7 +168,7 @@ function tryCodec(
   const frame = message === undefined ? undefined : encode(message as never)
   if (frame !== undefined) {
     const [again, other] = attempt(name, decode, unframe(frame))
-    hold(
+    holds(
       again === 'taken' && isSame(message, other),
       'what is decoded can be sent',
       () => `${name}: written and read again it is ${again}`,

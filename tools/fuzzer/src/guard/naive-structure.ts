@@ -45,15 +45,33 @@ interface Found {
 }
 
 const fixedSizes: Readonly<Record<number, number>> = {
-  ...{ 192: 0, 194: 0, 195: 0, 202: 4, 203: 8, 204: 1, 205: 2, 206: 4, 207: 8 },
-  ...{ 208: 1, 209: 2, 210: 4, 211: 8 },
+  192: 0,
+  194: 0,
+  195: 0,
+  202: 4,
+  203: 8,
+  204: 1,
+  205: 2,
+  206: 4,
+  207: 8,
+  208: 1,
+  209: 2,
+  210: 4,
+  211: 8,
 }
 
 const sizedHeads: Readonly<Record<number, readonly [kind: 'bin' | Found['kind'], width: number]>> =
   {
-    ...{ 196: ['bin', 1], 197: ['bin', 2], 198: ['bin', 4] },
-    ...{ 217: ['text', 1], 218: ['text', 2], 219: ['text', 4] },
-    ...{ 220: ['list', 2], 221: ['list', 4], 222: ['map', 2], 223: ['map', 4] },
+    196: ['bin', 1],
+    197: ['bin', 2],
+    198: ['bin', 4],
+    217: ['text', 1],
+    218: ['text', 2],
+    219: ['text', 4],
+    220: ['list', 2],
+    221: ['list', 4],
+    222: ['map', 2],
+    223: ['map', 4],
   }
 
 function look(view: DataView, at: number): Found | undefined {

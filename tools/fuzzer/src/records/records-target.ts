@@ -1,3 +1,4 @@
+import { holds, Violation } from '@tenure/harness'
 import {
   apply,
   checkInvariants,
@@ -15,10 +16,10 @@ import {
 } from '@tenure/state-machine'
 import { NaiveModel, type Random } from '@tenure/testing'
 import { anyRecord, historyRecords, withAnotherNumber } from '../corpus/records.js'
-import type { Input } from '../input.js'
-import { mutateOneOf, mutateSteps, pickOf, replaced } from '../mutation.js'
-import type { Target } from '../target.js'
-import { codeOf, hold, untyped, Violation } from '../violation.js'
+import type { Input } from '../input/input.js'
+import { mutateOneOf, mutateSteps, pickOf, replaced } from '../input/mutation.js'
+import type { Target } from '../input/target.js'
+import { codeOf, untyped } from '../input/violation.js'
 
 /** What reads a record out of a log, and what makes a state of it. */
 export interface RecordsParts {
@@ -90,12 +91,12 @@ class Replay {
       record = this.#parts.decodeRecord(bytes)
     } catch (error) {
       const code = codeOf(error, isTyped)
-      hold(unreadable.includes(code), untyped, () => String(error))
+      holds(unreadable.includes(code), untyped, () => String(error))
       this.#words.add(`${code} ${(error as Error).message.replaceAll(/\d+/g, '#').slice(0, 60)}`)
       return undefined
     }
     const again = encodeRecord(record)
-    hold(Buffer.compare(again, bytes) === 0, 'a record has one spelling', () =>
+    holds(Buffer.compare(again, bytes) === 0, 'a record has one spelling', () =>
       Buffer.from(again).toString('hex'),
     )
     return record
@@ -106,7 +107,7 @@ class Replay {
     const lsn = position(this.#state).lastLsn + 1
     const rule = this.#ruleBroken(lsn, record)
     const naive = this.#model.apply(lsn, record)
-    hold(
+    holds(
       rule === naive,
       'a record is refused for what breaks a rule, and for nothing else',
       () => `${record.type} at LSN ${lsn}: ${rule}; naively: ${naive}`,
@@ -135,8 +136,8 @@ class Replay {
     const hash = hashState(this.#state)
     const replayed = createState({ hashKey: 7 })
     for (const [index, record] of this.#accepted.entries()) apply(replayed, index + 1, record)
-    hold(hashState(replayed) === hash, 'a record that is refused changes nothing', () => hash)
-    hold(hashState(restored(this.#state)) === hash, 'a state can be written down', () => hash)
+    holds(hashState(replayed) === hash, 'a record that is refused changes nothing', () => hash)
+    holds(hashState(restored(this.#state)) === hash, 'a state can be written down', () => hash)
   }
 }
 

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { type Random, SimulatedDisk } from '@tenure/testing'
-import type { Input, Step } from '../input.js'
-import { mutateBytes } from '../mutation.js'
+import type { Input, Step } from '../input/input.js'
+import { mutateBytes } from '../input/mutation.js'
 
 /** What can happen to files behind the back of whoever wrote them. */
 export interface HarmedDisk {
@@ -117,7 +117,9 @@ function zeroSectors(random: Random, name: string, sectors: number): Step {
   const first = random.integer(sectors)
   const count = 1 + random.integer(sectors - first)
   return {
-    ...{ kind: 'write', name, at: first * sectorBytes },
+    kind: 'write',
+    name,
+    at: first * sectorBytes,
     bytes: new Uint8Array(count * sectorBytes),
   }
 }

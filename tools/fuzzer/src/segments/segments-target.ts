@@ -1,3 +1,4 @@
+import { holds } from '@tenure/harness'
 import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import {
   backupLog,
@@ -11,10 +12,10 @@ import {
   WalDamageError,
   WalError,
 } from '@tenure/wal'
-import type { Input, Step } from '../input.js'
-import { mutateOneOf, mutateSteps } from '../mutation.js'
-import type { Target } from '../target.js'
-import { codeOf, hold } from '../violation.js'
+import type { Input, Step } from '../input/input.js'
+import { mutateOneOf, mutateSteps } from '../input/mutation.js'
+import type { Target } from '../input/target.js'
+import { codeOf } from '../input/violation.js'
 import { type BaseLog, directory, logOptions, makeBaseLogs, recordOf } from './base-log.js'
 import { anyHarm, type HarmedDisk, harm } from './harm.js'
 import { checkPrefix, type Reading, readAll } from './witness.js'
@@ -77,10 +78,10 @@ async function tryLog(parts: SegmentsParts, base: BaseLog, input: Input): Promis
   await checkReader(parts, base, harmed)
   await checkDiagnosis(parts, base, harmed, report)
   await checkBackup(parts, base, harmed)
-  hold(contentOf(disk) === before, 'who only looks changes nothing', () => base.name)
+  holds(contentOf(disk) === before, 'who only looks changes nothing', () => base.name)
   const opened = await tryToOpen(parts, disk, {})
   if (!(opened instanceof Refusal)) {
-    hold(
+    holds(
       isForged || typeof report === 'string' || report.damage === undefined,
       'what is damaged does not open',
       () => JSON.stringify(report),
@@ -89,7 +90,7 @@ async function tryLog(parts: SegmentsParts, base: BaseLog, input: Input): Promis
     return `${base.name}: opens ${opened.recovery.tornTail === undefined ? '' : 'torn'} ${opened.recovery.badCheckpoints.length}`
   }
   const { acceptable, code } = opened
-  hold(
+  holds(
     isForged || code === report || (typeof report !== 'string' && report.damage !== undefined),
     'what is sound opens',
     () => `${code}: ${opened.message}`,
@@ -124,14 +125,14 @@ async function checkDiagnosis(
 ): Promise<void> {
   const diagnosis = await orCode(() => parts.diagnoseLog(directory, { disk }))
   if (typeof diagnosis === 'string' || typeof report === 'string') {
-    hold(
+    holds(
       isForged || diagnosis === report,
       'who looks at a log sees the same',
       () => `verify: ${JSON.stringify(report)}; diagnose: ${JSON.stringify(diagnosis)}`,
     )
     return
   }
-  hold(
+  holds(
     isForged || (diagnosis.damage === undefined) === (report.damage === undefined),
     'who looks at a log sees the same',
     () => `verify: ${JSON.stringify(report.damage)}; diagnose: ${JSON.stringify(diagnosis.damage)}`,
@@ -148,7 +149,7 @@ async function checkDiagnosis(
   for (const [lsn, record] of remains) {
     const written = base.records.get(lsn)
     const isRight = written !== undefined && Buffer.compare(written, record) === 0
-    hold(isRight, 'what is read is what was written', () => `behind the damage: LSN ${lsn}`)
+    holds(isRight, 'what is read is what was written', () => `behind the damage: LSN ${lsn}`)
   }
 }
 
@@ -165,11 +166,11 @@ async function checkBackup(
   const backup = await orCode(() => parts.backupLog(directory, destination, options))
   const left = copied.files().filter((path) => path.startsWith('/backups/'))
   if (typeof backup === 'string') {
-    hold(left.length === 0, 'a copy is whole, or there is none', () => `${backup}: ${left}`)
+    holds(left.length === 0, 'a copy is whole, or there is none', () => `${backup}: ${left}`)
     return
   }
   const report = await parts.verifyLog(destination, { disk: copied })
-  hold(
+  holds(
     report.damage === undefined && report.lastLsn === backup.lastLsn,
     'a copy is whole, or there is none',
     () => JSON.stringify(report),
@@ -202,14 +203,14 @@ async function checkOpened(
   const reread = await readOpened(again)
   await again.close()
   const expected = new Map(reading.records).set(nextLsn, added[0]!).set(nextLsn + 1, added[1]!)
-  hold(
+  holds(
     isEqual(reread.records, expected),
     'an opened log goes on where it was',
     () =>
       `it had LSNs ${[...reading.records.keys()]}, then ${nextLsn} and the next; now it has ${[...reread.records.keys()]}`,
   )
   const report = await parts.verifyLog(directory, { disk })
-  hold(report.damage === undefined, 'an opened log is sound', () => JSON.stringify(report.damage))
+  holds(report.damage === undefined, 'an opened log is sound', () => JSON.stringify(report.damage))
 }
 
 /** From its first record, or where that is bad and a checkpoint covers it, from there. */
@@ -230,7 +231,7 @@ function checkLoss(base: BaseLog, disk: SimulatedDisk, log: Log, { records }: Re
     const isDeclared = log.gaps.some(({ firstLsn, lastLsn }) => firstLsn <= lsn && lsn <= lastLsn)
     const isKept = lsn <= Math.max(last, log.checkpointLsn)
     if (isKept || isDeclared || record.every((byte) => byte === 0)) continue
-    hold(
+    holds(
       !left.includes(Buffer.from(record)),
       'nothing is lost in silence that is still there',
       () => `LSN ${lsn}`,
@@ -256,7 +257,7 @@ async function checkAccepted(
   const clock = new SimulatedClock({ startMs: Date.UTC(2026, 6, 1) })
   const opened = await tryToOpen(parts, harmed.disk, { acceptLoss, clock })
   if (opened instanceof Refusal) {
-    hold(harmed.isForged, 'a loss that can be accepted is accepted', () => opened.message)
+    holds(harmed.isForged, 'a loss that can be accepted is accepted', () => opened.message)
     return
   }
   await checkOpened(parts, base, harmed, opened)

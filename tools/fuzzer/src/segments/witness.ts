@@ -1,4 +1,4 @@
-import { hold } from '../violation.js'
+import { holds } from '@tenure/harness'
 import type { BaseLog } from './base-log.js'
 
 /** What somebody has read out of a log. */
@@ -24,7 +24,7 @@ export async function readAll(
   for await (const run of log.replay({ fromLsn: log.firstLsn })) {
     for (const [index, record] of run.records.entries()) {
       const lsn = run.firstLsn + index
-      hold(!records.has(lsn), 'a record is read once', () => `LSN ${lsn} is read twice`)
+      holds(!records.has(lsn), 'a record is read once', () => `LSN ${lsn} is read twice`)
       records.set(lsn, record.slice())
     }
   }
@@ -39,8 +39,8 @@ export async function readAll(
 export function checkPrefix(base: BaseLog, { records, gaps }: Reading, who: string): void {
   for (const [lsn, record] of records) {
     const written = base.records.get(lsn)
-    hold(written !== undefined, 'nothing is read that was not written', () => `${who}: LSN ${lsn}`)
-    hold(Buffer.compare(record, written!) === 0, 'what is read is what was written', () => {
+    holds(written !== undefined, 'nothing is read that was not written', () => `${who}: LSN ${lsn}`)
+    holds(Buffer.compare(record, written!) === 0, 'what is read is what was written', () => {
       return `${who}: LSN ${lsn}`
     })
   }
@@ -49,7 +49,7 @@ export function checkPrefix(base: BaseLog, { records, gaps }: Reading, who: stri
   for (const lsn of base.records.keys()) {
     const isBetween = lsn > first && lsn < last
     const isDeclared = gaps.some((gap) => gap.firstLsn <= lsn && lsn <= gap.lastLsn)
-    hold(!isBetween || records.has(lsn) || isDeclared, 'nothing is missing in the middle', () => {
+    holds(!isBetween || records.has(lsn) || isDeclared, 'nothing is missing in the middle', () => {
       return `${who}: LSN ${lsn} is missing before LSN ${last}`
     })
   }

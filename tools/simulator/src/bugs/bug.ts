@@ -1,4 +1,4 @@
-import type { Check, VagueCheck } from '../check.js'
+import type { Check, VagueCheck } from '../violation.js'
 
 /** A change to the compiled code, to be made in a copy of it. */
 export interface Change {

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import type { ProgressOutput } from '@tenure/testing'
-import type { Summary } from '../summary.js'
-import type { Failure } from '../tally.js'
+import type { ProgressOutput } from '@tenure/harness'
+import type { Summary } from '../play/summary.js'
+import type { Failure } from '../play/tally.js'
 import type { Bug } from './bug.js'
+import { decisionBugs } from './decision-bugs.js'
+import { logBugs } from './log-bugs.js'
+import { peerBugs } from './peer-bugs.js'
 import { Plot } from './plant.js'
 
 /** What came of one planted bug. */
@@ -67,7 +70,9 @@ export async function hunt(
   await Promise.all(Array.from({ length: threads }, work))
   const all = bugs.map((bug) => caught.get(bug)!)
   return {
-    ...{ planted: bugs.length, found: all.filter(({ isFound }) => isFound).length, bugs: all },
+    planted: bugs.length,
+    found: all.filter(({ isFound }) => isFound).length,
+    bugs: all,
     seconds: Math.round((performance.now() - startMs) / 100) / 10,
     failures: all.filter(({ isFound }) => !isFound),
   }
@@ -139,3 +144,6 @@ function describeCatch({ name, isFound, seeds, seedsMax, check, others }: Catch)
 function describeOther({ seed, check, message, why }: Other): string {
   return `     seed ${seed}, ${why}: ${check}: ${message}`
 }
+
+/** All of them. Each must be found, else the simulator does not see what it is there to see. */
+export const bugs: readonly Bug[] = [...logBugs, ...decisionBugs, ...peerBugs]

@@ -17,7 +17,7 @@ import type { Change, Edit } from './bug.js'
 
 export const root = fileURLToPath(new URL('../../../../../', import.meta.url))
 const simulator = 'tools/simulator'
-const tools = ['tools/testing', 'tools/testing-histories', simulator]
+const tools = ['tools/harness', 'tools/testing', 'tools/testing-histories', simulator]
 /** A program with tests that faults name. */
 const coordinator = 'apps/coordinator'
 const scope = '@tenure'

@@ -1,11 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Answer, Complete, Fail, Heartbeat, Rejected, Request, Submit } from '@tenure/protocol'
 import { defaultQueue, type LogRecord } from '@tenure/state-machine'
-import { eligibleAfter, type NaiveModel, type NaiveTask } from '@tenure/testing'
+import {
+  findAttempt,
+  isReportOf,
+  leftBy,
+  type NaiveModel,
+  type NaiveTask,
+  refusalOf,
+  windowEndOf,
+} from '@tenure/testing'
 import type { Statement } from '../world/wire.js'
-import { plain } from './plain.js'
 import { agreesHistory } from './task-history.js'
 
+type UnderLease = Complete | Fail | Heartbeat
 type Attempt = NaiveTask['attempts'][number]
 type Answered<K extends Answer['kind']> = Extract<Answer, { readonly kind: K }>
 type Asked<K extends Request['kind']> = Extract<Request, { readonly kind: K }>
@@ -103,8 +111,7 @@ function agreesLeased(
   if (task === undefined || running === undefined) return false
   const isGrant =
     running.leaseId === leaseId && running.workerId === who && running.attempt === attempt
-  const areTerms =
-    running.leaseExpiry === leaseExpiry && running.grantedAt + task.executionWindowMs === windowEnd
+  const areTerms = running.leaseExpiry === leaseExpiry && windowEndOf(task, running) === windowEnd
   const isTask = task.queue === queue && queues.includes(queue)
   return isGrant && areTerms && isTask && Buffer.compare(task.payload!, payload) === 0
 }
@@ -115,15 +122,13 @@ function agreesCommitted(
   request: Complete | Fail,
   { state, eligibleAt }: Answered<'committed'>,
 ): boolean {
-  const attempt = attemptOf(model, request)
-  const outcome = request.kind === 'complete' ? 'COMPLETED' : 'FAILED'
-  if (attempt?.workerId !== who || attempt.outcome !== outcome) return false
-  if (attempt.reportId !== request.reportId) return false
-  const task = model.task(request.taskId)!
-  if (request.kind === 'complete')
-    return state === 'COMPLETED' && isSame(task.result, request.result)
-  const expected = eligibleAfter(task, attempt)
-  return state === (expected === undefined ? 'FAILED' : 'WAITING') && eligibleAt === expected
+  const task = model.task(request.taskId)
+  const attempt = task && findAttempt(task, request.leaseId)
+  if (task === undefined || attempt?.workerId !== who) return false
+  const left = leftBy(task, attempt)
+  return (
+    isReportOf(task, attempt, request) && left.state === state && left.eligibleAt === eligibleAt
+  )
 }
 
 function agreesCancelled(
@@ -132,21 +137,9 @@ function agreesCancelled(
   request: Complete | Fail,
   { reason, supersededBy }: Answered<'cancelled'>,
 ): boolean {
-  const attempt = attemptOf(model, request)
-  if (attempt?.workerId !== who || !attempt.cancelled) return false
-  const lost = lossOf(model.task(request.taskId)!, attempt)
-  return lost.reason === reason && lost.supersededBy === supersededBy
-}
-
-/** Why a lease is worth nothing any more that had no report. */
-function lossOf(task: NaiveTask, attempt: Attempt): { reason?: string; supersededBy?: number } {
-  if (attempt.outcome === 'DEAD') return { reason: 'TASK_TERMINAL' }
-  if (attempt.outcome !== 'EXPIRED') return {}
-  const newest = task.attempts.at(-1)!
-  if (newest !== attempt && newest.leaseId !== attempt.leaseId) {
-    return { reason: 'SUPERSEDED', supersededBy: newest.leaseId }
-  }
-  return { reason: task.state === 'DEAD' ? 'TASK_TERMINAL' : 'EXPIRED' }
+  const lost = refusalOf(model.task(request.taskId), request, who)
+  const isNoted = attemptOf(model, request)?.cancelled === true
+  return isNoted && lost?.reason === reason && lost.supersededBy === supersededBy
 }
 
 function agreesRejected(
@@ -158,28 +151,18 @@ function agreesRejected(
   switch (reason) {
     case 'CONFLICT':
       return isConflict(model, request as Submit)
-    case 'TASK_TERMINAL':
-      if (request.kind === 'kill') return hasEndedWell(model.task(request.taskId))
-      return isLossOf(model, who, request as Heartbeat, reason)
-    case 'EXPIRED':
-    case 'SUPERSEDED':
-      return isLossOf(model, who, request as Heartbeat, reason)
     case 'UNKNOWN_TASK':
       return 'taskId' in request && model.task(request.taskId) === undefined
-    case 'UNKNOWN_LEASE': {
-      const task = model.task((request as Heartbeat).taskId)
-      return task !== undefined && attemptOf(model, request as Heartbeat) === undefined
-    }
-    case 'WRONG_WORKER': {
-      const attempt = attemptOf(model, request as Heartbeat)
-      return attempt !== undefined && attempt.workerId !== who
-    }
+    case 'TASK_TERMINAL':
+      if (request.kind === 'kill') return hasEndedWell(model.task(request.taskId))
+      return isRefused(model, who, request as UnderLease, reason)
+    case 'EXPIRED':
+    case 'SUPERSEDED':
+    case 'UNKNOWN_LEASE':
+    case 'WRONG_WORKER':
     case 'REPORTED':
-      return isReported(attemptOf(model, request as Heartbeat))
-    case 'DUPLICATE_REPORT': {
-      const attempt = attemptOf(model, request as Complete | Fail)
-      return isReported(attempt) && !isSameReport(model, attempt!, request as Complete | Fail)
-    }
+    case 'DUPLICATE_REPORT':
+      return isRefused(model, who, request as UnderLease, reason)
     // Whether there was room, and what was too much at some moment, no log tells.
     default:
       return true
@@ -194,21 +177,8 @@ function isConflict(model: NaiveModel, request: Submit): boolean {
   return task.payload === undefined || !isSameSubmission(task, request)
 }
 
-function isLossOf(model: NaiveModel, who: string, request: Heartbeat, reason: string): boolean {
-  const attempt = attemptOf(model, request)
-  if (attempt?.workerId !== who) return false
-  return lossOf(model.task(request.taskId)!, attempt).reason === reason
-}
-
-function isReported(attempt: Attempt | undefined): boolean {
-  return attempt?.outcome === 'COMPLETED' || attempt?.outcome === 'FAILED'
-}
-
-function isSameReport(model: NaiveModel, attempt: Attempt, request: Complete | Fail): boolean {
-  if (request.reportId === undefined || attempt.reportId !== request.reportId) return false
-  if (request.kind === 'fail') return attempt.outcome === 'FAILED'
-  const { result } = model.task(request.taskId)!
-  return attempt.outcome === 'COMPLETED' && isSame(result, request.result)
+function isRefused(model: NaiveModel, who: string, request: UnderLease, reason: string): boolean {
+  return refusalOf(model.task(request.taskId), request, who)?.reason === reason
 }
 
 function hasEndedWell(task: NaiveTask | undefined): boolean {
@@ -258,11 +228,9 @@ function agreesWhy(model: NaiveModel, { taskId }: Asked<'why'>, { why }: Answere
   )
 }
 
-function attemptOf(
-  model: NaiveModel,
-  { taskId, leaseId }: Complete | Fail | Heartbeat,
-): Attempt | undefined {
-  return model.task(taskId)?.attempts.find((attempt) => attempt.leaseId === leaseId)
+function attemptOf(model: NaiveModel, { taskId, leaseId }: UnderLease): Attempt | undefined {
+  const task = model.task(taskId)
+  return task && findAttempt(task, leaseId)
 }
 
 function currentAttempt(model: NaiveModel, request: Heartbeat): Attempt | undefined {
@@ -272,4 +240,16 @@ function currentAttempt(model: NaiveModel, request: Heartbeat): Attempt | undefi
 
 function isSame(expected: unknown, found: unknown): boolean {
   return isDeepStrictEqual(plain(expected), plain(found))
+}
+
+/** A value to be compared by what it says: absent, nil and undefined are one, and bytes are bytes. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1')
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value ?? undefined
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== null && field !== undefined)
+    .map(([name, field]) => [name, plain(field)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(fields)
 }

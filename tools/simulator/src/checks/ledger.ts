@@ -1,3 +1,4 @@
+import { describeError } from '@tenure/harness'
 import {
   apply,
   createState,
@@ -6,9 +7,9 @@ import {
   type LogRecord,
   type State,
 } from '@tenure/state-machine'
-import { NaiveModel } from '@tenure/testing'
-import { describe, holds, Violation } from '../violation.js'
-import { checkSameState } from './same-state.js'
+import { NaiveModel, windowEndOf } from '@tenure/testing'
+import { findDifference } from '@tenure/testing-histories'
+import { holds, Violation } from '../violation.js'
 
 /**
  * Every record there ever was, in order, as the coordinators applied them and as their logs were found
@@ -48,7 +49,9 @@ export class Ledger {
 
   /** What the records make is the same by either model. */
   checkModels(): void {
-    checkSameState(this.#replayed, this.naive)
+    const difference = findDifference(this.#replayed, this.naive)
+    const isSame = difference === undefined
+    holds(isSame, 'the naive model has the same state', () => difference ?? '')
   }
 
   hasRecordBehind(lsn: number, leaseId: number): boolean {
@@ -61,7 +64,7 @@ export class Ledger {
     const task = this.naive.task(taskId)
     const attempt = task?.attempts.find((attempt) => attempt.leaseId === leaseId)
     if (task === undefined || attempt === undefined) return false
-    return attempt.leaseExpiry === attempt.grantedAt + task.executionWindowMs
+    return attempt.leaseExpiry === windowEndOf(task, attempt)
   }
 
   taskOf(record: LogRecord): number | undefined {
@@ -77,7 +80,7 @@ export class Ledger {
     try {
       apply(this.#replayed, lsn, record)
     } catch (error) {
-      throw new Violation('the log can be replayed', `${text()}: ${describe(error)}`)
+      throw new Violation('the log can be replayed', `${text()}: ${describeError(error)}`)
     }
     if (record.type === 'LeaseGranted') this.#taskOfLease.set(record.leaseId, record.taskId)
     this.#records.push(record)

@@ -1,4 +1,5 @@
 import type { LeaseGranted } from '@tenure/state-machine'
+import { byEligibility, firstEligible } from '@tenure/testing'
 import { holds } from '../violation.js'
 import type { Ledger } from './ledger.js'
 
@@ -34,15 +35,13 @@ export class LeaseOrder {
       unseen.add(this.#ledger.taskOf(this.#ledger.record(lsn)!))
     }
     const granted = naive.task(taskId)
-    const before = naive.tasks().find((task) => {
-      if (task.state !== 'WAITING' || !queues.includes(task.queue) || unseen.has(task.taskId))
-        return false
-      if (task.eligibleAt! > at || task.taskId === taskId) return false
-      const difference = task.eligibleAt! - (granted?.eligibleAt ?? 0)
-      return difference < 0 || (difference === 0 && task.taskId < taskId)
+    const first = firstEligible(naive.tasks(), at, (task) => {
+      return queues.includes(task.queue) && !unseen.has(task.taskId)
     })
-    holds(before === undefined, 'tasks are leased in their order', () => {
-      return `lease ${leaseId} is of task ${taskId}, and task ${before?.taskId} was before it`
+    const isInTurn =
+      first === undefined || granted?.state !== 'WAITING' || byEligibility(granted, first) <= 0
+    holds(isInTurn, 'tasks are leased in their order', () => {
+      return `lease ${leaseId} is of task ${taskId}, and task ${first?.taskId} was before it`
     })
   }
 }

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { parseOptions, parseWhole, runTool, UsageError } from '@tenure/testing'
+import { parseOptions, parseWhole, runTool, UsageError } from '@tenure/harness'
 import type { Fault } from './fault.js'
 import { faults } from './faults.js'
 import { describeTrials, tryAll } from './trials.js'
@@ -13,10 +13,12 @@ fault makes false. A fault passes when that test fails.
   --threads N   Number of faults to try concurrently (default: the number of processors).
   --json        End with one line of JSON on standard output.`
 
-await runTool(usage, process.argv.slice(2), async (args) => {
-  const value = { type: 'string' } as const
-  const typed = parseOptions(args, { only: value, threads: value, json: { type: 'boolean' } })
-  const { only, threads, json } = typed
+await runTool(usage, async (args) => {
+  const { only, threads, json } = parseOptions(args, {
+    only: 'string',
+    threads: 'string',
+    json: 'boolean',
+  })
   const count = threads === undefined ? availableParallelism() : parseWhole('threads', threads)
   const summary = await tryAll(chosen(only), count, process.stderr)
   console.log(json ? JSON.stringify(summary) : describeTrials(summary))

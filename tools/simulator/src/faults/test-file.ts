@@ -24,7 +24,9 @@ export async function runTestFile(
   const child = spawn(process.execPath, [`dist/${name}.js`], {
     cwd: plot.path(dir),
     env: {
-      ...{ ...process.env, TENURE_UPDATE_GOLDEN: undefined, TAP_TIMEOUT: `${timeoutS}` },
+      ...process.env,
+      TENURE_UPDATE_GOLDEN: undefined,
+      TAP_TIMEOUT: `${timeoutS}`,
       ...filterOf(only),
     },
     stdio: ['ignore', 'pipe', 'pipe'],

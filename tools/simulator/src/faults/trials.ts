@@ -1,4 +1,4 @@
-import type { ProgressOutput } from '@tenure/testing'
+import type { ProgressOutput } from '@tenure/harness'
 import { Plot } from '../bugs/plant.js'
 import type { Fault } from './fault.js'
 import { type Trial, tryFault, trySound } from './trial.js'

@@ -51,7 +51,8 @@ function drawKnobs(random: Random): ScenarioKnobs {
     retentionTasks: random.pick([1000, 1000, 3]),
     waitingTasksMax: random.pick([1000, 1000, 5]),
     diskMsMax: random.pick([0, 0, 1, 8, 40]),
-    ...{ networkMsMax, pieceBytesMax },
+    networkMsMax,
+    pieceBytesMax,
     clockRate: drawRate(random),
     copiesPerThousand: random.pick([0, 20, 60]),
   }
@@ -170,27 +171,36 @@ const who = (random: Random) => random.integer(8)
 
 const draws: { readonly [K in TroubleKind]: Draw } = {
   'power loss': (random) => ({
-    ...{ kind: 'power loss', keep: random.pick(keeps), downMs: downMs(random) },
+    kind: 'power loss',
+    keep: random.pick(keeps),
+    downMs: downMs(random),
     damage: random.chance(0.2) ? [drawDamage(random)] : [],
   }),
   'kill coordinator': (random) => ({ kind: 'kill coordinator', downMs: downMs(random) }),
   'end at call': (random) => ({
-    ...{ kind: 'end at call', how: random.pick(['crash', 'crash', 'kill']) },
-    ...{ when: random.pick(['before', 'after']), calls: random.pick([1, 4, 30]) },
-    ...{ keep: random.pick(keeps), downMs: downMs(random) },
+    kind: 'end at call',
+    how: random.pick(['crash', 'crash', 'kill']),
+    when: random.pick(['before', 'after']),
+    calls: random.pick([1, 4, 30]),
+    keep: random.pick(keeps),
+    downMs: downMs(random),
   }),
   'disk error': (random) => ({
-    ...{ kind: 'disk error', code: random.pick(['EIO', 'EIO', 'ENOSPC']) },
+    kind: 'disk error',
+    code: random.pick(['EIO', 'EIO', 'ENOSPC']),
     on: random.pick<DiskCalls>(['write', 'sync', 'open', 'read', 'rename', 'any']),
     times: random.pick([1, 1, 5]),
   }),
   'failed sync': (random) => ({
-    ...{ kind: 'failed sync', landed: random.pick([0, 0.5, 1]) },
+    kind: 'failed sync',
+    landed: random.pick([0, 0.5, 1]),
     model: random.pick(['clean-page', 'clean-page', 'reverted', 'reverted', 'late', 'dead']),
   }),
   'short write': (random) => ({ kind: 'short write', times: random.pick([1, 3]) }),
   'disk full': (random) => ({
-    ...{ kind: 'disk full', leftBytes: random.pick([0, 0, 80_000]), forMs: forMs(random) },
+    kind: 'disk full',
+    leftBytes: random.pick([0, 0, 80_000]),
+    forMs: forMs(random),
   }),
   'drop pages': () => ({ kind: 'drop pages' }),
   reset: (random) => ({ kind: 'reset', who: who(random) }),
@@ -199,10 +209,14 @@ const draws: { readonly [K in TroubleKind]: Draw } = {
   'lose answers': (random) => ({ kind: 'lose answers', who: who(random), forMs: forMs(random) }),
   partition: (random) => ({ kind: 'partition', who: who(random), forMs: forMs(random) }),
   'kill worker': (random, { workers }) => ({
-    ...{ kind: 'kill worker', worker: random.integer(workers), downMs: downMs(random) },
+    kind: 'kill worker',
+    worker: random.integer(workers),
+    downMs: downMs(random),
   }),
   'pause worker': (random, { workers }) => ({
-    ...{ kind: 'pause worker', worker: random.integer(workers), forMs: forMs(random) },
+    kind: 'pause worker',
+    worker: random.integer(workers),
+    forMs: forMs(random),
   }),
   'pause coordinator': (random) => ({ kind: 'pause coordinator', forMs: forMs(random) }),
   'step clock': (random) => ({
@@ -215,7 +229,8 @@ const draws: { readonly [K in TroubleKind]: Draw } = {
 function drawDamage(random: Random): Damage {
   return {
     kind: random.pick(['flip', 'flip', 'lose', 'old']),
-    ...{ file: random.next(), place: random.next() },
+    file: random.next(),
+    place: random.next(),
   }
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { UsageError } from '@tenure/testing'
+import { UsageError } from '@tenure/harness'
 import type { Scenario } from './scenario.js'
 
 /** A scenario that was worth keeping, and what went wrong in it. */
@@ -27,8 +27,12 @@ export function readScenario(path: string): ScenarioFile {
 }
 
 const parts: { readonly [P in keyof Scenario]: (value: unknown) => boolean } = {
-  ...{ seed: Number.isFinite, clients: Number.isFinite, healAtMs: Number.isFinite },
-  ...{ workers: Array.isArray, operations: Array.isArray, faults: Array.isArray },
+  seed: Number.isFinite,
+  clients: Number.isFinite,
+  healAtMs: Number.isFinite,
+  workers: Array.isArray,
+  operations: Array.isArray,
+  faults: Array.isArray,
   knobs: (value) => typeof value === 'object' && value !== null,
 }
 

@@ -5,8 +5,14 @@ export type Fails = (scenario: Scenario) => Promise<boolean>
 
 /** Knobs under which the least happens. */
 const calmKnobs = {
-  ...{ diskMsMax: 0, networkMsMax: 0, pieceBytesMax: 100_000, clockRate: 1 },
-  ...{ poisonThreshold: 0, retentionMs: 3_600_000, retentionTasks: 1000, waitingTasksMax: 1000 },
+  diskMsMax: 0,
+  networkMsMax: 0,
+  pieceBytesMax: 100_000,
+  clockRate: 1,
+  poisonThreshold: 0,
+  retentionMs: 3_600_000,
+  retentionTasks: 1000,
+  waitingTasksMax: 1000,
 }
 
 /**

@@ -1,7 +1,8 @@
-import type { CheckpointMaker, MadeCheckpoint } from '@tenure/coordinator-server'
-import { checkpointLog } from '@tenure/coordinator-server/internal'
+import type { CheckpointMaker, HistoryReader, MadeCheckpoint } from '@tenure/coordinator-server'
+import { checkpointLog, readPage } from '@tenure/coordinator-server/internal'
 import type { Clock } from '@tenure/seams'
 import type { SimulatedDisk, SimulatedProcess } from '@tenure/testing'
+import { type Disk, openReadOnly } from '@tenure/wal'
 import { directory } from './coordinator-options.js'
 
 /** Makes checkpoints as the coordinator's thread does, without a thread. */
@@ -39,4 +40,10 @@ export class Checkpoints implements CheckpointMaker {
     this.#isStopped = true
     this.#disk.kill()
   }
+}
+
+/** Reads pages of history as the coordinator's thread does, without a thread. */
+export function logHistory(disk: Disk, clock: Clock): HistoryReader {
+  const open = () => openReadOnly(directory, { disk, clock })
+  return { read: (query, signal) => readPage(open, query, { signal }) }
 }

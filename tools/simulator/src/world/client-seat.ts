@@ -1,9 +1,10 @@
 import { connect, RejectedError, type Tenure, TenureError } from '@tenure/client'
+import { describeError } from '@tenure/harness'
 import { passingReasons } from '@tenure/protocol'
 import type { Question, Submission, TaskPlan } from '../scenario/scenario.js'
-import { describe, Violation } from '../violation.js'
+import { Violation } from '../violation.js'
+import { writePayload } from './handlers.js'
 import type { Machine } from './machine.js'
-import { writePayload } from './payload.js'
 import { Process } from './process.js'
 import { Seat } from './seat.js'
 import type { Stage } from './stage.js'
@@ -89,7 +90,10 @@ export class ClientSeat extends Seat {
   async #submit(tenure: Tenure, number: number, task: TaskPlan): Promise<void> {
     const { queue, delayMs, executionWindowMs, retryPolicy, hasRequestId } = task
     const options = {
-      ...{ queue, delayMs, executionWindowMs, retryPolicy },
+      queue,
+      delayMs,
+      executionWindowMs,
+      retryPolicy,
       requestId: hasRequestId ? `request ${number}` : null,
       retryLater: true,
     }
@@ -121,5 +125,7 @@ export class ClientSeat extends Seat {
 
 function refuseSurprise(error: unknown): void {
   if (error instanceof TenureError && error.code !== 'CLIENT_PROTOCOL') return
-  throw new Violation('a client gets answers it understands', describe(error), { cause: error })
+  throw new Violation('a client gets answers it understands', describeError(error), {
+    cause: error,
+  })
 }

@@ -11,7 +11,8 @@ const appendBytesMax = payloadBytesMax + 64 * 1024
 const segmentBytes = appendBytesMax + 4096
 
 export const logOptions: LogOptions = {
-  ...{ segmentBytes, appendBytesMax },
+  segmentBytes,
+  appendBytesMax,
   randomBytes: (count) => new Uint8Array(count).fill(0xa5),
 }
 
@@ -19,11 +20,19 @@ export function serverOptions(knobs: ScenarioKnobs): CoordinatorOptions {
   const { leaseDurationMs, heartbeatIntervalMs, poisonThreshold } = knobs
   const { retentionMs, retentionTasks, waitingTasksMax } = knobs
   return {
-    ...{ dataDir: directory, httpPort: false, diskLowBytes: 0 },
+    dataDir: directory,
+    httpPort: false,
+    diskLowBytes: 0,
     knobs: {
-      ...{ leaseDurationMs, heartbeatIntervalMs, poisonThreshold },
-      ...{ retentionMs, retentionTasks, waitingTasksMax },
-      ...{ payloadBytesMax, resultBytesMax: 1024, waitMsMax: 5000 },
+      leaseDurationMs,
+      heartbeatIntervalMs,
+      poisonThreshold,
+      retentionMs,
+      retentionTasks,
+      waitingTasksMax,
+      payloadBytesMax,
+      resultBytesMax: 1024,
+      waitMsMax: 5000,
     },
     // What is not needed for a restart goes with the next checkpoint.
     checkpoints: { historyMs: 0, historyBytesMax: 0 },

@@ -26,8 +26,11 @@ export class DiskCopies {
     const kind = random.pick(['flip', 'flip', 'lose'] as const)
     const damage = { kind, file: random.next(), place: random.next() }
     const copy: DiskCopy = {
-      ...{ image: disk.snapshot(), lsn: ledger.lastLsn, hash: ledger.replayedHash() },
-      ...{ keep: random.pick(['none', 'none', 'random', 'all'] as const), random: random.fork() },
+      image: disk.snapshot(),
+      lsn: ledger.lastLsn,
+      hash: ledger.replayedHash(),
+      keep: random.pick(['none', 'none', 'random', 'all'] as const),
+      random: random.fork(),
       damage: random.chance(0.3) ? damage : undefined,
     }
     const chance = this.#chanceOfRivals

@@ -1,13 +1,14 @@
 import { recover } from '@tenure/coordinator-server/internal'
+import { describeError } from '@tenure/harness'
 import { History } from '@tenure/history'
 import { checkInvariants, hashState, position } from '@tenure/state-machine'
 import { type DiskImage, type Random, SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import { openLog, openReadOnly, WalError } from '@tenure/wal'
 import type { Damage } from '../scenario/scenario.js'
-import { describe, holds, Violation } from '../violation.js'
+import { holds, Violation } from '../violation.js'
 import { directory, logOptions } from './coordinator-options.js'
 import { damageDisk } from './damage.js'
-import { drive } from './drive.js'
+import { drive } from './process.js'
 
 /** A disk as it was when something was answered, and what had been applied by then. */
 export interface DiskCopy {
@@ -55,7 +56,7 @@ async function start(copy: DiskCopy, clock: SimulatedClock): Promise<void> {
   } catch (error) {
     if (error instanceof Violation) throw error
     if (isDamaged && error instanceof WalError) return
-    const message = `after a power loss behind an answer: ${describe(error)}`
+    const message = `after a power loss behind an answer: ${describeError(error)}`
     throw new Violation(check, message, { cause: error })
   }
 }

@@ -1,7 +1,6 @@
 import type { Isolation, Run, RunEvents, Work, WorkerError } from '@tenure/worker-runtime'
 import type { Owner, Owners } from '../checks/owners.js'
-import type { HandlerPlan } from '../scenario/scenario.js'
-import { readPayload, resultOf } from './payload.js'
+import type { HandlerPlan, TaskPlan } from '../scenario/scenario.js'
 import type { Process } from './process.js'
 
 /** A handler that was told to end takes so long to do it. */
@@ -102,4 +101,23 @@ class Handler implements Run {
     this.#context.owners.end(this.#owner)
     this.#events.ended(outcome)
   }
+}
+
+interface Payload {
+  readonly number: number
+  readonly attempts: readonly HandlerPlan[]
+}
+
+/** A task's payload: what its handler is to do, and blanks up to the size it is to have. */
+export function writePayload(number: number, { attempts, payloadBytes }: TaskPlan): Uint8Array {
+  return Buffer.from(JSON.stringify({ number, attempts } satisfies Payload).padEnd(payloadBytes))
+}
+
+function readPayload(bytes: Uint8Array): Payload {
+  return JSON.parse(Buffer.from(bytes).toString()) as Payload
+}
+
+/** What a handler returns tells under which lease it ran. */
+export function resultOf(leaseId: number): Uint8Array {
+  return Buffer.from(`under lease ${leaseId}`)
 }

@@ -9,10 +9,9 @@ import type { DiskImage, SimulatedDisk, SimulatedProcess } from '@tenure/testing
 import type { LogObserver } from '@tenure/wal'
 import { LeaseOrder } from '../checks/order.js'
 import { holds } from '../violation.js'
-import { Checkpoints } from './checkpoints.js'
+import { Checkpoints, logHistory } from './checkpoints.js'
 import { logClock, logOptions, serverOptions } from './coordinator-options.js'
 import { type Found, readLog } from './found.js'
-import { logHistory } from './history.js'
 import { Process } from './process.js'
 import { serverTransport } from './server-transport.js'
 import type { Stage } from './stage.js'
@@ -67,12 +66,15 @@ export class Life {
     const { clock } = this.process
     this.#server = await startCoordinator({
       ...serverOptions(knobs),
-      ...{ clock, transport: serverTransport(this.#stage.network, this.process) },
+      clock,
+      transport: serverTransport(this.#stage.network, this.process),
       checkpointMaker: this.#checkpoints,
       historyReader: logHistory(this.disk, clock),
       observer: this.#observer(),
       log: {
-        ...{ ...logOptions, disk: this.disk, clock: logClock(clock, knobs.diskMsMax > 0) },
+        ...logOptions,
+        disk: this.disk,
+        clock: logClock(clock, knobs.diskMsMax > 0),
         observer: this.#logObserver(),
       },
     })

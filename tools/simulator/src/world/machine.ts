@@ -1,6 +1,7 @@
+import { describeError } from '@tenure/harness'
 import { type DiskCall, type DiskImage, type FaultEffect, SimulatedDisk } from '@tenure/testing'
 import type { Damage } from '../scenario/scenario.js'
-import { codeOf, describe, Violation } from '../violation.js'
+import { codeOf, Violation } from '../violation.js'
 import { damageDisk } from './damage.js'
 import { DiskCopies } from './disk-copies.js'
 import { Life, type LifeHost } from './life.js'
@@ -43,7 +44,10 @@ export class Machine implements LifeHost {
       new Promise<void>((resolve) => {
         stage.clock.setTimer(random.next() * diskMsMax, resolve)
       })
-    this.#disk = new SimulatedDisk({ recordCalls: false, ...(diskMsMax > 0 && { latency }) })
+    this.#disk = new SimulatedDisk({
+      recordCalls: false,
+      latency: diskMsMax > 0 ? latency : undefined,
+    })
     this.#watchPower(this.#disk)
   }
 
@@ -211,9 +215,11 @@ export class Machine implements LifeHost {
   onDiskError(error: unknown, what: string): void {
     const disk = { isDamaged: this.#isDamaged, wasFull: this.#stage.wasDiskFull }
     if (this.#faults.areReasonFor(error, disk)) return
-    throw new Violation('only what fails makes it fail', `${what} failed: ${describe(error)}`, {
-      cause: error,
-    })
+    throw new Violation(
+      'only what fails makes it fail',
+      `${what} failed: ${describeError(error)}`,
+      { cause: error },
+    )
   }
 
   /** Of a disk that is well somebody may start after any answer. */

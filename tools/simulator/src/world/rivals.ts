@@ -1,6 +1,7 @@
 import { connect, type Tenure, TenureError } from '@tenure/client'
 import { startCoordinator } from '@tenure/coordinator-server'
 import { recover } from '@tenure/coordinator-server/internal'
+import { describeError } from '@tenure/harness'
 import type { Request } from '@tenure/protocol'
 import { checkInvariants, findByRequestId } from '@tenure/state-machine'
 import {
@@ -12,13 +13,11 @@ import {
 } from '@tenure/testing'
 import { openLog, verifyLog, WalError } from '@tenure/wal'
 import type { ScenarioKnobs } from '../scenario/scenario.js'
-import { describe, holds, Violation } from '../violation.js'
-import { Checkpoints } from './checkpoints.js'
+import { holds, Violation } from '../violation.js'
+import { Checkpoints, logHistory } from './checkpoints.js'
 import { clientTransport } from './client-transport.js'
 import { directory, logOptions, serverOptions } from './coordinator-options.js'
-import { drive } from './drive.js'
-import { logHistory } from './history.js'
-import { Process } from './process.js'
+import { drive, Process } from './process.js'
 import { serverTransport } from './server-transport.js'
 import { type Statement, Wire } from './wire.js'
 
@@ -55,7 +54,10 @@ async function fight(arena: Arena, clock: SimulatedClock): Promise<RivalsEnd> {
       clock.setTimer(random.next() * diskMsMax, resolve)
     })
   const disk = SimulatedDisk.from(image, {
-    ...{ recordCalls: false, capacityBytes: Number.POSITIVE_INFINITY, locks: false, latency },
+    recordCalls: false,
+    capacityBytes: Number.POSITIVE_INFINITY,
+    locks: false,
+    latency,
   })
   const place = { ...arena, disk, clock }
   const older = await Rival.start('older', place)
@@ -113,7 +115,7 @@ async function openNext(
   } catch (error) {
     if (error instanceof Violation) throw error
     if (error instanceof WalError && twoHistories.test(error.message)) return 'two histories'
-    throw new Violation(check, `the next opening: ${describe(error)}`, { cause: error })
+    throw new Violation(check, `the next opening: ${describeError(error)}`, { cause: error })
   }
 }
 
@@ -146,8 +148,10 @@ class Rival {
     const checkpointMaker = new Checkpoints(disk, process.clock, () => {})
     await startCoordinator({
       ...serverOptions(knobs),
-      ...{ clock: process.clock, transport: serverTransport(network, process) },
-      ...{ checkpointMaker, historyReader: logHistory(own, process.clock) },
+      clock: process.clock,
+      transport: serverTransport(network, process),
+      checkpointMaker,
+      historyReader: logHistory(own, process.clock),
       log: { ...logOptions, disk: own, clock: process.clock },
     })
     const client = await connectTo(network, clock, name)
@@ -179,10 +183,17 @@ class Rival {
 function connectTo(network: SimulatedNetwork, clock: SimulatedClock, name: string) {
   const process = new Process(clock)
   return connect({
-    ...{ endpoints: ['coordinator:7411'], name, role: 'admin', clock: process.clock },
-    ...{ requestTimeoutMs: 1000, random: { next: () => 0.5, id: () => name } },
+    endpoints: ['coordinator:7411'],
+    name,
+    role: 'admin',
+    clock: process.clock,
+    requestTimeoutMs: 1000,
+    random: { next: () => 0.5, id: () => name },
     transport: clientTransport({
-      ...{ network, address: name, process, isOpen: () => true },
+      network,
+      address: name,
+      process,
+      isOpen: () => true,
       listenIn: () => new Wire({ asked: (request) => said(name, request) }, () => {}),
     }),
   })

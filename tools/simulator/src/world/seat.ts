@@ -49,12 +49,18 @@ export class Seat {
     const random = stage.randomOf(name)
     let ids = 0
     return {
-      ...{ endpoints: ['coordinator:7411'], name, clock: process.clock },
-      ...{ attemptTimeoutMs: 1000, requestTimeoutMs: 4000, keepAliveMs: 2000 },
+      endpoints: ['coordinator:7411'],
+      name,
+      clock: process.clock,
+      attemptTimeoutMs: 1000,
+      requestTimeoutMs: 4000,
+      keepAliveMs: 2000,
       backoff: { initialMs: 50, maxMs: 1000 },
       random: { next: () => random.next(), id: () => `${name}-${++ids}` },
       transport: clientTransport({
-        ...{ network: stage.network, address, process },
+        network: stage.network,
+        address,
+        process,
         isOpen: () => !this.#meetsPartition() && !machine.isOff,
         listenIn: () => stage.listenIn(name),
       }),

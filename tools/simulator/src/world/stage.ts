@@ -1,15 +1,16 @@
 import { crc32 } from 'node:zlib'
+import { describeError } from '@tenure/harness'
 import { keep } from '@tenure/history'
 import type { Answer, Reason, Request } from '@tenure/protocol'
 import type { LogRecord } from '@tenure/state-machine'
 import { Random, SimulatedClock, SimulatedNetwork } from '@tenure/testing'
 import { describeRecord, Ledger } from '../checks/ledger.js'
 import { Owners } from '../checks/owners.js'
-import { type Probe, Probes, probeOf } from '../probes.js'
+import { type Probe, Probes, probeOf } from '../play/probes.js'
 import type { Scenario, TaskPlan } from '../scenario/scenario.js'
-import { describe, holds, Violation } from '../violation.js'
+import { holds, Violation } from '../violation.js'
 import { EventLog } from './event-log.js'
-import { resultOf } from './payload.js'
+import { resultOf } from './handlers.js'
 import { type Statement, Wire } from './wire.js'
 
 /** How long a piece takes at most in a network that is well. */
@@ -226,6 +227,6 @@ export class Stage {
     this.#violation ??=
       error instanceof Violation
         ? error
-        : new Violation('nothing comes as a surprise', describe(error), { cause: error })
+        : new Violation('nothing comes as a surprise', describeError(error), { cause: error })
   }
 }

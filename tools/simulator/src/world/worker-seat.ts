@@ -32,13 +32,20 @@ export class WorkerSeat extends Seat {
     this.#process = process
     stage.serves(name, queues)
     const isolation = new Handlers({
-      ...{ process, owners: stage.owners, lifeOf: (leaseId) => stage.lifeOf(leaseId) },
+      process,
+      owners: stage.owners,
+      lifeOf: (leaseId) => stage.lifeOf(leaseId),
       watch: (look) => stage.watch(look),
       onTerminated: () => stage.probes.reach('a handler was terminated'),
     })
     const worker = startWorker({
       ...this.link(name, process),
-      ...{ isolation, concurrency, queues, pollWaitMs, abortGraceMs: 200, drainGraceMs: 2000 },
+      isolation,
+      concurrency,
+      queues,
+      pollWaitMs,
+      abortGraceMs: 200,
+      drainGraceMs: 2000,
       observer: this.#observer(),
     })
     stage.wait(

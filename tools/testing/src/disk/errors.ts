@@ -44,13 +44,11 @@ export function systemError(code: string, call: CallDetails): SystemError {
   const syscall = syscalls[call.kind]
   const names = call.to === undefined ? `'${call.path}'` : `'${call.path}' -> '${call.to}'`
   const message = `${code}: ${description}, ${syscall}${namesPath(call) ? ` ${names}` : ''}`
-  return Object.assign(new Error(message), {
-    code,
-    errno,
-    syscall,
-    path: call.path,
-    ...(call.to !== undefined && { dest: call.to }),
-  })
+  const facts = { code, errno, syscall, path: call.path }
+  return Object.assign(
+    new Error(message),
+    call.to === undefined ? facts : { ...facts, dest: call.to },
+  )
 }
 
 /** Node's message names the path only where the call takes a path and not an open file. */

@@ -13,7 +13,7 @@ export interface SimulatedDiskOptions {
   /** `false` grants every lock to everybody. */
   readonly locks?: boolean
   /** How long a call takes: it resolves after this. By default in the next microtask. */
-  readonly latency?: (call: DiskCall) => Promise<void>
+  readonly latency?: ((call: DiskCall) => Promise<void>) | undefined
   /** `false` counts calls without keeping them: for long simulations. */
   readonly recordCalls?: boolean
 }

@@ -8,23 +8,15 @@
 import { posix } from 'node:path'
 import { type Content, sectorBytes } from './content.js'
 import { Inode, type PendingWrite, sectorsOf } from './inode.js'
+import {
+  applyName,
+  describeName,
+  isWithin,
+  moveDirectory,
+  type NameChange,
+  touches,
+} from './name-change.js'
 import type { PendingChange } from './power-loss.js'
-
-/** A change of the namespace that the cache has and the medium may or may not have. */
-export interface NameChange {
-  readonly order: number
-  readonly call: number
-  readonly kind:
-    | 'create'
-    | 'rename'
-    | 'remove'
-    | 'create-directory'
-    | 'rename-directory'
-    | 'remove-directory'
-  readonly path: string
-  readonly to: string | undefined
-  readonly inode: Inode | undefined
-}
 
 /** A refusal, with the code of the system error. */
 export class Refused extends Error {
@@ -248,7 +240,7 @@ export class Volume {
   #pending(): { order: number; change: PendingChange; land: () => void }[] {
     const changes = this.#pendingNames.map((change) => ({
       order: change.order,
-      change: describe(change),
+      change: describeName(change),
       land: () => applyName(change, this.#mediumNames, this.#mediumDirectories),
     }))
     const writes = [...this.#reachable()].flatMap((inode) =>
@@ -408,57 +400,6 @@ export class Volume {
   }
 }
 
-function touches(change: NameChange, directory: string): boolean {
-  const inside = (path: string): boolean => posix.dirname(path) === directory
-  return inside(change.path) || (change.to !== undefined && inside(change.to))
-}
-
-function applyName(
-  { kind, path, to, inode }: NameChange,
-  names: Map<string, Inode>,
-  directories: Set<string>,
-): void {
-  if (kind === 'create-directory') {
-    directories.add(path)
-    return
-  }
-  if (kind === 'remove-directory') {
-    directories.delete(path)
-    return
-  }
-  if (kind === 'rename-directory') {
-    moveDirectory(path, to!, names, directories)
-    return
-  }
-  names.delete(path)
-  if (inode === undefined) return
-  // When an earlier change was lost the file may still have an earlier name: it has only one.
-  for (const [name, other] of names) if (other === inode) names.delete(name)
-  names.set(to ?? path, inode)
-}
-
-/** The directory, with everything in it. */
-function moveDirectory(
-  from: string,
-  to: string,
-  names: Map<string, Inode>,
-  directories: Set<string>,
-): void {
-  const moved = (path: string): string => to + path.slice(from.length)
-  for (const [path, inode] of [...names]) {
-    if (!isWithin(path, from)) continue
-    names.delete(path)
-    names.set(moved(path), inode)
-  }
-  for (const path of [...directories]) {
-    if (isWithin(path, from) && directories.delete(path)) directories.add(moved(path))
-  }
-}
-
-function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(`${directory}/`)
-}
-
 function pendingSectors(inode: Inode, write: PendingWrite) {
   const { order, call, path, size } = write
   const sectors = sectorsOf(write).map((sector) => ({
@@ -469,12 +410,6 @@ function pendingSectors(inode: Inode, write: PendingWrite) {
   if (size === undefined) return sectors
   const change: PendingChange = { kind: 'size', call, path, size }
   return [...sectors, { order, change, land: () => inode.landSize(size) }]
-}
-
-function describe({ kind, call, path, to }: NameChange): PendingChange {
-  return kind === 'rename' || kind === 'rename-directory'
-    ? { kind, call, path, to: to as string }
-    : { kind, call, path }
 }
 
 /** FNV-1a. Any order will do that is neither alphabetical nor that of creation. */

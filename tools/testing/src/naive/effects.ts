@@ -1,9 +1,10 @@
 /** What each record changes. It has passed its rules: nothing is checked here a second time. */
-import { backoffMs } from './backoff.js'
+
 import { findLease } from './duplicates.js'
 import type { NaiveRecord, NaiveRecordOf } from './record.js'
 import { findLeasedTask, findTask, type NaiveState } from './state.js'
 import {
+  backoffMs,
   findAttempt,
   isTerminal,
   type NaiveAttempt,

@@ -2,6 +2,7 @@ import { countDuplicates } from './duplicates.js'
 import { takeEffect } from './effects.js'
 import type { NaiveRecord } from './record.js'
 import { findBrokenRule } from './rules.js'
+import { byEligibility, firstEligible } from './standing.js'
 import { emptyState, findByRequestId, findTask, type NaiveCounters } from './state.js'
 import { isTerminal, type NaiveTask, openAttempt } from './task.js'
 
@@ -56,16 +57,13 @@ export class NaiveModel {
   waiting(queue: string): number[] {
     return this.#state.tasks
       .filter((task) => task.state === 'WAITING' && task.queue === queue)
-      .sort((a, b) => a.eligibleAt! - b.eligibleAt! || a.taskId - b.taskId)
+      .sort(byEligibility)
       .map((task) => task.taskId)
   }
 
   /** The first of these queues' tasks that is eligible at `now`. */
   nextEligible(queues: readonly string[], now: number): number | undefined {
-    return this.#state.tasks
-      .filter((task) => task.state === 'WAITING' && queues.includes(task.queue))
-      .filter((task) => task.eligibleAt! <= now)
-      .sort((a, b) => a.eligibleAt! - b.eligibleAt! || a.taskId - b.taskId)[0]?.taskId
+    return firstEligible(this.#state.tasks, now, ({ queue }) => queues.includes(queue))?.taskId
   }
 
   /** When the first of the queue's waiting tasks is eligible. */

@@ -3,6 +3,7 @@
  * that is broken is the answer, in its own words; `undefined` means that none is.
  */
 import type { NaiveRecord, NaiveRecordOf } from './record.js'
+import { windowEndOf } from './standing.js'
 import { findByRequestId, findLeasedTask, findTask, type NaiveState } from './state.js'
 import { findAttempt, isTerminal, openAttempt } from './task.js'
 
@@ -69,7 +70,7 @@ function checkLeaseExtended(state: NaiveState, record: NaiveRecordOf<'LeaseExten
   const open = openAttempt(task)
   if (record.at >= open.leaseExpiry) return 'lease must be currently valid'
   if (record.newLeaseExpiry <= open.leaseExpiry) return 'new expiry must be > current expiry'
-  if (record.newLeaseExpiry > open.grantedAt + task.executionWindowMs) {
+  if (record.newLeaseExpiry > windowEndOf(task, open)) {
     return 'new expiry must be within the execution window'
   }
   return undefined

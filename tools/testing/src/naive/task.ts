@@ -1,5 +1,4 @@
-import { backoffMs } from './backoff.js'
-import type { NaiveRetryPolicy } from './record.js'
+import type { NaiveBackoff, NaiveRetryPolicy } from './record.js'
 
 /**
  * A task, in the very shape in which it is shown: the model keeps nothing beside it. A field that
@@ -66,4 +65,15 @@ export function openAttempt(task: NaiveTask): NaiveAttempt {
   const open = findAttempt(task, task.currentLeaseId)
   if (open === undefined) throw new Error(`task ${task.taskId} has no open attempt`)
   return open
+}
+
+/**
+ * How long a task waits after its n-th report of failure. Doubled step by step, because a power of
+ * two is soon inexact, then infinite, and infinitely many times nothing is not a number.
+ */
+export function backoffMs(backoff: NaiveBackoff, failures: number): number {
+  if (backoff.kind === 'fixed') return backoff.delayMs
+  let delayMs = backoff.initialMs
+  for (let n = 1; n < failures && delayMs < backoff.maxMs; n++) delayMs = delayMs * 2
+  return Math.min(delayMs, backoff.maxMs)
 }

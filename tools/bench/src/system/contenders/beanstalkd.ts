@@ -1,7 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { ask } from '../../ask.js'
-import { type Client, type Contender, type Durability, payloadBytes } from '../contender.js'
-import { fillThrough } from '../fill.js'
+import { ask } from '../../servers/ask.js'
+import {
+  type Client,
+  type Contender,
+  type Durability,
+  fillThrough,
+  payloadBytes,
+} from '../contender.js'
 import { TextConnection } from './text-connection.js'
 
 const payload = 'x'.repeat(payloadBytes)
@@ -17,7 +22,7 @@ export const beanstalkdContenders: readonly Contender[] = [
 ]
 
 /** There is one thread in the server, and its answers come in the order of the commands: a client may send on. */
-function beanstalkd(flag: string, durability: Durability, promise: string): Contender {
+export function beanstalkd(flag: string, durability: Durability, promise: string): Contender {
   const contender: Contender = {
     system: `beanstalkd ${flag}`,
     durability,

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { type Job, Queue, Worker } from 'bullmq'
-import { ask } from '../../ask.js'
+import { ask } from '../../servers/ask.js'
 import { type Client, type Contender, type Durability, payloadBytes } from '../contender.js'
 
 const manifest = createRequire(import.meta.url)('bullmq/package.json') as { version: string }
-const queueName = 'bench'
+export const queueName = 'bench'
 const job = { name: 'task', data: { payload: 'x'.repeat(payloadBytes) } }
 /** Longer than anything is measured: what is held is lost only if a heartbeat fails. */
 const lockMs = 600_000
@@ -19,7 +19,7 @@ export const bullmqContenders: readonly Contender[] = [
   bullmq('everysec', 'soon after', 'an fsync of the append-only file every second'),
 ]
 
-function bullmq(appendfsync: string, durability: Durability, promise: string): Contender {
+export function bullmq(appendfsync: string, durability: Durability, promise: string): Contender {
   return {
     system: `bullmq ${appendfsync}`,
     durability,

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { isListening } from '../../ask.js'
+import { isListening } from '../../servers/ask.js'
 import type { Contender } from '../contender.js'
 import { openAs, TenureClient } from './tenure.js'
 

@@ -8,8 +8,7 @@ import {
   StorageType,
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { type Client, type Contender, payloadBytes } from '../contender.js'
-import { fillThrough } from '../fill.js'
+import { type Client, type Contender, fillThrough, payloadBytes } from '../contender.js'
 
 const stream = 'bench'
 const subject = 'bench.task'

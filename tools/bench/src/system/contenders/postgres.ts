@@ -73,7 +73,9 @@ async function startRunner(
     if (!isHolding) tellEmpty()
   })
   const runner = await run({
-    ...{ connectionString: addressOf(port), logger, events },
+    connectionString: addressOf(port),
+    logger,
+    events,
     taskList: { [task.identifier]: begun },
     noHandleSignals: true,
     parsedCronItems: [],

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { isInstalled } from '../../is-installed.js'
-import type { Place, ServerProgram } from '../../server.js'
+import type { Place, ServerProgram } from '../../servers/server.js'
+import { isInstalled } from '../../servers/server.js'
 
 // Debian puts them where only its own wrappers look.
 const programs = isInstalled('postgres') ? '' : '/usr/lib/postgresql/15/bin/'
@@ -11,7 +11,7 @@ const user = process.getuid?.() === 0 ? (userOf('postgres') ?? userOf('nobody'))
 /** PostgreSQL as it comes, for programs of this machine only. */
 export const postgresql = {
   program: `${programs}postgres`,
-  ...(user && { user }),
+  user,
   // An immediate shutdown, which is a crash to whoever starts it again; no process and no memory is left.
   endSignal: 'SIGQUIT',
   args: ({ directory, port }) => [

@@ -1,10 +1,9 @@
 import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
-import { freePort } from '../../free-port.js'
-import type { Place } from '../../server.js'
-import { type Client, type Contender, payloadBytes } from '../contender.js'
-import { fillThrough } from '../fill.js'
+import type { Place } from '../../servers/server.js'
+import { freePort } from '../../servers/server.js'
+import { type Client, type Contender, fillThrough, payloadBytes } from '../contender.js'
 
 /** Where its packages put it. What is in the path asks for another user, and for that one's home. */
 const program = '/usr/lib/rabbitmq/bin/rabbitmq-server'

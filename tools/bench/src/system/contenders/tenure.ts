@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { type Link, openLink, Tenure } from '@tenure/client'
+import { programOf } from '@tenure/harness'
 import { systemRandom } from '@tenure/seams'
 import { startWorker } from '@tenure/worker-runtime'
-import { isListening } from '../../ask.js'
-import { type Client, type Contender, payloadBytes } from '../contender.js'
-import { fillThrough } from '../fill.js'
+import { isListening } from '../../servers/ask.js'
+import { type Client, type Contender, fillThrough, payloadBytes } from '../contender.js'
 
 const require = createRequire(import.meta.url)
 const manifest = require.resolve('@tenure/coordinator/package.json')
@@ -17,7 +17,7 @@ const tenure: Contender = {
   runsHandlers: true,
   durability: 'before the answer',
   promise: 'every answer after its record was written with O_DSYNC',
-  program: join(dirname(manifest), 'dist/src/main.js'),
+  program: programOf(import.meta.resolve('@tenure/coordinator/package.json')),
   args: ({ directory, port }) => [
     ...['--data-dir', join(directory, 'data'), '--port', `${port}`, '--http-port', 'off'],
   ],

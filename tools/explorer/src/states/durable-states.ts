@@ -1,0 +1,130 @@
+import { Violation } from '@tenure/harness'
+import {
+  apply,
+  checkInvariants,
+  createState,
+  decodeRecord,
+  encodeState,
+  hashState,
+  listTasks,
+  type State,
+  StateDecoder,
+} from '@tenure/state-machine'
+import { NaiveModel } from '@tenure/testing'
+import { findDifference } from '@tenure/testing-histories'
+import type { Subject } from '../machine/subject.js'
+import { DurableState } from './durable-state.js'
+
+/**
+ * The states that logs give, each once. A new one is held to everything that has to hold of a state
+ * by itself: the naive model knows the same, all indexes are whole, and a replay and a checkpoint
+ * give it again.
+ */
+export class DurableStates {
+  readonly #subject: Subject
+  /** By LSN, and there by encoding. */
+  readonly #levels: Map<string, DurableState>[] = []
+  #size = 0
+
+  constructor(subject: Subject) {
+    this.#subject = subject
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  level(lsn: number): Iterable<DurableState> {
+    return this.#levels[lsn]?.values() ?? []
+  }
+
+  /** Nothing leads to states of this many records any more. */
+  drop(lsn: number): void {
+    this.#levels[lsn]?.clear()
+  }
+
+  root(): Promise<DurableState> {
+    return this.#find(createState(), 0, [])
+  }
+
+  /** The state behind one more record, which has to be a legal step. */
+  async next(from: DurableState, bytes: Uint8Array): Promise<DurableState> {
+    const key = Buffer.from(bytes).toString('latin1')
+    const known = from.next.get(key)
+    if (known !== undefined) return known
+    const state = decodeState(from.encoded)
+    const record = decodeRecord(bytes)
+    try {
+      apply(state, from.lsn + 1, record)
+    } catch (error) {
+      throw new Violation('every record that is written can be applied', String(error))
+    }
+    const next = await this.#find(state, record.at, [...from.records, bytes])
+    from.next.set(key, next)
+    return next
+  }
+
+  async #find(state: State, at: number, records: readonly Uint8Array[]): Promise<DurableState> {
+    const encoded = encode(state)
+    const key = Buffer.from(encoded).toString('latin1')
+    this.#levels[records.length] ??= new Map()
+    const level = this.#levels[records.length]!
+    const known = level.get(key)
+    if (known !== undefined) return known
+    const model = modelOf(records)
+    const found = new DurableState(this.#size, at, encoded, model.tasks(), records)
+    checkInvariants(state)
+    checkModel(model, state)
+    await this.#checkReplay(found, state)
+    checkCheckpoint(found)
+    level.set(key, found)
+    this.#size++
+    return found
+  }
+
+  async #checkReplay(durable: DurableState, live: State): Promise<void> {
+    const replayed = await this.#subject.recover(durable.log())
+    checkInvariants(replayed)
+    const isSame = hashState(replayed) === hashState(live)
+    if (!isSame) throw new Violation('a replay gives the state again', describe(live, replayed))
+  }
+}
+
+/** What a replay of the same records gives, written a second time. */
+function modelOf(records: readonly Uint8Array[]): NaiveModel {
+  const model = new NaiveModel()
+  for (const [index, bytes] of records.entries()) {
+    const broken = model.apply(index + 1, decodeRecord(bytes))
+    if (broken !== undefined) {
+      throw new Violation('every record that is written can be applied', broken)
+    }
+  }
+  return model
+}
+
+function checkModel(model: NaiveModel, state: State): void {
+  const difference = findDifference(state, model)
+  if (difference !== undefined) throw new Violation('the naive model knows the same', difference)
+}
+
+function checkCheckpoint(durable: DurableState): void {
+  const state = decodeState(durable.encoded)
+  checkInvariants(state)
+  if (Buffer.compare(encode(state), durable.encoded) === 0) return
+  throw new Violation('a checkpoint gives the state again', `not at LSN ${durable.lsn}`)
+}
+
+function describe(live: State, replayed: State): string {
+  const [one, other] = [live, replayed].map((state) => JSON.stringify([...listTasks(state)]))
+  return `${one} was ${other} after a replay`
+}
+
+export function encode(state: State): Uint8Array {
+  return Buffer.concat([...encodeState(state)])
+}
+
+export function decodeState(encoded: Uint8Array): State {
+  const decoder = new StateDecoder()
+  decoder.add(encoded)
+  return decoder.finish()
+}

@@ -1,0 +1,34 @@
+export interface ProgressOutput {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/** A line that says how far it is: over and over in a terminal, else a new one from time to time. */
+export class Progress {
+  readonly #output: ProgressOutput
+  readonly #describe: () => string
+  readonly #timer: NodeJS.Timeout
+
+  constructor(output: ProgressOutput, describe: () => string) {
+    this.#output = output
+    this.#describe = describe
+    this.#timer = setInterval(() => this.show(), output.isTTY ? 500 : 10_000)
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+    if (this.#output.isTTY) this.#output.write(clear)
+  }
+
+  show(): void {
+    const line = this.#describe()
+    this.#output.write(this.#output.isTTY ? `${clear}${line}` : `${line}\n`)
+  }
+}
+
+const clear = '\r\u001b[K'
+
+/** For what waits for itself, so that no timer could tell it: what begins now, and when that is. */
+export function tellStep(what: string): void {
+  process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${what}\n`)
+}

@@ -1,0 +1,22 @@
+/** How often each thing was counted, by its name. Plain data, so that threads can hand it over. */
+export type Counts = Record<string, number>
+
+export function addCounts(counts: Counts, more: Readonly<Counts>): void {
+  for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count
+}
+
+export function sumOfCounts(counts: Readonly<Counts>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
+/** The values that have the same key, in the order in which each key came first. `Map.groupBy` of Node 21. */
+export function groupBy<T, K>(values: Iterable<T>, keyOf: (value: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const value of values) {
+    const key = keyOf(value)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [value])
+    else group.push(value)
+  }
+  return groups
+}

@@ -1,0 +1,179 @@
+import type { NaiveModel } from '@tenure/testing'
+import { checkStatements } from '../checks/statements.js'
+import type { Scenario } from '../scenario/scenario.js'
+import type { Check } from '../violation.js'
+import { holds, type Violation } from '../violation.js'
+import { readLog } from '../world/found.js'
+import { drive } from '../world/process.js'
+import type { Ending } from '../world/stage.js'
+import { heal, strike } from '../world/troubles.js'
+import { World } from '../world/world.js'
+import type { Probe } from './probes.js'
+
+/** What came of one scenario. */
+export interface Outcome {
+  readonly ending: Ending | 'violated'
+  readonly violation: Violation | undefined
+  /** Of everything that happened: the same scenario gives the same hash. */
+  readonly hash: string
+  readonly virtualMs: number
+  readonly records: number
+  /** What the records count, by the naive model. */
+  readonly counters: ReturnType<NaiveModel['counters']>
+  readonly lives: number
+  /** To the last disk that there was. */
+  readonly diskCalls: number
+  readonly faults: ReadonlyMap<string, number>
+  readonly probes: ReadonlyMap<Probe, number>
+}
+
+/** How long everything may take to end after all has healed. */
+const drainMsMax = 300_000
+/** Every so many steps the live state is looked at as a whole. */
+const stepsBetweenLooks = 50
+
+/** Plays a scenario from its beginning to its end, or to the first thing that must not be. */
+export async function run(scenario: Scenario, onLine?: (line: string) => void): Promise<Outcome> {
+  const world = new World(scenario, onLine)
+  const startMs = world.stage.clock.monotonicMs()
+  const onSurprise = (error: unknown) => world.stage.wait(Promise.reject(error))
+  process.on('unhandledRejection', onSurprise)
+  try {
+    await new Play(world).play()
+  } catch (error) {
+    world.stage.watch(() => {
+      throw error
+    })
+  } finally {
+    process.off('unhandledRejection', onSurprise)
+    world.machine.countFaults()
+    world.machine.life?.end()
+  }
+  const { violation, ending = 'drained' } = world.stage
+  return {
+    ending: violation === undefined ? ending : 'violated',
+    violation,
+    hash: world.stage.events.digest(),
+    virtualMs: world.stage.clock.monotonicMs() - startMs,
+    records: world.stage.ledger.lastLsn,
+    lives: world.machine.lives,
+    counters: world.stage.ledger.naive.counters(),
+    diskCalls: world.machine.disk.callCount,
+    faults: world.stage.faults,
+    probes: world.stage.probes.counts,
+  }
+}
+
+class Play {
+  readonly #world: World
+  #steps = 0
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  async play(): Promise<void> {
+    const world = this.#world
+    const { operations, faults, healAtMs } = world.stage.scenario
+    for (const operation of operations)
+      world.stage.after(operation.atMs, () => world.carryOut(operation))
+    for (const fault of faults) {
+      // At the very beginning: before anything has been done.
+      if (fault.atMs === 0) strike(world, fault)
+      else world.stage.after(fault.atMs, () => strike(world, fault))
+    }
+    world.stage.after(healAtMs, () => heal(world))
+    world.machine.start()
+    for (const worker of world.workers) worker.start()
+    await this.#until('all work ends', () => world.stage.isHealed && this.#isWorkDone)
+    if (this.#isOver) {
+      checkStatements(world.stage.statements, world.stage.ledger.records)
+      return
+    }
+    await this.#stop()
+    checkStatements(world.stage.statements, world.stage.ledger.records)
+    await this.#checkLog()
+  }
+
+  get #isOver(): boolean {
+    return this.#world.stage.violation !== undefined || this.#world.stage.ending !== undefined
+  }
+
+  get #isWorkDone(): boolean {
+    const { clients, machine, stage } = this.#world
+    if (!machine.isUp || clients.some((client) => client.open > 0)) return false
+    return stage.ledger.naive.isAllEnded()
+  }
+
+  /** Everybody as they should be stopped, and they do stop. */
+  async #stop(): Promise<void> {
+    const { workers, rogues, clients, machine, wait } = this.#bound()
+    for (const worker of workers) worker.shutDown()
+    for (const rogue of rogues) wait(rogue.shutDown())
+    await this.#until('workers stop', () => workers.every((worker) => worker.isStopped))
+    for (const client of clients) wait(client.close())
+    machine.shutDown()
+    await this.#until('the coordinator stops', () => machine.isStopped)
+  }
+
+  #bound() {
+    const world = this.#world
+    const { workers, rogues, clients, machine } = world
+    return {
+      workers,
+      rogues,
+      clients,
+      machine,
+      wait: (work: Promise<unknown>) => world.stage.wait(work),
+    }
+  }
+
+  /** What is left on the disk is what there was. */
+  async #checkLog(): Promise<void> {
+    const { machine, stage } = this.#world
+    const { ledger, clock } = stage
+    if (this.#isOver) return
+    const damaged = machine.isDamaged ? { knownLsn: ledger.lastLsn } : undefined
+    const found = await drive(clock, readLog(machine.disk.snapshot(), clock, damaged))
+    for (const { lsn, record } of found.entries) {
+      if (lsn <= ledger.lastLsn) ledger.compare(lsn, record)
+      // The coordinator has ended by a failure, and never came to tell of it.
+      else ledger.add(record)
+    }
+    holds(
+      found.hash === ledger.replayedHash(),
+      'checkpoint and tail are what a replay gives',
+      () => {
+        return `at the end, LSN ${found.lastLsn}`
+      },
+    )
+  }
+
+  /** Lets time pass until it is so, or something is wrong. */
+  async #until(check: Check, isSo: () => boolean): Promise<void> {
+    const world = this.#world
+    const { clock } = world.stage
+    const untilMs = clock.monotonicMs() + world.stage.scenario.healAtMs + drainMsMax
+    while (!this.#isOver && !isSo()) {
+      const isMoving = await clock.advanceToNextTimer()
+      await this.#look()
+      holds(isMoving, check, () => 'nothing will ever happen any more')
+      holds(clock.monotonicMs() < untilMs, check, () => this.#describeStandstill())
+    }
+  }
+
+  async #look(): Promise<void> {
+    const world = this.#world
+    world.check()
+    if (++this.#steps % stepsBetweenLooks === 0) world.checkInvariants()
+    if (!this.#isOver) await world.machine.startFromCopies()
+  }
+
+  #describeStandstill(): string {
+    const { stage, clients, machine } = this.#world
+    const alive = stage.ledger.naive.tasks().filter((task) => task.endedLsn === undefined)
+    const tasks = alive.map(({ taskId, state }) => `${taskId} is ${state}`).join(', ')
+    const open = clients.reduce((sum, client) => sum + client.open, 0)
+    return `still not after ${drainMsMax / 60_000} minutes in which nothing failed: ${tasks || 'no task alive'}; ${open} calls open; the coordinator is ${machine.isUp ? 'up' : 'down'}`
+  }
+}
