@@ -154,7 +154,7 @@ t.test('the defaults are those of the README', (t) => {
   })) {
     t.strictSame(documented.get(name), value, name)
   }
-  t.match(readme, `the port is ${endpoints[0]?.port} where it is missing`)
+  t.match(readme, `the port defaults to ${endpoints[0]?.port}`)
   t.equal(hello.role, 'produce')
   t.notOk('token' in hello)
   t.end()
