@@ -223,6 +223,20 @@ t.test('in any spelling, heads may be longer than they need to be', (t) => {
   t.end()
 })
 
+t.test('a text is what it is whatever was read before it', (t) => {
+  const alike = fc.string({ unit: fc.constantFrom('a', 'b', 'e', 'é', '\0'), maxLength: 14 })
+  const writer = new ValueWriter()
+  const reader = new ValueReader()
+  const property = fc.property(fc.array(alike, { maxLength: 40 }), (texts) => {
+    writer.begin()
+    for (const text of texts) writer.text(text)
+    reader.begin(writer.end())
+    return texts.every((text) => reader.text() === text) && reader.isAtEnd
+  })
+  fc.assert(property, { numRuns: 1000 })
+  t.end()
+})
+
 t.test('the kind of a value is told without reading it', (t) => {
   const kinds: readonly [kind: string | undefined, hex: string][] = [
     ['number', '007fe0ffcacbcccdcecfd0d1d2d3'],

@@ -151,15 +151,21 @@ export class TypedWriter implements Fields {
 
   whole(_name: string, value: number | undefined): number {
     if (this.#isStrict) requireWhole(value as number)
-    return this.#put(value)
+    if (typeof value !== 'number') return this.#put(value)
+    this.#writer.number(value)
+    return value
   }
 
   text(_name: string, value: string | undefined): string {
-    return this.#put(value)
+    if (typeof value !== 'string') return this.#put(value)
+    this.#writer.text(value)
+    return value
   }
 
   bytes(_name: string, value: Uint8Array | undefined): Uint8Array {
-    return this.#put(value)
+    if (!(value instanceof Uint8Array)) return this.#put(value)
+    this.#writer.bytes(value)
+    return value
   }
 
   boolean(_name: string, value: boolean | undefined): boolean {
@@ -189,8 +195,8 @@ export class TypedWriter implements Fields {
     for (const value of list) pass(this, value)
     return list
   }
-  /** Writes a value by its own kind: a caller in JavaScript may give another one, and the peer then names it. */
-  #put<T>(value: T | undefined): T {
+  /** Writes a value of another kind as what it is: a caller in JavaScript may give one, and the peer names it. */
+  #put<T>(value: unknown): T {
     this.#writer.value(value)
     return value as T
   }
