@@ -36,8 +36,8 @@ export function backoffOf(delayMs: number, maxMs: number | undefined): Backoff {
 /** The delay after the n-th failure. There is no jitter, so that a replay computes the same. */
 export function retryDelayMs(backoff: Backoff, failures: number): number {
   if (backoff.kind === 'fixed') return backoff.delayMs
-  // Past 2^52 every delay but 0 is longer than the longest; more doublings would only lose exactness.
-  return Math.min(backoff.maxMs, backoff.initialMs * 2 ** Math.min(failures - 1, 52))
+  // 53 doublings exceed every safe integer, except from 0; more of them could overflow to Infinity, and 0 × Infinity is NaN.
+  return Math.min(backoff.maxMs, backoff.initialMs * 2 ** Math.min(failures - 1, 53))
 }
 
 /** Returns a copy, which the caller of the package cannot change later. */

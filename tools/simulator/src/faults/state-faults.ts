@@ -101,7 +101,7 @@ export const stateFaults: readonly Fault[] = [
   {
     name: 'an exponential backoff doubles once too often',
     test: [applied, 'an exponential backoff doubles until it is as long as it may get'],
-    edits: policy('Math.min(failures - 1, 52)', 'Math.min(failures, 52)'),
+    edits: policy('Math.min(failures - 1, 53)', 'Math.min(failures, 53)'),
   },
   {
     name: 'an exponential backoff grows for ever',
