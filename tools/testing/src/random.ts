@@ -53,18 +53,6 @@ export class Random {
     return bytes
   }
 
-  /** A shuffled copy. */
-  shuffle<T>(items: readonly T[]): T[] {
-    const shuffled = [...items]
-    for (let i = shuffled.length - 1; i > 0; i--) {
-      const j = this.integer(i + 1)
-      const kept = shuffled[i] as T
-      shuffled[i] = shuffled[j] as T
-      shuffled[j] = kept
-    }
-    return shuffled
-  }
-
   /**
    * A generator of its own, so that one part of a world may draw more or fewer numbers without
    * changing what all the others see.
