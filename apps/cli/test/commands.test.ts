@@ -165,7 +165,7 @@ t.test('who may not see workers or stop tasks is told what it takes', async (t) 
   ]
   const world = await World.start(t, { tokens: tokens.toReversed() })
   const said = async (token: string | undefined, ...args: string[]) => {
-    const env = { ...world.env, ...(token && { TENURE_TOKEN: token }) }
+    const env = token === undefined ? world.env : { ...world.env, TENURE_TOKEN: token }
     return transcript(args, await type(args, { env }))
   }
   const lines = [

@@ -45,12 +45,12 @@ export class World {
       httpPort: false,
       clock,
       ...options,
-      log: { clock, ...(options.log ?? { sync: 'none' }) },
+      log: { clock, sync: 'none', ...options.log },
     })
     t.teardown(() => coordinator.stop())
     const endpoint = `127.0.0.1:${coordinator.port}`
     const token = options.tokens?.[0]?.token
-    const own = { name: 'w\u001b[31m1', role: 'work', ...(token && { token }) } as const
+    const own = { name: 'w\u001b[31m1', role: 'work', token } as const
     const link = await openLink({ endpoints: [endpoint], ...own })
     t.teardown(() => link.close())
     return new World(t, link, { endpoint, dataDir, clock })
@@ -82,7 +82,7 @@ export class World {
         this.#link.request({
           kind: 'complete',
           ...ids,
-          ...(result !== undefined && { result: Buffer.from(result as string) }),
+          result: result === undefined ? undefined : Buffer.from(result as string),
         }),
       fail: (reason: string) => this.#link.request({ kind: 'fail', ...ids, reason }),
     }

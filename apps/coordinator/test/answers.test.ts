@@ -15,7 +15,7 @@ const stage = await Stage.open(t)
 const { w1, w2 } = stage
 
 function reportOf(kind: Kind, { taskId, leaseId }: Held, reportId?: string) {
-  const report = { taskId, leaseId, ...(reportId && { reportId }) }
+  const report = { taskId, leaseId, reportId }
   return kind === 'complete' ? { kind, ...report } : { kind, ...report, reason: 'no' }
 }
 

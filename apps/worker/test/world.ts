@@ -78,7 +78,7 @@ export async function connectTo(t: Test, endpoint: string, token?: string): Prom
   const tenure = await connect({
     endpoints: [endpoint],
     role: 'admin',
-    ...(token !== undefined && { token }),
+    token,
   })
   t.teardown(() => tenure.close())
   return tenure

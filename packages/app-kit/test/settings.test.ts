@@ -107,7 +107,9 @@ t.test('a flag takes away what the environment says yes to', async (t) => {
 
 t.test('arguments are taken in the order of the table, wherever flags stand', async (t) => {
   t.match(settle(['--cellar', 'Ada', '--roof', 'flat', 'Bob,Eve']).values, {
-    ...{ owner: 'Ada', guests: ['Bob', 'Eve'], cellar: true },
+    owner: 'Ada',
+    guests: ['Bob', 'Eve'],
+    cellar: true,
   })
   t.match(settle(['--roof', 'flat', '--', '--Ada']).values, { owner: '--Ada', guests: undefined })
   t.equal(

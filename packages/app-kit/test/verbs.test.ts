@@ -204,7 +204,8 @@ t.test('a noun has verbs of its own, at any depth, and a help at each', async (t
 
 t.test('the last argument may take all words that are left', async (t) => {
   t.match(await run(t, 'paint', 'red', '17', '--twice', '18', '19'), {
-    ...{ code: 0, said: 'red 17+18+19=54\n' },
+    code: 0,
+    said: 'red 17+18+19=54\n',
   })
   t.match(await run(t, 'paint', 'red'), {
     code: 2,

@@ -17,10 +17,20 @@ import { createLinkWorld, createWorld, listening, rejection } from './world.js'
 const payload = Buffer.from('work')
 
 const taskFacts = {
-  ...{ taskId: 7, queue: 'mail', state: 'COMPLETED', attempt: 1, currentLeaseId: null },
-  ...{ executionWindowMs: 60_000, requestId: undefined, createdAt: 1000, stateSince: 1020 },
+  taskId: 7,
+  queue: 'mail',
+  state: 'COMPLETED',
+  attempt: 1,
+  currentLeaseId: null,
+  executionWindowMs: 60_000,
+  requestId: undefined,
+  createdAt: 1000,
+  stateSince: 1020,
   retryPolicy: { maxRetries: 3, backoff: { kind: 'fixed', delayMs: 5000 } },
-  ...{ failures: 0, expiriesInARow: 0, endedLsn: 9, result: Buffer.from('{"sent":true}') },
+  failures: 0,
+  expiriesInARow: 0,
+  endedLsn: 9,
+  result: Buffer.from('{"sent":true}'),
   attempts: [{ attempt: 1, leaseId: 8, workerId: 'w', outcome: 'COMPLETED', cancelled: false }],
 }
 
@@ -30,12 +40,18 @@ t.test('submit sends payload and options, and settles with the task id', async (
   await using world = await createWorld()
   const notBefore = new Date(1_800_000_000_000)
   const submitted = world.tenure.submit(payload, {
-    ...{ queue: 'mail', notBefore, requestId: 'r1', executionWindowMs: 5000 },
+    queue: 'mail',
+    notBefore,
+    requestId: 'r1',
+    executionWindowMs: 5000,
     retryPolicy: { maxRetries: 1, backoff: { kind: 'exponential', initialMs: 10, maxMs: 100 } },
   })
   const asked = await world.server.request('submit')
   t.match(asked.request, {
-    ...{ queue: 'mail', notBefore: notBefore.getTime(), requestId: 'r1', executionWindowMs: 5000 },
+    queue: 'mail',
+    notBefore: notBefore.getTime(),
+    requestId: 'r1',
+    executionWindowMs: 5000,
     retryPolicy: { maxRetries: 1, backoff: { kind: 'exponential', initialMs: 10, maxMs: 100 } },
   })
   t.equal(Buffer.from(asked.request.payload).toString(), 'work')
@@ -112,7 +128,7 @@ t.test('list asks for page after page, up to its limit and no further than is ta
       const found = ids.filter((id) => id >= fromTaskId && id < fromTaskId + limit)
       const tasks = found.map((taskId) => ({ ...taskFacts, taskId }))
       const next = fromTaskId + limit
-      return { kind: 'tasks', tasks, ...(next <= total && { nextTaskId: next }) }
+      return { kind: 'tasks', tasks, nextTaskId: next <= total ? next : undefined }
     },
   })
   const take = async (options: Parameters<typeof world.tenure.list>[0], most = 100) => {
@@ -251,7 +267,9 @@ t.test('waitFor ends with its own time limit, too, where nobody answers', async 
   await using world = await createWorld({}, options)
   const limited = rejection(world.tenure.waitFor(7, { timeoutMs: 2500 }))
   t.match(await advanceUntil(clock, limited), {
-    ...{ code: 'CLIENT_TIMEOUT', message: /2500 ms/, outcomeUnknown: false },
+    code: 'CLIENT_TIMEOUT',
+    message: /2500 ms/,
+    outcomeUnknown: false,
     cause: { code: 'CLIENT_TIMEOUT' },
   })
 })
@@ -309,8 +327,12 @@ t.test('a refusal is an error with its reason, and nothing has changed', async (
   const error = await rejection(world.tenure.submit(payload, { requestId: 'r9' }))
   t.ok(error instanceof RejectedError)
   t.match(error, {
-    ...{ code: 'CLIENT_REJECTED', reason: 'OVERLOADED', retryAfterMs: 500 },
-    ...{ message: 'OVERLOADED: later', outcomeUnknown: false, requestId: 'r9' },
+    code: 'CLIENT_REJECTED',
+    reason: 'OVERLOADED',
+    retryAfterMs: 500,
+    message: 'OVERLOADED: later',
+    outcomeUnknown: false,
+    requestId: 'r9',
   })
 })
 
@@ -346,12 +368,14 @@ t.test('an abort rejects at once, before and after sending', async (t) => {
   const asked = await world.server.request('submit')
   controller.abort(new Error('changed my mind'))
   t.match(await submitted, {
-    ...{ code: 'CLIENT_ABORTED', outcomeUnknown: true },
+    code: 'CLIENT_ABORTED',
+    outcomeUnknown: true,
     cause: { message: 'changed my mind' },
   })
   asked.answer({ kind: 'submitted', taskId: 1, known: false })
   t.match(await rejection(world.tenure.get(1, { signal })), {
-    ...{ code: 'CLIENT_ABORTED', outcomeUnknown: false },
+    code: 'CLIENT_ABORTED',
+    outcomeUnknown: false,
   })
   const ping = world.tenure.ping()
   const pinged = await world.server.request('ping')
@@ -591,7 +615,8 @@ t.test(
   async (t) => {
     // One beside the place that is kept for a sign of life.
     await using world = await createLinkWorld({
-      ...{ limits: { requestsInFlightMax: 2 }, answer: () => ({ kind: 'pong' }) },
+      limits: { requestsInFlightMax: 2 },
+      answer: () => ({ kind: 'pong' }),
     })
     using uncaught = new Uncaught()
     const fail = () => {

@@ -10,8 +10,15 @@ import { type PendingRequest, RequestTable } from '../src/link/request-table.js'
 /** The table alone, without a socket or a clock. */
 function pending(table: RequestTable, retry = true): PendingRequest {
   const request: PendingRequest = {
-    ...{ id: table.takeId(), kind: 'ping', requestId: undefined, frame: Buffer.of(), retry },
-    ...{ isPoll: false, maySend: true, wasSent: false, sent: () => undefined },
+    id: table.takeId(),
+    kind: 'ping',
+    requestId: undefined,
+    frame: Buffer.of(),
+    retry,
+    isPoll: false,
+    maySend: true,
+    wasSent: false,
+    sent: () => undefined,
     settle: (_outcome: Answer | TenureError) => undefined,
   }
   table.add(request)

@@ -262,8 +262,11 @@ function answerPages(seen: object[] = []): ServerOptions {
       const next = places[page + 1]
       const records = page === 1 ? [] : [record(10 * page + 1), record(10 * page + 2)]
       return {
-        ...{ kind: 'history', firstLsn: 1, records, openings: [opening(page + 1)] },
-        ...(next !== undefined && { next }),
+        kind: 'history',
+        firstLsn: 1,
+        records,
+        openings: [opening(page + 1)],
+        next,
       }
     },
   }
@@ -332,7 +335,11 @@ t.test('a page that leads nowhere is refused, for it would be asked for without 
   for (const fromLsn of [1, 1000]) {
     await using world = await createWorld({
       answer: () => ({
-        ...{ kind: 'history', firstLsn: 1, records: [], openings: [], next: { fromLsn } },
+        kind: 'history',
+        firstLsn: 1,
+        records: [],
+        openings: [],
+        next: { fromLsn },
       }),
     })
     t.match(await rejection(world.tenure.history(7)), { code: 'CLIENT_PROTOCOL' })
@@ -364,7 +371,8 @@ t.test('options of history are checked', async (t) => {
   await using world = await createWorld()
   const refused = async (options: object, message: RegExp) =>
     t.match(await rejection(world.tenure.history(7, options)), {
-      ...{ code: 'CLIENT_BAD_ARGUMENT', message },
+      code: 'CLIENT_BAD_ARGUMENT',
+      message,
     })
   await refused({ bytesMax: 0 }, /bytesMax is 0/)
   await refused({ timeoutMs: -1 }, /timeoutMs is -1/)
@@ -383,7 +391,9 @@ t.test('why gives what the coordinator says, and nil is an absent field', async 
 
 t.test('what get says of a task is enough to submit the same work again', async (t) => {
   const options = {
-    ...{ queue: 'mail', notBefore: 1_800_000_000_000, executionWindowMs: 5000 },
+    queue: 'mail',
+    notBefore: 1_800_000_000_000,
+    executionWindowMs: 5000,
     retryPolicy: { maxRetries: 2, backoff: { kind: 'exponential', initialMs: 10, maxMs: 100 } },
   } as const
   const payload = Buffer.from('work')
@@ -393,7 +403,7 @@ t.test('what get says of a task is enough to submit the same work again', async 
       request.kind === 'get' ? { kind: 'task', task: { ...task, ...options } } : undefined,
   })
   const { queue, notBefore, executionWindowMs, retryPolicy, ...failed } = await world.tenure.get(7)
-  const again = { queue, executionWindowMs, retryPolicy, ...(notBefore && { notBefore }) }
+  const again = { queue, executionWindowMs, retryPolicy, notBefore }
   const submitted = world.tenure.submit(failed.payload!, { ...again, requestId: 'again: 7' })
   const asked = await world.server.request('submit')
   t.match(asked.request, { ...options, payload, requestId: 'again: 7' })

@@ -64,8 +64,12 @@ export class Peer {
   welcome(welcome: Partial<Welcome> = {}): void {
     this.socket.write(
       this.protocol.welcome({
-        ...{ version: 1, epoch: this.#server.epoch, leaseDurationMs: 30_000 },
-        ...{ heartbeatIntervalMs: 10_000, syncMode: 'always', limits: this.#server.limits },
+        version: 1,
+        epoch: this.#server.epoch,
+        leaseDurationMs: 30_000,
+        heartbeatIntervalMs: 10_000,
+        syncMode: 'always',
+        limits: this.#server.limits,
         ...welcome,
       }),
     )

@@ -184,7 +184,9 @@ t.test('a replay walks over one declared gap after the other, and over nothing e
     { firstLsn: 100, lastLsn: 199 },
   ]
   const log = (nextLsn: number) => ({
-    ...{ nextLsn, checkpointLsn: 0, gaps },
+    nextLsn,
+    checkpointLsn: 0,
+    gaps,
     async *readCheckpoint() {},
     async *replay() {},
   })
@@ -254,7 +256,10 @@ class Machine {
   async start(t: Test, { observer, log, ...options }: CoordinatorOptions = {}) {
     const started: Started[] = []
     const server = await startCoordinator({
-      ...{ dataDir: '/data', port: 0, httpPort: 0, clock: this.clock },
+      dataDir: '/data',
+      port: 0,
+      httpPort: 0,
+      clock: this.clock,
       log: { disk: this.disk, clock: this.clock, ...log },
       observer: { ...observer, started: (start) => started.push(start) },
       ...options,
@@ -403,7 +408,10 @@ t.test('a coordinator that crashes again and again replays no more than its boun
   let made = 0
   for (let life = 0; life < lives; life++) {
     const { server, started } = await machine.start(t, {
-      ...{ checkpoints, checkpointMaker: starved(), httpPort: false, log: { disk } },
+      checkpoints,
+      checkpointMaker: starved(),
+      httpPort: false,
+      log: { disk },
       observer: { checkpointed: () => made++, checkpointFailed: (error) => t.fail(String(error)) },
     })
     replayed.push(started.replayed)
@@ -437,7 +445,8 @@ t.test(
     })
     const failures: unknown[] = []
     const { started, get } = await machine.start(t, {
-      ...{ checkpoints, checkpointMaker: starved() },
+      checkpoints,
+      checkpointMaker: starved(),
       observer: { checkpointFailed: (error) => failures.push(error) },
     })
     t.match(failures, [{ code: 'WAL_NO_SPACE' }])

@@ -21,7 +21,11 @@ async function start(t: Test, options: CoordinatorOptions = {}) {
   const made: Checkpointed[] = []
   let wake = () => {}
   const server = await startCoordinator({
-    ...{ dataDir, port: 0, httpPort: 0, checkpoints: small, log: { sync: 'none' } },
+    dataDir,
+    port: 0,
+    httpPort: 0,
+    checkpoints: small,
+    log: { sync: 'none' },
     observer: {
       checkpointed: (checkpoint) => {
         made.push(checkpoint)
@@ -78,7 +82,9 @@ t.test(
     t.equal(getTask(await history.stateAt(), taskId)?.state, 'WAITING', 'nothing is forgotten')
     const replayed: number[] = []
     const again = await startCoordinator({
-      ...{ dataDir, port: 0, httpPort: false },
+      dataDir,
+      port: 0,
+      httpPort: false,
       observer: { replaying: ({ applied }) => replayed.push(applied) },
     })
     t.equal(
@@ -140,7 +146,10 @@ t.test('a coordinator that stops does not wait for a checkpoint', async (t) => {
 function withCheckpoints(log: LogReader, checkpoints: readonly number[]): LogSource {
   const { firstLsn, gaps, openings } = log
   return {
-    ...{ firstLsn, gaps, openings, checkpoints },
+    firstLsn,
+    gaps,
+    openings,
+    checkpoints,
     replay: (options) => log.replay(options),
     readCheckpoint: (lsn) => log.readCheckpoint(lsn),
   }

@@ -151,14 +151,15 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
       const { taskId, leaseId } = await world.lease()
       const asReport = (result: Buffer | undefined) => ({
         reportId: 'p',
-        ...(result && { result }),
+        result,
       })
       const committed = { kind: 'committed', state: 'COMPLETED' }
       t.match(await report(world, taskId, leaseId, asReport(first)), committed)
       const lsn = world.log.nextLsn
       t.match(await report(world, taskId, leaseId, asReport(first)), committed, 'the same again')
       t.match(await report(world, taskId, leaseId, asReport(second)), {
-        ...{ kind: 'rejected', reason: 'DUPLICATE_REPORT' },
+        kind: 'rejected',
+        reason: 'DUPLICATE_REPORT',
         message: /was reported COMPLETED before, with another result under this report_id/,
       })
       t.equal(world.log.nextLsn, lsn, 'nothing is written')
@@ -485,12 +486,15 @@ t.test(
     t.match(plain, { ...knobs, queue: 'default', eligibleAt: plain?.createdAt })
     t.notOk(plain && 'notBefore' in plain)
     const own = {
-      ...{ queue: 'mail', executionWindowMs: 6000 },
+      queue: 'mail',
+      executionWindowMs: 6000,
       retryPolicy: { maxRetries: 1, backoff: { ...backoff, delayMs: 1 } },
     }
     const notBefore = 1_700_000_000_500
     t.match(getTask(world.state, await world.submit({ ...own, notBefore })), {
-      ...{ ...own, notBefore, eligibleAt: notBefore },
+      ...own,
+      notBefore,
+      eligibleAt: notBefore,
     })
     const delayed = getTask(world.state, await world.submit({ delayMs: 300 }))
     t.equal(delayed?.notBefore, 1_700_000_000_300)
@@ -830,7 +834,8 @@ t.test('each queue takes memory of its own, and counts', async (t) => {
     await world.submit({ queue, delayMs, payload: Buffer.alloc(0) })
   await world.submit({ queue: 'd', delayMs, payload: Buffer.alloc(0) })
   t.match(await world.ask({ kind: 'submit', queue: 'e', payload: Buffer.alloc(1) }), {
-    ...{ kind: 'rejected', reason: 'OVERLOADED' },
+    kind: 'rejected',
+    reason: 'OVERLOADED',
     message: /^tasks and queues take 2048 bytes/,
   })
 })

@@ -152,13 +152,26 @@ const created = (taskId: number, maxRetries = 0): LogRecord => ({
   retryPolicy: { maxRetries, backoff: { kind: 'fixed', delayMs: 0 } },
 })
 const granted = (taskId: number, leaseId: number): LogRecord => ({
-  ...{ type: 'LeaseGranted', at: 1, taskId, leaseId, workerId: 'w', attempt: 1, leaseExpiry: 9 },
+  type: 'LeaseGranted',
+  at: 1,
+  taskId,
+  leaseId,
+  workerId: 'w',
+  attempt: 1,
+  leaseExpiry: 9,
 })
 const extended = (leaseId: number): LogRecord => ({
-  ...{ type: 'LeaseExtended', at: 1, leaseId, newLeaseExpiry: 10 },
+  type: 'LeaseExtended',
+  at: 1,
+  leaseId,
+  newLeaseExpiry: 10,
 })
 const failed = (taskId: number, leaseId: number): LogRecord => ({
-  ...{ type: 'TaskFailed', at: 1, taskId, leaseId, failureReason: 'no' },
+  type: 'TaskFailed',
+  at: 1,
+  taskId,
+  leaseId,
+  failureReason: 'no',
 })
 const forgotten = (through: number): LogRecord => ({ type: 'TasksForgotten', at: 1, through })
 
@@ -232,7 +245,8 @@ t.test('what is found shares no memory with what is read', async (t) => {
 t.test('a page whose beginning is removed meanwhile is begun again, a few times', async (t) => {
   const log = logOf([extended(4), granted(1, 11)], 10)
   const gone: ReadableLog = {
-    ...{ firstLsn: 1, openings: [] },
+    firstLsn: 1,
+    openings: [],
     // biome-ignore lint/correctness/useYield: it fails before it has any.
     async *replay() {
       throw new WalError('WAL_FORGOTTEN', 'gone')

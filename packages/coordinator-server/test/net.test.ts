@@ -73,7 +73,7 @@ t.test('what a peer sends before its socket is resumed waits for it', async (t) 
     const socket = new Promise<Socket>((resolve) => {
       accepted = resolve
     })
-    const transport = netTransport({ host: '127.0.0.1', port: 0, ...(tls && { tls }) })
+    const transport = netTransport({ host: '127.0.0.1', port: 0, tls })
     const listener = await transport.listen((socket) => accepted(socket))
     const place = { port: listener.port, host: '127.0.0.1', ca: cert }
     const client = tls === undefined ? connectHalfOpen(place.port) : connectTls(place)
@@ -166,7 +166,9 @@ t.test('through TLS it is the same', async (t) => {
 
 t.test('a client whose certificate is not trusted stays outside', async (t) => {
   const { port, refused, untilRefused } = await start(t, {
-    ...{ ca: cert, requestCert: true, rejectUnauthorized: true },
+    ca: cert,
+    requestCert: true,
+    rejectUnauthorized: true,
   })
   t.strictSame(await ping(port), [])
   await untilRefused()
@@ -217,15 +219,13 @@ async function beginStart(t: Test, options: CoordinatorOptions = {}) {
   })
   let arrived = 0
   const starting = startCoordinator({
-    ...{
-      dataDir: '/data',
-      httpPort: false,
-      log: { disk: new SimulatedDisk({ latency: () => gate }) },
-    },
+    dataDir: '/data',
+    httpPort: false,
+    log: { disk: new SimulatedDisk({ latency: () => gate }) },
     transport: {
       async listen(onSocket) {
         const { tls: encryption } = options
-        const place = { host: '127.0.0.1', port: 0, ...(encryption && { tls: encryption }) }
+        const place = { host: '127.0.0.1', port: 0, tls: encryption }
         const listener = await netTransport(place).listen((socket) => {
           onSocket(socket)
           arrived++

@@ -130,18 +130,27 @@ t.test('002 §8: each metric tells what its name says, and not what another one 
   const time = new DecisionTime(world.clock, 0)
   world.clock.jump(-36_000)
   metrics.measure({
-    ...{ state: world.state, time, epoch: 41, restarts: 31 },
+    state: world.state,
+    time,
+    epoch: 41,
+    restarts: 31,
     recovery: { recoveryMs: 5000, openMs: 110, replayMs: 32, checkpointMs: 220, expiryMs: 330 },
     log: {
-      ...{ sealedLsn: 1033, roll: async () => {}, writeCheckpoint: async () => {} },
+      sealedLsn: 1033,
+      roll: async () => {},
+      writeCheckpoint: async () => {},
       truncate: () => world.log.truncate(),
-      ...{ nextLsn: 101_034, checkpointLsn: 1033, gaps: [] },
+      nextLsn: 101_034,
+      checkpointLsn: 1033,
+      gaps: [],
       segments: [
         { firstLsn: 1, bytes: 15_000, usedBytes: 15_000, begunAt: 0 },
         { firstLsn: 1034, bytes: 20_000, usedBytes: 10_000, begunAt: 0 },
       ],
     },
-    ...{ freeBytes: () => 34_000, connections: () => 37, waitingPolls: () => 38 },
+    freeBytes: () => 34_000,
+    connections: () => 37,
+    waitingPolls: () => 38,
   })
   const told = await read(metrics)
   for (const [name, value] of Object.entries(expected)) t.equal(told.get(name), `${value}`, name)
@@ -151,7 +160,10 @@ t.test('002 §8: each metric tells what its name says, and not what another one 
 })
 
 const made = {
-  ...{ lsn: 1, good: [1], replayed: 1, writeMs: 2000 },
+  lsn: 1,
+  good: [1],
+  replayed: 1,
+  writeMs: 2000,
   removed: { segments: 0, bytes: 0, checkpoints: 0 },
 }
 

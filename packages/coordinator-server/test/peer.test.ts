@@ -84,11 +84,16 @@ async function serve(limits: Partial<ServerLimits> = {}, msPerLook = 0) {
   const welcomeLimits = { payloadBytesMax: 1 << 18, resultBytesMax: 1 << 16, waitMsMax: 1000 }
   const peers = new Peers(
     {
-      ...{ coordinator: world.coordinator, gate: new Gate([]) },
+      coordinator: world.coordinator,
+      gate: new Gate([]),
       limits: { ...defaultLimits, ...limits },
       welcome: {
-        ...{ version: 1, epoch: 1, leaseDurationMs: 1000, heartbeatIntervalMs: 100 },
-        ...{ syncMode: 'always', limits: { ...defaultLimits, ...limits, ...welcomeLimits } },
+        version: 1,
+        epoch: 1,
+        leaseDurationMs: 1000,
+        heartbeatIntervalMs: 100,
+        syncMode: 'always',
+        limits: { ...defaultLimits, ...limits, ...welcomeLimits },
       },
       now: () => {
         slowMs += msPerLook

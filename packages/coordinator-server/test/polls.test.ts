@@ -141,7 +141,8 @@ function looksPerGrant(workers: number, pollsEach: number): number {
         looks++
         return session
       },
-      ...{ queues: ['a'], id },
+      queues: ['a'],
+      id,
     })
   }
   for (let id = 1; id <= pollsEach; id++) leases.forEach((_, index) => void ask(index, id))

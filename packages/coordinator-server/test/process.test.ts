@@ -24,7 +24,9 @@ t.test(
       t.ok(connections + refused + http <= Math.max(max - 200, 8), `of ${max}`)
     }
     t.same(shareOpenFiles(Number.POSITIVE_INFINITY), {
-      ...{ connections: Number.POSITIVE_INFINITY, refused: 100, http: 64 },
+      connections: Number.POSITIVE_INFINITY,
+      refused: 100,
+      http: 64,
     })
   },
 )

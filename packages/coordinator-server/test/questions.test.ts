@@ -29,13 +29,21 @@ t.test(
     const since = startMs + 1000
     const waiting = { state: 'WAITING', queue: 'default', stateSince: since, eligibleAt: since }
     t.strictSame(await why(world, tasks[2]!), {
-      ...{ now: since, startedAt: startMs, ...waiting, ahead: 2, pollsWaiting: 0 },
+      now: since,
+      startedAt: startMs,
+      ...waiting,
+      ahead: 2,
+      pollsWaiting: 0,
     })
     await world.clock.advance(500)
     await world.ask({ kind: 'lease', queues: ['default'], waitMs: 0 }, worker)
     await world.clock.advance(500)
     t.strictSame(await why(world, tasks[2]!), {
-      ...{ now: since + 1000, startedAt: startMs, ...waiting, ahead: 1, pollsWaiting: 0 },
+      now: since + 1000,
+      startedAt: startMs,
+      ...waiting,
+      ahead: 1,
+      pollsWaiting: 0,
       queueLastAskedAt: since + 500,
     })
   },
@@ -48,7 +56,11 @@ t.test('why: a task that is not eligible has no place in line', async (t) => {
   const asked = { queueLastAskedAt: startMs, pollsWaiting: 1 }
   const waiting = { state: 'WAITING', stateSince: startMs, eligibleAt: startMs + 5000 }
   t.strictSame(await why(world, taskId), {
-    ...{ now: startMs, startedAt: startMs, queue: 'mail', ...waiting, ...asked },
+    now: startMs,
+    startedAt: startMs,
+    queue: 'mail',
+    ...waiting,
+    ...asked,
   })
   await world.clock.advance(4999)
   t.notOk('ahead' in (await why(world, taskId)))
@@ -81,12 +93,22 @@ t.test('why: whose a leased task is, and when they were heard of last', async (t
   await world.expect('extended', { kind: 'heartbeat', taskId, leaseId }, worker)
   await world.clock.advance(1000)
   const lease = {
-    ...{ leaseId, workerId: 'w1', attempt: 1, grantedAt: startMs },
-    ...{ leaseExpiry: startMs + 31_000, windowEnd: startMs + 3_600_000 },
+    leaseId,
+    workerId: 'w1',
+    attempt: 1,
+    grantedAt: startMs,
+    leaseExpiry: startMs + 31_000,
+    windowEnd: startMs + 3_600_000,
   }
   t.strictSame(await why(world, taskId), {
-    ...{ now: startMs + 2000, startedAt: startMs, state: 'LEASED', queue: 'default' },
-    ...{ stateSince: startMs, pollsWaiting: 0, queueLastAskedAt: startMs, lease },
+    now: startMs + 2000,
+    startedAt: startMs,
+    state: 'LEASED',
+    queue: 'default',
+    stateSince: startMs,
+    pollsWaiting: 0,
+    queueLastAskedAt: startMs,
+    lease,
     workerLastHeardAt: startMs + 1000,
   })
 })
@@ -108,8 +130,12 @@ t.test('why: of a task that has ended only that; of none UNKNOWN_TASK', async (t
   const taskId = await world.submit()
   await world.ask({ kind: 'kill', taskId, reason: '' })
   t.strictSame(await why(world, taskId), {
-    ...{ now: startMs, startedAt: startMs, state: 'DEAD', queue: 'default' },
-    ...{ stateSince: startMs, pollsWaiting: 0 },
+    now: startMs,
+    startedAt: startMs,
+    state: 'DEAD',
+    queue: 'default',
+    stateSince: startMs,
+    pollsWaiting: 0,
   })
   const none = await world.ask({ kind: 'why', taskId: 999 })
   t.match(none, { kind: 'rejected', reason: 'UNKNOWN_TASK' })
@@ -133,13 +159,20 @@ t.test('stats: the longest queues, and who waits for their tasks', async (t) => 
   world.send({ ...poll, queues: ['c'] }, worker)
   await world.submit({ queue: 'c', delayMs: 9000 })
   t.match(await stats(world), {
-    ...{ startedAt: startMs, now: startMs + 1000, waitingPolls: 1, queues: 3, linesLeftOut: 0 },
+    startedAt: startMs,
+    now: startMs + 1000,
+    waitingPolls: 1,
+    queues: 3,
+    linesLeftOut: 0,
   })
   t.strictSame((await stats(world)).lines, [
     { queue: 'b', waiting: 2, firstEligibleAt: startMs, pollsWaiting: 0 },
     { queue: 'a', waiting: 1, firstEligibleAt: startMs, pollsWaiting: 0 },
     {
-      ...{ queue: 'c', waiting: 1, firstEligibleAt: startMs + 10_000, pollsWaiting: 1 },
+      queue: 'c',
+      waiting: 1,
+      firstEligibleAt: startMs + 10_000,
+      pollsWaiting: 1,
       lastAskedAt: startMs + 1000,
     },
   ])
@@ -284,7 +317,9 @@ function createHistories() {
   const reader = new ScriptedReader()
   const queryFor = ({ kind, id, ...place }: History) => ({
     ...place,
-    ...{ leaseIds: [], throughLsn: 9, bytesMax: 100 },
+    leaseIds: [],
+    throughLsn: 9,
+    bytesMax: 100,
   })
   const histories = new Histories(reader, queryFor)
   const answers: Answer[] = []

@@ -165,9 +165,21 @@ t.test('a role may ask what docs/protocol.md says, and nothing else', (t) => {
   const listed = (role: string) =>
     new RegExp(`^\\| \`${role}\` \\| ([^|]*) \\|$`, 'm').exec(page)?.[1]?.split(', ') ?? []
   const all: { readonly [K in Request['kind']]: true } = {
-    ...{ submit: true, lease: true, heartbeat: true, complete: true, fail: true, kill: true },
-    ...{ get: true, list: true, workers: true, stats: true, ping: true, withdraw: true },
-    ...{ why: true, history: true, checkpoint: true },
+    submit: true,
+    lease: true,
+    heartbeat: true,
+    complete: true,
+    fail: true,
+    kill: true,
+    get: true,
+    list: true,
+    workers: true,
+    stats: true,
+    ping: true,
+    withdraw: true,
+    why: true,
+    history: true,
+    checkpoint: true,
   }
   const kinds = Object.keys(all) as Request['kind'][]
   for (const role of roles) {
@@ -260,7 +272,13 @@ t.test('the defaults are those of the README, and it tells every one', (t) => {
   const under = (path: string, values: object) =>
     Object.entries(values).map(([name, value]) => [`${path}.${name}`, value])
   t.strictSame(Object.fromEntries(documentedDefaults(readme)), {
-    ...{ dataDir, host, port, httpHost, httpPort, diskLowBytes, ...limits },
+    dataDir,
+    host,
+    port,
+    httpHost,
+    httpPort,
+    diskLowBytes,
+    ...limits,
     ...Object.fromEntries([...under('knobs', knobs), ...under('checkpoints', checkpoints)]),
   })
   t.end()

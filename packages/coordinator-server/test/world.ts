@@ -74,10 +74,14 @@ export class World {
     const latest = Math.max(log.recovery.latestClockMs ?? 0, position(state).lastAt)
     const registry = new WorkerRegistry()
     const coordinator = new Coordinator({
-      ...{ state, log, clock, registry, knobs: this.knobs },
+      state,
+      log,
+      clock,
+      registry,
+      knobs: this.knobs,
       observer: { ...observer, applied: (record) => this.#noteApplied(record, observer) },
       time: new DecisionTime(clock, latest),
-      ...(history && { history }),
+      history,
       onFailure: (error) => {
         if (!life.isOver) this.failures.push(error)
       },

@@ -487,7 +487,7 @@ function worldThatWrites(outcome: () => number) {
 t.test('a disk that takes nothing, and does not say why, is not asked for ever', async (t) => {
   for (const isSlow of [false, true]) {
     const { world, state, disk } = worldThatWrites(() => 0)
-    const log = await world.open({ disk, ...(isSlow && { clock: world.slowClock() }) })
+    const log = await world.open({ disk, clock: isSlow ? world.slowClock() : undefined })
     await appendOneByOne(log, 1)
     state.isBroken = true
     const refused = { code: 'WAL_FAILED', message: /the disk took 0 of \d+ bytes/ }

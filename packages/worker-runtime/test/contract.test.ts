@@ -369,7 +369,9 @@ for (const what of ['lease', 'heartbeat', 'report'] as const) {
       t.match(world.calls('protocolError'), [[{ reason }, what]])
       await world.stop()
       await t.rejects(ended, {
-        ...{ name: 'WorkerError', code: 'WORKER_PROTOCOL_ERROR', cause: { reason } },
+        name: 'WorkerError',
+        code: 'WORKER_PROTOCOL_ERROR',
+        cause: { reason },
         message: new RegExp(`rejected a ${what} .*${reason}`),
       })
     })

@@ -114,8 +114,14 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
     async (t) => {
       await using stage = await Stage.open(isolation)
       t.strictSame(await stage.play('tell the facts').result(), {
-        ...{ taskId: 7, leaseId: 1, attempt: 2, queue: 'mail', deadline: 1234 },
-        ...{ payload: 'tell the facts', memory: 14, isAborted: false },
+        taskId: 7,
+        leaseId: 1,
+        attempt: 2,
+        queue: 'mail',
+        deadline: 1234,
+        payload: 'tell the facts',
+        memory: 14,
+        isAborted: false,
       })
     },
   )

@@ -333,7 +333,11 @@ t.test('each hook is counted by its own series, and by no other', async (t) => {
   const error = new TenureError('CLIENT_DISCONNECTED', 'it is gone')
   const limits = { frameBytesMax: 1, payloadBytesMax: 1, resultBytesMax: 1, waitMsMax: 1 }
   const welcome = {
-    ...{ version: 1, epoch: 1, leaseDurationMs: 1, heartbeatIntervalMs: 1, syncMode: 'always' },
+    version: 1,
+    epoch: 1,
+    leaseDurationMs: 1,
+    heartbeatIntervalMs: 1,
+    syncMode: 'always',
     limits: { ...limits, requestsInFlightMax: 1, pollsPerConnectionMax: 1 },
   }
   const cancelled = { kind: 'cancelled', id: 1, reason: 'SUPERSEDED' } as const

@@ -84,8 +84,12 @@ class Peer {
     }
     this.#socket.write(
       this.#protocol.welcome({
-        ...{ version: 1, epoch: 1, syncMode: 'always', limits },
-        ...{ leaseDurationMs: 30_000, heartbeatIntervalMs },
+        version: 1,
+        epoch: 1,
+        syncMode: 'always',
+        limits,
+        leaseDurationMs: 30_000,
+        heartbeatIntervalMs,
       }),
     )
   }
@@ -123,13 +127,13 @@ export class ScriptedCoordinator {
     this.clock = clock
     this.heartbeatIntervalMs = options.heartbeatIntervalMs ?? 10_000
     this.limits = {
-      ...{ frameBytesMax: 100_000, payloadBytesMax: 90_000, resultBytesMax: 5000 },
-      ...{
-        requestsInFlightMax: 100,
-        pollsPerConnectionMax: 1000,
-        waitMsMax: 60_000,
-        ...options.limits,
-      },
+      frameBytesMax: 100_000,
+      payloadBytesMax: 90_000,
+      resultBytesMax: 5000,
+      requestsInFlightMax: 100,
+      pollsPerConnectionMax: 1000,
+      waitMsMax: 60_000,
+      ...options.limits,
     }
     void network.listen((socket) => {
       // A connection that is refused: the caller has to hear of it after it has called.

@@ -68,7 +68,8 @@ for (const [option, given] of badOptions) {
   t.test(`${name} ${shown.slice(0, 40)} is refused as options.${option}`, async (t) => {
     const options = { ...good(), ...given } as WorkerOptions
     await t.rejects(startWorker(options), {
-      ...{ name: 'WorkerError', code: 'WORKER_BAD_OPTION' },
+      name: 'WorkerError',
+      code: 'WORKER_BAD_OPTION',
       message: new RegExp(`^options\\.${option.replace(/[[\].]/g, '\\$&')} is .*; it must be `),
     })
   })
@@ -122,8 +123,15 @@ t.test('the defaults are those of the README', (t) => {
   const { clockDrift, processMetrics, concurrency, giveUpAfterMs, keepGoing } = others
   const { backoff } = link
   for (const [name, value] of Object.entries({
-    ...{ queues, pollWaitMs, abortGraceMs, drainGraceMs, clockDrift, processMetrics, backoff },
-    ...{ giveUpAfterMs, keepGoing },
+    queues,
+    pollWaitMs,
+    abortGraceMs,
+    drainGraceMs,
+    clockDrift,
+    processMetrics,
+    backoff,
+    giveUpAfterMs,
+    keepGoing,
   })) {
     t.strictSame(documented.get(name), value, name)
   }

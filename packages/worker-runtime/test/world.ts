@@ -65,8 +65,12 @@ export class World {
 
   #workerOptions(): WorkerOptions {
     return {
-      ...{ endpoints: ['coordinator:7411'], name: 'me', concurrency: 1, clockDrift: 0 },
-      ...{ isolation: this.isolation, clock: this.#workerClock() },
+      endpoints: ['coordinator:7411'],
+      name: 'me',
+      concurrency: 1,
+      clockDrift: 0,
+      isolation: this.isolation,
+      clock: this.#workerClock(),
       transport: simulatedTransport(this.network, this.clock),
       random: { next: () => 0, id: () => `id-${++this.#ids}` },
       observer: this.#observer(),
@@ -118,10 +122,18 @@ export class World {
     const number = ++this.#tasks
     const leasedMs = terms.leaseMs ?? leaseMs
     asked.answer({
-      ...{ kind: 'leased', taskId: number, leaseId: 100 + number, attempt: 1, queue: 'default' },
-      ...{ payload: Buffer.from(`task ${number}`), heldMs: this.now - asked.arrivedAtMs },
-      ...{ leaseMs: leasedMs, leaseExpiry: this.clock.now() + leasedMs },
-      ...{ windowMs, windowEnd: this.clock.now() + windowMs, ...terms },
+      kind: 'leased',
+      taskId: number,
+      leaseId: 100 + number,
+      attempt: 1,
+      queue: 'default',
+      payload: Buffer.from(`task ${number}`),
+      heldMs: this.now - asked.arrivedAtMs,
+      leaseMs: leasedMs,
+      leaseExpiry: this.clock.now() + leasedMs,
+      windowMs,
+      windowEnd: this.clock.now() + windowMs,
+      ...terms,
     })
   }
 
@@ -129,8 +141,12 @@ export class World {
   async extend(forMs = leaseMs): Promise<void> {
     const asked = this.coordinator.take('heartbeat')
     asked.answer({
-      ...{ kind: 'extended', heldMs: this.now - asked.arrivedAtMs, leaseMs: forMs, windowMs },
-      ...{ leaseExpiry: this.clock.now() + forMs, windowEnd: this.clock.now() + windowMs },
+      kind: 'extended',
+      heldMs: this.now - asked.arrivedAtMs,
+      leaseMs: forMs,
+      windowMs,
+      leaseExpiry: this.clock.now() + forMs,
+      windowEnd: this.clock.now() + windowMs,
     })
     await this.rest()
   }

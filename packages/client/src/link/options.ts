@@ -71,7 +71,7 @@ export function settleLinkOptions(options: LinkOptions): LinkSettings {
   const hello = {
     role,
     name: check.text('options.name', name, 1, workerIdBytesMax),
-    ...(token !== undefined && { token: check.text('options.token', token, 1, tokenBytesMax) }),
+    token: token === undefined ? undefined : check.text('options.token', token, 1, tokenBytesMax),
     capacity: check.whole('options.capacity', capacity, 0, 1_000_000),
   }
   return {

@@ -13,11 +13,11 @@ export interface CoordinatorParts extends QuestionParts {
   readonly clock: Clock
   readonly knobs: Knobs
   /** Reads task histories from the log. Without it, requests for them are refused. */
-  readonly history?: HistoryReader
+  readonly history?: HistoryReader | undefined
   /** Makes a checkpoint of now. Without it none can be asked for. */
   readonly checkpoint?: (() => Promise<Checkpointed>) | undefined
   /** Maximum number of waiting lease requests; unlimited by default. */
-  readonly waitingPollsMax?: number
+  readonly waitingPollsMax?: number | undefined
   readonly observer: CoordinatorObserver
   /** The log has failed: nothing can be decided any more, and the process has to end. */
   readonly onFailure: (error: unknown) => void

@@ -23,7 +23,7 @@ export interface Hello {
   readonly version: number
   readonly role: Role
   readonly name: string
-  readonly token?: string
+  readonly token?: string | undefined
   readonly capacity: number
 }
 
@@ -56,15 +56,12 @@ export interface Limits {
 const helloType = 0
 const welcomeType = 64
 
-/** `null` means no token. */
-export function encodeHello(hello: HelloToSend): Buffer {
+export function encodeHello(hello: Hello): Buffer {
   const fields = new ListWriter([helloType])
   passVersion(fields, hello.version)
   passHello(fields, hello.version, hello)
   return packFrame(fields.values, true)
 }
-
-type HelloToSend = Omit<Hello, 'token'> & { readonly token?: string | null }
 
 /** Somebody who speaks another version; what its hello says behind that is not for us to read. */
 export interface OtherVersion {
@@ -86,11 +83,11 @@ function passVersion(fields: ListedFields, version: number | undefined): number 
 }
 
 /** The fields after the version. */
-function passHello(fields: ListedFields, version: number, from?: HelloToSend): Hello {
+function passHello(fields: ListedFields, version: number, from?: Hello): Hello {
   const role = fields.word('role', from?.role, roles)
   const name = fields.text('name', from?.name, 1, messageLimits.workerIdBytesMax)
   const token = fields.has(from?.token)
-    ? fields.text('token', from?.token ?? undefined, 1, messageLimits.tokenBytesMax)
+    ? fields.text('token', from?.token, 1, messageLimits.tokenBytesMax)
     : undefined
   const capacity = fields.whole('capacity', from?.capacity, 0, 1_000_000)
   const hello: Building<Hello> = { version, role, name, capacity }
