@@ -4,7 +4,6 @@ import { createServer as createTlsServer } from 'node:tls'
 import {
   type Answer,
   type Hello,
-  isPoll,
   type Limits,
   type MalformedRequest,
   type OtherVersion,
@@ -15,6 +14,7 @@ import {
   ServerConnection,
   type Welcome,
 } from '@tenure/protocol'
+import { isPoll } from '@tenure/protocol/internal'
 
 export const limits: Limits = {
   frameBytesMax: 100_000,

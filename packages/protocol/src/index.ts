@@ -59,7 +59,6 @@ export {
   type Heartbeat,
   type History,
   type HistoryPlace,
-  isPoll,
   type Kill,
   type Lease,
   type List,
@@ -76,6 +75,5 @@ export {
   type Withdraw,
   type Workers,
 } from './messages/request.js'
-export { FrameDecoder, frameHeadBytes } from './wire/frame.js'
-export { checkStructure, type StructureLimits } from './wire/guard.js'
+export { FrameDecoder } from './wire/frame.js'
 export type { Facts } from './wire/listed-fields.js'

@@ -1,13 +1,8 @@
 import { deepStrictEqual } from 'node:assert'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import {
-  decodeRequest,
-  encodeHello,
-  encodeRequest,
-  FrameDecoder,
-  frameHeadBytes,
-} from '@tenure/protocol'
+import { decodeRequest, encodeHello, encodeRequest, FrameDecoder } from '@tenure/protocol'
+import { frameHeadBytes } from '@tenure/protocol/internal'
 import fc from 'fast-check'
 import t from 'tap'
 import { frameOf, unframe } from './bytes.js'

@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import {
-  checkStructure,
   decodeAnswer,
   decodeHello,
   decodeRequest,
@@ -12,6 +11,7 @@ import {
   messageLimits,
   ProtocolError,
 } from '@tenure/protocol'
+import { checkStructure } from '@tenure/protocol/internal'
 import { character } from '@tenure/testing'
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'

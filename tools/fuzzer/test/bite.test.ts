@@ -1,12 +1,7 @@
 import { Gate, Peers, recover } from '@tenure/coordinator-server/internal'
 import { verifyHistory } from '@tenure/history'
-import {
-  ClientConnection,
-  checkStructure,
-  decodeRequest,
-  type Request,
-  ServerConnection,
-} from '@tenure/protocol'
+import { ClientConnection, decodeRequest, type Request, ServerConnection } from '@tenure/protocol'
+import { checkStructure } from '@tenure/protocol/internal'
 import {
   apply,
   createState,

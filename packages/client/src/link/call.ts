@@ -1,4 +1,5 @@
-import { type Answer, isPoll, type NewRequest, type RequestKind } from '@tenure/protocol'
+import type { Answer, NewRequest, RequestKind } from '@tenure/protocol'
+import { isPoll } from '@tenure/protocol/internal'
 import type { TenureError } from '../errors.js'
 import { throwLater } from '../uncaught.js'
 import type { RequestOptions } from './limit.js'

@@ -1,11 +1,11 @@
 import {
   type Answer,
   encodeRequest,
-  frameHeadBytes,
   type Limits,
   type NewRequest,
   type Welcome,
 } from '@tenure/protocol'
+import { frameHeadBytes } from '@tenure/protocol/internal'
 import type { Clock, Random } from '@tenure/seams'
 import { Dialer } from '../connection/dialer.js'
 import { check, RejectedError, TenureError } from '../errors.js'

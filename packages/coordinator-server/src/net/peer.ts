@@ -2,7 +2,6 @@ import {
   type Answer,
   type Arrival,
   type Hello,
-  isPoll,
   type MalformedRequest,
   type OtherVersion,
   ProtocolError,
@@ -12,6 +11,7 @@ import {
   ServerConnection,
   type Welcome,
 } from '@tenure/protocol'
+import { isPoll } from '@tenure/protocol/internal'
 import type { Coordinator } from '../core/coordinator.js'
 import type { Session } from '../core/pending-request.js'
 import { isQuestion } from '../questions/questions.js'

@@ -10,7 +10,8 @@ import {
   WorkerRegistry,
 } from '@tenure/coordinator-server/internal'
 import { holds, Violation } from '@tenure/harness'
-import { ClientConnection, isPoll, ProtocolError, type Reply } from '@tenure/protocol'
+import { ClientConnection, ProtocolError, type Reply } from '@tenure/protocol'
+import { isPoll } from '@tenure/protocol/internal'
 import { checkInvariants, createState } from '@tenure/state-machine'
 import { SimulatedClock } from '@tenure/testing'
 import type { Input } from '../input/input.js'

@@ -2,11 +2,11 @@ import {
   type Arrival,
   type ConnectionLimits,
   type Hello,
-  isPoll,
   ProtocolError,
   type ServerConnection,
   type Welcome,
 } from '@tenure/protocol'
+import { isPoll } from '@tenure/protocol/internal'
 import { codeOf, withinMemory } from '../input/violation.js'
 
 export const limits: ConnectionLimits = {

@@ -1,6 +1,5 @@
 import { holds } from '@tenure/harness'
 import {
-  checkStructure,
   decodeAnswer,
   decodeHello,
   decodeRequest,
@@ -12,6 +11,7 @@ import {
   messageLimits,
   ProtocolError,
 } from '@tenure/protocol'
+import { checkStructure } from '@tenure/protocol/internal'
 import { Packr } from 'msgpackr'
 import { anyMessage, anyValue, spelledLongest, wideValue } from '../corpus/message-pack.js'
 import { anyAnswer, anyHello, anyRequest, anyWelcome, unframe } from '../corpus/messages.js'

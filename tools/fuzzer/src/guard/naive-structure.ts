@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { StructureLimits } from '@tenure/protocol'
+import type { StructureLimits } from '@tenure/protocol/internal'
 
 /**
  * Whether the bytes are one value of MessagePack as messages may have it, told a second time and by

@@ -1,7 +1,8 @@
 // Answers every request as if it were a submission that is accepted: `node echo-server.js <port>`. The
 // id is put into the answer as it came, and nothing else is looked at.
 import { createServer } from 'node:net'
-import { encodeWelcome, FrameDecoder, frameHeadBytes, protocolVersion } from '@tenure/protocol'
+import { encodeWelcome, FrameDecoder, protocolVersion } from '@tenure/protocol'
+import { frameHeadBytes } from '@tenure/protocol/internal'
 
 const welcome = encodeWelcome({
   version: protocolVersion,
