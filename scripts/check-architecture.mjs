@@ -80,5 +80,6 @@ function resolvePath(target) {
 function declares(path, name) {
   const ofFile = `^(export )?(async )?function\\*? ${name}\\(`
   const ofClass = `^  (async )?(get )?\\*?${name}\\(`
-  return new RegExp(`${ofFile}|${ofClass}`, 'm').test(readFileSync(path, 'utf8'))
+  const asField = `^  readonly ${name} = \\(`
+  return new RegExp(`${ofFile}|${ofClass}|${asField}`, 'm').test(readFileSync(path, 'utf8'))
 }

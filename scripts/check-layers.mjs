@@ -49,7 +49,7 @@ const mayKnow = {
 const rooms = {
   '@tenure/wal': [
     'errors damage lsn',
-    ...['disk', 'format', 'options', 'write', 'read', 'checkpoint', 'recover', 'inspect', 'copy'],
+    ...['disk', 'format', 'options', 'write', 'scan', 'checkpoint', 'recover', 'inspect', 'copy'],
   ],
   '@tenure/state-machine': [
     'errors values record.ts task',
@@ -87,7 +87,7 @@ const rooms = {
     ],
   ],
   '@tenure/coordinator': ['settings', 'credentials', 'options endings events'],
-  '@tenure/worker': ['command', 'settings', 'options', 'http-server', 'endings events'],
+  '@tenure/worker': ['exec', 'settings', 'options', 'http-server', 'endings events'],
   '@tenure/cli': ['command-line', 'terminal', 'coordinator', 'log', 'tasks', 'timeline', 'verbs'],
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { ConfigError, flagOf, toLinkOptions } from '@tenure/app-kit'
 import type { WorkerOptions } from '@tenure/worker-runtime'
-import { CommandIsolation } from './command/isolation.js'
+import { CommandIsolation } from './exec/isolation.js'
 import { type Configuration, ownName } from './settings.js'
 
 /** What the runtime is told. */

@@ -2,9 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Outcome, RunEvents } from '@tenure/worker-runtime'
 import t, { type Test } from 'tap'
-import { CommandIsolation } from '../src/command/isolation.js'
-import { Lines } from '../src/command/log.js'
-import { CommandRun, Tail } from '../src/command/run.js'
+import { CommandIsolation } from '../src/exec/isolation.js'
+import { Lines } from '../src/exec/log.js'
+import { CommandRun, Tail } from '../src/exec/run.js'
 import { makeDirectory, World } from './world.js'
 
 const { kill } = process

@@ -1,6 +1,6 @@
 import { byName, ConfigError, configure, flagOf, runCommand, variableOf } from '@tenure/app-kit'
 import t from 'tap'
-import { CommandIsolation } from '../src/command/isolation.js'
+import { CommandIsolation } from '../src/exec/isolation.js'
 import { toOptions } from '../src/options.js'
 import { command } from '../src/program.js'
 import { settings } from '../src/settings.js'

@@ -1,7 +1,7 @@
 export type { CheckpointKnobs } from './checkpoints/checkpoint-knobs.js'
 export type { CheckpointMaker, MadeCheckpoint } from './checkpoints/checkpoint-maker.js'
 export type { Checkpointed, CheckpointObserver } from './checkpoints/checkpointer.js'
-export type { CoordinatorObserver } from './core/parts.js'
+export type { CoordinatorObserver } from './core/coordinator-parts.js'
 export type { Knobs } from './decide/knobs.js'
 export { CoordinatorError, type CoordinatorErrorCode } from './errors.js'
 export type { HistoryPage, HistoryQuery, HistoryReader } from './history/history-page.js'

@@ -4,7 +4,7 @@ export { type CheckpointMeans, checkpointLog } from './checkpoints/checkpoint-of
 export { logBytesBound } from './checkpoints/replay-estimate.js'
 export type { CommitLog, Room } from './core/commit-log.js'
 export { Coordinator } from './core/coordinator.js'
-export type { CoordinatorParts } from './core/parts.js'
+export type { CoordinatorParts } from './core/coordinator-parts.js'
 export type { Session } from './core/pending-request.js'
 export { type RecoveryOptions, type ReplayedLog, recover } from './core/recovery.js'
 export { DecisionTime } from './decide/decision-time.js'

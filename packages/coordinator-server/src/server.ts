@@ -13,7 +13,7 @@ import {
   checkpointHooks,
 } from './checkpoints/checkpointer.js'
 import { Coordinator } from './core/coordinator.js'
-import { type CoordinatorObserver, coordinatorHooks } from './core/parts.js'
+import { type CoordinatorObserver, coordinatorHooks } from './core/coordinator-parts.js'
 import { recover } from './core/recovery.js'
 import { DecisionTime } from './decide/decision-time.js'
 import { WorkerRegistry } from './decide/worker-registry.js'

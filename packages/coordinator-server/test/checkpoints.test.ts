@@ -7,7 +7,7 @@ import { frameHeadBytes } from '@tenure/protocol/internal'
 import { countTasks, getTask, hashState, position } from '@tenure/state-machine'
 import { type LogReader, openReadOnly } from '@tenure/wal'
 import t, { type Test } from 'tap'
-import { answerCheckpoint } from '../src/core/answer-checkpoint.js'
+import { answerCheckpoint } from '../src/checkpoints/answer-checkpoint.js'
 import { type Checkpointed, type CoordinatorOptions, startCoordinator } from '../src/index.js'
 import { PeerClient } from './peer-client.js'
 

@@ -9,7 +9,7 @@ import {
 import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import { type Log, openLog } from '@tenure/wal'
 import { Coordinator } from '../src/core/coordinator.js'
-import type { CoordinatorObserver } from '../src/core/parts.js'
+import type { CoordinatorObserver } from '../src/core/coordinator-parts.js'
 import type { Session } from '../src/core/pending-request.js'
 import { recover } from '../src/core/recovery.js'
 import { DecisionTime } from '../src/decide/decision-time.js'

@@ -26,7 +26,7 @@ export {
 export type { Lsn } from './lsn.js'
 export { makeCheckpoint } from './make-checkpoint.js'
 export type { Commit, LogObserver, LogOptions, SyncMode } from './options.js'
-export type { Run } from './read/runs.js'
 export type { BadCheckpoint, Gap } from './recover/examination.js'
+export type { Run } from './scan/runs.js'
 export type { Records } from './write/records.js'
 export type { Claim, Urgency } from './write/room.js'

@@ -11,11 +11,11 @@ import { followPollMs } from './format/limits.js'
 import { type LogOpening, openingsOf } from './inspect/verify.js'
 import type { SegmentInfo } from './log.js'
 import type { Lsn } from './lsn.js'
-import { brokenOff, forgotten, type Run, startOf, takeRun } from './read/runs.js'
-import { type Finding, Scanner } from './read/scanner.js'
-import { judge } from './read/verdict.js'
 import type { Gap, Segment } from './recover/examination.js'
 import { type Survey, surveySteadily } from './recover/survey.js'
+import { brokenOff, forgotten, type Run, startOf, takeRun } from './scan/runs.js'
+import { type Finding, Scanner } from './scan/scanner.js'
+import { judge } from './scan/verdict.js'
 
 export interface ReadOnlyOptions {
   readonly disk?: Disk | undefined

@@ -1,7 +1,7 @@
 import type { Answer, MalformedRequest, Request } from '@tenure/protocol'
 import type { Asker } from '../decide/decision.js'
 import { isQuestion, type Question } from '../questions/questions.js'
-import type { CoordinatorParts } from './parts.js'
+import type { CoordinatorParts } from './coordinator-parts.js'
 
 /** One who asks: a connection, by the name it gave. */
 export interface Session {

@@ -14,7 +14,7 @@ import {
 } from '@tenure/state-machine/internal'
 import type { Alarm } from './alarm.js'
 import type { Holds } from './commits.js'
-import type { CoordinatorParts } from './parts.js'
+import type { CoordinatorParts } from './coordinator-parts.js'
 
 /** How a decision takes effect. */
 interface RecordWriter {

@@ -5,7 +5,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { CheckpointedLog } from '../checkpoints/checkpointed-log.js'
 import type { CheckpointObserver } from '../checkpoints/checkpointer.js'
 import { replayMs as replayMsOf } from '../checkpoints/replay-estimate.js'
-import type { CoordinatorObserver } from '../core/parts.js'
+import type { CoordinatorObserver } from '../core/coordinator-parts.js'
 import type { DecisionTime } from '../decide/decision-time.js'
 import { RequestMetrics } from './request-metrics.js'
 import type { RecoveryTimes } from './startup.js'

@@ -18,7 +18,7 @@ import {
 } from '../checkpoints/checkpoint-knobs.js'
 import type { CheckpointMaker } from '../checkpoints/checkpoint-maker.js'
 import type { CheckpointObserver } from '../checkpoints/checkpointer.js'
-import type { CoordinatorObserver } from '../core/parts.js'
+import type { CoordinatorObserver } from '../core/coordinator-parts.js'
 import { defaultKnobs, type Knobs } from '../decide/knobs.js'
 import { CoordinatorError } from '../errors.js'
 import type { HistoryReader } from '../history/history-page.js'

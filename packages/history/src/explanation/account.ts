@@ -6,7 +6,7 @@ import type { RememberedTask } from '../task/remembered.js'
 import type { TaskHistory, TaskOpening } from '../task/task-history.js'
 import type { ExplainOptions, Removed } from './explanation.js'
 import { numberFailures } from './failures.js'
-import { type KnownAttempt, knownAttempts } from './known.js'
+import { type KnownAttempt, knownAttempts } from './known-attempts.js'
 
 /** What is known of a task, of records and memory made one. Everything that is told is told from here. */
 export interface Account extends ExplainOptions {

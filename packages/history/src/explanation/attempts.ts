@@ -2,7 +2,7 @@ import type { TaskState } from '@tenure/state-machine'
 import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
 import type { ExplainedAttempt, Heartbeats, LateReport } from './explanation.js'
-import { isNext, type KnownAttempt } from './known.js'
+import { isNext, type KnownAttempt } from './known-attempts.js'
 
 export function explainAttempts(account: Account): ExplainedAttempt[] {
   const { attempts } = account

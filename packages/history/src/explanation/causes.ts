@@ -1,8 +1,8 @@
 import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
+import { awayMsMax, coordinatorStart } from './coordinator-starts.js'
 import type { Cause } from './explanation.js'
-import type { KnownAttempt } from './known.js'
-import { awayMsMax, coordinatorStart } from './start.js'
+import type { KnownAttempt } from './known-attempts.js'
 import { leaseOf, quoted, span } from './words.js'
 
 /** One for each attempt behind the first, and one for the attempt that a task waits for again. */

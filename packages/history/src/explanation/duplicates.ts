@@ -1,7 +1,7 @@
 import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
 import type { Duplicate } from './explanation.js'
-import type { KnownAttempt } from './known.js'
+import type { KnownAttempt } from './known-attempts.js'
 import { capital, leaseOf } from './words.js'
 
 /**

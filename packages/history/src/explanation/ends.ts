@@ -2,9 +2,9 @@ import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
 import { lateReportOf } from './attempts.js'
 import { windowOver } from './causes.js'
+import { coordinatorStart } from './coordinator-starts.js'
 import type { ExplainedEvent } from './explanation.js'
-import type { KnownAttempt } from './known.js'
-import { coordinatorStart } from './start.js'
+import type { KnownAttempt } from './known-attempts.js'
 import { counted, leaseOf, moment, span } from './words.js'
 
 /** How an attempt ended: by time, or by its worker's report. */

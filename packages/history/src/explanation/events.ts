@@ -3,11 +3,11 @@ import type { Entry } from '../follow/entry.js'
 import { omitUndefined } from '../omit-undefined.js'
 import type { Account } from './account.js'
 import { explainAttempts, marginsOf } from './attempts.js'
+import { coordinatorStarts } from './coordinator-starts.js'
 import { tellCancelled, tellEnd, whoOf } from './ends.js'
 import type { Cause, ExplainedAttempt, ExplainedEvent, Overlap } from './explanation.js'
-import type { KnownAttempt } from './known.js'
+import type { KnownAttempt } from './known-attempts.js'
 import { findOverlaps } from './overlaps.js'
-import { coordinatorStarts } from './start.js'
 import { counted, moment, span } from './words.js'
 
 /** Everything that happened, in order. What is only remembered comes before all that there are records of. */

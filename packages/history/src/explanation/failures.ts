@@ -1,6 +1,6 @@
 import { type RetryPolicy, retryDelayMs } from '@tenure/options'
 import type { TaskHistory } from '../task/task-history.js'
-import type { KnownAttempt } from './known.js'
+import type { KnownAttempt } from './known-attempts.js'
 
 /** Failures are counted, and the n-th one decides what comes after it. */
 export function numberFailures(

@@ -1,6 +1,6 @@
 import type { Account } from './account.js'
 import type { Overlap } from './explanation.js'
-import type { KnownAttempt } from './known.js'
+import type { KnownAttempt } from './known-attempts.js'
 
 /**
  * Attempts that lasted at once. One that is reported late lasted until then: with each later one it

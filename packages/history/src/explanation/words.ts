@@ -1,4 +1,4 @@
-import type { KnownAttempt } from './known.js'
+import type { KnownAttempt } from './known-attempts.js'
 
 // How numbers, times and names stand in a sentence.
 

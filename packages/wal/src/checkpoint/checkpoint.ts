@@ -25,7 +25,7 @@ import {
   recordHeaderBytes,
 } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
-import { Scanner } from '../read/scanner.js'
+import { Scanner } from '../scan/scanner.js'
 import { isBytes } from '../write/records.js'
 
 /**

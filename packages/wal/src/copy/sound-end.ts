@@ -3,8 +3,8 @@ import { WalDamageError } from '../errors.js'
 import type { SegmentEnd } from '../format/file-header.js'
 import { segmentPath } from '../format/layout.js'
 import { followPollMs } from '../format/limits.js'
-import type { Scanner } from '../read/scanner.js'
-import { judge } from '../read/verdict.js'
+import type { Scanner } from '../scan/scanner.js'
+import { judge } from '../scan/verdict.js'
 
 /** So often in a row the end must look damaged, while a writer may be at it, to be so. */
 const looksBeforeBelief = 3

@@ -8,8 +8,8 @@ import {
   type Place,
 } from '../format/batch.js'
 import { batchAlignment, batchHeaderBytes, readWindowBytes } from '../format/limits.js'
-import { headersIn } from '../read/scanner.js'
 import { salvage } from '../recover/salvage.js'
+import { headersIn } from '../scan/scanner.js'
 
 /** A batch that stands by itself: its header is good, and what came before it may be anything. */
 export interface RemainingBatch {

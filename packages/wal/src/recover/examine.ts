@@ -7,8 +7,8 @@ import { beginning, type DecodedFileHeader, type SegmentEnd } from '../format/fi
 import { checkpointPath, type Layout, segmentPath } from '../format/layout.js'
 import { batchHeaderBytes, recordHeaderBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
-import { Scanner } from '../read/scanner.js'
-import { judge } from '../read/verdict.js'
+import { Scanner } from '../scan/scanner.js'
+import { judge } from '../scan/verdict.js'
 import type { Depth, Examination, Gap, Segment } from './examination.js'
 import { takeInventory } from './inventory.js'
 import {

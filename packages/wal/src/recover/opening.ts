@@ -18,7 +18,7 @@ import {
 } from '../format/layout.js'
 import { readWindowBytes } from '../format/limits.js'
 import type { LogSettings } from '../options.js'
-import { Scanner } from '../read/scanner.js'
+import { Scanner } from '../scan/scanner.js'
 import { beginSegment, type SegmentFile } from '../write/segment-file.js'
 import { adoptZeroFile, makeZeroFile, type ZeroFile } from '../write/zero-file.js'
 import { firstLsnBehindGap } from './declared-gap.js'

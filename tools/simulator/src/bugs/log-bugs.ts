@@ -70,7 +70,7 @@ export const logBugs: readonly Bug[] = [
     what: 'whatever cannot be read at the end is taken for a torn write',
     edits: [
       {
-        file: `${log}/read/verdict.js`,
+        file: `${log}/scan/verdict.js`,
         old: `    if (finding.kind === 'zero-header' ||
         (finding.kind === 'bad-body' && finding.unexplainedZeroSectors)) {`,
         new: '    if (true) {',
@@ -84,7 +84,7 @@ export const logBugs: readonly Bug[] = [
     what: 'a later batch does not prove that the ones before it were acknowledged',
     edits: [
       {
-        file: `${log}/read/verdict.js`,
+        file: `${log}/scan/verdict.js`,
         old: 'if (behind.syncedThrough >= expectedBatch) {',
         new: 'if (false) {',
       },

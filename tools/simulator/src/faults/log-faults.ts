@@ -13,7 +13,7 @@ const mark =
   'after 100 ms without an append one sync mark proves the last batch, and no more follow'
 const urgent = 'the less urgent is refused first, and what is kept back for the urgent is there'
 
-const verdict = editOf('wal', 'read/verdict')
+const verdict = editOf('wal', 'scan/verdict')
 const opening = editOf('wal', 'recover/opening')
 const writer = editOf('wal', 'write/writer')
 const tail = editOf('wal', 'write/tail')
@@ -21,7 +21,7 @@ const batches = editOf('wal', 'write/batch-queue')
 const log = editOf('wal', 'log')
 const head = editOf('wal', 'format/head')
 const room = editOf('wal', 'write/room')
-const scanner = editOf('wal', 'read/scanner')
+const scanner = editOf('wal', 'scan/scanner')
 const checkpoint = editOf('wal', 'checkpoint/checkpoint')
 const gap = editOf('wal', 'recover/declared-gap')
 const spares = editOf('wal', 'disk/spare-descriptors')

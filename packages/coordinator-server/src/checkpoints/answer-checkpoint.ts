@@ -1,6 +1,6 @@
 import type { Answer, Checkpoint } from '@tenure/protocol'
-import type { Checkpointed } from '../checkpoints/checkpointer.js'
 import { rejected } from '../refusals.js'
+import type { Checkpointed } from './checkpointer.js'
 
 /** What to answer to whoever asks for a checkpoint, when it is made. */
 export async function answerCheckpoint(
