@@ -13,6 +13,7 @@ import {
 } from '@tenure/protocol'
 import { decodeRecord } from '@tenure/state-machine'
 import { documentedDefaults } from '@tenure/testing'
+import { type Disk, nodeDisk } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import { CoordinatorError, type CoordinatorOptions, startCoordinator } from '../src/index.js'
 import { Gate } from '../src/net/gate.js'
@@ -481,6 +482,16 @@ t.test('stats say how often the log was opened, and how many are connected', asy
     stats: { diskFull: false, diskFreeBytes: Number },
   })
   await Promise.all([client.close(), other.close()])
+})
+
+t.test('stats leave out the free bytes of a disk that does not tell them', async (t) => {
+  const disk: Disk = { ...nodeDisk, freeBytes: () => Promise.reject(new Error('EIO')) }
+  const { port } = await start(t, { log: { disk } })
+  const client = await PeerClient.open(port)
+  const answer = await client.ask({ kind: 'stats' })
+  t.match(answer, { kind: 'stats', stats: { diskFull: false } })
+  t.notOk(answer.kind === 'stats' && 'diskFreeBytes' in answer.stats)
+  await client.close()
 })
 
 t.test('a port that is taken is an error that says so, and gives the log back', async (t) => {

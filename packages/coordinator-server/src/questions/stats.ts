@@ -33,7 +33,7 @@ export function stats(sources: QuestionSources): Facts {
 }
 
 function diskFacts({ isFull, freeBytes }: { isFull: boolean; freeBytes: number }): Facts {
-  const diskFreeBytes = freeBytes < 0 ? undefined : Math.min(freeBytes, Number.MAX_SAFE_INTEGER)
+  const diskFreeBytes = freeBytes >= 0 ? Math.min(freeBytes, Number.MAX_SAFE_INTEGER) : undefined
   return { diskFull: isFull, diskFreeBytes }
 }
 
