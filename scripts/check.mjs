@@ -15,6 +15,7 @@ const checks = [
   },
   { name: 'layers', command: ['node', 'scripts/check-layers.mjs'] },
   { name: 'architecture', command: ['node', 'scripts/check-architecture.mjs'] },
+  { name: 'commands in documents', command: ['node', 'scripts/check-commands.mjs'] },
   { name: 'public faces', command: ['node', 'scripts/check-api.mjs'] },
   { name: 'unused code', command: ['knip'] },
   {
