@@ -205,9 +205,12 @@ t.test('doctor accepts a loss under a dead clock only with the next LSN', async 
   t.match(alone, { code: 2, stderr: /--next-lsn needs --accept-loss/ })
   t.match(await log(accept), {
     code: 2,
-    stderr: /the log was written at .*, or name in --next-lsn/,
+    stderr: /the log was written at .*, or set --next-lsn/,
   })
-  t.match(await log([...accept, '--next-lsn', '1']), { code: 2, stderr: /--next-lsn is 1; it has/ })
+  t.match(await log([...accept, '--next-lsn', '1']), {
+    code: 2,
+    stderr: /--next-lsn is 1; it must/,
+  })
   const done = await log([...accept, '--next-lsn', '9000000000', '--json'])
   t.match(JSON.parse(done.stdout), { nextLsn: 9_000_000_000 })
 })

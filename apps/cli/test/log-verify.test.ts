@@ -69,12 +69,12 @@ t.test('every kind of damage ends with 1, and is named by its place', async (t) 
     [
       'a segment cut short',
       (directory) => truncateSync(join(directory, segmentsOf(directory)[1]!), 1024),
-      /^wrong +wal\/.*it has 1024 bytes where its header says 4096$/m,
+      /^wrong +wal\/.*it has 1024 bytes instead of the 4096 in its header$/m,
     ],
     [
       'a segment removed',
       (directory) => rmSync(join(directory, segmentsOf(directory)[1]!)),
-      /^wrong +wal\/.*segment 2, which it continues, is missing$/m,
+      /^wrong +wal\/.*segment 2, which precedes it, is missing$/m,
     ],
     [
       'a checkpoint changed',
@@ -209,7 +209,7 @@ t.test('a log of a newer version says that a newer tenure is needed', async (t) 
   t.match(shown, {
     code: 2,
     stdout: '',
-    stderr: /^tenure: .* has format version 99; .*newer version.*\n$/,
+    stderr: /^tenure: .* has format version 99; .*a newer one.*\n$/,
   })
 })
 

@@ -43,18 +43,16 @@ export function explain(error: unknown, configuration: Configuration): string {
     return `${error.message} (${exposedHelp})`
   }
   if (error instanceof WalError && error.code === 'WAL_READ_ONLY') {
-    const wayOut = `, or name another directory with ${flagOf('dataDir')}.`
-    return error.message
-      .replace('Open it as', 'Start as')
-      .replace(', or with openReadOnly.', wayOut)
+    const wayOut = `, or choose another directory with ${flagOf('dataDir')}.`
+    return error.message.replace(', or use openReadOnly.', wayOut)
   }
   const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
   const message = error.message
     .replaceAll('options.restored.nextLsn', 'options.restored')
     .replace(
-      `Restore a copy, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
+      `Restore a backup, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
       `Run tenure log doctor ${configuration.values.dataDir} first: it says what each way out would lose. ` +
-        `Restore a copy, or start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
+        `Restore a backup, or start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
     )
   return inOwnWords(message, configuration)
 }

@@ -68,7 +68,7 @@ t.test(
 
     disk.empty()
     await coordinator.line('disk has room again')
-    t.equal(await refusal(submit()), undefined, 'room was made: it goes on by itself')
+    t.equal(await refusal(submit()), undefined, 'space was freed: it continues by itself')
     t.match(await link.request({ kind: 'stats' }), { stats: { diskFull: false } })
     const completed = { kind: 'complete', taskId, leaseId } as const
     t.match(await link.request(completed), { kind: 'committed' })

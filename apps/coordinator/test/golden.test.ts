@@ -73,10 +73,7 @@ for (const [name, { headers, headerBytes }] of Object.entries(newerFiles)) {
     const { code, stdout, stderr } = await runOn(t, dataDir)
     t.equal(code, 3)
     t.match(stdout + stderr, /WAL_NEWER_FORMAT/)
-    t.match(
-      stdout + stderr,
-      /has format version 2; .* Open it with the newer version that wrote it/,
-    )
+    t.match(stdout + stderr, /has format version 2; .* Open it with the release that wrote it/)
     t.same(filesIn(dataDir), before)
   })
 }
@@ -105,7 +102,7 @@ t.test('a newer record is refused, and stays', async (t) => {
   const log = await openLog(dataDir)
   await log.append(log.nextLsn, newer(encodeRecord({ type: 'TasksForgotten', at: 1, through: 1 })))
   await log.close()
-  const words = /a record of version 2; this software reads version 1: use a newer one/
+  const words = /the record has version 2; this release reads version 1\. Use a newer release/
   await checkRefused(t, dataDir, 'HISTORY_UNREADABLE_RECORD', words)
 })
 
@@ -115,6 +112,6 @@ t.test('a newer state in a checkpoint is refused, and stays', async (t) => {
   const [chunk] = encodeState(beginning())
   await log.writeCheckpoint(log.sealedLsn, [newer(chunk!)])
   await log.close()
-  const words = /its version is 2; this software reads version 1: use a newer one/
+  const words = /its version is 2; this release reads version 1\. Use a newer release/
   await checkRefused(t, dataDir, 'STATE_MALFORMED_CHUNK', words)
 })

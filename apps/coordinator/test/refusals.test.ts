@@ -52,7 +52,7 @@ t.test('a damaged log is refused with 3 and the way out, which works', async (t)
   const args = ['--data-dir', dataDir, '--port', '0', '--http-port', 'off']
   const { code, stdout } = await runToEnd(t, args)
   t.equal(code, 3)
-  const [, place = ''] = /start with --accept-loss (\d+:\d+) to go on/.exec(stdout) ?? []
+  const [, place = ''] = /start with --accept-loss (\d+:\d+) to give up/.exec(stdout) ?? []
   t.match(stdout, /"level":"fatal".*"code":"WAL_CORRUPT"/)
   const [first = ''] = stdout.split('--accept-loss')
   t.match(first, `Run tenure log doctor ${dataDir} first: it says what each way out would lose.`)
@@ -125,7 +125,7 @@ t.test('what is configured wrongly ends it with 2 and one line', async (t) => {
   )
   t.match(
     await said(['--data-dir', fixture('tls.crt'), '--port', '0', '--http-port', 'off']),
-    /tls\.crt is not a directory\. Name a directory that holds a log; a new log needs one/,
+    /tls\.crt is not a directory\. Choose a directory that contains a log; a new log needs one/,
   )
   t.notOk(existsSync(dataDir), 'and nothing was made')
 })
@@ -141,7 +141,7 @@ t.test('a directory that cannot be written ends it with 2, and names the flag', 
     const args = ['--data-dir', dataDir, '--port', '0', '--http-port', 'off']
     t.match(await runToEnd(t, args), {
       code: 2,
-      stderr: `tenure-coordinator: ${dataDir} cannot be written (EROFS). Mount it for writing, or name another directory with --data-dir.\n`,
+      stderr: `tenure-coordinator: ${dataDir} is not writable (EROFS). Mount it read-write, or choose another directory with --data-dir.\n`,
     })
   }
   return

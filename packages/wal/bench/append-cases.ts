@@ -19,12 +19,12 @@ const loads: readonly Load[] = [
   { appenders: 1, recordBytes: 128, recordsPerAppend: 1000 },
 ]
 
-/** What is measured of one load, in the order in which it is measured. */
+/** The systems, in the order in which they are measured for one load. */
 const columns = ['tenure', 'pool', 'loop', 'lmdb', 'leveldb'] as const
 type Column = (typeof columns)[number]
 type Samples = Record<Column, Sample[]>
 
-/** Appends, one by one and in batches: every system in turn, round after round. */
+/** Single appends and batches: every system in turn, round after round. */
 export async function measureAppends(bench: Bench): Promise<Result[]> {
   const { pace } = bench
   const all = loads.map((load) => {
@@ -80,7 +80,7 @@ async function measureTenure(tenure: TenureStore, load: Load, pace: Pace) {
       after = tenure.written
     },
   })
-  // The segment it prepares must not hold up what is measured next.
+  // The segment in preparation must not slow the next measurement.
   await tenure.rest()
   const batches = Math.max(1, after.batches - before.batches)
   return {
@@ -90,7 +90,7 @@ async function measureTenure(tenure: TenureStore, load: Load, pace: Pace) {
   }
 }
 
-/** In a fresh database each time, which suits both; closing it ends its work in the background. */
+/** Uses a fresh database each time. Closing it ends its background work. */
 async function measureOther(bench: Bench, name: StoreName, load: Load): Promise<Sample> {
   const store = await openStore[name](bench.directory.join(name))
   const sample = await driveAppenders(store, load, bench.pace)
@@ -124,7 +124,7 @@ function bytesPerWriteOf(samples: readonly Sample[]) {
   return bytes === null ? {} : { bytesPerWrite: bytes }
 }
 
-/** Round by round, because what disturbs the machine disturbs both of one round. */
+/** Ratios are taken per round, because a disturbance of the machine affects both figures of a round. */
 function ratiosOf(own: readonly Sample[], better: readonly Sample[], pool: readonly Sample[]) {
   const to = (limit: readonly Sample[]) =>
     Number(

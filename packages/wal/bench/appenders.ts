@@ -6,30 +6,30 @@ import type { Store } from './store.js'
 export interface Load {
   readonly appenders: number
   readonly recordBytes: number
-  /** More than one makes every append a batch. */
+  /** With more than one, every append is a batch. */
   readonly recordsPerAppend: number
 }
 
 export interface Window {
   readonly warmUpMs: number
   readonly windowMs: number
-  /** Called when the measurement begins and when it ends. */
+  /** Called when the measurement starts and when it ends. */
   readonly onBegin?: () => void
   readonly onEnd?: () => void
 }
 
-/** So many appenders take the time of their appends; more would measure the clock. */
+/** Only this many appenders measure latency, because clocking all of them would distort the result. */
 const clockedAppenders = 16
 
-/** A slow system gets longer, until everybody has appended twice, but not longer than this. */
+/** A slow system gets more time, until every appender has appended twice, but at most this long. */
 const windowMsMax = 5000
 
-/** What cannot be compressed: LevelDB would. */
+/** Random bytes, because LevelDB compresses others. */
 export function makeRecord(bytes: number): Uint8Array {
   return randomFillSync(new Uint8Array(bytes))
 }
 
-/** Lets appenders append, each again as soon as its record is durable, and measures them. */
+/** Runs the appenders, each appending again as soon as its record is durable, and measures them. */
 export async function driveAppenders(store: Store, load: Load, window: Window): Promise<Sample> {
   const latencies = new Latencies()
   const record = makeRecord(load.recordBytes)
@@ -55,7 +55,7 @@ export async function driveAppenders(store: Store, load: Load, window: Window): 
     }
   }
 
-  /** Waits for the time, and until every appender has got that far. */
+  /** Waits for the given time, and until every appender has completed this many appends. */
   async function letRun(ms: number, times: number): Promise<void> {
     const startedMs = performance.now()
     const enough = appends + times * load.appenders
@@ -63,13 +63,13 @@ export async function driveAppenders(store: Store, load: Load, window: Window): 
     while (appends < enough && performance.now() - startedMs < windowMsMax) await pause(5)
   }
 
-  // The clocked ones are spread among the others, which go on in the order in which they began.
+  // Clocked appenders are spread among the others, because the order of appenders persists.
   const every = Math.ceil(load.appenders / clockedAppenders)
   const running = Array.from({ length: load.appenders }, (_, index) =>
     index % every === 0 ? appendByTheClock() : appendAgainAndAgain(),
   )
   const failure = Promise.all(running)
-  // Whoever fails, fails the measurement at once.
+  // A failed appender fails the measurement immediately.
   await Promise.race([letRun(window.warmUpMs, 1), failure])
   latencies.clear()
   window.onBegin?.()

@@ -1,19 +1,19 @@
 /**
- * What has to happen in a process of its own, because it is to be killed or its memory measured.
- * It answers with one line of JSON, then waits to be killed.
+ * Work that needs its own process, because the process is killed or its memory is measured.
+ * Prints one line of JSON, then waits to be killed.
  *
  *     child build <store> <directory> <payload bytes>
  *     child open <store> <directory>
  *     child memory bare|idle|replay <directory>
  *
- * Nothing is imported before it is needed: `memory bare` must be Node and nothing else.
+ * Imports are dynamic, because `memory bare` must measure Node and nothing else.
  */
 const [task = '', what = '', directory = '', bytes = '0'] = process.argv.slice(2)
 
 const answer = await carryOut()
 process.stdout.write(`${JSON.stringify(answer)}\n`)
 setInterval(() => {}, 1000)
-// Without its parent it would stay for ever.
+// Otherwise it would outlive its parent.
 process.stdin.on('end', () => process.exit()).resume()
 
 async function carryOut(): Promise<unknown> {

@@ -7,17 +7,17 @@ const appenders = 256
 const recordsPerBatch = 1000
 const batchAppenders = 4
 
-/** Fills a store, and leaves it as it is when the process is killed. */
+/** Fills a store and leaves it open, so that the process can be killed. */
 export async function buildStore(name: string, directory: string, payloadBytes: number) {
   const store = await openStore[storeNamed(name)](directory)
   const records = Math.ceil(payloadBytes / recordBytes)
   if (name === 'tenure') await appendSingly(store, records)
-  // How it came into the others does not show in them, and batches are much faster.
+  // In the other stores single appends leave the same data, and batches are much faster.
   else await appendBatches(store, records)
   return { records: name === 'tenure' ? records : wholeBatches(records) }
 }
 
-/** Opens what a killed process has left, and appends a little, to be killed in turn. */
+/** Opens what a killed process has left and appends a few records. Then this process is killed, too. */
 export async function openAfterCrash(name: string, directory: string) {
   const open = openStore[storeNamed(name)]
   const startedMs = performance.now()
@@ -52,6 +52,6 @@ function wholeBatches(records: number): number {
 
 function storeNamed(name: string): StoreName {
   const found = storeNames.find((store) => store === name)
-  if (found === undefined) throw new Error(`there is no store "${name}"`)
+  if (found === undefined) throw new Error(`"${name}" is not a known store`)
   return found
 }

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError, UsageError } from '@tenure/harness'
 
-/** By the magic number of statfs(2). */
+/** Keyed by the magic number of statfs(2). */
 const fileSystems: Readonly<Record<number, string>> = {
   61267: 'ext4',
   1481003842: 'xfs',
@@ -18,12 +18,12 @@ const fileSystems: Readonly<Record<number, string>> = {
 
 const inMemory = new Set(['tmpfs', 'ramfs'])
 
-/** A place to write to, removed however the run ends. */
+/** A directory for the run, which is always removed at its end. */
 export class WorkDirectory {
   readonly path: string
   readonly fileSystem: string
 
-  /** Made here, in a directory that has to be there. */
+  /** Creates the directory inside an existing one. */
   constructor(path: string) {
     try {
       mkdirSync(path)
@@ -31,14 +31,14 @@ export class WorkDirectory {
       throw new UsageError(`--dir: ${describeError(error)}`, { cause: error })
     }
     this.path = path
-    // Some platforms hand the number out signed.
+    // Some platforms return a signed number.
     const type = Number(statfsSync(path).type) >>> 0
     this.fileSystem = fileSystems[type] ?? `file system 0x${type.toString(16)}`
     process.once('exit', () => this.remove())
     if (inMemory.has(this.fileSystem)) {
       throw new UsageError(
         `${path} is on ${this.fileSystem}, which is memory: nothing there is durable. ` +
-          'Name a directory on a disk with --dir.',
+          'Use --dir to choose a directory on a disk.',
       )
     }
   }

@@ -1,9 +1,12 @@
 import * as fs from 'node:fs'
 
-/** Elsewhere the flag does not reach the medium, or does not exist: a sync follows each write. */
+/**
+ * On other platforms the flag does not reach the medium or does not exist, so a sync follows each
+ * write.
+ */
 const hasDsync = process.platform === 'linux'
 
-/** A file whose blocks are all there, full of zeros, and whose writes are durable on return. */
+/** A preallocated file of zeros whose writes are durable on return. */
 export class DsyncFile {
   readonly bytes: number
   readonly fd: number
@@ -47,5 +50,5 @@ export function writeDurably(fd: number, bytes: Uint8Array, position: number): v
 }
 
 function shortWrite(count: number, length: number): Error {
-  return new Error(`the disk took ${count} of ${length} bytes`)
+  return new Error(`the disk accepted only ${count} of ${length} bytes`)
 }

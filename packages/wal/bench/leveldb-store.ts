@@ -4,9 +4,9 @@ import { type Count, keyOf, lsnOf, type Store } from './store.js'
 type Database = ClassicLevel<Uint8Array, Uint8Array>
 
 /**
- * LevelDB by the `classic-level` package with its default options. With `sync` a put resolves after
- * fdatasync of LevelDB's log. Puts that wait at the same time share a sync, but no more of them
- * than the thread pool has threads, which are four.
+ * LevelDB through the `classic-level` package with its default options. With `sync` a put resolves
+ * after fdatasync of LevelDB's log. Concurrent puts share a sync, but at most four of them, the
+ * number of threads in the pool.
  */
 export class LevelDbStore implements Store {
   readonly #database: Database

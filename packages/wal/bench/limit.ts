@@ -11,8 +11,8 @@ const fileBytes = 64 * 1024 * 1024
 const readBytes = 1024 * 1024
 
 /**
- * What no log on this machine can beat: durable writes into a file whose blocks are there already,
- * one after the other, and nothing besides.
+ * The limit for any log on this machine: sequential durable writes into a preallocated file, and
+ * nothing else.
  */
 export class LimitFile {
   readonly #file: DsyncFile
@@ -22,7 +22,7 @@ export class LimitFile {
     this.#file = new DsyncFile(path, fileBytes)
   }
 
-  /** Writes of that size, for that long, from the front again when the file is full. */
+  /** Writes of this size for this long. Starts over when the file is full. */
   async measure(
     way: Way,
     bytesPerWrite: number,
@@ -58,7 +58,7 @@ export class LimitFile {
   }
 }
 
-/** Reads a log's segments from front to back, does nothing with them, and returns the time. */
+/** Reads a log's segments from start to end without using the content, and returns the time. */
 export function readSegmentsMs(directory: string): number {
   const into = new Uint8Array(readBytes)
   const segments = join(directory, 'wal')

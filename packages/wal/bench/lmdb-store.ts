@@ -2,13 +2,13 @@ import { open, type RootDatabase } from 'lmdb'
 import { type Count, keyOf, lsnOf, type Store } from './store.js'
 
 /**
- * LMDB by the `lmdb` package, one put per append; puts made together share a transaction.
+ * LMDB through the `lmdb` package, one put per append. Concurrent puts share a transaction.
  *
- * With `overlappingSync` (its default) the documentation promises only that a put is visible when
- * its promise resolves, and a second promise, `flushed`, that it is on the medium. Without it, a
- * commit is LMDB's own: pages, fdatasync, then the meta page through an O_DSYNC descriptor, all
- * before the promise resolves, as `strace` shows. That is the strictest setting. It costs LMDB
- * nothing: in a short trial at 1, 64 and 1024 appenders, waiting for `flushed` was no faster.
+ * With `overlappingSync` (its default) a put is only visible when its promise resolves; a second
+ * promise, `flushed`, resolves when it is on the medium. Without the option, LMDB writes the pages,
+ * syncs them, and writes the meta page through an O_DSYNC descriptor before the promise resolves, as
+ * `strace` shows. This is the strictest setting. It costs LMDB nothing: in a short trial with 1, 64
+ * and 1024 appenders, waiting for `flushed` was not faster.
  */
 export class LmdbStore implements Store {
   readonly #database: RootDatabase<Uint8Array, Uint8Array>

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type Machine as AnyMachine, describeMachine as describeAny } from '@tenure/harness'
 
-/** Where and with what the figures were made. */
+/** The machine and the versions of the software. */
 export interface Machine extends AnyMachine {
   readonly fileSystem: string
   readonly lmdb: string
@@ -16,7 +16,7 @@ export function describeMachine(fileSystem: string): Machine {
   return { ...describeAny(), fileSystem, lmdb, classicLevel }
 }
 
-/** Of an installed package, whether or not it exports its package.json. */
+/** Version of an installed package, whether or not it exports its package.json. */
 function versionOf(name: string): string {
   let directory = dirname(createRequire(import.meta.url).resolve(name))
   for (;;) {

@@ -16,7 +16,7 @@ import { drawTables } from './table.js'
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url))
 
-// What was written is removed at the `exit` of this process.
+// The `exit` of this process removes the files.
 exitOnSignals()
 await runTool(usage, async (args) => {
   await main(parseCommandLine(args))
@@ -50,7 +50,7 @@ async function measureAll(options: BenchOptions, directory: WorkDirectory): Prom
   ]
 }
 
-/** Before anything is measured: whoever waited for minutes wants to keep what came out. */
+/** Before the measurement, so that a bad path does not lose minutes of work. */
 function makeOut(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true })

@@ -9,7 +9,7 @@ interface Memory {
 
 const child = new URL('./child.js', import.meta.url)
 
-/** What a process holds more than bare Node: with an idle log, and at most while it replays. */
+/** Memory above that of bare Node: with an idle log, and the peak during a replay. */
 export async function measureMemory({ directory }: Bench): Promise<Result[]> {
   tellStep('memory')
   const bare = await askScript<Memory>(child, ['memory', 'bare'])

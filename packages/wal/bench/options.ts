@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseOptions, parseWhole, UsageError } from '@tenure/harness'
 import type { WorkDirectory } from './directory.js'
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface BenchOptions {
   readonly paths: boolean
   readonly json: boolean
@@ -13,15 +13,15 @@ export interface BenchOptions {
   readonly out: string
 }
 
-/** How long and how large; `quick` shrinks it, and never leaves a case out. */
+/** Duration and size of the cases. `quick` makes them smaller but omits none. */
 export interface Pace {
   readonly rounds: number
-  /** No further round of appends begins when it would probably end later than this. */
+  /** No further round of appends starts if it would probably end later than this. */
   readonly appendBudgetMs: number
   readonly warmUpMs: number
   readonly windowMs: number
   readonly limitWindowMs: number
-  /** Payload in the stores that are opened after a crash and replayed. */
+  /** Payload of the stores for crash recovery and replay. */
   readonly storeBytes: number
   readonly opens: number
   readonly replays: number
@@ -30,7 +30,7 @@ export interface Pace {
   readonly rollSegmentBytes: number
 }
 
-/** What every measurement is given. */
+/** The context of every measurement. */
 export interface Bench {
   readonly pace: Pace
   readonly directory: WorkDirectory
@@ -77,7 +77,7 @@ Measures @tenure/wal beside bare O_DSYNC writes of the same bytes, LMDB and Leve
   --paths   only compares three ways to carry out one durable write: on the event loop, on
             the thread pool, in a worker thread; understands --quick, --json and --dir`
 
-// Seen from dist/bench. The results go beside the sources, where git does not look.
+// Seen from dist/bench. The results go next to the sources, into an ignored folder.
 const outDefault = fileURLToPath(new URL('../../bench/results', import.meta.url))
 
 export function parseCommandLine(args: readonly string[]): BenchOptions {
@@ -107,5 +107,5 @@ export function paceOf(options: BenchOptions): Pace {
 
 function pathOf(flag: string, text: string): string {
   if (text !== '') return text
-  throw new UsageError(`${flag} is empty; it has to name a directory`)
+  throw new UsageError(`${flag} is empty; it must be a directory`)
 }

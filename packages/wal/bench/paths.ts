@@ -11,7 +11,7 @@ const fileBytes = 64 * 1024 * 1024
 const sizes = [512, 9 * 1024, 36 * 1024, 140 * 1024]
 const paths = ['loop', 'pool', 'thread'] as const
 
-/** Compares three ways to carry out one durable write after the other; backs a decision record. */
+/** Compares three ways of making sequential durable writes. Supports a decision record. */
 export async function measurePaths(directory: WorkDirectory, options: BenchOptions): Promise<void> {
   const file = new DsyncFile(directory.join('paths'), fileBytes)
   const thread = new WritingThread(file, Math.max(...sizes))

@@ -10,7 +10,7 @@ const labels: Record<SystemName, string> = {
   leveldb: 'LevelDB',
 }
 
-/** Colours that people with any kind of colour vision tell apart (Okabe and Ito). */
+/** Colours that are distinguishable with any kind of colour vision (Okabe and Ito). */
 const colours: Record<SystemName, string> = {
   tenure: '#0072b2',
   limit: '#777777',
@@ -20,7 +20,7 @@ const colours: Record<SystemName, string> = {
 
 const powersOfTen = Array.from({ length: 13 }, (_, index) => 10 ** (index - 4))
 
-/** Throughput and latency over the number of appenders, as SVG. */
+/** Throughput and latency by number of appenders, as SVG. */
 export async function drawPlot(machine: Machine, results: readonly Result[]): Promise<string> {
   const view = new View(parse(compile(specOf(machine, results)).spec), { renderer: 'none' })
   try {
@@ -135,7 +135,7 @@ function panelTitle(text: string) {
   return { text, fontSize: 14, anchor: 'start' as const, offset: 8 }
 }
 
-/** Records of 128 bytes, and of the limit the better way. */
+/** Records of 128 bytes, and only the faster way of the limit. */
 function isShown(results: readonly Result[]): (result: Result) => boolean {
   const isPlotted = (result: Result) => result.case === 'append' && result.recordBytes === 128
   return (result) =>

@@ -9,9 +9,9 @@ const child = new URL('./child.js', import.meta.url)
 const recordBytes = 128
 
 /**
- * Opening after a crash, and replay. The stores are written by processes that are killed; every
- * opening happens in a process that is killed too, so that the next one also opens after a crash.
- * What is read has just been written: it comes from the page cache, for all of them and the limit.
+ * Opening after a crash, and replay. Processes that are killed write the stores. Every open happens
+ * in a process that is killed, too, so that the next open also follows a crash. The data was just
+ * written, so all reads come from the page cache, for every system and for the limit.
  */
 export async function measureRecovery(bench: Bench): Promise<Result[]> {
   const { pace, directory } = bench

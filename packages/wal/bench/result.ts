@@ -3,29 +3,29 @@ import { median } from '@tenure/harness'
 export type SystemName = 'tenure' | 'limit' | 'lmdb' | 'leveldb'
 export type CaseName = 'append' | 'batch' | 'replay' | 'open' | 'roll' | 'memory'
 
-/** One line of the output. A figure that a case does not have is null. */
+/** One line of the output. A figure that does not apply is null. */
 export interface Result {
   readonly system: SystemName
   readonly case: CaseName
   readonly appenders: number
   readonly recordBytes: number
-  /** Everybody here waits until each record is on the medium; see each system's file for how. */
+  /** Every system waits until each record is on the medium; see its file for the method. */
   readonly sync: 'always'
   readonly recordsPerSecond: number | null
   readonly p50Ms: number | null
   readonly p99Ms: number | null
   readonly p999Ms: number | null
-  /** Payload, framing not included. */
+  /** Payload without framing. */
   readonly bytesPerSecond: number | null
-  /** How many measurements the medians are made from, and the lowest and highest of them. */
+  /** Number of measurements behind the medians, and their minimum and maximum. */
   readonly rounds: number
   readonly recordsPerSecondSpread?: readonly [number, number]
-  /** To the better way of writing. */
+  /** Relative to the faster way of writing. */
   readonly ratioToLimit?: number | undefined
   readonly ratioToPool?: number
-  /** For `limit`: writes through the thread pool, or synchronous ones on the event loop. */
+  /** For `limit`: writes in the thread pool, or synchronous ones on the event loop. */
   readonly way?: 'pool' | 'loop' | undefined
-  /** What the log wrote at once on average, framing included, and so what `limit` writes. */
+  /** Average bytes per write of the log, including framing. `limit` writes the same size. */
   readonly bytesPerWrite?: number
   readonly recordsPerAppend?: number
   readonly records?: number
@@ -49,7 +49,7 @@ export interface Sample {
   readonly recordsPerWrite?: number
 }
 
-/** The figures of several rounds as one. */
+/** Combines the figures of several rounds. */
 export function summarize(samples: readonly Sample[], recordBytes: number) {
   const rates = samples.map((sample) => sample.recordsPerSecond)
   const recordsPerSecond = median(rates)
@@ -64,7 +64,7 @@ export function summarize(samples: readonly Sample[], recordBytes: number) {
   } as const
 }
 
-/** To four significant digits, and null for what could not be measured: JSON knows no NaN. */
+/** Rounds to four significant digits. NaN becomes null, because JSON has no NaN. */
 export function round(value: number): number | null {
   return Number.isFinite(value) ? Number(value.toPrecision(4)) : null
 }

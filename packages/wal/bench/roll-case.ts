@@ -5,9 +5,9 @@ import { type Result, round } from './result.js'
 import { openTenure } from './tenure-store.js'
 
 const recordBytes = 128
-/** Of many appenders, only so many take the time of their appends: more would measure the clock. */
+/** Only this many appenders measure latency, because clocking all of them would distort the result. */
 const clockedAppenders = 64
-/** Time is cut into windows of this length; a window counts by what happened in it. */
+/** Time is cut into windows of this length. A window counts by what happened in it. */
 const windowMs = 100
 
 interface Span {
@@ -16,8 +16,8 @@ interface Span {
 }
 
 /**
- * How long appends take while the log goes from one segment to the next, and while it does not:
- * under the load that the target speaks of, and under one that fills segments as fast as they come.
+ * Latency of appends during segment rolls and between them, under the load of the target and under
+ * one that fills segments as fast as possible.
  */
 export async function measureRolls(bench: Bench): Promise<Result[]> {
   return [await measureRollsUnder(bench, 64), await measureRollsUnder(bench, 1024)]
@@ -132,7 +132,7 @@ function windowsOf(spans: readonly Span[]): Set<number> {
   return windows
 }
 
-/** When each append began and ended. Which windows hold a roll is known only afterwards. */
+/** Start and end of each append. Which windows contain a roll is known only afterwards. */
 class Samples {
   readonly #times = new Float64Array(2 * 12_000_000)
   #length = 0

@@ -1,12 +1,12 @@
 import type { SystemName } from './result.js'
 
-/** What a log does, as each of the systems does it. */
+/** The operations of a log, implemented by each system. */
 export interface Store {
   /** Must resolve only when the record is on the medium. */
   append(record: Uint8Array): Promise<unknown>
-  /** The same for many records, all of them or none. */
+  /** Appends many records, all of them or none. */
   appendAll(records: readonly Uint8Array[]): Promise<unknown>
-  /** Reads everything back, in order, and counts it. */
+  /** Reads and counts all records in order. */
   replay(): Promise<Count>
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export interface Count {
 
 export type StoreName = Exclude<SystemName, 'limit'>
 
-/** Keys of the stores that have keys: an LSN whose bytes sort as the number does. */
+/** Keys for the stores that need them: bytes that sort like the LSN. */
 export function keyOf(lsn: number): Buffer {
   const key = Buffer.allocUnsafe(8)
   key.writeUInt32BE(Math.floor(lsn / 2 ** 32), 0)

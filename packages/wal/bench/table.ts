@@ -3,7 +3,7 @@ import type { Machine } from './machine.js'
 import type { CaseName, Result, SystemName } from './result.js'
 import { judge } from './targets.js'
 
-/** Everything as text that fits 100 columns. */
+/** All results as text of at most 100 columns. */
 export function drawTables(machine: Machine, results: readonly Result[], isQuick: boolean): string {
   return [
     drawMachine(machine),
@@ -19,7 +19,7 @@ function drawMachine(machine: Machine): string {
   return [
     `${machine.processor}, ${machine.cores} cores, ${machine.fileSystem}, ${machine.system}`,
     `Node ${machine.node}, lmdb ${machine.lmdb}, classic-level ${machine.classicLevel}`,
-    'sync: always (a record counts when it is on the medium, in every column)',
+    'sync: always (in every column, a record counts only when it is on the medium)',
   ].join('\n')
 }
 
@@ -55,8 +55,8 @@ function drawThroughput(results: readonly Result[]): string {
   ]
   return [
     `Durable records per second, medians of ${own[0]?.rounds ?? 0} rounds`,
-    'limit: the same bytes in the same number of bare writes, by the quicker way (on the event loop or',
-    'through the thread pool); of it, of pool: our share of that, and of the way through the pool',
+    'limit: the same bytes in the same number of bare writes, in the faster way (on the event loop or',
+    'in the thread pool); of it, of pool: our share of that limit, and of the writes in the pool',
     draw(head, rows),
   ].join('\n')
 }
@@ -72,7 +72,7 @@ function drawLatency(results: readonly Result[]): string {
     }),
   ])
   const head = ['appenders', 'record', 'tenure', 'LMDB', 'LevelDB']
-  return `Milliseconds from an append to its being durable, p50 / p99 / p99.9\n${draw(head, rows)}`
+  return `Milliseconds until an append is durable, p50 / p99 / p99.9\n${draw(head, rows)}`
 }
 
 function drawRecovery(results: readonly Result[]): string {
@@ -118,9 +118,9 @@ function drawRolls(results: readonly Result[]): string {
     'longest roll',
   ]
   return [
-    'Segment rolls, in ms. The load is cut into windows of 0.1 s; p99.9 of the appends in windows with',
-    'a roll (across), without one (between), and without one while the next segment is being made',
-    '(preparing). Longest append: of those that were under way during a roll',
+    'Segment rolls, in ms. The run is cut into windows of 0.1 s; p99.9 of the appends in windows with',
+    'a roll (across), without one (between), and without one while the next segment is prepared',
+    '(preparing). Longest append: among those in progress during a roll',
     draw(head, rows),
   ].join('\n')
 }
@@ -156,7 +156,7 @@ function isOf(system: SystemName, name: CaseName): (result: Result) => boolean {
   return (result) => result.system === system && result.case === name
 }
 
-/** LMDB reads next to nothing when it opens, LevelDB a few MiB: a rate would mean nothing. */
+/** Opening LMDB reads almost nothing and opening LevelDB a few MiB, so a rate would be meaningless. */
 function readsAll({ system, case: name }: Result): boolean {
   return name === 'replay' || system === 'tenure' || system === 'limit'
 }
@@ -170,7 +170,7 @@ function rate(result: Result): number {
   return result.recordsPerSecond ?? 0
 }
 
-/** Half of the range between rounds, as a share of the median. */
+/** Half of the range between rounds, relative to the median. */
 function spread({ recordsPerSecond, recordsPerSecondSpread: range }: Result): string {
   if (range === undefined || !recordsPerSecond) return '-'
   return `${Math.round(((range[1] - range[0]) / 2 / recordsPerSecond) * 100)}%`

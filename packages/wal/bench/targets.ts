@@ -3,12 +3,12 @@ import type { CaseName, Result, SystemName } from './result.js'
 export interface Target {
   readonly what: string
   readonly wanted: string
-  /** Undefined when the run did not get far enough to tell. */
+  /** `undefined` if the run did not measure it. */
   readonly got: string | undefined
   readonly isMet: boolean | undefined
 }
 
-/** What the log has to reach; the rates are those of a quiet machine with two cores. */
+/** Targets of the log. The rates are those of an idle machine with two cores. */
 export function judge(results: readonly Result[]): Target[] {
   const at = (appenders: number) => append(results, 'tenure', appenders)
   const roll = results.find((result) => result.case === 'roll' && result.appenders === 64)
@@ -31,7 +31,7 @@ export function judge(results: readonly Result[]): Target[] {
   ]
 }
 
-/** By how much the log leads, where it leads by least. */
+/** The factor by which the log leads in the case where it leads least. */
 function leastLead(results: readonly Result[], other: SystemName): number | undefined {
   const leads = results
     .filter((own) => own.system === 'tenure' && (own.case === 'append' || own.case === 'batch'))

@@ -3,7 +3,7 @@ import type { Count, Store } from './store.js'
 
 const segmentBytesFull = 64 * 1024 * 1024
 
-/** `@tenure/wal` with its default options, watched through its observer. */
+/** `@tenure/wal` with its default options, measured through its observer. */
 export class TenureStore implements Store {
   readonly #log: Log
   readonly #watch: Watch
@@ -17,7 +17,7 @@ export class TenureStore implements Store {
     return this.#log
   }
 
-  /** What has been written so far. */
+  /** Totals of all writes so far. */
   get written(): Written {
     return { ...this.#watch.written }
   }
@@ -40,14 +40,14 @@ export class TenureStore implements Store {
     return { records, bytes }
   }
 
-  /** Brings a new log to where one that has run for a while is: segments of full size. */
+  /** Grows a new log to segments of full size, like one that has run for a while. */
   async grow(segmentBytes = segmentBytesFull): Promise<void> {
     const record = new Uint8Array(256 * 1024).fill(1)
     while (this.#watch.segmentBytes < segmentBytes) await this.append(record)
     await this.rest()
   }
 
-  /** Waits until the log has nothing to do in the background. */
+  /** Waits until the log has no background work. */
   async rest(): Promise<void> {
     while (this.#watch.preparing > 0) {
       await new Promise((resolve) => {
@@ -69,7 +69,7 @@ export interface Written {
 
 class Watch implements LogObserver {
   readonly written = { batches: 0, records: 0, bytes: 0 }
-  /** A log that has been opened anew begins to prepare a segment at once. */
+  /** An opened log starts to prepare a segment immediately. */
   preparing = 1
   segmentBytes = 0
   onPrepared: (value?: unknown) => void = () => {}
@@ -100,7 +100,7 @@ class Watch implements LogObserver {
   }
 }
 
-/** `also` hears of rolls and prepared segments. */
+/** `also` receives rolls and prepared segments, too. */
 export async function openTenure(
   directory: string,
   options: { readonly segmentBytes?: number; readonly also?: LogObserver } = {},

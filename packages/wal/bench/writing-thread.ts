@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads'
 import type { DsyncFile } from './dsync-file.js'
 
-/** Words that both sides share: requests made, requests carried out, and the one to carry out. */
+/** Indexes of the shared words: requests made, requests done, and the current request. */
 export const word = { asked: 0, done: 1, bytes: 2, position: 3 } as const
 
-// Node has it; the ES2023 library that everything is compiled against does not.
+// Node has `Atomics.waitAsync`; the ES2023 library of the compiler does not.
 interface WaitAsync {
   waitAsync(
     words: Int32Array,
@@ -14,9 +14,9 @@ interface WaitAsync {
 }
 const { waitAsync } = Atomics as typeof Atomics & WaitAsync
 
-/** A worker thread that writes synchronously and is talked to through shared memory only. */
+/** A worker thread that writes synchronously and communicates only through shared memory. */
 export class WritingThread {
-  /** What it writes is taken from here. */
+  /** The data to write. */
   readonly buffer: Uint8Array
   readonly #words = new Int32Array(new SharedArrayBuffer(16))
   readonly #worker: Worker

@@ -1,48 +1,48 @@
 import type { Lsn } from './lsn.js'
 
-/** What is wrong with a log, and which records it concerns. */
+/** Describes damage to a log and the records that it affects. */
 export interface Damage {
   /**
    * `corrupt`: acknowledged data is missing or changed.
-   * `ambiguous`: it may be the last, never acknowledged write, or acknowledged data; nothing on the
-   * disk tells which.
+   * `ambiguous`: the damaged data is either the last write, which was never acknowledged, or
+   * acknowledged data. The disk does not show which.
    */
   readonly kind: 'corrupt' | 'ambiguous'
 
-  /** The file's name within the log's directory. */
+  /** Path of the file, relative to the log's directory. */
   readonly file: string
 
-  /** Where in the file, when the damage has a place there. */
+  /** Byte offset of the damage in the file, if it has one. */
   readonly offset?: number | undefined
 
-  /** The first LSN that cannot be read; everything before it can. */
+  /** The first LSN that cannot be read. Every LSN before it can. */
   readonly firstMissingLsn: Lsn
 
-  /** The last LSN known to have been acknowledged and now missing, where something tells. */
+  /** The last missing LSN that is known to have been acknowledged. */
   readonly lastMissingLsn?: Lsn | undefined
 
-  /** What was found, and what was expected. */
+  /** The finding, and the expected content. */
   readonly why: string
 
   /**
-   * The LSN of a good checkpoint that holds what the missing records made: no restart needs them, and
-   * the log opens.
+   * The LSN of a good checkpoint that includes the missing records. The log still opens, because a
+   * restart does not need them.
    */
   readonly coveredBy?: Lsn | undefined
 
-  /** The loss an operator can accept to open the log all the same; absent where that cannot help. */
+  /** The loss that an operator can accept to open the log. Absent if accepting a loss would not help. */
   readonly acceptable?: AcceptedLoss | undefined
 }
 
-/** Damage in the records before a good checkpoint. The log opens; who looks back there misses them. */
+/** Damage in records that a good checkpoint covers. The log opens, but reads of its history fail there. */
 export interface HistoryDamage extends Damage {
   readonly lastMissingLsn: Lsn
   readonly coveredBy: Lsn
 }
 
 /**
- * The operator's word that what lies behind this place is lost. It has to name the exact place of
- * the damage, so that it cannot cover a damage nobody has looked at.
+ * An operator's statement that everything after this place is lost. It must name the exact place of
+ * the damage, so that it cannot hide damage that was not inspected.
  */
 export interface AcceptedLoss {
   readonly segment: number

@@ -1,9 +1,6 @@
 import type { Damage } from './damage.js'
 
-/**
- * Stable words for what can go wrong; the message beside them may change.
- * The README lists them with what to do about each.
- */
+/** Stable error codes. Messages may change. The README lists what to do about each code. */
 export type WalErrorCode =
   | 'WAL_BAD_OPTION'
   | 'WAL_NOT_A_LOG'
@@ -28,7 +25,7 @@ export type WalErrorCode =
   | 'WAL_OVERTAKEN'
   | 'WAL_COPY_FAILED'
 
-/** Every error this package raises on purpose. */
+/** Every error that this package throws on purpose. */
 export class WalError extends Error {
   readonly code: WalErrorCode
 
@@ -39,7 +36,7 @@ export class WalError extends Error {
   }
 }
 
-/** The log does not open, or does not read on, because what it holds cannot be trusted. */
+/** The log cannot be opened or read because its data is damaged. */
 export class WalDamageError extends WalError {
   readonly damage: Damage
 
@@ -55,57 +52,57 @@ function describe(damage: Damage): string {
   const place = offset === undefined ? file : `${file} at byte ${offset}`
   if (coveredBy !== undefined) {
     return (
-      `${place}: ${why}. LSN ${firstMissingLsn} to ${lastMissingLsn} cannot be read. The checkpoint of ` +
-      `LSN ${coveredBy} covers them, so the log opens without them: truncate it behind a newer checkpoint`
+      `${place}: ${why}. LSN ${firstMissingLsn} to ${lastMissingLsn} cannot be read. The checkpoint at ` +
+      `LSN ${coveredBy} covers them, so the log opens without them. Truncate the log after a newer checkpoint`
     )
   }
   const lost =
     lastMissingLsn === undefined || lastMissingLsn < firstMissingLsn
-      ? `LSN ${firstMissingLsn} and what follows cannot be read`
-      : `LSN ${firstMissingLsn} is acknowledged and cannot be read, nor what follows, at least to LSN ${lastMissingLsn}`
+      ? `LSN ${firstMissingLsn} and later cannot be read`
+      : `LSN ${firstMissingLsn} and later cannot be read; records up to at least LSN ${lastMissingLsn} were acknowledged`
   const wayOut =
     acceptable === undefined
       ? ''
-      : `. Restore a copy, or open the log with acceptLoss { segment: ${acceptable.segment}, ` +
-        `offset: ${acceptable.offset} } to go on without what lies behind that place`
+      : `. Restore a backup, or open the log with acceptLoss { segment: ${acceptable.segment}, ` +
+        `offset: ${acceptable.offset} } to give up everything after that place`
   return `${place}: ${why}. ${lost}${wayOut}`
 }
 
-/** The operating system's word for the failure, or `undefined` when the error did not come from it. */
+/** The error code of the operating system, or `undefined` for other errors. */
 export function systemCode(error: unknown): string | undefined {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
   return undefined
 }
 
-/** Whether the failure says that there is no room, which is the one failure that may pass by itself. */
+/** Whether the disk is full. Only this failure can pass by itself. */
 export function saysNoSpace(error: unknown): boolean {
   const code = systemCode(error)
   return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
-/** Whether the failure says that this process may not write there, or that nobody may. */
+/** Whether this process, or every process, lacks permission to write. */
 export function saysNotWritable(error: unknown): boolean {
   const code = systemCode(error) ?? ''
-  // Of a directory whose parent is there: some file systems, as /proc, take no new one.
+  // mkdir fails with ENOENT although the parent exists on file systems such as /proc.
   if (code === 'ENOENT')
     return error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
   return ['EACCES', 'EPERM', 'EROFS'].includes(code)
 }
 
 export function noRoomToRoll(): WalError {
-  return new WalError('WAL_NO_SPACE', 'the disk is full: there is no room for another segment')
+  return new WalError('WAL_NO_SPACE', 'the disk is full: there is no space for another segment')
 }
 
 export function noRoomToClose(): WalError {
-  return new WalError('WAL_NO_SPACE', 'the log was closed while it waited for room on the disk')
+  return new WalError('WAL_NO_SPACE', 'the log was closed while it waited for space on the disk')
 }
 
 export function failureOf(cause: unknown): WalError {
   const because = cause instanceof Error ? cause.message : String(cause)
   return new WalError(
     'WAL_FAILED',
-    `the log has ended because the disk failed: ${because}. ` +
-      'Nothing more is written; open the log again once the disk is sound.',
+    `the log stopped because the disk failed: ${because}. ` +
+      'Open the log again after the disk is repaired.',
     { cause },
   )
 }

@@ -23,24 +23,24 @@ export interface ReadOnlyOptions {
 }
 
 export interface FollowOptions {
-  /** Default: the first record that the newest checkpoint does not cover. */
+  /** First LSN to read. Default: the first record that the newest checkpoint does not cover. */
   readonly fromLsn?: Lsn | undefined
-  /** Waits at the end for what a writer appends, until `signal` says that it is enough. */
+  /** At the end, wait for new records until `signal` is aborted. */
   readonly follow?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** A segment as a reader knows it. */
+/** A segment as seen by a reader. */
 export interface ReaderSegment extends SegmentInfo {
-  /** The file's name within the log's directory. */
+  /** Path of the file, relative to the log's directory. */
   readonly file: string
   readonly epoch: number
-  /** Of a sealed one: its last record, and where what it holds ends. */
+  /** For a sealed segment: its last record, and the offset at which its content ends. */
   readonly lastLsn?: Lsn | undefined
   readonly end?: number | undefined
 }
 
-/** Opens the log for reading, beside a running writer or without one. Takes no lock and changes nothing. */
+/** Opens the log for reading, with or without a running writer. Takes no lock and changes nothing. */
 export async function openReadOnly(
   directory: string,
   { disk = nodeDisk, clock = systemClock }: ReadOnlyOptions = {},
@@ -52,27 +52,27 @@ export async function openReadOnly(
 }
 
 /**
- * A log that somebody else may be writing. What it reads ends at the last whole batch; that one may
- * be on its way to the disk still, and lost if the machine stops right then.
+ * A log that another process may be writing. Reading ends at the last whole batch. That batch may
+ * not be durable yet: a power loss can remove it.
  */
 export class LogReader {
   readonly logId: string
-  /** The first record that was not removed behind a checkpoint when the log was opened. */
+  /** The first LSN that was not removed by truncation when the log was opened. */
   readonly firstLsn: Lsn
   readonly checkpointLsn: Lsn
-  /** Every checkpoint whose header is good and whose following records were not removed, newest first. */
+  /** Checkpoints with a valid header from which the log can be replayed, newest first. */
   readonly checkpoints: readonly Lsn[]
   readonly gaps: readonly Gap[]
 
   readonly #disk: Disk
   readonly #clock: Clock
   readonly #layout: Layout
-  /** Records that are lost before all others. */
+  /** Missing records before all others. */
   readonly #hole: HistoryDamage | undefined
   #segments: readonly Segment[]
   #head: Uint8Array | undefined
 
-  /** For `openReadOnly`. */
+  /** Use `openReadOnly`. */
   constructor(disk: Disk, clock: Clock, layout: Layout, { examination, head }: Survey) {
     this.#head = head
     this.logId = Buffer.from(examination.logId!).toString('hex')
@@ -90,14 +90,14 @@ export class LogReader {
   }
 
   /**
-   * When the log was opened for writing, as far as its segments tell: of the oldest one that is left
-   * it is not known whether its writer began with it.
+   * The opens of the log that its segments show. The oldest remaining segment counts only if it is
+   * the first one of the log, because otherwise it may not be the first one of its writer.
    */
   get openings(): LogOpening[] {
     return openingsOf(this.#segments)
   }
 
-  /** Oldest first. What records the last one holds, only reading tells. */
+  /** Oldest first. Only reading shows what the last segment contains. */
   get segments(): ReaderSegment[] {
     return this.#segments.map(({ name, header }, index) => {
       const next = this.#segments[index + 1]?.header
@@ -113,30 +113,33 @@ export class LogReader {
     })
   }
 
-  /** The records from an LSN on, checked on the way. */
+  /** The records from an LSN on, verified while reading. */
   async *replay(options: FollowOptions = {}): AsyncGenerator<Run> {
     const fromLsn = startOf(options.fromLsn, this.checkpointLsn, this.firstLsn)
     if (fromLsn <= (this.#hole?.lastMissingLsn ?? 0)) throw new WalDamageError(this.#hole!)
     let segment = this.#segmentOf(fromLsn)
     try {
-      // A truncation that was noticed since then.
+      // A truncation was noticed since then.
       if (segment === undefined) throw await this.#forgotten(fromLsn)
       while (segment !== undefined) segment = yield* this.#readSegment(segment, fromLsn, options)
     } catch (error) {
-      // A truncation has overtaken this replay.
+      // A truncation removed the segment during this replay.
       throw systemCode(error) === 'ENOENT' ? await this.#forgotten(fromLsn) : error
     }
   }
 
-  /** The chunks of a checkpoint, by default the newest, views that the next step ends. */
+  /**
+   * The chunks of a checkpoint, by default the newest. Each is a view that is valid until the next
+   * step.
+   */
   async *readCheckpoint(lsn = this.checkpointLsn): AsyncGenerator<Uint8Array> {
     if (lsn === 0) return
     yield* readCheckpoint(this.#disk, this.#layout.checkpoint(lsn), lsn)
   }
 
   /**
-   * Reads to the segment's end, and returns the one that follows it. Without one the end is where
-   * there is nothing more for now.
+   * Reads to the segment's end and returns the next segment. Without one, the end is where nothing
+   * more can be read for now.
    */
   async *#readSegment(
     segment: Segment,
@@ -164,7 +167,7 @@ export class LogReader {
           continue
         }
         if (next !== undefined) {
-          // It may have been read before the writer was through with it; but only once.
+          // The reader may have been faster than the writer, but only once.
           if (doubts++ > 0) {
             const coveredBy = lastLsn <= this.checkpointLsn ? this.checkpointLsn : undefined
             throw brokenOff(segment.name, scanner, lastLsn, coveredBy)
@@ -189,8 +192,9 @@ export class LogReader {
   }
 
   /**
-   * What is wrong at the end of the newest segment. A batch on its way may look wrong for a moment.
-   * The rest of a segment is long, so unless `thoroughly` zeros are taken for its end unseen.
+   * The damage at the end of the newest segment, if any. A batch that is being written can look
+   * damaged for a moment. Unless `thoroughly`, zeros count as the end and the rest of the segment
+   * is not read.
    */
   async #damageAt(
     segment: Segment,
@@ -207,7 +211,10 @@ export class LogReader {
     return { kind, file, offset: scanner.offset, firstMissingLsn: scanner.nextLsn, why }
   }
 
-  /** A declared gap before a segment belongs to it, where there is none before that. */
+  /**
+   * The segment that contains the LSN. A gap after a segment counts as part of that segment, a gap
+   * before the first segment as part of the first.
+   */
   #segmentOf(lsn: Lsn): Segment | undefined {
     const segment = this.#segments.findLast((it) => it.header.firstLsn <= lsn)
     return segment ?? this.#segments.find((it) => it.header.previous.lastLsn < lsn)
@@ -217,7 +224,7 @@ export class LogReader {
     return this.#segments.find((it) => it.header.previous.sequence === segment.header.sequence)
   }
 
-  /** Looks for new segments; says whether there are any. */
+  /** Looks for new segments. Returns whether there are any. */
   async #refresh(current: Segment, nextLsn: Lsn): Promise<boolean> {
     const head = await readIfPresent(this.#disk, this.#layout.head)
     if (head !== undefined && this.#head !== undefined && bytesEqual(head, this.#head)) return false
@@ -225,7 +232,7 @@ export class LogReader {
     this.#segments = survey.examination.segments
     this.#head = survey.head
     if (this.#after(current) !== undefined) return true
-    // Neither this segment nor the one behind it is left: a truncation has overtaken the reader.
+    // A truncation removed this segment and the next one before they were read.
     if (!this.#segments.some((it) => it.name === current.name)) throw await this.#forgotten(nextLsn)
     return false
   }
@@ -250,5 +257,5 @@ export class LogReader {
 
 const looksPerSecond = 1000 / followPollMs
 
-/** So often in a row the end of a log must look damaged, while a writer may be at it, to be so. */
+/** How many consecutive reads must show damage before it is reported, because a writer may be active. */
 const looksBeforeBelief = 3

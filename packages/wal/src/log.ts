@@ -16,28 +16,28 @@ import type { SealedSegment } from './write/segment-file.js'
 import { SpareKeeper } from './write/spare.js'
 import { Writer } from './write/writer.js'
 
-/** What opening the log found. */
+/** Findings of opening the log. */
 export interface Recovery {
-  /** How many times the log has been opened, this time included. */
+  /** How many times the log has been opened, including this time. */
   readonly epoch: number
-  /** How many of the earlier openings were marked as started. */
+  /** How many earlier opens were marked as started. */
   readonly starts: number
-  /** Records read and found good, and the bytes of the segments they are in. */
+  /** Valid records that were read, and the bytes of their segments. */
   readonly records: number
   readonly bytes: number
   readonly durationMs: number
-  /** Why a write at the end was cut off that never returned, if one was. */
+  /** Why a torn write at the end was cut off, if there was one. */
   readonly tornTail: string | undefined
-  /** Bytes cut off and kept in `quarantine/`. */
+  /** Bytes that were cut off and are kept in `quarantine/`. */
   readonly quarantinedBytes: number
   /**
-   * Old segments that a checkpoint covers but that others between are missing behind. They are left
-   * where they are, and no longer part of the log.
+   * Old segments that a checkpoint covers and that missing segments separate from the log. They
+   * stay on the disk but are no longer part of the log.
    */
   readonly strandedSegments: readonly string[]
-  /** Checkpoints that could not be used; an older one, or the whole log, took their place. */
+  /** Checkpoints that could not be used. Recovery used an older one, or the whole log. */
   readonly badCheckpoints: readonly BadCheckpoint[]
-  /** The latest time of any earlier writer's clock. */
+  /** The latest time on any earlier writer's clock. */
   readonly latestClockMs: number
 }
 
@@ -47,28 +47,28 @@ export interface Truncation {
   readonly checkpoints: number
 }
 
-/** A file of the log, as whoever decides what to keep has to know it. */
+/** The facts about a segment that a retention policy needs. */
 export interface SegmentInfo {
   readonly firstLsn: Lsn
   readonly bytes: number
-  /** When it was begun, by its writer's clock. */
+  /** When the segment was created, on its writer's clock. */
   readonly begunAt: number
 }
 
-/** The same of an open log. */
+/** A segment of an open log. */
 export interface LogSegment extends SegmentInfo {
-  /** Where what it holds ends. Behind it are zeros. */
+  /** The offset at which its content ends. Zeros follow. */
   readonly usedBytes: number
 }
 
 export interface TruncateOptions {
-  /** Keeps the records from here on, however far behind the checkpoints they are. */
+  /** Keep the records from this LSN on, even if checkpoints cover them. */
   readonly keepFromLsn?: Lsn | undefined
-  /** Checkpoints that `makeCheckpoint` has just read back: they are not read once more. */
+  /** Checkpoints that `makeCheckpoint` has just verified, so that they are not read again. */
   readonly verified?: readonly Lsn[] | undefined
 }
 
-/** Opens the log in the directory, or begins one where there is none. */
+/** Opens the log in the directory. Creates one if the directory is empty or missing. */
 export async function openLog(directory: string, options: LogOptions = {}): Promise<Log> {
   const settings = settle(options)
   const layout = new Layout(directory)
@@ -82,7 +82,7 @@ export async function openLog(directory: string, options: LogOptions = {}): Prom
     if (!attempt.granted) {
       throw new WalError(
         'WAL_LOCKED',
-        `${directory} is in use by ${attempt.holder || 'another process'}. Stop that one first, or name another directory.`,
+        `${directory} is in use by ${attempt.holder || 'another process'}. Stop it first, or choose another directory.`,
       )
     }
     lock = attempt
@@ -94,28 +94,28 @@ export async function openLog(directory: string, options: LogOptions = {}): Prom
   }
 }
 
-/** What the operating system says about a directory, in words of what to do about it. */
+/** Translates an error of the operating system into an error that says what to do. */
 function explain(error: unknown, directory: string): unknown {
   if (saysNotWritable(error)) {
     const code = systemCode(error)
-    const wayOut = code === 'EROFS' ? 'Mount it for writing' : 'Open it as a user who may write it'
-    const message = `${directory} cannot be written (${code}). ${wayOut}, or with openReadOnly.`
+    const wayOut = code === 'EROFS' ? 'Mount it read-write' : 'Run as a user with write permission'
+    const message = `${directory} is not writable (${code}). ${wayOut}, or use openReadOnly.`
     return new WalError('WAL_READ_ONLY', message, { cause: error })
   }
   if (saysNoSpace(error)) {
     return new WalError(
       'WAL_NO_SPACE',
-      `${directory} is on a disk without room for another segment. Make room and open the log again.`,
+      `the disk of ${directory} has no space for another segment. Free some space and open the log again.`,
       { cause: error },
     )
   }
   return error
 }
 
-/** An open log. Only one process at a time has it, and only one `Log` in that process. */
+/** An open log. Only one process can have it open, and only once. */
 export class Log {
   readonly recovery: Recovery
-  /** LSNs that were never issued, because the log went on beyond them. */
+  /** LSN ranges that were skipped on purpose after a restore or an accepted loss. */
   readonly gaps: readonly Gap[]
   readonly sync: SyncMode
 
@@ -124,13 +124,13 @@ export class Log {
   readonly #lock: Extract<LockAttempt, { granted: true }>
   readonly #writer: Writer
   readonly #logId: Uint8Array
-  /** Oldest first; the newest segment, which takes the records, is the writer's. */
+  /** Oldest first, without the segment that is being written. */
   readonly #sealed: SealedSegment[]
   #checkpointLsn: Lsn
   #tidying: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
 
-  /** For `openLog`. */
+  /** Use `openLog`. */
   constructor(
     layout: Layout,
     settings: LogSettings,
@@ -193,27 +193,27 @@ export class Log {
     })
   }
 
-  /** The LSN that the next record gets. */
+  /** The LSN of the next record. */
   get nextLsn(): Lsn {
     return this.#writer.nextLsn
   }
 
-  /** Every record up to this one is durable. */
+  /** Every record up to this LSN is durable. */
   get durableLsn(): Lsn {
     return this.#writer.durableLsn
   }
 
-  /** The first record that can still be read. */
+  /** The first LSN that can still be read. */
   get firstLsn(): Lsn {
     return (this.#sealed[0] ?? this.#writer.segment).header.firstLsn
   }
 
-  /** How much room there is on the disk beside what the log has taken. */
+  /** Free space on the log's disk. */
   freeBytes(): Promise<number> {
     return this.#settings.disk.freeBytes(this.#layout.root)
   }
 
-  /** Oldest first; the last one takes the records. */
+  /** Oldest first. The last segment is the one that is being written. */
   get segments(): LogSegment[] {
     return [...this.#sealed, this.#writer.segment].map(({ header, end }) => ({
       firstLsn: header.firstLsn,
@@ -223,36 +223,36 @@ export class Log {
     }))
   }
 
-  /** The last record in segments that are never written again. Checkpoints are made up to here. */
+  /** The last LSN in sealed segments. A checkpoint can cover at most this LSN. */
   get sealedLsn(): Lsn {
     return this.#sealed.at(-1)?.end.lastLsn ?? 0
   }
 
-  /** The state of the newest checkpoint is the state after this record; 0 when there is none. */
+  /** The LSN of the newest checkpoint's state, or 0 if there is no checkpoint. */
   get checkpointLsn(): Lsn {
     return this.#checkpointLsn
   }
 
   /**
-   * Appends one or many records, all of them or none. The promise settles when they are durable,
-   * with the LSN of the last durable record. `firstLsn` has to be `nextLsn`: the caller may have
-   * written it into the records, so a disagreement is refused before anything is written.
+   * Appends one or more records, all of them or none. The promise resolves when they are durable,
+   * with the last LSN that is durable then. `firstLsn` must be `nextLsn`. The caller may have
+   * written it into the records, so a different value is rejected before anything is written.
    */
   append(firstLsn: Lsn, records: Records, claim?: Claim): Promise<Lsn> {
     return this.#writer.append(firstLsn, records, claim)
   }
 
   /**
-   * Sets room aside for records that are still to be made, so that a full disk is met before they
-   * have an LSN. Fails with `WAL_NO_SPACE`, the less urgent first.
+   * Reserves space for records that do not exist yet, so that a full disk is noticed before they
+   * have an LSN. Fails with `WAL_NO_SPACE`, first for the less urgent records.
    */
   claim(bytes: number, urgency: Urgency): Claim {
     return this.#writer.claim(bytes, urgency)
   }
 
   /**
-   * Counts this opening among those that came to work (`recovery.starts` of the next one), once, however
-   * often it is called. When it settles the count is as durable as an append.
+   * Counts this open as started, in `recovery.starts` of the next open. Repeated calls count once.
+   * When the promise resolves, the count is as durable as an append.
    */
   markStarted(): Promise<void> {
     return this.#writer.markStarted()
@@ -263,7 +263,7 @@ export class Log {
     return this.#writer.roll()
   }
 
-  /** The durable records from an LSN on; without one, those that the newest checkpoint does not cover. */
+  /** The durable records from an LSN on. Default: those that the newest checkpoint does not cover. */
   async *replay(options: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<Run> {
     this.#refuseIfClosed()
     const fromLsn = startOf(options.fromLsn, this.#checkpointLsn, this.firstLsn)
@@ -276,12 +276,12 @@ export class Log {
     try {
       yield* readRuns(this.#settings.disk, this.#layout, segments, fromLsn)
     } catch (error) {
-      // A truncation has overtaken this replay.
+      // A truncation removed a segment during this replay.
       throw systemCode(error) === 'ENOENT' ? forgotten(fromLsn, this.firstLsn) : error
     }
   }
 
-  /** The chunks of the newest checkpoint, views that the next step ends. */
+  /** The chunks of the newest checkpoint. Each is a view that is valid until the next step. */
   async *readCheckpoint(): AsyncGenerator<Uint8Array> {
     this.#refuseIfClosed()
     if (this.#checkpointLsn === 0) return
@@ -290,23 +290,23 @@ export class Log {
   }
 
   /**
-   * Keeps the caller's state after `lsn`, the last record of a sealed segment. It is read back and
-   * checked before it counts.
+   * Stores the caller's state after `lsn`, which must be the last record of a sealed segment. The
+   * checkpoint is read back and verified before it counts.
    */
   writeCheckpoint(lsn: Lsn, chunks: Chunks): Promise<void> {
     return this.#tidy(() => this.#writeCheckpoint(lsn, chunks))
   }
 
   /**
-   * Removes what is no longer needed: segments that the older of the two newest good checkpoints
-   * covers, and checkpoints older than that; takes notice of checkpoints that were made beside it. A checkpoint that cannot be read is never removed, and
-   * nothing is removed because of it.
+   * Removes the segments that the older of the two newest good checkpoints covers, and the
+   * checkpoints before it. Also notices checkpoints that `makeCheckpoint` has made. An unreadable
+   * checkpoint is never removed and never causes a removal.
    */
   truncate(options: TruncateOptions = {}): Promise<Truncation> {
     return this.#tidy(() => this.#truncate(options))
   }
 
-  /** Waits until everything appended is durable, then gives the log back. */
+  /** Waits until all appended records are durable, then closes the files and releases the lock. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -330,8 +330,8 @@ export class Log {
     this.#checkpointLsn = Math.max(this.#checkpointLsn, newest)
     if (older === undefined) return { segments: 0, bytes: 0, checkpoints: 0 }
     const superfluous = good.slice(2)
-    // Before the segments: one that stayed behind them could later look like the older of the newest two,
-    // and what is removed here would be missing after it.
+    // Checkpoints first. One that outlived its segments could later count as the older of the
+    // newest two, and the segments removed here would then be missing.
     for (const lsn of superfluous) await disk.remove(this.#layout.checkpoint(lsn))
     await disk.syncDirectory(this.#layout.checkpoints)
     const through = Math.min(older, (keepFromLsn ?? Number.POSITIVE_INFINITY) - 1)
@@ -340,8 +340,9 @@ export class Log {
     for (;;) {
       const oldest = this.#sealed[0]
       if (oldest === undefined || oldest.end.lastLsn > through) break
-      // Oldest first, each behind a sync of the removal before: what a crash leaves has no hole. After a
-      // sync that failed one may come back all the same: it is stranded then, and the log does without.
+      // Oldest first, with a sync after each removal, so that a crash leaves no hole. After a
+      // failed sync a removed segment may come back. It is then stranded, and the log works without
+      // it.
       await disk.syncDirectory(this.#layout.segments)
       await removeIfPresent(disk, this.#layout.segment(oldest.name))
       this.#sealed.shift()
@@ -361,7 +362,7 @@ export class Log {
     }
   }
 
-  /** Checkpoints and truncations run one at a time, and closing waits for them. */
+  /** Runs checkpoints and truncations one at a time. `close` waits for them. */
   async #tidy<T>(work: () => Promise<T>): Promise<T> {
     this.#refuseIfClosed()
     const result = this.#tidying.then(work)

@@ -8,10 +8,10 @@ import type { Lsn } from './lsn.js'
 import { surveySteadily } from './recover/survey.js'
 
 /**
- * Makes a checkpoint at the end of a sealed segment beside the one that has the log open, in another
- * thread or process, so that it need not: what a sealed segment holds never changes. It takes no
- * lock. Reads this checkpoint and all others back and returns the good ones, newest first; hand them
- * to `truncate` of the open log, which removes what they make superfluous.
+ * Makes a checkpoint at the end of a sealed segment, from another thread or process than the one
+ * that has the log open. This is possible because a sealed segment never changes. Takes no lock.
+ * Reads this checkpoint and all others back and returns the good ones, newest first. Pass them to
+ * `truncate` of the open log, which removes what they supersede.
  */
 export async function makeCheckpoint(
   directory: string,
@@ -23,7 +23,7 @@ export async function makeCheckpoint(
   const { examination } = await surveySteadily(disk, layout)
   const { segments, logId, highestEpoch: epoch, starts } = examination
   if (logId === undefined) throw new WalError('WAL_NOT_A_LOG', `${directory} holds no log`)
-  // What a header says of the segment before it is what sealed that one.
+  // The end of a sealed segment is recorded in the next segment's header.
   const next = segments.findLast(({ header }) => header.previous.lastLsn === lsn)
   const at = lsn > 0 ? next?.header.previous : undefined
   await keepCheckpoint(

@@ -18,27 +18,31 @@ import {
 import { type Lsn, lsnMax } from './lsn.js'
 
 /**
- * When an append counts as done.
+ * When an append counts as durable.
  * `always`: when it is on the medium. The default, and the only mode that survives a power loss.
- * `interval`: when the operating system has it; synced every `syncIntervalMs`.
- * `none`: when the operating system has it; synced when it likes.
+ * `interval`: when the operating system has it. A sync follows every `syncIntervalMs`.
+ * `none`: when the operating system has it. The operating system decides when to sync.
  */
 export type SyncMode = 'always' | 'interval' | 'none'
 
 export interface LogOptions {
   /** Default `always`. */
   readonly sync?: SyncMode | undefined
-  /** For `sync: "interval"`. Default 100. */
+  /** Interval between syncs for `sync: "interval"`. Default 100. */
   readonly syncIntervalMs?: number | undefined
-  /** The full size of a segment. Default 64 MiB. */
+  /** Full size of a segment. Default 64 MiB. */
   readonly segmentBytes?: number | undefined
-  /** The most that one append may write, framing included; a batch is never larger. Default 512 KiB. */
+  /** Maximum bytes of one append, including framing. A batch is never larger. Default 512 KiB. */
   readonly appendBytesMax?: number | undefined
-  /** Opens a damaged log at the price named, which has to be the place the refusal named. */
+  /**
+   * Opens a damaged log and gives up what follows this place, which must be the place named by the
+   * error.
+   */
   readonly acceptLoss?: AcceptedLoss | undefined
   /**
-   * Says that the directory is a copy from before and that the log went on elsewhere: it continues
-   * behind a gap, at this LSN or, by the clock, beyond any that can have been issued up to now.
+   * Declares that the directory is an old copy of a log that continued elsewhere. The log skips to
+   * `nextLsn`, or with `true` to an LSN computed from the clock that lies after every LSN issued so
+   * far.
    */
   readonly restored?: true | { readonly nextLsn: Lsn } | undefined
   readonly observer?: LogObserver | undefined
@@ -47,7 +51,7 @@ export interface LogOptions {
   readonly randomBytes?: ((count: number) => Uint8Array) | undefined
 }
 
-/** The options with their defaults, checked. */
+/** Validated options with their defaults. */
 export interface LogSettings {
   readonly sync: SyncMode
   readonly syncIntervalMs: number
@@ -88,7 +92,7 @@ export function settle(options: LogOptions): LogSettings {
   check.whole('options.syncIntervalMs', syncIntervalMs, 1, 60_000)
   const appendBytesMax = options.appendBytesMax ?? 512 * 1024
   check.whole('options.appendBytesMax', appendBytesMax, 1024, recordBytesCeiling)
-  // Whatever fits into an append must fit into the smallest segment there can be.
+  // The smallest segment must be able to take the largest append.
   const smallest = fileHeaderBytes + batchOverheadBytes + batchHeaderBytes + appendBytesMax
   const segmentBytes = options.segmentBytes ?? 64 * 1024 * 1024
   check.whole('options.segmentBytes', segmentBytes, smallest, 2 ** 32)
@@ -118,27 +122,30 @@ export function settle(options: LogOptions): LogSettings {
   }
 }
 
-/** What a log tells about its work, for metrics. Every hook is optional, and none may throw. */
+/** Hooks for metrics. Every hook is optional, and none may throw. */
 export interface LogObserver {
   /** A batch is durable. */
   committed?(commit: Commit): void
-  /** A new segment takes the records from here on; `durationMs` is how long commits waited, also for it to be made. */
+  /**
+   * A new segment receives the records from now on. `durationMs` is how long commits waited,
+   * including the wait for the segment to be prepared.
+   */
   rolled?(roll: { readonly segment: string; readonly durationMs: number }): void
   /** The next segment is ready. */
   sparePrepared?(spare: { readonly bytes: number; readonly durationMs: number }): void
-  /** The disk has no room for the next segment, or has room again. */
+  /** The disk has no space for the next segment, or has space again. */
   spaceChanged?(isFull: boolean): void
-  /** The log has ended by a failure. Nothing more will be written. */
+  /** The log stopped after a failure. It writes nothing more. */
   failed?(error: WalError): void
 }
 
 export interface Commit {
   readonly records: number
   readonly appends: number
-  /** What was written, framing included. */
+  /** Bytes written, including framing. */
   readonly bytes: number
-  /** From the start of the write until it was durable. */
+  /** Time from the start of the write until it was durable. */
   readonly durationMs: number
-  /** Whether the event loop stood still for it. */
+  /** Whether the write blocked the event loop. */
   readonly onLoop: boolean
 }

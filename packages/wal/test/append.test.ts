@@ -15,11 +15,11 @@ import {
   withFileMethods,
 } from './world.js'
 
-t.test('an append settles only when its record is durable', async (t) => {
+t.test('an append resolves only when its record is durable', async (t) => {
   for (const isSlow of [false, true]) {
     const world = new World()
     const log = await world.open({ clock: isSlow ? world.slowClock() : world.clock })
-    // Behind a slow write the next one goes to the thread pool, and returns before it is done.
+    // After a slow write the next one goes to the thread pool, and returns before it is done.
     for (const lsn of [1, 2]) {
       t.equal(await log.append(lsn, recordOf(lsn)), lsn)
       t.equal(log.durableLsn, lsn)
@@ -30,7 +30,7 @@ t.test('an append settles only when its record is durable', async (t) => {
   }
 })
 
-t.test('what is appended while a batch is on its way makes up the next one', async (t) => {
+t.test('appends during a write form the next batch', async (t) => {
   const world = new World()
   const commits: Commit[] = []
   const log = await world.open({ observer: { committed: (commit) => commits.push(commit) } })
@@ -46,7 +46,7 @@ t.test('what is appended while a batch is on its way makes up the next one', asy
 })
 
 t.test(
-  'while the disk is quick the log writes on the event loop; a slow write sends the next ones to the thread pool, and back again',
+  'the log writes on the event loop while the disk is fast, and in the thread pool after a slow write',
   async (t) => {
     const world = new World()
     const onLoop: boolean[] = []
@@ -62,7 +62,7 @@ t.test(
     const log = await world.open({ clock, observer })
     await appendOneByOne(log, 8)
     t.same(onLoop.slice(0, 4), [true, false, false, false])
-    t.same(onLoop.slice(4), [true, true, true, true], 'after one that was quick')
+    t.same(onLoop.slice(4), [true, true, true, true], 'after a fast one')
     const kinds = new Set(
       world.disk.calls.filter((it) => it.path.includes('.wal')).map((it) => it.kind),
     )
@@ -71,11 +71,14 @@ t.test(
   },
 )
 
-/** How many appends each batch has when these come in turns of the event loop, one turn after the other. */
+/**
+ * How many appends each batch has when the given numbers of appends come in consecutive turns of
+ * the event loop.
+ */
 async function batchesOf(appendsByTurn: readonly number[]): Promise<number[]> {
   const world = new World()
   const batches: number[] = []
-  // A spare that gets ready begins what can be begun.
+  // The spare triggers a pump when it becomes ready.
   const log = await new Promise<Log>((resolve) => {
     const opening = world.open({
       observer: {
@@ -96,17 +99,17 @@ async function batchesOf(appendsByTurn: readonly number[]): Promise<number[]> {
   return batches
 }
 
-t.test('a batch of several waits while it grows, and no longer than four turns', async (t) => {
+t.test('a batch of several appends waits while it grows, for at most four turns', async (t) => {
   t.same(await batchesOf([2, 1, 1]), [4])
   t.same(await batchesOf([2, 0, 0, 1]), [2, 1])
   t.same(await batchesOf([2, 1, 1, 1, 1, 1]), [5, 1, 1])
 })
 
-t.test('a batch of one waits for nobody', async (t) => {
+t.test('a batch of one append does not wait', async (t) => {
   t.same(await batchesOf([1, 1, 1]), [1, 1, 1])
 })
 
-t.test('one append of many records is one batch: all of it or nothing', async (t) => {
+t.test('an append of many records is one batch and therefore atomic', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendTogether(log, 5)
@@ -126,19 +129,16 @@ t.test('one append of many records is one batch: all of it or nothing', async (t
   }
 })
 
-t.test(
-  'an append names the LSN it expects, and a disagreement is refused before anything is written',
-  async (t) => {
-    const log = await new World().open()
-    t.equal(await rejection(log.append(2, recordOf(2))), 'WAL_LSN_MISMATCH')
-    t.equal(await rejection(log.append(0, recordOf(0))), 'WAL_LSN_MISMATCH')
-    t.equal(log.nextLsn, 1)
-    t.equal(await log.append(1, recordOf(1)), 1)
-    await log.close()
-  },
-)
+t.test('an append with an unexpected LSN is rejected before anything is written', async (t) => {
+  const log = await new World().open()
+  t.equal(await rejection(log.append(2, recordOf(2))), 'WAL_LSN_MISMATCH')
+  t.equal(await rejection(log.append(0, recordOf(0))), 'WAL_LSN_MISMATCH')
+  t.equal(log.nextLsn, 1)
+  t.equal(await log.append(1, recordOf(1)), 1)
+  await log.close()
+})
 
-t.test('bad input gets a typed error and loses nothing', async (t) => {
+t.test('bad input is rejected with a code and loses nothing', async (t) => {
   const log = await new World().open()
   await log.append(1, recordOf(1))
   t.equal(await rejection(log.append(2, [])), 'WAL_EMPTY_APPEND')
@@ -153,7 +153,7 @@ t.test('bad input gets a typed error and loses nothing', async (t) => {
   t.throws(() => log.claim(10, 'low'), { code: 'WAL_CLOSED' })
 })
 
-t.test('records may be empty, and as large as an append may be', async (t) => {
+t.test('a record can be empty, or as large as the largest append', async (t) => {
   const world = new World()
   const log = await world.open()
   const largest = new Uint8Array(1020).fill(3)
@@ -169,21 +169,18 @@ t.test('records may be empty, and as large as an append may be', async (t) => {
   await reopened.close()
 })
 
-t.test(
-  'a record is copied when it is appended: its buffer may be used again at once',
-  async (t) => {
-    const world = new World()
-    const log = await world.open()
-    const buffer = Buffer.from(recordOf(1))
-    const durable = log.append(1, buffer)
-    buffer.fill(0)
-    await durable
-    t.same(await replayedLsns(t, log), [1])
-    await log.close()
-  },
-)
+t.test('a record is copied by append, so its buffer can be reused immediately', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const buffer = Buffer.from(recordOf(1))
+  const durable = log.append(1, buffer)
+  buffer.fill(0)
+  await durable
+  t.same(await replayedLsns(t, log), [1])
+  await log.close()
+})
 
-t.test('more than one batch may wait, and they become durable in order', async (t) => {
+t.test('several queued batches become durable in order', async (t) => {
   const world = new World()
   const log = await world.open()
   const order: number[] = []
@@ -201,7 +198,7 @@ t.test('more than one batch may wait, and they become durable in order', async (
   await log.close()
 })
 
-t.test('closing waits for what was appended', async (t) => {
+t.test('close waits for all appended records', async (t) => {
   const world = new World()
   const log = await world.open()
   const durable = log.append(1, recordOf(1))
@@ -213,26 +210,23 @@ t.test('closing waits for what was appended', async (t) => {
   await reopened.close()
 })
 
-t.test(
-  'after 100 ms without an append one sync mark proves the last batch, and no more follow',
-  async (t) => {
-    const world = new World()
-    const commits: Commit[] = []
-    const log = await world.open({ observer: { committed: (commit) => commits.push(commit) } })
-    await log.append(1, recordOf(1))
-    await world.clock.advance(99)
-    t.equal(commits.length, 1)
-    await world.clock.advance(1)
-    t.equal(commits.length, 2)
-    t.same(commits[1]?.records, 0)
-    await world.clock.advance(10_000)
-    t.equal(commits.length, 2)
-    t.equal(log.nextLsn, 2, 'a mark takes no LSN')
-    await log.append(2, recordOf(2))
-    t.same(await replayedLsns(t, log), [1, 2])
-    await log.close()
-  },
-)
+t.test('after 100 ms without an append, exactly one sync mark proves the last batch', async (t) => {
+  const world = new World()
+  const commits: Commit[] = []
+  const log = await world.open({ observer: { committed: (commit) => commits.push(commit) } })
+  await log.append(1, recordOf(1))
+  await world.clock.advance(99)
+  t.equal(commits.length, 1)
+  await world.clock.advance(1)
+  t.equal(commits.length, 2)
+  t.same(commits[1]?.records, 0)
+  await world.clock.advance(10_000)
+  t.equal(commits.length, 2)
+  t.equal(log.nextLsn, 2, 'a mark takes no LSN')
+  await log.append(2, recordOf(2))
+  t.same(await replayedLsns(t, log), [1, 2])
+  await log.close()
+})
 
 t.test('a sync mark waits for 100 ms after the last append, not the first', async (t) => {
   const world = new World()
@@ -250,7 +244,7 @@ t.test('a sync mark waits for 100 ms after the last append, not the first', asyn
   await log.close()
 })
 
-t.test('the clock that the log carries never goes back', async (t) => {
+t.test("the log's clock never goes back", async (t) => {
   const world = new World()
   const log = await world.open()
   await log.append(1, recordOf(1))
@@ -266,7 +260,7 @@ t.test('the clock that the log carries never goes back', async (t) => {
 })
 
 t.test(
-  'a failed write ends the log: pending appends are rejected, and nothing is written or retried',
+  'a failed write stops the log: pending appends are rejected, and nothing is written or retried',
   async (t) => {
     const world = new World()
     const told: string[] = []
@@ -275,7 +269,7 @@ t.test(
     await log.append(1, recordOf(1))
     const isWrite = (call: DiskCall) => call.kind === 'write' && call.path.includes('.wal')
     world.disk.failWhen(isWrite, { kind: 'error', code: 'EIO' })
-    // Too much for one batch: the last one waits behind the batch whose write fails.
+    // Too large for one batch: the last one waits for the batch whose write fails.
     const waiting = [recordOf(2), new Uint8Array(900), new Uint8Array(900)]
     const all = waiting.map((record, index) => rejection(log.append(2 + index, record)))
     t.same(await Promise.all(all), ['WAL_FAILED', 'WAL_FAILED', 'WAL_FAILED'])
@@ -292,7 +286,7 @@ t.test(
   },
 )
 
-t.test('a failed write on the event loop ends the log just the same', async (t) => {
+t.test('a failed write on the event loop stops the log, too', async (t) => {
   const world = new World()
   const log = await world.open()
   world.disk.failWhen((call) => call.kind === 'writeOnLoop', { kind: 'error', code: 'EIO' })
@@ -301,7 +295,7 @@ t.test('a failed write on the event loop ends the log just the same', async (t) 
   await log.close()
 })
 
-t.test('a short write is carried on where it broke off', async (t) => {
+t.test('a short write continues where it stopped', async (t) => {
   for (const kind of ['write', 'writeOnLoop'] as const) {
     const world = new World()
     const log = await world.open(kind === 'write' ? { clock: world.slowClock() } : {})
@@ -318,7 +312,7 @@ t.test('a short write is carried on where it broke off', async (t) => {
 })
 
 t.test(
-  'under sync "interval" and "none" an append settles before it is on the medium, and says so',
+  'under sync "interval" and "none" an append resolves before it is on the medium',
   async (t) => {
     for (const sync of ['interval', 'none'] as const) {
       const world = new World()
@@ -356,7 +350,7 @@ t.test('the defaults are those of the README', (t) => {
   t.end()
 })
 
-t.test('options out of range are refused with their name and range', async (t) => {
+t.test('an option out of range is rejected with its name and range', async (t) => {
   const world = new World()
   const bad = [
     [{ segmentBytes: 10 }, /^options.segmentBytes is 10; it must be a whole number from/],
@@ -378,7 +372,7 @@ t.test('options out of range are refused with their name and range', async (t) =
   t.same(world.files(), [], 'nothing was written')
 })
 
-t.test('what is no record is refused as such', async (t) => {
+t.test('an append of anything but bytes is rejected', async (t) => {
   const log = await new World().open()
   for (const wrong of [
     'abc',
@@ -397,32 +391,29 @@ t.test('what is no record is refused as such', async (t) => {
   await log.close()
 })
 
-t.test(
-  'a sync mark that falls due while an append waits for its turn takes nothing from it',
-  async (t) => {
-    const world = new World(undefined, new SimulatedClock({ soon: 'manual' }))
-    const opening = world.open()
-    await world.clock.settle()
-    const log = await opening
-    const first = log.append(1, recordOf(1))
-    await world.clock.settle()
-    await first
-    // The timer falls due in the same turn in which the next append has just come in.
-    world.clock.setTimer(100, () => {
-      void log.append(2, recordOf(2))
-    })
-    await world.clock.advance(100)
-    await world.clock.advance(1)
-    t.equal(log.durableLsn, 2)
-    t.same(await replayedLsns(t, log), [1, 2])
-    const closing = log.close()
-    await world.clock.settle()
-    await closing
-  },
-)
+t.test('a sync mark that is due while an append waits does not disturb the append', async (t) => {
+  const world = new World(undefined, new SimulatedClock({ soon: 'manual' }))
+  const opening = world.open()
+  await world.clock.settle()
+  const log = await opening
+  const first = log.append(1, recordOf(1))
+  await world.clock.settle()
+  await first
+  // The timer fires in the turn in which the next append has just arrived.
+  world.clock.setTimer(100, () => {
+    void log.append(2, recordOf(2))
+  })
+  await world.clock.advance(100)
+  await world.clock.advance(1)
+  t.equal(log.durableLsn, 2)
+  t.same(await replayedLsns(t, log), [1, 2])
+  const closing = log.close()
+  await world.clock.settle()
+  await closing
+})
 
-t.test('buffers are used again only when the disk is done with them', async (t) => {
-  // A disk that looks at the bytes as late as it may.
+t.test('a buffer is reused only after its write has returned', async (t) => {
+  // This disk reads the bytes as late as possible.
   const world = new World()
   const late = withFileMethods(world.disk.process(), (file) => ({
     async write(bytes, position) {
@@ -442,7 +433,7 @@ t.test('buffers are used again only when the disk is done with them', async (t) 
   await reopened.close()
 })
 
-t.test('a batch may be larger than any before, and than what is read at once', async (t) => {
+t.test('a batch can be larger than all before, and larger than the read window', async (t) => {
   const world = new World()
   const mib = 1024 * 1024
   const large = { segmentBytes: 8 * mib, appendBytesMax: 3 * mib }
@@ -470,7 +461,7 @@ t.test('a batch may be larger than any before, and than what is read at once', a
   await reopened.close()
 })
 
-/** A disk of which every write, from when it is told to on, ends like this. */
+/** A disk whose writes have this outcome after it is switched on. */
 function worldThatWrites(outcome: () => number) {
   const world = new World()
   const state = { isBroken: false }
@@ -484,16 +475,16 @@ function worldThatWrites(outcome: () => number) {
   return { world, state, disk }
 }
 
-t.test('a disk that takes nothing, and does not say why, is not asked for ever', async (t) => {
+t.test('a disk that accepts no bytes without an error is not retried forever', async (t) => {
   for (const isSlow of [false, true]) {
     const { world, state, disk } = worldThatWrites(() => 0)
     const log = await world.open({ disk, clock: isSlow ? world.slowClock() : undefined })
     await appendOneByOne(log, 1)
     state.isBroken = true
-    const refused = { code: 'WAL_FAILED', message: /the disk took 0 of \d+ bytes/ }
+    const refused = { code: 'WAL_FAILED', message: /the disk accepted only 0 of \d+ bytes/ }
     await t.rejects(log.append(2, recordOf(2)), refused)
     await log.close()
-    await t.rejects(world.open({ disk }), { message: /the disk took 0 of \d+ bytes/ })
+    await t.rejects(world.open({ disk }), { message: /the disk accepted only 0 of \d+ bytes/ })
     state.isBroken = false
     const reopened = await world.open({ disk })
     t.same(await replayedLsns(t, reopened), [1])

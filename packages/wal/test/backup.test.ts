@@ -24,7 +24,7 @@ import {
 
 const staged = `${destination}.copying`
 
-t.test('a backup of a closed log is that log, under another name', async (t) => {
+t.test('a backup of a closed log equals the log', async (t) => {
   const world = await withLog()
   const before = contentOf(world.disk, directory)
   const seen: CopyProgress[] = []
@@ -40,13 +40,13 @@ t.test('a backup of a closed log is that log, under another name', async (t) => 
   await checkWhole(t, world, 11, 35)
 })
 
-t.test('a backup is on the medium when it is told of', async (t) => {
+t.test('a backup is durable when the promise resolves', async (t) => {
   const world = await withLog()
   await backUp(world)
   await checkWhole(t, world.with(world.disk.powerLoss('keep-none')), 11, 35)
 })
 
-t.test('a log without a record, and one that was never rolled, are copied', async (t) => {
+t.test('an empty log and a log that never rolled can be backed up', async (t) => {
   for (const records of [0, 1, 5]) {
     const world = new World()
     const log = await world.open()
@@ -58,14 +58,14 @@ t.test('a log without a record, and one that was never rolled, are copied', asyn
   }
 })
 
-t.test('a backup of a backup is the same log', async (t) => {
+t.test('a backup of a backup equals the log', async (t) => {
   const world = await withLog()
   const { bytes: _, ...first } = await backUp(world)
   const { disk } = world
   t.match(await backupLog(destination, '/backups/again', { disk }), first)
 })
 
-/** What a busy writer does, one piece after the other. */
+/** The steps of a busy writer. */
 function* piecesOf(log: Log): Generator<Promise<unknown>> {
   for (;;) {
     yield appendOneByOne(log, 3)
@@ -78,7 +78,7 @@ function* piecesOf(log: Log): Generator<Promise<unknown>> {
   }
 }
 
-/** A disk for the copier on which the writer does a piece of its work before every n-th call. */
+/** A disk for the copier. The writer does one step before every n-th call. */
 function besideWriter(world: World, log: Log, every: number, most: number) {
   const pieces = piecesOf(log)
   let calls = 0
@@ -90,7 +90,7 @@ function besideWriter(world: World, log: Log, every: number, most: number) {
   })
 }
 
-t.test('beside a writer that appends, rolls and truncates, every copy is a prefix', async (t) => {
+t.test('a copy made during appends, rolls and truncations is a prefix of the log', async (t) => {
   const copy = (await withLog()).copier()
   for (let every = 1; every <= 40; every++) {
     const world = copy()
@@ -107,7 +107,7 @@ t.test('beside a writer that appends, rolls and truncates, every copy is a prefi
   }
 })
 
-t.test('at whatever call the writer rolls and truncates, the copy is a prefix', async (t) => {
+t.test('a copy is a prefix, whichever call the writer rolls and truncates at', async (t) => {
   const copy = (await withLog()).copier()
   const rehearsal = copy()
   await backUp(rehearsal)
@@ -127,7 +127,7 @@ t.test('at whatever call the writer rolls and truncates, the copy is a prefix', 
   }
 })
 
-t.test('a log that is always truncated before its turn is given up, typed', async (t) => {
+t.test('a backup fails with a code if truncation always removes the next file first', async (t) => {
   const world = await withLog()
   const log = await world.open()
   const before = besideWriter(world, log, 1, Number.POSITIVE_INFINITY)
@@ -136,7 +136,7 @@ t.test('a log that is always truncated before its turn is given up, typed', asyn
   await log.close()
 })
 
-t.test('a batch that is half on its way is waited for', async (t) => {
+t.test('a backup waits for a batch that is half written', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 3)
@@ -144,7 +144,7 @@ t.test('a batch that is half on its way is waited for', async (t) => {
   const without = world.disk.readFile(path)
   await appendOneByOne(log, 1)
   const whole = world.disk.readFile(path)
-  // Its last byte is still missing, in a way that no crash leaves behind.
+  // Its last byte is missing, which no crash can cause.
   const end = whole.findLastIndex((byte) => byte !== 0)
   const half = whole.slice()
   half[end] = without[end]!
@@ -156,10 +156,10 @@ t.test('a batch that is half on its way is waited for', async (t) => {
     disk: world.disk,
     clock: hastyClock(world),
   })
-  t.equal(await rejection(again), 'WAL_AMBIGUOUS', 'one that stays so is damage')
+  t.equal(await rejection(again), 'WAL_AMBIGUOUS', 'a lasting one is damage')
 })
 
-t.test('what a crash tore is left behind, and the copy opens without it', async (t) => {
+t.test('a torn tail is not copied, and the copy opens', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 3)
@@ -173,7 +173,7 @@ t.test('what a crash tore is left behind, and the copy opens without it', async 
   await checkWhole(t, world, 1, 3)
 })
 
-/** A machine for every such call that a backup makes, with the index of that call. */
+/** Yields a machine for every such call of a backup, with the index of the call. */
 async function* atEveryCall(
   isMeant: (call: DiskCall) => boolean = () => true,
 ): AsyncGenerator<{ machine: World; index: number }> {
@@ -191,7 +191,7 @@ function isSync({ kind, mode }: DiskCall): boolean {
 }
 
 t.test(
-  'a power loss at any call leaves the whole copy or none, and the next one succeeds',
+  'a power loss at any call leaves a complete copy or none, and the next backup succeeds',
   async (t) => {
     for await (const { machine, index } of atEveryCall()) {
       const before = contentOf(machine.disk, directory)
@@ -210,7 +210,7 @@ t.test(
   },
 )
 
-t.test('a failure at any call is typed and leaves nothing under the name', async (t) => {
+t.test('a failure at any call has a code and leaves nothing at the destination', async (t) => {
   for (const code of ['EIO', 'ENOSPC']) {
     for await (const { machine, index } of atEveryCall()) {
       const before = contentOf(machine.disk, directory)
@@ -225,7 +225,7 @@ t.test('a failure at any call is typed and leaves nothing under the name', async
   }
 })
 
-/** Once the copy has its name, a disk that is dead cannot take it back: then it is whole. */
+/** A dead disk cannot undo the last rename. In that case the copy is complete. */
 async function checkAbsentOrWhole(t: Test, machine: World, what: string): Promise<void> {
   machine.disk.heal()
   if (filesUnder(machine.disk, destination) !== undefined) {
@@ -233,7 +233,7 @@ async function checkAbsentOrWhole(t: Test, machine: World, what: string): Promis
   }
 }
 
-t.test('a disk that fails and stays so leaves nothing, or the whole copy', async (t) => {
+t.test('a disk that fails for good leaves a complete copy or none', async (t) => {
   for await (const { machine, index } of atEveryCall()) {
     machine.disk.failCall(index, { kind: 'error', code: 'EIO', times: 'forever' })
     t.match((await rejection(backUp(machine))) ?? 'WAL_', /^WAL_/)
@@ -241,7 +241,7 @@ t.test('a disk that fails and stays so leaves nothing, or the whole copy', async
   }
 })
 
-t.test('a sync that fails is not believed, whatever it brought to the medium', async (t) => {
+t.test('a failed sync fails the backup, whatever reached the medium', async (t) => {
   for (const model of ['clean-page', 'reverted', 'dead'] as const) {
     for await (const { machine, index } of atEveryCall(isSync)) {
       machine.disk.failCall(index, { kind: 'failed-sync', model })
@@ -253,7 +253,7 @@ t.test('a sync that fails is not believed, whatever it brought to the medium', a
   }
 })
 
-t.test('a full disk is typed, and leaves the room that it took', async (t) => {
+t.test('a full disk fails the backup with a code, and its space is freed', async (t) => {
   const world = await withLog()
   const { usedBytes } = world.disk
   world.disk.setCapacity(usedBytes + 4096)
@@ -262,30 +262,30 @@ t.test('a full disk is typed, and leaves the room that it took', async (t) => {
   t.equal(filesUnder(world.disk, '/backups'), undefined)
 })
 
-t.test('where nothing may be written that is told, by the name of the destination', async (t) => {
+t.test('a destination without write permission is named in the error', async (t) => {
   for (const code of ['EACCES', 'EPERM', 'EROFS']) {
     const world = await withLog()
     const isMade = ({ kind, path }: DiskCall) => kind === 'createDirectory' && path === staged
     world.disk.failWhen(isMade, { kind: 'error', code })
-    const message = new RegExp(`^${destination} cannot be made \\(${code}\\)`)
+    const message = new RegExp(`^${destination} is not writable \\(${code}\\)`)
     await t.rejects(backUp(world), { code: 'WAL_READ_ONLY', message })
     t.equal(filesUnder(world.disk, '/backups'), undefined)
   }
 })
 
-t.test('a file that ends while it is copied makes no shorter copy', async (t) => {
+t.test('a file that ends early fails the backup', async (t) => {
   const world = await withLog()
   const sealed = world.path(world.segments()[1]!)
   const shrunk = withFileMethods(world.disk, (file, path) => ({
     read: (into, position) =>
       file.read(path === sealed ? into.subarray(0, Math.max(0, 1000 - position)) : into, position),
   }))
-  const refused = { code: 'WAL_COPY_FAILED', message: /what is copied ends at byte 1000/ }
+  const refused = { code: 'WAL_COPY_FAILED', message: /the source file ends at byte 1000/ }
   await t.rejects(backUp(world, { disk: shrunk }), refused)
   t.equal(filesUnder(world.disk, '/backups'), undefined)
 })
 
-/** The most that any file had taken when it was synced, and since. */
+/** The most bytes that any file had received since its last sync. */
 function unsyncedBytesMax(calls: readonly DiskCall[]): number {
   const unsynced = new Map<string, number>()
   let most = 0
@@ -298,27 +298,24 @@ function unsyncedBytesMax(calls: readonly DiskCall[]): number {
   return most
 }
 
-t.test(
-  'a large checkpoint and its copy are made durable in pieces, beside which others can commit',
-  async (t) => {
-    const mib = 1024 * 1024
-    const world = new World()
-    const log = await world.open()
-    await appendOneByOne(log, 3)
-    await log.roll()
-    const before = world.disk.callCount
-    await log.writeCheckpoint(3, Array(35).fill(new Uint8Array(mib / 2).fill(7)))
-    const written = world.disk.callCount
-    t.ok(unsyncedBytesMax(world.disk.calls.slice(before)) < 2 * mib, 'a checkpoint')
-    await backUp(world)
-    const most = unsyncedBytesMax(world.disk.calls.slice(written))
-    t.ok(most > 7 * mib && most < 10 * mib, `its copy: ${most} bytes`)
-    t.match(await verifyLog(destination, { disk: world.disk }), { goodCheckpoints: [3] })
-    await log.close()
-  },
-)
+t.test('a large checkpoint and its copy are synced in pieces', async (t) => {
+  const mib = 1024 * 1024
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 3)
+  await log.roll()
+  const before = world.disk.callCount
+  await log.writeCheckpoint(3, Array(35).fill(new Uint8Array(mib / 2).fill(7)))
+  const written = world.disk.callCount
+  t.ok(unsyncedBytesMax(world.disk.calls.slice(before)) < 2 * mib, 'a checkpoint')
+  await backUp(world)
+  const most = unsyncedBytesMax(world.disk.calls.slice(written))
+  t.ok(most > 7 * mib && most < 10 * mib, `its copy: ${most} bytes`)
+  t.match(await verifyLog(destination, { disk: world.disk }), { goodCheckpoints: [3] })
+  await log.close()
+})
 
-/** A disk that turns over one bit of all that is written into the copy, counted over its writes. */
+/** A disk that flips one bit, counted over all bytes written to the copy. */
 function flipping(world: World, bit: number) {
   let passed = 0
   const write = (bytes: Uint8Array) => {
@@ -336,7 +333,7 @@ function flipping(world: World, bit: number) {
   return { disk, written: () => passed }
 }
 
-t.test('a bit that is flipped in the copy is noticed, or means nothing', async (t) => {
+t.test('a flipped bit in the copy is noticed, unless it has no meaning', async (t) => {
   const origin = await withLog()
   const rehearsal = flipping(origin.copy(), -1)
   await backUp(origin.copy(), { disk: rehearsal.disk })
@@ -357,7 +354,7 @@ t.test('a bit that is flipped in the copy is noticed, or means nothing', async (
   t.ok(noticed > harmless && noticed > 50, `${noticed} noticed, ${harmless} harmless`)
 })
 
-t.test('a copy that ends too early, or where something follows its end, is noticed', async (t) => {
+t.test('a copy that is too short or too long is noticed', async (t) => {
   const origin = await withLog()
   const first = origin.copy()
   await backUp(first)
@@ -374,7 +371,7 @@ t.test('a copy that ends too early, or where something follows its end, is notic
     const name = newest.slice(destination.length)
     const disk = withFileMethods(machine.disk, (file, path) => ({
       async sync() {
-        // Behind the back of whoever wrote it.
+        // After the copier has closed it.
         if (path === staged + name) await file.write(change(whole.slice()), 0)
         await file.sync()
       },
@@ -385,7 +382,7 @@ t.test('a copy that ends too early, or where something follows its end, is notic
   t.same(unnoticed, [])
 })
 
-t.test('damage in the log itself is refused, and named', async (t) => {
+t.test('a damaged log is rejected with the place of the damage', async (t) => {
   for (const name of ['sealed', 'newest', 'HEAD'] as const) {
     const world = await withLog()
     const [, second, newest] = world.segments()
@@ -401,7 +398,7 @@ t.test('damage in the log itself is refused, and named', async (t) => {
   }
 })
 
-t.test('damage that a checkpoint covers is refused, and no loss to accept is named', async (t) => {
+t.test('damage that a checkpoint covers is rejected, without a loss to accept', async (t) => {
   const world = await withLog()
   const [oldest = ''] = world.segments()
   world.disk.flipBit(world.path(oldest), 8 * 700)
@@ -413,31 +410,28 @@ t.test('damage that a checkpoint covers is refused, and no loss to accept is nam
   t.equal(filesUnder(world.disk, '/backups'), undefined)
 })
 
-t.test(
-  'a checkpoint that is bad in the log is told of and left out, and no reason to have no backup',
-  async (t) => {
-    for (const lsn of [30, 20]) {
-      const world = await withLog()
-      const path = `checkpoint/00000000000000${lsn}.ckpt`
-      world.disk.flipBit(world.path(path), 8 * 600)
-      const log = contentOf(world.disk, directory)
-      const { badCheckpoints, checkpoints, bytes } = await backUp(world)
-      t.match({ badCheckpoints, checkpoints }, { checkpoints: 2, badCheckpoints: [{ lsn }] })
-      t.same(contentOf(world.disk, directory), log, 'it stays in the log as it is')
-      t.notOk(filesUnder(world.disk, destination)?.includes(`${destination}/${path}`))
-      await checkWhole(t, world, 11, 35)
+t.test('a bad checkpoint is reported and not copied, and the backup succeeds', async (t) => {
+  for (const lsn of [30, 20]) {
+    const world = await withLog()
+    const path = `checkpoint/00000000000000${lsn}.ckpt`
+    world.disk.flipBit(world.path(path), 8 * 600)
+    const log = contentOf(world.disk, directory)
+    const { badCheckpoints, checkpoints, bytes } = await backUp(world)
+    t.match({ badCheckpoints, checkpoints }, { checkpoints: 2, badCheckpoints: [{ lsn }] })
+    t.same(contentOf(world.disk, directory), log, 'it stays in the log as it is')
+    t.notOk(filesUnder(world.disk, destination)?.includes(`${destination}/${path}`))
+    await checkWhole(t, world, 11, 35)
 
-      // In one that was made otherwise there may be one all the same.
-      world.disk.writeFile(`${destination}/${path}`, world.disk.readFile(world.path(path)))
-      const restored = await restore(world, '/data/restored')
-      t.match(restored, { checkpoints: 2, badCheckpoints: [{ lsn }], bytes })
-      const found = await verifyLog('/data/restored', { disk: world.disk })
-      t.same([found.badCheckpoints, found.damage], [[], undefined])
-    }
-  },
-)
+    // A backup made by other means may contain one.
+    world.disk.writeFile(`${destination}/${path}`, world.disk.readFile(world.path(path)))
+    const restored = await restore(world, '/data/restored')
+    t.match(restored, { checkpoints: 2, badCheckpoints: [{ lsn }], bytes })
+    const found = await verifyLog('/data/restored', { disk: world.disk })
+    t.same([found.badCheckpoints, found.damage], [[], undefined])
+  }
+})
 
-t.test('a bad checkpoint without which records are missing is damage', async (t) => {
+t.test('a bad checkpoint is damage if records are missing without it', async (t) => {
   const world = await withLog()
   for (const lsn of [10, 20, 30]) {
     world.disk.flipBit(world.path(`checkpoint/00000000000000${lsn}.ckpt`), 8 * 600)
@@ -446,7 +440,7 @@ t.test('a bad checkpoint without which records are missing is damage', async (t)
   t.equal(filesUnder(world.disk, '/backups'), undefined)
 })
 
-t.test('nothing is put where something is', async (t) => {
+t.test('a backup rejects a destination that is not empty', async (t) => {
   const world = await withLog()
   const { disk } = world
   await disk.createDirectory('/backups/empty')
@@ -463,7 +457,7 @@ t.test('nothing is put where something is', async (t) => {
   t.equal(await to('/backups/empty'), 'WAL_BAD_DESTINATION', 'but not twice')
 })
 
-t.test('two who copy to the same place are kept apart', async (t) => {
+t.test('two concurrent backups to one destination do not mix', async (t) => {
   const world = await withLog()
   let second: string | undefined
   const disk = steppedDisk(world.disk, async () => {
@@ -477,7 +471,7 @@ t.test('two who copy to the same place are kept apart', async (t) => {
   await checkWhole(t, world, 11, 35)
 })
 
-t.test('one who copies there and has not said who it is yet is left alone, too', async (t) => {
+t.test('a backup respects a lock that has no holder name yet', async (t) => {
   const world = await withLog()
   await world.disk.createDirectory(staged)
   await world.disk.process().lock(`${staged}/LOCK`, '')
@@ -485,7 +479,7 @@ t.test('one who copies there and has not said who it is yet is left alone, too',
   await t.rejects(backUp(world), refused)
 })
 
-t.test('where there is no log there is nothing to back up', async (t) => {
+t.test('a directory without a log cannot be backed up', async (t) => {
   const world = new World()
   t.equal(await rejection(backUp(world)), 'WAL_NOT_A_LOG')
   world.disk.writeFile(world.path('notes'), Buffer.from('mine'))

@@ -44,7 +44,7 @@ async function firstReadable(world: World): Promise<number> {
   return reader.firstLsn
 }
 
-t.test('a checkpoint comes back chunk by chunk, and replay goes on behind it', async (t) => {
+t.test('a checkpoint reads back chunk by chunk, and replay continues after it', async (t) => {
   const { world } = await withCheckpoints()
   const log = await world.open()
   t.equal(log.checkpointLsn, 30)
@@ -57,7 +57,7 @@ t.test('a checkpoint comes back chunk by chunk, and replay goes on behind it', a
   await log.close()
 })
 
-t.test('a checkpoint may come from an async source', async (t) => {
+t.test("a checkpoint's chunks can come from an async iterable", async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 3)
@@ -73,7 +73,7 @@ t.test('a checkpoint may come from an async source', async (t) => {
   await log.close()
 })
 
-t.test('a log without a checkpoint says so', async (t) => {
+t.test('a log without a checkpoint has checkpointLsn 0 and no chunks', async (t) => {
   const world = new World()
   const log = await world.open()
   t.equal(log.checkpointLsn, 0)
@@ -84,7 +84,7 @@ t.test('a log without a checkpoint says so', async (t) => {
   await log.close()
 })
 
-t.test('a checkpoint is made only where a sealed segment ends', async (t) => {
+t.test('a checkpoint is accepted only at the end of a sealed segment', async (t) => {
   const log = await new World().open()
   await appendOneByOne(log, 3)
   for (const lsn of [0, 1, 3, 4]) {
@@ -101,29 +101,26 @@ t.test('a checkpoint is made only where a sealed segment ends', async (t) => {
   await log.close()
 })
 
-t.test(
-  'segments are removed only below the older of two good checkpoints, which stay',
-  async (t) => {
-    const { world, lsns } = await withCheckpoints()
-    const log = await world.open()
-    const removed = await log.truncate()
-    t.equal(removed.checkpoints, 1)
-    t.ok(removed.segments > 0 && removed.bytes > 0)
-    t.equal(log.firstLsn, (lsns[1] ?? 0) + 1)
-    t.same(
-      world.files().filter((name) => name.endsWith('.ckpt')),
-      ['checkpoint/0000000000000020.ckpt', 'checkpoint/0000000000000030.ckpt'],
-    )
-    t.equal(await rejection(replayedLsns(t, log, 20)), 'WAL_FORGOTTEN')
-    t.same(await replayedLsns(t, log, 21), range(21, 35))
-    t.same(await log.truncate(), { segments: 0, bytes: 0, checkpoints: 0 })
-    await log.close()
-    const again = await world.open()
-    t.equal(again.nextLsn, 36)
-    t.same(await replayedLsns(t, again), range(31, 35))
-    await again.close()
-  },
-)
+t.test('truncate removes only what the older of two good checkpoints covers', async (t) => {
+  const { world, lsns } = await withCheckpoints()
+  const log = await world.open()
+  const removed = await log.truncate()
+  t.equal(removed.checkpoints, 1)
+  t.ok(removed.segments > 0 && removed.bytes > 0)
+  t.equal(log.firstLsn, (lsns[1] ?? 0) + 1)
+  t.same(
+    world.files().filter((name) => name.endsWith('.ckpt')),
+    ['checkpoint/0000000000000020.ckpt', 'checkpoint/0000000000000030.ckpt'],
+  )
+  t.equal(await rejection(replayedLsns(t, log, 20)), 'WAL_FORGOTTEN')
+  t.same(await replayedLsns(t, log, 21), range(21, 35))
+  t.same(await log.truncate(), { segments: 0, bytes: 0, checkpoints: 0 })
+  await log.close()
+  const again = await world.open()
+  t.equal(again.nextLsn, 36)
+  t.same(await replayedLsns(t, again), range(31, 35))
+  await again.close()
+})
 
 t.test('with a single checkpoint nothing is removed', async (t) => {
   const world = new World()
@@ -135,7 +132,7 @@ t.test('with a single checkpoint nothing is removed', async (t) => {
   await log.close()
 })
 
-t.test('what the caller wants to keep is kept, however old', async (t) => {
+t.test('truncate keeps the records from keepFromLsn on', async (t) => {
   const { world } = await withCheckpoints()
   const log = await world.open()
   await log.truncate({ keepFromLsn: 15 })
@@ -145,7 +142,7 @@ t.test('what the caller wants to keep is kept, however old', async (t) => {
 })
 
 t.test(
-  'a damaged checkpoint is reported, the older one takes its place, and nothing is removed because of it',
+  'a damaged checkpoint is reported, the older one is used, and nothing is removed because of it',
   async (t) => {
     const { world } = await withCheckpoints()
     const newest = world.path('checkpoint/0000000000000030.ckpt')
@@ -155,7 +152,7 @@ t.test(
       flipped.disk.flipBit(newest, bit)
       const log = await flipped.open()
       if (log.checkpointLsn !== 20) {
-        // Padding between batches carries nothing.
+        // Padding between batches has no meaning.
         t.same(
           await stateOf(log),
           chunksOf(30).map((chunk) => Buffer.from(chunk).toString()),
@@ -188,7 +185,7 @@ t.test('every truncation of a checkpoint is noticed', async (t) => {
 })
 
 t.test(
-  'without any good checkpoint the whole log takes its place; where its start is gone, it is refused',
+  'without a good checkpoint the whole log is replayed; without its start it is rejected',
   async (t) => {
     const { world } = await withCheckpoints()
     for (const isTruncated of [false, true]) {
@@ -207,7 +204,7 @@ t.test(
   },
 )
 
-t.test('a checkpoint that is moved away while others are read is no failure', async (t) => {
+t.test('a checkpoint that disappears while others are read is not an error', async (t) => {
   const { world } = await withCheckpoints()
   const { disk } = world
   let log: Log | undefined
@@ -223,11 +220,11 @@ t.test('a checkpoint that is moved away while others are read is no failure', as
   }
   log = await world.open({ disk: whoMoves })
   t.match(await log.truncate(), { checkpoints: 0 })
-  t.equal(log.firstLsn, 11, 'behind the older of the two that are left')
+  t.equal(log.firstLsn, 11, 'after the older of the two remaining ones')
   await log.close()
 })
 
-t.test('a checkpoint of another history is not used', async (t) => {
+t.test('a checkpoint of a fork of the log is not used', async (t) => {
   const { world } = await withCheckpoints()
   const other = new World()
   const log = await other.open({ randomBytes: (count) => new Uint8Array(count).fill(9) })
@@ -243,7 +240,7 @@ t.test('a checkpoint of another history is not used', async (t) => {
   await reopened.close()
 })
 
-t.test('a checkpoint that knows more than the log is damage', async (t) => {
+t.test('a checkpoint ahead of the log is damage', async (t) => {
   const { world } = await withCheckpoints()
   const poorer = world.copy()
   for (const name of poorer.segments()) poorer.disk.removeFile(poorer.path(name))
@@ -260,17 +257,17 @@ t.test('a checkpoint that knows more than the log is damage', async (t) => {
   await again.close()
 })
 
-t.test('of several damages the first is named: what lies behind it follows from it', async (t) => {
+t.test('of several damages the first one is reported', async (t) => {
   const { world } = await withCheckpoints()
   const [, second = '', third = '', newest = ''] = world.segments()
   world.disk.flipBit(world.path(second), 20 * 8)
   for (const name of [third, newest]) world.disk.removeFile(world.path(name))
-  // The checkpoint knows more than what is left, too.
+  // The checkpoint is also ahead of what is left.
   const { damage } = await world.verify()
   t.match(damage, { file: second, firstMissingLsn: 11, acceptable: { segment: 1 } })
 })
 
-t.test('a checkpoint whose writing fails leaves the older one, and the log open', async (t) => {
+t.test('a failed checkpoint leaves the older one, and the log open', async (t) => {
   const { world } = await withCheckpoints()
   const log = await world.open()
   await appendOneByOne(log, 3)
@@ -288,7 +285,7 @@ t.test('a checkpoint whose writing fails leaves the older one, and the log open'
   await log.close()
 })
 
-t.test('a chunk that is too large is refused by its size, and leaves nothing', async (t) => {
+t.test('a chunk that is too large is rejected with its size, and leaves nothing', async (t) => {
   const { world } = await withCheckpoints()
   const log = await world.open()
   await appendOneByOne(log, 3)
@@ -296,7 +293,7 @@ t.test('a chunk that is too large is refused by its size, and leaves nothing', a
   const chunks = [Buffer.from('state'), new Uint8Array(2 ** 24)]
   await t.rejects(log.writeCheckpoint(log.sealedLsn, chunks), {
     code: 'WAL_RECORD_TOO_LARGE',
-    message: /16777216 bytes; the most is 16777215/,
+    message: /16777216 bytes; the maximum is 16777215/,
   })
   t.notOk(world.files().some((name) => name.endsWith('.tmp') && name.includes('ckpt')))
   t.equal(log.checkpointLsn, 30)
@@ -305,7 +302,7 @@ t.test('a chunk that is too large is refused by its size, and leaves nothing', a
   await log.close()
 })
 
-t.test('a reader beside the writer sees the checkpoint, too', async (t) => {
+t.test('a reader sees the checkpoint of a running writer', async (t) => {
   const { world } = await withCheckpoints()
   const reader = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
   t.equal(reader.checkpointLsn, 30)
@@ -313,7 +310,7 @@ t.test('a reader beside the writer sees the checkpoint, too', async (t) => {
   t.same(await replayedLsns(t, reader), range(31, 35))
 })
 
-t.test('a reader reads any checkpoint that is left', async (t) => {
+t.test('a reader can read every remaining checkpoint', async (t) => {
   const { world } = await withCheckpoints()
   const reader = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
   t.same(reader.checkpoints, [30, 20, 10])
@@ -324,7 +321,7 @@ t.test('a reader reads any checkpoint that is left', async (t) => {
 })
 
 t.test(
-  'damage that a checkpoint covers is no reason not to open; it is told, and truncated away behind one more checkpoint',
+  'damage that a checkpoint covers does not prevent an open; it is reported, and truncation after another checkpoint removes it',
   async (t) => {
     const { world } = await withCheckpoints()
     const [oldest = ''] = world.segments()
@@ -355,34 +352,31 @@ t.test(
   },
 )
 
-t.test(
-  'two histories in what a checkpoint covers are told, and are no reason not to open',
-  async (t) => {
-    const { world, usurper } = await forkHistory()
-    await usurper.roll()
-    await usurper.writeCheckpoint(usurper.sealedLsn, [])
-    await appendOneByOne(usurper, 1)
-    await usurper.close()
-    const { damage, historyDamage } = await world.verify()
-    t.equal(damage, undefined)
-    t.match(historyDamage, [
-      {
-        file: world.segments()[0],
-        firstMissingLsn: 1,
-        lastMissingLsn: 2,
-        coveredBy: 3,
-        why: /^two histories: this segment goes on to .* LSN 4, but segment 2 of epoch 2 says/,
-      },
-    ])
-    t.equal(historyDamage.length, 1)
-    const log = await world.open()
-    t.same(await replayedLsns(t, log), [4])
-    await log.close()
-  },
-)
+t.test('two histories in the covered part are reported and do not prevent an open', async (t) => {
+  const { world, usurper } = await forkHistory()
+  await usurper.roll()
+  await usurper.writeCheckpoint(usurper.sealedLsn, [])
+  await appendOneByOne(usurper, 1)
+  await usurper.close()
+  const { damage, historyDamage } = await world.verify()
+  t.equal(damage, undefined)
+  t.match(historyDamage, [
+    {
+      file: world.segments()[0],
+      firstMissingLsn: 1,
+      lastMissingLsn: 2,
+      coveredBy: 3,
+      why: /^two histories: this segment continues to .* LSN 4, but segment 2 of epoch 2 records/,
+    },
+  ])
+  t.equal(historyDamage.length, 1)
+  const log = await world.open()
+  t.same(await replayedLsns(t, log), [4])
+  await log.close()
+})
 
 t.test(
-  'two histories that part where the checkpoint ends are refused, for it covers neither',
+  'two histories that fork where the checkpoint ends are rejected, because it covers neither',
   async (t) => {
     const world = new World(new SimulatedDisk({ locks: false }))
     const zombie = await world.open({ disk: world.disk.process() })
@@ -393,7 +387,8 @@ t.test(
     const before = world.copy()
     await appendOneByOne(zombie, 2)
     await usurper.close()
-    const told = /^two histories: this segment goes on to .* LSN 4, but segment 2 of epoch 2 says/
+    const told =
+      /^two histories: this segment continues to .* LSN 4, but segment 2 of epoch 2 records/
     const { damage, historyDamage } = await world.verify()
     t.match(damage, { file: world.segments()[0], firstMissingLsn: 3, why: told })
     t.same(historyDamage, [])
@@ -404,12 +399,12 @@ t.test(
     await accepted.close()
 
     const log = await before.open()
-    t.same(await replayedLsns(t, log), [3], 'one that wrote nothing more is no reason')
+    t.same(await replayedLsns(t, log), [3], 'a fork without records is ignored')
     await log.close()
   },
 )
 
-t.test('where nothing can be read behind the end that a checkpoint covers, it opens', async (t) => {
+t.test('a log opens if nothing can be read after the end that a checkpoint covers', async (t) => {
   const { world, lsns } = await withCheckpoints()
   const [, , newest] = lsns
   const name = world.segments().findLast((path) => Number(path.slice(4, 20)) <= newest!)!
@@ -433,7 +428,7 @@ t.test('where nothing can be read behind the end that a checkpoint covers, it op
 })
 
 t.test(
-  'a hole among segments that a checkpoint covers is reported, and nothing is removed because of it',
+  'a missing segment that a checkpoint covers is reported, and nothing is removed because of it',
   async (t) => {
     const { world } = await withCheckpoints()
     const second = world.segments()[1] ?? ''
@@ -450,7 +445,7 @@ t.test(
 )
 
 t.test(
-  'checkpoints and truncations run one at a time, closing waits for them, and none runs after it',
+  'checkpoints and truncations run one at a time, close waits for them, and none runs after it',
   async (t) => {
     const { world } = await withCheckpoints()
     const log = await world.open()
@@ -473,7 +468,7 @@ t.test(
   },
 )
 
-t.test('a replay overtaken by a truncation is told so', async (t) => {
+t.test('a replay whose records are truncated fails with WAL_FORGOTTEN', async (t) => {
   const { world } = await withCheckpoints()
   const log = await world.open()
   const runs = log.replay({ fromLsn: 1 })
@@ -483,7 +478,7 @@ t.test('a replay overtaken by a truncation is told so', async (t) => {
   await log.close()
 })
 
-/** Which calls of the disk a truncation of such a log is, and what it leaves. */
+/** The disk calls of a truncation of such a log, and the files that it leaves. */
 async function rehearseTruncation(world: World) {
   const rehearsal = world.with(SimulatedDisk.from(world.disk.snapshot()))
   const log = await rehearsal.open()
@@ -495,7 +490,7 @@ async function rehearseTruncation(world: World) {
   return { calls, left }
 }
 
-t.test('a crash at any call of a truncation leaves a log without a hole', async (t) => {
+t.test('a crash at any call of a truncation leaves no hole', async (t) => {
   const { world } = await withCheckpoints()
   const { calls } = await rehearseTruncation(world)
   for (const index of calls) {
@@ -533,7 +528,7 @@ t.test(
   },
 )
 
-t.test('a truncation that failed at any call is made good by the next one', async (t) => {
+t.test('the next truncation completes one that failed at any call', async (t) => {
   const { world } = await withCheckpoints()
   const { calls, left } = await rehearseTruncation(world)
   for (const index of calls) {
@@ -548,7 +543,7 @@ t.test('a truncation that failed at any call is made good by the next one', asyn
   }
 })
 
-t.test('a segment that somebody else has removed is no reason to keep the others', async (t) => {
+t.test('truncate continues if a segment has already been removed', async (t) => {
   const { world } = await withCheckpoints()
   const log = await world.open()
   const [first] = world.disk.files().filter((path) => path.endsWith('.wal'))
@@ -559,7 +554,7 @@ t.test('a segment that somebody else has removed is no reason to keep the others
   await log.close()
 })
 
-t.test('the record to keep from is kept, to the record', async (t) => {
+t.test('keepFromLsn is exact to the record', async (t) => {
   const { world } = await withCheckpoints()
   for (const [keepFromLsn, firstLsn] of [
     [10, 1],
@@ -574,7 +569,7 @@ t.test('the record to keep from is kept, to the record', async (t) => {
   }
 })
 
-t.test('a checkpoint that reads back wrong does not count', async (t) => {
+t.test('a checkpoint that reads back differently does not count', async (t) => {
   const { world } = await withCheckpoints()
   const log = await world.open()
   await appendOneByOne(log, 3)
@@ -587,7 +582,7 @@ t.test('a checkpoint that reads back wrong does not count', async (t) => {
   await log.close()
 })
 
-t.test('a checkpoint with bytes behind its end, or under another name, is not used', async (t) => {
+t.test('a checkpoint with bytes after its end, or under another name, is not used', async (t) => {
   const { world } = await withCheckpoints()
   const newest = world.path('checkpoint/0000000000000030.ckpt')
   const longer = world.copy()
@@ -604,7 +599,7 @@ t.test('a checkpoint with bytes behind its end, or under another name, is not us
   }
 })
 
-t.test('a checkpoint of the same log before it took another course is not used', async (t) => {
+t.test('a checkpoint from before a fork of the log is not used', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 10)
@@ -629,7 +624,7 @@ t.test('a checkpoint of the same log before it took another course is not used',
 })
 
 t.test(
-  'a checkpoint from later in the same segment is damage, not a reason to begin again before it',
+  'a checkpoint ahead of its segment is damage, and recovery does not restart before it',
   async (t) => {
     const world = new World()
     const log = await world.open()
@@ -659,7 +654,7 @@ t.test(
   },
 )
 
-t.test('checkpoints of another log do not count when segments are removed', async (t) => {
+t.test('truncate ignores checkpoints of another log', async (t) => {
   const { world } = await withCheckpoints()
   const other = new World()
   const foreign = await other.open({ randomBytes: (count) => new Uint8Array(count).fill(9) })
@@ -679,7 +674,7 @@ t.test('checkpoints of another log do not count when segments are removed', asyn
   t.same(await outcomeOf(t, world), { lsns: range(11, 35) })
 })
 
-t.test('a checkpoint that the disk does not read is bad, wherever the bad sector is', async (t) => {
+t.test('a checkpoint with an unreadable sector is bad, wherever the sector is', async (t) => {
   for (const isAt of [(at: number) => at < 512, (at: number) => at >= 512]) {
     const { world } = await withCheckpoints()
     const isBad = (call: DiskCall) =>
@@ -692,7 +687,7 @@ t.test('a checkpoint that the disk does not read is bad, wherever the bad sector
   }
 })
 
-t.test('chunks that are no bytes are refused, and the checkpoint does not count', async (t) => {
+t.test('a chunk that is not bytes is rejected, and the checkpoint does not count', async (t) => {
   const log = await new World().open()
   await appendOneByOne(log, 3)
   await log.roll()

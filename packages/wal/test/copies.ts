@@ -17,7 +17,7 @@ import { appendOneByOne, directory, range, replayedLsns, World } from './world.j
 
 export const destination = '/backups/monday'
 
-/** Copies the world's log. Nothing is waited for. */
+/** Copies the world's log without waiting for anything else. */
 export function backUp(world: World, options: BackupOptions = {}) {
   const { disk } = world
   return backupLog(directory, destination, { disk, clock: hastyClock(world), ...options })
@@ -28,7 +28,7 @@ export function restore(world: World, to: string, options: RestoreOptions = {}) 
   return restoreLog(destination, to, { disk, clock: hastyClock(world), ...options })
 }
 
-/** Whoever waits has waited long enough; `meanwhile` happens first. */
+/** A clock whose timers fire immediately, after `meanwhile`. */
 export function hastyClock({ clock }: World, meanwhile = () => {}): Clock {
   return {
     now: () => clock.now(),
@@ -42,7 +42,10 @@ export function hastyClock({ clock }: World, meanwhile = () => {}): Clock {
   }
 }
 
-/** A closed log of several segments, three checkpoints, and records up to 35, the first 10 removed. */
+/**
+ * A closed log of several segments with three checkpoints and records up to 35. The first 10
+ * records are removed.
+ */
 export async function withLog(): Promise<World> {
   const world = new World()
   const log = await world.open()
@@ -54,17 +57,17 @@ export async function withLog(): Promise<World> {
   }
   await appendOneByOne(log, 5)
   await log.close()
-  // Nothing of it is pending any more.
+  // So that no write is pending any more.
   return world.with(world.disk.powerLoss('keep-all'))
 }
 
-/** What stands under a path, `undefined` when nothing does. */
+/** The files under a path, or `undefined` if it does not exist. */
 export function filesUnder(disk: SimulatedDisk, path: string): string[] | undefined {
   const files = disk.files().filter((file) => file.startsWith(`${path}/`))
   return files.length === 0 ? undefined : files
 }
 
-/** What every file below the path holds, in short. */
+/** A short digest of every file under the path. */
 export function contentOf(disk: SimulatedDisk, path: string): Record<string, string> {
   const files = filesUnder(disk, path) ?? []
   return Object.fromEntries(
@@ -75,7 +78,7 @@ export function contentOf(disk: SimulatedDisk, path: string): Record<string, str
   )
 }
 
-/** Fails unless the copy is whole, replays exactly these records, and goes on in both ways. */
+/** Fails unless the copy is complete, replays exactly these records, and can be opened and restored. */
 export async function checkWhole(
   t: Test,
   world: World,
@@ -99,12 +102,12 @@ export async function checkWhole(
     await appendOneByOne(log, 3)
     await log.close()
   }
-  // Thousands of times, so that it is cheap as long as it holds.
+  // Checked thousands of times, so the passing case is cheap.
   if (isDeepStrictEqual(found, expected)) t.pass(what)
   else t.same(found, expected, what)
 }
 
-/** The disk, with something happening before every call. */
+/** A disk that calls `before` ahead of every call. */
 export function steppedDisk(disk: Disk, before: () => Promise<void>): Disk {
   const stepped =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>

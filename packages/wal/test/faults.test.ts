@@ -11,17 +11,17 @@ import {
   World,
 } from './world.js'
 
-/** What somebody outside the process has seen happen. */
+/** The events that an observer outside the process has seen. */
 interface History {
   acknowledged: number
   issued: number
   checkpoint: number
 }
 
-/** Small segments, so that the life below rolls often. */
+/** Small segments, so that the scenario rolls often. */
 const options = { segmentBytes: 2048, appendBytesMax: 1024 }
 
-/** Everything a log does, in one life: appends of both kinds, marks, rolls, checkpoints, removal, a restart. */
+/** Exercises everything: both kinds of appends, marks, rolls, checkpoints, truncation, a restart. */
 async function live(
   world: World,
   history: History,
@@ -60,14 +60,14 @@ async function checkpoint(log: Log, history: History): Promise<void> {
   history.checkpoint = lsn
 }
 
-/** How many calls the life makes when nothing goes wrong, on how many disks it has been tried. */
+/** How many disk calls the scenario makes without a fault, on a fresh disk. */
 async function callsOfALife(): Promise<number> {
   const world = new World()
   await live(world, { acknowledged: 0, issued: 0, checkpoint: 0 })
   return world.disk.callCount
 }
 
-/** What the log says after everything that may have happened to it, against what was promised. */
+/** Compares what the log contains after the fault with what it had promised. */
 async function examineSurvivor(
   t: Test,
   world: World,
@@ -100,7 +100,7 @@ async function examineSurvivor(
   if (lsns.length !== expected.length) t.same(lsns, expected, what)
   if (log.firstLsn > log.checkpointLsn + 1)
     t.fail(`${what}: records behind the checkpoint are gone`)
-  // And it goes on.
+  // The log continues.
   const next = log.nextLsn
   await appendOneByOne(log, 2)
   await log.close()
@@ -110,8 +110,8 @@ async function examineSurvivor(
 }
 
 /**
- * Lives until the fault strikes, or to the end; a life that waits for room on a full disk is
- * abandoned after a while. Only errors that say what happened may come out.
+ * Runs the scenario until the fault strikes, or to its end. A run that waits for space on a full
+ * disk is abandoned after a while. Only errors with a code may come out.
  */
 async function liveThrough(
   t: Test,
@@ -124,7 +124,7 @@ async function liveThrough(
   let isOver = false
   const life = live(world, history, disk, sync)
     .catch((error: unknown) => {
-      // What fails before the log is open, or in a checkpoint, comes out as the disk reported it.
+      // Failures before the log is open, or in a checkpoint, carry the code of the disk.
       const isTyped = error instanceof WalError || (error instanceof Error && 'code' in error)
       if (!isTyped) t.fail(`${what}: ${String(error)}`)
     })
@@ -140,7 +140,7 @@ async function liveThrough(
 }
 
 t.test(
-  'whichever disk call fails, once or for ever, the log opens afterwards with all that was acknowledged',
+  'after a failure of any disk call, once or permanently, the log opens with every acknowledged record',
   async (t) => {
     const calls = await callsOfALife()
     const faults: Fault[] = [
@@ -167,7 +167,7 @@ t.test(
   },
 )
 
-t.test('a disk that takes and gives only a few bytes at a time is only slow', async (t) => {
+t.test('a disk that reads and writes only a few bytes at a time works', async (t) => {
   for (const kind of ['short-write', 'short-read'] as const) {
     const world = new World()
     const fault = world.disk.failCall(0, { kind, bytes: 100, times: 'forever' })
@@ -180,7 +180,7 @@ t.test('a disk that takes and gives only a few bytes at a time is only slow', as
 })
 
 t.test(
-  'power lost at any disk call, before or after it, with any of the pending writes kept: the log opens with all that was acknowledged',
+  'after a power loss at any disk call, with any pending writes kept, the log opens with every acknowledged record',
   async (t) => {
     const calls = await callsOfALife()
     const random = new Random(2026)
@@ -210,51 +210,48 @@ t.test(
   },
 )
 
-t.test(
-  'power lost again while the log recovers, at any call: still nothing acknowledged is lost',
-  async (t) => {
-    const random = new Random(7)
-    let cases = 0
-    const world = new World()
-    const history: History = { acknowledged: 0, issued: 0, checkpoint: 0 }
-    const log = await world.open(options)
-    history.acknowledged = await appendOneByOne(log, 9)
-    world.disk.failWhen((call) => call.kind.startsWith('write') && call.path.includes('.wal'), {
-      kind: 'crash',
-      when: 'before',
-    })
-    history.issued = 11
-    await appendTogether(log, 2).catch(() => {})
-    const torn = world.with(
-      world.disk.powerLoss({
-        keep: (change) => change.kind !== 'sector' || change.sector % 2 === 1,
-      }),
-    )
-    const recovering = torn.copy()
-    await (await recovering.open(options)).close()
-    for (let index = 0; index < recovering.disk.callCount; index++) {
-      for (const when of ['before', 'after'] as const) {
-        const again = torn.copy()
-        again.disk.failCall(index, { kind: 'crash', when })
-        try {
-          await (await again.open(options)).close()
-        } catch (error) {
-          codeOf(error)
-        }
-        for (const policy of ['keep-none', 'keep-all', { random }] as const) {
-          const what = `crash ${when} call ${index} of recovery`
-          await examineSurvivor(t, again.with(again.disk.powerLoss(policy)), history, what)
-          cases++
-        }
+t.test('a second power loss at any call of recovery loses no acknowledged record', async (t) => {
+  const random = new Random(7)
+  let cases = 0
+  const world = new World()
+  const history: History = { acknowledged: 0, issued: 0, checkpoint: 0 }
+  const log = await world.open(options)
+  history.acknowledged = await appendOneByOne(log, 9)
+  world.disk.failWhen((call) => call.kind.startsWith('write') && call.path.includes('.wal'), {
+    kind: 'crash',
+    when: 'before',
+  })
+  history.issued = 11
+  await appendTogether(log, 2).catch(() => {})
+  const torn = world.with(
+    world.disk.powerLoss({
+      keep: (change) => change.kind !== 'sector' || change.sector % 2 === 1,
+    }),
+  )
+  const recovering = torn.copy()
+  await (await recovering.open(options)).close()
+  for (let index = 0; index < recovering.disk.callCount; index++) {
+    for (const when of ['before', 'after'] as const) {
+      const again = torn.copy()
+      again.disk.failCall(index, { kind: 'crash', when })
+      try {
+        await (await again.open(options)).close()
+      } catch (error) {
+        codeOf(error)
+      }
+      for (const policy of ['keep-none', 'keep-all', { random }] as const) {
+        const what = `crash ${when} call ${index} of recovery`
+        await examineSurvivor(t, again.with(again.disk.powerLoss(policy)), history, what)
+        cases++
       }
     }
-    t.comment(`${cases} cases`)
-    t.ok(cases > 50)
-  },
-)
+  }
+  t.comment(`${cases} cases`)
+  t.ok(cases > 50)
+})
 
 t.test(
-  'a failed sync in any of its forms ends the log, and what was acknowledged survives a power loss after the restart',
+  'a failed sync stops the log, and acknowledged records survive a power loss after the restart',
   async (t) => {
     const calls = await callsOfALife()
     const random = new Random(11)
@@ -270,12 +267,12 @@ t.test(
         process.kill()
         if (fault.hits === 0) continue
         world.disk.heal()
-        // The process restarts on a page cache that may hold what the medium does not …
+        // The process restarts with a page cache that may contain data that is not on the medium …
         const reopened = await restart(t, world.disk, what)
         if (reopened === undefined) continue
         history.acknowledged = Math.max(history.acknowledged, reopened.durableLsn)
         history.issued = Math.max(history.issued, reopened.durableLsn)
-        // … and what it then reports must be on the medium.
+        // … and everything that it then reports must be on the medium.
         await examineSurvivor(t, world.with(world.disk.powerLoss('keep-none')), history, what)
         cases++
       }
@@ -295,7 +292,7 @@ async function restart(t: Test, disk: SimulatedDisk, what: string): Promise<Log 
 }
 
 t.test(
-  'a disk that reports a failed sync late has lied; what the log then says is never more than was issued',
+  'after a disk has reported a failed sync too late, the log reports no LSN that was not issued',
   async (t) => {
     const world = new World()
     const log = await world.open(options)
@@ -312,7 +309,7 @@ t.test(
 )
 
 t.test(
-  'under the weaker sync modes a power loss at any call is no damage, and what was sealed survives it',
+  'under the weaker sync modes a power loss at any call is not damage, and sealed segments survive it',
   async (t) => {
     const random = new Random(5)
     let cases = 0
@@ -324,7 +321,8 @@ t.test(
         world.disk.failCall(index, { kind: 'crash', when: 'after' })
         const what = `${sync}, crash after call ${index}`
         const history = await liveThrough(t, world, what, world.disk, sync)
-        // Only what a checkpoint was made of is promised: its segment was sealed, and so synced.
+        // Only the records in a checkpoint are guaranteed: their segment was sealed and therefore
+        // synced.
         history.acknowledged = history.checkpoint
         for (const policy of ['keep-none', { random }, { random }] as const) {
           await examineSurvivor(t, world.with(world.disk.powerLoss(policy)), history, what)

@@ -11,7 +11,7 @@ import { backUp, destination, restore } from './copies.js'
 import { goldenDirectory, goldenFiles, makeGoldenLog } from './fixtures/golden.js'
 import { appendOneByOne, directory, range, rejection, replayedLsns, World } from './world.js'
 
-t.test('the files of format version 1 are what they were, byte for byte', async (t) => {
+t.test('the files of format version 1 are unchanged, byte for byte', async (t) => {
   const world = await makeGoldenLog()
   const names = goldenFiles(world)
   t.equal(names.length, 5)
@@ -22,7 +22,7 @@ t.test('the files of format version 1 are what they were, byte for byte', async 
   }
 })
 
-t.test('a log of format version 1 opens, and gives back what was written', async (t) => {
+t.test('a log of format version 1 opens and returns its records', async (t) => {
   const copy = join(t.testdir(), 'log')
   cpSync(goldenDirectory, copy, { recursive: true })
   t.match(await verifyLog(copy), { records: 9, lastLsn: 9, epoch: 2, damage: undefined })
@@ -89,7 +89,7 @@ t.test('the verdict table', async (t) => {
   const badHeader: Finding = { kind: 'bad-header' }
   const holes: Finding = { kind: 'bad-body', unexplainedZeroSectors: true }
   const noHoles: Finding = { kind: 'bad-body', unexplainedZeroSectors: false }
-  const stale: Finding = { kind: 'discontinuous', why: 'batch 3 stands where 7 should' }
+  const stale: Finding = { kind: 'discontinuous', why: 'found batch 3 instead of 7' }
   const undecodable: Finding = { kind: 'undecodable', why: 'record 0 has the unknown type 9' }
   const readError: Finding = { kind: 'read-error', cause: new Error('EIO') }
   const rows: Array<[Finding, Remainder, string]> = [
@@ -120,7 +120,7 @@ t.test('the verdict table', async (t) => {
 
 // ---- the count of starts
 
-/** Opens the log, says how many openings before had been marked as started, and lets power fail. */
+/** Opens the log, returns how many earlier opens were marked as started, and loses power. */
 async function startsAfterPowerLoss(t: Test, world: World, expected: number): Promise<World> {
   const survivor = world.with(world.disk.powerLoss({ keep: () => false }))
   const log = await survivor.open()
@@ -128,13 +128,13 @@ async function startsAfterPowerLoss(t: Test, world: World, expected: number): Pr
   return survivor
 }
 
-t.test('an opening counts as a start when it was marked as one, and not before', async (t) => {
+t.test('an open counts as started only after it was marked', async (t) => {
   const world = new World()
   const first = await world.open()
   t.equal(first.recovery.starts, 0)
   await first.markStarted()
   await first.close()
-  // These two open the log and come to nothing.
+  // These two opens are not marked.
   for (let opening = 0; opening < 2; opening++) {
     const failed = await world.open()
     await appendOneByOne(failed, 1)
@@ -148,7 +148,7 @@ t.test('an opening counts as a start when it was marked as one, and not before',
   t.equal((await world.open()).recovery.starts, 2, 'and none counts twice')
 })
 
-t.test('a start that was marked is counted whatever power loss follows', async (t) => {
+t.test('a marked start survives every power loss', async (t) => {
   let world = new World()
   await (await world.open()).markStarted()
   world = await startsAfterPowerLoss(t, world, 1)
@@ -156,7 +156,7 @@ t.test('a start that was marked is counted whatever power loss follows', async (
   await startsAfterPowerLoss(t, world, 1)
 })
 
-t.test('a start that is marked beside appends shares their batch', async (t) => {
+t.test('a start that is marked during appends shares their batch', async (t) => {
   const world = new World()
   let batches = 0
   const log = await world.open({ observer: { committed: () => void batches++ } })
@@ -169,7 +169,7 @@ t.test('a start that is marked beside appends shares their batch', async (t) => 
   t.match(await survivor.verify(), { lastLsn: 2, damage: undefined })
 })
 
-t.test('the count goes on through rolls, checkpoints, truncations and copies', async (t) => {
+t.test('the count of starts survives rolls, checkpoints, truncations and copies', async (t) => {
   const world = new World()
   for (let life = 0; life < 3; life++) {
     const log = await world.open()
@@ -191,18 +191,18 @@ t.test('the count goes on through rolls, checkpoints, truncations and copies', a
   }
 })
 
-t.test('a segment that took no batch yet knows the count as well', async (t) => {
+t.test('a segment without batches contains the count of starts, too', async (t) => {
   const world = new World()
   const log = await world.open()
   await log.markStarted()
   await appendOneByOne(log, 5)
   await log.roll()
-  // Made by one who has read no batch; and what it covers is not read again.
+  // The checkpoint is made by a process that read no batch, and its records are not read again.
   await makeCheckpoint(directory, 5, [Buffer.from('state')], world)
   await startsAfterPowerLoss(t, world, 1)
 })
 
-t.test('an accepted loss leaves the count of what is left', async (t) => {
+t.test('after an accepted loss the count of starts comes from the remaining part', async (t) => {
   const world = new World()
   for (let life = 0; life < 2; life++) {
     const log = await world.open()
@@ -217,7 +217,7 @@ t.test('an accepted loss leaves the count of what is left', async (t) => {
   await log.close()
 })
 
-t.test('a start is no record: LSNs and replay are as without it', async (t) => {
+t.test('a start mark takes no LSN and does not appear in a replay', async (t) => {
   const world = new World()
   const log = await world.open()
   await log.markStarted()
@@ -230,7 +230,7 @@ t.test('a start is no record: LSNs and replay are as without it', async (t) => {
   t.same(await replayedLsns(t, again), range(1, 3))
 })
 
-t.test('a closed log, or one whose disk fails, counts nothing', async (t) => {
+t.test('a closed or failed log does not count a start', async (t) => {
   const world = new World()
   const log = await world.open()
   await log.close()

@@ -21,7 +21,7 @@ import {
   withFileMethods,
 } from './world.js'
 
-t.test('a directory that does not exist yet becomes a log', async (t) => {
+t.test('opening a missing directory creates a log', async (t) => {
   const world = new World()
   const log = await world.open()
   t.equal(log.recovery.epoch, 1)
@@ -32,7 +32,7 @@ t.test('a directory that does not exist yet becomes a log', async (t) => {
 })
 
 t.test(
-  'every open begins a new epoch and a new segment, and goes on with the next LSN',
+  'every open starts a new epoch and a new segment, and continues with the next LSN',
   async (t) => {
     const world = new World()
     for (const epoch of [1, 2, 3]) {
@@ -50,7 +50,7 @@ t.test(
   },
 )
 
-t.test('a log opened again and again without an append stays whole', async (t) => {
+t.test('a log opened many times without an append stays undamaged', async (t) => {
   const world = new World()
   for (let epoch = 1; epoch <= 5; epoch++) await (await world.open()).close()
   const log = await world.open()
@@ -75,7 +75,7 @@ t.test(
       replayed.push(...run.records.map((_, index) => run.firstLsn + index))
       await appendOneByOne(log, 5)
     }
-    t.same(replayed, range(1, 50), 'what was durable when it began')
+    t.same(replayed, range(1, 50), 'the records that were durable when it started')
     await log.close()
   },
 )
@@ -94,7 +94,7 @@ t.test(
     await rejection(
       Promise.all([log.append(4, new Uint8Array(700).fill(9)), log.append(5, recordOf(5))]),
     )
-    // The last sectors arrive, the first one does not.
+    // The last sectors arrive, but not the first one.
     const disk = world.disk.powerLoss({
       keep: (change) => change.kind !== 'sector' || change.sector > 1,
     })
@@ -115,7 +115,7 @@ t.test(
   },
 )
 
-t.test('a second process is told who holds the log', async (t) => {
+t.test('the error for a second process names the holder of the lock', async (t) => {
   const world = new World()
   const log = await world.open()
   const other = world.disk.process()
@@ -133,18 +133,15 @@ t.test('a second process is told who holds the log', async (t) => {
   t.ok(taken)
 })
 
-t.test(
-  'a process that has the lock and has not said its name yet has it all the same',
-  async (t) => {
-    const world = new World()
-    await (await world.open()).close()
-    const other = world.disk.process()
-    await other.lock(world.path('LOCK'), '')
-    await t.rejects(world.open(), { code: 'WAL_LOCKED', message: /in use by another process/ })
-    other.kill()
-    await (await world.open()).close()
-  },
-)
+t.test('a lock counts even before its holder has written its name', async (t) => {
+  const world = new World()
+  await (await world.open()).close()
+  const other = world.disk.process()
+  await other.lock(world.path('LOCK'), '')
+  await t.rejects(world.open(), { code: 'WAL_LOCKED', message: /in use by another process/ })
+  other.kill()
+  await (await world.open()).close()
+})
 
 t.test('without the lock, a superseded writer is fenced at its next roll', async (t) => {
   const world = new World(new SimulatedDisk({ locks: false }))
@@ -161,39 +158,42 @@ t.test('without the lock, a superseded writer is fenced at its next roll', async
   await log.close()
 })
 
-t.test('without the lock, an opening that another one overtakes is fenced', async (t) => {
-  const world = new World(new SimulatedDisk({ locks: false }))
-  await (await world.open()).close()
-  let faster: Log | undefined
-  const disk = {
-    ...withFileMethods(world.disk.process(), () => ({})),
-    freeBytes: async () => {
-      faster ??= await world.open({ disk: world.disk.process() })
-      return Number.POSITIVE_INFINITY
-    },
-  }
-  await t.rejects(world.open({ disk }), {
-    code: 'WAL_FENCED',
-    message: /^while the log was opened somebody else began segment 2 of epoch 2$/,
-  })
-  await appendOneByOne(faster!, 2)
-  await faster!.close()
-  const log = await world.open()
-  t.same(await replayedLsns(t, log), [1, 2])
-  await log.close()
-})
+t.test(
+  'without the lock, an open is fenced if another process opens the log meanwhile',
+  async (t) => {
+    const world = new World(new SimulatedDisk({ locks: false }))
+    await (await world.open()).close()
+    let faster: Log | undefined
+    const disk = {
+      ...withFileMethods(world.disk.process(), () => ({})),
+      freeBytes: async () => {
+        faster ??= await world.open({ disk: world.disk.process() })
+        return Number.POSITIVE_INFINITY
+      },
+    }
+    await t.rejects(world.open({ disk }), {
+      code: 'WAL_FENCED',
+      message: /another one created segment 2 with epoch 2$/,
+    })
+    await appendOneByOne(faster!, 2)
+    await faster!.close()
+    const log = await world.open()
+    t.same(await replayedLsns(t, log), [1, 2])
+    await log.close()
+  },
+)
 
-t.test('without the lock, two histories are refused, and both are named', async (t) => {
+t.test('without the lock, two histories are rejected, and both are named', async (t) => {
   const { world, usurper } = await forkHistory()
   await usurper.close()
   await t.rejects(world.open(), {
     code: 'WAL_CORRUPT',
     message:
-      /two histories: .* goes on to byte \d+ and LSN 4, .* epoch 2 says that it ends at byte \d+ and LSN 2/,
+      /two histories: .* continues to byte \d+ and LSN 4, .* epoch 2 records that it ends at byte \d+ and LSN 2/,
   })
 })
 
-t.test('a directory that holds something else is left alone', async (t) => {
+t.test('a directory with other content is rejected and not changed', async (t) => {
   const world = new World()
   await world.disk.createDirectory(directory)
   world.disk.writeFile(`${directory}/thesis.txt`, Buffer.from('do not touch'))
@@ -202,22 +202,22 @@ t.test('a directory that holds something else is left alone', async (t) => {
   t.same(world.files(), ['thesis.txt'])
 })
 
-t.test('a directory that cannot be written is refused as such', async (t) => {
+t.test('a directory without write permission is rejected with advice', async (t) => {
   for (const code of ['EACCES', 'EROFS', 'EPERM']) {
     const world = new World()
     await (await world.open()).close()
     world.disk.failWhen((call) => call.kind === 'lock', { kind: 'error', code })
-    const wayOut = code === 'EROFS' ? 'Mount it for writing' : 'Open it as a user who may write it'
+    const wayOut = code === 'EROFS' ? 'Mount it read-write' : 'Run as a user with write permission'
     await t.rejects(world.open(), {
       code: 'WAL_READ_ONLY',
-      message: `${directory} cannot be written (${code}). ${wayOut}, or with openReadOnly.`,
+      message: `${directory} is not writable (${code}). ${wayOut}, or use openReadOnly.`,
     })
     const reader = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
     t.same(await replayedLsns(t, reader), [], 'but it can be read')
   }
 })
 
-t.test('a log of a newer format is refused, not taken for damage', async (t) => {
+t.test('a log of a newer format is rejected with WAL_NEWER_FORMAT, not as damaged', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 1)
@@ -227,7 +227,7 @@ t.test('a log of a newer format is refused, not taken for damage', async (t) => 
     const newer = world.copy()
     const bytes = newer.disk.readFile(newer.path(name)).slice()
     const view = new DataView(bytes.buffer)
-    // The first sequence is odd, so it stands in the second sector of HEAD.
+    // The first sequence is odd, so it is in the second sector of HEAD.
     const [at, end] = name === 'HEAD' ? [512, 512 + 48] : [0, 512]
     view.setUint32(at + 12, 2, true)
     view.setUint32(at + 8, crc32(bytes.subarray(at + 12, end)), true)
@@ -238,7 +238,7 @@ t.test('a log of a newer format is refused, not taken for damage', async (t) => 
 })
 
 t.test(
-  'the first segment of an epoch is small, later ones double up to the full size',
+  'the first segment of an epoch is small, and later ones double up to the full size',
   async (t) => {
     const world = new World()
     const mib = 1024 * 1024
@@ -254,7 +254,7 @@ t.test(
 )
 
 t.test(
-  'a spare survives a restart and becomes the next segment, if it holds nothing but zeros',
+  'a spare survives a restart and becomes the next segment if it contains only zeros',
   async (t) => {
     const world = new World()
     await (await world.openWithSpare()).close()
@@ -272,7 +272,7 @@ t.test(
 )
 
 t.test(
-  'what a failed write left in memory only, and memory loses while the log opens, is not built upon',
+  'data that was only in memory and is lost during the open does not become part of the log',
   async (t) => {
     const world = new World()
     const writer = world.disk.process()
@@ -294,7 +294,7 @@ t.test(
       isOver = calls <= at
       seen.add(typeof opened === 'string' ? opened : opened.durableLsn)
       const found = typeof opened === 'string' ? 2 : opened.durableLsn
-      // What it has found it says again, even without what was in memory.
+      // It reports the same again, even without the data in memory.
       const later = machine.with(machine.disk.powerLoss('keep-none'))
       const again = await later.open()
       t.same(await replayedLsns(t, again), range(1, found), `memory runs short at call ${at}`)
@@ -304,7 +304,7 @@ t.test(
   },
 )
 
-t.test('what a crash left half made is removed', async (t) => {
+t.test('unfinished files of a crash are removed', async (t) => {
   const world = new World()
   await (await world.open()).close()
   world.disk.writeFile(world.path('wal/spare-00000007.tmp'), new Uint8Array(100))
@@ -315,7 +315,7 @@ t.test('what a crash left half made is removed', async (t) => {
 })
 
 t.test(
-  'a restored copy goes on behind a declared gap, so that no LSN is issued twice',
+  'a restored copy continues after a declared gap, so that no LSN is issued twice',
   async (t) => {
     const world = new World()
     const log = await world.open()
@@ -343,14 +343,14 @@ t.test(
   },
 )
 
-t.test('a log that is whole refuses to be opened at the price of a loss', async (t) => {
+t.test('acceptLoss on an undamaged log is rejected', async (t) => {
   const world = new World()
   await (await world.open()).close()
   const acceptLoss = { segment: 1, offset: 512 }
-  await t.rejects(world.open({ acceptLoss }), { code: 'WAL_BAD_OPTION', message: /whole/ })
+  await t.rejects(world.open({ acceptLoss }), { code: 'WAL_BAD_OPTION', message: /not damaged/ })
 })
 
-t.test('restored says where to begin, also when nothing is left', async (t) => {
+t.test('restored.nextLsn sets the first LSN, even of an empty log', async (t) => {
   const world = new World()
   const log = await world.open({ restored: { nextLsn: 5000 } })
   t.equal(log.nextLsn, 5000)
@@ -363,7 +363,7 @@ t.test('restored says where to begin, also when nothing is left', async (t) => {
   await again.close()
 })
 
-t.test('opening that fails anywhere gives back every file and the lock', async (t) => {
+t.test('a failed open closes every file and releases the lock', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 3)
@@ -391,36 +391,33 @@ t.test('opening that fails anywhere gives back every file and the lock', async (
   }
 })
 
-t.test(
-  'wherever an opening ended, what the next one acknowledges outlasts a power loss',
-  async (t) => {
-    let calls = 0
-    for (const fault of [
-      { kind: 'error', code: 'EIO' },
-      { kind: 'kill', when: 'after' },
-    ] as const) {
-      for (let call = 0; ; call++, calls++) {
-        const world = new World()
-        const first = world.disk.process()
-        const planned = world.disk.failCall(call, fault)
-        const opened = world.open({ disk: first }).catch(() => {})
-        await Promise.race([opened, first.whenKilled()])
-        if (planned.hits === 0) break
-        first.kill()
-        const log = await world.open()
-        const lsn = await appendOneByOne(log, 1)
-        const later = world.with(world.disk.powerLoss('keep-none'))
-        const again = await later.open()
-        t.equal(again.nextLsn, lsn + 1, `${fault.kind} at call ${call}`)
-        await again.close()
-      }
+t.test('records acknowledged after an interrupted open survive a power loss', async (t) => {
+  let calls = 0
+  for (const fault of [
+    { kind: 'error', code: 'EIO' },
+    { kind: 'kill', when: 'after' },
+  ] as const) {
+    for (let call = 0; ; call++, calls++) {
+      const world = new World()
+      const first = world.disk.process()
+      const planned = world.disk.failCall(call, fault)
+      const opened = world.open({ disk: first }).catch(() => {})
+      await Promise.race([opened, first.whenKilled()])
+      if (planned.hits === 0) break
+      first.kill()
+      const log = await world.open()
+      const lsn = await appendOneByOne(log, 1)
+      const later = world.with(world.disk.powerLoss('keep-none'))
+      const again = await later.open()
+      t.equal(again.nextLsn, lsn + 1, `${fault.kind} at call ${call}`)
+      await again.close()
     }
-    t.ok(calls > 40)
-  },
-)
+  }
+  t.ok(calls > 40)
+})
 
 t.test(
-  'a damaged spare is not taken over, and one of another size only if it is large enough',
+  'a damaged spare is not reused, and one of another size only if it is large enough',
   async (t) => {
     for (const [change, isTaken] of [
       [(world: World, path: string) => world.disk.flipBit(path, 20_000), false],
@@ -443,7 +440,7 @@ t.test(
   },
 )
 
-t.test('a spare that cannot be read is no reason not to open: nothing is in it', async (t) => {
+t.test('an unreadable spare does not prevent an open', async (t) => {
   const world = new World()
   await (await world.openWithSpare()).close()
   const isSpare = ({ kind, path }: DiskCall) => kind === 'read' && path.includes('spare')
@@ -456,32 +453,29 @@ t.test('a spare that cannot be read is no reason not to open: nothing is in it',
   await t.rejects(world.open(), { code: 'EMFILE' })
 })
 
-t.test(
-  'a segment that ends in the middle of a sector, and is full to there, opens again',
-  async (t) => {
-    for (let odd = 441; odd < 464; odd++) {
-      const segmentBytes = 3584 + odd
-      for (let left = 0; left < 8; left++) {
-        const world = new World()
-        const log = await world.openWithSpare({ segmentBytes })
-        while (segmentBytes - log.segments.at(-1)!.usedBytes > 1000) {
-          await log.append(log.nextLsn, new Uint8Array(500))
-        }
-        const start = nextBatchOffset(log.segments.at(-1)!.usedBytes)
-        const bytes = segmentBytes - left - start - batchHeaderBytes - recordHeaderBytes
-        await log.append(log.nextLsn, new Uint8Array(bytes))
-        const { durableLsn } = log
-        const crashed = world.copy()
-        const again = await crashed.open({ segmentBytes })
-        t.equal(again.durableLsn, durableLsn, `${segmentBytes} bytes, ${left} left`)
-        await again.close()
-        await log.close()
+t.test('a full segment that ends inside a sector opens again', async (t) => {
+  for (let odd = 441; odd < 464; odd++) {
+    const segmentBytes = 3584 + odd
+    for (let left = 0; left < 8; left++) {
+      const world = new World()
+      const log = await world.openWithSpare({ segmentBytes })
+      while (segmentBytes - log.segments.at(-1)!.usedBytes > 1000) {
+        await log.append(log.nextLsn, new Uint8Array(500))
       }
+      const start = nextBatchOffset(log.segments.at(-1)!.usedBytes)
+      const bytes = segmentBytes - left - start - batchHeaderBytes - recordHeaderBytes
+      await log.append(log.nextLsn, new Uint8Array(bytes))
+      const { durableLsn } = log
+      const crashed = world.copy()
+      const again = await crashed.open({ segmentBytes })
+      t.equal(again.durableLsn, durableLsn, `${segmentBytes} bytes, ${left} left`)
+      await again.close()
+      await log.close()
     }
-  },
-)
+  }
+})
 
-t.test('of several spares one is taken over, and the others give back their room', async (t) => {
+t.test('of several spares one is reused, and the others are removed', async (t) => {
   const world = new World()
   await (await world.openWithSpare()).close()
   const spare = world.disk.readFile(world.path('wal/spare-00000001'))
@@ -495,7 +489,7 @@ t.test('of several spares one is taken over, and the others give back their room
   await log.close()
 })
 
-t.test('a log that was opened with its clock ahead keeps that time', async (t) => {
+t.test('a log that was opened with a clock ahead keeps that time', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 1)
@@ -514,7 +508,7 @@ t.test('a log that was opened with its clock ahead keeps that time', async (t) =
 })
 
 t.test(
-  'a superseded writer is fenced by another epoch, by another sequence, and by a HEAD it cannot read',
+  'a superseded writer is fenced by another epoch, another sequence, or an unreadable HEAD',
   async (t) => {
     for (const how of ['opening', 'epoch', 'sequence', 'damage', 'loss'] as const) {
       const world = new World(new SimulatedDisk({ locks: false }))
@@ -530,7 +524,7 @@ t.test(
   },
 )
 
-/** Makes this one number of HEAD larger by one, in both of its copies, and their checksums right. */
+/** Increments one number in both copies of HEAD and corrects their checksums. */
 function raiseInHead(world: World, field: 'sequence' | 'epoch'): void {
   const head = Buffer.from(world.disk.readFile(world.path('HEAD')))
   for (const copy of [head.subarray(0, 48), head.subarray(512, 560)]) {
@@ -541,49 +535,49 @@ function raiseInHead(world: World, field: 'sequence' | 'epoch'): void {
   world.disk.writeFile(world.path('HEAD'), head)
 }
 
+t.test('replay rejects a segment that has become shorter since the log was opened', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 5)
+  await log.roll()
+  await appendOneByOne(log, 2)
+  world.disk.flipBit(world.path(world.segments()[0] ?? ''), 900 * 8)
+  t.equal(await rejection(replayedLsns(t, log)), 'WAL_CORRUPT')
+  await log.close()
+})
+
 t.test(
-  'replay refuses a segment that breaks off where it did not when the log was opened',
+  'replay names the records of a segment whose header was damaged after the open',
   async (t) => {
     const world = new World()
     const log = await world.open()
     await appendOneByOne(log, 5)
     await log.roll()
-    await appendOneByOne(log, 2)
-    world.disk.flipBit(world.path(world.segments()[0] ?? ''), 900 * 8)
-    t.equal(await rejection(replayedLsns(t, log)), 'WAL_CORRUPT')
+    await appendOneByOne(log, 3)
+    await log.roll()
+    const name = world.segments()[1] ?? ''
+    world.disk.flipBit(world.path(name), 20 * 8)
+    await t.rejects(replayedLsns(t, log), {
+      code: 'WAL_CORRUPT',
+      damage: { file: name, firstMissingLsn: 6, lastMissingLsn: 8 },
+      message: /LSN 6 and later cannot be read; records up to at least LSN 8 were acknowledged$/,
+    })
     await log.close()
   },
 )
 
-t.test('replay names the records of a segment whose header has gone bad since', async (t) => {
-  const world = new World()
-  const log = await world.open()
-  await appendOneByOne(log, 5)
-  await log.roll()
-  await appendOneByOne(log, 3)
-  await log.roll()
-  const name = world.segments()[1] ?? ''
-  world.disk.flipBit(world.path(name), 20 * 8)
-  await t.rejects(replayedLsns(t, log), {
-    code: 'WAL_CORRUPT',
-    damage: { file: name, firstMissingLsn: 6, lastMissingLsn: 8 },
-    message: /LSN 6 is acknowledged and cannot be read, nor what follows, at least to LSN 8$/,
-  })
-  await log.close()
-})
-
-t.test('a replay begins at an LSN, or is refused', async (t) => {
+t.test('a replay from an invalid or removed LSN is rejected', async (t) => {
   const log = await new World().open()
   await appendOneByOne(log, 3)
   for (const wrong of [0, -1, 1.5, 'x' as never]) {
     t.equal(await rejection(replayedLsns(t, log, wrong)), 'WAL_BAD_OPTION')
   }
-  t.same(await replayedLsns(t, log, 100), [], 'beyond the end there is nothing')
+  t.same(await replayedLsns(t, log, 100), [], 'nothing after the end')
   t.throws(() => log.claim(10, 'urgent' as never), { code: 'WAL_BAD_OPTION' })
   await log.close()
 })
 
-t.test('whoever takes the lock leaves nothing of a longer name before', async (t) => {
+t.test("the new holder's name replaces a longer one completely", async (t) => {
   const path = `${t.testdir()}/LOCK`
   for (const holder of ['process 1234567', 'process 89']) {
     const attempt = await nodeDisk.lock(path, holder)
@@ -594,8 +588,8 @@ t.test('whoever takes the lock leaves nothing of a longer name before', async (t
 })
 
 t.test(
-  'a file system that does not tell its size is not taken for a full one',
-  { skip: process.platform !== 'linux' && 'none is known here' },
+  'a file system that does not report its size does not count as full',
+  { skip: process.platform !== 'linux' && 'no such file system is known here' },
   async (t) => {
     t.ok((await nodeDisk.freeBytes(t.testdir())) > 0)
     await t.rejects(nodeDisk.freeBytes('/proc'), { code: 'ENOTSUP' })
@@ -611,21 +605,21 @@ t.test(
 )
 
 t.test(
-  'a lock whose file cannot be written is no lock, and is given back',
-  { skip: process.platform !== 'linux' && 'only there is a file that is always full' },
+  'a lock whose file cannot be written fails and is released',
+  { skip: process.platform !== 'linux' && 'only Linux has a file that is always full' },
   async (t) => {
     const descriptors = () => readdirSync('/proc/self/fd').length
     await t.rejects(nodeDisk.lock('/dev/full', 'process 1'), { code: 'ENOSPC' })
     const before = descriptors()
-    // One that was kept would make the next one wait for it.
+    // If the first lock were kept, the second call would report it as taken.
     await t.rejects(nodeDisk.lock('/dev/full', 'process 2'), { code: 'ENOSPC' })
     t.equal(descriptors(), before)
   },
 )
 
 t.test(
-  'what the system refuses comes with its code',
-  { skip: process.platform !== 'linux' && 'other systems have other codes' },
+  'an error of the operating system keeps its code',
+  { skip: process.platform !== 'linux' && 'other systems use other codes' },
   async (t) => {
     const { open } = nodeDisk
     const path = `${t.testdir({ file: 'content' })}/file`

@@ -19,21 +19,21 @@ import { appendOneByOne, range, recordOf, rejection, replayedLsns } from './worl
 
 const program = fileURLToPath(new URL('fixtures/appender.js', import.meta.url))
 
-/** Starts a writer, and resolves with what it had acknowledged when it was killed after so many. */
+/** Starts a writer, kills it after `count` acknowledgements, and resolves with all of them. */
 async function killAfter(directory: string, appenders: number, count: number): Promise<number> {
   const child = startAppender(directory, appenders)
   let acknowledged = 0
   let heard = 0
   for await (const line of createInterface({ input: child.stdout ?? process.stdin })) {
     acknowledged = Math.max(acknowledged, Number(line))
-    // What it had said before it died is read to the end.
+    // Its remaining output is still read.
     if (++heard === count) child.kill('SIGKILL')
   }
   return acknowledged
 }
 
 function startAppender(directory: string, appenders: number): ChildProcess {
-  // tap's own loader must not run in the child.
+  // tap's loader must not run in the child.
   const { NODE_OPTIONS: _, ...env } = process.env
   return spawn(process.execPath, [program, directory, String(appenders)], {
     env,
@@ -42,7 +42,7 @@ function startAppender(directory: string, appenders: number): ChildProcess {
 }
 
 t.test(
-  'a process killed with SIGKILL again and again loses nothing that it acknowledged',
+  'a process that is killed repeatedly with SIGKILL loses no acknowledged record',
   async (t) => {
     const directory = join(t.testdir(), 'log')
     let acknowledged = 0
@@ -67,34 +67,37 @@ t.test(
   },
 )
 
-t.test('a log held by another process is refused, by name; a reader may look at it', async (t) => {
-  const directory = join(t.testdir(), 'log')
-  const child = startAppender(directory, 1)
-  const lines = createInterface({ input: child.stdout ?? process.stdin })[Symbol.asyncIterator]()
-  for (let count = 0; count < 10; count++) await lines.next()
-  await t.rejects(openLog(directory), {
-    code: 'WAL_LOCKED',
-    message: new RegExp(`process ${child.pid}`),
-  })
-  const reader = await openReadOnly(directory)
-  const seen: number[] = []
-  const stop = new AbortController()
-  for await (const run of reader.replay({ follow: true, signal: stop.signal })) {
-    for (const [index, record] of run.records.entries()) {
-      seen.push(run.firstLsn + index)
-      if (Buffer.compare(record, recordOf(run.firstLsn + index)) !== 0) t.fail('another record')
+t.test(
+  'a log that another process has open is rejected with its name, but can be read',
+  async (t) => {
+    const directory = join(t.testdir(), 'log')
+    const child = startAppender(directory, 1)
+    const lines = createInterface({ input: child.stdout ?? process.stdin })[Symbol.asyncIterator]()
+    for (let count = 0; count < 10; count++) await lines.next()
+    await t.rejects(openLog(directory), {
+      code: 'WAL_LOCKED',
+      message: new RegExp(`process ${child.pid}`),
+    })
+    const reader = await openReadOnly(directory)
+    const seen: number[] = []
+    const stop = new AbortController()
+    for await (const run of reader.replay({ follow: true, signal: stop.signal })) {
+      for (const [index, record] of run.records.entries()) {
+        seen.push(run.firstLsn + index)
+        if (Buffer.compare(record, recordOf(run.firstLsn + index)) !== 0) t.fail('another record')
+      }
+      if (seen.length > 500) stop.abort()
     }
-    if (seen.length > 500) stop.abort()
-  }
-  t.same(seen, range(1, seen.length))
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-  const log = await openLog(directory)
-  t.ok(log.durableLsn >= 500)
-  await log.close()
-})
+    t.same(seen, range(1, seen.length))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const log = await openLog(directory)
+    t.ok(log.durableLsn >= 500)
+    await log.close()
+  },
+)
 
-t.test('two logs in one process do not share a directory', async (t) => {
+t.test('one process cannot open a directory twice', async (t) => {
   const directory = join(t.testdir(), 'log')
   const log = await openLog(directory)
   t.equal(await rejection(openLog(directory)), 'WAL_LOCKED')
@@ -102,19 +105,23 @@ t.test('two logs in one process do not share a directory', async (t) => {
   await (await openLog(directory)).close()
 })
 
-t.test('the directory is the owner’s alone', { skip: process.platform === 'win32' }, async (t) => {
-  const directory = join(t.testdir(), 'deep', 'log')
-  const log = await openLog(directory)
-  await appendOneByOne(log, 1)
-  await log.close()
-  t.equal(statSync(directory).mode & 0o777, 0o700)
-  for (const name of readdirSync(join(directory, 'wal'))) {
-    t.equal(statSync(join(directory, 'wal', name)).mode & 0o777, 0o600, name)
-  }
-})
+t.test(
+  'only the owner can access the directory',
+  { skip: process.platform === 'win32' },
+  async (t) => {
+    const directory = join(t.testdir(), 'deep', 'log')
+    const log = await openLog(directory)
+    await appendOneByOne(log, 1)
+    await log.close()
+    t.equal(statSync(directory).mode & 0o777, 0o700)
+    for (const name of readdirSync(join(directory, 'wal'))) {
+      t.equal(statSync(join(directory, 'wal', name)).mode & 0o777, 0o600, name)
+    }
+  },
+)
 
 t.test(
-  'a file, a foreign directory and a directory without permission are refused as what they are',
+  'a file, a foreign directory and a directory without permission are rejected with their own codes',
   async (t) => {
     const root = t.testdir()
     writeFileSync(join(root, 'file'), 'a file')
@@ -123,7 +130,7 @@ t.test(
     mkdirSync(join(root, 'foreign'))
     writeFileSync(join(root, 'foreign', 'thesis.txt'), 'do not touch')
     t.equal(await rejection(openLog(join(root, 'foreign'))), 'WAL_NOT_A_LOG')
-    // There nobody may make a directory, not even root.
+    // Even root cannot create a directory there.
     if (process.platform === 'linux')
       t.equal(await rejection(openLog('/proc/tenure/log')), 'WAL_READ_ONLY')
     if (process.getuid?.() === 0) return // root may write anywhere
@@ -134,7 +141,7 @@ t.test(
 )
 
 t.test(
-  'on the real disk, under either way of writing and every sync mode, what is read is what was written',
+  'the real disk returns what was written, for both ways of writing and every sync mode',
   async (t) => {
     for (const sync of ['always', 'interval', 'none'] as const) {
       const directory = join(t.testdir(), 'log')
@@ -150,7 +157,7 @@ t.test(
 )
 
 t.test(
-  'on Linux every write of the log goes through a descriptor that is synced by the write itself',
+  'on Linux every write of the log uses an O_DSYNC descriptor',
   { skip: process.platform !== 'linux' },
   async (t) => {
     const directory = join(t.testdir(), 'log')

@@ -31,7 +31,7 @@ t.test('a reader takes no lock, changes nothing, and ends at the last whole batc
   await log.close()
 })
 
-t.test('a reader knows when the log was opened, and what was written first then', async (t) => {
+t.test('a reader lists the opens of the log with their time and first LSN', async (t) => {
   const world = new World()
   const openedAt: number[] = []
   for (const round of [1, 2, 3]) {
@@ -50,30 +50,27 @@ t.test('a reader knows when the log was opened, and what was written first then'
   )
 })
 
-t.test(
-  'of the oldest segment that is left nobody knows whether its writer began with it',
-  async (t) => {
-    const world = new World()
-    const log = await world.open()
-    for (const _ of [1, 2]) {
-      await appendOneByOne(log, 10)
-      await log.roll()
-      await log.writeCheckpoint(log.sealedLsn, [])
-    }
-    await log.truncate()
-    await log.close()
-    await (await world.open()).close()
-    const reader = await readerOf(world)
-    t.equal(reader.firstLsn, 11)
-    t.same(
-      reader.openings.map(({ epoch }) => epoch),
-      [2],
-    )
-  },
-)
+t.test('the oldest remaining segment does not count as an open', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  for (const _ of [1, 2]) {
+    await appendOneByOne(log, 10)
+    await log.roll()
+    await log.writeCheckpoint(log.sealedLsn, [])
+  }
+  await log.truncate()
+  await log.close()
+  await (await world.open()).close()
+  const reader = await readerOf(world)
+  t.equal(reader.firstLsn, 11)
+  t.same(
+    reader.openings.map(({ epoch }) => epoch),
+    [2],
+  )
+})
 
 t.test(
-  'a reader that follows sees every record, over rolls and restarts of the writer',
+  'a following reader sees every record across rolls and restarts of the writer',
   async (t) => {
     const world = new World()
     let log = await world.open()
@@ -103,7 +100,7 @@ t.test(
   },
 )
 
-t.test('a reader that follows stops at once when it is told to', async (t) => {
+t.test('a following reader stops immediately when its signal is aborted', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 1)
@@ -118,7 +115,7 @@ t.test('a reader that follows stops at once when it is told to', async (t) => {
   await log.close()
 })
 
-t.test('a reader refuses damage as the writer does', async (t) => {
+t.test('a reader rejects damage like the writer', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 100)
@@ -135,13 +132,13 @@ t.test('a reader refuses damage as the writer does', async (t) => {
   t.equal(await rejection(readerOf(poorer)), 'WAL_CORRUPT')
 })
 
-t.test('where there is no log, a reader says so', async (t) => {
+t.test('a reader of a directory without a log fails with WAL_NOT_A_LOG', async (t) => {
   const world = new World()
   t.equal(await rejection(readerOf(world)), 'WAL_NOT_A_LOG')
   t.equal(await rejection(world.verify()), 'WAL_NOT_A_LOG')
 })
 
-t.test('a reader behind a truncation is told what is gone', async (t) => {
+t.test('a reader of truncated records is told the first remaining LSN', async (t) => {
   const world = new World()
   const log = await world.open()
   for (let round = 0; round < 3; round++) {
@@ -157,7 +154,7 @@ t.test('a reader behind a truncation is told what is gone', async (t) => {
   await log.close()
 })
 
-t.test('verify reports a whole log in numbers', async (t) => {
+t.test('verify reports the figures of an undamaged log', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 100)
@@ -177,69 +174,69 @@ t.test('verify reports a whole log in numbers', async (t) => {
   })
 })
 
-t.test('a reader overtaken by a truncation is told so, whether it follows or not', async (t) => {
-  for (const follow of [false, true]) {
-    const world = new World()
-    const log = await world.open()
-    await appendOneByOne(log, 2)
-    const reader = await readerOf(world)
-    const runs = reader.replay({ fromLsn: 1, follow })
-    t.equal((await runs.next()).value?.firstLsn, 1)
-    for (let round = 0; round < 4; round++) {
-      await appendOneByOne(log, 2)
-      await log.roll()
-      await log.writeCheckpoint(log.sealedLsn, [])
-      await log.truncate()
-    }
-    const outcome = rejection(runs.next())
-    await world.clock.advance(100)
-    t.equal(await outcome, 'WAL_FORGOTTEN')
-    const late = rejection(readerOf(world).then((it) => replayedLsns(t, it, it.firstLsn)))
-    t.equal(await late, undefined)
-    await log.close()
-  }
-})
-
 t.test(
-  'a reader does not pass over damage in the newest segment, nor over a disk that cannot be read',
+  'a reader whose records are truncated fails with WAL_FORGOTTEN, following or not',
   async (t) => {
-    const world = new World()
-    const log = await world.open()
-    await appendOneByOne(log, 6)
-    const name = world.segments()[0] ?? ''
-    const flipped = world.copy()
-    flipped.disk.flipBit(flipped.path(name), 700 * 8)
-    const unreadable = world.copy()
-    unreadable.disk.failWhen((call) => call.kind === 'read' && (call.position ?? 0) >= 512, {
-      kind: 'error',
-      code: 'EIO',
-      times: 'forever',
-    })
-    for (const machine of [flipped, unreadable]) {
-      const outcome = rejection(readerOf(machine).then((reader) => replayedLsns(t, reader)))
-      await machine.clock.advance(1000)
-      t.equal(await outcome, 'WAL_CORRUPT')
-    }
-    // A header lost in the middle looks like the end at first.
-    const zeroed = world.copy()
-    const bytes = Buffer.from(zeroed.disk.readFile(zeroed.path(name)))
-    const second = bytes.indexOf('TNRB', 513)
-    zeroed.disk.writeFile(zeroed.path(name), bytes.fill(0, second, second + 64))
     for (const follow of [false, true]) {
-      const reader = await readerOf(zeroed)
-      const outcome = rejection(
-        (async () => {
-          for await (const _ of reader.replay({ follow }));
-        })(),
-      )
-      await zeroed.clock.advance(5000)
-      t.equal(await outcome, 'WAL_CORRUPT', follow ? 'following' : 'reading')
+      const world = new World()
+      const log = await world.open()
+      await appendOneByOne(log, 2)
+      const reader = await readerOf(world)
+      const runs = reader.replay({ fromLsn: 1, follow })
+      t.equal((await runs.next()).value?.firstLsn, 1)
+      for (let round = 0; round < 4; round++) {
+        await appendOneByOne(log, 2)
+        await log.roll()
+        await log.writeCheckpoint(log.sealedLsn, [])
+        await log.truncate()
+      }
+      const outcome = rejection(runs.next())
+      await world.clock.advance(100)
+      t.equal(await outcome, 'WAL_FORGOTTEN')
+      const late = rejection(readerOf(world).then((it) => replayedLsns(t, it, it.firstLsn)))
+      t.equal(await late, undefined)
+      await log.close()
     }
-    await log.close()
   },
 )
 
-t.test('a reader that follows an idle log asks little of the disk', async (t) => {
+t.test('a reader reports damage in the newest segment, and an unreadable disk', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  await appendOneByOne(log, 6)
+  const name = world.segments()[0] ?? ''
+  const flipped = world.copy()
+  flipped.disk.flipBit(flipped.path(name), 700 * 8)
+  const unreadable = world.copy()
+  unreadable.disk.failWhen((call) => call.kind === 'read' && (call.position ?? 0) >= 512, {
+    kind: 'error',
+    code: 'EIO',
+    times: 'forever',
+  })
+  for (const machine of [flipped, unreadable]) {
+    const outcome = rejection(readerOf(machine).then((reader) => replayedLsns(t, reader)))
+    await machine.clock.advance(1000)
+    t.equal(await outcome, 'WAL_CORRUPT')
+  }
+  // A header lost in the middle looks like the end at first.
+  const zeroed = world.copy()
+  const bytes = Buffer.from(zeroed.disk.readFile(zeroed.path(name)))
+  const second = bytes.indexOf('TNRB', 513)
+  zeroed.disk.writeFile(zeroed.path(name), bytes.fill(0, second, second + 64))
+  for (const follow of [false, true]) {
+    const reader = await readerOf(zeroed)
+    const outcome = rejection(
+      (async () => {
+        for await (const _ of reader.replay({ follow }));
+      })(),
+    )
+    await zeroed.clock.advance(5000)
+    t.equal(await outcome, 'WAL_CORRUPT', follow ? 'following' : 'reading')
+  }
+  await log.close()
+})
+
+t.test('following an idle log costs few disk reads', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 3)
@@ -266,7 +263,7 @@ t.test('a reader that follows an idle log asks little of the disk', async (t) =>
   await log.close()
 })
 
-t.test('verify beside a running writer does not take what moves for damage', async (t) => {
+t.test('verify during appends does not report an unfinished write as damage', async (t) => {
   const world = new World()
   const log = await world.openWithSpare()
   await appendOneByOne(log, 5)
@@ -283,7 +280,7 @@ t.test('verify beside a running writer does not take what moves for damage', asy
   await log.close()
 })
 
-t.test('verify beside a writer that never rests finds nothing wrong', async (t) => {
+t.test('verify during continuous appends finds no damage', async (t) => {
   const world = new World()
   const log = await world.openWithSpare({ segmentBytes: 64 * 1024 })
   await appendOneByOne(log, 5)
@@ -300,7 +297,7 @@ t.test('verify beside a writer that never rests finds nothing wrong', async (t) 
   await log.close()
 })
 
-t.test('verify beside a truncation looks again, and finds nothing wrong', async (t) => {
+t.test('verify during a truncation retries and finds no damage', async (t) => {
   const world = new World()
   const log = await world.open()
   for (let part = 0; part < 3; part++) {
@@ -324,7 +321,7 @@ t.test('verify beside a truncation looks again, and finds nothing wrong', async 
   await log.close()
 })
 
-t.test('a reader tells of the segments as the log itself does, and by their files', async (t) => {
+t.test('a reader lists the same segments as the log, with their files', async (t) => {
   const world = new World()
   const log = await world.open()
   for (const _ of [1, 2]) {
@@ -338,7 +335,7 @@ t.test('a reader tells of the segments as the log itself does, and by their file
     ...segment,
     file: files[index],
     epoch: 1,
-    // The newest one ends where its writer is, and nobody knows where that is.
+    // The newest one is still being written, so its end is unknown.
     lastLsn: index < 2 ? 10 * (index + 1) : undefined,
     end: index < 2 ? end : undefined,
   }))
@@ -346,7 +343,7 @@ t.test('a reader tells of the segments as the log itself does, and by their file
   await log.close()
 })
 
-t.test('a log that rolls just while a reader opens it is read to its end', async (t) => {
+t.test('a log that rolls while a reader opens it is read to its end', async (t) => {
   const world = new World()
   const log = await world.openWithSpare()
   await appendOneByOne(log, 3)
@@ -366,7 +363,7 @@ t.test('a log that rolls just while a reader opens it is read to its end', async
   await log.close()
 })
 
-t.test('a file that ends before its size does is damage, and not the end of the log', async (t) => {
+t.test('a file that ends before its reported size is damage, not the end of the log', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 10)
@@ -386,7 +383,7 @@ t.test('a file that ends before its size does is damage, and not the end of the 
   t.equal(await outcome, 'WAL_CORRUPT')
 })
 
-t.test('a replay whose next segment was removed meanwhile says so', async (t) => {
+t.test('a replay whose next segment was removed fails with WAL_FORGOTTEN', async (t) => {
   const world = new World()
   const log = await world.open()
   for (let round = 0; round < 4; round++) {
@@ -400,12 +397,12 @@ t.test('a replay whose next segment was removed meanwhile says so', async (t) =>
   await log.truncate()
   await t.rejects(runs.next(), {
     code: 'WAL_FORGOTTEN',
-    message: /the first record still there is 7/,
+    message: /the first remaining record is LSN 7/,
   })
   await log.close()
 })
 
-t.test('a reader that has learnt of a truncation passes over nothing in silence', async (t) => {
+t.test('a reader that has noticed a truncation skips no records silently', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 2)

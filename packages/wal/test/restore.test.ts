@@ -23,7 +23,7 @@ import {
 
 const restored = '/data/restored'
 
-/** A machine with a backup and the log it was made of, which has gone on since. */
+/** A machine with a backup and its original log, which has continued since. */
 async function withBackup(): Promise<World> {
   const world = await withLog()
   await backUp(world)
@@ -33,7 +33,7 @@ async function withBackup(): Promise<World> {
   return world.with(world.disk.powerLoss('keep-all'))
 }
 
-t.test('a restored log holds what the backup holds, and goes on beyond a gap', async (t) => {
+t.test("a restored log contains the backup's records and continues after a gap", async (t) => {
   const world = await withBackup()
   const before = contentOf(world.disk, destination)
   const result = await restore(world, restored)
@@ -47,13 +47,13 @@ t.test('a restored log holds what the backup holds, and goes on beyond a gap', a
   await log.close()
 })
 
-/** Restores the backup, goes on there as anybody would, and says which LSNs that issued. */
+/** Restores the backup, appends to it, and returns the issued LSNs. */
 async function goOn(world: World, to: string, from = destination): Promise<number[]> {
   await restoreLog(from, to, { disk: world.disk, clock: hastyClock(world) })
   return issue(await openLog(to, world.options()))
 }
 
-/** More than a segment could hold: where one may be lost, the log goes on so much further. */
+/** More records than a segment can contain, because after a loss the log skips at least this far. */
 async function issue(log: Log): Promise<number[]> {
   const { nextLsn } = log
   while (log.nextLsn < nextLsn + 1500) await appendTogether(log, 3)
@@ -61,7 +61,7 @@ async function issue(log: Log): Promise<number[]> {
   return range(nextLsn, log.durableLsn)
 }
 
-/** Fails when an LSN stands in more than one of the lists. */
+/** Fails if an LSN is in more than one list. */
 function checkDisjoint(t: Test, ...lists: number[][]): void {
   const all = lists.flat()
   t.equal(new Set(all).size, all.length, JSON.stringify(lists.map((list) => list[0])))
@@ -77,7 +77,7 @@ t.test('two logs restored from one backup do not issue the same LSNs', async (t)
 })
 
 t.test(
-  'two logs restored from a backup of one that was restored just before do not, either',
+  'two logs restored from a backup of a just restored log do not issue the same LSNs',
   async (t) => {
     const world = await withBackup()
     world.clock.jump(Date.UTC(2026, 10, 19) - world.clock.now())
@@ -94,7 +94,7 @@ t.test(
 )
 
 t.test(
-  'a log that went on without what it lost, and one restored after all, do not issue the same LSNs',
+  'a log with an accepted loss and a restored copy of it do not issue the same LSNs',
   async (t) => {
     const world = await withBackup()
     world.clock.jump(Date.UTC(2026, 10, 19) - world.clock.now())
@@ -107,12 +107,12 @@ t.test(
   },
 )
 
-/** Every restore is refused, leaves nothing, and says what to do: to name the next LSN. */
+/** Every restore is rejected, leaves nothing, and tells the operator to set the next LSN. */
 async function refuseToGuess(t: Test, world: World, message: RegExp): Promise<void> {
   for (const to of ['/data/first', '/data/second']) {
     const refused: unknown = await restore(world, to).catch((error: unknown) => error)
     t.match(refused, { code: 'WAL_NO_LSN', message })
-    t.match((refused as Error).message, /Set the clock, or name in options\.restored\.nextLsn/)
+    t.match((refused as Error).message, /Set the clock, or set options\.restored\.nextLsn/)
     t.equal(filesUnder(world.disk, to), undefined)
     world.clock.jump(1000)
   }
@@ -121,7 +121,7 @@ async function refuseToGuess(t: Test, world: World, message: RegExp): Promise<vo
   t.equal(second.nextLsn, 2 ** 52 + 2 ** 40)
 }
 
-t.test('a clock behind the newest time in the backup does not say where to go on', async (t) => {
+t.test('a restore rejects a clock that is before the newest time in the backup', async (t) => {
   for (const at of [0, Date.UTC(2025, 0, 1), Date.UTC(2026, 0, 2)]) {
     const world = await withBackup()
     world.clock.jump(at - world.clock.now())
@@ -129,25 +129,25 @@ t.test('a clock behind the newest time in the backup does not say where to go on
   }
 })
 
-t.test('a clock before 2026 does not say where to go on, whatever the backup says', async (t) => {
+t.test('a restore rejects a clock before 2026', async (t) => {
   const world = new World(new SimulatedDisk(), new SimulatedClock({ startMs: 0 }))
   const log = await world.open()
   await appendOneByOne(log, 3)
   await log.close()
   await backUp(world)
-  await refuseToGuess(t, world, /^the clock shows 1970-01-01T.*, but LSN 3 .* before 2026-01-01T/)
+  await refuseToGuess(t, world, /^the clock shows 1970-01-01T.*, but LSN 3 .* from 2026-01-01T/)
 })
 
-t.test('a log that is ahead of the clock is not restored without a word where to', async (t) => {
+t.test('a log whose LSNs are ahead of the clock is restored only with nextLsn', async (t) => {
   const world = await withLog()
   const log = await world.open({ restored: { nextLsn: 2 ** 51 } })
   await appendOneByOne(log, 3)
   await log.close()
   await backUp(world)
-  await refuseToGuess(t, world, /but LSN 2251799813685250 .* before 2043-/)
+  await refuseToGuess(t, world, /but LSN 2251799813685250 .* from 2043-/)
 })
 
-t.test('without a clock that can be right a loss is accepted only with the next LSN', async (t) => {
+t.test('with a wrong clock, a loss is accepted only with nextLsn', async (t) => {
   const world = await withLog()
   world.disk.flipBit(world.path(world.segments().at(-1)!), 8 * 700)
   const acceptLoss = (await world.verify()).damage!.acceptable!
@@ -160,7 +160,7 @@ t.test('without a clock that can be right a loss is accepted only with the next 
   await log.close()
 })
 
-t.test('where a checkpoint is all that is left, its time is known, too', async (t) => {
+t.test('the time in a checkpoint counts even if nothing else is left', async (t) => {
   const world = await withLog()
   for (const name of world.segments()) world.disk.removeFile(world.path(name))
   const acceptLoss = (await world.verify()).damage!.acceptable!
@@ -168,7 +168,7 @@ t.test('where a checkpoint is all that is left, its time is known, too', async (
   t.equal(await rejection(world.open({ acceptLoss })), 'WAL_NO_LSN')
 })
 
-t.test('a clock that shows a time behind all LSNs is named, and nothing is restored', async (t) => {
+t.test('a restore rejects a clock past the last possible LSN', async (t) => {
   const world = await withBackup()
   world.clock.jump(Date.UTC(2100, 0, 1) - world.clock.now())
   const refused: unknown = await restore(world, restored).catch((error: unknown) => error)
@@ -177,7 +177,7 @@ t.test('a clock that shows a time behind all LSNs is named, and nothing is resto
   t.match(await restore(world, restored, { nextLsn: 1000 }), { nextLsn: 1000 })
 })
 
-t.test('where it goes on can be said, but not behind what it holds', async (t) => {
+t.test('nextLsn must be higher than every LSN in the backup', async (t) => {
   const world = await withBackup()
   const { disk } = world
   t.match(await restore(world, restored, { nextLsn: 1000 }), { nextLsn: 1000 })
@@ -188,7 +188,7 @@ t.test('where it goes on can be said, but not behind what it holds', async (t) =
   t.match(await restore(world, '/data/another', { nextLsn: 36 }), { nextLsn: 36 })
 })
 
-t.test('a log that is open is no backup, and nothing is restored over anything', async (t) => {
+t.test('restore rejects an open log as backup, and a destination that exists', async (t) => {
   const world = await withBackup()
   const { disk } = world
   const to = (from: string, place: string) => rejection(restoreLog(from, place, { disk }))
@@ -201,7 +201,7 @@ t.test('a log that is open is no backup, and nothing is restored over anything',
   t.equal(filesUnder(disk, restored), undefined)
 })
 
-t.test('a log whose writer has not said who it is yet is no backup, either', async (t) => {
+t.test('a lock without a holder name counts as a running writer', async (t) => {
   const world = await withBackup()
   await world.disk.process().lock(`${destination}/LOCK`, '')
   const refused = { code: 'WAL_LOCKED', message: /in use by another process/ }
@@ -209,7 +209,7 @@ t.test('a log whose writer has not said who it is yet is no backup, either', asy
   t.equal(filesUnder(world.disk, restored), undefined)
 })
 
-t.test('a backup on a medium that takes no writes can be restored', async (t) => {
+t.test('a backup on a read-only medium can be restored', async (t) => {
   const world = await withBackup()
   world.disk.failWhen(({ kind, path }) => kind === 'lock' && path.startsWith(`${destination}/`), {
     kind: 'error',
@@ -218,7 +218,7 @@ t.test('a backup on a medium that takes no writes can be restored', async (t) =>
   t.match(await restore(world, restored), { lastLsn: 35 })
 })
 
-t.test('a damaged backup is refused, and named', async (t) => {
+t.test('a damaged backup is rejected by name', async (t) => {
   const world = await withBackup()
   const [segment] = world.disk.files().filter((path) => path.startsWith(`${destination}/wal`))
   world.disk.flipBit(segment!, 8 * 700)
@@ -226,7 +226,7 @@ t.test('a damaged backup is refused, and named', async (t) => {
   t.equal(filesUnder(world.disk, '/data/restored'), undefined)
 })
 
-t.test('a backup with a torn end is refused: none is made with one', async (t) => {
+t.test('a backup with a torn tail is rejected', async (t) => {
   const world = await withBackup()
   const newest = world.disk
     .files()
@@ -239,35 +239,32 @@ t.test('a backup with a torn end is refused: none is made with one', async (t) =
   t.equal(filesUnder(world.disk, restored), undefined)
 })
 
-t.test(
-  'whatever call fails or loses power, no log is there that would issue an LSN again',
-  async (t) => {
-    const image = (await withBackup()).disk.snapshot()
-    const origin = await withBackup()
-    const machineOf = () => origin.with(SimulatedDisk.from(image))
-    const rehearsal = machineOf()
-    await restore(rehearsal, restored)
-    const faults = [
-      { kind: 'error', code: 'EIO' },
-      { kind: 'error', code: 'ENOSPC' },
-      { kind: 'crash', when: 'before' },
-      { kind: 'crash', when: 'after' },
-    ] as const
-    for (let index = 0; index < rehearsal.disk.callCount; index++) {
-      for (const fault of faults) {
-        const machine = machineOf()
-        machine.disk.failCall(index, fault)
-        const what = `${JSON.stringify(fault)} at call ${index}`
-        const refused = await rejection(restore(machine, restored))
-        const random = new Random(index)
-        const disk = fault.kind === 'crash' ? machine.disk.powerLoss({ random }) : machine.disk
-        if (filesUnder(disk, restored) === undefined) {
-          t.match(refused, /^WAL_/, what)
-          continue
-        }
-        const { damage, lastLsn, gaps } = await verifyLog(restored, { disk })
-        t.match({ damage, lastLsn, gaps }, { damage: undefined, gaps: [{ firstLsn: 36 }] }, what)
+t.test('a failure or power loss at any call leaves no log that could reissue an LSN', async (t) => {
+  const image = (await withBackup()).disk.snapshot()
+  const origin = await withBackup()
+  const machineOf = () => origin.with(SimulatedDisk.from(image))
+  const rehearsal = machineOf()
+  await restore(rehearsal, restored)
+  const faults = [
+    { kind: 'error', code: 'EIO' },
+    { kind: 'error', code: 'ENOSPC' },
+    { kind: 'crash', when: 'before' },
+    { kind: 'crash', when: 'after' },
+  ] as const
+  for (let index = 0; index < rehearsal.disk.callCount; index++) {
+    for (const fault of faults) {
+      const machine = machineOf()
+      machine.disk.failCall(index, fault)
+      const what = `${JSON.stringify(fault)} at call ${index}`
+      const refused = await rejection(restore(machine, restored))
+      const random = new Random(index)
+      const disk = fault.kind === 'crash' ? machine.disk.powerLoss({ random }) : machine.disk
+      if (filesUnder(disk, restored) === undefined) {
+        t.match(refused, /^WAL_/, what)
+        continue
       }
+      const { damage, lastLsn, gaps } = await verifyLog(restored, { disk })
+      t.match({ damage, lastLsn, gaps }, { damage: undefined, gaps: [{ firstLsn: 36 }] }, what)
     }
-  },
-)
+  }
+})

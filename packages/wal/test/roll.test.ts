@@ -16,7 +16,7 @@ import {
   worldThatHolds,
 } from './world.js'
 
-t.test('a roll beside appends of any size loses nothing and keeps the log readable', async (t) => {
+t.test('a roll during appends of any size loses nothing and keeps the log readable', async (t) => {
   const directory = `${t.testdir()}/log`
   const log = await openLog(directory)
   for (let round = 0; round < 20; round++) {
@@ -32,7 +32,7 @@ t.test('a roll beside appends of any size loses nothing and keeps the log readab
   await reopened.close()
 })
 
-t.test('rolls asked for at once share one roll, and an empty segment is not rolled', async (t) => {
+t.test('concurrent roll requests share one roll, and an empty segment is not rolled', async (t) => {
   const world = new World()
   const log = await world.openWithSpare()
   await appendOneByOne(log, 3)
@@ -46,28 +46,25 @@ t.test('rolls asked for at once share one roll, and an empty segment is not roll
   await log.close()
 })
 
-t.test(
-  'of each segment the log tells how large it is, and how much of that it holds',
-  async (t) => {
-    const world = new World()
-    const log = await world.openWithSpare()
-    const header = log.segments[0]!.usedBytes
-    t.ok(header < 1024, 'an empty one holds its header')
-    await appendOneByOne(log, 3)
-    const filled = log.segments[0]!.usedBytes
-    t.ok(filled > header)
-    await log.roll()
-    const [sealed, current] = log.segments
-    t.match(sealed, { firstLsn: 1, bytes: 4096, usedBytes: filled })
-    t.match(current, { firstLsn: 4, usedBytes: header })
-    await log.close()
-    const reopened = await world.open()
-    t.match(reopened.segments[0], { usedBytes: filled }, 'and it is known again when it is opened')
-    await reopened.close()
-  },
-)
+t.test('the log reports the size and the used bytes of each segment', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  const header = log.segments[0]!.usedBytes
+  t.ok(header < 1024, 'an empty one contains its header')
+  await appendOneByOne(log, 3)
+  const filled = log.segments[0]!.usedBytes
+  t.ok(filled > header)
+  await log.roll()
+  const [sealed, current] = log.segments
+  t.match(sealed, { firstLsn: 1, bytes: 4096, usedBytes: filled })
+  t.match(current, { firstLsn: 4, usedBytes: header })
+  await log.close()
+  const reopened = await world.open()
+  t.match(reopened.segments[0], { usedBytes: filled }, 'also after reopening')
+  await reopened.close()
+})
 
-t.test('a roll waits for the batch on its way and for no other, however many follow', async (t) => {
+t.test('a roll waits only for the batch in flight', async (t) => {
   const world = new World()
   const log = await world.openWithSpare()
   let isRolled = false
@@ -85,7 +82,7 @@ t.test('a roll waits for the batch on its way and for no other, however many fol
   await reopened.close()
 })
 
-t.test('a roll on a full disk is refused, and what still fits goes on', async (t) => {
+t.test('a roll on a full disk is rejected, and appends that still fit continue', async (t) => {
   const world = new World()
   const log = await world.openWithSpare()
   world.disk.setCapacity(world.disk.usedBytes)
@@ -97,7 +94,7 @@ t.test('a roll on a full disk is refused, and what still fits goes on', async (t
 })
 
 t.test(
-  'a roll that waits for its segment is told when the disk turns out to be full, or fails, or the log closes',
+  'a waiting roll is rejected when the disk is full or fails, or the log closes',
   async (t) => {
     for (const [code, expected] of [
       ['ENOSPC', 'WAL_NO_SPACE'],
@@ -121,7 +118,7 @@ t.test(
   },
 )
 
-t.test('a failed log leaves the disk alone', async (t) => {
+t.test('a failed log makes no more disk calls', async (t) => {
   const world = new World()
   const log = await world.open()
   world.disk.failWhen((call) => call.kind === 'writeOnLoop', { kind: 'error', code: 'EIO' })
@@ -134,7 +131,7 @@ t.test('a failed log leaves the disk alone', async (t) => {
   await log.close()
 })
 
-t.test('closing waits for every call on its way, and gives the lock back last', async (t) => {
+t.test('close waits for every pending disk call, and releases the lock last', async (t) => {
   const isOfLog = (call: DiskCall) => call.kind === 'write' && call.path.includes('.wal')
   const { world, state, held, release } = worldThatHolds(isOfLog)
   const log = await world.open({ clock: world.slowClock() })
@@ -142,7 +139,7 @@ t.test('closing waits for every call on its way, and gives the lock back last', 
   state.isHolding = true
   const pending = rejection(log.append(2, recordOf(2)))
   await world.clock.settle()
-  t.equal(held.length, 1, 'the write is on its way')
+  t.equal(held.length, 1, 'the write is in progress')
   const closing = log.close()
   await world.clock.settle()
   t.equal(await rejection(world.open({ disk: world.disk.process() })), 'WAL_LOCKED')
@@ -154,42 +151,39 @@ t.test('closing waits for every call on its way, and gives the lock back last', 
   t.ok(order.lastIndexOf('release') > order.lastIndexOf('close'))
 })
 
-t.test(
-  'a write on its way when the spare fails keeps file and lock until it has returned',
-  async (t) => {
-    const isHeld = (call: DiskCall) => call.kind === 'write'
-    const { world, state, held } = worldThatHolds(isHeld)
-    const log = await world.open({ clock: world.slowClock() })
-    await appendOneByOne(log, 1)
-    state.isHolding = true
-    // The next segment begins to be made when this one ends.
-    const rolled = log.roll()
-    await world.clock.settle()
+t.test('a pending write keeps the file and the lock when the spare fails', async (t) => {
+  const isHeld = (call: DiskCall) => call.kind === 'write'
+  const { world, state, held } = worldThatHolds(isHeld)
+  const log = await world.open({ clock: world.slowClock() })
+  await appendOneByOne(log, 1)
+  state.isHolding = true
+  // The next segment is prepared when this one ends.
+  const rolled = log.roll()
+  await world.clock.settle()
+  for (const resume of held.splice(0)) resume()
+  await world.clock.settle()
+  for (const resume of held.splice(0)) resume()
+  const pending = rejection(log.append(2, recordOf(2)))
+  world.disk.failWhen((call) => call.path.includes('spare'), {
+    kind: 'error',
+    code: 'EIO',
+    times: 'forever',
+  })
+  await world.clock.settle()
+  const closing = log.close()
+  await world.clock.settle()
+  while (held.length > 0) {
     for (const resume of held.splice(0)) resume()
     await world.clock.settle()
-    for (const resume of held.splice(0)) resume()
-    const pending = rejection(log.append(2, recordOf(2)))
-    world.disk.failWhen((call) => call.path.includes('spare'), {
-      kind: 'error',
-      code: 'EIO',
-      times: 'forever',
-    })
-    await world.clock.settle()
-    const closing = log.close()
-    await world.clock.settle()
-    while (held.length > 0) {
-      for (const resume of held.splice(0)) resume()
-      await world.clock.settle()
-    }
-    await closing
-    await Promise.allSettled([rolled, pending])
-    const order = world.disk.calls.map((call) => call.kind)
-    t.ok(order.lastIndexOf('release') > order.lastIndexOf('write'))
-  },
-)
+  }
+  await closing
+  await Promise.allSettled([rolled, pending])
+  const order = world.disk.calls.map((call) => call.kind)
+  t.ok(order.lastIndexOf('release') > order.lastIndexOf('write'))
+})
 
 t.test(
-  'under the weaker sync modes a segment is synced before the next one pins its end',
+  'under the weaker sync modes a segment is synced before the next one records its end',
   async (t) => {
     for (const sync of ['interval', 'none'] as const) {
       const world = new World()
@@ -205,7 +199,7 @@ t.test(
 )
 
 t.test(
-  'under the weaker sync modes a failed sync ends the log, and nothing more is written',
+  'under the weaker sync modes a failed sync stops the log, and nothing more is written',
   async (t) => {
     const world = new World()
     const log = await world.openWithSpare({ sync: 'none' })
@@ -221,12 +215,12 @@ t.test(
     const unsynced = await other.openWithSpare({ sync: 'none' })
     await appendOneByOne(unsynced, 1)
     other.disk.failWhen((call) => call.kind === 'sync', { kind: 'error', code: 'EIO' })
-    t.equal(await rejection(unsynced.close()), 'WAL_FAILED', 'closing says that it could not sync')
+    t.equal(await rejection(unsynced.close()), 'WAL_FAILED', 'close reports the failed sync')
   },
 )
 
 t.test(
-  'under the weaker sync modes a power loss takes what was not synced, and is no damage',
+  'under the weaker sync modes a power loss takes unsynced records, and is not damage',
   async (t) => {
     let tornTails = 0
     for (const sync of ['interval', 'none'] as const) {
@@ -250,37 +244,34 @@ t.test(
   },
 )
 
-t.test(
-  'the log tells of its segments where they begin, when that was, and how large they are',
-  async (t) => {
-    const world = new World()
-    const log = await world.open()
-    const begunAt = [world.clock.now()]
-    for (const _ of [1, 2]) {
-      await appendOneByOne(log, 10)
-      await world.clock.advance(1000)
-      await log.roll()
-      begunAt.push(world.clock.now())
-    }
-    const { segments } = log
-    t.same(
-      segments.map(({ firstLsn }) => firstLsn),
-      [1, 11, 21],
-    )
-    t.same(
-      segments.map((segment) => segment.begunAt),
-      begunAt,
-    )
-    const sizes = world.segments().map((name) => world.disk.readFile(world.path(name)).length)
-    t.same(
-      segments.map(({ bytes }) => bytes),
-      sizes,
-    )
-    await log.close()
-  },
-)
+t.test('the log lists its segments with first LSN, creation time and size', async (t) => {
+  const world = new World()
+  const log = await world.open()
+  const begunAt = [world.clock.now()]
+  for (const _ of [1, 2]) {
+    await appendOneByOne(log, 10)
+    await world.clock.advance(1000)
+    await log.roll()
+    begunAt.push(world.clock.now())
+  }
+  const { segments } = log
+  t.same(
+    segments.map(({ firstLsn }) => firstLsn),
+    [1, 11, 21],
+  )
+  t.same(
+    segments.map((segment) => segment.begunAt),
+    begunAt,
+  )
+  const sizes = world.segments().map((name) => world.disk.readFile(world.path(name)).length)
+  t.same(
+    segments.map(({ bytes }) => bytes),
+    sizes,
+  )
+  await log.close()
+})
 
-t.test('of each roll it is told which segment the log goes on with, once it does', async (t) => {
+t.test('the observer is told the new segment after each roll', async (t) => {
   const world = new World()
   const rolled: string[] = []
   const log = await world.openWithSpare({
@@ -301,26 +292,26 @@ t.test('of each roll it is told which segment the log goes on with, once it does
   await log.close()
 })
 
-t.test('a spare that is finished while the log closes is there for the next opening', async (t) => {
+t.test('a spare that is finished during close is used by the next open', async (t) => {
   const isNamed = (call: DiskCall) => call.kind === 'rename' && call.path.includes('spare')
   const { world, state, held, release } = worldThatHolds(isNamed)
   state.isHolding = true
   const log = await world.open()
   await world.clock.settle()
-  t.equal(held.length, 1, 'all that it lacks is its name')
+  t.equal(held.length, 1, 'only its name is missing')
   let isClosed = false
   const closing = log.close().then(() => {
     isClosed = true
   })
   await world.clock.settle()
-  t.notOk(isClosed, 'closing waits for that')
+  t.notOk(isClosed, 'close waits for it')
   release()
   await closing
   let prepared = 0
   const next = await world.open({ observer: { sparePrepared: () => prepared++ } })
   await appendOneByOne(next, 1)
   await next.roll()
-  t.equal(prepared, 0, 'it is taken as it is')
+  t.equal(prepared, 0, 'it is reused')
   await next.close()
 })
 
@@ -330,19 +321,19 @@ const program = fileURLToPath(new URL('fixtures/without-descriptors.js', import.
 const isLinux = process.platform === 'linux'
 
 t.test(
-  'a log goes on over several segments where no descriptor is left',
+  'a log continues over several segments without free descriptors',
   {
     skip: !isLinux && 'only Linux has these limits',
   },
   async (t) => {
     const directory = join(t.testdir(), 'log')
-    // tap's own loader must not run in the child.
+    // tap's loader must not run in the child.
     const { NODE_OPTIONS: _, ...env } = process.env
     const line = 'ulimit -n 64; exec "$0" "$@"'
     const args = ['-c', line, process.execPath, program, directory]
     const { stdout } = await promisify(execFile)('/bin/sh', args, { env })
     const { durableLsn, taken, list } = JSON.parse(stdout)
-    t.ok(taken > 20, 'it had taken what there was')
+    t.ok(taken > 20, 'it had taken all descriptors')
     t.ok(list)
     const { damage, lastLsn } = await verifyLog(directory)
     t.match({ damage, lastLsn }, { damage: undefined, lastLsn: durableLsn })
@@ -350,7 +341,7 @@ t.test(
 )
 
 t.test(
-  'what a log holds open beside its files is given back when it is closed',
+  'close frees the spare descriptors',
   {
     skip: !isLinux && 'only Linux lists descriptors',
   },

@@ -16,7 +16,7 @@ import { appendOneByOne, directory, range, rejection, replayedLsns, World } from
 
 const state = [Buffer.from('the state')]
 
-/** A log that is open, with records up to 30 in sealed segments and some behind them. */
+/** An open log with records up to 30 in sealed segments and a few after them. */
 async function withSealed() {
   const world = new World()
   const log = await world.open()
@@ -30,26 +30,23 @@ async function withSealed() {
   return { world, log, make }
 }
 
-t.test(
-  'a checkpoint that is made beside the writer is noticed at the next truncation',
-  async (t) => {
-    const { world, log, make } = await withSealed()
-    t.same(await make(10), [10])
-    t.same(await make(30), [30, 10])
-    t.equal(log.checkpointLsn, 0)
-    const removed = await log.truncate({ verified: [30, 10] })
-    t.equal(log.checkpointLsn, 30)
-    t.equal(log.firstLsn, 11)
-    t.ok(removed.bytes > 0)
-    await log.close()
-    const again = await world.open()
-    t.equal(again.checkpointLsn, 30)
-    t.same(await replayedLsns(t, again), range(31, 35))
-    await again.close()
-  },
-)
+t.test('a checkpoint made by another process is noticed at the next truncation', async (t) => {
+  const { world, log, make } = await withSealed()
+  t.same(await make(10), [10])
+  t.same(await make(30), [30, 10])
+  t.equal(log.checkpointLsn, 0)
+  const removed = await log.truncate({ verified: [30, 10] })
+  t.equal(log.checkpointLsn, 30)
+  t.equal(log.firstLsn, 11)
+  t.ok(removed.bytes > 0)
+  await log.close()
+  const again = await world.open()
+  t.equal(again.checkpointLsn, 30)
+  t.same(await replayedLsns(t, again), range(31, 35))
+  await again.close()
+})
 
-t.test('a checkpoint is made only where a sealed segment ends', async (t) => {
+t.test('makeCheckpoint works only at the end of a sealed segment', async (t) => {
   const { log, make } = await withSealed()
   for (const lsn of [0, 9, 31, 35, 36]) t.equal(await rejection(make(lsn)), 'WAL_BAD_CHECKPOINT')
   t.same(await make(20), [20])
@@ -57,7 +54,7 @@ t.test('a checkpoint is made only where a sealed segment ends', async (t) => {
 })
 
 t.test(
-  'one that cannot be read back is not among the good ones, and nothing is removed because of it',
+  'a checkpoint that cannot be read back is not returned, and nothing is removed because of it',
   async (t) => {
     const { world, log, make } = await withSealed()
     await make(10)
@@ -70,7 +67,7 @@ t.test(
   },
 )
 
-t.test('what has just been read back is not read once more', async (t) => {
+t.test('a checkpoint that was just verified is not read again', async (t) => {
   const { world, log, make } = await withSealed()
   await make(10)
   const verified = await make(20)
@@ -81,7 +78,7 @@ t.test('what has just been read back is not read once more', async (t) => {
   await log.close()
 })
 
-t.test('a disk without room for it keeps the log as it is', async (t) => {
+t.test('a full disk fails the checkpoint and leaves the log unchanged', async (t) => {
   const { world, log, make } = await withSealed()
   world.disk.failWhen((call) => call.kind === 'write' && call.path.includes('.ckpt'), {
     kind: 'error',
@@ -93,47 +90,44 @@ t.test('a disk without room for it keeps the log as it is', async (t) => {
   await log.close()
 })
 
-t.test(
-  'a crash at any call of making checkpoints and removing what they cover loses nothing',
-  async (t) => {
-    const work = async (world: World, log: Awaited<ReturnType<World['open']>>) => {
-      const make = (lsn: number) =>
-        makeCheckpoint(directory, lsn, state, { disk: world.disk, clock: world.clock })
-      await make(10)
-      await log.truncate({ verified: await make(30) })
+t.test('a crash at any call of making checkpoints and truncating loses nothing', async (t) => {
+  const work = async (world: World, log: Awaited<ReturnType<World['open']>>) => {
+    const make = (lsn: number) =>
+      makeCheckpoint(directory, lsn, state, { disk: world.disk, clock: world.clock })
+    await make(10)
+    await log.truncate({ verified: await make(30) })
+  }
+  const { world: origin, log } = await withSealed()
+  await log.close()
+  const rehearsal = origin.with(SimulatedDisk.from(origin.disk.snapshot()))
+  const rehearsed = await rehearsal.open()
+  const from = rehearsal.disk.callCount
+  await work(rehearsal, rehearsed)
+  const to = rehearsal.disk.callCount
+  t.ok(to - from > 20, `${to - from} calls`)
+  for (let index = from; index < to; index++) {
+    const machine = origin.copy()
+    const crashing = await machine.open()
+    machine.disk.failCall(index, { kind: 'crash', when: index % 2 === 0 ? 'after' : 'before' })
+    await rejection(work(machine, crashing))
+    for (let variation = 0; variation < 4; variation++) {
+      const random = new Random(index * 4 + variation)
+      const survivor = machine.with(machine.disk.powerLoss({ random }))
+      const what = `call ${index}, variation ${variation}`
+      t.equal((await survivor.verify()).damage, undefined, what)
+      const again = await survivor.open()
+      t.same(
+        await replayedLsns(t, again, again.checkpointLsn + 1),
+        range(again.checkpointLsn + 1, 35),
+        what,
+      )
+      t.ok([0, 10, 30].includes(again.checkpointLsn), what)
+      await again.close()
     }
-    const { world: origin, log } = await withSealed()
-    await log.close()
-    const rehearsal = origin.with(SimulatedDisk.from(origin.disk.snapshot()))
-    const rehearsed = await rehearsal.open()
-    const from = rehearsal.disk.callCount
-    await work(rehearsal, rehearsed)
-    const to = rehearsal.disk.callCount
-    t.ok(to - from > 20, `${to - from} calls`)
-    for (let index = from; index < to; index++) {
-      const machine = origin.copy()
-      const crashing = await machine.open()
-      machine.disk.failCall(index, { kind: 'crash', when: index % 2 === 0 ? 'after' : 'before' })
-      await rejection(work(machine, crashing))
-      for (let variation = 0; variation < 4; variation++) {
-        const random = new Random(index * 4 + variation)
-        const survivor = machine.with(machine.disk.powerLoss({ random }))
-        const what = `call ${index}, variation ${variation}`
-        t.equal((await survivor.verify()).damage, undefined, what)
-        const again = await survivor.open()
-        t.same(
-          await replayedLsns(t, again, again.checkpointLsn + 1),
-          range(again.checkpointLsn + 1, 35),
-          what,
-        )
-        t.ok([0, 10, 30].includes(again.checkpointLsn), what)
-        await again.close()
-      }
-    }
-  },
-)
+  }
+})
 
-t.test('where there is no log there is nothing to make a checkpoint of', async (t) => {
+t.test('makeCheckpoint rejects a directory without a log', async (t) => {
   const world = new World()
   const made = makeCheckpoint(directory, 1, state, { disk: world.disk, clock: world.clock })
   t.equal(await rejection(made), 'WAL_NOT_A_LOG')
@@ -155,7 +149,7 @@ function readerOf({ disk }: World) {
   return openReadOnly(directory, { disk })
 }
 
-/** Fails unless the log opens with every record after its newest checkpoint, and goes on. */
+/** Fails unless the log opens with every record after its newest checkpoint, and continues. */
 async function checkOpens(t: Test, world: World): Promise<void> {
   const log = await world.open()
   t.same(await replayedLsns(t, log), range(31, 35))
@@ -188,7 +182,7 @@ for (const [fault, damage] of Object.entries(faults)) {
   })
 }
 
-t.test('one more checkpoint ends the damage of records that are missing in history', async (t) => {
+t.test('truncation after another checkpoint removes history damage', async (t) => {
   const world = await withLog()
   faults['is gone'](world, middle)
   const log = await world.open()
@@ -205,32 +199,29 @@ t.test('one more checkpoint ends the damage of records that are missing in histo
   t.match(await backUp(world), { firstLsn: 31, lastLsn: 35 })
 })
 
-t.test(
-  'a header gone bad in history loses nothing that an accepted loss would cut off',
-  async (t) => {
-    for (const name of [oldest, middle]) {
-      const world = await withLog()
-      faults['has a header gone bad'](world, name)
-      const { strandedSegments, historyDamage } = await world.verify()
-      t.ok(strandedSegments.includes(name.slice(4)), name)
-      t.match(historyDamage, [{ file: name, why: 'its header fails its checksum', coveredBy: 30 }])
-      const { cutOff } = await diagnoseLog(directory, { disk: world.disk })
-      t.same(cutOff, [])
-      const log = await world.open()
-      t.same(log.recovery.strandedSegments, strandedSegments)
-      await log.close()
-      t.ok(world.files().includes(name), 'it stays where it is')
-      t.same(
-        world.files().filter((file) => file.startsWith('quarantine')),
-        [],
-      )
-      await checkOpens(t, world)
-    }
-  },
-)
+t.test('a damaged header in the history costs no other records', async (t) => {
+  for (const name of [oldest, middle]) {
+    const world = await withLog()
+    faults['has a header gone bad'](world, name)
+    const { strandedSegments, historyDamage } = await world.verify()
+    t.ok(strandedSegments.includes(name.slice(4)), name)
+    t.match(historyDamage, [{ file: name, why: 'its header fails its checksum', coveredBy: 30 }])
+    const { cutOff } = await diagnoseLog(directory, { disk: world.disk })
+    t.same(cutOff, [])
+    const log = await world.open()
+    t.same(log.recovery.strandedSegments, strandedSegments)
+    await log.close()
+    t.ok(world.files().includes(name), 'it stays in its place')
+    t.same(
+      world.files().filter((file) => file.startsWith('quarantine')),
+      [],
+    )
+    await checkOpens(t, world)
+  }
+})
 
 t.test(
-  'after another loss is accepted, a header gone bad in history stays in its place',
+  'accepting another loss leaves a segment with a damaged header in the history in place',
   async (t) => {
     const world = await withLog()
     faults['has a header gone bad'](world, middle)
@@ -243,7 +234,7 @@ t.test(
   },
 )
 
-t.test('the size of a segment in history costs only the records that it cut off', async (t) => {
+t.test('a shortened segment in the history costs only the missing records', async (t) => {
   for (const [bytes, missing] of [
     [8192, []],
     [2048, []],
@@ -269,7 +260,7 @@ t.test('the size of a segment in history costs only the records that it cut off'
 })
 
 t.test(
-  'where an accepted loss leaves only a checkpoint, the older one is not read on',
+  'if an accepted loss leaves only a checkpoint, the log does not continue from an older one',
   async (t) => {
     const world = await withLog()
     for (const name of world.segments()) faults['is gone'](world, name)
@@ -285,9 +276,9 @@ t.test(
   },
 )
 
-t.test('a checkpoint that an interrupted truncation has left is not read on', async (t) => {
+t.test('a checkpoint left by an interrupted truncation is not used as a start', async (t) => {
   const world = await withLog()
-  // What a crash leaves between the removal of the segments and that of the checkpoint at 10.
+  // The state after a crash between the removal of the segments and that of the checkpoint at 10.
   faults['is gone'](world, oldest)
   const { historyDamage, firstLsn } = await world.verify()
   t.same({ historyDamage, firstLsn }, { historyDamage: [], firstLsn: 21 })

@@ -12,29 +12,32 @@ import {
   worldThatHolds,
 } from './world.js'
 
-/** A log on a disk without room for another segment. */
+/** A log on a disk without space for another segment. */
 async function onFullDisk(): Promise<{ world: World; log: Log; full: boolean[] }> {
   const world = new World()
   const full: boolean[] = []
   const observer = { spaceChanged: (isFull: boolean) => full.push(isFull) }
   const log = await world.openWithSpare({ observer })
   world.disk.setCapacity(world.disk.usedBytes)
-  // The spare becomes the segment, and there is no room for another spare.
+  // The spare becomes the segment, and there is no space for another spare.
   while (world.segments().length < 2) await appendOneByOne(log, 1)
   await world.clock.settle()
   return { world, log, full }
 }
 
-t.test('a full disk shows while the next segment is prepared, and is told once', async (t) => {
-  const { world, log, full } = await onFullDisk()
-  t.same(full, [true])
-  await world.clock.advance(5000)
-  t.same(full, [true])
-  await log.close()
-})
+t.test(
+  'a full disk is noticed while the next segment is prepared, and reported once',
+  async (t) => {
+    const { world, log, full } = await onFullDisk()
+    t.same(full, [true])
+    await world.clock.advance(5000)
+    t.same(full, [true])
+    await log.close()
+  },
+)
 
 t.test(
-  'an append on a full disk is refused before anything is written, and the log stays open',
+  'an append on a full disk is rejected before anything is written, and the log stays open',
   async (t) => {
     const { world, log } = await onFullDisk()
     let code: string | undefined
@@ -52,54 +55,51 @@ t.test(
   },
 )
 
-t.test('a log whose disk is full opens once more, and again when there is room', async (t) => {
+t.test('a log on a full disk opens once more, and again when there is space', async (t) => {
   const { world, log } = await onFullDisk()
   while ((await rejection(log.append(log.nextLsn, recordOf(log.nextLsn)))) === undefined);
   const last = log.durableLsn
   for (const policy of ['keep-none', 'keep-all'] as const) {
-    // A power loss leaves less than a close: what was kept for this has to be durable.
+    // Use a power loss, because the reserve must be durable before a close.
     const survivor = world.copy()
     const full = survivor.with(survivor.disk.powerLoss(policy))
     const once = await full.open()
     t.same(await replayedLsns(t, once), range(1, last))
     t.equal(await appendOneByOne(once, 3), last + 3)
     await once.close()
-    t.equal(await rejection(full.open()), 'WAL_NO_SPACE', 'nothing is left to open it with')
+    t.equal(await rejection(full.open()), 'WAL_NO_SPACE', 'nothing is left for another open')
     full.disk.setCapacity(1_000_000)
     const roomy = await full.openWithSpare()
     t.same(await replayedLsns(t, roomy), range(1, last + 3))
-    t.ok(full.files().includes('wal/reserve-00000003'), 'and the next time is provided for')
+    t.ok(full.files().includes('wal/reserve-00000003'), 'and the next reserve is made')
     await roomy.close()
   }
   await log.close()
 })
 
-t.test(
-  'what was kept for opening a full disk outlasts openings that did not need it',
-  async (t) => {
-    const { world, log } = await onFullDisk()
-    await log.close()
-    world.disk.setCapacity(1_000_000)
-    for (const epoch of ['2', '3']) {
-      await (await world.open()).close()
-      const reserves = world.files().filter((name) => name.includes('reserve'))
-      t.same(reserves, [`wal/reserve-0000000${epoch}`])
-    }
-    world.disk.flipBit(world.path('wal/reserve-00000003'), 20_000)
+t.test('the reserve survives opens that do not need it', async (t) => {
+  const { world, log } = await onFullDisk()
+  await log.close()
+  world.disk.setCapacity(1_000_000)
+  for (const epoch of ['2', '3']) {
     await (await world.open()).close()
-    const left = world.files().filter((name) => name.includes('reserve'))
-    t.same(left, [], 'one that does not hold zeros is not kept')
-  },
-)
+    const reserves = world.files().filter((name) => name.includes('reserve'))
+    t.same(reserves, [`wal/reserve-0000000${epoch}`])
+  }
+  world.disk.flipBit(world.path('wal/reserve-00000003'), 20_000)
+  await (await world.open()).close()
+  const left = world.files().filter((name) => name.includes('reserve'))
+  t.same(left, [], 'one with other bytes than zeros is not kept')
+})
 
-t.test('what is kept for opening a full disk is durable as soon as there is a spare', async (t) => {
+t.test('the reserve is durable before the spare is ready', async (t) => {
   const world = new World()
   await world.openWithSpare()
   const left = world.with(world.disk.powerLoss('keep-none')).files()
   t.ok(left.includes('wal/reserve-00000001'), left.join(' '))
 })
 
-t.test('while the disk is full nothing is written to it in vain', async (t) => {
+t.test('nothing is written while the disk is full', async (t) => {
   const { world, log } = await onFullDisk()
   const free = 4000
   world.disk.setCapacity(world.disk.usedBytes + free)
@@ -110,38 +110,35 @@ t.test('while the disk is full nothing is written to it in vain', async (t) => {
     calls.filter(({ kind }) => kind === 'write'),
     [],
   )
-  t.ok(calls.length > 60, 'it asks')
+  t.ok(calls.length > 60, 'it checks the free space')
   t.equal(await log.freeBytes(), free)
   await log.close()
 })
 
-t.test(
-  'where a disk promises room that it does not have, the log tries less and less',
-  async (t) => {
-    const world = new World()
-    const { disk } = world
-    const free = { now: Number.POSITIVE_INFINITY }
-    const promising = { ...withFileMethods(disk, () => ({})), freeBytes: async () => free.now }
-    const log = await world.openWithSpare({ disk: promising })
-    disk.setCapacity(disk.usedBytes)
-    while (world.segments().length < 2) await appendOneByOne(log, 1)
-    await world.clock.settle()
-    const attempts = async (ms: number) => {
-      const before = disk.callCount
-      await world.clock.advance(ms)
-      const calls = disk.calls.slice(before)
-      return calls.filter(({ kind, path }) => kind === 'write' && path.includes('spare')).length
-    }
-    t.ok((await attempts(10_000)) >= 3)
-    t.ok((await attempts(600_000)) <= 20)
-    disk.setCapacity(1_000_000)
-    t.equal(await attempts(60_000), 1, 'it notices room all the same')
-    await appendOneByOne(log, 60)
-    await log.close()
-  },
-)
+t.test('on a disk that promises space it does not have, attempts become rare', async (t) => {
+  const world = new World()
+  const { disk } = world
+  const free = { now: Number.POSITIVE_INFINITY }
+  const promising = { ...withFileMethods(disk, () => ({})), freeBytes: async () => free.now }
+  const log = await world.openWithSpare({ disk: promising })
+  disk.setCapacity(disk.usedBytes)
+  while (world.segments().length < 2) await appendOneByOne(log, 1)
+  await world.clock.settle()
+  const attempts = async (ms: number) => {
+    const before = disk.callCount
+    await world.clock.advance(ms)
+    const calls = disk.calls.slice(before)
+    return calls.filter(({ kind, path }) => kind === 'write' && path.includes('spare')).length
+  }
+  t.ok((await attempts(10_000)) >= 3)
+  t.ok((await attempts(600_000)) <= 20)
+  disk.setCapacity(1_000_000)
+  t.equal(await attempts(60_000), 1, 'it still notices free space')
+  await appendOneByOne(log, 60)
+  await log.close()
+})
 
-t.test('where the room gets short the next segment is a smaller one', async (t) => {
+t.test('with little space the next segment is smaller', async (t) => {
   const mebibyte = 2 ** 20
   const world = new World()
   const made: number[] = []
@@ -172,7 +169,7 @@ t.test('where the room gets short the next segment is a smaller one', async (t) 
   await log.close()
 })
 
-t.test('room that was promised is there, however long its records take to come', async (t) => {
+t.test('claimed space stays available until its records arrive', async (t) => {
   const { world, log } = await onFullDisk()
   const record = new Uint8Array(97)
   const claims: Claim[] = []
@@ -195,7 +192,7 @@ t.test('room that was promised is there, however long its records take to come',
   await log.close()
 })
 
-t.test('the log knows how much room is left', async (t) => {
+t.test('the log reports the free space', async (t) => {
   const world = new World()
   const log = await world.openWithSpare()
   t.equal(await log.freeBytes(), Number.POSITIVE_INFINITY)
@@ -206,7 +203,7 @@ t.test('the log knows how much room is left', async (t) => {
   await log.close()
 })
 
-t.test('when room is made the log goes on by itself', async (t) => {
+t.test('the log continues by itself when space is freed', async (t) => {
   const { world, log, full } = await onFullDisk()
   while ((await rejection(log.append(log.nextLsn, recordOf(log.nextLsn)))) === undefined);
   world.disk.setCapacity(1_000_000)
@@ -219,40 +216,37 @@ t.test('when room is made the log goes on by itself', async (t) => {
   await log.close()
 })
 
-t.test(
-  'the less urgent is refused first, and what is kept back for the urgent is there',
-  async (t) => {
-    const { log } = await onFullDisk()
-    /** How much of the last segment is left for it. */
-    const leftAt: Partial<Record<Urgency, number>> = {}
-    const { bytes } = log.segments.at(-1)!
-    for (const urgency of ['low', 'normal', 'high'] as const) {
-      for (;;) {
-        try {
-          const claim = log.claim(100, urgency)
-          await log.append(log.nextLsn, recordOf(log.nextLsn), claim)
-        } catch (error) {
-          t.equal(codeOf(error), 'WAL_NO_SPACE')
-          break
-        }
+t.test('less urgent records are rejected first, and space for urgent ones is kept', async (t) => {
+  const { log } = await onFullDisk()
+  /** How much of the last segment is left when records of this urgency are rejected. */
+  const leftAt: Partial<Record<Urgency, number>> = {}
+  const { bytes } = log.segments.at(-1)!
+  for (const urgency of ['low', 'normal', 'high'] as const) {
+    for (;;) {
+      try {
+        const claim = log.claim(100, urgency)
+        await log.append(log.nextLsn, recordOf(log.nextLsn), claim)
+      } catch (error) {
+        t.equal(codeOf(error), 'WAL_NO_SPACE')
+        break
       }
-      leftAt[urgency] = bytes - log.segments.at(-1)!.usedBytes
     }
-    for (const [urgency, keptBack] of [
-      ['low', bytes / 2],
-      ['normal', bytes / 4],
-      ['high', 0],
-    ] as const) {
-      const left = leftAt[urgency] ?? 0
-      t.ok(keptBack <= left && left < keptBack + 500, `${urgency}: ${left} of ${bytes} are left`)
-    }
-    t.throws(() => log.claim(100, 'low'), { code: 'WAL_NO_SPACE' })
-    await log.close()
-  },
-)
+    leftAt[urgency] = bytes - log.segments.at(-1)!.usedBytes
+  }
+  for (const [urgency, keptBack] of [
+    ['low', bytes / 2],
+    ['normal', bytes / 4],
+    ['high', 0],
+  ] as const) {
+    const left = leftAt[urgency] ?? 0
+    t.ok(keptBack <= left && left < keptBack + 500, `${urgency}: ${left} of ${bytes} are left`)
+  }
+  t.throws(() => log.claim(100, 'low'), { code: 'WAL_NO_SPACE' })
+  await log.close()
+})
 
 t.test(
-  'what is kept back for the urgent is there, however late the disk says that it is full',
+  'space for urgent records is kept, however late the disk reports that it is full',
   async (t) => {
     const { world, state, release } = worldThatHolds(({ kind }) => kind === 'freeBytes')
     const log = await world.openWithSpare()
@@ -267,7 +261,7 @@ t.test(
       const { length } = codes
       rejection(append('low')).then((code) => codes.push(code), t.error)
       await world.clock.settle()
-      // The one that begins the last segment waits until the disk has said how much room there is.
+      // The append that starts the last segment waits until the disk has reported its free space.
       if (codes.length === length) release()
       await world.clock.settle()
       if (codes.length === length) break
@@ -275,20 +269,20 @@ t.test(
     t.equal(codes.at(-1), 'WAL_NO_SPACE', 'every append is answered')
     t.equal(world.segments().length, 2)
     const { bytes, usedBytes } = log.segments.at(-1)!
-    t.ok(usedBytes <= bytes / 2, `${usedBytes} of ${bytes} bytes are taken`)
+    t.ok(usedBytes <= bytes / 2, `${usedBytes} of ${bytes} bytes are used`)
     for (const urgency of ['normal', 'high'] as const) await t.resolves(append(urgency), urgency)
     await log.close()
   },
 )
 
 t.test(
-  'a disk that has room for the reserve alone shows as full before that is made',
+  'a disk with space for the reserve only is reported as full before the reserve is made',
   async (t) => {
     const { world, state, release } = worldThatHolds(
       ({ kind, path }) => kind === 'write' && path.includes('reserve'),
     )
     state.isHolding = true
-    // The first segment, the reserve, and what HEAD and LOCK take.
+    // The first segment, the reserve, and the space of HEAD and LOCK.
     world.disk.setCapacity(3 * 4096 - 512)
     const full: boolean[] = []
     const log = await world.open({ observer: { spaceChanged: (isFull) => full.push(isFull) } })
@@ -297,12 +291,12 @@ t.test(
     release()
     await world.clock.settle()
     t.ok(world.files().includes('wal/reserve-00000001'))
-    t.same(full, [true], 'it is told once')
+    t.same(full, [true], 'reported once')
     await log.close()
   },
 )
 
-t.test('a claim holds its room until it is used or given back', async (t) => {
+t.test('a claim keeps its space until it is used or released', async (t) => {
   const { log } = await onFullDisk()
   const claims = []
   try {
@@ -320,53 +314,47 @@ t.test('a claim holds its room until it is used or given back', async (t) => {
   await log.close()
 })
 
-t.test('claims cost nothing and refuse nothing while segments can be made', async (t) => {
+t.test('claims are never rejected while segments can be created', async (t) => {
   const log = await new World().open()
   for (let count = 0; count < 1000; count++) log.claim(1000, 'low')
   t.equal(await appendOneByOne(log, 3), 3)
   await log.close()
 })
 
-t.test(
-  'a log whose last segment is full waits for the next one to be made, and then for room',
-  async (t) => {
-    const world = new World()
-    const log = await world.openWithSpare()
-    world.disk.setCapacity(world.disk.usedBytes)
-    // More at once than the two segments hold: it was accepted before the disk turned out to be full.
-    const appends = range(1, 150).map((lsn) => log.append(lsn, recordOf(lsn)))
-    await world.clock.settle()
-    t.ok(log.durableLsn < 150)
-    t.equal(await rejection(log.append(151, recordOf(151))), 'WAL_NO_SPACE')
-    world.disk.setCapacity(1_000_000)
-    await world.clock.advance(1000)
-    t.equal(Math.max(...(await Promise.all(appends))), 150)
-    t.same(await replayedLsns(t, log), range(1, 150))
-    await log.close()
-  },
-)
+t.test('a log with a full last segment waits for the next one, and then for space', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  world.disk.setCapacity(world.disk.usedBytes)
+  // More than the two segments can contain, accepted before the disk turned out to be full.
+  const appends = range(1, 150).map((lsn) => log.append(lsn, recordOf(lsn)))
+  await world.clock.settle()
+  t.ok(log.durableLsn < 150)
+  t.equal(await rejection(log.append(151, recordOf(151))), 'WAL_NO_SPACE')
+  world.disk.setCapacity(1_000_000)
+  await world.clock.advance(1000)
+  t.equal(Math.max(...(await Promise.all(appends))), 150)
+  t.same(await replayedLsns(t, log), range(1, 150))
+  await log.close()
+})
 
-t.test(
-  'closing while appends wait for room tells them so, and loses nothing that was acknowledged',
-  async (t) => {
-    const world = new World()
-    const log = await world.openWithSpare()
-    world.disk.setCapacity(world.disk.usedBytes)
-    const appends = range(1, 150).map((lsn) => log.append(lsn, recordOf(lsn)))
-    const outcomes = Promise.allSettled(appends)
-    await world.clock.settle()
-    await log.close()
-    const refused = (await outcomes).filter((it) => it.status === 'rejected')
-    t.ok(refused.length > 0)
-    t.ok(refused.every((it) => codeOf(it.reason) === 'WAL_NO_SPACE'))
-    world.disk.setCapacity(1_000_000)
-    const reopened = await world.open()
-    t.same(await replayedLsns(t, reopened), range(1, 150 - refused.length))
-    await reopened.close()
-  },
-)
+t.test('close rejects appends that wait for space, and loses no acknowledged record', async (t) => {
+  const world = new World()
+  const log = await world.openWithSpare()
+  world.disk.setCapacity(world.disk.usedBytes)
+  const appends = range(1, 150).map((lsn) => log.append(lsn, recordOf(lsn)))
+  const outcomes = Promise.allSettled(appends)
+  await world.clock.settle()
+  await log.close()
+  const refused = (await outcomes).filter((it) => it.status === 'rejected')
+  t.ok(refused.length > 0)
+  t.ok(refused.every((it) => codeOf(it.reason) === 'WAL_NO_SPACE'))
+  world.disk.setCapacity(1_000_000)
+  const reopened = await world.open()
+  t.same(await replayedLsns(t, reopened), range(1, 150 - refused.length))
+  await reopened.close()
+})
 
-t.test('a nearly full disk can still be opened, out of the spare that survived', async (t) => {
+t.test('a log on a nearly full disk can be opened with the spare that survived', async (t) => {
   const world = new World()
   const log = await world.openWithSpare()
   await appendOneByOne(log, 5)
@@ -379,33 +367,30 @@ t.test('a nearly full disk can still be opened, out of the spare that survived',
   await reopened.close()
 })
 
-t.test(
-  'every claim granted on a full disk can be used, once, for as much as it says',
-  async (t) => {
-    const { log } = await onFullDisk()
-    const claims: Claim[] = []
-    try {
-      for (;;) claims.push(log.claim(20, 'high'))
-    } catch (error) {
-      t.equal(codeOf(error), 'WAL_NO_SPACE')
-    }
-    for (const claim of claims) await log.append(log.nextLsn, new Uint8Array(16), claim)
-    t.pass(`${claims.length} claims`)
-    const [spent] = claims
-    try {
-      for (;;) log.claim(20, 'high')
-    } catch (error) {
-      t.equal(codeOf(error), 'WAL_NO_SPACE')
-    }
-    const again = log.append(log.nextLsn, new Uint8Array(16), spent)
-    t.equal(await rejection(again), 'WAL_NO_SPACE')
-    for (const bytes of [-1, Number.NaN, 1.5])
-      t.throws(() => log.claim(bytes, 'high'), { code: 'WAL_BAD_OPTION' })
-    await log.close()
-  },
-)
+t.test('every claim granted on a full disk can be used once, up to its size', async (t) => {
+  const { log } = await onFullDisk()
+  const claims: Claim[] = []
+  try {
+    for (;;) claims.push(log.claim(20, 'high'))
+  } catch (error) {
+    t.equal(codeOf(error), 'WAL_NO_SPACE')
+  }
+  for (const claim of claims) await log.append(log.nextLsn, new Uint8Array(16), claim)
+  t.pass(`${claims.length} claims`)
+  const [spent] = claims
+  try {
+    for (;;) log.claim(20, 'high')
+  } catch (error) {
+    t.equal(codeOf(error), 'WAL_NO_SPACE')
+  }
+  const again = log.append(log.nextLsn, new Uint8Array(16), spent)
+  t.equal(await rejection(again), 'WAL_NO_SPACE')
+  for (const bytes of [-1, Number.NaN, 1.5])
+    t.throws(() => log.claim(bytes, 'high'), { code: 'WAL_BAD_OPTION' })
+  await log.close()
+})
 
-t.test('a restart loop on a full disk does not fill it further', async (t) => {
+t.test('a restart loop on a full disk uses no more space', async (t) => {
   const world = new World()
   const log = await world.open()
   await appendOneByOne(log, 3)
@@ -429,7 +414,7 @@ t.test('a restart loop on a full disk does not fill it further', async (t) => {
 })
 
 t.test(
-  'what was half made when the room ran out is removed, and any other failure ends the log',
+  'an unfinished spare is removed when the space runs out, and any other failure stops the log',
   async (t) => {
     const { world, log } = await onFullDisk()
     t.notOk(world.files().some((name) => name.endsWith('.tmp')))

@@ -13,10 +13,10 @@ import {
 
 export const directory = '/data/log'
 
-/** Small enough that a handful of records fills a segment. */
+/** Small enough for a few records to fill a segment. */
 const smallOptions = { segmentBytes: 4096, appendBytesMax: 1024 }
 
-/** A machine that a log lives on: a disk and a clock, which outlast the log and its process. */
+/** A machine for a log: a disk and a clock, which outlive the log and its process. */
 export class World {
   readonly disk: SimulatedDisk
   readonly clock: SimulatedClock
@@ -33,7 +33,7 @@ export class World {
     return openLog(directory, this.options(options))
   }
 
-  /** A clock by which every write takes too long, so that the log writes through the thread pool. */
+  /** A clock on which every write is slow, so that the log writes in the thread pool. */
   slowClock(): Clock {
     const { clock } = this
     let slowMs = 0
@@ -74,23 +74,23 @@ export class World {
     return verifyLog(directory, { disk: this.disk })
   }
 
-  /** The same machine with another disk in it. */
+  /** This machine with another disk. */
   with(disk: SimulatedDisk): World {
     return new World(disk, this.clock)
   }
 
-  /** Another machine with a copy of this one's disk, for one variation of many. */
+  /** Another machine with a copy of this one's disk. */
   copy(): World {
     return this.copier()()
   }
 
-  /** Makes such machines, each with the disk as it is now. */
+  /** Returns a function that creates machines with the current state of this disk. */
   copier(): () => World {
     const image = this.disk.snapshot()
     return () => this.with(SimulatedDisk.from(image, { recordCalls: false }))
   }
 
-  /** Paths below the log's directory, shortened to their place in it. */
+  /** Paths of the files, relative to the log's directory. */
   files(): string[] {
     return this.disk.files().map((path) => path.slice(directory.length + 1))
   }
@@ -104,7 +104,7 @@ export class World {
   }
 }
 
-/** A world whose disk keeps certain calls waiting, from when it is told to until it is released. */
+/** A world whose disk can delay certain calls until they are released. */
 export function worldThatHolds(isHeld: (call: DiskCall) => boolean) {
   const held: Array<() => void> = []
   const state = { isHolding: false }
@@ -119,18 +119,18 @@ export function worldThatHolds(isHeld: (call: DiskCall) => boolean) {
   return { world: new World(new SimulatedDisk({ latency })), state, held, release }
 }
 
-/** Where a log goes on behind a gap, by the world's clock. */
+/** The LSN at which a log continues after a gap, by the world's clock. */
 export function lineAt({ clock }: World): number {
   return (clock.now() - Date.UTC(2026, 0, 1)) * 4096
 }
 
-/** The record that belongs to an LSN: its length and content follow from the number. */
+/** The record for an LSN. Its length and content follow from the number. */
 export function recordOf(lsn: number): Uint8Array {
   const text = `record ${lsn} `
   return Buffer.from(text.repeat(1 + ((lsn * 7) % 11)))
 }
 
-/** Appends this many records, one durable after the other, and returns the last LSN. */
+/** Appends this many records, each after the previous one is durable, and returns the last LSN. */
 export async function appendOneByOne(log: Log, count: number): Promise<number> {
   let lsn = log.durableLsn
   for (let index = 0; index < count; index++) {
@@ -146,8 +146,8 @@ export function appendTogether(log: Log, count: number): Promise<number> {
 }
 
 /**
- * Two logs that write into one directory: the older process goes on after the younger has begun, so that LSN 3
- * is written twice. The younger is still open.
+ * Two writers in one directory: the older one continues after the younger one has opened the log,
+ * so that LSN 3 is written twice. The younger one is still open.
  */
 export async function forkHistory(): Promise<{ world: World; usurper: Log }> {
   const world = new World(new SimulatedDisk({ locks: false }))
@@ -165,7 +165,7 @@ export interface Readable {
   }): AsyncIterable<{ firstLsn: number; records: readonly Uint8Array[] }>
 }
 
-/** Every LSN that replays; fails the test when a record is not the one that belongs to its LSN. */
+/** Every LSN that replays. Fails the test if a record is not the expected one. */
 export async function replayedLsns(t: Test, log: Readable, fromLsn?: number): Promise<number[]> {
   const lsns: number[] = []
   for await (const run of log.replay(fromLsn === undefined ? {} : { fromLsn })) {
@@ -183,7 +183,7 @@ export function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
-/** Opens the log and closes it again, or says with which code it was refused. */
+/** Opens the log and closes it again, or returns the code of the error. */
 export async function outcomeOf(
   t: Test,
   world: World,

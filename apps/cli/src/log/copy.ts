@@ -58,8 +58,8 @@ function explain(error: WalError, directory: string): string {
   return error.message
     .replace('options.restored.nextLsn', flagOf('nextLsn'))
     .replace(
-      `Restore a copy, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
-      `Run tenure log doctor ${directory} first: it says what each way out would lose. Restore a copy, or start the coordinator with ${flagOf('acceptLoss')} ${segment}:${offset}`,
+      `Restore a backup, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
+      `Run tenure log doctor ${directory} first: it says what each way out would lose. Restore a backup, or start the coordinator with ${flagOf('acceptLoss')} ${segment}:${offset}`,
     )
 }
 

@@ -102,8 +102,8 @@ const sentences: Readonly<Record<string, Sentence | undefined>> = {
   WAL_LOCKED: (message) => `${message}. Stop it first`,
   WAL_READ_ONLY: (message) =>
     message
-      .replace(', or with openReadOnly', '')
-      .replace(/\. Open it as .*$/, ': run it as the user who runs the coordinator'),
+      .replace(', or use openReadOnly', '')
+      .replace(/\. Run as .*$/, ': run it as the user who runs the coordinator'),
   LOG_NO_SUCH_TASK: (message) =>
     `${message}. Ended tasks are forgotten after a while: name an earlier moment`,
   ENOTDIR: (_, directory) => `${directory} is no directory: name the --data-dir of a coordinator`,

@@ -29,21 +29,21 @@ import { Scanner } from '../scan/scanner.js'
 import { isBytes } from '../write/records.js'
 
 /**
- * A checkpoint holds the caller's state after some LSN, in the log's own framing: the header of a
- * segment, whose `previous` pins the place in the log, then one batch a chunk, then a batch without
- * records, which says that it is whole. What the chunks mean is the caller's business.
+ * A checkpoint holds the caller's state after one LSN, in the log's own framing. It starts with a
+ * segment header whose `previous` names the place in the log. Each chunk is one batch. A last batch
+ * without records marks the checkpoint as complete. The log does not interpret the chunks.
  */
 export interface CheckpointFacts {
   readonly logId: Uint8Array
   readonly epoch: number
   readonly clockMs: number
-  /** How many openings of the log had been marked as started, as far as its maker knows. */
+  /** How many opens of the log had been marked as started, as far as the writer of the checkpoint knows. */
   readonly starts: number
   /** The end of the sealed segment whose last record is the last one in the state. */
   readonly at: SegmentEnd
 }
 
-/** Writes the checkpoint, reads it back, and only then gives it its name. */
+/** Writes the checkpoint under a temporary name, reads it back, and then renames it. */
 export async function writeCheckpoint(
   disk: Disk,
   layout: Layout,
@@ -120,18 +120,18 @@ async function writeChunks(
       number++
       unsyncedBytes += bytes.length
       if (unsyncedBytes < syncEveryBytes) return
-      // All of it at once would hold up the syncs of the log for as long as it takes.
+      // Piecewise, because one large sync would delay the syncs of the log.
       await file.sync()
       unsyncedBytes = 0
     }
     for await (const chunk of chunks) {
       if (!isBytes(chunk)) {
-        throw new WalError('WAL_BAD_RECORD', "a checkpoint's chunks have to be Uint8Arrays")
+        throw new WalError('WAL_BAD_RECORD', 'a chunk of a checkpoint is not a Uint8Array')
       }
       if (chunk.length > recordBytesCeiling) {
         throw new WalError(
           'WAL_RECORD_TOO_LARGE',
-          `a checkpoint's chunk has ${chunk.length} bytes; the most is ${recordBytesCeiling}`,
+          `a chunk of a checkpoint has ${chunk.length} bytes; the maximum is ${recordBytesCeiling}`,
         )
       }
       await add(chunk)
@@ -143,7 +143,10 @@ async function writeChunks(
 
 const syncEveryBytes = 2 ** 20
 
-/** Reads all of it; fails with `WAL_BAD_CHECKPOINT` unless it is whole. Returns its header. */
+/**
+ * Reads the whole file and returns its header. Fails with `WAL_BAD_CHECKPOINT` if it is incomplete
+ * or damaged.
+ */
 export async function verifyCheckpoint(
   disk: Disk,
   path: string,
@@ -156,7 +159,7 @@ export async function verifyCheckpoint(
   }
 }
 
-/** The header alone: enough to know which place in the log it speaks of. */
+/** Reads the header only, which names the checkpoint's place in the log. */
 export async function readCheckpointHeader(
   disk: Disk,
   path: string,
@@ -178,7 +181,10 @@ async function decodeCheckpointHeader(file: DiskFile, lsn: Lsn): Promise<Decoded
   throw badCheckpoint(name, `it holds the state after LSN ${header.previous.lastLsn}`)
 }
 
-/** The chunks, in order, each a view that the next step ends; returns the header. */
+/**
+ * Yields the chunks in order and returns the header. Each chunk is a view that is valid until the
+ * next step.
+ */
 export async function* readCheckpoint(
   disk: Disk,
   path: string,
@@ -195,20 +201,20 @@ export async function* readCheckpoint(
       if (batch === undefined) {
         throw badCheckpoint(
           name,
-          `it breaks off at byte ${scanner.offset}: ${scanner.finding?.kind}`,
+          `it is incomplete at byte ${scanner.offset}: ${scanner.finding?.kind}`,
         )
       }
       if (batch.header.count === 0) break
       yield batch.body.subarray(recordHeaderBytes)
     }
-    if (scanner.end.offset !== fileBytes) throw badCheckpoint(name, 'bytes follow its end')
+    if (scanner.end.offset !== fileBytes) throw badCheckpoint(name, 'it has bytes after its end')
     return header
   } finally {
     await file.close()
   }
 }
 
-/** Fails with `WAL_BAD_CHECKPOINT` when the checkpoint is of another log, or of another course of this one. */
+/** Fails with `WAL_BAD_CHECKPOINT` if the checkpoint is of another log, or of a fork of this one. */
 export function refuseForeignCheckpoint(
   { logId, previous: at }: FileHeader,
   segments: Iterable<{ readonly header: FileHeader }>,
@@ -216,12 +222,15 @@ export function refuseForeignCheckpoint(
   for (const { header } of segments) {
     const continues = header.previous.sequence === at.sequence && header.gap !== 'accepted-loss'
     if (!bytesEqual(logId, header.logId) || (continues && header.previous.chain !== at.chain)) {
-      throw badCheckpoint(checkpointName(at.lastLsn), 'it is of another history')
+      throw badCheckpoint(
+        checkpointName(at.lastLsn),
+        'it belongs to another log or to a fork of this one',
+      )
     }
   }
 }
 
-/** Whether the checkpoint was read and found wanting. */
+/** Whether the error says that a checkpoint is damaged or of no use. */
 export function isBadCheckpoint(error: unknown): error is WalError {
   return error instanceof WalError && error.code === 'WAL_BAD_CHECKPOINT'
 }

@@ -12,11 +12,11 @@ import {
   writeCheckpoint,
 } from './checkpoint.js'
 
-/** The checkpoints that a log keeps, by whoever has it open or helps who has. */
+/** A log's checkpoints, used by the open log and by `makeCheckpoint`. */
 
 export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
-/** Writes a checkpoint at the end of a sealed segment; `at` is that end, where there is one. */
+/** Writes a checkpoint at the end of a sealed segment. `at` is that end; without it the call fails. */
 export async function keepCheckpoint(
   disk: Disk,
   layout: Layout,
@@ -27,14 +27,14 @@ export async function keepCheckpoint(
   if (at === undefined) {
     throw new WalError(
       'WAL_BAD_CHECKPOINT',
-      `LSN ${lsn} does not end a sealed segment. Call roll() first, then make it at the log's sealedLsn`,
+      `LSN ${lsn} is not the last record of a sealed segment. Call roll(), then make the checkpoint at the log's sealedLsn`,
     )
   }
   try {
     await writeCheckpoint(disk, layout, { ...rest, at }, chunks)
   } catch (error) {
     if (!saysNoSpace(error)) throw error
-    throw new WalError('WAL_NO_SPACE', 'the disk has no room for the checkpoint', { cause: error })
+    throw new WalError('WAL_NO_SPACE', 'the disk has no space for the checkpoint', { cause: error })
   }
 }
 
@@ -65,7 +65,7 @@ async function readsBack(
     refuseForeignCheckpoint(await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn), segments)
     return true
   } catch (error) {
-    // One that is gone was moved away by whoever was told that it is bad.
+    // A missing file was a bad checkpoint that has been moved away.
     if (isBadCheckpoint(error) || systemCode(error) === 'ENOENT') return false
     throw error
   }

@@ -16,25 +16,26 @@ export interface BackupOptions {
   readonly onProgress?: (progress: CopyProgress) => void
 }
 
-/** What a copy holds. */
+/** The content of a copy. */
 export interface Backup {
   readonly logId: string
   readonly epoch: number
-  /** The first and the last record; the last is below the first when there is none. */
+  /** The first and the last record. `lastLsn` is below `firstLsn` when there are no records. */
   readonly firstLsn: Lsn
   readonly lastLsn: Lsn
   readonly segments: number
   readonly checkpoints: number
-  /** Checkpoints of the original that cannot be used. They were left out. */
+  /** Unusable checkpoints of the original. The copy does not contain them. */
   readonly badCheckpoints: readonly BadCheckpoint[]
-  /** What it takes on the disk. */
+  /** Size of the copy on the disk. */
   readonly bytes: number
 }
 
 /**
- * Copies the log to a directory that does not exist yet, while it may be written and truncated. It
- * takes no lock and changes nothing there. When it returns, the copy is durable, was read back from
- * end to end, and holds every record that was acknowledged before it was called.
+ * Copies the log to a directory that does not exist yet. A writer may append and truncate during
+ * the copy. Takes no lock on the source and does not change it. When the promise resolves, the copy
+ * is durable, has been read back from end to end, and holds every record that was acknowledged
+ * before the call.
  */
 export function backupLog(
   directory: string,
@@ -55,13 +56,13 @@ export function settleWork({
 }
 
 export interface CopySteps<T> {
-  /** Looks at the original before anything is made. */
+  /** Checks the original before anything is created. */
   readonly before?: (layout: Layout) => Promise<void>
-  /** Works on the copy before it gets its name. */
+  /** Changes the copy before it gets its name. */
   readonly finish: (layout: Layout, copied: Backup, picture: Picture) => Promise<T>
 }
 
-/** Copies, checks, and gives the copy its name; or leaves nothing. */
+/** Copies, verifies, and renames the copy to its destination. Removes everything on failure. */
 export async function makeCopy<T>(
   directory: string,
   destination: string,
@@ -89,18 +90,18 @@ export async function makeCopy<T>(
   }
 }
 
-/** What the operating system says about the copy, in words of what to do about it. */
+/** Translates an error of the operating system into an error that says what to do. */
 function explain(cause: unknown, destination: string): unknown {
   const code = systemCode(cause)
   if (cause instanceof WalError || code === undefined) return cause
   if (saysNoSpace(cause)) {
-    const why = `the disk has no room for the copy ${destination}. Make room, or name another one.`
+    const why = `the disk has no space for the copy ${destination}. Free some space, or choose another destination.`
     return new WalError('WAL_NO_SPACE', why, { cause })
   }
   if (saysNotWritable(cause)) {
-    const why = `${destination} cannot be made (${code}): ${(cause as Error).message}`
+    const why = `${destination} is not writable (${code}): ${(cause as Error).message}`
     return new WalError('WAL_READ_ONLY', why, { cause })
   }
-  const why = `${destination} could not be made: ${(cause as Error).message}`
+  const why = `${destination} could not be written: ${(cause as Error).message}`
   return new WalError('WAL_COPY_FAILED', why, { cause })
 }

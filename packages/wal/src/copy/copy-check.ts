@@ -6,9 +6,9 @@ import { type Verification, verifyLog } from '../inspect/verify.js'
 import type { Picture } from './copy-log.js'
 
 /**
- * Reads the copy from end to end. It has to be whole, and to be what was to be copied: a copy whose
- * last bytes went astray could look like a log that ends earlier. Where it is not, the original
- * tells whose fault that is.
+ * Reads the copy from end to end and compares it with what was copied, because a copy that lost its
+ * last bytes could look like a shorter log. If the copy is damaged, verifies the original to find
+ * out which of the two is at fault.
  */
 export async function checkCopy(
   disk: Disk,
@@ -18,7 +18,7 @@ export async function checkCopy(
 ): Promise<Verification> {
   const found = await verifyLog(to.root, { disk })
   const { lastLsn, tornTail } = found
-  // A copy is for looking back, too: what no restart needs has to be in it all the same.
+  // A copy must be complete for reading history, too, although a restart does not need that.
   const damage = firstDamageOf(found)
   if (damage !== undefined) {
     const original = firstDamageOf(await verifyLog(from.root, { disk }))
@@ -27,11 +27,11 @@ export async function checkCopy(
   }
   if (tornTail !== undefined) throw badCopy(to, tornTail)
   if (lastLsn !== end.lastLsn) throw badCopy(to, `it ends at LSN ${lastLsn}, not ${end.lastLsn}`)
-  // A batch without records is none the less one that was copied.
+  // Bytes, not records: a batch without records has to be copied, too.
   const sealedBytes = segments.slice(1).map(({ header }) => header.previous.offset)
   const bytes = sealedBytes.reduce((sum, offset) => sum + offset, end.offset)
   if (found.bytes !== bytes) throw badCopy(to, `it has ${found.bytes} bytes, not ${bytes}`)
-  // One that was bad in the original has been left out.
+  // Bad checkpoints of the original were not copied.
   for (const bad of found.badCheckpoints) throw badCopy(to, bad.why)
   return { ...found, badCheckpoints }
 }
@@ -41,6 +41,6 @@ function firstDamageOf({ damage, historyDamage }: Verification): Damage | undefi
 }
 
 function badCopy({ root }: Layout, why: string): WalError {
-  const what = 'does not read back as what was copied'
-  return new WalError('WAL_COPY_FAILED', `${root} ${what}: ${why}. Copy again, to a sound disk.`)
+  const what = 'differs from what was copied'
+  return new WalError('WAL_COPY_FAILED', `${root} ${what}: ${why}. Copy again, to a healthy disk.`)
 }

@@ -5,16 +5,16 @@ import { isZero } from '../format/bytes.js'
 import { copyPieceBytes, readWindowBytes } from '../format/limits.js'
 
 export interface CopyRange {
-  /** How much of the file is copied; zeros stand behind it, up to its size. */
+  /** How many bytes to copy. The rest of the copy, up to the file's size, is zeros. */
   readonly end?: number
-  /** Is told of each piece, as it lies in the file. */
+  /** Called for each piece with its size in the file. */
   readonly onBytes: (bytes: number) => void
 }
 
 /**
- * Copies a file that nobody changes before `end`. Zeros become holes: a copy takes no records, so it
- * needs no room for any. Durable piece by piece, as one large sync would hold up whoever commits
- * beside it. Returns how many bytes it wrote.
+ * Copies a file that does not change before `end`. Zeros become holes, because a copy takes no
+ * records and needs no reserved space. Syncs piece by piece, because one large sync would delay
+ * commits on the same disk. Returns the number of bytes written.
  */
 export async function copyFile(
   disk: Disk,
@@ -54,11 +54,11 @@ async function readAll(from: DiskFile, into: Uint8Array, at: number): Promise<Ui
   try {
     const bytes = await readFully(from, into, at)
     if (bytes.length === into.length) return bytes
-    throw new WalError('WAL_COPY_FAILED', `what is copied ends at byte ${at + bytes.length}`)
+    throw new WalError('WAL_COPY_FAILED', `the source file ends at byte ${at + bytes.length}`)
   } catch (cause) {
     const code = systemCode(cause)
     if (cause instanceof WalError || code === undefined) throw cause
-    const why = `what is copied cannot be read at byte ${at}: ${code}`
+    const why = `the source file cannot be read at byte ${at}: ${code}`
     throw new WalError('WAL_COPY_FAILED', why, { cause })
   }
 }

@@ -13,7 +13,7 @@ import { Scanner } from '../scan/scanner.js'
 import { copyFile } from './copy-file.js'
 import { findSoundEnd } from './sound-end.js'
 
-/** How often a copy begins again because what it was to copy had been removed. */
+/** How many times a copy restarts after a truncation removed a file that it needed. */
 const attemptsMax = 20
 
 export interface CopyProgress {
@@ -27,29 +27,29 @@ export interface CopyWork {
   readonly onProgress: (progress: CopyProgress) => void
 }
 
-/** What a copy is meant to hold. */
+/** The content that a copy should have. */
 export interface Picture extends Pick<Examination, 'segments' | 'badCheckpoints'> {
   readonly end: SegmentEnd
-  /** What is left out behind it, if anything is. */
+  /** Why a torn write after the end is not copied, if there is one. */
   readonly tornTail: string | undefined
-  /** What it takes on the disk: zeros are not written. */
+  /** Size on the disk. Zeros are not written. */
   readonly bytes: number
 }
 
-/** The writer beside it has removed what was to be copied. */
+/** A truncation removed a file before it was copied. */
 class Overtaken extends Error {}
 
 /**
- * Copies a log that somebody may be writing, rolling and truncating. What its names and headers say
- * at one moment is the picture: the sealed files in it never change, and of the newest segment
- * everything up to the last whole batch is taken. When a file of the picture is gone another
- * picture is taken; what has been copied of sealed files is good for that one, too.
+ * Copies a log while a writer may append, roll and truncate. The names and headers at one moment
+ * say what to copy: the sealed files, which never change, and the newest segment up to its last
+ * whole batch. If one of these files disappears, the copier looks again and keeps the sealed files
+ * that it has copied.
  */
 export class LogCopier {
   readonly #work: CopyWork
   readonly #from: Layout
   readonly #to: Layout
-  /** Sealed files that are whole in the copy, by their name, with what they take. */
+  /** Completely copied sealed files: name to bytes written. */
   readonly #done = new Map<string, number>()
 
   constructor(from: Layout, to: Layout, work: CopyWork) {
@@ -68,8 +68,8 @@ export class LogCopier {
     }
     throw new WalError(
       'WAL_OVERTAKEN',
-      `${this.#from.root} is truncated faster than it can be copied: ${attemptsMax} times something ` +
-        'was gone before its turn. Let the log keep more, or copy to a faster disk.',
+      `${this.#from.root} is truncated faster than it can be copied: in ${attemptsMax} attempts a file ` +
+        'was removed before it was copied. Let the log keep more, or copy to a faster disk.',
     )
   }
 
@@ -82,7 +82,7 @@ export class LogCopier {
       ...checkpoints.map(checkpointName),
     ])
     const onBytes = await this.#progressOf(segments, checkpoints)
-    // Oldest first, as that is what a truncation removes.
+    // Oldest first, because truncation removes the oldest first.
     for (const { name } of sealed) {
       await this.#copySealed(name, this.#from.segment(name), this.#to.segment(name), onBytes)
     }
@@ -99,7 +99,7 @@ export class LogCopier {
   async #look(): Promise<Examination> {
     try {
       const { examination } = await surveySteadily(this.#work.disk, this.#from)
-      // The copy could not tell that records are missing before the first segment that is left.
+      // In the copy, nothing would show that records before its first segment are missing.
       for (const hole of examination.historyDamage) throw new WalDamageError(hole)
       if (examination.segments.length > 0) return examination
     } catch (error) {
@@ -108,7 +108,10 @@ export class LogCopier {
     throw new WalError('WAL_NOT_A_LOG', `${this.#from.root} holds no log`)
   }
 
-  /** Oldest first, those that read back from end to end: a copy of the others would help nobody. */
+  /**
+   * The good checkpoints, oldest first. Each is read from end to end, because a bad one is not
+   * worth copying.
+   */
   async #readCheckpoints(found: Pick<Examination, 'goodCheckpoints' | 'badCheckpoints'>) {
     const checkpoints: Lsn[] = []
     const badCheckpoints = [...found.badCheckpoints]
@@ -125,7 +128,7 @@ export class LogCopier {
     return { checkpoints, badCheckpoints: badCheckpoints.sort((a, b) => b.lsn - a.lsn) }
   }
 
-  /** Removes what only an earlier picture had, and whatever is not whole. */
+  /** Removes incomplete files, and those that are no longer part of the log. */
   async #removeOthers(wanted: readonly string[]): Promise<void> {
     const { disk } = this.#work
     for (const directory of [this.#to.segments, this.#to.checkpoints]) {
@@ -157,7 +160,7 @@ export class LogCopier {
     })
   }
 
-  /** Comes last, so that the copy holds whatever was written while the rest was copied. */
+  /** Runs last, so that the copy includes records that were written during the copy. */
   async #copyNewest({ name, header }: Segment, onBytes: (bytes: number) => void) {
     const { disk, clock } = this.#work
     const found = await this.#withSource(this.#from.segment(name), async (file) => {

@@ -9,19 +9,25 @@ import { type Backup, type BackupOptions, makeCopy, settleWork } from './backup.
 import type { Picture } from './copy-log.js'
 
 export interface RestoreOptions extends BackupOptions {
-  /** Where the log goes on. Default: by the clock, beyond any LSN that can have been issued up to now. */
+  /**
+   * The first LSN that the restored log issues. By default it is computed from the clock and lies
+   * after every LSN that can have been issued.
+   */
   readonly nextLsn?: Lsn | undefined
 }
 
 export interface Restored extends Backup {
-  /** The first LSN that the restored log issues; those since `lastLsn` are a declared gap. */
+  /**
+   * The first LSN that the restored log issues. The LSNs between `lastLsn` and this one are a
+   * declared gap.
+   */
   readonly nextLsn: Lsn
 }
 
 /**
- * Makes a log out of a backup, in a directory that does not exist yet. It is opened once behind a
- * declared gap before it gets its name: no crash leaves a copy there that would issue LSNs again
- * that the original has issued since, or another log that was restored from the same backup.
+ * Restores a backup to a directory that does not exist yet. The copy is opened once with a declared
+ * gap before it gets its name. So even after a crash, no copy under that name can reissue LSNs that
+ * the original, or another restore of the same backup, has issued.
  */
 export async function restoreLog(
   backup: string,
@@ -45,17 +51,21 @@ export async function restoreLog(
 }
 
 /**
- * A backup ends with its last batch and zeros. In one that was made of a log without syncs what was
- * changed at its end since looks like a write that never returned.
+ * A backup ends with its last batch, followed by zeros. A torn tail means that the backup was
+ * changed later. In a log without syncs such a change looks like a write that never returned.
  */
 function refuseTorn({ segments, end, tornTail: why }: Picture): void {
   if (why === undefined) return
   const { name } = segments.at(-1)!
   const place = { file: segmentPath(name), offset: end.offset, firstMissingLsn: end.lastLsn + 1 }
-  throw new WalDamageError({ kind: 'ambiguous', ...place, why: `${why}, which no backup holds` })
+  throw new WalDamageError({
+    kind: 'ambiguous',
+    ...place,
+    why: `${why}, which a backup never contains`,
+  })
 }
 
-/** A log that is being written is no backup: it would go on beside the one restored from it. */
+/** Rejects a log that is open for writing: the restored log would be a second copy of a running one. */
 async function refuseInUse(disk: Disk, { root, lock }: Layout): Promise<void> {
   const names = await listIfPresent(disk, root)
   if (!names.includes('LOCK')) return
@@ -67,10 +77,10 @@ async function refuseInUse(disk: Disk, { root, lock }: Layout): Promise<void> {
     }
     throw new WalError(
       'WAL_LOCKED',
-      `${root} is in use by ${attempt.holder || 'another process'}: it is a log, not a backup of one. Back it up first.`,
+      `${root} is in use by ${attempt.holder || 'another process'}: it is a running log, not a backup. Back it up first.`,
     )
   } catch (error) {
-    // Where nothing can be written, nobody writes.
+    // A directory that is not writable has no writer.
     if (!saysNotWritable(error)) throw error
   }
 }

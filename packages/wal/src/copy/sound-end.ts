@@ -6,19 +6,19 @@ import { followPollMs } from '../format/limits.js'
 import type { Scanner } from '../scan/scanner.js'
 import { judge } from '../scan/verdict.js'
 
-/** So often in a row the end must look damaged, while a writer may be at it, to be so. */
+/** How many consecutive reads must show damage before it is reported, because a writer may be active. */
 const looksBeforeBelief = 3
 
 export interface SoundEnd {
   readonly end: SegmentEnd
-  /** Why a write that never returned is left out, or has not returned yet. */
+  /** Why the last write is incomplete, if it is. It never returned, or it is still running. */
   readonly tornTail?: string
 }
 
 /**
- * Where the last whole batch of the newest segment ends, or the damage that stands there instead.
- * While a writer is at it, what looks damaged may be a batch on its way, or one that came between
- * two reads; then a valid one stands in that place soon, and what lies before it is sound.
+ * Finds the end of the last whole batch in the newest segment, or the damage there. While a writer
+ * is active, a batch that is being written can look damaged. In that case a valid batch appears
+ * soon, and the content before it is sound.
  */
 export async function findSoundEnd(
   scanner: Scanner,
@@ -28,7 +28,7 @@ export async function findSoundEnd(
   for (let look = 1; ; look++) {
     if (await readOn(scanner)) look = 1
     const { finding } = scanner
-    if (finding === undefined) throw new Error('a scan ended without a finding')
+    if (finding === undefined) throw new Error('the scan ended without a finding')
     const { kind, why } = judge(finding, await scanner.remainder(), scanner.nextBatch)
     if (kind === 'clean') return { end: scanner.end }
     if (kind === 'torn') return { end: scanner.end, tornTail: why }
@@ -40,13 +40,14 @@ export async function findSoundEnd(
     }
     await pause(clock)
     scanner.retry()
-    // Nothing was there yet when it was read first: all that was acknowledged by then lies before.
+    // The place was empty at the first read, so every record that was acknowledged then lies before
+    // it.
     const wasFree = finding.kind === 'zero-header'
     if (wasFree && (await scanner.next()) !== undefined) return { end: scanner.end }
   }
 }
 
-/** Reads to the next finding, and says whether there was a batch before it. */
+/** Reads to the next finding. Returns whether it found a batch. */
 async function readOn(scanner: Scanner): Promise<boolean> {
   const { nextBatch } = scanner
   while ((await scanner.next()) !== undefined) {}

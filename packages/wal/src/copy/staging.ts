@@ -4,15 +4,18 @@ import { listIfPresent, removeIfPresent } from '../disk/files.js'
 import { systemCode, WalError } from '../errors.js'
 import { isRootName, Layout, temporarySuffix } from '../format/layout.js'
 
-/** Behind the destination's name while a copy is being made; what a crash leaves is taken over by the next one. */
+/**
+ * Suffix of the destination's name during a copy. The next copy to the same destination removes
+ * what a crash left.
+ */
 const stagingSuffix = '.copying'
 
 type Lock = Extract<LockAttempt, { granted: true }>
 
 /**
- * The place beside its destination where a log is copied to. It gets the destination's name when it
- * is whole and durable, in one step; until then nothing stands under that name. Its own lock keeps
- * two who copy to the same place apart.
+ * A directory next to the destination that receives the copy. When the copy is complete and
+ * durable, it is renamed to the destination in one step. It has its own lock, so that two copies to
+ * the same destination cannot mix.
  */
 export class Staging {
   readonly layout: Layout
@@ -27,7 +30,7 @@ export class Staging {
     this.#lock = lock
   }
 
-  /** Fails with `WAL_BAD_DESTINATION` where nothing can be put without touching what is there. */
+  /** Fails with `WAL_BAD_DESTINATION` if the destination is in use or lies in the source. */
   static async open(disk: Disk, source: Layout, destination: string): Promise<Staging> {
     const layout = new Layout(resolve(destination) + stagingSuffix)
     for (const place of [destination, layout.root]) refuseWithin(source.root, place)
@@ -40,7 +43,7 @@ export class Staging {
     if (!lock.granted) {
       throw new WalError(
         'WAL_LOCKED',
-        `${destination} is being written by ${lock.holder || 'another process'}. Wait for it, or name another directory.`,
+        `${destination} is being written by ${lock.holder || 'another process'}. Wait for it to finish, or choose another directory.`,
       )
     }
     const staging = new Staging(disk, destination, layout, lock)
@@ -54,7 +57,7 @@ export class Staging {
     return staging
   }
 
-  /** Gives the copy its name. Does not return before all names are durable. */
+  /** Renames the copy to the destination. Resolves when all names are durable. */
   async publish(): Promise<void> {
     const disk = this.#disk
     const { root } = this.layout
@@ -65,14 +68,17 @@ export class Staging {
     try {
       await disk.syncDirectory(dirname(root))
     } catch (error) {
-      // Whether the name would outlast a power loss is not known, so nobody should find it.
+      // The name may not survive a power loss, so undo the rename.
       await disk.rename(this.#destination, root).catch(() => {})
       throw error
     }
     await this.#lock.release().catch(() => {})
   }
 
-  /** Removes everything, as far as the disk obeys: what brought it here matters more than what is left. */
+  /**
+   * Removes everything that can be removed. The error that led here matters more than a failure to
+   * clean up.
+   */
   async discard(): Promise<void> {
     const disk = this.#disk
     const { root, lock } = this.layout
@@ -81,12 +87,12 @@ export class Staging {
       await removeIfPresent(disk, lock)
       await disk.removeDirectory(root)
     } catch {
-      // The next copy to this destination clears it.
+      // The next copy to this destination removes the rest.
     }
     await this.#lock.release().catch(() => {})
   }
 
-  /** Removes everything but the lock, which is held. */
+  /** Removes everything except the lock, which is still held. */
   async #clear(): Promise<void> {
     const disk = this.#disk
     const { head } = this.layout
@@ -106,24 +112,27 @@ function refuseWithin(source: string, place: string): void {
   if (!`${resolve(place)}${sep}`.startsWith(`${resolve(source)}${sep}`)) return
   throw new WalError(
     'WAL_BAD_DESTINATION',
-    `${place} lies in ${source}, which is what is to be copied. Name another directory.`,
+    `${place} lies inside the source ${source}. Choose another directory.`,
   )
 }
 
-/** The names in the directory; none when it does not exist yet. */
+/** The names in the directory, or an empty list if it does not exist. */
 async function listPlace(disk: Disk, path: string): Promise<string[]> {
   try {
     return await listIfPresent(disk, path)
   } catch (error) {
     if (systemCode(error) !== 'ENOTDIR') throw error
-    throw new WalError('WAL_BAD_DESTINATION', `${path} is no directory. Name another one.`)
+    throw new WalError(
+      'WAL_BAD_DESTINATION',
+      `${path} is not a directory. Choose another destination.`,
+    )
   }
 }
 
 function occupied(path: string, names: readonly string[]): WalError {
   return new WalError(
     'WAL_BAD_DESTINATION',
-    `${path} is not empty: it holds "${[...names].sort()[0]}". Name a directory that does not exist yet.`,
+    `${path} is not empty: it contains "${[...names].sort()[0]}". Choose a directory that does not exist yet.`,
   )
 }
 

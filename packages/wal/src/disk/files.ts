@@ -1,7 +1,7 @@
 import { systemCode } from '../errors.js'
 import type { Disk, DiskFile, OpenMode } from './disk.js'
 
-/** Opens the file, hands it to `use`, and closes it whatever happens. */
+/** Opens the file, passes it to `use`, and closes it in any case. */
 export async function withFile<T>(
   disk: Disk,
   path: string,
@@ -16,7 +16,7 @@ export async function withFile<T>(
   }
 }
 
-/** Fills `into` from `position`, or as much of it as the file holds; returns what was filled. */
+/** Reads from `position` until `into` is full or the file ends. Returns the filled part. */
 export async function readFully(
   file: DiskFile,
   into: Uint8Array,
@@ -31,7 +31,7 @@ export async function readFully(
   return into.subarray(0, length)
 }
 
-/** Writes all of it, however few bytes the disk takes at once. */
+/** Writes all bytes, in several writes if necessary. */
 export async function writeFully(
   file: DiskFile,
   bytes: Uint8Array,
@@ -40,7 +40,7 @@ export async function writeFully(
   let length = 0
   while (length < bytes.length) {
     const count = await file.write(bytes.subarray(length), position + length)
-    if (count === 0) throw new Error(`the disk took ${length} of ${bytes.length} bytes`)
+    if (count === 0) throw new Error(`the disk accepted only ${length} of ${bytes.length} bytes`)
     length += count
   }
 }
@@ -53,7 +53,7 @@ export async function removeIfPresent(disk: Disk, path: string): Promise<void> {
   }
 }
 
-/** The names in the directory; none when it does not exist. */
+/** The names in the directory, or an empty list if it does not exist. */
 export async function listIfPresent(disk: Disk, path: string): Promise<string[]> {
   try {
     return await disk.list(path)
@@ -63,7 +63,7 @@ export async function listIfPresent(disk: Disk, path: string): Promise<string[]>
   }
 }
 
-/** The file's bytes, or `undefined` when there is no such file. For small files. */
+/** The file's bytes, or `undefined` if it does not exist. For small files. */
 export async function readIfPresent(disk: Disk, path: string): Promise<Uint8Array | undefined> {
   try {
     return await withFile(disk, path, 'read', async (file) =>
@@ -75,12 +75,12 @@ export async function readIfPresent(disk: Disk, path: string): Promise<Uint8Arra
   }
 }
 
-/** The same on the event loop, which stands still meanwhile. */
+/** Like `writeFully`, but blocks the event loop. */
 export function writeFullyOnLoop(file: DiskFile, bytes: Uint8Array, position: number): void {
   let length = 0
   while (length < bytes.length) {
     const count = file.writeOnLoop(bytes.subarray(length), position + length)
-    if (count === 0) throw new Error(`the disk took ${length} of ${bytes.length} bytes`)
+    if (count === 0) throw new Error(`the disk accepted only ${length} of ${bytes.length} bytes`)
     length += count
   }
 }

@@ -9,9 +9,9 @@ import { SpareDescriptors } from './spare-descriptors.js'
 const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL } = fs.constants
 
 /**
- * Linux makes each write through such a descriptor durable before it returns: one system call for
- * write and sync, and the error belongs to the write. macOS has the flag but does not flush the
- * drive's cache for it, and Windows does not have it: there a write is followed by a sync.
+ * On Linux, each write through an O_DSYNC descriptor is durable when it returns: write and sync are
+ * one system call, and an error belongs to this write. macOS has the flag but does not flush the
+ * drive's cache, and Windows does not have it, so there a sync follows each write.
  */
 const O_DSYNC = process.platform === 'linux' ? fs.constants.O_DSYNC : undefined
 
@@ -22,20 +22,20 @@ const flagsOf: Record<OpenMode, number> = {
   durable: O_RDWR | (O_DSYNC ?? 0),
 }
 
-/** Those of this thread: of all logs that it has open for writing. */
+/** Spare descriptors of this thread, shared by all logs that it has open for writing. */
 const spares = new SpareDescriptors()
 
-/** The file system of this machine. */
 export const nodeDisk: Disk = {
   async createDirectory(path: string): Promise<void> {
     if (await isDirectory(path)) return
     const parent = dirname(path)
-    // One by one: Node's own way to make parents, too, says ENOENT for every failure, or never ends.
+    // One by one, because Node's recursive mkdir reports ENOENT for every failure, or never
+    // returns.
     if (parent !== path) await nodeDisk.createDirectory(parent)
     try {
       await fsp.mkdir(path, 0o700)
     } catch (error) {
-      // Another process may have been quicker.
+      // Another process may have created it first.
       if (systemCode(error) !== 'EEXIST' || !(await isDirectory(path))) throw error
     }
     await nodeDisk.syncDirectory(parent)
@@ -48,7 +48,7 @@ export const nodeDisk: Disk = {
     ),
 
   async syncDirectory(path: string): Promise<void> {
-    // Windows cannot open a directory; its file systems keep names in a journal of their own.
+    // Windows cannot open a directory. Its file systems journal names on their own.
     if (process.platform === 'win32') return
     await withFile(nodeDisk, path, 'read', (directory) => directory.sync())
   },
@@ -69,7 +69,7 @@ export const nodeDisk: Disk = {
   async freeBytes(path: string): Promise<number> {
     const { bavail, bsize, blocks } = await fsp.statfs(path)
     if (blocks > 0) return bavail * bsize
-    // Without any block there is no file either: such a file system answers with zeros for all it does not know.
+    // A file system that does not know its size reports 0 blocks.
     throw Object.assign(new Error(`ENOTSUP: the file system of ${path} does not tell its size`), {
       code: 'ENOTSUP',
     })
@@ -78,7 +78,7 @@ export const nodeDisk: Disk = {
   removeDirectory: (path: string) => fsp.rmdir(path),
 
   async lock(path: string, holder: string): Promise<LockAttempt> {
-    // Only here, so that a log can be read where the addon has no binary.
+    // Imported only here, so that a log can be read on platforms for which the addon has no binary.
     const { tryLock } = await import('fs-native-extensions')
     const handle = await fsp.open(path, O_RDWR | O_CREAT, 0o600)
     try {
@@ -87,15 +87,15 @@ export const nodeDisk: Disk = {
         await handle.close()
         return { granted: false, holder: text }
       }
-      // Written first and cut then: on a full disk what is given back may not be had again.
+      // Write before truncating: on a full disk, space that is freed may not be available again.
       const { bytesWritten } = await handle.write(`${holder}\n`, 0)
       await handle.truncate(bytesWritten)
     } catch (error) {
       await handle.close()
       throw error
     }
-    // The lock ends when its descriptor closes; the file stays, so that no second file of that
-    // name can ever be locked beside it.
+    // Closing the descriptor ends the lock. The file stays, so that a second file of that name can
+    // never be locked as well.
     const directory = dirname(path)
     spares.hold(directory)
     return {

@@ -1,35 +1,35 @@
 import { closeSync, openSync } from 'node:fs'
 import { systemCode } from '../errors.js'
 
-/** A roll opens a file and a directory; some more, in case other threads take what is set free. */
+/** A roll opens a file and a directory. The others are for races with other threads of the process. */
 const sparesMax = 8
 
 /**
- * Descriptors that a log holds open, so that it can open its files where all others are taken, by
- * connections above all: a spare is closed and its place is used at once. Both happen on the event
- * loop, where no connection is accepted in between.
+ * Keeps descriptors open, so that the log can open its files when all other descriptors are taken,
+ * mostly by connections. `open` closes a spare and reuses its slot immediately. Both steps run
+ * synchronously, so no connection can be accepted in between.
  */
 export class SpareDescriptors {
   readonly #spares: number[] = []
-  /** Any directory that exists will do; one for each log that is open. */
+  /** Directories of the open logs. A spare is a descriptor of any of them. */
   readonly #directories: string[] = []
 
-  /** Begins to hold spares, for a log in this directory. */
+  /** Starts keeping spares for a log in this directory. */
   hold(directory: string): void {
-    // A directory cannot be opened on Windows, where a process has as many handles as there is memory for.
+    // Windows cannot open a directory, and its number of handles is limited only by memory.
     if (process.platform === 'win32') return
     this.#directories.push(directory)
     this.#fill()
   }
 
-  /** The log in this directory is closed. */
+  /** Called when the log in this directory is closed. */
   release(directory: string): void {
     const at = this.#directories.indexOf(directory)
     if (at >= 0) this.#directories.splice(at, 1)
     if (this.#directories.length === 0) for (const fd of this.#spares.splice(0)) closeSync(fd)
   }
 
-  /** Opens, and where no descriptor is left opens on the loop, in the place of a spare. */
+  /** Opens asynchronously. Without a free descriptor it opens synchronously in the slot of a spare. */
   async open<T>(open: () => Promise<T>, openOnLoop: () => T): Promise<T> {
     try {
       return await open()
@@ -39,7 +39,7 @@ export class SpareDescriptors {
     }
   }
 
-  /** Closes. True when it was done at once, because a spare takes the place. */
+  /** Closes the descriptor. Returns true if it was closed synchronously, because a spare takes its slot. */
   close(fd: number): boolean {
     if (this.#directories.length === 0 || this.#spares.length === sparesMax) return false
     closeSync(fd)
@@ -67,8 +67,8 @@ export class SpareDescriptors {
     try {
       while (this.#spares.length < sparesMax) this.#spares.push(openSync(directory, 'r'))
     } catch {
-      // A spare is a precaution: without one files are opened as ever, and the next that is closed leaves
-      // its place.
+      // Spares are a precaution. Without one, files are opened as usual, and the next close refills
+      // the spares.
     }
   }
 }

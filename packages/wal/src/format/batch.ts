@@ -8,19 +8,19 @@ import { batchAlignment, batchHeaderBytes, recordHeaderBytes, sectorBytes } from
  *
  *     offset  bytes  header
  *          0      4  magic "TNRB"
- *          4      4  CRC32 of bytes 8 to 63, begun with the CRC32 of log id, segment and file offset
- *          8      8  batch number, counting through the whole log
- *         16      8  LSN of the first record (of the next one, when there are none)
+ *          4      4  CRC32 of bytes 8 to 63, seeded with the CRC32 of log id, segment and file offset
+ *          8      8  batch number, counted through the whole log
+ *         16      8  LSN of the first record (of the next one, if there are none)
  *         24      4  records
  *         28      4  body length in bytes
  *         32      4  CRC32 of the body
- *         36      4  chain: the header CRC of the batch before (of the segment's header, in front)
+ *         36      4  chain: the header CRC of the previous batch (the first: of the segment header)
  *         40      4  epoch
- *         44      4  body sectors that are legitimately all zero
+ *         44      4  body sectors that are zero on purpose
  *         48      8  the writer's clock, milliseconds since the epoch
- *         56      4  batches before this one whose sync had not returned when this one was written
- *         60      4  starts: how many openings of the log have been marked as started
- *         64      …  body: the records, each behind its length (24 bits) and its type (8 bits)
+ *         56      4  previous batches that were not synced yet when this one was written
+ *         60      4  starts: how many opens of the log have been marked as started
+ *         64      …  body: the records, each after its length (24 bits) and its type (8 bits)
  *
  * All integers are little-endian. A header starts at a multiple of 8 and never crosses a sector,
  * so one lost sector cannot make it look damaged. A batch without records is a sync mark: it proves
@@ -37,14 +37,14 @@ export interface BatchHeader {
   readonly zeroSectors: number
   readonly clockMs: number
   readonly unsyncedBefore: number
-  /** How many openings of the log have been marked as started, this one included where it has been. */
+  /** How many opens of the log have been marked as started, including the current one if it is marked. */
   readonly starts: number
 }
 
 const magic = 0x42_52_4e_54
 export const batchMagic = Buffer.from('TNRB', 'latin1')
 
-/** Binds a header to its place: the same bytes anywhere else do not pass for a batch. */
+/** Binds a header to its place: the same bytes at any other place do not pass as a batch. */
 export class Place {
   readonly #bytes = new Uint8Array(32)
   readonly #view = viewOf(this.#bytes)
@@ -60,14 +60,17 @@ export class Place {
   }
 }
 
-/** Where the next batch starts when the last one ended here. */
+/** Where the next batch starts if the last one ends at `end`. */
 export function nextBatchOffset(end: number): number {
   const offset = alignUp(end, batchAlignment)
   const room = sectorBytes - (offset % sectorBytes)
   return room < batchHeaderBytes ? offset + room : offset
 }
 
-/** Writes the header to the front of `bytes` and returns its CRC, the chain value of the next batch. */
+/**
+ * Writes the header to the start of `bytes`. Returns its CRC, which is the chain value of the next
+ * batch.
+ */
 export function encodeBatchHeader(
   bytes: Uint8Array,
   header: BatchHeader,
@@ -95,7 +98,7 @@ export interface DecodedHeader extends BatchHeader {
   readonly crc: number
 }
 
-/** The header at the front of `bytes`, or `undefined` when its magic or its CRC is wrong. */
+/** The header at the start of `bytes`, or `undefined` if its magic or CRC is wrong. */
 export function decodeBatchHeader(bytes: Uint8Array, placeCrc: number): DecodedHeader | undefined {
   const view = viewOf(bytes)
   if (view.getUint32(0, true) !== magic) return undefined
@@ -118,8 +121,8 @@ export function decodeBatchHeader(bytes: Uint8Array, placeCrc: number): DecodedH
 }
 
 /**
- * How many sectors of the file hold nothing of this body but zeros. A sector that never reached the
- * disk reads as zeros, so more of them than the writer counted means that the write was torn.
+ * How many sectors contain only zeros in this body. A sector that never reached the disk reads as
+ * zeros. More zero sectors than the writer counted mean that the write was torn.
  */
 export function countZeroSectors(body: Uint8Array, fileOffset: number): number {
   let zeroSectors = 0
@@ -136,7 +139,7 @@ export function countZeroSectors(body: Uint8Array, fileOffset: number): number {
 
 const typeRecord = 1
 
-/** Writes one record into a body and returns the position behind it. */
+/** Writes one record into a body. Returns the position after it. */
 export function encodeRecord(into: Uint8Array, at: number, record: Uint8Array): number {
   const length = record.length
   into[at] = length
@@ -148,22 +151,22 @@ export function encodeRecord(into: Uint8Array, at: number, record: Uint8Array): 
 }
 
 /**
- * In words, what keeps a body that passed its CRC from being `count` records; `undefined` when
- * nothing does. Such a body is no torn write but a newer writer's work, or a bug.
+ * Why a body that passed its CRC does not contain `count` records, or `undefined` if it does. Such
+ * a body is not a torn write. A newer version or a bug wrote it.
  */
 export function findMisfit(body: Uint8Array, count: number): string | undefined {
   let at = 0
   for (let index = 0; index < count; index++) {
-    if (at + recordHeaderBytes > body.length) return `record ${index} starts behind the body's end`
+    if (at + recordHeaderBytes > body.length) return `record ${index} starts after the body's end`
     const type = body[at + 3]
     if (type !== typeRecord) return `record ${index} has the unknown type ${type}`
     at += recordHeaderBytes + recordLength(body, at)
-    if (at > body.length) return `record ${index} passes the body's end`
+    if (at > body.length) return `record ${index} extends past the body's end`
   }
-  return at === body.length ? undefined : `${body.length - at} bytes follow the last record`
+  return at === body.length ? undefined : `${body.length - at} bytes remain after the last record`
 }
 
-/** Adds the records of a body to `records`, as views on it. The body must hold them: see `findMisfit`. */
+/** Adds the records of a body to `records`, as views. Check the body with `findMisfit` first. */
 export function decodeRecords(body: Uint8Array, count: number, records: Uint8Array[]): void {
   let at = 0
   for (let index = 0; index < count; index++) {

@@ -1,6 +1,6 @@
 const TWO_TO_32 = 0x1_0000_0000
 
-/** Reads a 64-bit little-endian integer that is known to lie below 2^53. */
+/** Reads a 64-bit little-endian integer that must be below 2^53. */
 export function readUint64(view: DataView, offset: number): number {
   return view.getUint32(offset + 4, true) * TWO_TO_32 + view.getUint32(offset, true)
 }
@@ -21,7 +21,7 @@ export function alignUp(value: number, alignment: number): number {
 
 const zeros = new Uint8Array(64 * 1024)
 
-/** Whether there is nothing but zeros. */
+/** Whether all bytes are zero. */
 export function isZero(bytes: Uint8Array): boolean {
   for (let at = 0; at < bytes.length; at += zeros.length) {
     const piece = bytes.subarray(at, at + zeros.length)
@@ -30,7 +30,7 @@ export function isZero(bytes: Uint8Array): boolean {
   return true
 }
 
-/** The position behind the last byte that is not zero; 0 when there is none. */
+/** The position after the last non-zero byte, or 0 if all are zero. */
 export function endOfContent(bytes: Uint8Array): number {
   let end = bytes.length
   while (end > 0 && bytes[end - 1] === 0) end--

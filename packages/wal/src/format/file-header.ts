@@ -13,7 +13,7 @@ import { fileHeaderBytes } from './limits.js'
  *         12      4  format version
  *         16     16  log id
  *         32      8  sequence: segments count 1, 2, 3 …; 0 in a checkpoint
- *         40      8  epoch: how many times the log had been opened, this one included
+ *         40      8  epoch: how many times the log had been opened, including this time
  *         48      8  LSN of the first record
  *         56      8  the writer's clock, milliseconds since the epoch
  *         64      8  size of the segment in bytes; 0 in a checkpoint
@@ -23,11 +23,11 @@ import { fileHeaderBytes } from './limits.js'
  *         96      8  previous segment: its last LSN
  *        104      4  previous segment: the CRC of its last header
  *        108      4  gap: 0 none, 1 a loss was accepted, 2 restored from a copy
- *        112      8  starts: how many openings had been marked as started before this file was begun
+ *        112      8  starts: how many opens had been marked as started before this file
  *        120    392  zero
  *
- * The magic, the CRC's extent and the version keep their places in every version to come, so that
- * an old reader can tell a newer file from a damaged one.
+ * The magic, the range of the CRC and the version keep their places in all later versions, so that an
+ * old reader can tell a newer file from a damaged one.
  */
 export interface FileHeader {
   readonly kind: 'segment' | 'checkpoint'
@@ -38,14 +38,14 @@ export interface FileHeader {
   readonly clockMs: number
   readonly segmentBytes: number
   readonly firstBatch: number
-  /** Where the log stood before this file: for a checkpoint, the place whose state it holds. */
+  /** Where the log ended before this file. For a checkpoint: the place whose state it holds. */
   readonly previous: SegmentEnd
   readonly gap: GapReason
-  /** How many openings of the log had been marked as started. */
+  /** How many opens of the log had been marked as started. */
   readonly starts: number
 }
 
-/** The end of a segment, as the next one's header pins it. */
+/** The end of a segment, as recorded in the next segment's header. */
 export interface SegmentEnd {
   readonly sequence: number
   readonly offset: number
@@ -53,7 +53,7 @@ export interface SegmentEnd {
   readonly chain: number
 }
 
-/** Before the first segment there is nothing. */
+/** The place before the first segment. */
 export const beginning: SegmentEnd = { sequence: 0, offset: 0, lastLsn: 0, chain: 0 }
 
 export type GapReason = 'none' | 'accepted-loss' | 'restored'
@@ -64,7 +64,7 @@ export const logIdBytes = 16
 const magics = { segment: 'TENURWAL', checkpoint: 'TENURCKP' } as const
 const gapReasons: readonly GapReason[] = ['none', 'accepted-loss', 'restored']
 
-/** The sector, and the CRC of it, which is the chain value of the first batch. */
+/** Encodes the sector. Its CRC is the chain value of the first batch. */
 export function encodeFileHeader(header: FileHeader): { bytes: Uint8Array; crc: number } {
   const bytes = new Uint8Array(fileHeaderBytes)
   const view = viewOf(bytes)
@@ -88,37 +88,38 @@ export function encodeFileHeader(header: FileHeader): { bytes: Uint8Array; crc: 
   return { bytes, crc }
 }
 
-/** Where its numbers of 64 bits stand. */
+/** Offsets of the 64-bit numbers. */
 const numberOffsets = [32, 40, 48, 56, 64, 72, 80, 88, 96, 112]
 
 export interface DecodedFileHeader extends FileHeader {
   readonly crc: number
 }
 
-/** The header, or in words why these bytes are none. A newer version is an error of its own. */
+/** The header, or the reason why the bytes are not one. Throws for a newer format version. */
 export function decodeFileHeader(
   bytes: Uint8Array,
   kind: FileHeader['kind'],
   file: string,
 ): DecodedFileHeader | string {
-  if (bytes.length < fileHeaderBytes) return `it ends after ${bytes.length} bytes, in its header`
+  if (bytes.length < fileHeaderBytes)
+    return `it ends inside its header, after ${bytes.length} bytes`
   const view = viewOf(bytes)
   const magic = Buffer.from(bytes.subarray(0, 8)).toString('latin1')
-  if (magic !== magics[kind]) return `it does not begin as a ${kind} does`
+  if (magic !== magics[kind]) return `it does not start with the magic of a ${kind}`
   const crc = view.getUint32(8, true)
   if (crc32(bytes.subarray(12, fileHeaderBytes)) !== crc) return 'its header fails its checksum'
   const version = view.getUint32(12, true)
   if (version > formatVersion) {
     throw new WalError(
       'WAL_NEWER_FORMAT',
-      `${file} has format version ${version}; this is version ${formatVersion} of the log. ` +
-        'Open it with the newer version that wrote it.',
+      `${file} has format version ${version}; this release reads up to version ${formatVersion}. ` +
+        'Open it with the release that wrote it, or a newer one.',
     )
   }
   const gap = gapReasons[view.getUint32(108, true)]
   const numbers = numberOffsets.map((at) => readUint64(view, at))
   if (version < 1 || gap === undefined || !numbers.every(Number.isSafeInteger)) {
-    return 'its header holds values that no version wrote'
+    return 'its header contains values that no release writes'
   }
   return {
     kind,

@@ -8,9 +8,9 @@ import { type Layout, temporarySuffix } from './layout.js'
 import { sectorBytes } from './limits.js'
 
 /**
- * `HEAD` names the newest segment, so that its loss is noticed. It has two sectors, written by
- * turns: a write needs no room on the disk and no new name, and one that a crash destroys leaves
- * the other, which names the segment before.
+ * `HEAD` names the newest segment, so that its loss is noticed. It has two sectors, written in turn.
+ * So a write needs no disk space and no new name, and if a crash destroys it, the other sector still
+ * names the previous segment.
  *
  *     offset  bytes  in each sector
  *          0      8  magic "TENURHED"
@@ -42,9 +42,9 @@ function encodeHead(head: Head): Uint8Array {
   return bytes
 }
 
-/** The newer of the two; in words why there is none; or `undefined` when none was ever written. */
+/** The newer of the two heads, the reason why neither is valid, or `undefined` if none was ever written. */
 function decodeHeads(bytes: Uint8Array): Head | string | undefined {
-  // Before its length is judged: a newer format may have another one.
+  // Decode before checking the length, because a newer format may have another length.
   const heads = [0, sectorBytes].map((at) => decodeHead(bytes.subarray(at, at + headBytes)))
   if (bytes.length !== headFileBytes)
     return `it has ${bytes.length} bytes instead of ${headFileBytes}`
@@ -62,8 +62,8 @@ function decodeHead(bytes: Uint8Array): Head | undefined {
   if (version > formatVersion) {
     throw new WalError(
       'WAL_NEWER_FORMAT',
-      `HEAD has format version ${version}; this is version ${formatVersion} of the log. ` +
-        'Open it with the newer version that wrote it.',
+      `HEAD has format version ${version}; this release reads up to version ${formatVersion}. ` +
+        'Open it with the release that wrote it, or a newer one.',
     )
   }
   const [sequence, epoch] = [readUint64(view, 32), readUint64(view, 40)]
@@ -71,7 +71,7 @@ function decodeHead(bytes: Uint8Array): Head | undefined {
   return { logId: bytes.slice(16, 16 + logIdBytes), sequence, epoch }
 }
 
-/** The head; in words why it cannot be read; or `undefined` when there is none yet. */
+/** The head, the reason why it cannot be read, or `undefined` if there is none yet. */
 export async function readHead(disk: Disk, layout: Layout): Promise<Head | string | undefined> {
   const bytes = await readIfPresent(disk, layout.head)
   return bytes === undefined ? undefined : decodeHeads(bytes)
@@ -81,7 +81,7 @@ function isSame(head: Head | string | undefined, { epoch, sequence }: Head): boo
   return typeof head === 'object' && head.epoch === epoch && head.sequence === sequence
 }
 
-/** `HEAD` in the hands of the writer, who keeps it open. */
+/** The writer's open `HEAD` file. */
 export class HeadFile {
   readonly #disk: Disk
   readonly #layout: Layout
@@ -94,9 +94,9 @@ export class HeadFile {
   }
 
   /**
-   * Opens the file, and makes it anew when it is missing, has not its full length, or holds nothing:
-   * then the opening that made it has ended before its name was synced, or by a sync that failed, after
-   * which another one of the same name may do nothing.
+   * Opens the file, and recreates it if it is missing, too short or all zeros. In these cases the
+   * open that created it stopped before its name was synced, or the sync failed. Another sync of
+   * the same name may then do nothing.
    */
   static async open(disk: Disk, layout: Layout): Promise<HeadFile> {
     const bytes = await readIfPresent(disk, layout.head)
@@ -109,34 +109,34 @@ export class HeadFile {
       })
       await disk.rename(temporary, layout.head)
     }
-    // Also of a file that was found: somebody may have copied it here a moment ago.
+    // Also for an existing file, because it may have been copied here just now.
     await disk.syncDirectory(layout.root)
     return new HeadFile(disk, layout, await disk.open(layout.head, 'durable'))
   }
 
-  /** Does not return before the new head is durable. */
+  /** Resolves when the new head is durable. */
   async write(head: Head): Promise<void> {
     await writeFully(this.#file, encodeHead(head), (head.sequence % 2) * sectorBytes)
   }
 
-  /** Fails with `WAL_FENCED` when `HEAD`, by its name, is not what this writer wrote last. */
+  /** Fails with `WAL_FENCED` if the file named `HEAD` is not what this writer wrote last. */
   async refuseIfSuperseded(own: Head): Promise<void> {
     const head = await readHead(this.#disk, this.#layout)
     if (isSame(head, own)) return
-    const found = typeof head === 'object' ? `is of epoch ${head.epoch}` : 'is missing or damaged'
+    const found = typeof head === 'object' ? `has epoch ${head.epoch}` : 'is missing or damaged'
     throw new WalError(
       'WAL_FENCED',
-      `the log is no longer this writer's: it is of epoch ${own.epoch}, and HEAD ${found}`,
+      `another writer took over the log: this writer has epoch ${own.epoch}, and HEAD ${found}`,
     )
   }
 
-  /** Fails with `WAL_FENCED` when somebody has begun a segment since `HEAD` was looked at. */
+  /** Fails with `WAL_FENCED` if another process has created a segment since `HEAD` was read. */
   async refuseIfChanged(seen: Head | string | undefined): Promise<void> {
     const head = await readHead(this.#disk, this.#layout)
     if (typeof head !== 'object' || (typeof seen === 'object' && isSame(head, seen))) return
     throw new WalError(
       'WAL_FENCED',
-      `while the log was opened somebody else began segment ${head.sequence} of epoch ${head.epoch}`,
+      `while this process opened the log, another one created segment ${head.sequence} with epoch ${head.epoch}`,
     )
   }
 

@@ -2,17 +2,17 @@ import { join } from 'node:path'
 import type { Lsn } from '../lsn.js'
 
 /**
- * What lies where in a log's directory.
+ * The files of a log's directory.
  *
  *     HEAD                                   names the newest segment
  *     LOCK                                   held by the one process that may write
  *     wal/0000000000000001-00000001.wal      a segment: its first LSN and its writer's epoch
  *     wal/spare-00000001                     zeros, ready to become that epoch's next segment
- *     wal/reserve-00000001                   zeros, kept for an opening when the disk is full
+ *     wal/reserve-00000001                   zeros, kept for an open of the log on a full disk
  *     checkpoint/0000000000004711.ckpt       the caller's state after that LSN
- *     quarantine/                            every byte ever cut off
+ *     quarantine/                            every byte that was ever cut off
  *
- * `*.tmp` is being made; what a crash leaves of it is removed at the next open.
+ * `*.tmp` is a file in preparation. The next open removes what a crash left.
  */
 export class Layout {
   readonly root: string
@@ -35,7 +35,7 @@ export class Layout {
     return join(this.segments, name)
   }
 
-  /** Each epoch has a spare of its own name, so that a writer that was superseded cannot take it. */
+  /** Each epoch's spare has its own name, so that a superseded writer cannot use it. */
   spare(epoch: number): string {
     return join(this.segments, `spare-${digits(epoch, 8)}`)
   }
@@ -51,7 +51,7 @@ export class Layout {
 
 export const temporarySuffix = '.tmp'
 
-/** Whether a log's directory may hold this name. A new file system comes with the last one. */
+/** Whether a log's directory may contain this name. New file systems contain `lost+found`. */
 export function isRootName(name: string): boolean {
   return /^(HEAD|HEAD\.tmp|LOCK|wal|checkpoint|quarantine|lost\+found)$/.test(name)
 }
@@ -68,7 +68,7 @@ export function isReserveName(name: string): boolean {
   return /^reserve-\d{8,}$/.test(name)
 }
 
-/** What a segment's name says of it, or `undefined` when it is no segment's name. */
+/** The first LSN and epoch in a segment's name, or `undefined` for other names. */
 export function parseSegmentName(name: string): { firstLsn: Lsn; epoch: number } | undefined {
   const match = /^(\d{16})-(\d{8,})\.wal$/.exec(name)
   return match === null ? undefined : { firstLsn: Number(match[1]), epoch: Number(match[2]) }
@@ -78,13 +78,13 @@ export function checkpointName(lsn: Lsn): string {
   return `${digits(lsn, 16)}.ckpt`
 }
 
-/** The LSN a checkpoint's name speaks of, or `undefined` when it is no checkpoint's name. */
+/** The LSN in a checkpoint's name, or `undefined` for other names. */
 export function lsnOfCheckpointName(name: string): Lsn | undefined {
   const match = /^(\d{16})\.ckpt$/.exec(name)
   return match === null ? undefined : Number(match[1])
 }
 
-/** The file's place in the log's directory, as messages name it. */
+/** The file's path relative to the log's directory, as used in messages. */
 export function segmentPath(name: string): string {
   return `wal/${name}`
 }

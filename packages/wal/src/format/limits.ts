@@ -1,4 +1,4 @@
-/** The unit a disk writes whole or not at all, as far as the log relies on it. */
+/** The log relies on the disk to write each sector completely or not at all. */
 export const sectorBytes = 512
 
 /** The header of a segment or checkpoint fills the file's first sector. */
@@ -6,42 +6,48 @@ export const fileHeaderBytes = 512
 
 export const batchHeaderBytes = 64
 
-/** Headers start at multiples of this. */
+/** Batch headers start at multiples of this. */
 export const batchAlignment = 8
 
 /** Each record is preceded by its length (24 bits) and its type (8 bits). */
 export const recordHeaderBytes = 4
 
-/** What 24 bits can say. */
+/** The largest value of 24 bits. */
 export const recordBytesCeiling = 2 ** 24 - 1
 
-/** The most that a batch adds to a segment beside its body: its header, alignment, and padding. */
+/** The most that a batch adds to a segment besides its body: its header, alignment, and padding. */
 export const batchOverheadBytes = 2 * batchHeaderBytes + batchAlignment
 
-/** An epoch's first segment is this small, so that a restart costs little disk; later ones double. */
+/**
+ * Size of an epoch's first segment. It is small, so that a restart costs little disk space. Later
+ * segments double in size.
+ */
 export const firstSegmentBytes = 1024 * 1024
 
 /**
- * Zeros are written in pieces, each synced. Small ones hold up commits the least; when the segment
- * in use fills faster than the next one, large ones get done sooner.
+ * Zeros are written and synced in pieces. Small pieces delay commits the least. Large pieces finish
+ * sooner, for when the segment in use fills faster than the next one is prepared.
  */
 export const calmPieceBytes = 256 * 1024
 export const hurriedPieceBytes = 4 * 1024 * 1024
 
-/** A copy is made durable in pieces of this size, so as not to hold up the commits beside it. */
+/** A copy is synced in pieces of this size, to delay commits on the same disk as little as possible. */
 export const copyPieceBytes = 8 * 1024 * 1024
 
-/** After this long without an append, the last data batch gets its proof; see `BatchHeader`. */
+/** After this long without an append, a sync mark proves the last data batch; see `BatchHeader`. */
 export const syncMarkDelayMs = 100
 
-/** How often the log asks whether a full disk has room again. */
+/** How often the log checks whether a full disk has space again. */
 export const noSpaceRetryMs = 1000
 
-/** How often at least it tries where the disk says so and then has none, as one with quotas does. */
+/**
+ * Maximum interval between attempts on a disk that reports free space but rejects writes, for
+ * example because of a quota.
+ */
 export const noSpaceRetryMsMax = 60_000
 
-/** How much of a file is read at once. */
+/** Size of one read. */
 export const readWindowBytes = 1024 * 1024
 
-/** How often a reader that follows a writer looks for more. */
+/** How often a reader that follows a writer looks for new records. */
 export const followPollMs = 20

@@ -15,26 +15,26 @@ import { type RemainingBatch, readRemains } from './remains.js'
 import { examineSteadily } from './steady.js'
 import { type LogOpening, openingsOf } from './verify.js'
 
-/** A batch behind the damage, at its place. */
+/** A readable batch after the damage. */
 export interface Remain {
-  /** The file's name within the log's directory. */
+  /** Path of the file, relative to the log's directory. */
   readonly file: string
   readonly offset: number
   readonly firstLsn: Lsn
   readonly count: number
-  /** Absent where only the batch's header is left. */
+  /** Absent if only the batch's header can be read. */
   readonly records?: readonly Uint8Array[] | undefined
 }
 
-/** From where on an accepted loss would cut a file off, all of it where `offset` is 0. */
+/** The part of a file that an accepted loss would cut off. `offset` 0 is the whole file. */
 export interface CutOff {
   readonly file: string
   readonly offset: number
 }
 
 /**
- * Looks at a log that may not open, as opening it would, and changes nothing. It takes no lock; beside
- * a running writer the log is whole.
+ * Examines a log that may not open, with the same checks as an open. Takes no lock and changes
+ * nothing. Beside a running writer, a log that is being written is not reported as damaged.
  */
 export async function diagnoseLog(
   directory: string,
@@ -46,32 +46,32 @@ export async function diagnoseLog(
   return new Diagnosis(disk, layout, examination)
 }
 
-/** What opening the log would find: what can be trusted, up to the damage, and what is left behind it. */
+/** The view that an open of the log would have: the trusted records, the damage, and what can be read after it. */
 export class Diagnosis {
   readonly logId: string
   readonly epoch: number
   /** Why the log does not open. */
   readonly damage: Damage | undefined
-  /** Why opening it will cut off a write at the end that never returned. */
+  /** Why the next open will cut off a torn write at the end. */
   readonly tornTail: string | undefined
-  /** The records that can be trusted. The last is below the first when there is none. */
+  /** The range of the trusted records. `lastLsn` is below `firstLsn` when there are none. */
   readonly firstLsn: Lsn
   readonly lastLsn: Lsn
   readonly gaps: readonly Gap[]
-  /** Those that recovery has looked at: the newest good one, and newer ones that are bad. */
+  /** The checkpoints that recovery read: the newest good one. Newer bad ones are in `badCheckpoints`. */
   readonly checkpoints: readonly Lsn[]
   readonly badCheckpoints: readonly BadCheckpoint[]
   readonly openings: readonly LogOpening[]
-  /** The losses that an operator has accepted, as they were named. */
+  /** The losses that operators have accepted. */
   readonly acceptedLosses: readonly AcceptedLoss[]
-  /** What an accepted loss would move to the quarantine. */
+  /** Parts that an accepted loss would move to the quarantine. */
   readonly cutOff: readonly CutOff[]
 
   readonly #disk: Disk
   readonly #layout: Layout
   readonly #examination: Examination
 
-  /** For `diagnoseLog`. */
+  /** Use `diagnoseLog`. */
   constructor(disk: Disk, layout: Layout, examination: Examination) {
     const { segments, end, goodCheckpoints } = examination
     this.#disk = disk
@@ -93,7 +93,7 @@ export class Diagnosis {
     this.cutOff = cutOffOf(examination)
   }
 
-  /** The records that can be trusted, from an LSN on. */
+  /** The trusted records from an LSN on. */
   replay({ fromLsn }: { readonly fromLsn?: Lsn } = {}): AsyncGenerator<Run> {
     const { segments, checkpoint } = this.#examination
     const from = startOf(fromLsn, checkpoint?.previous.lastLsn ?? 0, this.firstLsn)
@@ -105,14 +105,14 @@ export class Diagnosis {
     return readRuns(this.#disk, this.#layout, trusted, from)
   }
 
-  /** The chunks of a checkpoint, views that the next step ends. */
+  /** The chunks of a checkpoint. Each is a view that is valid until the next step. */
   async *readCheckpoint(lsn: Lsn): AsyncGenerator<Uint8Array> {
     yield* readCheckpoint(this.#disk, this.#layout.checkpoint(lsn), lsn)
   }
 
   /**
-   * What can be read behind the damage, in the order in which it stands there. Batches may be missing
-   * anywhere between; of those without records only the numbers are known.
+   * The readable batches after the damage, in the order of their places. Batches may be missing in
+   * between. For a batch without `records` only the header could be read.
    */
   async *remains(): AsyncGenerator<Remain> {
     for (const cut of this.cutOff) {
@@ -136,7 +136,10 @@ export class Diagnosis {
     }
   }
 
-  /** Batches are bound to their segment's number: where its header does not tell it, it is one of those missing. */
+  /**
+   * The checksum of a batch covers its segment's sequence. If the segment's header is unreadable,
+   * try the sequences after the last trusted segment.
+   */
   async #placesOf(handle: DiskFile, file: string): Promise<Place[]> {
     const header = await readHeader(handle, file)
     if (header !== undefined) return [new Place(header.logId, header.sequence)]
@@ -150,7 +153,10 @@ export class Diagnosis {
   }
 }
 
-/** The nearest ones: each costs a look at the whole file, and what names the last one may be wrong. */
+/**
+ * Limits the guesses, because each one scans the whole file and the highest sequence may itself be
+ * wrong.
+ */
 const placesMax = 256
 
 const noLogId = new Uint8Array(logIdBytes)

@@ -11,17 +11,17 @@ import { batchAlignment, batchHeaderBytes, readWindowBytes } from '../format/lim
 import { salvage } from '../recover/salvage.js'
 import { headersIn } from '../scan/scanner.js'
 
-/** A batch that stands by itself: its header is good, and what came before it may be anything. */
+/** A batch with a valid header. The content before it may be damaged. */
 export interface RemainingBatch {
   readonly offset: number
   readonly header: DecodedHeader
-  /** Copies; absent where the body is not what was written. */
+  /** Copies. Absent if the body fails its checksum. */
   readonly records: readonly Uint8Array[] | undefined
 }
 
 /**
- * Every batch of a segment from some place on, over damage and sectors that cannot be read. Nothing
- * tells that none is missing between two of them but their numbers.
+ * Every batch of a segment from an offset on, skipping damage and unreadable sectors. Only the
+ * batch numbers show whether some are missing in between.
  */
 export async function* readRemains(
   file: DiskFile,
@@ -29,9 +29,10 @@ export async function* readRemains(
   fromOffset: number,
 ): AsyncGenerator<RemainingBatch> {
   const fileBytes = await file.size()
-  // A header may lie across two pieces, so the pieces overlap by a header less the alignment.
+  // A header may cross two pieces, so pieces overlap by a header minus the alignment.
   const step = readWindowBytes - (batchHeaderBytes - batchAlignment)
-  // Only from an aligned place on does a header that crosses the end of one piece lie in the next one.
+  // Start at an aligned place, so that a header that crosses the end of one piece lies completely
+  // in the next one.
   let next = nextBatchOffset(fromOffset)
   for (let start = next; start < fileBytes; start += step) {
     const piece = await salvage(file, Math.min(readWindowBytes, fileBytes - start), start)

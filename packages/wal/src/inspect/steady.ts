@@ -8,9 +8,9 @@ import { examine } from '../recover/examine.js'
 const looksMax = 6
 
 /**
- * What a directory is worth while somebody may be writing in it. Rolls, truncations and the batch on
- * its way can make it look damaged for a moment: damage is believed when it is the same at a second
- * look, and a file that is gone was removed behind a checkpoint unless it stays away.
+ * Examines a directory in which a writer may be active. A roll, a truncation or an unfinished write
+ * can look like damage for a moment. So damage counts if a second look shows the same, and a
+ * missing file is an error only in the last attempt, because a truncation may have removed it.
  */
 export async function examineSteadily(
   disk: Disk,

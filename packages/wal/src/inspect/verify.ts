@@ -7,33 +7,33 @@ import type { Lsn } from '../lsn.js'
 import type { BadCheckpoint, Gap, Segment } from '../recover/examination.js'
 import { examineSteadily } from './steady.js'
 
-/** What a log's directory is worth, read from end to end. */
+/** The result of reading a log from end to end. */
 export interface Verification {
   readonly logId: string
   readonly epoch: number
   readonly segments: number
-  /** Old segments that a checkpoint covers but that others between are missing behind. */
+  /** Old segments that a checkpoint covers and that missing segments separate from the log. */
   readonly strandedSegments: readonly string[]
   readonly records: number
   readonly bytes: number
-  /** The first and the last record that can be read; the last is below the first when there is none. */
+  /** The range of readable records. `lastLsn` is below `firstLsn` when there are none. */
   readonly firstLsn: Lsn
   readonly lastLsn: Lsn
   readonly gaps: readonly Gap[]
   readonly goodCheckpoints: readonly Lsn[]
   readonly badCheckpoints: readonly BadCheckpoint[]
-  /** Why the next open will cut off a write at the end that never returned. */
+  /** Why the next open will cut off a torn write at the end. */
   readonly tornTail: string | undefined
   /** Why the log does not open. */
   readonly damage: Damage | undefined
-  /** What cannot be read of the records that a good checkpoint covers, oldest first. The log opens. */
+  /** Unreadable records that a good checkpoint covers, oldest first. They do not prevent an open. */
   readonly historyDamage: readonly HistoryDamage[]
 }
 
 /**
- * Checks every checksum, the chain, and that nothing is missing, and changes nothing. Beside a
- * running writer the batch on its way to the disk may show up as a torn tail; damage is reported
- * only when it is the same at a second look.
+ * Verifies every checksum, the chain, and that no file is missing. Changes nothing. Beside a
+ * running writer, the batch that is being written may appear as a torn tail. Damage is reported
+ * only if a second look shows the same.
  */
 export async function verifyLog(
   directory: string,
@@ -59,12 +59,12 @@ export async function verifyLog(
   }
 }
 
-/** A writer opened the log: what it wrote begins at `firstLsn`. */
+/** One open of the log by a writer, whose records start at `firstLsn`. */
 export interface LogOpening {
-  /** How many times the log had been opened, this time included. */
+  /** How many times the log had been opened, including this time. */
   readonly epoch: number
   readonly firstLsn: Lsn
-  /** By the writer's own clock. */
+  /** Time on the writer's clock. */
   readonly at: number
 }
 

@@ -3,21 +3,22 @@ import { type Lsn, lsnMax } from '../lsn.js'
 import type { Examination } from './examination.js'
 
 /**
- * Where a log goes on when LSNs may have been issued that nothing in it tells of: by the original of
- * a copy, in what was given up, or by another log that was made out of the same copy before.
+ * Chooses the LSN at which a log continues after a restore or an accepted loss. LSNs may have been
+ * issued that this copy does not know: by the original, in the part that was given up, or by
+ * another log restored from the same copy.
  *
- * Nothing in a copy tells of the logs made out of it, so the time has to keep them apart: behind a
- * gap a log begins on a line that rises by `lsnsPerMs`. No log issues as many for long, so all
- * that any of them has issued up to now lies below the line, as long as no clock went back between
- * two such openings and they were not in the same millisecond. 2^53 is reached after 69 years.
+ * A copy does not know the other logs made from it, so time keeps them apart. The first LSN is at
+ * least `lsnsPerMs` times the time since 2026. No log issues LSNs that fast for long, so all LSNs
+ * issued so far are lower. This holds if no clock went back between two such opens and they were
+ * not in the same millisecond. 2^53 is reached after 69 years.
  *
- * A rule that does not rise with time would take two logs of one copy to the same LSN. So where the clock
- * cannot be right, or the log is beyond the line already, the caller has to name the LSN.
+ * A rule without time would give two logs of one copy the same LSN. If the clock cannot be right,
+ * or the log has already passed the computed LSN, the caller must name the LSN.
  */
 const lineStartMs = Date.UTC(2026, 0, 1)
 const lsnsPerMs = 4096
 
-/** The first LSN behind the gap. Everything up to `highestLsn` may have been issued, and perhaps more. */
+/** The first LSN after the gap. Every LSN up to `highestLsn` may have been issued, and perhaps more. */
 export function firstLsnBehindGap(
   { highestLsn, latestClockMs }: Pick<Examination, 'highestLsn' | 'latestClockMs'>,
   nowMs: number,
@@ -27,12 +28,12 @@ export function firstLsnBehindGap(
   if (why === undefined) return firstLsn
   throw new WalError(
     'WAL_NO_LSN',
-    `the clock shows ${timeOf(nowMs)}, ${why}: it cannot tell at which LSN the log continues. ` +
-      'Set the clock, or name in options.restored.nextLsn an LSN beyond all that may have been issued.',
+    `the clock shows ${timeOf(nowMs)}, ${why}: the next LSN cannot be computed from it. ` +
+      'Set the clock, or set options.restored.nextLsn to an LSN higher than any that may have been issued.',
   )
 }
 
-/** In words, what the clock contradicts, if it does. */
+/** Why the clock cannot be right, or `undefined`. */
 function contradiction(
   firstLsn: Lsn,
   nowMs: number,
@@ -40,10 +41,10 @@ function contradiction(
   latestClockMs: number,
 ): string | undefined {
   if (nowMs < latestClockMs) return `but the log was written at ${timeOf(latestClockMs)}`
-  if (firstLsn > lsnMax) return `which is past the time of the last LSN, ${lsnMax}`
+  if (firstLsn > lsnMax) return `which is later than the time of the last LSN, ${lsnMax}`
   if (firstLsn > highestLsn) return undefined
   const reachedMs = lineStartMs + Math.ceil((highestLsn + 1) / lsnsPerMs)
-  return `but LSN ${highestLsn} may have been issued and is not passed before ${timeOf(reachedMs)}`
+  return `but LSN ${highestLsn} may have been issued, and the clock gives a higher one only from ${timeOf(reachedMs)} on`
 }
 
 function timeOf(ms: number): string {

@@ -3,12 +3,12 @@ import type { DecodedFileHeader, GapReason, SegmentEnd } from '../format/file-he
 import type { Head } from '../format/head.js'
 import type { Lsn } from '../lsn.js'
 
-/** What a log's directory is worth, as `examine` found it. */
+/** The condition of a log's directory, as found by `examine`. */
 export interface Examination {
-  /** There is no log yet. */
+  /** The directory holds no log yet. */
   readonly fresh: boolean
   readonly logId: Uint8Array | undefined
-  /** What `HEAD` named. */
+  /** The content of `HEAD`. */
   readonly head: Head | string | undefined
   /** The trusted segments, oldest first. */
   readonly segments: readonly Segment[]
@@ -16,37 +16,37 @@ export interface Examination {
   readonly nextBatch: number
   readonly highestSequence: number
   readonly highestEpoch: number
-  /** The highest LSN that may have been issued, as far as anything here tells. */
+  /** The highest LSN that may have been issued, judging by all files. */
   readonly highestLsn: Lsn
-  /** The latest time of any writer's clock, also in segments behind the end. */
+  /** The latest time on any writer's clock, including segments after the end. */
   readonly latestClockMs: number
-  /** How many openings have been marked as started, as far as anything here tells. */
+  /** How many opens have been marked as started, judging by all files. */
   readonly starts: number
   readonly records: number
   readonly bytes: number
   readonly gaps: readonly Gap[]
-  /** The newest good checkpoint; what lies before its LSN need not be replayed. */
+  /** The newest good checkpoint. A replay starts after its LSN. */
   readonly checkpoint: DecodedFileHeader | undefined
-  /** Every checkpoint found good so far, newest first. */
+  /** Every checkpoint that was verified, newest first. */
   readonly goodCheckpoints: readonly Lsn[]
   readonly badCheckpoints: readonly BadCheckpoint[]
-  /** A write that never returned, behind the end. */
+  /** A torn write after the end. */
   readonly torn: { readonly contentEnd: number; readonly why: string } | undefined
   readonly damage: Damage | undefined
-  /** What is wrong with what a checkpoint covers, as far as it was read. No recovery needs it. */
+  /** Damage in what a checkpoint covers, as far as that was read. Recovery does not need it. */
   readonly historyDamage: readonly HistoryDamage[]
-  /** Segments behind the end, which an accepted loss cuts off. */
+  /** Segments after the end, which accepting the loss would cut off. */
   readonly beyond: readonly string[]
-  /** Segments that an accepted loss has cut off already. */
+  /** Segments that an accepted loss has cut off. */
   readonly superseded: readonly string[]
-  /** Segments whose making was interrupted before they took a record. */
+  /** Segments whose creation was interrupted before they received a record. */
   readonly unfinished: readonly string[]
   /**
-   * Segments that a checkpoint covers and that nothing links to the trusted ones: those before a hole,
-   * and those whose header cannot be read. Recovery does not need them.
+   * Segments that a checkpoint covers and that are not linked to the trusted ones: they precede a
+   * hole, or their header is unreadable. Recovery does not need them.
    */
   readonly stranded: readonly string[]
-  /** Temporary files, by their path. */
+  /** Paths of temporary files. */
   readonly leftovers: readonly string[]
 }
 
@@ -56,7 +56,7 @@ export interface Segment {
   readonly end: SegmentEnd
 }
 
-/** LSNs that were never issued, because the log was continued beyond them on purpose. */
+/** A range of LSNs that was skipped on purpose. */
 export interface Gap {
   readonly firstLsn: Lsn
   readonly lastLsn: Lsn
@@ -69,7 +69,7 @@ export interface BadCheckpoint {
 }
 
 /**
- * `names` reads names and headers only, `recovery` leaves out what a checkpoint covers, `everything`
- * reads every byte there is.
+ * How much to read. `names`: names and headers only. `recovery`: everything that no checkpoint
+ * covers. `everything`: every byte.
  */
 export type Depth = 'names' | 'recovery' | 'everything'

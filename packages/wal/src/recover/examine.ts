@@ -25,11 +25,11 @@ import {
 } from './lineage.js'
 
 /**
- * Reads a log's directory and says what it is worth. Changes nothing, and throws only where the
- * question itself cannot be answered: no log, a newer format, a disk that does not read names.
+ * Reads a log's directory and reports its condition. Changes nothing. Throws only if it cannot
+ * tell: no log, a newer format, or a disk that cannot list names.
  *
- * What can be trusted is always a run of segments from the start (or from what a good checkpoint
- * covers) up to one place, the `end`. Behind it lies nothing, or a torn write, or damage.
+ * The trusted part is always a sequence of segments from the start, or from what a good checkpoint
+ * covers, up to one place, the `end`. After it there is nothing, a torn write, or damage.
  */
 export async function examine(
   disk: Disk,
@@ -42,8 +42,8 @@ export async function examine(
 
 export interface ExamineOptions {
   /**
-   * Somebody may be writing: an end that gets longer at a second look was only on its way. Never for
-   * whoever goes on writing there, who has to see one picture.
+   * A writer may be active, so an end that moves at a second look was still being written. Must be
+   * false for a caller that goes on to write, because it needs one consistent view.
    */
   readonly besideWriter?: boolean
 }
@@ -121,7 +121,7 @@ class Examiner {
       highestSequence: Math.max(
         0,
         typeof head === 'object' ? head.sequence : 0,
-        // Where no segment is left, the place that a checkpoint speaks of.
+        // If no segment is left, use the checkpoint's place.
         this.#end.sequence,
         ...present.map((segment) => segment.header.sequence),
       ),
@@ -129,14 +129,14 @@ class Examiner {
         0,
         typeof head === 'object' ? head.epoch : 0,
         ...everyHeader.map((header) => header.epoch),
-        // As far as it is one: anybody can have put a file there.
+        // Ignore impossible epochs: the file may not be ours.
         ...unreadable.map(({ epoch }) => (epoch < epochMax ? epoch : 0)),
       ),
       highestLsn: Math.max(
         this.#end.lastLsn,
         this.#damage?.lastMissingLsn ?? 0,
         ...segmentHeaders.map((header) => Math.max(header.previous.lastLsn, header.firstLsn - 1)),
-        // Where something cannot be read, every record that there was room for may have been issued.
+        // After damage, assume that every LSN was issued for which the segment had space.
         ...(this.#damage === undefined ? [] : segmentHeaders.map(lastPossibleLsn)),
         ...this.#goodCheckpoints.map((header) => header.previous.lastLsn),
       ),
@@ -168,7 +168,7 @@ class Examiner {
     })
   }
 
-  /** Reads the run up to the first thing wrong with it, which may be what lies beyond it. */
+  /** Reads the segments up to the first damage. `beyond` is damage known from names and headers. */
   async #scanRun(run: readonly Found[], beyond: Beyond | undefined): Promise<void> {
     const checkpoint = this.#goodCheckpoints[0]
     const first = run[0]
@@ -178,10 +178,10 @@ class Examiner {
       const { header, name } = segment
       const next = run[index + 1]?.header
       const isCovered = next !== undefined && this.#isCovered(next.previous.lastLsn)
-      // The next header pins where a covered segment ends: a scan finds what is missing before that
-      // place, and nothing reads what is after it.
+      // The next header records where a covered segment ends. A scan finds what is missing before
+      // that place, and nothing is read after it.
       if (segment.fileBytes !== header.segmentBytes && !isCovered) {
-        const why = `it has ${segment.fileBytes} bytes where its header says ${header.segmentBytes}`
+        const why = `it has ${segment.fileBytes} bytes instead of the ${header.segmentBytes} in its header`
         this.#report({ kind: 'corrupt', file: segmentPath(name), why })
         return
       }
@@ -198,7 +198,7 @@ class Examiner {
     this.#compareCheckpoint()
   }
 
-  /** Notes the records before the run that are lost, which the newest checkpoint covers. */
+  /** Notes missing records before the trusted segments. The newest checkpoint covers them. */
   #noteHole(run: readonly Found[], unlinked: readonly Unreadable[]): void {
     const [newest, older] = this.#goodCheckpoints.map(({ previous }) => previous.lastLsn)
     const hole = findHole(run, older, unlinked)
@@ -206,15 +206,15 @@ class Examiner {
     this.#historyDamage.push({ kind: 'corrupt', ...hole, coveredBy: newest })
   }
 
-  /** Whether what lies before this segment need not be read. */
+  /** Whether the content before this segment can be skipped. */
   #isSkipped(next: DecodedFileHeader): boolean {
     if (this.#depth !== 'recovery') return this.#depth === 'names'
     return this.#isCovered(next.previous.lastLsn)
   }
 
   /**
-   * Whether something may stand behind the end that the next segment pins, of a writer that went on when it
-   * was superseded. Where that end is the checkpoint's own, nothing covers what was written there.
+   * Whether batches may follow the end that the next segment records, written by a superseded
+   * writer. If that end is also the checkpoint's, no checkpoint covers them.
    */
   async #mayFork({ name, header }: Found, next: DecodedFileHeader): Promise<boolean> {
     const { lastLsn, offset, chain } = next.previous
@@ -229,7 +229,7 @@ class Examiner {
         return decodeBatchHeader(bytes, place.crcAt(at))?.chain === chain
       })
     } catch (error) {
-      // Whoever reads all of it says what that means.
+      // The full scan will report this error.
       if (systemCode(error) === undefined) throw error
       return true
     }
@@ -249,7 +249,7 @@ class Examiner {
   async #scanSegment(segment: Found, next: DecodedFileHeader | Beyond | undefined): Promise<void> {
     await withFile(this.#disk, this.#layout.segment(segment.name), 'read', async (file) => {
       const scanner = new Scanner(file, segment.fileBytes, segment.header)
-      // What an accepted loss cut off is not looked at again, whatever it is.
+      // The part that an accepted loss cut off is not read again.
       const isCut = next !== undefined && 'gap' in next && next.gap === 'accepted-loss'
       const limit = isCut ? next.previous.offset : Number.POSITIVE_INFINITY
       while (scanner.end.offset < limit) {
@@ -266,7 +266,7 @@ class Examiner {
     })
   }
 
-  /** The next segment pins where this one ends; a valid part that ends elsewhere is damage. */
+  /** Compares the scanned end with the one that the next segment records. A difference is damage. */
   #compareEnd({ name, header }: Found, scanner: Scanner, next: DecodedFileHeader): void {
     const { previous } = next
     const end = scanner.end
@@ -276,21 +276,21 @@ class Examiner {
     if (end.offset < previous.offset) {
       const why =
         `${scanner.finding?.kind} found where acknowledged data should be: ` +
-        `segment ${next.sequence} says that this one goes on to byte ${previous.offset} and LSN ${previous.lastLsn}`
+        `segment ${next.sequence} records that this one continues to byte ${previous.offset} and LSN ${previous.lastLsn}`
       if (this.#isCovered(lastLsn)) {
         this.#reportCovered({ ...place, firstMissingLsn: end.lastLsn + 1, why }, next)
       } else this.#report({ ...place, lastMissingLsn: Math.max(lastLsn, end.lastLsn), why })
       return
     }
     const why =
-      `two histories: this segment goes on to byte ${end.offset} and LSN ${end.lastLsn}, ` +
-      `but segment ${next.sequence} of epoch ${next.epoch} says that it ends at byte ${previous.offset} ` +
-      `and LSN ${previous.lastLsn}. Two writers must have been at work at once`
+      `two histories: this segment continues to byte ${end.offset} and LSN ${end.lastLsn}, ` +
+      `but segment ${next.sequence} of epoch ${next.epoch} records that it ends at byte ${previous.offset} ` +
+      `and LSN ${previous.lastLsn}. Two writers must have been active concurrently`
     if (this.#isInside(lastLsn)) {
       this.#reportCovered({ ...place, firstMissingLsn: header.firstLsn, why }, next)
       return
     }
-    // What both share can be trusted.
+    // The part before both ends can be trusted.
     this.#startAt(previous, next.firstBatch)
     this.#report({ ...place, why })
   }
@@ -299,7 +299,7 @@ class Examiner {
     return lastLsn <= this.#coveredLsn
   }
 
-  /** Whether the checkpoint covers what follows, too. */
+  /** Whether the checkpoint also covers later records. */
   #isInside(lastLsn: Lsn): boolean {
     return lastLsn < this.#coveredLsn
   }
@@ -308,7 +308,7 @@ class Examiner {
     return this.#goodCheckpoints[0]?.previous.lastLsn ?? -1
   }
 
-  /** Goes on behind it, as a recovery does that never reads there. */
+  /** Continues after it, because recovery never reads there. */
   #reportCovered(
     damage: Omit<HistoryDamage, 'lastMissingLsn' | 'coveredBy'>,
     next: DecodedFileHeader,
@@ -321,7 +321,7 @@ class Examiner {
 
   async #judgeEnd(file: string, scanner: Scanner): Promise<void> {
     const { finding, offset } = scanner
-    if (finding === undefined) throw new Error('a scan ended without a finding')
+    if (finding === undefined) throw new Error('the scan ended without a finding')
     const behind = await scanner.remainder()
     const verdict = judge(finding, behind, scanner.nextBatch)
     if (verdict.kind === 'clean' || (await this.#goesOn(scanner))) return
@@ -340,8 +340,8 @@ class Examiner {
   }
 
   /**
-   * Whether the end was where a writer was just at it. One batch is in flight at a time, so all that
-   * stood behind it was written later than what was scanned.
+   * Whether the end was still being written. One batch is in flight at a time, so everything after
+   * it was written after the scan.
    */
   async #goesOn(scanner: Scanner): Promise<boolean> {
     if (!this.#besideWriter) return false
@@ -349,7 +349,7 @@ class Examiner {
     return (await scanner.next()) !== undefined
   }
 
-  /** A checkpoint is made from sealed segments, so none can know more than the log. */
+  /** A checkpoint is made from sealed segments, so it cannot be ahead of the log. */
   #compareCheckpoint(): void {
     const lastLsn = this.#goodCheckpoints[0]?.previous.lastLsn ?? 0
     if (this.#depth === 'names' || lastLsn <= this.#end.lastLsn) return
@@ -365,18 +365,18 @@ class Examiner {
     return this.#segments.some(({ header }) => supersedes(header, segment.header))
   }
 
-  /** Keeps the first damage: the later ones follow from it, or have to wait for it. */
+  /** Keeps the first damage. Later ones follow from it, or have to wait until it is resolved. */
   #report(damage: Omit<Damage, 'firstMissingLsn' | 'acceptable'>): void {
     if (this.#damage !== undefined) return
     this.#damage = { firstMissingLsn: this.#end.lastLsn + 1, ...damage }
     if (this.#depth === 'names') return
-    // Only who has read to the end of what is good knows which place that is.
+    // This place is known only after reading to the end of the valid part.
     const acceptable: AcceptedLoss = { segment: this.#end.sequence, offset: this.#end.offset }
     this.#damage = { ...this.#damage, acceptable }
   }
 }
 
-/** A batch has 32 bits for it. */
+/** A batch stores the epoch in 32 bits. */
 const epochMax = 2 ** 32 - 1
 
 function lastPossibleLsn({ firstLsn, segmentBytes }: DecodedFileHeader): Lsn {

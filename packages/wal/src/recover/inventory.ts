@@ -24,22 +24,22 @@ import { fileHeaderBytes } from '../format/limits.js'
 import type { BadCheckpoint, Depth } from './examination.js'
 import type { Found, Unreadable } from './lineage.js'
 
-/** The files of a log's directory, by their names and headers. */
+/** The files of a log's directory, by name and header. */
 export interface Inventory {
   readonly logId: Uint8Array | undefined
-  /** What `HEAD` named. */
+  /** The content of `HEAD`. */
   readonly head: Head | string | undefined
-  /** Segments of this log, in the order of their sequences. */
+  /** Segments of this log, ordered by sequence. */
   readonly found: readonly Found[]
   readonly unreadable: readonly Unreadable[]
-  /** Newest first; for a recovery only the newest. */
+  /** Newest first. For a recovery, only the newest. */
   readonly goodCheckpoints: readonly DecodedFileHeader[]
   readonly badCheckpoints: readonly BadCheckpoint[]
-  /** Temporary files, by their path. */
+  /** Paths of temporary files. */
   readonly leftovers: readonly string[]
 }
 
-/** Reads names and headers; of checkpoints as much as `depth` asks for. */
+/** Reads names and headers. `depth` decides how much of the checkpoints is read. */
 export async function takeInventory(disk: Disk, layout: Layout, depth: Depth): Promise<Inventory> {
   await listRoot(disk, layout)
   const head = await readHead(disk, layout)
@@ -103,17 +103,17 @@ async function readHeader(disk: Disk, layout: Layout, name: string): Promise<Fou
       if (typeof header === 'string') return header
       const expected = segmentName(header.firstLsn, header.epoch)
       if (expected === name) return { name, header, fileBytes }
-      return `by its header its name should be ${expected}`
+      return `its header does not match its name; the name should be ${expected}`
     })
   } catch (error) {
-    // One that is gone may have been removed by a writer meanwhile; the caller looks again.
+    // A writer may have removed the file since it was listed. The caller retries.
     const code = systemCode(error)
     if (error instanceof WalError || code === undefined || code === 'ENOENT') throw error
     return `it cannot be read: ${code}`
   }
 }
 
-/** Newest first. A recovery needs one good checkpoint; verification and deletion need all of them. */
+/** Newest first. Recovery needs one good checkpoint; verification and truncation need all of them. */
 async function readCheckpoints(
   disk: Disk,
   layout: Layout,
@@ -139,9 +139,12 @@ async function readCheckpoints(
 }
 
 const whatToName =
-  'Name a directory that holds a log; a new log needs one that is empty or does not exist.'
+  'Choose a directory that contains a log; a new log needs one that is empty or does not exist.'
 
-/** The names in the log's directory, none when it does not exist; refuses one that is something else. */
+/**
+ * The names in the log's directory, or an empty list if it does not exist. Rejects a directory with
+ * other content.
+ */
 export async function listRoot(disk: Disk, layout: Layout): Promise<string[]> {
   let entries: string[]
   try {
@@ -155,6 +158,6 @@ export async function listRoot(disk: Disk, layout: Layout): Promise<string[]> {
   if (foreign === undefined || isLog) return entries
   throw new WalError(
     'WAL_NOT_A_LOG',
-    `${layout.root} is not a log: it has no HEAD but holds "${foreign}". ${whatToName}`,
+    `${layout.root} is not a log: it has no HEAD but contains "${foreign}". ${whatToName}`,
   )
 }

@@ -5,8 +5,8 @@ import { segmentPath } from '../format/layout.js'
 import type { Lsn } from '../lsn.js'
 
 /**
- * Which segment follows which, by their names and headers alone: every header pins the segment
- * before it, and `HEAD` names the newest.
+ * Orders the segments by names and headers alone. Every header names the previous segment, and
+ * `HEAD` names the newest.
  */
 export interface Found {
   readonly name: string
@@ -14,7 +14,7 @@ export interface Found {
   readonly fileBytes: number
 }
 
-/** A segment of which only its name is known, and what that says. */
+/** A segment with an unreadable header, and what its name says. */
 export interface Unreadable {
   readonly name: string
   readonly firstLsn: Lsn
@@ -22,10 +22,13 @@ export interface Unreadable {
   readonly why: string
 }
 
-/** What is wrong behind the trusted run, found by its names and headers alone. */
+/** A fault in the order of the files, found by names and headers alone. */
 export type Beyond = Pick<Damage, 'file' | 'why' | 'lastMissingLsn'>
 
-/** The segments that follow one another from the newest start that nothing is missing before. */
+/**
+ * The linked segments, from the newest possible start to the end. A start is the first segment of
+ * the log, or one whose missing predecessors a checkpoint covers.
+ */
 export function trustedRun(present: readonly Found[], coveredLsn: Lsn): Found[] {
   const sequences = new Set(present.map((segment) => segment.header.sequence))
   const isStart = ({ header: { previous } }: Found) =>
@@ -35,17 +38,18 @@ export function trustedRun(present: readonly Found[], coveredLsn: Lsn): Found[] 
   while (next !== undefined) {
     run.push(next)
     const { sequence } = next.header
-    // Numbers only grow: headers that lead back to one another would be followed for ever.
+    // Sequences must increase, or damaged headers that point at each other would loop forever.
     const followers = present.filter(
       ({ header }) => header.previous.sequence === sequence && header.sequence > sequence,
     )
-    // Behind an accepted loss the log goes on elsewhere; what followed before is cut off.
+    // After an accepted loss the log continues in another segment; the earlier followers are cut
+    // off.
     next = followers.findLast((it) => it.header.gap === 'accepted-loss') ?? followers.at(-1)
   }
   return run
 }
 
-/** Whether everything that should follow the run is there, and nothing else. */
+/** Checks that every segment after the trusted ones is accounted for. */
 export function findBeyond(
   run: readonly Found[],
   present: readonly Found[],
@@ -64,7 +68,7 @@ export function findBeyond(
     const missing = stranded.header.previous.sequence
     return {
       file: segmentPath(stranded.name),
-      why: `segment ${missing}, which it continues, is missing`,
+      why: `segment ${missing}, which precedes it, is missing`,
       ...lastMissingLsn,
     }
   }
@@ -78,16 +82,16 @@ export function findBeyond(
     return {
       file: segmentPath(twin.name),
       why:
-        `two histories: epoch ${twin.header.epoch} wrote it beside the segment that the log goes on with. ` +
-        'Two writers must have been at work at once',
+        `two histories: epoch ${twin.header.epoch} wrote it in parallel to the segment with which the log continues. ` +
+        'Two writers must have been active concurrently',
     }
   }
   return undefined
 }
 
 /**
- * Whether a segment whose header cannot be read lies in what a checkpoint covers, by its name: the run
- * begins after it, and only a covered run begins after anything.
+ * Whether a segment with an unreadable header lies in the covered part, judging by its name. The
+ * trusted segments start after it, which is possible only if a checkpoint covers it.
  */
 export function precedesRun([first]: readonly Found[], { firstLsn, epoch }: Unreadable): boolean {
   if (first === undefined) return false
@@ -95,8 +99,8 @@ export function precedesRun([first]: readonly Found[], { firstLsn, epoch }: Unre
 }
 
 /**
- * Records before the run that are lost. A truncation removes none after the older of the two newest
- * checkpoints, and where a segment's file is there, its records must be.
+ * Missing records before the trusted segments. Truncation never removes records after the older of
+ * the two newest checkpoints. And where a segment's file exists, its records must, too.
  */
 export function findHole(
   [first]: readonly Found[],
@@ -112,19 +116,19 @@ export function findHole(
   const [unreadable] = unlinked
   const what =
     unreadable === undefined
-      ? { name: first.name, why: `segment ${sequence}, which it continues, is missing` }
+      ? { name: first.name, why: `segment ${sequence}, which precedes it, is missing` }
       : unreadable
   return { file: segmentPath(what.name), why: what.why, firstMissingLsn, lastMissingLsn }
 }
 
-/** Whether `HEAD` agrees with the newest segment there is; `isLog` says whether it should exist. */
+/** Compares `HEAD` with the newest segment. `isLog` says whether `HEAD` must exist. */
 export function compareHead(
   head: Head | string | undefined,
   lastSequence: number,
   isLog: boolean,
 ): Beyond | undefined {
   const file = 'HEAD'
-  const doubt = 'so nothing tells whether newer segments are missing'
+  const doubt = 'so newer segments may be missing without notice'
   if (typeof head === 'string') return { file, why: `${head}, ${doubt}` }
   if (head === undefined) {
     return isLog ? { file, why: `it is missing, ${doubt}` } : undefined
@@ -137,7 +141,7 @@ export function compareHead(
       file,
       why:
         `it names segment ${head.sequence}, but segment ${lastSequence} holds records: ` +
-        'HEAD is an older copy, or two writers were at work at once',
+        'HEAD is an older copy, or two writers were active concurrently',
     }
   }
   return undefined
@@ -152,7 +156,7 @@ export function supersedes(header: DecodedFileHeader, other: DecodedFileHeader):
   )
 }
 
-/** The same of a segment whose header cannot be read, as far as its name tells. */
+/** Whether an accepted loss cut off a segment with an unreadable header, judging by its name. */
 export function cutsOffUnreadable(header: DecodedFileHeader, named: Unreadable): boolean {
   return (
     header.gap === 'accepted-loss' &&

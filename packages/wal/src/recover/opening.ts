@@ -26,19 +26,19 @@ import type { Examination, Segment } from './examination.js'
 import { examine } from './examine.js'
 import { salvage } from './salvage.js'
 
-/** What opening the log found and did. */
+/** The log's directory, ready for the writer. */
 export interface Opening {
   readonly examination: Examination
   readonly segment: SegmentFile
   readonly headFile: HeadFile
-  /** Bytes that were cut off, and copied to the quarantine before. */
+  /** Bytes that were cut off, after they were copied to the quarantine. */
   readonly quarantinedBytes: number
-  /** The size of a spare left by an earlier epoch, now this one's. */
+  /** The size of a spare that was left by an earlier epoch and now belongs to this one. */
   readonly spareBytes: number | undefined
   readonly hasReserve: boolean
 }
 
-/** Holds the lock already; leaves the directory as a log whose newest segment is this epoch's. */
+/** Recovers the log and creates this epoch's first segment. The caller holds the lock. */
 export async function prepareLog(layout: Layout, settings: LogSettings): Promise<Opening> {
   const { disk } = settings
   const examination = await examine(disk, layout, 'recovery')
@@ -50,8 +50,8 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
   await disk.createDirectory(layout.segments)
   const header = nextHeader(examination, settings)
   const { spare, reserve } = await adoptKept(layout, settings, header)
-  // First of all: a disk without room for it should not be filled by what comes next. The spare goes
-  // before the reserve, because a roll may take what is left of the two.
+  // Before anything else is written: the disk may have space for nothing else. Prefer the spare to
+  // the reserve, because a roll may use whichever is left.
   const first = await makeFirst(layout, settings, header, spare ?? reserve)
 
   let quarantinedBytes = 0
@@ -75,7 +75,8 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
       { ...header, segmentBytes: first.bytes },
       mode,
     )
-    // From here on the new segment says what is cut off; moving it away is tidying up.
+    // From here on the new segment records what is cut off. Moving it to the quarantine only tidies
+    // up.
     const cutOff = [...examination.superseded, ...(damage === undefined ? [] : examination.beyond)]
     for (const name of cutOff) await moveToQuarantine(disk, layout, name)
   } catch (error) {
@@ -93,7 +94,7 @@ export async function prepareLog(layout: Layout, settings: LogSettings): Promise
   }
 }
 
-/** Damage is refused, unless the operator has named this very place as lost. */
+/** Rejects damage, unless the operator has accepted this exact loss. */
 function refuseDamage({ damage, segments }: Examination, { acceptLoss }: LogSettings): void {
   if (damage === undefined) {
     if (acceptLoss === undefined) return
@@ -106,7 +107,7 @@ function refuseDamage({ damage, segments }: Examination, { acceptLoss }: LogSett
     if (isAcceptedAlready) return
     throw new WalError(
       'WAL_BAD_OPTION',
-      'options.acceptLoss names a loss, but the log is whole. Open it without the option.',
+      'options.acceptLoss is set, but the log is not damaged. Open it without the option.',
     )
   }
   if (acceptLoss === undefined) throw new WalDamageError(damage)
@@ -116,8 +117,8 @@ function refuseDamage({ damage, segments }: Examination, { acceptLoss }: LogSett
   }
   throw new WalError(
     'WAL_BAD_OPTION',
-    `options.acceptLoss names segment ${acceptLoss.segment}, byte ${acceptLoss.offset}; the damage ` +
-      `that can be accepted begins at segment ${acceptable?.segment}, byte ${acceptable?.offset}`,
+    `options.acceptLoss names segment ${acceptLoss.segment}, byte ${acceptLoss.offset}, but the damage ` +
+      `that can be accepted starts at segment ${acceptable?.segment}, byte ${acceptable?.offset}`,
     { cause: new WalDamageError(damage) },
   )
 }
@@ -130,7 +131,7 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
   if (asked !== undefined && asked <= highestLsn) {
     throw new WalError(
       'WAL_BAD_OPTION',
-      `options.restored.nextLsn is ${asked}; it has to lie behind LSN ${highestLsn}, the last one known here`,
+      `options.restored.nextLsn is ${asked}; it must be higher than LSN ${highestLsn}, the last one known here`,
     )
   }
   const nowMs = clock.now()
@@ -151,7 +152,7 @@ function nextHeader(examination: Examination, settings: LogSettings): FileHeader
   }
 }
 
-/** What an earlier epoch has left for this one. */
+/** Takes over the spare and the reserve of an earlier epoch. */
 async function adoptKept(
   layout: Layout,
   { disk, firstSegmentBytes: bytes }: LogSettings,
@@ -165,7 +166,7 @@ async function adoptKept(
   }
 }
 
-/** The epoch's first segment: newly made, or when the disk has no room out of what was kept for that. */
+/** The epoch's first segment: a new file, or on a full disk the kept one. */
 async function makeFirst(
   layout: Layout,
   { disk, firstSegmentBytes: bytes }: LogSettings,
@@ -185,8 +186,8 @@ async function makeFirst(
 }
 
 /**
- * Writes the valid part again, byte for byte, and syncs it. After a write-back that failed, the
- * page cache may hold it while the medium does not, and no later sync would write it.
+ * Rewrites the valid part byte for byte and syncs it. After a failed write-back, the page cache may
+ * contain data that is not on the medium and that no later sync would write.
  */
 async function rewrite(disk: Disk, layout: Layout, name: string, end: number): Promise<void> {
   await withFile(disk, layout.segment(name), 'write', async (file) => {
@@ -199,14 +200,14 @@ async function rewrite(disk: Disk, layout: Layout, name: string, end: number): P
   })
 }
 
-/** Nothing is read of what the checkpoint covers, so it may be damaged, and nothing hangs on it. */
+/** The part that a checkpoint covers is not read, so it may be damaged without effect. */
 function isCovered({ checkpoint, end }: Examination): boolean {
   return checkpoint !== undefined && checkpoint.previous.lastLsn >= end.lastLsn
 }
 
 /**
- * What was found may have been in memory only, and left it before it was written again. The next
- * segment must not say then that it was there.
+ * Checks that the rewritten part still reads as it did. If it was only in memory and was dropped
+ * meanwhile, the next segment must not record that it exists.
  */
 async function refuseChange(
   disk: Disk,
@@ -223,14 +224,14 @@ async function refuseChange(
   if (end.offset === found.offset && end.chain === found.chain) return
   throw new WalError(
     'WAL_FAILED',
-    `${layout.segment(name)} reached up to LSN ${found.lastLsn} when it was read, and only up to LSN ` +
-      `${end.lastLsn} when it was written again: a write that had failed was in memory only. Open the log again.`,
+    `${layout.segment(name)} ended at LSN ${found.lastLsn} when it was read, but at LSN ` +
+      `${end.lastLsn} when it was rewritten: a failed write was only in memory. Open the log again.`,
   )
 }
 
 /**
- * Copies everything behind the end, and says how much it was. What cannot be read is copied as
- * zeros: an operator who accepts a loss has accepted that, too.
+ * Copies everything after the end to the quarantine and returns its size. Unreadable sectors are
+ * copied as zeros.
  */
 async function quarantineTail(
   disk: Disk,
@@ -268,7 +269,7 @@ async function moveToQuarantine(disk: Disk, layout: Layout, name: string): Promi
   await disk.syncDirectory(layout.segments)
 }
 
-/** A path that nothing in the quarantine has yet: what was kept once is never overwritten. */
+/** A path that is not used in the quarantine yet. Kept files are never overwritten. */
 async function quarantinePath(disk: Disk, layout: Layout, name: string): Promise<string> {
   await disk.createDirectory(layout.quarantine)
   const taken = new Set(await listIfPresent(disk, layout.quarantine))

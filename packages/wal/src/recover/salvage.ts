@@ -3,7 +3,7 @@ import { readFully } from '../disk/files.js'
 import { systemCode } from '../errors.js'
 import { sectorBytes } from '../format/limits.js'
 
-/** What can be read of the range, with zeros for the sectors that cannot. */
+/** Reads the range, with zeros for unreadable sectors. */
 export async function salvage(
   file: DiskFile,
   length: number,

@@ -6,18 +6,18 @@ import type { Layout } from '../format/layout.js'
 import type { Examination } from './examination.js'
 import { examine } from './examine.js'
 
-/** How often a picture that a running writer may have blurred is taken again. */
+/** How many times to look again when a running writer may have interfered. */
 const looksMax = 10
 
 export interface Survey {
   readonly examination: Examination
-  /** The bytes of `HEAD` that the picture belongs to. */
+  /** The bytes of `HEAD` at the time of the examination. */
   readonly head: Uint8Array | undefined
 }
 
 /**
- * Names and headers, as they stood together at some moment. A writer that rolls or truncates while
- * they are read can make them look damaged; what is damaged in truth still is at the next look.
+ * Names and headers as they were at one moment. A writer that rolls or truncates during the reading
+ * can make them look damaged. Real damage is still there at the next look.
  */
 export async function surveySteadily(disk: Disk, layout: Layout): Promise<Survey> {
   for (let look = 1; ; look++) {

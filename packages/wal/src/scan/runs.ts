@@ -8,7 +8,10 @@ import { fileHeaderBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
 import { Scanner } from './scanner.js'
 
-/** Consecutive records. Views on a buffer that is used again: copy what is kept beyond the next step. */
+/**
+ * Consecutive records. They are views of a reused buffer: copy a record to keep it beyond the next
+ * step.
+ */
 export interface Run {
   readonly firstLsn: Lsn
   readonly records: readonly Uint8Array[]
@@ -16,13 +19,13 @@ export interface Run {
 
 export interface SegmentToRead {
   readonly name: string
-  /** The first LSN that it holds. */
+  /** The first LSN in the segment. */
   readonly firstLsn: Lsn
-  /** The last LSN to read from it. A segment that ends before is damaged. */
+  /** The last LSN to read from the segment. A segment that ends earlier is damaged. */
   readonly lastLsn: Lsn
 }
 
-/** The records from `fromLsn` on, checked again on the way. */
+/** The records from `fromLsn` on, verified while reading. */
 export async function* readRuns(
   disk: Disk,
   layout: Layout,
@@ -49,7 +52,7 @@ export async function* readRuns(
   }
 }
 
-/** `coveredBy`: the LSN of a checkpoint that holds what the records made, where one does. */
+/** `coveredBy` is the LSN of a checkpoint that includes the missing records, if there is one. */
 export function brokenOff(
   name: string,
   scanner: Scanner,
@@ -68,7 +71,7 @@ export function brokenOff(
   })
 }
 
-/** All the records that the scanner's window holds, from the batches that begin in range. */
+/** All records in the scanner's window, from the batches that start in the range. */
 export function takeRun(scanner: Scanner, fromLsn: Lsn, throughLsn: Lsn): Run | undefined {
   let firstLsn: Lsn | undefined
   const records: Uint8Array[] = []
@@ -104,13 +107,13 @@ async function readHeader(
   })
 }
 
-/** Where a replay is to begin, checked. */
+/** The LSN at which a replay starts, validated. */
 export function startOf(asked: Lsn | undefined, checkpointLsn: Lsn, firstLsn: Lsn): Lsn {
   const fromLsn = asked ?? Math.max(checkpointLsn + 1, firstLsn)
   if (!Number.isSafeInteger(fromLsn) || fromLsn < 1) {
     throw new WalError(
       'WAL_BAD_OPTION',
-      `fromLsn is ${fromLsn}; it has to be a whole number from 1`,
+      `fromLsn is ${fromLsn}; it must be an integer of at least 1`,
     )
   }
   if (fromLsn < firstLsn) throw forgotten(fromLsn, firstLsn)
@@ -120,6 +123,6 @@ export function startOf(asked: Lsn | undefined, checkpointLsn: Lsn, firstLsn: Ls
 export function forgotten(asked: Lsn, first: Lsn): WalError {
   return new WalError(
     'WAL_FORGOTTEN',
-    `LSN ${asked} has been removed behind a checkpoint; the first record still there is ${first}`,
+    `LSN ${asked} has been removed by truncation; the first remaining record is LSN ${first}`,
   )
 }

@@ -20,38 +20,38 @@ import {
 } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
 
-/** A batch that is valid and follows the one before it. The body is a view that the next read ends. */
+/** A valid batch that continues the previous one. The body is a view that is valid until the next read. */
 export interface ScannedBatch {
   readonly header: DecodedHeader
   readonly body: Uint8Array
 }
 
-/** What stands where the first batch that is not valid and continuous should be. */
+/** Why the scan ended: what stands at the place of the next batch. */
 export type Finding =
-  /** No room for another header. */
+  /** The rest of the file is too small for another header. */
   | { readonly kind: 'full' }
-  /** Zeros where a header should be; what lies behind decides. */
+  /** Zeros instead of a header. The content after them decides what they mean. */
   | { readonly kind: 'zero-header' }
   | { readonly kind: 'bad-header' }
   | { readonly kind: 'discontinuous'; readonly why: string }
   | { readonly kind: 'bad-body'; readonly unexplainedZeroSectors: boolean }
-  /** Passed its checksums, and yet is not what it says: a newer writer's, or a bug. */
+  /** The checksums are right but the content is not valid. A newer version or a bug wrote it. */
   | { readonly kind: 'undecodable'; readonly why: string }
   | { readonly kind: 'read-error'; readonly cause: unknown }
 
-/** What lies behind the place of a finding. */
+/** The rest of the file after the place of a finding. */
 export interface Remainder {
   readonly nonZero: boolean
-  /** Where the last byte that is not zero ends. */
+  /** Where the last non-zero byte ends. */
   readonly contentEnd: number
-  /** The first valid header behind the place with a later number. */
+  /** The first valid header after the place that has a higher batch number. */
   readonly later?: { readonly offset: number; readonly header: DecodedHeader } | undefined
-  /** The highest batch number of which some later header proves that it was synced. */
+  /** The highest batch number that a later header proves to be synced. */
   readonly syncedThrough: number
   readonly readError?: unknown
 }
 
-/** Reads a segment or a checkpoint from its front, batch by batch, for as long as they are valid and follow on. */
+/** Reads a segment or a checkpoint from its start, batch by batch, while they are valid and continuous. */
 export class Scanner {
   readonly #file: DiskFile
   readonly #fileBytes: number
@@ -59,7 +59,7 @@ export class Scanner {
   readonly #epoch: number
   readonly #sequence: number
 
-  /** Where the next batch should start, and what it should say. */
+  /** Where the next batch should start, and the values it should have. */
   #offset = nextBatchOffset(fileHeaderBytes)
   #batch: number
   #lsn: Lsn
@@ -70,10 +70,10 @@ export class Scanner {
   #windowStart = 0
   #windowLength = 0
 
-  /** How many bytes from the next batch's start have to be in the window: its header, then its body too. */
+  /** How many bytes of the next batch must be in the window: its header, and then its body, too. */
   #needed = batchHeaderBytes
   #finding: Finding | undefined
-  /** There may be nothing new: only as much is read as tells. */
+  /** After `retry`: read no more than necessary, because there may be nothing new. */
   #isPeeking = false
 
   constructor(file: DiskFile, fileBytes: number, header: DecodedFileHeader) {
@@ -111,12 +111,15 @@ export class Scanner {
     return this.#lsn
   }
 
-  /** What ended the scan; `undefined` while there may be more. */
+  /** The reason why the scan ended, or `undefined` if it has not ended. */
   get finding(): Finding | undefined {
     return this.#finding
   }
 
-  /** The next batch, if the window holds the whole of it: `undefined` asks for `fill`, unless there is a finding. */
+  /**
+   * The next batch if the window contains all of it. `undefined` means that `fill` is needed,
+   * unless there is a finding.
+   */
   take(): ScannedBatch | undefined {
     if (this.#finding !== undefined) return undefined
     if (this.#offset + batchHeaderBytes > this.#fileBytes) return this.#stop({ kind: 'full' })
@@ -147,7 +150,7 @@ export class Scanner {
     return { header, body }
   }
 
-  /** Reads on, to where the next batch is whole. Ends every view handed out before. */
+  /** Reads until the window contains the whole next batch. Invalidates all views returned before. */
   async fill(): Promise<void> {
     const needed = this.#needed
     if (needed > this.#window.length) this.#window = this.#moved(new Uint8Array(needed))
@@ -174,21 +177,21 @@ export class Scanner {
     }
   }
 
-  /** Forgets a finding and what was read, to look again at a file that another process is writing. */
+  /** Discards the finding and the window, to read a file again that another process is writing. */
   retry(): void {
     this.#finding = undefined
     this.#windowLength = 0
     this.#isPeeking = true
   }
 
-  /** Looks through everything behind the place of the finding. */
+  /** Reads everything after the place of the finding. */
   async remainder(): Promise<Remainder> {
     let contentEnd = this.#offset
     let later: { offset: number; header: DecodedHeader } | undefined
     let syncedThrough = -1
-    // A header may lie across two pieces, so the pieces overlap by a header less the alignment.
+    // A header may cross two pieces, so pieces overlap by a header minus the alignment.
     const overlap = batchHeaderBytes - batchAlignment
-    // The next header's place may lie behind the end of a file that ends in the middle of a sector.
+    // The next header's place may lie after the end of a file that ends inside a sector.
     const left = Math.max(0, this.#fileBytes - this.#offset)
     const piece = new Uint8Array(Math.min(left + overlap, readWindowBytes))
     try {
@@ -210,14 +213,12 @@ export class Scanner {
   }
 
   #discontinuity(header: DecodedHeader): string | undefined {
-    if (header.batch !== this.#batch)
-      return `batch ${header.batch} stands where ${this.#batch} should`
-    if (header.firstLsn !== this.#lsn)
-      return `LSN ${header.firstLsn} stands where ${this.#lsn} should`
-    if (header.chain !== this.#chain) return 'the batch belongs behind another one'
-    if (header.epoch !== this.#epoch) return `epoch ${header.epoch} instead of ${this.#epoch}`
+    if (header.batch !== this.#batch) return `found batch ${header.batch} instead of ${this.#batch}`
+    if (header.firstLsn !== this.#lsn) return `found LSN ${header.firstLsn} instead of ${this.#lsn}`
+    if (header.chain !== this.#chain) return 'the batch continues a different batch'
+    if (header.epoch !== this.#epoch) return `found epoch ${header.epoch} instead of ${this.#epoch}`
     if (this.#offset + batchHeaderBytes + header.bodyBytes > this.#fileBytes) {
-      return `its ${header.bodyBytes} bytes pass the end of the file`
+      return `its ${header.bodyBytes} bytes extend past the end of the file`
     }
     return undefined
   }
@@ -228,7 +229,7 @@ export class Scanner {
     return this.#window.subarray(at, at + length)
   }
 
-  /** Brings what the window holds from the next batch on to the front of `target`. */
+  /** Moves the window's content from the next batch on to the start of `target`. */
   #moved(target: Uint8Array): Uint8Array {
     const from = this.#offset - this.#windowStart
     const kept = from >= 0 && from < this.#windowLength
@@ -244,7 +245,7 @@ export class Scanner {
   }
 }
 
-/** Every batch header in the bytes, which stand at `start` in their file, whatever is between them. */
+/** Every batch header in bytes that start at `start` in their file, whatever lies between them. */
 export function* headersIn(
   bytes: Uint8Array,
   start: number,

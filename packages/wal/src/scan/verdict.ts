@@ -1,26 +1,25 @@
 import type { Finding, Remainder } from './scanner.js'
 
 /**
- * What the newest segment's end is to be taken for. (In older segments nothing has to be judged:
- * the next segment's header pins where each of them ends.)
+ * The judgement of the newest segment's end. (The ends of older segments are recorded in the next
+ * segment's header.)
  *
- * One batch is in flight at a time, so a later batch proves that every one before it was synced.
- * That is what tells damage from a torn tail.
+ * One batch is in flight at a time, so a later batch proves that every batch before it was synced.
+ * This proof distinguishes damage from a torn tail. The first batch that is not valid and continuous
+ * decides:
  *
- * | at the first batch that is not valid and continuous | behind it | verdict |
- * |---|---|---|
- * | zeros, or no room for a header        | only zeros                 | clean |
- * | anything invalid                      | proof that it was synced   | corrupt |
- * | a valid header with another number, LSN or chain | –               | corrupt |
- * | a read error                          | –                          | corrupt |
- * | records that pass their CRC but do not decode    | –               | corrupt |
- * | a zero header                         | no such proof              | torn |
- * | a valid header, a body with more zero sectors than counted | no such proof | torn |
- * | a valid header, a bad body without    | no such proof              | ambiguous |
- * | a header that fails its own CRC       | no such proof              | ambiguous |
+ * - Zeros or too little space for a header, and then only zeros: clean.
+ * - Anything invalid with proof that it was synced: corrupt.
+ * - A valid header with another number, LSN or chain: corrupt.
+ * - A read error: corrupt.
+ * - Records that pass their CRC but do not decode: corrupt.
+ * - A zero header without proof: torn.
+ * - A body with more zero sectors than its header counts, without proof: torn.
+ * - Any other bad body without proof: ambiguous.
+ * - A header that fails its own CRC, without proof: ambiguous.
  *
- * Under `sync: "interval"` and `"none"` a later batch says itself how many before it were not yet
- * synced; a loss among those is the loss that these modes risk, and counts as torn.
+ * Under `sync: "interval"` and `"none"` a later batch says how many batches before it were not synced
+ * yet. Losing those is a risk of these modes and counts as torn.
  */
 export interface Verdict {
   readonly kind: 'clean' | 'torn' | 'corrupt' | 'ambiguous'
@@ -38,7 +37,7 @@ export function judge(finding: Finding, behind: Remainder, expectedBatch: number
     return { kind: 'clean', why: 'nothing follows' }
   }
   if (finding.kind === 'discontinuous') {
-    return { kind: 'corrupt', why: `a stale or misplaced batch: ${finding.why}` }
+    return { kind: 'corrupt', why: `a batch that is stale or in the wrong place: ${finding.why}` }
   }
   if (finding.kind === 'undecodable') {
     return {
@@ -53,20 +52,20 @@ export function judge(finding: Finding, behind: Remainder, expectedBatch: number
       const proof = `batch ${later.header.batch} at byte ${later.offset}`
       return {
         kind: 'corrupt',
-        why: `${what}, and a later batch proves that it was acknowledged (${proof})`,
+        why: `${what}, but a later batch (${proof}) proves that it was acknowledged`,
       }
     }
-    return { kind: 'torn', why: `${what}, among batches that had not been synced` }
+    return { kind: 'torn', why: `${what}, among batches that were not synced yet` }
   }
   if (
     finding.kind === 'zero-header' ||
     (finding.kind === 'bad-body' && finding.unexplainedZeroSectors)
   ) {
-    return { kind: 'torn', why: `${what}, as a write leaves it that never returned` }
+    return { kind: 'torn', why: `${what}, as after a write that never returned` }
   }
   return {
     kind: 'ambiguous',
-    why: `${what}: either the last write, never acknowledged, or acknowledged data gone bad`,
+    why: `${what}: this is either the last write, never acknowledged, or damaged acknowledged data`,
   }
 }
 

@@ -3,10 +3,10 @@ import { batchHeaderBytes, batchOverheadBytes } from '../format/limits.js'
 import type { Lsn } from '../lsn.js'
 import { FillingBatch } from './filling-batch.js'
 
-/** Buffers of batches that are kept for the next ones. */
+/** How many buffers to keep for later batches. */
 const buffersMax = 3
 
-/** Batches on their way to the disk: one in flight, those that are full, and the one that is filling. */
+/** Batches that are not durable yet: at most one in flight, the full ones, and the one that is filling. */
 export class BatchQueue {
   readonly #appendBytesMax: number
   readonly #full: FillingBatch[] = []
@@ -22,17 +22,17 @@ export class BatchQueue {
     return this.#inFlight !== undefined
   }
 
-  /** The batch that is filling, if records wait in one. */
+  /** The batch that is filling, if it exists. */
   get filling(): FillingBatch | undefined {
     return this.#filling
   }
 
-  /** The batch to be written next. */
+  /** The batch to write next. */
   get next(): FillingBatch | undefined {
     return this.#full[0] ?? this.#filling
   }
 
-  /** What all of them take in a segment. */
+  /** Space that all of them take in a segment. */
   get bytes(): number {
     let bytes = 0
     for (const batch of [this.#inFlight, ...this.#full, this.#filling]) {
@@ -41,7 +41,7 @@ export class BatchQueue {
     return bytes
   }
 
-  /** The batch that takes an append of this size, whose first record has this LSN. */
+  /** The batch for an append of this size whose first record has this LSN. */
   batchFor(bytes: number, firstLsn: Lsn): FillingBatch {
     const filling = this.#filling
     if (filling !== undefined) {

@@ -6,12 +6,12 @@ import type { Lsn } from '../lsn.js'
 const smallestBufferBytes = 16 * 1024
 
 /**
- * A batch while it takes records. Everybody whose records are in it waits for the same promise,
- * so that a thousand appends cost one.
+ * A batch that still accepts records. All appends in it share one promise, so that a thousand
+ * appends cost one promise.
  */
 export class FillingBatch {
   readonly firstLsn: Lsn
-  /** Settles with the last durable LSN when the batch is durable. */
+  /** Resolves with the last durable LSN when the batch is durable. */
   readonly durable: Promise<Lsn>
   resolve!: (lsn: Lsn) => void
   reject!: (error: Error) => void
@@ -47,12 +47,12 @@ export class FillingBatch {
     return this.#length
   }
 
-  /** Header and body, ready to be written once the header is filled in. */
+  /** Header and body, ready to be written after the header is filled in. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  /** The whole buffer, to be used again when the batch is done with. */
+  /** The whole buffer, which is reused after the batch. */
   get buffer(): Uint8Array {
     return this.#buffer
   }

@@ -2,15 +2,15 @@ import { types } from 'node:util'
 import { WalError } from '../errors.js'
 import { recordHeaderBytes } from '../format/limits.js'
 
-/** What may be appended: one record, or several that share one fate. */
+/** One record, or several that become durable together or not at all. */
 export type Records = Uint8Array | readonly Uint8Array[]
 
 export function isBytes(value: unknown): value is Uint8Array {
-  // Only the second sees arrays of another realm.
+  // The second check accepts arrays of another realm.
   return value instanceof Uint8Array || types.isUint8Array(value)
 }
 
-/** What the records take in a batch; NaN when they are no records. */
+/** Bytes that the records take in a batch, or NaN if they are not records. */
 export function sizeOf(records: Records): number {
   if (isBytes(records)) return recordHeaderBytes + records.length
   if (!Array.isArray(records)) return Number.NaN
@@ -21,14 +21,17 @@ export function sizeOf(records: Records): number {
   return bytes
 }
 
-/** Why records of this size are none that the log takes, or `undefined` when they are. */
+/** Why the log cannot accept the records, or `undefined`. */
 export function refuseMalformed(
   records: Records,
   bytes: number,
   limits: { readonly appendBytesMax: number; readonly recordBytesMax: number },
 ): WalError | undefined {
   if (Number.isNaN(bytes)) {
-    return new WalError('WAL_BAD_RECORD', 'a record has to be a Uint8Array, or an array of them')
+    return new WalError(
+      'WAL_BAD_RECORD',
+      'a record must be a Uint8Array; append takes one, or an array of them',
+    )
   }
   const count = isBytes(records) ? 1 : records.length
   if (count === 0) return new WalError('WAL_EMPTY_APPEND', 'an append needs at least one record')
@@ -36,13 +39,13 @@ export function refuseMalformed(
   if (count === 1) {
     return new WalError(
       'WAL_RECORD_TOO_LARGE',
-      `the record has ${bytes - recordHeaderBytes} bytes; the most is ${limits.recordBytesMax}. ` +
+      `the record has ${bytes - recordHeaderBytes} bytes; the maximum is ${limits.recordBytesMax}. ` +
         'Raise appendBytesMax to allow more.',
     )
   }
   return new WalError(
     'WAL_APPEND_TOO_LARGE',
-    `${count} records make ${bytes} bytes; the most for one append is ${limits.appendBytesMax}. ` +
+    `${count} records take ${bytes} bytes; the maximum for one append is ${limits.appendBytesMax}. ` +
       'Append them in several calls, or raise appendBytesMax.',
   )
 }

@@ -2,34 +2,39 @@ import { WalError } from '../errors.js'
 import { batchOverheadBytes } from '../format/limits.js'
 
 /**
- * Who is refused first when the disk is full. Of the last segment there is, `low` may use the first
- * half, `normal` three quarters, `high` all: work that makes new work goes before work that ends it.
+ * Which records are rejected first on a full disk. Of the last segment, `low` may use the first
+ * half, `normal` three quarters, and `high` all. New work is rejected before records that finish
+ * work.
  */
 export type Urgency = 'low' | 'normal' | 'high'
 
 const shareKeptBack: Record<Urgency, number> = { low: 1 / 2, normal: 1 / 4, high: 0 }
 
-/** Room set aside for records that are still to be made. */
+/** Space reserved for records that do not exist yet. */
 export interface Claim {
   readonly bytes: number
-  /** Gives the room back. An append that was handed the claim has done so. */
+  /** Returns the space. An append that is given the claim releases it. */
   release(): void
 }
 
-/** What the room is measured by; asked anew at every question. */
+/** How much of the disk is used, read anew for each decision. */
 export interface Premises {
-  /** Whether no other segment can be made. */
+  /** Whether no other segment can be created. */
   isStarved(): boolean
   /** The size of the current segment. */
   segmentBytes(): number
-  /** What of it is written, on its way, or waiting, with what each batch adds. */
+  /**
+   * Bytes of the current segment that are written, in flight or queued, including the overhead of
+   * each batch.
+   */
   usedBytes(): number
 }
 
 /**
- * Says whether there is room. While segments can be made there always is; a segment that is being
- * made counts, on trust, once the disk has said that it has room for it. When none can be made, the
- * rest of the current one is all there is, and each class of urgency stops short of the next.
+ * Decides whether records fit. There is always space while segments can be created. A segment in
+ * preparation counts as soon as the disk has reported enough free space. When no segment can be
+ * created, only the rest of the current one is left, and each urgency must leave space for the next
+ * higher one.
  */
 export class Room {
   readonly #premises: Premises
@@ -41,49 +46,52 @@ export class Room {
 
   claim(bytes: number, urgency: Urgency): Claim {
     if (!Number.isSafeInteger(bytes) || bytes < 0) {
-      throw new WalError('WAL_BAD_OPTION', `a claim of ${bytes} bytes; it has to be a whole number`)
+      throw new WalError(
+        'WAL_BAD_OPTION',
+        `the claim's size is ${bytes}; it must be a non-negative integer`,
+      )
     }
     if (shareKeptBack[urgency] === undefined) {
       throw new WalError(
         'WAL_BAD_OPTION',
-        `"${urgency}" is no urgency; there are low, normal, high`,
+        `"${urgency}" is not an urgency; use low, normal or high`,
       )
     }
     const refusal = this.refusal(bytes, urgency)
     if (refusal !== undefined) throw refusal
-    // The records may turn out to need a batch of their own.
+    // The records may need a batch of their own.
     this.#claimedBytes += bytes + batchOverheadBytes
     return new HeldClaim(this, bytes)
   }
 
-  /** Ends the claim; says whether it was still held here. */
+  /** Ends the claim. Returns whether it was active in this budget. */
   spend(claim: Claim): boolean {
     if (!(claim instanceof HeldClaim) || !claim.endIn(this)) return false
     this.#claimedBytes -= claim.bytes + batchOverheadBytes
     return true
   }
 
-  /** Why records of this size cannot be taken, or `undefined` when they can. */
+  /** Why records of this size are rejected, or `undefined`. */
   refusal(bytes: number, urgency: Urgency): WalError | undefined {
     if (!this.#premises.isStarved()) return undefined
     const segmentBytes = this.#premises.segmentBytes()
     const used = this.#premises.usedBytes() + this.#claimedBytes
     const keptBack = Math.ceil(segmentBytes * shareKeptBack[urgency])
-    // Beside the records: a batch that they may have to open, and a last sync mark.
+    // Besides the records: the batch that they may start, and a last sync mark.
     if (used + bytes + 2 * batchOverheadBytes + keptBack <= segmentBytes) return undefined
     const left = Math.max(0, segmentBytes - used)
     return new WalError(
       'WAL_NO_SPACE',
-      `the disk is full: ${left} bytes are left of the last segment, of which ${Math.min(left, keptBack)} ` +
-        'are kept for more urgent records. Make room on the disk; the log goes on by itself.',
+      `the disk is full: the last segment has ${left} bytes left, of which ${Math.min(left, keptBack)} ` +
+        'are kept for more urgent records. Free some disk space; the log then continues by itself.',
     )
   }
 }
 
-/** There is one for each record of a busy log, so it is small, and no list of them is kept. */
+/** A busy log has one per record, so it is small and not kept in a list. */
 class HeldClaim implements Claim {
   readonly bytes: number
-  /** Where it is held; nowhere when it has ended. */
+  /** The budget that counts it, or `undefined` after it has ended. */
   #room: Room | undefined
 
   constructor(room: Room, bytes: number) {
@@ -95,7 +103,7 @@ class HeldClaim implements Claim {
     this.#room?.spend(this)
   }
 
-  /** Whether it was held in this room until now. */
+  /** Whether it was active in this budget until now. */
   endIn(room: Room): boolean {
     if (this.#room !== room) return false
     this.#room = undefined

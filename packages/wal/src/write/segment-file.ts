@@ -4,7 +4,7 @@ import { encodeFileHeader, type FileHeader, type SegmentEnd } from '../format/fi
 import type { HeadFile } from '../format/head.js'
 import { type Layout, segmentName, temporarySuffix } from '../format/layout.js'
 
-/** The segment that takes the records. */
+/** The segment that receives the records. */
 export interface SegmentFile {
   readonly name: string
   readonly header: FileHeader
@@ -13,9 +13,9 @@ export interface SegmentFile {
 }
 
 /**
- * Turns a file of zeros into the log's newest segment: its header, its name, and `HEAD`, each
- * durable before the next. A crash anywhere leaves either the old newest segment, with an empty file
- * beside it that nothing names, or the new one.
+ * Turns a file of zeros into the log's newest segment: header, name, and `HEAD`, each durable
+ * before the next. A crash leaves either the old newest segment and an empty file that is not
+ * referenced, or the new one.
  */
 export async function beginSegment(
   disk: Disk,
@@ -29,7 +29,7 @@ export async function beginSegment(
   const path = layout.segment(name)
   const temporary = path + temporarySuffix
   const { bytes, crc } = encodeFileHeader(header)
-  // Away from its well-known name first, so that another writer cannot take the same file.
+  // Rename it first, so that another writer cannot take the same file.
   if (zeroFile !== temporary) await disk.rename(zeroFile, temporary)
   const file = await disk.open(temporary, mode)
   try {
@@ -45,7 +45,7 @@ export async function beginSegment(
   return { name, header, headerCrc: crc, file }
 }
 
-/** A segment that takes no more records. */
+/** A segment that receives no more records. */
 export interface SealedSegment {
   readonly name: string
   readonly header: FileHeader

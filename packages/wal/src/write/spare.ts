@@ -17,24 +17,25 @@ export type Spare = ZeroFile
 type Mode = 'idle' | 'preparing' | 'ready' | 'starved' | 'closed'
 
 /**
- * Keeps the next segment ready, so that a full disk shows here and not in the middle of a commit. The
- * reserve comes before it, a small file that only an opening may use: every opening begins a segment,
- * and on a disk that filled up meanwhile the spare has long become one.
+ * Prepares the next segment in advance, so that a full disk is noticed here and not during a commit.
+ * Before the spare it makes the reserve, a small file that only an open of the log may use. Every open
+ * creates a segment, and by then a full disk may have turned the spare into one.
  *
  *     idle ──prepare──▶ preparing ──▶ ready ──take──▶ idle
  *                        │     ▲
- *                no room ▼     │ after a while
+ *               no space ▼     │ after a while
  *                       starved
  *
- * `stop` ends all of it. While the keeper prepares, the log takes records on trust, so the disk is asked
- * for room before anything is written: an attempt may take longer than filling a whole segment.
+ * `stop` leads to the closed state. While the keeper prepares, the log accepts records as if the spare
+ * existed. So the keeper checks the free space before it writes, because an attempt may take longer
+ * than filling a whole segment.
  */
 export class SpareKeeper {
   readonly #disk: Disk
   readonly #clock: Clock
   readonly #path: string
   readonly #directory: string
-  /** Where the reserve is to be, as long as it is not there. */
+  /** The place of the reserve while it does not exist. */
   #reserve: ZeroFile | undefined
   readonly #bytesMin: number
   readonly #observer: LogObserver
@@ -44,7 +45,7 @@ export class SpareKeeper {
 
   #mode: Mode = 'idle'
   #isStarved = false
-  /** How large the spare is to be, or is. */
+  /** Size of the spare, or of the one in preparation. */
   #bytes = 0
   #retryMs = noSpaceRetryMs
   #work: Promise<void> = Promise.resolve()
@@ -55,13 +56,13 @@ export class SpareKeeper {
     clock: Clock
     layout: Layout
     epoch: number
-    /** The size of a reserve. No spare is smaller. */
+    /** The size of a reserve. A spare is never smaller. */
     bytesMin: number
     hasReserve: boolean
     observer: LogObserver
-    /** Whether more than this share of the segment in use is taken. */
+    /** Whether more than this share of the current segment is used. */
     isHurried: (share: number) => boolean
-    /** A spare is ready, or there turned out to be no room for one. */
+    /** A spare is ready, or the disk has no space for one. */
     onChange: () => void
     /** The disk failed in a way that does not pass by itself. */
     onFailure: (error: unknown) => void
@@ -80,20 +81,20 @@ export class SpareKeeper {
     this.#onFailure = options.onFailure
   }
 
-  /** The disk had no room when it was asked last, or the last finished attempt found none. */
+  /** Whether the disk had no space at the last check or in the last finished attempt. */
   get isStarved(): boolean {
     return this.#isStarved
   }
 
-  /** Starts with a spare that is there already, under this epoch's name. */
+  /** Starts with an existing spare that has this epoch's name. */
   adopt(bytes: number): void {
     this.#bytes = bytes
     this.#setMode('ready')
   }
 
   /**
-   * Begins to make a spare of this size, unless there is one. Where there is less room, it gets smaller.
-   * Resolves when the disk has said whether there is room.
+   * Starts to prepare a spare of this size, unless there is one. With little space the spare is
+   * smaller. Resolves when it is known whether the disk has space.
    */
   prepare(bytes: number): Promise<void> {
     if (this.#mode !== 'idle') return Promise.resolve()
@@ -103,20 +104,23 @@ export class SpareKeeper {
     return asked
   }
 
-  /** The spare, when it is ready. It is the caller's from then on. */
+  /** Hands the spare to the caller if it is ready. */
   take(): Spare | undefined {
     if (this.#mode !== 'ready') return undefined
     this.#setMode('idle')
     return { path: this.#path, bytes: this.#bytes }
   }
 
-  /** Begins nothing more. A ready spare stays for the next writer; `stopped` waits for the rest. */
+  /**
+   * Stops all preparation. A ready spare stays for the next writer. `stopped` waits for work in
+   * progress.
+   */
   stop(): void {
     this.#retry?.cancel()
     this.#mode = 'closed'
   }
 
-  /** Resolves when nothing is being written any more. */
+  /** Resolves when no write is in progress. */
   async stopped(): Promise<void> {
     await this.#work
   }
@@ -158,8 +162,8 @@ export class SpareKeeper {
   }
 
   /**
-   * Half of the room, where it gets short, but no less than there has to be: a roll lets a checkpoint
-   * be made, which needs room itself, and then old segments can go.
+   * Uses at most half of the space when it gets short, but at least the minimum. The rest allows a
+   * checkpoint after the roll, and then old segments can be removed.
    */
   #affordable(wantedBytes: number, room: number): number {
     let bytes = wantedBytes
@@ -171,7 +175,7 @@ export class SpareKeeper {
     return roomOn(this.#disk, this.#directory)
   }
 
-  /** Makes the file under another name first, which tells the next opening that it may be incomplete. */
+  /** Uses a temporary name first, so that the next open knows that the file may be incomplete. */
   async #fill({ path, bytes }: ZeroFile): Promise<void> {
     const temporary = path + temporarySuffix
     try {
@@ -193,7 +197,7 @@ export class SpareKeeper {
     return this.#isHurried(share) ? hurriedPieceBytes : calmPieceBytes
   }
 
-  /** Asking costs nothing. Zeros that were written in vain are not written again so soon. */
+  /** Checking for space is cheap. Writing zeros is not, so after a vain attempt the keeper waits longer. */
   #starve(wantedBytes: number, error: unknown): void {
     if (this.#mode !== 'preparing') return
     this.#setMode('starved')
@@ -209,7 +213,7 @@ export class SpareKeeper {
   #setMode(mode: Mode): void {
     if (this.#mode === 'closed') return
     this.#mode = mode
-    // While another attempt is on its way, what the last one found still holds.
+    // While another attempt runs, the result of the last one still holds.
     if (mode !== 'preparing') this.#setStarved(mode === 'starved')
   }
 
@@ -220,5 +224,5 @@ export class SpareKeeper {
   }
 }
 
-/** The log was closed, or has ended, while a file was being made. */
+/** The log was closed or failed while a file was being prepared. */
 class Stopped extends Error {}

@@ -8,8 +8,8 @@ import type { FillingBatch } from './filling-batch.js'
 import type { SealedSegment, SegmentFile } from './segment-file.js'
 
 /**
- * The end of the log: the segment that takes records, where its durable part ends, and the numbers and
- * checksums that the next batch continues.
+ * The end of the log: the segment that receives records, where its durable part ends, and the
+ * numbers and checksums that the next batch continues.
  */
 export class Tail {
   readonly #clock: Clock
@@ -22,7 +22,7 @@ export class Tail {
   #syncedThrough: number
   #durableLsn: Lsn
   #clockMs: number
-  /** How many openings have been marked as started. */
+  /** How many opens have been marked as started. */
   #starts: number
 
   constructor(segment: SegmentFile, clock: Clock) {
@@ -58,7 +58,7 @@ export class Tail {
     return this.#starts
   }
 
-  /** Whether the segment holds no record. */
+  /** Whether the segment contains no record. */
   get isEmpty(): boolean {
     return this.#durableLsn < this.#segment.header.firstLsn
   }
@@ -69,12 +69,12 @@ export class Tail {
     return { name, header, end: this.#segmentEnd() }
   }
 
-  /** Counts one more opening that came to work: every batch from now on says so. */
+  /** Marks this open as started. Every later batch includes the new count. */
   countStart(): void {
     this.#starts++
   }
 
-  /** Where the next batch begins. */
+  /** Where the next batch starts. */
   get nextOffset(): number {
     return nextBatchOffset(this.#end)
   }
@@ -125,7 +125,7 @@ export class Tail {
     this.#syncedThrough = Math.max(this.#syncedThrough, through)
   }
 
-  /** The header of the segment that follows. */
+  /** The header of the next segment. */
   nextHeader(segmentBytes: number): FileHeader {
     const { header } = this.#segment
     return {
@@ -141,7 +141,7 @@ export class Tail {
     }
   }
 
-  /** Continues in the segment that follows. */
+  /** Continues in the next segment. */
   continueIn(segment: SegmentFile): void {
     this.#segment = segment
     this.#place = new Place(segment.header.logId, segment.header.sequence)
@@ -158,7 +158,7 @@ export class Tail {
     }
   }
 
-  /** The clock as the log carries it: it never goes back. */
+  /** The log's clock, which never goes back. */
   #now(): number {
     this.#clockMs = Math.max(this.#clockMs, this.#clock.now())
     return this.#clockMs

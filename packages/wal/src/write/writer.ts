@@ -16,20 +16,19 @@ import { Tail } from './tail.js'
 
 type Mode = 'open' | 'closing' | 'closed' | 'failed'
 
-/** After a write that takes longer the next one goes to the thread pool. */
+/** If a write takes longer than this, the next one runs in the thread pool. */
 const slowWriteMs = 1
-/** How many turns of the event loop a batch waits for more at most. */
+/** Maximum number of event loop turns for which a batch waits for more appends. */
 const gatheringTurnsMax = 4
 
 /**
- * Appends by group commit. What is appended while one batch is on its way to the disk makes up the
- * next; one batch is in flight at a time, and a later one therefore proves the ones before.
+ * Group commit: all appends during one write form the next batch. One batch is in flight at a time, so
+ * each batch proves that the previous ones are durable.
  *
  *     open ──close──▶ closing ──▶ closed
  *       └──a write or sync fails──▶ failed
  *
- * Whatever changes the segment (a batch, a roll) is begun by `#pump` and by nobody else, and only
- * when nothing else is on its way.
+ * Only `#pump` starts an operation on the segment (a batch, a roll), and only one at a time.
  */
 export class Writer {
   readonly #settings: LogSettings
@@ -47,12 +46,12 @@ export class Writer {
   #nextLsn: Lsn
   readonly #batches: BatchQueue
   #isRolling = false
-  /** Since when a batch waits for a segment that is still being made. */
+  /** When a batch started to wait for a segment that is still being prepared. */
   #blockedSinceMs: number | undefined
-  /** Who asked for a roll, and how to tell them. */
+  /** Callers that wait for a roll. */
   #rollRequests: Array<{ resolve: () => void; reject: (error: WalError) => void }> = []
   #idle: Array<() => void> = []
-  /** Calls to the disk that have not returned. The files stay open until they have. */
+  /** Disk calls that have not returned. The files stay open until they have. */
   readonly #underway = new Set<Promise<void>>()
 
   #isScheduled = false
@@ -101,12 +100,12 @@ export class Writer {
     return this.#tail.starts
   }
 
-  /** The segment that takes the records, and where its durable part ends. */
+  /** The segment that receives the records, and where its durable part ends. */
   get segment(): SealedSegment {
     return this.#tail.sealed
   }
 
-  /** How much of the segment in use is taken; more than all of it when something waits for the next. */
+  /** The used share of the current segment. It exceeds 1 when batches wait for the next segment. */
   get usedShare(): number {
     return this.#usedBytes / this.#tail.segmentBytes
   }
@@ -127,19 +126,19 @@ export class Writer {
     return batch.durable
   }
 
-  /** Counts this opening as one that came to work. The count is in every batch from now on. */
+  /** Marks this open as started. Every later batch includes the new count. */
   markStarted(): Promise<void> {
     this.#started ??= this.#writeStart()
     return this.#started
   }
 
-  /** Sets room aside, or fails with `WAL_NO_SPACE`. */
+  /** Reserves space, or fails with `WAL_NO_SPACE`. */
   claim(bytes: number, urgency: Urgency): Claim {
     if (this.#mode !== 'open') throw this.#notOpen()
     return this.#room.claim(bytes, urgency)
   }
 
-  /** Seals the current segment, unless it is empty, as soon as the batch on its way is durable. */
+  /** Seals the current segment, unless it is empty, as soon as the batch in flight is durable. */
   roll(): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#mode !== 'open') reject(this.#notOpen())
@@ -151,13 +150,13 @@ export class Writer {
     })
   }
 
-  /** A spare is ready, or there is no room for one. */
+  /** A spare is ready, or there is no space for one. */
   spareChanged(): void {
     if (this.#spares.isStarved) this.#rejectRolls(noRoomToRoll())
     this.#pump()
   }
 
-  /** Waits until all that was appended is durable, then ends the segment. */
+  /** Waits until all appended records are durable, then closes the segment. */
   async close(): Promise<void> {
     if (this.#mode === 'open') {
       this.#mode = 'closing'
@@ -185,7 +184,7 @@ export class Writer {
     }
   }
 
-  /** Ends the log: nothing is written any more, and whoever waits is told. */
+  /** Stops the log after a failure and rejects everything that waits. */
   fail(cause: unknown): void {
     if (this.#mode === 'failed' || this.#mode === 'closed') return
     this.#mode = 'failed'
@@ -216,7 +215,7 @@ export class Writer {
     if (firstLsn !== this.#nextLsn || firstLsn + count - 1 > lsnMax) {
       return new WalError(
         'WAL_LSN_MISMATCH',
-        `the append says that its first record is LSN ${firstLsn}; the next one is ${this.#nextLsn}`,
+        `the append starts at LSN ${firstLsn}, but the next LSN is ${this.#nextLsn}`,
       )
     }
     const isClaimed = claim !== undefined && this.#room.spend(claim) && claim.bytes >= bytes
@@ -236,9 +235,9 @@ export class Writer {
   }
 
   /**
-   * Writes once the input that is ready now has been handled, so that all of it shares the batch; and
-   * where that was more than one append, once no more comes: what many have been answered at once they
-   * follow with their next ones, and half of them would else wait for a second write.
+   * Writes after all input that is ready has been handled, so that it shares one batch. If that was
+   * more than one append, waits until no more arrive: clients answered together send their next
+   * requests together, and otherwise half of them would wait for a second write.
    */
   #schedule(): void {
     if (this.#isScheduled) return
@@ -257,7 +256,7 @@ export class Writer {
     })
   }
 
-  /** Begins what is to be done next, unless something is on its way. */
+  /** Starts the next write or roll, unless one is in progress. */
   #pump(): void {
     if (this.#isBusy()) return
     const batch = this.#batches.next
@@ -270,17 +269,17 @@ export class Writer {
       }
     }
     if (isFull) this.#blockedSinceMs ??= this.#settings.clock.monotonicMs()
-    // A batch that still fits need not wait for the spare that somebody's roll waits for.
+    // A batch that still fits does not wait for a requested roll.
     if (batch === undefined) this.#tellIdle()
     else if (!isFull) this.#beginWrite(batch)
     else if (this.#mode === 'closing' && this.#spares.isStarved) {
-      // Whoever waits for room while the log closes has waited enough.
+      // The log is closing, so stop waiting for disk space.
       this.#batches.rejectWaiting(noRoomToClose())
       this.#tellIdle()
     }
   }
 
-  /** Whether somebody waits for a roll of a segment that holds something. */
+  /** Whether a caller waits for a roll and the segment contains a record. */
   #isRollDue(): boolean {
     if (this.#tail.isEmpty) for (const request of this.#rollRequests.splice(0)) request.resolve()
     return this.#rollRequests.length > 0
@@ -292,9 +291,9 @@ export class Writer {
     const offset = this.#tail.nextOffset
     const chain = this.#tail.seal(batch)
     const startedMs = this.#settings.clock.monotonicMs()
-    // While the disk is quick, writing on the event loop is quicker than the way to the thread pool and
-    // back, and whoever could use the loop meanwhile waits for this write anyway. When the disk turns
-    // slow the loop has better things to do.
+    // On a fast disk, writing on the event loop is faster than the round trip through the thread
+    // pool, and most requests wait for this write anyway. A slow disk must not block the event
+    // loop.
     if (!this.#isDiskSlow) {
       try {
         writeFullyOnLoop(file, batch.bytes, offset)
@@ -312,7 +311,7 @@ export class Writer {
     }
   }
 
-  /** Keeps the files open until the work is done, and lets its failure end the log. */
+  /** Keeps the files open until the work is done. Its failure stops the log. */
   #watch(work: Promise<void>): void {
     const watched = work
       .catch((error: unknown) => this.fail(error))
@@ -337,7 +336,8 @@ export class Writer {
       durationMs,
       onLoop,
     })
-    // The thread pool writes on while those who waited take their turn; on the loop they come first.
+    // After a write in the thread pool, start the next one immediately. After a write on the loop,
+    // callers run first, because the next write would block them.
     if (onLoop && this.#batches.filling !== undefined) this.#schedule()
     else this.#pump()
     this.#armMark()
@@ -345,7 +345,7 @@ export class Writer {
 
   #beginRoll(spare: Spare): void {
     this.#isRolling = true
-    // Those who ask from now on may mean records that are not in this segment.
+    // Later requests may mean records that are not in this segment.
     const requests = this.#rollRequests.splice(0)
     const work = this.#roll(spare).then(
       () => {
@@ -375,13 +375,13 @@ export class Writer {
     const next = await beginSegment(disk, this.#layout, this.#headFile, spare.path, header, mode)
     this.#tail.continueIn(next)
     this.#onSealed(sealed)
-    // The new segment may be the last one, and then it keeps room back: that has to be known before its
-    // first batch is written.
+    // The new segment may be the last one that fits on the disk. That must be known before its
+    // first batch, because then it keeps space for urgent records.
     await Promise.all([file.close(), this.#prepareSpare()])
     observer.rolled?.({ segment: next.name, durationMs: clock.monotonicMs() - startedMs })
   }
 
-  /** Resolves when it is known whether there is room for another segment. */
+  /** Resolves when it is known whether there is space for another segment. */
   #prepareSpare(): Promise<void> {
     const { segmentBytes } = this.#settings
     return this.#spares.prepare(Math.min(segmentBytes, 2 * this.#tail.segmentBytes))
@@ -401,19 +401,22 @@ export class Writer {
     )
   }
 
-  /** Proves the last data batch by a batch without records, if there is room and nothing else to write. */
+  /**
+   * Proves the last data batch with a batch without records, if there is space and nothing else to
+   * write.
+   */
   async #writeMark(): Promise<void> {
     const fits = this.#tail.fits(batchHeaderBytes)
     if (this.#isMarked || !fits || this.#isBusy() || this.#batches.filling !== undefined) return
-    // The last room there is belongs to those whom it was promised.
+    // Never spend reserved space on a mark.
     if (this.#room.refusal(0, 'high') !== undefined) return
     const mark = this.#batches.begin(this.#tail.durableLsn + 1)
     this.#pump()
-    // A failure ends the log as every failed write does, and is told as such.
+    // A failed write stops the log and is reported there.
     await mark.durable.catch(() => {})
   }
 
-  /** The batch that fills will say it; where none does, one without records is written. */
+  /** The count is in the batch that is filling, or in a new one without records. */
   async #writeStart(): Promise<void> {
     if (this.#mode !== 'open') throw this.#notOpen()
     const refusal = this.#room.refusal(0, 'high')
@@ -435,7 +438,7 @@ export class Writer {
 
   /** For the modes in which a write is not durable when it returns. */
   #sync(): Promise<void> {
-    // One after the other: a roll must not close the file under a sync that the timer began.
+    // One at a time: a roll must not close the file during a sync that the timer started.
     this.#syncing = this.#syncing.then(() => this.#tail.sync())
     return this.#syncing
   }

@@ -5,7 +5,7 @@ import { systemCode } from '../errors.js'
 import { isZero } from '../format/bytes.js'
 import { calmPieceBytes, hurriedPieceBytes, readWindowBytes } from '../format/limits.js'
 
-/** A file of real zeros, which reserves its room on the disk; a sparse one would reserve nothing. */
+/** A file of written zeros, which reserves its space on the disk. A sparse file would not. */
 export interface ZeroFile {
   readonly path: string
   readonly bytes: number
@@ -13,15 +13,18 @@ export interface ZeroFile {
 
 const zeros = new Uint8Array(hurriedPieceBytes)
 
-/** The disk was asked, and nothing was begun. It carries the code of the refusal it has spared. */
+/**
+ * The disk reported too little free space, so nothing was written. Carries the error code that a
+ * write would have had.
+ */
 export class NoRoom extends Error {
   readonly code = 'ENOSPC'
 }
 
 /**
- * Writes the file piece by piece, each durable before the next, because one large sync at the end
- * would hold up the commits beside it. `pieceAt` says how much to write next when so many bytes are
- * there; 0 gives up. What cannot fit is not begun: it would fill the disk for everybody else.
+ * Writes the file piece by piece and syncs each piece, because one large sync would delay commits
+ * on the same disk. `pieceAt` returns the size of the next piece for a given length; 0 aborts. A
+ * file that cannot fit is not started, because it would fill the disk for other processes.
  */
 export async function makeZeroFile(
   disk: Disk,
@@ -29,7 +32,7 @@ export async function makeZeroFile(
   pieceAt: (filled: number) => number = () => calmPieceBytes,
 ): Promise<void> {
   await removeIfPresent(disk, path)
-  if ((await roomOn(disk, dirname(path))) < bytes) throw new NoRoom(`no room for ${bytes} bytes`)
+  if ((await roomOn(disk, dirname(path))) < bytes) throw new NoRoom(`no space for ${bytes} bytes`)
   await withFile(disk, path, 'create', async () => {})
   await withFile(disk, path, 'durable', async (file) => {
     let filled = 0
@@ -43,14 +46,14 @@ export async function makeZeroFile(
   })
 }
 
-/** The room there seems to be. Where a disk does not tell, writing will. */
+/** Free space on the disk, or infinity if the disk does not report it. Then a write shows it. */
 export function roomOn(disk: Disk, directory: string): Promise<number> {
   return disk.freeBytes(directory).catch(() => Number.POSITIVE_INFINITY)
 }
 
 /**
- * Takes over a file that an earlier epoch has left, by giving it this one's name, if it is large
- * enough and really holds nothing but zeros. Others of its kind are removed.
+ * Takes over a file of an earlier epoch by renaming it, if it is large enough and contains only
+ * zeros. Removes others of its kind.
  */
 export async function adoptZeroFile(
   disk: Disk,
@@ -70,7 +73,10 @@ export async function adoptZeroFile(
   return { path, bytes: found.bytes }
 }
 
-/** The file's size if it holds nothing but zeros, else 0: also when it cannot be read, for nothing is lost with it. */
+/**
+ * The file's size if it contains only zeros, otherwise 0. An unreadable file counts as 0, because
+ * nothing is lost with it.
+ */
 async function countZeros(disk: Disk, path: string): Promise<number> {
   try {
     return await withFile(disk, path, 'read', async (file) => {
