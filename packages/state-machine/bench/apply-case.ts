@@ -12,7 +12,7 @@ const variants = [
   { variant: 'all with request_id', idShare: 1 },
 ] as const
 
-/** Records a second, decoded and applied to a state in which as many tasks come as go. */
+/** Records per second, decoded and applied to a state whose number of tasks stays the same. */
 export function measureApply(pace: Pace): Result[] {
   const all = variants.map(({ variant, idShare }) => {
     const recording = new Recording()
@@ -27,7 +27,7 @@ export function measureApply(pace: Pace): Result[] {
       const both = subject.replay(recording, start)
       gc!()
       const decode = decodeAll(recording, start)
-      // The first round is the compiler's.
+      // The first round warms up the compiler.
       if (done === 0) continue
       bothMs.push(both)
       decodeMs.push(decode)

@@ -1,5 +1,5 @@
 /**
- * One measurement in a process of its own, with the heap to itself. Answers with one line of JSON.
+ * Runs one measurement in its own process and heap. Prints one line of JSON.
  *
  *     node --expose-gc child.js apply|scale|memory|memory-ids|survivors|gc full|quick
  */
@@ -12,7 +12,7 @@ const pace = paceOf({ quick: speed === 'quick' })
 const results = await measure()
 process.stdout.write(`${JSON.stringify(results)}\n`)
 
-/** Nothing is imported before it is needed: what one measures does not show in another's memory. */
+/** Imports are dynamic, so that one measurement does not use memory in another. */
 async function measure(): Promise<Result[]> {
   switch (name) {
     case 'apply':
@@ -28,6 +28,6 @@ async function measure(): Promise<Result[]> {
     case 'gc':
       return (await import('./gc-case.js')).measureGc(pace)
     default:
-      throw new Error(`there is no measurement "${name}"`)
+      throw new Error(`"${name}" is not a known measurement`)
   }
 }

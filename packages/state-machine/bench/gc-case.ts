@@ -10,7 +10,7 @@ const liveTasks = 1_000_000
 const operationsPerSecond = 50_000
 const warmUpMs = 1000
 
-/** How long the garbage collector stops a process that holds a million tasks and is at work. */
+/** Pauses of the garbage collector in a busy process with a million tasks. */
 export async function measureGc(pace: Pace): Promise<Result[]> {
   const subject = new Subject()
   const stream = new WaitingStream(liveTasks, 0.5)
@@ -28,7 +28,7 @@ export async function measureGc(pace: Pace): Promise<Result[]> {
   const beganAt = performance.now()
   const second = await drive(subject, recording, first.played, pace.gcMs)
   const endedAt = performance.now()
-  // Entries are handed over a little later.
+  // Entries are delivered a little later.
   await pause(100)
   observer.disconnect()
   const startedMs = performance.now()
@@ -50,7 +50,7 @@ export async function measureGc(pace: Pace): Promise<Result[]> {
         longestTickDelayMs: round(second.longestDelayMs),
         collections: counted.length,
         totalPauseMs: round(counted.reduce((sum, duration) => sum + duration, 0)),
-        // A whole collection at once, which V8 avoids by working in small steps and in other threads.
+        // A full collection in one step, which V8 avoids with small steps and other threads.
         forcedCollectionMs: round(forcedMs),
         operationsPerSecond: round(((second.played - first.played) / (endedAt - beganAt)) * 1000),
         busyShare: round(second.busyMs / (endedAt - beganAt)),
@@ -61,7 +61,7 @@ export async function measureGc(pace: Pace): Promise<Result[]> {
   ]
 }
 
-/** Applies what has become due, every millisecond; after a delay, all that was missed. */
+/** Applies the due records every millisecond. After a delay, applies all missed ones. */
 async function drive(subject: Subject, recording: Recording, from: number, forMs: number) {
   const startedMs = performance.now()
   let played = from
@@ -76,7 +76,7 @@ async function drive(subject: Subject, recording: Recording, from: number, forMs
     busyMs += performance.now() - nowMs
     await pause(1)
     const nextMs = performance.now()
-    // From tick to tick, so that a pause in the middle of the work counts as well.
+    // Measured from tick to tick, so that a pause during the work counts, too.
     longestDelayMs = Math.max(longestDelayMs, nextMs - nowMs - 1)
     nowMs = nextMs
   }

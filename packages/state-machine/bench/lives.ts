@@ -14,7 +14,7 @@ const heartbeatMs = 1000
 const leaseMs = 3000
 const endedKeptMs = 5000
 const forgetEveryMs = 100
-/** Longer than anything here lasts. */
+/** Longer than any delay in these lives. */
 const wheelMs = 8192
 
 const firstBackoffMs = 500
@@ -25,13 +25,13 @@ const growing = {
 } as const
 
 /**
- * Records whole lives of tasks, as a busy coordinator would: four new tasks every millisecond, each
- * leased in its turn, most of them extended up to three times and completed, three in ten with a
- * result. One in twenty attempts fails, one in forty expires (half of these workers report too
- * late), one in a hundred tasks is killed. What has ended is forgotten five seconds later.
+ * Records complete lives of tasks as on a busy coordinator: four new tasks every millisecond. Each
+ * is leased, most are extended up to three times and completed, three in ten with a result. One in
+ * twenty attempts fails. One in forty expires, and half of these workers report too late. One in a
+ * hundred tasks is killed. Ended tasks are forgotten five seconds later.
  *
- * Says how many records there are before the first task is forgotten: from there on, as many go as
- * come.
+ * Returns how many records precede the first forgotten task. From there on the number of tasks
+ * stays the same.
  */
 export function recordLives(recording: Recording, records: number, idShare: number): number {
   const maker = new TaskMaker(idShare, (record) => recording.add(record))

@@ -6,18 +6,18 @@ import { drawReport } from './table.js'
 const measurements = ['apply', 'scale', 'memory', 'memory-ids', 'survivors', 'gc']
 const child = new URL('./child.js', import.meta.url)
 
-// The child ends at the `exit` of this process.
+// The `exit` of this process ends the child.
 exitOnSignals()
 const { json = false, quick = false } = await readOptions(usage, {
   json: 'boolean',
   quick: 'boolean',
 })
 
-// A missed target is told, not punished: how fast it is says nothing of whether it works.
+// A missed target does not fail the run, because the speed does not show whether the code works.
 const results: Result[] = []
 for (const name of measurements) {
   tellStep(name)
-  // A new process for each, so that none finds what another has left in the heap.
+  // A new process for each case, so that none finds garbage of another in the heap.
   const args = [name, quick ? 'quick' : 'full']
   const measured = await askScript<Result[]>(child, args, ['--expose-gc'])
   results.push(...measured)

@@ -8,9 +8,9 @@ import { TaskMaker } from './task-maker.js'
 const liveTasks = 1_000_000
 
 /**
- * What a waiting task adds to the resident memory of this process, in which nothing else was done.
- * Before the first look everything has run once, so that compiled code and the young generation of
- * the heap are there already; but hardly any task was kept, whose memory could be used again.
+ * Resident memory per waiting task, in a fresh process. Everything runs once before the first
+ * reading, so that compiled code and the young generation exist already. But hardly any task was
+ * kept whose memory could be reused.
  */
 export function measureMemory(idShare: number): Result[] {
   warmUp(idShare)
@@ -19,7 +19,7 @@ export function measureMemory(idShare: number): Result[] {
   subject.fill(new WaitingStream(liveTasks, idShare))
   const after = look()
   const bytesPerTask = round((after.rss - before.rss) / liveTasks)
-  // Read once more, so that the state is alive until here.
+  // Reads the state, so that it is still alive here.
   if (subject.state.authoritative.lastLsn !== liveTasks) throw new Error('a task is missing')
   return [
     {
@@ -44,13 +44,13 @@ const survivors = 1000
 const passersBy = 2000
 
 /**
- * What a task costs that has outlived all the others around it: two thousand come and go for each
- * that stays. Rows and pages that the passers-by have used are used again, and are not the survivors'.
+ * Cost of a task that outlived all others around it: two thousand come and go for each that stays.
+ * Rows and pages of removed tasks are reused, so they do not count.
  */
 export function measureSurvivors(): Result[] {
   const subject = new Subject()
   const maker = new TaskMaker(0, (record) => subject.apply(record), 1)
-  // The first ones are there for the compiler, as everywhere.
+  // The first ones warm up the compiler.
   survive(maker, survivors / 10)
   const before = look()
   survive(maker, survivors)

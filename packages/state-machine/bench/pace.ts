@@ -1,6 +1,6 @@
-/** How long and how often; `quick` shrinks it, and leaves out no case. */
+/** Duration and number of rounds. `quick` makes them smaller but omits no case. */
 export interface Pace {
-  /** Of the case `apply`. */
+  /** Rounds of the case `apply`. */
   readonly rounds: number
   readonly applyRecords: number
   readonly scaleRounds: number

@@ -1,4 +1,4 @@
-/** xorshift32: the same numbers in every run, so that every run measures the same records. */
+/** xorshift32. Gives the same numbers in every run, so that every run measures the same records. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed | 0 || 1
   }
 
-  /** A whole number from 0 to 2^32 - 1. */
+  /** An integer from 0 to 2^32 - 1. */
   next(): number {
     let state = this.#state
     state ^= state << 13
@@ -32,7 +32,7 @@ export class Random {
     return Uint8Array.from({ length }, () => this.next())
   }
 
-  /** 36 characters, looking like a UUID. */
+  /** 36 characters that look like a UUID. */
   requestId(): string {
     const [a, b, c, d, e, f, g, h] = Array.from({ length: 8 }, () => this.#hex())
     return `${a}${b}-${c}-${d}-${e}-${f}${g}${h}`
@@ -43,7 +43,7 @@ export class Random {
   }
 }
 
-/** Looked up, because a million request ids are made of eight each. */
+/** A lookup table, because each of a million request ids needs eight. */
 const fourDigits = Array.from({ length: 2 ** 16 }, (_, number) =>
   number.toString(16).padStart(4, '0'),
 )

@@ -1,8 +1,8 @@
 import { encodeRecord, type LogRecord } from '../src/index.js'
 
 /**
- * Encoded records, one behind the other in one buffer. A million small objects would be measured
- * with whatever is measured: the garbage collector looks at each of them again and again.
+ * Encoded records in one buffer. A million small objects would distort the measurement, because the
+ * garbage collector visits each of them repeatedly.
  */
 export class Recording {
   #bytes = new Uint8Array(1 << 20)
@@ -31,7 +31,7 @@ export class Recording {
     this.#length = 0
   }
 
-  /** Views on the next few records, as the replay of a log hands them over. */
+  /** Views on the next few records, like those of a log replay. */
   views(from: number, count: number): Uint8Array[] {
     const views: Uint8Array[] = []
     const until = Math.min(from + count, this.#length)
@@ -41,7 +41,7 @@ export class Recording {
     return views
   }
 
-  /** Where the first `count` records end. */
+  /** The offset at which the first `count` records end. */
   #end(count: number): number {
     return count === 0 ? 0 : this.#ends[count - 1]!
   }

@@ -10,14 +10,14 @@ export interface Result {
   readonly costRatio?: number
   readonly bytesPerTask?: number
   readonly longestPauseMs?: number
-  /** The lowest and the highest of the rounds. */
+  /** Minimum and maximum of the rounds. */
   readonly spread?: readonly [number, number]
-  /** How many rounds the medians are made from. */
+  /** Number of rounds behind the medians. */
   readonly rounds: number
-  /** Absent where nothing is demanded. */
+  /** Absent if there is no target. */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number }
   readonly isMet?: boolean
-  /** What explains the figure. */
+  /** Figures that explain the result. */
   readonly details: { readonly [name: string]: number | readonly number[] }
 }
 
@@ -29,7 +29,7 @@ export function atMost(most: number, got: number) {
   return { target: { atMost: most }, isMet: got <= most }
 }
 
-/** To four significant digits. */
+/** Rounds to four significant digits. */
 export function round(value: number): number {
   return Number(value.toPrecision(4))
 }

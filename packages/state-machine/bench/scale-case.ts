@@ -8,11 +8,11 @@ import { type Cost, Subject } from './subject.js'
 const fewTasks = 1000
 const manyTasks = 1_000_000
 
-/** What an operation costs among many tasks, compared with among few. */
+/** Cost of an operation among many tasks, compared with few tasks. */
 export function measureScale(pace: Pace): Result[] {
   return [
     compare(pace, 'oldest first', true, (live) => new WaitingStream(live, 0.5)),
-    // Whoever works on any task of a million finds it in memory, not in a cache of the processor.
+    // An operation on a random one of a million tasks finds it in memory, not in a CPU cache.
     compare(pace, 'random order, leased', false, (live) => new LeasedStream(live, 0.5)),
   ]
 }
@@ -28,7 +28,7 @@ function compare(
   for (let done = 0; done <= pace.scaleRounds; done++) {
     for (const side of [few, many]) side.record(pace.scaleRecords)
     gc!()
-    // Whoever is second must not always be the same.
+    // Alternate which side runs second.
     for (const side of done % 2 === 0 ? [few, many] : [many, few]) side.play(done > 0)
   }
   const costRatio = round(many.applyNs / few.applyNs)
@@ -52,7 +52,7 @@ function compare(
   }
 }
 
-/** One of the two, with what it cost in each round. */
+/** One of the two sides, with its cost in each round. */
 class Side {
   readonly costs: Cost[] = []
   readonly #stream: Stream

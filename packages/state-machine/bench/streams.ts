@@ -2,16 +2,19 @@ import { TaskMaker } from './task-maker.js'
 
 const forgetEvery = 100
 
-/** An endless stream of records that keeps the number of live tasks as it is. */
+/** An endless stream of records that keeps the number of live tasks constant. */
 export interface Stream {
   readonly maker: TaskMaker
-  /** Writes the records that bring the tasks in. */
+  /** Writes the records that create the tasks. */
   fill(): void
-  /** Writes a few records more. */
+  /** Writes a few more records. */
   step(): void
 }
 
-/** So many tasks wait in one queue. A new one joins at the end, the oldest is leased and completed. */
+/**
+ * `live` tasks wait in one queue. A new one is added at the end, and the oldest is leased and
+ * completed.
+ */
 export class WaitingStream implements Stream {
   readonly maker: TaskMaker
   readonly #taskIds: Float64Array
@@ -30,7 +33,7 @@ export class WaitingStream implements Stream {
     }
   }
 
-  /** One whole life, though not that of one task. */
+  /** The records of one life, although of different tasks. */
   step(): void {
     const { maker } = this
     maker.at++
@@ -46,7 +49,7 @@ export class WaitingStream implements Stream {
   }
 }
 
-/** So many tasks are leased. Any of them is extended, or completed and replaced by a new one. */
+/** `live` tasks are leased. A random one is extended, or completed and replaced by a new one. */
 export class LeasedStream implements Stream {
   readonly maker: TaskMaker
   readonly #taskIds: Float64Array
@@ -86,5 +89,5 @@ export class LeasedStream implements Stream {
   }
 }
 
-/** No lease may expire while the others have their turn. */
+/** No lease may expire before its next extension. */
 const endlessMs = 1_000_000_000

@@ -16,12 +16,12 @@ export interface Cost {
   readonly applyMs: number
 }
 
-/** A state with the position that the next record continues. */
+/** A state with the position of the next record. */
 export class Subject {
   readonly state: State = createState()
   #lsn = 0
 
-  /** Applies the records that the stream begins with; none of them stays behind. */
+  /** Applies the initial records of the stream without keeping them. */
   fill(stream: Stream): void {
     stream.maker.sink = (record) => this.apply(record)
     stream.fill()
@@ -31,12 +31,12 @@ export class Subject {
     apply(this.state, ++this.#lsn, decodeRecord(encodeRecord(record)))
   }
 
-  /** Decodes and applies one after the other. */
+  /** Decodes and applies the records one by one. */
   play(views: readonly Uint8Array[]): void {
     for (const view of views) apply(this.state, ++this.#lsn, decodeRecord(view))
   }
 
-  /** Milliseconds for the recording from there on, without those for making the views. */
+  /** Milliseconds to replay the recording from `start`, without the time for making the views. */
   replay(recording: Recording, start = 0): number {
     let totalMs = 0
     for (let from = start; from < recording.length; from += recordsAtOnce) {
@@ -48,7 +48,7 @@ export class Subject {
     return totalMs
   }
 
-  /** The same in two steps, a thousand records each, so that each has its own time. */
+  /** Measures decoding and applying separately, in steps of a thousand records. */
   replayInSteps(recording: Recording): Cost {
     let decodeMs = 0
     let applyMs = 0
@@ -65,7 +65,7 @@ export class Subject {
   }
 }
 
-/** What it costs to decode the recording and throw the records away. */
+/** Milliseconds to decode the recording without using the records. */
 export function decodeAll(recording: Recording, start = 0): number {
   let totalMs = 0
   let newestAt = 0
@@ -75,7 +75,7 @@ export function decodeAll(recording: Recording, start = 0): number {
     for (const view of views) newestAt = decodeRecord(view).at
     totalMs += performance.now() - startedMs
   }
-  // Used, so that no optimizer can leave the work out.
-  if (newestAt === 0) throw new Error('there was nothing to decode')
+  // Uses the result, so that the optimizer cannot remove the work.
+  if (newestAt === 0) throw new Error('the recording is empty')
   return totalMs
 }

@@ -2,13 +2,13 @@ import { drawTable } from '@tenure/harness'
 import type { CaseName, Result } from './result.js'
 
 const how: { readonly [Name in CaseName]: string } = {
-  apply: 'whole lives of tasks, decoded and applied to a state in which as many come as go',
+  apply: 'whole lives of tasks, decoded and applied to a state of constant size',
   scale: 'the same stream with 1,000 and with 1,000,000 live tasks; apply alone, without decoding',
-  memory: 'resident memory of a new process after collecting garbage, with the tasks minus without',
-  gc: 'pauses that Node reports, and by how much the event loop was late at worst',
+  memory: 'resident memory after garbage collection, with the tasks minus without',
+  gc: 'pauses reported by Node, and the longest delay of the event loop',
 }
 
-/** Everything as text that fits 100 columns. */
+/** All results as text of at most 100 columns. */
 export function drawReport(machine: string, results: readonly Result[], isQuick: boolean): string {
   const rows = results.map((result) => [
     result.case,

@@ -8,17 +8,17 @@ const workers = Array.from({ length: 300 }, (_, number) => `worker-${1000 + numb
 const queues = ['default', 'mail', 'images', 'reports']
 const payloadBytes = 100
 
-/** Writes records in the order of their LSNs, with the parts that every kind of stream has. */
+/** Writes records in LSN order, with the parts that every stream needs. */
 export class TaskMaker {
   readonly random = new Random(20_240_229)
-  /** Of the record written last. */
+  /** LSN of the last record. */
   lsn = 0
   at = 1_700_000_000_000
   sink: Sink
-  /** Of the tasks with a request_id. */
+  /** Share of tasks with a request_id. */
   readonly #idShare: number
   readonly #queues: readonly string[]
-  // Of the payloads it is only their length that matters.
+  // Only the length of the payloads matters.
   readonly #payloads = Array.from({ length: 64 }, () => this.random.bytes(payloadBytes))
 
   constructor(idShare: number, sink: Sink, queueCount = queues.length) {
@@ -27,7 +27,7 @@ export class TaskMaker {
     this.#queues = queues.slice(0, queueCount)
   }
 
-  /** Writes the record, and says its LSN. */
+  /** Writes the record and returns its LSN. */
   write(record: LogRecord): number {
     this.lsn++
     this.sink(record)

@@ -1,7 +1,7 @@
 import { Checks } from '@tenure/options'
 import type { RecordType } from './record.js'
 
-/** Stable words for what can go wrong; the message beside them may change. The README lists them. */
+/** Stable error codes. Messages may change. The README lists the codes. */
 export type StateMachineErrorCode =
   | 'STATE_MALFORMED_RECORD'
   | 'STATE_UNKNOWN_RECORD'
@@ -12,7 +12,7 @@ export type StateMachineErrorCode =
   | 'STATE_FULL'
   | 'STATE_BAD_ARGUMENT'
 
-/** Every error this package raises on purpose. */
+/** Every error that this package throws on purpose. */
 export class StateMachineError extends Error {
   readonly code: StateMachineErrorCode
 
@@ -24,20 +24,20 @@ export class StateMachineError extends Error {
 }
 
 /**
- * A record that must not be applied to this state: the log was made by a coordinator that broke the
- * rules, or something else than the next record was given. The state is as it was before.
+ * The record must not be applied to this state. Either a coordinator broke the rules when it wrote
+ * the log, or this is not the next record. The state is unchanged.
  */
 export class InvariantViolation extends StateMachineError {
   readonly recordType: RecordType
   readonly lsn: number
   /** The precondition, in the words of the specification. */
   readonly rule: string
-  /** The value that breaks the rule, or a phrase where there is none. */
+  /** The value that breaks the rule, or a phrase if there is none. */
   readonly got: unknown
-  /** The value that `got` is held against, or a phrase. */
+  /** The value to which `got` was compared, or a phrase. */
   readonly expected: unknown
 
-  /** `relation` stands before `expected` in the message: "at least", "task". */
+  /** `relation` precedes `expected` in the message: "at least", "task". */
   constructor(
     recordType: RecordType,
     lsn: number,
@@ -69,5 +69,5 @@ export function malformedState(why: string, options?: ErrorOptions): StateMachin
   return new StateMachineError('STATE_MALFORMED_CHUNK', message, options)
 }
 
-/** Checks what a caller gives. */
+/** Validates arguments of callers. */
 export const check = new Checks((message) => new StateMachineError('STATE_BAD_ARGUMENT', message))

@@ -1,12 +1,12 @@
 import { type RetryPolicy, retryRanges } from '@tenure/options'
 
 /**
- * The nine facts that change a task or a lease. Eight are those of the specification, the ninth,
- * TasksForgotten, is the decision to drop tasks that have ended.
+ * The nine events that change a task or a lease. Eight are from the specification. The ninth,
+ * TasksForgotten, removes tasks that have ended.
  *
- * Every record carries `at`, the coordinator's time of the decision in whole milliseconds since the
- * epoch. `taskId` and `leaseId` are the LSNs of the records that created the task and granted the
- * lease; all other numbers are whole numbers, too.
+ * Every record has `at`, the coordinator's decision time in whole milliseconds since the epoch.
+ * `taskId` and `leaseId` are the LSNs of the records that created the task and granted the lease.
+ * All other numbers are integers, too.
  */
 export type LogRecord =
   | TaskCreated
@@ -23,13 +23,13 @@ export type RecordType = LogRecord['type']
 
 export type RecordOf<T extends RecordType> = Extract<LogRecord, { type: T }>
 
-/** A task is introduced. It is WAITING, and eligible at once or from `notBefore` on. */
+/** Creates a WAITING task, which is eligible immediately or from `notBefore` on. */
 export interface TaskCreated {
   readonly type: 'TaskCreated'
   readonly at: number
   readonly taskId: number
   readonly payload: Uint8Array
-  /** The longest time one attempt may own the task. */
+  /** The longest time for which one attempt can own the task. */
   readonly executionWindowMs: number
   readonly retryPolicy: RetryPolicy
   /** Absent means `defaultQueue`. */
@@ -49,7 +49,7 @@ export interface LeaseGranted {
   readonly leaseExpiry: number
 }
 
-/** The worker was heard of; the lease stays its own for longer. */
+/** A heartbeat arrived, and the lease lasts longer. */
 export interface LeaseExtended {
   readonly type: 'LeaseExtended'
   readonly at: number
@@ -57,13 +57,13 @@ export interface LeaseExtended {
   readonly newLeaseExpiry: number
 }
 
-/** Time revoked the lease. The task is WAITING again, eligible at once. */
+/** The lease ended by timeout. The task is WAITING again and eligible immediately. */
 export interface LeaseExpired {
   readonly type: 'LeaseExpired'
   readonly at: number
   readonly taskId: number
   readonly leaseId: number
-  /** Seen when the coordinator started: nobody was there to hear the worker's heartbeats. */
+  /** The expiry was found at startup, when no coordinator had been running to receive heartbeats. */
   readonly atStart: boolean
 }
 
@@ -72,12 +72,12 @@ export interface TaskCompleted {
   readonly at: number
   readonly taskId: number
   readonly leaseId: number
-  /** The worker's name for this report, by which it is recognised when it is sent again. */
+  /** The worker's id for this report, which identifies a repetition. */
   readonly reportId?: string
   readonly result?: Uint8Array
 }
 
-/** An attempt failed. The task is WAITING again while retries remain, else FAILED. */
+/** An attempt failed. The task is WAITING again if retries remain, otherwise FAILED. */
 export interface TaskFailed {
   readonly type: 'TaskFailed'
   readonly at: number
@@ -87,7 +87,7 @@ export interface TaskFailed {
   readonly reportId?: string
 }
 
-/** A worker reported without authority. Changes no task; keeps the fact. */
+/** A worker reported without authority. Changes no task, but is counted. */
 export interface TaskCancelled {
   readonly type: 'TaskCancelled'
   readonly at: number
@@ -95,7 +95,7 @@ export interface TaskCancelled {
   readonly leaseId: number
 }
 
-/** An administrator, or the guard against poison pills, stopped the task for good. */
+/** An administrator, or the limit for poison tasks, stopped the task for good. */
 export interface TaskDead {
   readonly type: 'TaskDead'
   readonly at: number
@@ -103,7 +103,7 @@ export interface TaskDead {
   readonly reason: string
 }
 
-/** Every task that ended at or before LSN `through` is dropped. */
+/** Removes every task that ended at or before LSN `through`. */
 export interface TasksForgotten {
   readonly type: 'TasksForgotten'
   readonly at: number
@@ -113,8 +113,8 @@ export interface TasksForgotten {
 export const defaultQueue = 'default'
 
 /**
- * What a record can hold, in bytes of UTF-8 and in milliseconds. A payload and a result have no
- * limit here: theirs is a knob of the coordinator.
+ * Limits of record fields, in bytes of UTF-8 and in milliseconds. Payloads and results are limited
+ * by a knob of the coordinator instead.
  */
 export const recordLimits = {
   queueBytesMax: 64,
@@ -122,7 +122,7 @@ export const recordLimits = {
   reportIdBytesMax: 128,
   workerIdBytesMax: 128,
   reasonBytesMax: 4096,
-  /** Two times added, or a time and a delay, are still exact. */
+  /** The sum of two times, or of a time and a delay, is still exact. */
   timeMsMax: 2 ** 52 - 1,
   retriesMax: retryRanges.maxRetries[1],
 } as const

@@ -1,56 +1,56 @@
 import type { RetryPolicy } from '@tenure/options'
 
-/** WAITING and LEASED tasks are alive; the other three never change again. */
+/** WAITING and LEASED tasks can change. The other three states are terminal. */
 export const taskStates = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
 export type TaskState = (typeof taskStates)[number]
 
-/** A task as it stands after some LSN, without what may be large. */
+/** A task after some LSN, without its payload, result and attempts. */
 export interface TaskSummary {
   readonly taskId: number
   readonly queue: string
   readonly state: TaskState
-  /** How often the task was leased. */
+  /** How many times the task was leased. */
   readonly attempt: number
   readonly currentLeaseId: number | null
-  /** While LEASED: who owns it. */
+  /** While LEASED: the worker that owns the task. */
   readonly workerId?: string
-  /** While LEASED: when the lease expires, as last extended. */
+  /** While LEASED: when the lease expires, including extensions. */
   readonly leaseExpiry?: number
   readonly executionWindowMs: number
   readonly retryPolicy: RetryPolicy
   readonly requestId?: string
   readonly createdAt: number
   readonly notBefore?: number
-  /** When the present state began. */
+  /** When the current state began. */
   readonly stateSince: number
-  /** While WAITING: from when on it may be leased. */
+  /** While WAITING: when the task is or was first eligible. */
   readonly eligibleAt?: number
-  /** Reports of failure so far. Expiries use up no retry and are not counted here. */
+  /** Number of reported failures. Expired leases use up no retry and are not counted here. */
   readonly failures: number
-  /** Leases that expired one after the other while a coordinator was running. */
+  /** Consecutive lease expiries while a coordinator was running. */
   readonly expiriesInARow: number
-  /** Of a terminal task: the LSN of the record that ended it. */
+  /** For a terminal task: the LSN of the record that ended it. */
   readonly endedLsn?: number
-  /** Why the last attempt failed, or why the task is DEAD. A COMPLETED task keeps none. */
+  /** Why the last attempt failed, or why the task is DEAD. Absent for a COMPLETED task. */
   readonly reason?: string
 }
 
-/** The whole task: plain data, a copy that shares nothing with the state. */
+/** The whole task as plain data. Shares nothing with the state. */
 export interface Task extends TaskSummary {
-  /** A COMPLETED task keeps none. */
+  /** Absent for a COMPLETED task. */
   readonly payload?: Uint8Array
-  /** Of a COMPLETED task, when the worker gave one. */
+  /** For a COMPLETED task, if the worker gave a result. */
   readonly result?: Uint8Array
-  /** The last `attemptsKept` of them, oldest first. */
+  /** The last `attemptsKept` attempts, oldest first. */
   readonly attempts: readonly Attempt[]
 }
 
-/** How many attempts a task remembers. A lease older than that is unknown. */
+/** How many attempts a task remembers. Older leases are unknown. */
 export const attemptsKept = 32
 
 /**
- * How an attempt ended: by its worker's report, by time, or with its task's death. OPEN is the one
- * whose lease has not ended; whether its worker is running it no record tells (002 §3.2).
+ * How an attempt ended: by its worker's report, by timeout, or with its task's death. OPEN means
+ * that the lease has not ended. No record shows whether its worker is running (002 §3.2).
  */
 export const attemptOutcomes = ['OPEN', 'COMPLETED', 'FAILED', 'EXPIRED', 'DEAD'] as const
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
@@ -61,43 +61,43 @@ export interface Attempt {
   readonly leaseId: number
   readonly workerId: string
   readonly grantedAt: number
-  /** As last extended. */
+  /** Including extensions. */
   readonly leaseExpiry: number
   readonly outcome: AttemptOutcome
   /** Absent while OPEN. */
   readonly endedAt?: number
-  /** The `reportId` of the report that ended the attempt, where the worker gave one. */
+  /** The `reportId` of the report that ended the attempt, if the worker gave one. */
   readonly reportId?: string
-  /** A report came after the lease had lost its authority, and was refused by a TaskCancelled. */
+  /** A report arrived after the lease had lost its authority and was rejected with a TaskCancelled. */
   readonly cancelled: boolean
 }
 
-/** In the order in which an encoded state holds them, so a new one comes last. */
+/** In the order of the encoded state, so add new names at the end. */
 export const counterNames = [
   'tasksCreated',
   'leasesGranted',
   'leasesExtended',
   'leasesExpired',
-  /** Of these, the ones that were seen when a coordinator started. */
+  /** The part of `leasesExpired` that was found when a coordinator started. */
   'leasesExpiredAtStart',
   'tasksCompleted',
-  /** Reports of failure that sent the task back to WAITING. */
+  /** Failures that sent the task back to WAITING. */
   'retries',
   'tasksFailed',
   'tasksDead',
   'tasksForgotten',
-  /** Attempts granted after the previous one had expired: its worker may still be running. */
+  /** Attempts granted after the previous one had expired. Its worker may still be running. */
   'possibleDuplicates',
-  /** Attempts that expired, were followed by another one, and whose worker reported all the same. */
+  /** Attempts that expired and were followed by another one, and whose worker still reported. */
   'confirmedDuplicates',
-  /** TaskCancelled records: reports under a lease that had lost its authority, one for each lease. */
+  /** TaskCancelled records: reports with a lease that had lost its authority, one per lease. */
   'refusedReports',
 ] as const
 
-/** Counts over the whole history, replayed like everything else: a restart does not reset them. */
+/** Counts over the whole history. They are part of the replayed state, so a restart does not reset them. */
 export type Counters = { readonly [Name in (typeof counterNames)[number]]: number }
 
-/** What a lease is worth: the one word that a report or a heartbeat under it has to be judged by. */
+/** The status of a lease, by which a report or a heartbeat is judged. */
 export interface LeaseStanding {
   readonly taskState: TaskState
   readonly workerId: string
@@ -111,7 +111,7 @@ export interface LeaseStanding {
   readonly newestLeaseId: number
 }
 
-/** Who owns a task now. */
+/** The owner of a task. */
 export interface Lease {
   readonly leaseId: number
   readonly taskId: number
@@ -120,6 +120,6 @@ export interface Lease {
   readonly workerId: string
   readonly grantedAt: number
   readonly leaseExpiry: number
-  /** No extension leads past this. */
+  /** No extension goes past this time. */
   readonly windowEnd: number
 }

@@ -1,6 +1,6 @@
-/** Kinds of values that records and encoded states are held to. */
+/** Checks for values of records and encoded states. */
 
-/** Whether it is a whole number in these bounds; -0, which no codec tells from 0, is none. */
+/** Whether the value is an integer in these bounds. Rejects -0, which codecs cannot tell from 0. */
 export function isWholeOf(value: unknown, min: number, max: number): value is number {
   return (
     Number.isInteger(value) &&
@@ -10,10 +10,10 @@ export function isWholeOf(value: unknown, min: number, max: number): value is nu
   )
 }
 
-/** Whether it is a text that UTF-8 can hold, in so many bytes. */
+/** Whether the value is well-formed text of `min` to `max` bytes of UTF-8. */
 export function isTextOf(value: unknown, min: number, max: number): value is string {
   if (typeof value !== 'string' || value.length < min || value.length > max) return false
-  // No text takes more than three bytes a unit, so a short one need not be measured.
+  // A unit takes at most three bytes, so a short text need not be measured.
   if (value.length * 3 > max && Buffer.byteLength(value) > max) return false
   return value.isWellFormed()
 }

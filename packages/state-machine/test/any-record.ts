@@ -5,7 +5,7 @@ import fc from 'fast-check'
 const { queueBytesMax, requestIdBytesMax, reportIdBytesMax, workerIdBytesMax } = recordLimits
 const { reasonBytesMax, timeMsMax, retriesMax } = recordLimits
 
-/** Both sides of where a number needs one more byte. */
+/** Values at which a number needs one more byte, and their neighbours. */
 const edges = [0, 1, 127, 128, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 40]
 
 function whole(min: number, max: number): fc.Arbitrary<number> {
@@ -13,7 +13,7 @@ function whole(min: number, max: number): fc.Arbitrary<number> {
   return fc.oneof(fc.constantFrom(...inside), fc.integer({ min, max }))
 }
 
-/** Texts of every length that matters, some beginning with a byte order mark. */
+/** Texts of every relevant length. Some start with a byte order mark. */
 function text(min: number, max: number): fc.Arbitrary<string> {
   const lengths = [min, 15, 16, 31, 32, 33, 61, 62, 63, 64, 65, 127, 128, 255, 256, 257, max]
   const length = fc.constantFrom(...lengths.filter((length) => length >= min && length <= max))
@@ -27,7 +27,7 @@ function text(min: number, max: number): fc.Arbitrary<string> {
   return fc.oneof(long, random).filter((text) => text.length >= min)
 }
 
-/** As much of the text as fits, whole characters only. */
+/** The longest prefix of whole characters that fits. */
 export function cut(text: string, bytesMax: number): string {
   let fitting = ''
   let bytes = 0
@@ -55,7 +55,7 @@ const backoff = fc.oneof(
   plain({ kind: fc.constant('exponential' as const), initialMs: time, maxMs: time }),
 )
 
-/** A record of any type, with fields of every size that it can hold. */
+/** A record of any type, with field values of every size. */
 export const anyRecord = fc.oneof(
   fc.record(
     {

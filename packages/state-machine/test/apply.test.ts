@@ -49,7 +49,7 @@ t.test('TaskCreated: without a queue the task is in the default one', (t) => {
   t.end()
 })
 
-t.test('TaskCreated: not_before makes it eligible later, and one in the past at once', (t) => {
+t.test('TaskCreated: not_before delays eligibility, and a time in the past does not', (t) => {
   const world = new World()
   const later = world.create({ notBefore: world.at + 1 })
   const past = world.create({ notBefore: 5 })
@@ -58,7 +58,7 @@ t.test('TaskCreated: not_before makes it eligible later, and one in the past at 
   t.end()
 })
 
-t.test('TaskCreated: what it keeps is its own', (t) => {
+t.test('TaskCreated: the state shares no bytes with the record', (t) => {
   const world = new World()
   const payload = Buffer.from('abc')
   const taskId = world.create({ payload })
@@ -102,7 +102,7 @@ t.test('LeaseGranted: the task is LEASED, owned by the worker, its attempt count
   t.end()
 })
 
-t.test('LeaseGranted: a lease may last until the end of the execution window', (t) => {
+t.test('LeaseGranted: a lease can last until the end of the execution window', (t) => {
   const world = new World()
   const taskId = world.create()
   world.grant(taskId, { leaseExpiry: world.at + 60_000 })
@@ -121,23 +121,26 @@ t.test('LeaseExtended: the expiry is updated and no state changes', (t) => {
   t.end()
 })
 
-t.test('LeaseExpired: the task is WAITING again, eligible at once, and uses up no retry', (t) => {
-  const world = new World()
-  const { taskId, leaseId } = world.leased()
-  world.expire(taskId)
-  t.match(world.task(taskId), {
-    state: 'WAITING',
-    currentLeaseId: null,
-    eligibleAt: world.at,
-    failures: 0,
-    attempt: 1,
-  })
-  t.match(world.task(taskId).attempts, [{ leaseId, outcome: 'EXPIRED', endedAt: 1_010_000 }])
-  t.equal(getLease(world.state, leaseId), undefined)
-  t.end()
-})
+t.test(
+  'LeaseExpired: the task is WAITING again, eligible immediately, and uses up no retry',
+  (t) => {
+    const world = new World()
+    const { taskId, leaseId } = world.leased()
+    world.expire(taskId)
+    t.match(world.task(taskId), {
+      state: 'WAITING',
+      currentLeaseId: null,
+      eligibleAt: world.at,
+      failures: 0,
+      attempt: 1,
+    })
+    t.match(world.task(taskId).attempts, [{ leaseId, outcome: 'EXPIRED', endedAt: 1_010_000 }])
+    t.equal(getLease(world.state, leaseId), undefined)
+    t.end()
+  },
+)
 
-t.test('LeaseExpired: expiries in a row are counted, but not those seen at start', (t) => {
+t.test('LeaseExpired: consecutive expiries are counted, but not those found at startup', (t) => {
   const world = new World()
   const { taskId } = world.leased({
     retryPolicy: { maxRetries: 9, backoff: { kind: 'fixed', delayMs: 0 } },
@@ -156,7 +159,7 @@ t.test('LeaseExpired: expiries in a row are counted, but not those seen at start
   world.expire(other)
   world.grant(other)
   world.complete(other)
-  t.equal(world.task(other).expiriesInARow, 0, 'whichever it is')
+  t.equal(world.task(other).expiriesInARow, 0, 'either report does')
   t.end()
 })
 
@@ -173,7 +176,7 @@ t.test('TaskCompleted: the task is terminal, keeps its result and no payload', (
   t.end()
 })
 
-t.test('TaskCompleted: an empty result is a result, none is none', (t) => {
+t.test('TaskCompleted: an empty result differs from an absent one', (t) => {
   const world = new World()
   const [empty, none] = [world.leased().taskId, world.leased().taskId]
   world.complete(empty, { result: new Uint8Array() })
@@ -183,7 +186,7 @@ t.test('TaskCompleted: an empty result is a result, none is none', (t) => {
   t.end()
 })
 
-t.test('TaskCompleted: the reason of an earlier failure goes', (t) => {
+t.test('TaskCompleted: the reason of an earlier failure is removed', (t) => {
   const world = new World()
   const { taskId } = world.leased()
   world.fail(taskId)
@@ -221,7 +224,7 @@ t.test('TaskFailed: if retries are exhausted the task is FAILED and keeps its pa
   t.end()
 })
 
-t.test('an exponential backoff doubles until it is as long as it may get', (t) => {
+t.test('an exponential backoff doubles up to its maximum', (t) => {
   const delays = (policy: RetryPolicy, times: number) => {
     const world = new World()
     const taskId = world.create({ retryPolicy: policy })
@@ -243,7 +246,7 @@ t.test('an exponential backoff doubles until it is as long as it may get', (t) =
   t.end()
 })
 
-t.test('TaskCancelled: no task state changes, the fact is kept', (t) => {
+t.test('TaskCancelled: no task state changes, and the report is counted', (t) => {
   const world = new World()
   const { taskId, leaseId } = world.leased()
   world.expire(taskId)
@@ -255,7 +258,7 @@ t.test('TaskCancelled: no task state changes, the fact is kept', (t) => {
   t.end()
 })
 
-t.test('TaskCancelled: also of a lease that another one superseded, and of a DEAD task', (t) => {
+t.test('TaskCancelled: also for a superseded lease and for a DEAD task', (t) => {
   const world = new World()
   const { taskId, leaseId } = world.leased()
   world.expire(taskId)
@@ -283,7 +286,7 @@ t.test('TaskDead: a WAITING or LEASED task is stopped for good', (t) => {
 })
 
 t.test(
-  'TasksForgotten: terminal tasks that ended at or before the LSN are dropped, no others',
+  'TasksForgotten: exactly the terminal tasks that ended at or before the LSN are removed',
   (t) => {
     const world = new World()
     const waiting = world.create()
@@ -303,7 +306,7 @@ t.test(
   },
 )
 
-t.test('TasksForgotten: through a number below every end drops nothing', (t) => {
+t.test('TasksForgotten: an LSN before every end removes nothing', (t) => {
   const world = new World()
   const { taskId } = world.leased()
   world.complete(taskId)
@@ -312,7 +315,7 @@ t.test('TasksForgotten: through a number below every end drops nothing', (t) => 
   t.end()
 })
 
-t.test('a task keeps a record of its last 32 attempts; an older lease is unknown', (t) => {
+t.test('a task remembers its last 32 attempts; an older lease is unknown', (t) => {
   const world = new World()
   const taskId = world.create()
   const attemptsKept = 32
@@ -335,7 +338,7 @@ t.test('a task keeps a record of its last 32 attempts; an older lease is unknown
   t.end()
 })
 
-t.test('each counter of a history counts its own records, and no others', (t) => {
+t.test('each counter counts exactly its own records', (t) => {
   const world = new World()
   const times = (count: number, does: () => void) => {
     for (let done = 0; done < count; done++) does()
@@ -387,129 +390,132 @@ t.test('each counter of a history counts its own records, and no others', (t) =>
     refusedReports: 10,
   })
   const values = Object.values(counters)
-  t.equal(new Set(values).size, values.length, 'no two are alike')
+  t.equal(new Set(values).size, values.length, 'all values differ')
   checkInvariants(world.state)
   t.end()
 })
 
-t.test('a duplicate execution is confirmed once for each attempt of which all three hold', (t) => {
-  const counted = (does: (world: World, taskId: number, leaseId: number) => void) => {
-    const world = new World()
-    const { taskId, leaseId } = world.leased()
-    does(world, taskId, leaseId)
-    checkInvariants(world.state)
-    const { confirmedDuplicates, refusedReports } = getCounters(world.state)
-    return { confirmedDuplicates, refusedReports }
-  }
-  const cases: [
-    what: string,
-    confirmed: number,
-    refused: number,
-    does: Parameters<typeof counted>[0],
-  ][] = [
-    [
-      'it expired, was followed by another one, and reported',
-      1,
-      1,
-      (world, taskId, leaseId) => {
-        world.expire(taskId)
-        world.grant(taskId)
-        world.cancel(taskId, leaseId)
-      },
-    ],
-    [
-      'it reported after the other one had completed the task',
-      1,
-      1,
-      (world, taskId, leaseId) => {
-        world.expire(taskId)
-        world.grant(taskId)
-        world.complete(taskId)
-        world.cancel(taskId, leaseId)
-      },
-    ],
-    [
-      'it reported first and was followed by another one then',
-      1,
-      1,
-      (world, taskId, leaseId) => {
-        world.expire(taskId)
-        world.cancel(taskId, leaseId)
-        world.grant(taskId)
-        world.expire(taskId)
-        world.grant(taskId)
-      },
-    ],
-    [
-      'two attempts of one task count twice',
-      2,
-      2,
-      (world, taskId, leaseId) => {
-        world.expire(taskId)
-        const second = world.grant(taskId)
-        world.expire(taskId)
-        world.cancel(taskId, second)
-        world.grant(taskId)
-        world.cancel(taskId, leaseId)
-      },
-    ],
-    [
-      'it never reported',
-      0,
-      0,
-      (world, taskId) => {
-        world.expire(taskId)
-        world.grant(taskId)
-        world.complete(taskId)
-      },
-    ],
-    [
-      'nobody else was ever granted the task',
-      0,
-      1,
-      (world, taskId, leaseId) => {
-        world.expire(taskId)
-        world.cancel(taskId, leaseId)
-        world.kill(taskId)
-      },
-    ],
-    [
-      'it ended with the death of its task',
-      0,
-      1,
-      (world, taskId, leaseId) => {
-        world.kill(taskId)
-        world.cancel(taskId, leaseId)
-      },
-    ],
-    [
-      'the other one ended with the death of the task',
-      1,
-      2,
-      (world, taskId, leaseId) => {
-        world.expire(taskId)
-        const second = world.grant(taskId)
-        world.kill(taskId)
-        world.cancel(taskId, second)
-        world.cancel(taskId, leaseId)
-      },
-    ],
-    [
-      'it reported a failure in time and was followed by a retry',
-      0,
-      0,
-      (world, taskId) => {
-        world.fail(taskId)
-        world.at += 500
-        world.grant(taskId)
-      },
-    ],
-  ]
-  for (const [what, confirmedDuplicates, refusedReports, does] of cases) {
-    t.strictSame(counted(does), { confirmedDuplicates, refusedReports }, what)
-  }
-  t.end()
-})
+t.test(
+  'a duplicate is confirmed once for each attempt that expired, was followed by another one, and reported',
+  (t) => {
+    const counted = (does: (world: World, taskId: number, leaseId: number) => void) => {
+      const world = new World()
+      const { taskId, leaseId } = world.leased()
+      does(world, taskId, leaseId)
+      checkInvariants(world.state)
+      const { confirmedDuplicates, refusedReports } = getCounters(world.state)
+      return { confirmedDuplicates, refusedReports }
+    }
+    const cases: [
+      what: string,
+      confirmed: number,
+      refused: number,
+      does: Parameters<typeof counted>[0],
+    ][] = [
+      [
+        'it expired, was followed by another one, and reported',
+        1,
+        1,
+        (world, taskId, leaseId) => {
+          world.expire(taskId)
+          world.grant(taskId)
+          world.cancel(taskId, leaseId)
+        },
+      ],
+      [
+        'it reported after the other one had completed the task',
+        1,
+        1,
+        (world, taskId, leaseId) => {
+          world.expire(taskId)
+          world.grant(taskId)
+          world.complete(taskId)
+          world.cancel(taskId, leaseId)
+        },
+      ],
+      [
+        'it reported first and was followed by another one then',
+        1,
+        1,
+        (world, taskId, leaseId) => {
+          world.expire(taskId)
+          world.cancel(taskId, leaseId)
+          world.grant(taskId)
+          world.expire(taskId)
+          world.grant(taskId)
+        },
+      ],
+      [
+        'two attempts of one task count twice',
+        2,
+        2,
+        (world, taskId, leaseId) => {
+          world.expire(taskId)
+          const second = world.grant(taskId)
+          world.expire(taskId)
+          world.cancel(taskId, second)
+          world.grant(taskId)
+          world.cancel(taskId, leaseId)
+        },
+      ],
+      [
+        'it never reported',
+        0,
+        0,
+        (world, taskId) => {
+          world.expire(taskId)
+          world.grant(taskId)
+          world.complete(taskId)
+        },
+      ],
+      [
+        'no other worker was ever granted the task',
+        0,
+        1,
+        (world, taskId, leaseId) => {
+          world.expire(taskId)
+          world.cancel(taskId, leaseId)
+          world.kill(taskId)
+        },
+      ],
+      [
+        'it ended with the death of its task',
+        0,
+        1,
+        (world, taskId, leaseId) => {
+          world.kill(taskId)
+          world.cancel(taskId, leaseId)
+        },
+      ],
+      [
+        'the other one ended with the death of the task',
+        1,
+        2,
+        (world, taskId, leaseId) => {
+          world.expire(taskId)
+          const second = world.grant(taskId)
+          world.kill(taskId)
+          world.cancel(taskId, second)
+          world.cancel(taskId, leaseId)
+        },
+      ],
+      [
+        'it reported a failure in time and was followed by a retry',
+        0,
+        0,
+        (world, taskId) => {
+          world.fail(taskId)
+          world.at += 500
+          world.grant(taskId)
+        },
+      ],
+    ]
+    for (const [what, confirmedDuplicates, refusedReports, does] of cases) {
+      t.strictSame(counted(does), { confirmedDuplicates, refusedReports }, what)
+    }
+    t.end()
+  },
+)
 
 t.test('a declared gap is skipped, never backwards', (t) => {
   const world = new World()
@@ -526,7 +532,7 @@ t.test('a declared gap is skipped, never backwards', (t) => {
   t.end()
 })
 
-t.test('a malformed record is refused by apply and changes nothing', (t) => {
+t.test('apply rejects a malformed record and changes nothing', (t) => {
   const world = new World()
   const { taskId } = world.leased()
   const record = { ...world.granting(taskId), attempt: Number.NaN }
@@ -540,7 +546,7 @@ t.test('a malformed record is refused by apply and changes nothing', (t) => {
   t.end()
 })
 
-t.test('apply takes LSNs only, up to the last one there is', (t) => {
+t.test('apply accepts only LSNs, up to the largest one', (t) => {
   const world = new World()
   for (const lsn of [0, -1, 1.5, Number.NaN, 2 ** 53, '1' as never, undefined as never]) {
     const code = 'STATE_BAD_ARGUMENT'
@@ -556,7 +562,7 @@ t.test('apply takes LSNs only, up to the last one there is', (t) => {
   t.end()
 })
 
-t.test('a record for whose bytes there is no room changes nothing', (t) => {
+t.test('a record that does not fit into the blobs changes nothing', (t) => {
   const records: [name: string, adds: number, prepare: (world: World) => () => void][] = [
     ['TaskCreated', 1, (world) => () => world.create({ requestId: 'r' })],
     [
@@ -607,7 +613,7 @@ t.test('a record for whose bytes there is no room changes nothing', (t) => {
   t.end()
 })
 
-t.test('a record for whose row there is no room changes nothing', (t) => {
+t.test('a record that does not fit into the rows changes nothing', (t) => {
   const world = new World()
   const { tasks, attempts } = world.state.authoritative
   const waiting = world.create()
@@ -630,7 +636,7 @@ t.test('a record for whose row there is no room changes nothing', (t) => {
   t.end()
 })
 
-t.test('an option that is none is refused by name', (t) => {
+t.test('a bad option is rejected by name', (t) => {
   for (const hashKey of [Number.NaN, -1, 0.5, 2 ** 53, 'x' as never, null as never]) {
     const message = /^hashKey is .*; it must be a whole number from 0 to 2\^53 - 1$/
     t.throws(() => createState({ hashKey }), { code: 'STATE_BAD_ARGUMENT', message })

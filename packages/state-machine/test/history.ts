@@ -14,9 +14,9 @@ import { cut } from './any-record.js'
 import { allTasks } from './world.js'
 
 /**
- * Random histories. A step says what to try and on which of the tasks there are; `recordOf` makes
- * the record of it that is legal in the given state, as far as there is one, and then bends it where
- * the step has a twist. So every rule is kept often and broken often.
+ * Random histories. A step says what to try, and on which of the existing tasks. `recordOf` makes a
+ * legal record for it in the given state if possible, and breaks it if the step has a twist. So
+ * every rule is often kept and often broken.
  */
 export interface Step {
   readonly kind: (typeof kinds)[number]
@@ -80,13 +80,13 @@ export const histories: fc.Arbitrary<Step[]> = fc.array(step, {
   size: 'max',
 })
 
-/** Where a history begins: also where numbers are so large that they take more bytes, or more bits. */
+/** The start of a history. Some starts have numbers so large that they need more bytes or bits. */
 export const starts: fc.Arbitrary<Position> = fc.record({
   lsn: fc.constantFrom(0, 0, 0, 2 ** 32 - 20, 2 ** 40, 2 ** 53 - 1_000_000),
   at: fc.constantFrom(1000, 1000, 1000, 2 ** 32 - 50, 2 ** 40 + 7, 1_800_000_000_123),
 })
 
-/** What a step tries to do to the state: a record with its LSN, or a gap before the next one. */
+/** The change that a step tries: a record with its LSN, or a gap before the next record. */
 export type Attempted =
   | { readonly lsn: number; readonly record: LogRecord }
   | { readonly skipTo: number }
@@ -95,7 +95,7 @@ export function attemptedBy(step: Step, state: State, last: Position): Attempted
   const lsn = last.lsn + 1
   if (step.kind === 'gap') return { skipTo: lsn + (step.choice % 3 === 0 ? 5000 : step.choice % 5) }
   const task = pickTask(step, state)
-  // Where no task is fit for the step, a new one is of more use than another refusal.
+  // If no task suits the step, a new task is more useful than another rejection.
   const kind = task === undefined && step.pick % 8 > 0 ? 'create' : step.kind
   const record = legalRecord({ ...step, kind }, task, lsn, last.at + step.afterMs)
   return bend(step, lsn, record, state)
@@ -106,7 +106,7 @@ export interface Position {
   readonly at: number
 }
 
-/** The states in which each kind of step finds its task when nothing is bent. */
+/** The states in which each kind of step expects its task, without a twist. */
 const statesFor: { readonly [kind: string]: readonly string[] } = {
   grant: ['WAITING'],
   extend: ['LEASED'],
@@ -138,7 +138,7 @@ function legalRecord(step: Step, task: Task | undefined, lsn: number, now: numbe
   const attempt = task?.attempts.at(-1)
   const expiry = attempt?.leaseExpiry ?? now
   const windowEnd = (attempt?.grantedAt ?? now) + (task?.executionWindowMs ?? 0)
-  // Reports and extensions come before the expiry, most of the time at the last moment.
+  // Reports and extensions come before the expiry, mostly at the last moment.
   const inTime = choice % 4 === 0 ? now : Math.min(now, Math.max(now - step.afterMs, expiry - 1))
   switch (kind) {
     case 'create': {

@@ -7,7 +7,7 @@ import { LsnIndex } from '../src/store/lsn-index.js'
 import { RequestIndex } from '../src/store/request-index.js'
 import { TaskRows } from '../src/store/task-rows.js'
 
-t.test('the index of LSNs agrees with a map, through random additions and removals', (t) => {
+t.test('the LSN index equals a map after random additions and removals', (t) => {
   const random = new Random(1)
   for (const spread of [20, 4096, 100_000, 2 ** 52]) {
     const index = new LsnIndex()
@@ -32,7 +32,7 @@ t.test('the index of LSNs agrees with a map, through random additions and remova
   t.end()
 })
 
-t.test('the index of LSNs takes every LSN there is, in a row, and gives each back', (t) => {
+t.test('the LSN index works for consecutive LSNs', (t) => {
   const index = new LsnIndex()
   const count = 3 * 4096
   for (let lsn = 1; lsn <= count; lsn++) index.add(lsn, lsn)
@@ -45,7 +45,7 @@ t.test('the index of LSNs takes every LSN there is, in a row, and gives each bac
   t.end()
 })
 
-t.test('what goes ahead while the index of LSNs is listed is not listed', (t) => {
+t.test('entries removed during an iteration of the LSN index are not yielded', (t) => {
   const index = new LsnIndex()
   for (const lsn of [1, 5000, 10_000]) index.add(lsn, lsn)
   const seen: number[] = []
@@ -57,7 +57,7 @@ t.test('what goes ahead while the index of LSNs is listed is not listed', (t) =>
   t.end()
 })
 
-t.test('the index of LSNs gives back what those who have gone took', (t) => {
+t.test('the LSN index frees the memory of removed entries', (t) => {
   const index = new LsnIndex()
   const blocks = 50
   for (let lsn = 1; lsn < blocks * 4096; lsn++) index.add(lsn, lsn)
@@ -66,7 +66,7 @@ t.test('the index of LSNs gives back what those who have gone took', (t) => {
     if (lsn % 4096 !== 2000) index.remove(lsn)
   }
   t.equal(index.size, blocks)
-  t.equal(index.slots, blocks * 8, 'the least table for one old task among thousands of LSNs')
+  t.equal(index.slots, blocks * 8, 'the smallest table for one old task among thousands of LSNs')
   for (let lsn = 2000; lsn < blocks * 4096; lsn += 4096) strictEqual(index.get(lsn), lsn)
   for (let lsn = 2000; lsn < blocks * 4096; lsn += 4096) index.remove(lsn)
   t.equal(index.slots, 0)
@@ -95,7 +95,7 @@ t.test('a block of LSNs doubles past three quarters and halves below an eighth',
   t.end()
 })
 
-t.test('the index of LSNs answers 0 to what is no LSN', (t) => {
+t.test('the LSN index returns 0 for a value that is not an LSN', (t) => {
   const index = new LsnIndex()
   for (let lsn = 1; lsn <= 8191; lsn++) index.add(lsn, lsn)
   for (const none of [4096.5, 5000.5, -1, -4096.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])
@@ -104,7 +104,7 @@ t.test('the index of LSNs answers 0 to what is no LSN', (t) => {
   t.end()
 })
 
-t.test('the index of request ids agrees with a map, also where hashes collide', (t) => {
+t.test('the index of request ids equals a map, also with colliding hashes', (t) => {
   const random = new Random(5)
   const tasks = new TaskRows()
   const blobs = new Blobs()
@@ -119,7 +119,7 @@ t.test('the index of request ids agrees with a map, also where hashes collide', 
       const added = tasks.add()
       tasks.input.set(added, blobs.addText(`${id}and the payload`))
       tasks.requestIdBytes.set(added, Buffer.byteLength(id))
-      // A handful of hashes for everybody: what is looked for is found by its text.
+      // Only a handful of hashes, so that the text decides.
       const hash = random.chance(0.01) ? 7 : index.hash(id)
       if (hash !== 7) {
         index.add(added, hash)
@@ -152,7 +152,7 @@ t.test('the index of request ids agrees with a map, also where hashes collide', 
   t.end()
 })
 
-t.test('a request id whose hash is 0 is found, also when its table has grown', (t) => {
+t.test('a request id with hash 0 is found, also after its table has grown', (t) => {
   const tasks = new TaskRows()
   const blobs = new Blobs()
   const index = new RequestIndex(tasks, blobs, [1, 2])
@@ -172,7 +172,10 @@ t.test('a request id whose hash is 0 is found, also when its table has grown', (
   t.end()
 })
 
-/** HalfSipHash-1-3 as its authors write it, over words of two units; the last has the length above. */
+/**
+ * HalfSipHash-1-3 as published by its authors, over words of two units. The last word contains the
+ * length.
+ */
 function hashNaively(text: string, [key0, key1]: HashKey): number {
   const add = (a: number, b: number) => (a + b) >>> 0
   const xor = (a: number, b: number) => (a ^ b) >>> 0
@@ -235,7 +238,7 @@ t.test('the hash of a text depends on every unit of it, on its length and on the
   t.not(hashText('a', [1, 2]), hashText('a', [1, 3]))
   t.not(hashText('a', [1, 2]), hashText('a', [2, 2]))
 
-  // Every one of the 256 tables and of 256 slots gets about its share of ids that differ little.
+  // Each of the 256 tables, and of 256 slots, gets a fair share of similar ids.
   for (const shift of [0, 24]) {
     const shares = new Uint32Array(256)
     for (let i = 0; i < 25_600; i++) shares[(hashText(`request ${i}`, [3, 4]) >>> shift) & 255]!++

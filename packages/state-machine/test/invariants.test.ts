@@ -4,7 +4,7 @@ import { outcomes } from '../src/store/attempt-rows.js'
 import { attemptsKept } from '../src/task.js'
 import { World } from './world.js'
 
-/** A task in every state, and more than one attempt; `row` finds a task's row. */
+/** A state with a task in every state and more than one attempt. `row` finds a task's row. */
 function someState() {
   const world = new World()
   const policy = { maxRetries: 0, backoff: { kind: 'fixed' as const, delayMs: 0 } }
@@ -301,7 +301,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     (s) => s.tasks.hasOutcome.set(s.row(s.dead), 0),
     /is DEAD without a reason/,
   ],
-  // What tasks and attempts keep in blobs.
+  // Blobs of tasks and attempts.
   ['no blob is left behind', (s) => s.blobs.addText('leak'), /11 blobs are kept, tasks have 10/],
   [
     'no blob of another size is left behind',
@@ -332,7 +332,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     (s) => s.tasks.input.set(s.row(s.fresh), s.tasks.input.get(s.row(s.fresh)) + 1000),
     /task \d+ has no blob \d+/,
   ],
-  // Every index equals a naive scan.
+  // Every index equals a scan of all tasks.
   [
     'a request_id has its own hash',
     (s) => s.tasks.requestHash.set(s.row(s.waiting), 5),
@@ -341,33 +341,33 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
   [
     'a chain leads back',
     (s) => s.tasks.previous.set(s.row(s.dead), s.row(s.dead)),
-    /ended tasks does not lead back from row \d+/,
+    /ended tasks has a wrong backward link at row \d+/,
   ],
   [
-    'who stands in a chain knows it',
+    'a task in a chain is marked as such',
     (s) => s.tasks.place.set(s.row(s.dead), 3),
-    /ended tasks has row \d+ in its chain, which is not/,
+    /ended tasks has row \d+ in its chain that is not marked/,
   ],
   [
-    'who stands in a heap knows where',
+    'a task in a heap knows its place',
     (s) => s.tasks.place.set(s.row(s.later), 7),
     /queue default has row \d+ in another place of its heap/,
   ],
   [
-    'the first of a heap is its first',
+    'the first task of a heap is the smallest one',
     (s) => s.tasks.due.set(s.row(s.later), 2 ** 50),
     /queue default has row \d+ below row \d+ in its heap/,
   ],
   [
-    'ended tasks stand in a chain',
+    'ended tasks form a chain',
     (s) => {
       s.endedLine.leave(s.row(s.completed))
       s.endedLine.join(s.row(s.completed), 0)
     },
-    /ended tasks is no chain/,
+    /due list of ended tasks uses its heap/,
   ],
   [
-    'a line goes with its queue',
+    'a due list is removed with its queue',
     (s) => (s.state.derived.waiting[9] = s.state.derived.waiting[1]),
     /there is a line of queue 9, which is gone/,
   ],
@@ -377,7 +377,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     /3 of 2 leases expired at start/,
   ],
   [
-    'a lease that was granted is somewhere',
+    'a granted lease is accounted for',
     (s) => (s.state.authoritative.counters.leasesGranted += 2),
     /3 leases ended with a task's death, of 1 deaths/,
   ],
@@ -428,7 +428,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     /found by its lease/,
   ],
   [
-    'the index of LSNs holds nothing else',
+    'the index of LSNs contains nothing else',
     (s) => s.byLsn.add(10_000, 1),
     /the index of LSNs has 10 entries, not 9/,
   ],
@@ -438,46 +438,46 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     /not found by its request_id/,
   ],
   [
-    'the index of request ids holds nothing else',
+    'the index of request ids contains nothing else',
     (s) => s.byRequestId.add(s.row(s.fresh), 5),
     /the index of request ids has 3 entries, not 2/,
   ],
   [
-    'leased tasks stand in line',
+    'leased tasks are in their due list',
     (s) => s.state.derived.leased.leave(s.row(s.leased)),
     /leased tasks has 0 tasks, not 1/,
   ],
   [
-    'ended tasks stand in line',
+    'ended tasks are in their due list',
     (s) => s.endedLine.leave(s.row(s.dead)),
     /ended tasks has 2 tasks, not 3/,
   ],
   [
-    'waiting tasks stand in line',
+    'waiting tasks are in their due list',
     (s) => s.state.derived.waiting[1]?.leave(s.row(s.fresh)),
     /queue default has 2 tasks, not 3/,
   ],
   [
-    'waiting tasks stand in their own line',
+    'waiting tasks are in the list of their own queue',
     (s) => {
       delete s.state.derived.waiting[s.tasks.queue.get(s.row(s.waiting))]
     },
     /the tasks of queue mail stand in no line/,
   ],
   [
-    'lines are in order',
+    'due lists are in order',
     (s) => s.tasks.due.set(s.row(s.completed), s.tasks.due.get(s.row(s.dead)) + 1),
     /ended tasks is out of order at row \d+/,
   ],
   [
-    'lines are in order from their first task on',
+    'due lists are in order from their first task on',
     (s) => s.tasks.due.set(s.endedLine.first, s.tasks.due.get(s.row(s.dead)) - 1),
     /ended tasks is out of order at row 2/,
   ],
   [
-    'a line ends with its last task',
+    'a due list ends with its last task',
     ({ tasks, row, failed, completed, dead }) => {
-      // The second and the third change places, in their links and by their ends.
+      // The second and the third task swap places in the links.
       tasks.next.set(row(failed), row(dead))
       tasks.previous.set(row(dead), row(failed))
       tasks.next.set(row(dead), row(completed))
@@ -490,7 +490,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
     /ended tasks does not end with its last task/,
   ],
   [
-    'a line counts its tasks',
+    'a due list counts its tasks',
     (s) => s.tasks.next.set(s.endedLine.first, 0),
     /ended tasks counts 3 tasks and has 1/,
   ],
@@ -501,7 +501,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
   ],
   ['uses of a queue are counted', (s) => s.queues.use('mail'), /queue mail counts 2 uses, not 1/],
   [
-    'queues go with their last task',
+    'queues are removed with their last task',
     (s) => s.queues.use('none'),
     /3 names of queues are kept, 2 are used/,
   ],
@@ -520,7 +520,7 @@ const sabotages: [what: string, does: (some: Some) => void, says: RegExp][] = [
 ]
 
 for (const [what, sabotage, says] of sabotages) {
-  t.test(`checkInvariants sees that it is not so: ${what}`, (t) => {
+  t.test(`checkInvariants reports a violation of: ${what}`, (t) => {
     const some = someState()
     t.doesNotThrow(() => checkInvariants(some.state))
     sabotage(some)
@@ -529,7 +529,7 @@ for (const [what, sabotage, says] of sabotages) {
   })
 }
 
-t.test('checkInvariants sees that a heap is out of order', (t) => {
+t.test('checkInvariants reports a heap that is out of order', (t) => {
   const world = new World()
   const [first] = [1, 2].map((ms) => world.create({ notBefore: world.at + ms }))
   const { state } = world
@@ -540,7 +540,7 @@ t.test('checkInvariants sees that a heap is out of order', (t) => {
   t.end()
 })
 
-t.test('checkInvariants sees that a task keeps one attempt too many', (t) => {
+t.test('checkInvariants reports one attempt too many', (t) => {
   const world = new World()
   const taskId = world.create()
   for (let i = 0; i < attemptsKept; i++) {
@@ -555,7 +555,7 @@ t.test('checkInvariants sees that a task keeps one attempt too many', (t) => {
   t.end()
 })
 
-t.test('checkInvariants sees a task that is LEASED where there never was an attempt', (t) => {
+t.test('checkInvariants reports a LEASED task without an attempt', (t) => {
   const world = new World()
   world.state.authoritative.tasks.state.set(world.state.derived.byLsn.get(world.create()), 1)
   t.throws(() => checkInvariants(world.state), {
@@ -565,7 +565,7 @@ t.test('checkInvariants sees a task that is LEASED where there never was an atte
   t.end()
 })
 
-/** A state with so many tasks, each of which has one fault. */
+/** A state with `count` tasks, each with one fault. */
 function faulty(count: number) {
   const world = new World()
   const { authoritative, derived } = world.state
@@ -574,7 +574,7 @@ function faulty(count: number) {
   return world.state
 }
 
-t.test('checkInvariants names the first ten faults and how many more there are', (t) => {
+t.test('checkInvariants lists ten faults and counts the others', (t) => {
   const fault = 'failed 0 times and has a reason'
   const ten = Array.from({ length: 10 }, (_, index) => `task ${index + 1}: ${fault}`).join('; ')
   const message = (count: number) => {
@@ -592,7 +592,7 @@ t.test('checkInvariants names the first ten faults and how many more there are',
   t.end()
 })
 
-t.test('checkInvariants comes to an end where links lead round and round', (t) => {
+t.test('checkInvariants ends on links that form a loop', (t) => {
   const rings: ((some: Some) => void)[] = [
     (s) => s.attempts.older.set(s.newest(s.leased), s.newest(s.leased)),
     (s) => s.tasks.next.set(s.row(s.completed), s.row(s.failed)),
@@ -602,14 +602,14 @@ t.test('checkInvariants comes to an end where links lead round and round', (t) =
   for (const close of rings) {
     const some = someState()
     close(some)
-    // It stops in the ring, not only where it has seen enough faults.
+    // It must stop in the loop, not only after enough faults.
     const message = /^(?!.* or more)/
     t.throws(() => checkInvariants(some.state), { code: 'STATE_BROKEN', message })
   }
   t.end()
 })
 
-t.test('an empty state is whole', (t) => {
+t.test('an empty state has no faults', (t) => {
   t.doesNotThrow(() => checkInvariants(new World().state))
   t.end()
 })

@@ -21,31 +21,28 @@ import {
 import t from 'tap'
 import { World } from './world.js'
 
-t.test(
-  'eligible tasks are leased by (eligible_at, task_id), across the queues that are served',
-  (t) => {
-    const world = new World()
-    const a1 = world.create({ queue: 'a' })
-    const b1 = world.create({ queue: 'b' })
-    world.at += 10
-    const a2 = world.create({ queue: 'a' })
-    const late = world.create({ queue: 'b', notBefore: world.at + 100 })
-    t.equal(nextEligible(world.state, ['a', 'b'], world.at), a1)
-    t.equal(nextEligible(world.state, ['b', 'a'], world.at), a1)
-    t.equal(nextEligible(world.state, ['b'], world.at), b1)
-    t.equal(nextEligible(world.state, ['c'], world.at), undefined)
-    world.grant(a1)
-    world.grant(b1)
-    t.equal(nextEligible(world.state, ['a', 'b'], world.at), a2)
-    t.equal(nextEligible(world.state, ['b'], world.at), undefined)
-    t.equal(nextEligibleAt(world.state, 'b'), world.at + 100)
-    t.equal(nextEligibleAt(world.state, 'c'), undefined)
-    t.equal(nextEligible(world.state, ['b'], world.at + 100), late)
-    t.end()
-  },
-)
+t.test('eligible tasks are leased by (eligible_at, task_id), across the requested queues', (t) => {
+  const world = new World()
+  const a1 = world.create({ queue: 'a' })
+  const b1 = world.create({ queue: 'b' })
+  world.at += 10
+  const a2 = world.create({ queue: 'a' })
+  const late = world.create({ queue: 'b', notBefore: world.at + 100 })
+  t.equal(nextEligible(world.state, ['a', 'b'], world.at), a1)
+  t.equal(nextEligible(world.state, ['b', 'a'], world.at), a1)
+  t.equal(nextEligible(world.state, ['b'], world.at), b1)
+  t.equal(nextEligible(world.state, ['c'], world.at), undefined)
+  world.grant(a1)
+  world.grant(b1)
+  t.equal(nextEligible(world.state, ['a', 'b'], world.at), a2)
+  t.equal(nextEligible(world.state, ['b'], world.at), undefined)
+  t.equal(nextEligibleAt(world.state, 'b'), world.at + 100)
+  t.equal(nextEligibleAt(world.state, 'c'), undefined)
+  t.equal(nextEligible(world.state, ['b'], world.at + 100), late)
+  t.end()
+})
 
-t.test('a task that comes back takes its place by when it became eligible', (t) => {
+t.test('a task that waits again is ordered by when it became eligible', (t) => {
   const world = new World()
   const { taskId: old } = world.leased()
   world.at += 10_000
@@ -63,7 +60,7 @@ t.test('a task that comes back takes its place by when it became eligible', (t) 
   t.end()
 })
 
-t.test('how many are leased before a task is counted up to a limit, in its queue alone', (t) => {
+t.test('countAhead counts the earlier tasks of the same queue, up to a limit', (t) => {
   const world = new World()
   const [first, second] = [world.create(), world.create()]
   world.create({ queue: 'other' })
@@ -73,19 +70,19 @@ t.test('how many are leased before a task is counted up to a limit, in its queue
   const ahead = (taskId: number, limit = 10) => countAhead(world.state, taskId, limit)
   t.strictSame(ahead(first), { count: 0, isMore: false })
   t.strictSame(ahead(third), { count: 2, isMore: false })
-  t.strictSame(ahead(late), { count: 3, isMore: false }, 'who waits for a time stands in a heap')
+  t.strictSame(ahead(late), { count: 3, isMore: false }, 'a task with a start time is in the heap')
   t.strictSame(ahead(late, 2), { count: 2, isMore: true })
   t.strictSame(ahead(late, 3), { count: 3, isMore: false })
   t.strictSame([ahead(leased), ahead(999)], [undefined, undefined])
   for (const taskId of [first, second]) withhold(world.state, taskId)
-  t.strictSame(ahead(third), { count: 0, isMore: false }, 'these are about to go')
-  t.strictSame(ahead(second), { count: 0, isMore: false }, 'one that stands in no line itself')
+  t.strictSame(ahead(third), { count: 0, isMore: false }, 'those before it are withheld')
+  t.strictSame(ahead(second), { count: 0, isMore: false }, 'a withheld task itself')
   release(world.state, first)
   t.strictSame(ahead(second), { count: 1, isMore: false })
   t.end()
 })
 
-t.test('one place in a long line is found without walking along all of it', (t) => {
+t.test('a position in a long due list is found without a walk over all of it', (t) => {
   const world = new World()
   for (let i = 0; i < 1000; i++) {
     world.create({ notBefore: world.at + 1000 - i })
@@ -105,7 +102,7 @@ t.test('one place in a long line is found without walking along all of it', (t) 
   t.end()
 })
 
-t.test('the longest queues come first, of as many as are looked at', (t) => {
+t.test('longestQueues sorts by length and looks at a bounded number of queues', (t) => {
   const world = new World()
   for (const queue of ['b', 'a', 'b', 'c', 'c', 'c', 'd']) world.create({ queue })
   world.kill(world.create({ queue: 'ended' }))
@@ -123,7 +120,7 @@ t.test('the longest queues come first, of as many as are looked at', (t) => {
   t.end()
 })
 
-t.test('the lease that expires first is known', (t) => {
+t.test('nextExpiry returns the lease that expires first', (t) => {
   const world = new World()
   t.equal(nextExpiry(world.state), undefined)
   const long = world.leased()
@@ -136,19 +133,16 @@ t.test('the lease that expires first is known', (t) => {
   t.end()
 })
 
-t.test(
-  'tasks are counted by what they are, and ended ones stand in the order of their end',
-  (t) => {
-    const world = new World()
-    const tasks = [1, 2, 3].map(() => world.leased().taskId)
-    world.create()
-    world.complete(tasks[2] ?? 0)
-    world.kill(tasks[0] ?? 0)
-    t.strictSame(countTasks(world.state), { waiting: 1, leased: 1, ended: 2, bytes: 3 * 4 + 7 })
-    t.strictSame([...endedTasks(world.state)], [tasks[2], tasks[0]])
-    t.end()
-  },
-)
+t.test('tasks are counted by state, and terminal ones are in the order of their end', (t) => {
+  const world = new World()
+  const tasks = [1, 2, 3].map(() => world.leased().taskId)
+  world.create()
+  world.complete(tasks[2] ?? 0)
+  world.kill(tasks[0] ?? 0)
+  t.strictSame(countTasks(world.state), { waiting: 1, leased: 1, ended: 2, bytes: 3 * 4 + 7 })
+  t.strictSame([...endedTasks(world.state)], [tasks[2], tasks[0]])
+  t.end()
+})
 
 t.test('a withheld task is not offered and does not expire until it is released', (t) => {
   const world = new World()
@@ -167,7 +161,7 @@ t.test('a withheld task is not offered and does not expire until it is released'
   t.end()
 })
 
-t.test('a record finds a task that is withheld as it finds every other one', (t) => {
+t.test('a record applies to a withheld task as to any other', (t) => {
   const world = new World()
   const [granted, killed] = [world.create(), world.create()]
   const [extended, completed, expired] = [world.leased(), world.leased(), world.leased()]
@@ -193,7 +187,7 @@ t.test('a record finds a task that is withheld as it finds every other one', (t)
   t.end()
 })
 
-t.test('what may be forgotten: by age, by number, a bounded number at once', (t) => {
+t.test('forgettableThrough removes by age and by number, up to a limit', (t) => {
   const world = new World()
   const ends = [0, 0, 10, 20, 30].map((after) => {
     const taskId = world.create()
@@ -213,7 +207,7 @@ t.test('what may be forgotten: by age, by number, a bounded number at once', (t)
   t.end()
 })
 
-t.test('whoever goes through a line may apply records meanwhile', (t) => {
+t.test('records can be applied during an iteration over tasks', (t) => {
   const world = new World()
   const tasks = [1, 2, 3, 4].map(() => world.leased().taskId)
   for (const taskId of leasedTasks(world.state)) world.expire(taskId)
@@ -236,7 +230,7 @@ t.test('whoever goes through a line may apply records meanwhile', (t) => {
   t.end()
 })
 
-t.test('what may be forgotten is found without walking along the line', (t) => {
+t.test('forgettableThrough does not walk over the whole due list', (t) => {
   const world = new World()
   for (let i = 0; i < 1000; i++) world.kill(world.create())
   const { tasks } = world.state.authoritative
@@ -252,46 +246,40 @@ t.test('what may be forgotten is found without walking along the line', (t) => {
   t.end()
 })
 
-t.test(
-  'a task that ended while it was withheld keeps its place in the line of ended tasks',
-  (t) => {
-    const world = new World()
-    const tasks = [1, 2, 3].map(() => world.leased().taskId)
-    for (const taskId of tasks) withhold(world.state, taskId)
-    for (const taskId of tasks) world.complete(taskId)
-    for (const taskId of tasks) release(world.state, taskId)
-    t.equal(world.state.derived.ended.heaped, 0)
-    t.strictSame(endedTasks(world.state), tasks)
-    checkInvariants(world.state)
-    t.end()
-  },
-)
+t.test('a task that ends while withheld keeps its place among the ended tasks', (t) => {
+  const world = new World()
+  const tasks = [1, 2, 3].map(() => world.leased().taskId)
+  for (const taskId of tasks) withhold(world.state, taskId)
+  for (const taskId of tasks) world.complete(taskId)
+  for (const taskId of tasks) release(world.state, taskId)
+  t.equal(world.state.derived.ended.heaped, 0)
+  t.strictSame(endedTasks(world.state), tasks)
+  checkInvariants(world.state)
+  t.end()
+})
 
-t.test(
-  'a task that is forgotten while it is withheld does not withhold the next in its row',
-  (t) => {
-    const world = new World()
-    const { byLsn, withheld } = world.state.derived
-    const first = world.create()
-    const row = byLsn.get(first)
-    withhold(world.state, first)
-    world.kill(first)
-    world.forget(world.nextLsn - 1)
-    t.equal(withheld.size, 0)
-    release(world.state, first)
+t.test('forgetting a withheld task does not withhold the next task in its row', (t) => {
+  const world = new World()
+  const { byLsn, withheld } = world.state.derived
+  const first = world.create()
+  const row = byLsn.get(first)
+  withhold(world.state, first)
+  world.kill(first)
+  world.forget(world.nextLsn - 1)
+  t.equal(withheld.size, 0)
+  release(world.state, first)
 
-    const second = world.create()
-    t.equal(byLsn.get(second), row)
-    withhold(world.state, second)
-    t.equal(nextEligible(world.state, ['default'], world.at), undefined)
-    release(world.state, second)
-    t.equal(nextEligible(world.state, ['default'], world.at), second)
-    checkInvariants(world.state)
-    t.end()
-  },
-)
+  const second = world.create()
+  t.equal(byLsn.get(second), row)
+  withhold(world.state, second)
+  t.equal(nextEligible(world.state, ['default'], world.at), undefined)
+  release(world.state, second)
+  t.equal(nextEligible(world.state, ['default'], world.at), second)
+  checkInvariants(world.state)
+  t.end()
+})
 
-t.test('a task that has ended is not withheld: it is there when it is to be forgotten', (t) => {
+t.test('an ended task cannot be withheld, so it can be forgotten', (t) => {
   const world = new World()
   const taskId = world.create()
   world.kill(taskId)
@@ -303,7 +291,7 @@ t.test('a task that has ended is not withheld: it is there when it is to be forg
   t.end()
 })
 
-t.test('a queue costs nothing when its last task is forgotten', (t) => {
+t.test('a queue is removed when its last task is forgotten', (t) => {
   const world = new World()
   const lines = () => world.state.derived.waiting.filter((line) => line !== undefined).length
   for (let i = 0; i < 100; i++) world.create({ queue: `queue ${i}` })
@@ -315,12 +303,12 @@ t.test('a queue costs nothing when its last task is forgotten', (t) => {
   const taskId = world.create({ queue: 'queue 7' })
   t.equal(nextEligible(world.state, ['queue 7'], world.at), taskId)
   t.equal(lines(), 1)
-  t.equal(world.state.derived.waiting.length, 101, 'numbers of queues are used again')
+  t.equal(world.state.derived.waiting.length, 101, 'numbers of queues are reused')
   checkInvariants(world.state)
   t.end()
 })
 
-t.test('tasks whose leases expired again and again are found, those that wait', (t) => {
+t.test('expiredInARow finds waiting tasks with consecutive lease expiries', (t) => {
   const world = new World()
   const expire = (times: number) => {
     const taskId = world.create()
@@ -336,7 +324,7 @@ t.test('tasks whose leases expired again and again are found, those that wait', 
   t.strictSame(expiredInARow(world.state, 1), [three, once, two])
   t.strictSame(expiredInARow(world.state, 6), [])
 
-  // A task whose row was another one's before stands in front of older ones; the ids say the order.
+  // A reused row of the chain precedes older ones, so the ids define the order.
   world.forget(world.kill(once))
   const young = expire(3)
   t.strictSame(expiredInARow(world.state, 2), [three, two, young])

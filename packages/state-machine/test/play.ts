@@ -32,17 +32,17 @@ import { NaiveModel } from '@tenure/testing'
 import { attemptedBy, type Position, type Step } from './history.js'
 import { allTasks } from './world.js'
 
-/** One history, told to the state, to the naive model, and to two more states in other ways. */
+/** Plays one history to the state, to the naive model, and in other ways to two more states. */
 export class Play {
   readonly #counts: Map<string, number>
   readonly #cut: number
   readonly #start: Position
   readonly #model = new NaiveModel()
-  /** Sees everything, refused records included. */
+  /** Receives everything, including rejected records. */
   readonly #state = createState()
-  /** Sees what was accepted only, each record decoded from its bytes. */
+  /** Receives only accepted records, each decoded from its bytes. */
   readonly #replayed = createState()
-  /** Is read from the chunks of the state at the cut, and goes on from there. */
+  /** Is decoded from the chunks of the state at the cut, and continues from there. */
   #restored = createState({ hashKey: 7 })
 
   constructor(counts: Map<string, number>, cut: number, start: Position) {
@@ -86,7 +86,7 @@ export class Play {
     apply(this.#restored, lsn, record)
   }
 
-  /** What is due next, for a choice of queues that some step makes. */
+  /** Compares the next due task, for a choice of queues that a step makes. */
   #compareNext({ choice, pick }: Step): void {
     const queues = [['default'], ['q', 'r'], ['r', 'ünï', 'default'], ['none', 'q']][choice % 4]!
     const now = position(this.#state).lastAt + (pick % 3) * 50
@@ -145,7 +145,7 @@ export class Play {
     }
   }
 
-  /** Each one's place in the line of its queue, also where not all before it are counted. */
+  /** Compares each task's position in its queue, also with a limit below the count. */
   #compareAhead(queue: string): void {
     for (const [index, taskId] of this.#model.waiting(queue).entries()) {
       for (const limit of [0, 2, 1000]) {

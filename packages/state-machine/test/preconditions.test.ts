@@ -10,16 +10,16 @@ import {
 import t from 'tap'
 import { World } from './world.js'
 
-/** Each precondition, broken in a world in which every other one holds. */
+/** A precondition, broken in a world in which all others hold. */
 interface Case {
-  /** The sentence of the specification, which the violation repeats. */
+  /** The sentence of the specification, which the violation contains. */
   readonly rule: string
   readonly record: LogRecord['type']
   readonly arrange: (world: World) => {
     readonly broken: () => void
     readonly got: unknown
     readonly expected: unknown
-    /** What stands before `expected` in the message. */
+    /** The words before `expected` in the message. */
     readonly relation?: string
   }
 }
@@ -61,7 +61,7 @@ const cases: readonly Case[] = [
     record: 'TaskCreated',
     arrange: (world) => {
       const taskId = world.create()
-      return { broken: () => world.create({ taskId }), got: taskId, expected: 'a new one' }
+      return { broken: () => world.create({ taskId }), got: taskId, expected: 'a new id' }
     },
   },
   {
@@ -75,7 +75,7 @@ const cases: readonly Case[] = [
     arrange: (world) => {
       const other = world.create({ requestId: 'order 7' })
       const broken = () => world.create({ requestId: 'order 7' })
-      return { broken, got: 'order 7', expected: `not the one of task ${other}` }
+      return { broken, got: 'order 7', expected: `an id other than that of task ${other}` }
     },
   },
   {
@@ -99,7 +99,7 @@ const cases: readonly Case[] = [
     rule: 'task must exist',
     record,
     arrange: (world: World) => {
-      // The lease is a good one, of another task: it is the missing task that is in the way.
+      // The lease is valid for another task. Only the missing task breaks a rule.
       const { leaseId } = world.leased()
       const { at } = world
       const broken = () => {
@@ -384,14 +384,14 @@ for (const { rule, record, arrange } of cases) {
       violation.message,
       `${record} at LSN ${violation.lsn}: ${rule}: got ${got}, expected ${relation ? `${relation} ` : ''}${expected}`,
     )
-    t.equal(world.nextLsn, lsn, 'no LSN is used up')
-    t.equal(hashState(world.state), before, 'nothing has changed')
+    t.equal(world.nextLsn, lsn, 'no LSN is used')
+    t.equal(hashState(world.state), before, 'the state is unchanged')
     t.doesNotThrow(() => checkInvariants(world.state))
     t.end()
   })
 }
 
-/** A task in each state, made the shortest way. */
+/** A task in each state, created in the shortest way. */
 const tasksIn: { readonly [S in TaskState]: (world: World) => number } = {
   WAITING: (world) => world.create(),
   LEASED: (world) => world.leased().taskId,
@@ -414,7 +414,7 @@ const tasksIn: { readonly [S in TaskState]: (world: World) => number } = {
   },
 }
 
-/** 000 §4 and 003 §1–6 word for word, and not as the code has them: what is tested is no oracle. */
+/** Copied from 000 §4 and 003 §1–6, not from the code, so that the test is independent. */
 const specified: {
   readonly [T in LogRecord['type']]: {
     readonly from: readonly TaskState[]
@@ -437,12 +437,12 @@ const specified: {
   TasksForgotten: { from: ['COMPLETED', 'FAILED', 'DEAD'], to: [], rule: 'task must be terminal' },
 }
 
-t.test('the table of transitions is the one of the specification', (t) => {
+t.test('the table of transitions equals the specification', (t) => {
   t.strictSame(transitions, specified)
   t.end()
 })
 
-/** Each record that names a task in a given state, aimed at a task in some state. */
+/** Each record that names a task in a given state, applied to a task in some state. */
 const aimed = {
   LeaseGranted: (world: World, taskId: number) => world.grant(taskId),
   LeaseExpired: (world: World, taskId: number) => world.expire(taskId, { leaseId: 2 }),
@@ -466,7 +466,7 @@ for (const type of Object.keys(aimed) as (keyof typeof aimed)[]) {
         const before = hashState(world.state)
         const violation = world.violation(() => aimed[type](world, taskId))
         t.match(violation, { recordType: type, rule, got: state, expected: from.join(' or ') })
-        t.equal(hashState(world.state), before, 'nothing has changed')
+        t.equal(hashState(world.state), before, 'the state is unchanged')
         t.doesNotThrow(() => checkInvariants(world.state))
       }
       t.end()
@@ -474,7 +474,7 @@ for (const type of Object.keys(aimed) as (keyof typeof aimed)[]) {
   }
 }
 
-/** What to do with a task that waits, so that it is in the state, by a lease after its first one. */
+/** How to bring a waiting task into the state with a lease after its first one. */
 const endings: { readonly [S in TaskState]: (world: World, taskId: number) => void } = {
   WAITING: () => undefined,
   LEASED: (world, taskId) => world.grant(taskId),
@@ -529,7 +529,7 @@ t.test('only LeaseGranted creates ownership, and nothing leads out of a terminal
   t.end()
 })
 
-// The three records that name no task in a given state: by its lease, by its id, and not at all.
+// The three records that do not name a task in a given state.
 for (const state of Object.keys(tasksIn) as TaskState[]) {
   const isListed = ({ from }: { readonly from: readonly TaskState[] }) => from.includes(state)
   const { LeaseExtended, TaskCreated, TasksForgotten } = specified
@@ -553,7 +553,7 @@ for (const state of Object.keys(tasksIn) as TaskState[]) {
     t.end()
   })
 
-  const end = isListed(TasksForgotten) ? 'it is dropped' : `${TasksForgotten.rule}, so it stays`
+  const end = isListed(TasksForgotten) ? 'it is removed' : `${TasksForgotten.rule}, so it stays`
   t.test(`TasksForgotten of a ${state} task: ${end}`, (t) => {
     const world = new World()
     const taskId = tasksIn[state](world)

@@ -5,9 +5,9 @@ import { Play } from './play.js'
 
 const usualRuns = 2000
 const numRuns = Number(process.env.TENURE_PROPERTY_RUNS ?? usualRuns)
-// Whoever asks for more than usual has the time for it.
+// Long runs on request have no time limit.
 if (numRuns > usualRuns) t.setTimeout(0)
-// Other histories every time; the seed is shown, and given again it makes the same ones.
+// A new seed for each run. It is printed, and setting it repeats the run.
 const seed = Number(process.env.TENURE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 t.test(`${numRuns} random histories of legal and illegal records`, (t) => {
@@ -20,6 +20,6 @@ t.test(`${numRuns} random histories of legal and illegal records`, (t) => {
   const listed = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
   for (const [outcome, times] of listed) t.comment(`${String(times).padStart(8)} ${outcome}`)
   const rules = listed.filter(([outcome]) => outcome.startsWith('refused')).length
-  t.ok(rules >= 24, `${rules} pairs of a record and a rule that it broke`)
+  t.ok(rules >= 24, `${rules} pairs of a record and a broken rule`)
   t.end()
 })

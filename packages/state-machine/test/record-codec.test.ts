@@ -17,12 +17,12 @@ import { World } from './world.js'
 
 interface Golden {
   readonly name: string
-  /** Bytes as hexadecimal text. */
+  /** Bytes are hexadecimal text. */
   readonly record: { readonly [field: string]: unknown }
   readonly bytes: string
 }
 
-/** Kept for ever: what version 1 wrote, every later version reads. */
+/** Kept forever: every later version must read what version 1 wrote. */
 const golden: readonly Golden[] = JSON.parse(
   readFileSync(new URL('../../test/fixtures/records-v1.json', import.meta.url), 'utf8'),
 )
@@ -56,7 +56,7 @@ t.test('an unknown version or type is an error, never skipped', (t) => {
   for (const values of least) {
     t.throws(() => decodeRecord(pack([recordVersion + 1, ...values.slice(1)])), {
       code: 'STATE_UNKNOWN_RECORD',
-      message: /version 2; this software reads version 1/,
+      message: /version 2; this release reads version 1/,
     })
   }
   for (const type of [0, 10, 255, 70_000, 2 ** 40]) {
@@ -64,7 +64,7 @@ t.test('an unknown version or type is an error, never skipped', (t) => {
       code: 'STATE_UNKNOWN_RECORD',
     })
   }
-  // No version has ever had one of these there, so they are no record of any.
+  // No version has such values here, so these are not records of any version.
   for (const none of [-1, 1.5, 'TaskCreated', null]) {
     t.throws(() => decodeRecord(pack([recordVersion, none, 0, 1])), {
       code: 'STATE_MALFORMED_RECORD',
@@ -82,7 +82,7 @@ t.test('a record has exactly its fields', (t) => {
   t.end()
 })
 
-t.test('a field of another kind is refused, whichever it is', (t) => {
+t.test('every field of a wrong type is rejected', (t) => {
   let tried = 0
   for (const values of least) {
     for (let field = 2; field < values.length; field++) {
@@ -98,7 +98,7 @@ t.test('a field of another kind is refused, whichever it is', (t) => {
   t.end()
 })
 
-t.test('what is no MessagePack array is refused', (t) => {
+t.test('bytes that are not a MessagePack array are rejected', (t) => {
   const bytes = Buffer.from(golden[0]?.bytes ?? '', 'hex')
   for (const wrong of [
     Buffer.alloc(0),
@@ -114,19 +114,19 @@ t.test('what is no MessagePack array is refused', (t) => {
   t.end()
 })
 
-t.test('the error says why bytes are no record', (t) => {
+t.test('the error says why bytes are not a record', (t) => {
   const error = (bytes: Uint8Array) => {
     try {
       decodeRecord(bytes)
     } catch (thrown) {
       return thrown as Error
     }
-    throw new Error('nothing was refused')
+    throw new Error('nothing was rejected')
   }
   const broken = error(Buffer.from([0x92]))
-  t.equal(broken.message, 'a record cannot be read: it ends in the middle of a value')
+  t.equal(broken.message, 'the record cannot be decoded: it ends in the middle of a value')
   t.ok(broken.cause instanceof Error)
-  const cannot = (why: string) => `a record cannot be read: ${why}`
+  const cannot = (why: string) => `the record cannot be decoded: ${why}`
   t.equal(error(pack(7)).message, cannot('before byte 1 there should be a list'))
   t.equal(error(pack([])).message, cannot('it has no version and type'))
   t.equal(
@@ -138,12 +138,12 @@ t.test('the error says why bytes are no record', (t) => {
     cannot('it goes on at byte 5'),
   )
   t.equal(error('text' as never).message, cannot('it is no Uint8Array'))
-  t.equal(error(pack([recordVersion, 10, 1])).message, 'a record of unknown type 10')
+  t.equal(error(pack([recordVersion, 10, 1])).message, 'the record has the unknown type 10')
   t.equal(error(pack([recordVersion, 9, 1])).message, cannot('type 9 has 4 fields, not 3'))
   t.end()
 })
 
-t.test('a record that is cut anywhere is refused', (t) => {
+t.test('a record that is cut anywhere is rejected', (t) => {
   for (const { bytes } of golden) {
     const whole = Buffer.from(bytes, 'hex')
     for (let length = 0; length < whole.length; length++) {
@@ -162,7 +162,7 @@ const {
   reasonBytesMax,
 } = recordLimits
 
-t.test('the error names the record, the field, what it is and what it must be', (t) => {
+t.test('the error names the record, the field, the value and the expected value', (t) => {
   const limit = { lsn: Number.MAX_SAFE_INTEGER, time: timeMsMax, attempt: 2 ** 32 - 1 }
   const whole = (min: number, max: number) => `a whole number from ${min} to ${max}`
   const [lsn, time] = [whole(1, limit.lsn), whole(0, limit.time)]
@@ -230,7 +230,7 @@ t.test('the error names the record, the field, what it is and what it must be', 
     `backoff.maxMs is -1; it must be ${time}`,
   )
   policy({ maxRetries: 0 }, "backoff is missing; it must be of kind 'fixed' or 'exponential'")
-  refused({ type: 'TaskPaused', at: 1 }, '"TaskPaused" is no type of record')
+  refused({ type: 'TaskPaused', at: 1 }, '"TaskPaused" is not a record type')
   const shown = `"${'x'.repeat(200)}"`
   refused(
     { ...created, queue: 'x'.repeat(201) },
@@ -239,7 +239,7 @@ t.test('the error names the record, the field, what it is and what it must be', 
   t.end()
 })
 
-t.test('the limits of records are what other versions count on', (t) => {
+t.test('the limits of records are fixed', (t) => {
   t.strictSame(recordLimits, {
     queueBytesMax: 64,
     requestIdBytesMax: 128,
@@ -300,7 +300,7 @@ t.test('each limit holds to the byte, in UTF-8', (t) => {
   t.end()
 })
 
-t.test('numbers are whole and within their limits', (t) => {
+t.test('numbers are integers within their limits', (t) => {
   const world = new World()
   const policy = (maxRetries: number, delayMs = 0) =>
     world.creation({ retryPolicy: { maxRetries, backoff: { kind: 'fixed', delayMs } } })
@@ -345,14 +345,14 @@ t.test('numbers are whole and within their limits', (t) => {
   t.end()
 })
 
-t.test('every record is read as it was written', (t) => {
+t.test('every record decodes to what was encoded', (t) => {
   const same = (record: LogRecord) => deepStrictEqual(decodeRecord(encodeRecord(record)), record)
   fc.assert(fc.property(anyRecord, same), { numRuns: 3000 })
   t.pass('3000 records')
   t.end()
 })
 
-/** Whether the bytes are a record; if they are, they are the only ones that mean it. */
+/** Whether the bytes are a record. If they are, no other bytes may encode it. */
 function isRecord(bytes: Uint8Array): boolean {
   let record: LogRecord
   try {
@@ -365,7 +365,7 @@ function isRecord(bytes: Uint8Array): boolean {
   return true
 }
 
-/** The bytes with a few of them changed, taken out or put in. */
+/** The bytes with a few changed, removed or inserted. */
 function mutate(bytes: Uint8Array, random: Random): Buffer {
   const mutated = [...bytes]
   for (let changes = 1 + random.integer(3); changes > 0; changes--) {
@@ -380,7 +380,7 @@ function mutate(bytes: Uint8Array, random: Random): Buffer {
   return Buffer.from(mutated)
 }
 
-t.test('bytes mean one record or none, and a record has one spelling: mutated records', (t) => {
+t.test('each record has exactly one encoding: mutated records', (t) => {
   const random = new Random(7)
   let records = 0
   const tried = 20_000
@@ -392,7 +392,7 @@ t.test('bytes mean one record or none, and a record has one spelling: mutated re
   t.end()
 })
 
-t.test('bytes mean one record or none, and a record has one spelling: random bytes', (t) => {
+t.test('each record has exactly one encoding: random bytes', (t) => {
   const random = new Random(8)
   const lengths = [12, 8, 5, 6, 7, 7, 5, 5, 4]
   let records = 0
@@ -406,7 +406,7 @@ t.test('bytes mean one record or none, and a record has one spelling: random byt
   t.end()
 })
 
-t.test('a record in another spelling is refused', (t) => {
+t.test('a record in another encoding is rejected', (t) => {
   const spelled = (hex: string) => () => decodeRecord(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
   const fine = '97 01 05 01 01 02 c0 c0'
   t.doesNotThrow(spelled(fine))
@@ -443,14 +443,14 @@ t.test('a record in another spelling is refused', (t) => {
     ['typed bytes, as an extension', '97 01 05 01 01 02 c0 c7037401aabb'],
     ['a date, as an extension', '97 01 05 d6ff00000001 01 02 c0 c0'],
     ['a record of msgpackr', '97 01 05 d47240 91a161 05 01 02 c0 c0'],
-    ['something behind it', `${fine} 00`],
+    ['bytes after it', `${fine} 00`],
   ] as const) {
     t.throws(spelled(hex), { code: 'STATE_MALFORMED_RECORD' }, what)
   }
   t.end()
 })
 
-t.test('a record is read where it stands, in whatever buffer', (t) => {
+t.test('a record is decoded from any buffer at any offset', (t) => {
   const one: LogRecord = { type: 'TaskDead', at: 2 ** 40, taskId: 1, reason: 'é'.repeat(40) }
   const two: LogRecord = { type: 'TaskCompleted', at: 2, taskId: 1, leaseId: 2 }
   const bytes = [one, two].map((record) => Uint8Array.from(encodeRecord(record)))
@@ -465,7 +465,7 @@ t.test('a record is read where it stands, in whatever buffer', (t) => {
   check(new ArrayBuffer(200), 3, 1)
   check(buffer, 1, 1)
   check(new SharedArrayBuffer(200), 5, 0)
-  // Newer than the library that this is compiled against.
+  // Newer than the library of the compiler.
   const Resizable = ArrayBuffer as unknown as new (
     length: number,
     options: { maxByteLength: number },
@@ -480,7 +480,7 @@ t.test('a record is read where it stands, in whatever buffer', (t) => {
   t.end()
 })
 
-t.test('what was decoded shares the bytes of its input', (t) => {
+t.test('a decoded record shares the bytes of its input', (t) => {
   const world = new World()
   const bytes = Uint8Array.from(encodeRecord(world.creation({ payload: Buffer.from('work') })))
   const record = decodeRecord(bytes)
@@ -489,7 +489,7 @@ t.test('what was decoded shares the bytes of its input', (t) => {
   t.end()
 })
 
-t.test('whatever is no record is a StateMachineError, and so is saying what it is', (t) => {
+t.test('any value that is not a record is rejected with a StateMachineError', (t) => {
   const hostile = [
     null,
     undefined,
@@ -525,7 +525,7 @@ t.test('whatever is no record is a StateMachineError, and so is saying what it i
   t.end()
 })
 
-t.test('-0 is no number of a record: no codec tells it from 0', (t) => {
+t.test('-0 is rejected, because a codec may change it to 0', (t) => {
   const world = new World()
   for (const fields of [
     { at: -0 },

@@ -22,7 +22,7 @@ import { allTasks, World } from './world.js'
 
 type Entry = readonly [lsn: number, record: LogRecord]
 
-/** A world that keeps what was applied, as a log would. */
+/** A world that keeps all applied entries, like a log. */
 class LoggedWorld extends World {
   readonly log: Entry[] = []
 
@@ -33,7 +33,7 @@ class LoggedWorld extends World {
   }
 }
 
-/** Every record, every way in which an attempt ends, a gap, and what is forgotten. */
+/** Contains every record, every outcome of an attempt, a gap, and forgotten tasks. */
 function history(): Entry[] {
   const world = new LoggedWorld()
   const completed = world.leased({ requestId: 'ü 1', payload: Buffer.alloc(200, 7) })
@@ -86,7 +86,7 @@ function throughChunks(state: State): State {
   return decoder.finish()
 }
 
-/** Of the state after so many records of the log. */
+/** Hashes of the state after each number of records. */
 const hashes = Array.from({ length: log.length + 1 }, (_, count) =>
   hashState(replay(log.slice(0, count))),
 )
@@ -97,7 +97,7 @@ t.test('the history has all nine records, and no two states of it are equal', (t
   t.end()
 })
 
-t.test('a state of any prefix, read from its chunks, equals full replay at every LSN', (t) => {
+t.test('a state decoded at any LSN and continued equals a full replay at every later LSN', (t) => {
   const whole = allTasks(replay(log))
   for (let cut = 0; cut <= log.length; cut++) {
     const state = throughChunks(replay(log.slice(0, cut)))
@@ -113,7 +113,7 @@ t.test('a state of any prefix, read from its chunks, equals full replay at every
   t.end()
 })
 
-t.test('apply of a decoded record equals apply of the original, at every LSN', (t) => {
+t.test('applying a decoded record equals applying the original, at every LSN', (t) => {
   const state = createState()
   for (const [index, [lsn, record]] of log.entries()) {
     tell(state, [lsn, decodeRecord(encodeRecord(record))])
@@ -125,7 +125,7 @@ t.test('apply of a decoded record equals apply of the original, at every LSN', (
   t.end()
 })
 
-/** Applies the record as the next one, whatever its own ids say. */
+/** Applies the record as the next one, regardless of its ids. */
 function isRefused(state: State, record: LogRecord): boolean {
   const { lastLsn, lastAt } = position(state)
   try {
@@ -137,7 +137,7 @@ function isRefused(state: State, record: LogRecord): boolean {
   }
 }
 
-t.test('no record is half applied: each one, refused after any prefix, leaves no trace', (t) => {
+t.test('a record that is rejected after any prefix leaves no trace', (t) => {
   let refused = 0
   for (let count = 0; count <= log.length; count++) {
     const prefix = log.slice(0, count)
@@ -154,7 +154,7 @@ t.test('no record is half applied: each one, refused after any prefix, leaves no
     for (const entry of log.slice(count)) tell(state, entry)
     strictEqual(hashState(state), hashes.at(-1), `the rest after ${count} records`)
   }
-  t.ok(refused > 500, `${refused} records were refused`)
+  t.ok(refused > 500, `${refused} records were rejected`)
   t.end()
 })
 
@@ -163,7 +163,7 @@ t.test('no record is half applied: each one, refused after any prefix, leaves no
 const lives = 200_000
 const openMax = 1000
 
-t.test(`after ${lives} lives the state is as large as the tasks that are left`, (t) => {
+t.test(`after ${lives} tasks the state is only as large as the remaining ones`, (t) => {
   const state = createState()
   const { tasks, attempts, blobs, queues, workers } = state.authoritative
   const { byLsn, byRequestId, waiting } = state.derived
@@ -190,7 +190,7 @@ t.test(`after ${lives} lives the state is as large as the tasks that are left`, 
     })
   }
 
-  /** Leases the task and ends the attempt in one way or another. */
+  /** Leases the task and ends the attempt in one of several ways. */
   function attempt(taskId: number, life: number): void {
     const { attempt, eligibleAt = 0 } = getTask(state, taskId) ?? { attempt: 0 }
     at = Math.max(at, eligibleAt)

@@ -18,7 +18,7 @@ import { pack, unpackMultiple } from 'msgpackr'
 import t from 'tap'
 import { allTasks, World } from './world.js'
 
-/** Something of everything. */
+/** A history that contains everything. */
 function history(): World {
   const world = new World()
   const waiting = world.create({ queue: 'mail', requestId: 'ü 1', notBefore: world.at + 5000 })
@@ -49,7 +49,7 @@ function decode(chunks: Iterable<Uint8Array>): State {
   return decoder.finish()
 }
 
-t.test('a state and its encoding are equal: tasks, order, hash', (t) => {
+t.test('a decoded state equals the original: tasks, order, hash', (t) => {
   const { state } = history()
   for (const chunkBytesMax of [1, 100, 1000, 2 ** 20]) {
     const restored = decode(encodeState(state, { chunkBytesMax }))
@@ -63,7 +63,7 @@ t.test('a state and its encoding are equal: tasks, order, hash', (t) => {
   t.end()
 })
 
-t.test('golden state: kept for ever', (t) => {
+t.test('golden state: kept forever', (t) => {
   const golden = JSON.parse(
     readFileSync(new URL('../../test/fixtures/state-v1.json', import.meta.url), 'utf8'),
   )
@@ -76,7 +76,7 @@ t.test('golden state: kept for ever', (t) => {
   t.end()
 })
 
-t.test('chunks are as large as allowed; only a task that is larger makes a larger one', (t) => {
+t.test('chunks have the maximum size; only a larger task makes a larger chunk', (t) => {
   const world = new World()
   for (let i = 0; i < 100; i++) world.create({ payload: Buffer.alloc(i === 50 ? 10_000 : 100) })
   const chunks = [...encodeState(world.state, { chunkBytesMax: 1000 })]
@@ -87,7 +87,7 @@ t.test('chunks are as large as allowed; only a task that is larger makes a large
   t.end()
 })
 
-t.test('chunks are of 256 KiB where nothing else is asked for', (t) => {
+t.test('chunks have 256 KiB by default', (t) => {
   const world = new World()
   for (let i = 0; i < 100; i++) world.create({ payload: Buffer.alloc(10_000) })
   const lengths = [...encodeState(world.state)].map(({ length }) => length)
@@ -96,14 +96,14 @@ t.test('chunks are of 256 KiB where nothing else is asked for', (t) => {
   t.end()
 })
 
-t.test('an empty state is a state', (t) => {
+t.test('an empty state can be encoded and decoded', (t) => {
   const restored = decode(encodeState(createState()))
   t.strictSame(position(restored), { lastLsn: 0, lastAt: 0 })
   t.equal(hashState(restored), hashState(createState()))
   t.end()
 })
 
-t.test('the hash tells states apart that differ in anything', (t) => {
+t.test('states that differ in anything have different hashes', (t) => {
   const hashes = new Set<string>()
   const variants: ((world: World) => unknown)[] = [
     () => undefined,
@@ -139,7 +139,7 @@ t.test('the hash tells states apart that differ in anything', (t) => {
   t.end()
 })
 
-t.test('a text that begins with a byte order mark keeps it', (t) => {
+t.test('a text that starts with a byte order mark keeps it', (t) => {
   const world = new World()
   const plain = 'a'.repeat(70)
   const marked = `\ufeff${plain}`
@@ -161,7 +161,7 @@ t.test('a text that begins with a byte order mark keeps it', (t) => {
   t.end()
 })
 
-t.test('a state that changes while it is encoded is no state', (t) => {
+t.test('encoding fails if the state changes meanwhile', (t) => {
   const world = history()
   for (const change of [
     () => world.create(),
@@ -176,11 +176,15 @@ t.test('a state that changes while it is encoded is no state', (t) => {
   }
   const chunks = encodeState(world.state, { chunkBytesMax: 100 })
   world.create()
-  t.equal(hashState(decode(chunks)), hashState(world.state), 'what comes before the first is in it')
+  t.equal(
+    hashState(decode(chunks)),
+    hashState(world.state),
+    'changes before the first chunk are included',
+  )
   t.end()
 })
 
-t.test('a chunk has a size, or the default one', (t) => {
+t.test('chunkBytesMax must be a positive integer or absent', (t) => {
   for (const chunkBytesMax of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '7' as never]) {
     t.throws(() => encodeState(createState(), { chunkBytesMax }), {
       code: 'STATE_BAD_ARGUMENT',
@@ -190,7 +194,7 @@ t.test('a chunk has a size, or the default one', (t) => {
   t.end()
 })
 
-t.test('bytes mean one state or none: mutated states', (t) => {
+t.test('each state has exactly one encoding: mutated states', (t) => {
   const random = new Random(9)
   const bytes = Buffer.concat([...encodeState(history().state)])
   let states = 0
@@ -202,7 +206,7 @@ t.test('bytes mean one state or none: mutated states', (t) => {
     try {
       const restored = decode([mutated])
       states++
-      // Its order is of what it holds, so what is encoded again are the very same bytes.
+      // The order is part of the state, so encoding it again gives the same bytes.
       const again = Buffer.concat([...encodeState(restored)])
       if (!again.equals(mutated)) checkBroken(restored)
     } catch (error) {
@@ -213,17 +217,17 @@ t.test('bytes mean one state or none: mutated states', (t) => {
   t.end()
 })
 
-/** What is not written again as it was read contradicts itself, and is found out. */
+/** A state that is encoded differently than it was read must contain a contradiction. */
 function checkBroken(state: State): void {
   try {
     checkInvariants(state)
   } catch {
     return
   }
-  throw new Error('a whole state has two spellings')
+  throw new Error('a valid state has two encodings')
 }
 
-t.test('a decoder is of no use after its first error', (t) => {
+t.test('a decoder cannot be used after an error', (t) => {
   const decoder = new StateDecoder()
   const [first = new Uint8Array()] = encodeState(history().state, { chunkBytesMax: 1 })
   decoder.add(first)
@@ -235,7 +239,7 @@ t.test('a decoder is of no use after its first error', (t) => {
 
 const values = unpackMultiple(Buffer.concat([...encodeState(history().state)])) as unknown[][]
 
-t.test('what is no encoded state is refused', (t) => {
+t.test('bytes that are not an encoded state are rejected', (t) => {
   const refused = (sequence: readonly unknown[], message: RegExp) =>
     t.throws(() => decode(sequence.map((value) => pack(value))), {
       code: 'STATE_MALFORMED_CHUNK',
@@ -243,14 +247,15 @@ t.test('what is no encoded state is refused', (t) => {
     })
   const [head = [], ...tasks] = values
   refused([], /empty/)
-  refused([[1, 2, 3], ...tasks], /head is none/)
-  for (const noHead of [7, null, [], ['a'], { 0: 2 }]) refused([noHead, ...tasks], /head is none/)
-  refused([head.with(0, 2), ...tasks], /version is 2; this software reads version 1/)
-  refused([head.with(4, [1, 2]), ...tasks], /head is none: its counters/)
+  refused([[1, 2, 3], ...tasks], /header is malformed/)
+  for (const noHead of [7, null, [], ['a'], { 0: 2 }])
+    refused([noHead, ...tasks], /header is malformed/)
+  refused([head.with(0, 2), ...tasks], /version is 2; this release reads version 1/)
+  refused([head.with(4, [1, 2]), ...tasks], /header is malformed: its number of counters/)
   refused([head, ...tasks.slice(1)], /1 tasks are missing/)
   refused([head, ...tasks, tasks[0]], /more tasks/)
-  refused([head, tasks[0], tasks[0], ...tasks.slice(2)], /there twice/)
-  refused([head, 7, ...tasks.slice(1)], /a task is none/)
+  refused([head, tasks[0], tasks[0], ...tasks.slice(2)], /occurs twice/)
+  refused([head, 7, ...tasks.slice(1)], /a task is malformed/)
   t.throws(() => decode([Buffer.from([0xc1])]), { code: 'STATE_MALFORMED_CHUNK' })
   for (const chunk of encodeState(history().state)) {
     t.throws(() => decode([chunk.subarray(0, -1)]), { code: 'STATE_MALFORMED_CHUNK' })
@@ -258,7 +263,7 @@ t.test('what is no encoded state is refused', (t) => {
   t.end()
 })
 
-t.test('a field of another kind is refused, whichever it is', (t) => {
+t.test('every field of a wrong type is rejected', (t) => {
   const [head = [], ...tasks] = values
   const decodeWith = (index: number, task: unknown) =>
     decode([head, ...tasks.with(index, task as unknown[])].map((v) => pack(v)))
@@ -285,7 +290,7 @@ t.test('a field of another kind is refused, whichever it is', (t) => {
   t.end()
 })
 
-t.test('what contradicts itself is refused', (t) => {
+t.test('a state that contradicts itself is rejected', (t) => {
   const [head = [], ...tasks] = values
   const refused = (index: number, task: unknown[], message: RegExp) =>
     t.throws(() => decode([head, ...tasks.with(index, task)].map((value) => pack(value))), {
@@ -294,12 +299,12 @@ t.test('what contradicts itself is refused', (t) => {
     })
   const leased = tasks.findIndex((task) => task[1] === 1)
   const task = tasks[leased] ?? []
-  refused(leased, task.with(1, 5), /a task is none: 5 is not from 0 to 4/)
+  refused(leased, task.with(1, 5), /a task is malformed: 5 is not from 0 to 4/)
   refused(leased, task.with(-1, []), /LEASED without a lease/)
   refused(leased, task.with(-1, Array(33).fill((task.at(-1) as unknown[])[0])), /too many attempts/)
   refused(leased, task.with(11, 'r2'), /the request_id of another task/)
   const [attempt = []] = task.at(-1) as unknown[][]
-  refused(leased, task.with(-1, [attempt.with(4, 5)]), /a task is none: 5 is not from 0 to 4/)
+  refused(leased, task.with(-1, [attempt.with(4, 5)]), /a task is malformed: 5 is not from 0 to 4/)
   const alone = [head.with(3, 1), task.with(-1, [])]
   t.throws(() => decode(alone.map((value) => pack(value))), {
     code: 'STATE_MALFORMED_CHUNK',
@@ -308,7 +313,7 @@ t.test('what contradicts itself is refused', (t) => {
   t.end()
 })
 
-t.test('what no record can bring and no row can hold is refused', (t) => {
+t.test('values that no record or row can contain are rejected', (t) => {
   const [head = [], ...tasks] = values
   const refused = (index: number, field: number, wrong: unknown) => {
     const bent = tasks.with(index, (tasks[index] ?? []).with(field, wrong))
@@ -356,14 +361,14 @@ t.test('what no record can bring and no row can hold is refused', (t) => {
   t.end()
 })
 
-t.test('tasks come in their order', (t) => {
+t.test('tasks in a wrong order are rejected', (t) => {
   const [head = [], ...tasks] = values
   const living = tasks.filter((task) => (task[1] as number) < 2)
   const ended = tasks.filter((task) => (task[1] as number) >= 2)
   t.ok(living.length > 1 && ended.length > 1)
   for (const [sequence, message] of [
     [[...living.toReversed(), ...ended], /is out of order/],
-    [[...living, ...ended.toReversed()], /ended before the one in front of it/],
+    [[...living, ...ended.toReversed()], /ended before the task that precedes it/],
     [[...ended, ...living], /is out of order/],
   ] as const) {
     t.throws(() => decode([head, ...sequence].map((value) => pack(value))), {
@@ -374,17 +379,17 @@ t.test('tasks come in their order', (t) => {
   t.end()
 })
 
-t.test('a decoder gives one state', (t) => {
+t.test('a decoder returns one state', (t) => {
   const decoder = new StateDecoder()
   for (const chunk of encodeState(createState())) decoder.add(chunk)
   decoder.finish()
-  const refused = { code: 'STATE_BAD_ARGUMENT', message: /make a new one/ }
+  const refused = { code: 'STATE_BAD_ARGUMENT', message: /create a new one/ }
   t.throws(() => decoder.finish(), refused)
   t.throws(() => decoder.add(new Uint8Array()), refused)
   t.end()
 })
 
-t.test('a task with more attempts than it remembers is restored with their number', (t) => {
+t.test('a task that remembers only some of its attempts keeps their number', (t) => {
   const world = new World()
   const taskId = world.create()
   for (let attempt = 1; attempt <= 100; attempt++) {

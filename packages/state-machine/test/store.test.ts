@@ -25,7 +25,7 @@ t.test('rows', (t) => {
   ][]
   t.ok(columns.length > 25)
 
-  // A value of its own in every cell of rows on three pages, so that no two cells can share bytes.
+  // Every cell of rows on three pages gets its own value, so that no two cells can share bytes.
   const rows = Array.from({ length: 2500 }, () => tasks.add())
   const value = (row: number, column: number) => (row * 31 + column * 7 + 1) % 251
   for (const row of rows)
@@ -47,7 +47,7 @@ t.test('rows', (t) => {
 
   tasks.remove(1024)
   t.equal(tasks.size, 2499)
-  t.equal(tasks.add(), 1024, 'a row that was given back is used again')
+  t.equal(tasks.add(), 1024, 'a removed row is reused')
   t.ok(
     columns.every(([, column]) => column.get(1024) === 0),
     'and it is zeros',
@@ -57,7 +57,7 @@ t.test('rows', (t) => {
   t.end()
 })
 
-t.test('every column is as wide as what it has to hold', (t) => {
+t.test('every column is wide enough for its values', (t) => {
   const [time, lsn, count, byte] = [2 ** 52 - 1, 2 ** 53 - 1, 2 ** 32 - 1, 255]
   const widths = {
     tasks: {
@@ -116,7 +116,7 @@ t.test('every column is as wide as what it has to hold', (t) => {
   t.end()
 })
 
-t.test('a line in which nobody had to wait for a time has no heap', (t) => {
+t.test('a due list without start times has no heap', (t) => {
   const tasks = new TaskRows()
   const { line, join } = lineOf(tasks)
   for (let i = 1; i < 100; i++) join(i, i)
@@ -129,7 +129,7 @@ t.test('a line in which nobody had to wait for a time has no heap', (t) => {
   t.end()
 })
 
-t.test('who is eligible joins the chain of its line, who has to wait does not', (t) => {
+t.test('an eligible task goes to the chain, one with a later start time to the heap', (t) => {
   const world = new World()
   const eligible = [world.create(), world.create()]
   const later = world.create({ notBefore: world.at + 100 })
@@ -143,7 +143,7 @@ t.test('who is eligible joins the chain of its line, who has to wait does not', 
   t.end()
 })
 
-t.test('a queue in which nobody waits hides nobody who waits in another', (t) => {
+t.test('an empty queue does not hide tasks of another queue', (t) => {
   const world = new World()
   const taskId = world.create({ queue: 'a' })
   world.leased({ queue: 'empty' })
@@ -164,7 +164,7 @@ t.test('an empty state has no task, no lease and no request_id', (t) => {
   t.end()
 })
 
-t.test('names are kept for as long as something uses them, and numbers are used again', (t) => {
+t.test('names are kept while they are used, and their numbers are reused', (t) => {
   const names = new Names()
   const [a, b] = [names.use('a'), names.use('b')]
   t.equal(names.use('a'), a)
@@ -174,7 +174,7 @@ t.test('names are kept for as long as something uses them, and numbers are used 
   t.equal(names.find('a'), a)
   names.drop(a)
   t.equal(names.find('a'), undefined)
-  t.equal(names.text(a), '', 'its text goes, too')
+  t.equal(names.text(a), '', 'its text is removed, too')
   t.equal(names.use('c'), a)
   t.strictSame(
     [...names],
@@ -198,7 +198,7 @@ function lineOf(tasks: TaskRows) {
   return { line, join }
 }
 
-t.test('a line is in order of (due, task_id), through random joining and leaving', (t) => {
+t.test('a due list is ordered by (due, task_id) after random additions and removals', (t) => {
   const random = new Random(3)
   for (const [dues, until] of [
     [5, 3],
@@ -234,7 +234,7 @@ t.test('a line is in order of (due, task_id), through random joining and leaving
   t.end()
 })
 
-t.test('a heap takes no room before the first one, and gives it back behind the last', (t) => {
+t.test('a heap allocates with its first task and frees after its last one', (t) => {
   const tasks = new TaskRows()
   const heap = new Heap(tasks)
   t.equal(heap.slots, 0)
@@ -247,11 +247,11 @@ t.test('a heap takes no room before the first one, and gives it back behind the 
   })
   t.equal(heap.slots, 1024, 'it doubles when it is full')
   for (const row of rows.slice(0, 744)) heap.remove(row)
-  t.equal(heap.slots, 1024, 'a quarter is taken')
+  t.equal(heap.slots, 1024, 'a quarter is used')
   heap.remove(rows[744] ?? 0)
   t.equal(heap.slots, 512, 'less than a quarter')
   for (const row of rows.slice(745, -1)) heap.remove(row)
-  t.equal(heap.slots, 8, 'the least there is, for one')
+  t.equal(heap.slots, 8, 'the minimum, for one task')
   t.equal(heap.first, rows.at(-1))
   t.end()
 })
@@ -261,11 +261,12 @@ function isBelowFifth(place: number): boolean {
   return (place >= 18 && place <= 21) || (place >= 70 && place <= 85)
 }
 
-t.test('a heap is in order whoever leaves it, early ones beside late ones', (t) => {
+t.test('a heap stays in order whichever task is removed', (t) => {
   for (let leaving = 1; leaving <= 90; leaving++) {
     const tasks = new TaskRows()
     const heap = new Heap(tasks)
-    // Each one stays where it is added, since none is due before the one above it: row is place.
+    // Each task stays where it is added, because none is due before its parent, so the row equals
+    // the place.
     for (let place = 1; place <= 90; place++) {
       const row = tasks.add()
       tasks.taskId.set(row, place)
@@ -280,7 +281,7 @@ t.test('a heap is in order whoever leaves it, early ones beside late ones', (t) 
   t.end()
 })
 
-t.test('a long heap gives everybody back in order', (t) => {
+t.test('a long heap returns all tasks in order', (t) => {
   const random = new Random(4)
   const tasks = new TaskRows()
   const { line, join } = lineOf(tasks)
@@ -298,7 +299,7 @@ t.test('a long heap gives everybody back in order', (t) => {
   t.end()
 })
 
-t.test('a task that is due late does not make those behind it leave the chain', (t) => {
+t.test('a task that is due late does not push later ones out of the chain', (t) => {
   const tasks = new TaskRows()
   const { line, join } = lineOf(tasks)
   const late = join(1, 1000, 10)
@@ -313,19 +314,19 @@ t.test('a task that is due late does not make those behind it leave the chain', 
 
 // ---- blobs
 
-t.test('a blob is a small one or a large one by its number, up to the last page', (t) => {
+t.test('the number of a blob tells small from large ones, up to the last page', (t) => {
   const { firstLarge, cellsPerPage, pagesMax } = blobLimits
   const last = (pagesMax - 1) * cellsPerPage + (cellsPerPage - 1) + 1
   t.ok(last < firstLarge)
-  t.ok(last + cellsPerPage >= firstLarge, 'and there is no room for one page more')
+  t.ok(last + cellsPerPage >= firstLarge, 'and one more page would not fit')
   t.end()
 })
 
-t.test('a state that is full of bytes says so, and takes more when some have gone', (t) => {
+t.test('a full blob store throws, and accepts more after removals', (t) => {
   const blobs = new Blobs(2)
   const made = Array.from({ length: 2 * 4096 }, (_, index) => blobs.addText(`n ${index}`))
   for (let again = 0; again < 2; again++) {
-    t.throws(() => blobs.add(1), { code: 'STATE_FULL', message: /no more than 2 pages/ })
+    t.throws(() => blobs.add(1), { code: 'STATE_FULL', message: /at most 2 pages/ })
     t.throws(() => blobs.add(100), { code: 'STATE_FULL' })
   }
   t.strictSame([blobs.count, blobs.pages], [made.length, 2])
@@ -335,7 +336,7 @@ t.test('a state that is full of bytes says so, and takes more when some have gon
   )
   blobs.remove(made[5000] ?? 0)
   t.equal(blobs.addText('new'), made[5000])
-  t.equal(blobs.add(20_000), 2 ** 31, 'large ones are counted for themselves')
+  t.equal(blobs.add(20_000), 2 ** 31, 'large ones are counted separately')
   t.end()
 })
 
@@ -393,7 +394,7 @@ t.test('every length of blob from nothing to past the largest cell', (t) => {
   t.end()
 })
 
-t.test('the pages of blobs that have gone are used again', (t) => {
+t.test('pages of removed blobs are reused', (t) => {
   const blobs = new Blobs()
   const fill = () =>
     Array.from({ length: 20_000 }, (_, index) => blobs.addText(`a blob, number ${index}`))
@@ -407,7 +408,7 @@ t.test('the pages of blobs that have gone are used again', (t) => {
   t.end()
 })
 
-t.test('pages of small blobs are full to the last cell, and the first one is used again', (t) => {
+t.test('pages of small blobs are filled completely, and the first one is reused', (t) => {
   const blobs = new Blobs()
   const made = Array.from({ length: 2 * 4096 }, (_, index) => blobs.addText(`n ${index}`))
   t.equal(new Set(made).size, made.length)
@@ -420,7 +421,7 @@ t.test('pages of small blobs are full to the last cell, and the first one is use
   t.end()
 })
 
-t.test('the pages of blobs of one size are used again for another size', (t) => {
+t.test('the pages of one cell size are reused for another size', (t) => {
   const blobs = new Blobs()
   const pageOf = (blob: number) => Math.floor((blob - 1) / 4096)
   const fill = (length: number) => Array.from({ length: 10_000 }, () => blobs.add(length))
@@ -432,7 +433,7 @@ t.test('the pages of blobs of one size are used again for another size', (t) => 
   t.end()
 })
 
-t.test('large blobs have numbers of 32 bits, which are used again', (t) => {
+t.test('large blobs have 32-bit numbers, which are reused', (t) => {
   const blobs = new Blobs()
   const [first, second] = [blobs.add(20_000), blobs.add(20_000)]
   t.strictSame([first, second], [2 ** 31, 2 ** 31 + 1])
@@ -446,7 +447,7 @@ t.test('large blobs have numbers of 32 bits, which are used again', (t) => {
   t.end()
 })
 
-t.test('texts stand anywhere in a blob', (t) => {
+t.test('texts can be written anywhere in a blob', (t) => {
   const blobs = new Blobs()
   const blob = blobs.addText('..........')
   blobs.writeText(blob, 2, 'ab', 2)
@@ -457,7 +458,7 @@ t.test('texts stand anywhere in a blob', (t) => {
   t.end()
 })
 
-/** The blobs that something keeps. */
+/** The blobs that a task or attempt refers to. */
 function keptIn({ authoritative: { blobs } }: State): Set<number> {
   const kept = new Set<number>()
   const [add, remove] = [blobs.add.bind(blobs), blobs.remove.bind(blobs)]
@@ -473,7 +474,7 @@ function keptIn({ authoritative: { blobs } }: State): Set<number> {
   return kept
 }
 
-t.test('what a task kept in blobs goes when it is replaced, and with the task', (t) => {
+t.test('blobs of a task are removed when they are replaced, and with the task', (t) => {
   const world = new World()
   const kept = keptIn(world.state)
   const payload = Buffer.alloc(20_000, 7)

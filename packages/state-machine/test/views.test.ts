@@ -18,7 +18,7 @@ import {
 import t from 'tap'
 import { World } from './world.js'
 
-t.test('the standing of a lease: what a report under it has to be judged by', (t) => {
+t.test('getStanding returns the status by which a report is judged', (t) => {
   const world = new World()
   const { taskId, leaseId } = world.leased()
   t.strictSame(getStanding(world.state, taskId, leaseId), {
@@ -51,14 +51,18 @@ t.test('the standing of a lease: what a report under it has to be judged by', (t
   t.end()
 })
 
-t.test('a LEASED task tells its worker and when its lease expires, and no other task does', (t) => {
+t.test('only a LEASED task has a worker and a lease expiry', (t) => {
   const world = new World()
   const { taskId, leaseId } = world.leased()
   t.match(getSummary(world.state, taskId), { workerId: 'w', leaseExpiry: world.at + 10_000 })
   world.extend(leaseId, world.at + 12_000)
-  t.equal(getSummary(world.state, taskId)?.leaseExpiry, world.at + 12_000, 'as last extended')
+  t.equal(getSummary(world.state, taskId)?.leaseExpiry, world.at + 12_000, 'including extensions')
   t.strictSame(getLeasedTaskId(world.state, leaseId), taskId)
-  t.equal(getLeasedTaskId(world.state, taskId), undefined, 'an id of a task is none of a lease')
+  t.equal(
+    getLeasedTaskId(world.state, taskId),
+    undefined,
+    'the id of a task is not that of a lease',
+  )
   world.expire(taskId)
   const { workerId, leaseExpiry } = getSummary(world.state, taskId)!
   t.strictSame([workerId, leaseExpiry], [undefined, undefined])
@@ -70,7 +74,7 @@ t.test('a LEASED task tells its worker and when its lease expires, and no other 
   t.end()
 })
 
-t.test('the result of a task is told when it is COMPLETED, an empty one too', (t) => {
+t.test('only a COMPLETED task has a result, which may be empty', (t) => {
   const world = new World()
   const of = (result?: Buffer) => {
     const { taskId } = world.leased()
@@ -83,12 +87,12 @@ t.test('the result of a task is told when it is COMPLETED, an empty one too', (t
   const { taskId } = world.leased()
   t.equal(viewResult(world.state, taskId), undefined)
   world.fail(taskId)
-  t.equal(viewResult(world.state, taskId), undefined, 'a reason of failure is no result')
+  t.equal(viewResult(world.state, taskId), undefined, 'a reason of failure is not a result')
   t.equal(viewResult(world.state, 999), undefined)
   t.end()
 })
 
-t.test('a summary is the task without what may be large', (t) => {
+t.test('a summary is the task without payload, result and attempts', (t) => {
   const world = new World()
   const { taskId } = world.leased({ requestId: 'r' })
   world.complete(taskId, { result: Buffer.from('done') })
@@ -117,75 +121,72 @@ t.test('tasks are listed in the order of their ids, from any id on', (t) => {
   t.end()
 })
 
-t.test(
-  'the same submission is told from another one, before and after the payload is gone',
-  (t) => {
-    const world = new World()
-    const retryPolicy: RetryPolicy = {
-      maxRetries: 2,
-      backoff: { kind: 'exponential', initialMs: 1, maxMs: 9 },
-    }
-    const given = { payload: Buffer.from('p'), queue: 'q', executionWindowMs: 7, retryPolicy }
-    const taskId = world.create({ ...given, requestId: 'r', notBefore: world.at + 50 })
-    const asked = { ...given, notBefore: world.at + 50 }
-    const { retryPolicy: _, executionWindowMs: __, notBefore: ___, ...bare } = asked
-    const check = () => {
-      const is = (submission: Submission) => isSameSubmission(world.state, taskId, submission)
-      t.equal(is(asked), true)
-      t.equal(
-        is({ ...bare, delayMs: 50 }),
-        true,
-        'defaults are not compared, a delay counts from the creation',
-      )
-      for (const other of [
-        { payload: Buffer.from('P') },
-        { payload: Buffer.from('') },
-        { queue: 'other' },
-        { notBefore: world.at },
-        { executionWindowMs: 8 },
-        { retryPolicy: { ...retryPolicy, maxRetries: 3 } },
-        { retryPolicy: { ...retryPolicy, backoff: { kind: 'fixed', delayMs: 1 } } },
-        { retryPolicy: { ...retryPolicy, backoff: { ...retryPolicy.backoff, initialMs: 2 } } },
-        { retryPolicy: { ...retryPolicy, backoff: { ...retryPolicy.backoff, maxMs: 8 } } },
-      ] as Partial<Submission>[]) {
-        t.equal(is({ ...asked, ...other }), false, Object.keys(other).join())
-      }
-      t.equal(is({ ...bare, delayMs: 51 }), false)
-      t.equal(is(bare), false, 'it had a not_before')
-      t.equal(is({ ...bare, delayMs: 0 }), false, 'a delay of 0 is none')
-    }
-    check()
-    world.at += 50
-    world.grant(taskId, { leaseExpiry: world.at + 7 })
-    world.complete(taskId)
-    world.at -= 50
-    check()
-    t.equal(isSameSubmission(world.state, 999, asked), false)
-
-    const plain = world.create({
-      at: world.at + 50,
-      requestId: 's',
-      retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 3 } },
-    })
-    const plainAsked = { payload: Buffer.from('work') }
-    t.equal(isSameSubmission(world.state, plain, plainAsked), true)
-    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, queue: 'default' }), true)
-    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, notBefore: 0 }), false)
-    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, delayMs: 0 }), true)
-    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, delayMs: 1 }), false)
-    const fixed = (delayMs: number): RetryPolicy => ({
-      maxRetries: 0,
-      backoff: { kind: 'fixed', delayMs },
-    })
-    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, retryPolicy: fixed(3) }), true)
-    t.equal(isSameSubmission(world.state, plain, { ...plainAsked, retryPolicy: fixed(4) }), false)
-    t.end()
-  },
-)
-
-t.test('what is no LSN names no task and no lease', (t) => {
+t.test('a repeated submission is recognised, before and after the payload is removed', (t) => {
   const world = new World()
-  // A block of the index that is full has no free place at which a search could stop.
+  const retryPolicy: RetryPolicy = {
+    maxRetries: 2,
+    backoff: { kind: 'exponential', initialMs: 1, maxMs: 9 },
+  }
+  const given = { payload: Buffer.from('p'), queue: 'q', executionWindowMs: 7, retryPolicy }
+  const taskId = world.create({ ...given, requestId: 'r', notBefore: world.at + 50 })
+  const asked = { ...given, notBefore: world.at + 50 }
+  const { retryPolicy: _, executionWindowMs: __, notBefore: ___, ...bare } = asked
+  const check = () => {
+    const is = (submission: Submission) => isSameSubmission(world.state, taskId, submission)
+    t.equal(is(asked), true)
+    t.equal(
+      is({ ...bare, delayMs: 50 }),
+      true,
+      'defaults are not compared, and a delay counts from the creation',
+    )
+    for (const other of [
+      { payload: Buffer.from('P') },
+      { payload: Buffer.from('') },
+      { queue: 'other' },
+      { notBefore: world.at },
+      { executionWindowMs: 8 },
+      { retryPolicy: { ...retryPolicy, maxRetries: 3 } },
+      { retryPolicy: { ...retryPolicy, backoff: { kind: 'fixed', delayMs: 1 } } },
+      { retryPolicy: { ...retryPolicy, backoff: { ...retryPolicy.backoff, initialMs: 2 } } },
+      { retryPolicy: { ...retryPolicy, backoff: { ...retryPolicy.backoff, maxMs: 8 } } },
+    ] as Partial<Submission>[]) {
+      t.equal(is({ ...asked, ...other }), false, Object.keys(other).join())
+    }
+    t.equal(is({ ...bare, delayMs: 51 }), false)
+    t.equal(is(bare), false, 'it had a not_before')
+    t.equal(is({ ...bare, delayMs: 0 }), false, 'a delay of 0 means no delay')
+  }
+  check()
+  world.at += 50
+  world.grant(taskId, { leaseExpiry: world.at + 7 })
+  world.complete(taskId)
+  world.at -= 50
+  check()
+  t.equal(isSameSubmission(world.state, 999, asked), false)
+
+  const plain = world.create({
+    at: world.at + 50,
+    requestId: 's',
+    retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 3 } },
+  })
+  const plainAsked = { payload: Buffer.from('work') }
+  t.equal(isSameSubmission(world.state, plain, plainAsked), true)
+  t.equal(isSameSubmission(world.state, plain, { ...plainAsked, queue: 'default' }), true)
+  t.equal(isSameSubmission(world.state, plain, { ...plainAsked, notBefore: 0 }), false)
+  t.equal(isSameSubmission(world.state, plain, { ...plainAsked, delayMs: 0 }), true)
+  t.equal(isSameSubmission(world.state, plain, { ...plainAsked, delayMs: 1 }), false)
+  const fixed = (delayMs: number): RetryPolicy => ({
+    maxRetries: 0,
+    backoff: { kind: 'fixed', delayMs },
+  })
+  t.equal(isSameSubmission(world.state, plain, { ...plainAsked, retryPolicy: fixed(3) }), true)
+  t.equal(isSameSubmission(world.state, plain, { ...plainAsked, retryPolicy: fixed(4) }), false)
+  t.end()
+})
+
+t.test('a value that is not an LSN finds no task and no lease', (t) => {
+  const world = new World()
+  // A full block of the index has no free slot at which a search could stop.
   for (let i = 0; i < 8200; i++) world.create()
   for (const none of [5000.5, Number.NaN, Number.POSITIVE_INFINITY, -1, 0, 2 ** 53, '5' as never]) {
     t.equal(getTask(world.state, none), undefined)
@@ -194,14 +195,14 @@ t.test('what is no LSN names no task and no lease', (t) => {
   t.end()
 })
 
-t.test('a list of tasks goes on while tasks come and go', (t) => {
+t.test('listTasks continues while tasks are created and removed', (t) => {
   const world = new World()
   const tasks = Array.from({ length: 10_000 }, () => world.create())
   const seen: number[] = []
   for (const { taskId } of listTasks(world.state)) {
     seen.push(taskId)
     if (taskId % 3 !== 1 || taskId > 9000) continue
-    // The next one goes; one comes in its row, and is no task of that number.
+    // The next task is removed, and a new task with another id reuses its row.
     world.kill(taskId + 1)
     world.forget(world.nextLsn - 1)
     world.create()
@@ -216,7 +217,7 @@ t.test('a list of tasks goes on while tasks come and go', (t) => {
   t.end()
 })
 
-t.test('the largest contents are those of any task, whatever became of it', (t) => {
+t.test('largestContents covers tasks in every state', (t) => {
   const world = new World()
   t.equal(largestContents(world.state), 0)
   world.create({ payload: Buffer.alloc(100) })
@@ -227,7 +228,7 @@ t.test('the largest contents are those of any task, whatever became of it', (t) 
   t.end()
 })
 
-t.test('narrow views of a task say what the whole one says', (t) => {
+t.test('narrow views of a task agree with the whole task', (t) => {
   const world = new World()
   const taskId = world.create({ queue: 'mail', executionWindowMs: 70_000, notBefore: world.at + 5 })
   t.strictSame(getTaskState(world.state, taskId), { state: 'WAITING', eligibleAt: world.at + 5 })

@@ -14,7 +14,7 @@ import {
 
 type Fields<T extends RecordType> = Partial<Omit<RecordOf<T>, 'type'>>
 
-/** A state and somebody who writes its records: `at` stays until a test moves it. */
+/** A state with a source of records. `at` stays the same until a test changes it. */
 export class World {
   readonly state: State
   at = 1_000_000
@@ -27,7 +27,7 @@ export class World {
     return position(this.state).lastLsn + 1
   }
 
-  /** Applies the record as the next one, and gives its LSN. */
+  /** Applies the record as the next one and returns its LSN. */
   apply(record: LogRecord): number {
     const lsn = this.nextLsn
     apply(this.state, lsn, record)
@@ -81,7 +81,7 @@ export class World {
     }
   }
 
-  /** A task under a lease of ten seconds, in a window of sixty. */
+  /** A task with a lease of ten seconds and a window of sixty. */
   leased(fields: Fields<'TaskCreated'> = {}): { taskId: number; leaseId: number } {
     const taskId = this.create(fields)
     return { taskId, leaseId: this.grant(taskId) }
@@ -91,7 +91,7 @@ export class World {
     return this.apply({ type: 'LeaseExtended', at: this.at, leaseId, newLeaseExpiry })
   }
 
-  /** Lets the time of the task's lease pass. */
+  /** Moves the time past the end of the task's lease. */
   expire(taskId: number, fields: Fields<'LeaseExpired'> = {}): number {
     this.at = Math.max(this.at, this.task(taskId).attempts.at(-1)?.leaseExpiry ?? 0)
     const leaseId = this.leaseOf(taskId)
@@ -134,7 +134,7 @@ export class World {
     return this.apply({ type: 'TasksForgotten', at: this.at, through })
   }
 
-  /** The violation that the work ends in. */
+  /** The violation that `work` throws. */
   violation(work: () => void): InvariantViolation {
     try {
       work()
@@ -142,11 +142,11 @@ export class World {
       if (error instanceof InvariantViolation) return error
       throw error
     }
-    throw new Error('nothing was refused')
+    throw new Error('nothing was rejected')
   }
 }
 
-/** Every task, whole. */
+/** Every task with all its fields. */
 export function allTasks(state: State): Task[] {
   return [...listTasks(state)].flatMap(({ taskId }) => getTask(state, taskId) ?? [])
 }

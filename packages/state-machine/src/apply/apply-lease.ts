@@ -7,7 +7,7 @@ import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'
 import { refuse, requireOwned, requireTask } from './preconditions.js'
 
-/** 000 §4.2, 003 §2: the only way a task becomes owned. */
+/** 000 §4.2, 003 §2: the only record that gives a task an owner. */
 export function applyLeaseGranted(state: State, lsn: number, record: LeaseGranted): void {
   const { tasks, attempts, counters } = state.authoritative
   const { at, leaseId, attempt, leaseExpiry } = record
@@ -41,14 +41,15 @@ export function applyLeaseGranted(state: State, lsn: number, record: LeaseGrante
   counters.leasesGranted++
   if (previous !== 0 && attempts.outcome.get(previous) === outcomes.EXPIRED) {
     counters.possibleDuplicates++
-    // Its worker has shown already that it went on; this grant makes it a second execution.
+    // The worker of the expired attempt has shown that it was still running, so this grant makes a
+    // second execution.
     if (attempts.cancelled.get(previous) !== 0) counters.confirmedDuplicates++
   }
   move(state, row, states.LEASED, leaseExpiry, at)
   beginAttempt(state, row, record)
 }
 
-/** 000 §4.3, 003 §3: the lease stays what it is, for longer. No state changes. */
+/** 000 §4.3, 003 §3: extends the lease. No state changes. */
 export function applyLeaseExtended(state: State, lsn: number, record: LeaseExtended): void {
   const { tasks, attempts, counters } = state.authoritative
   const { leased } = state.derived
@@ -82,7 +83,7 @@ export function applyLeaseExtended(state: State, lsn: number, record: LeaseExten
   leased.join(row, Number.POSITIVE_INFINITY)
 }
 
-/** 000 §4.4, 003 §5: time revokes ownership. The task waits again, eligible at once. */
+/** 000 §4.4, 003 §5: the lease ends by timeout. The task is WAITING again and eligible immediately. */
 export function applyLeaseExpired(state: State, lsn: number, record: LeaseExpired): void {
   const { tasks, counters } = state.authoritative
   const { at, atStart } = record
@@ -93,7 +94,7 @@ export function applyLeaseExpired(state: State, lsn: number, record: LeaseExpire
   }
 
   counters.leasesExpired++
-  // A coordinator that was not there could not hear a heartbeat, so that says nothing of the task.
+  // No coordinator was running to receive heartbeats, so this expiry says nothing about the task.
   if (atStart) counters.leasesExpiredAtStart++
   else tasks.expiriesInARow.set(row, tasks.expiriesInARow.get(row) + 1)
   endAttempt(state, row, outcomes.EXPIRED, at)

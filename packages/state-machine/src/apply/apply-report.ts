@@ -9,7 +9,7 @@ import { states } from '../store/task-rows.js'
 import { attemptOutcomes, attemptsKept } from '../task.js'
 import { refuse, requireOwned, requireTask } from './preconditions.js'
 
-/** 000 §4.5, 003 "TaskCompleted": the attempt succeeded, the task is terminal. */
+/** 000 §4.5, 003 "TaskCompleted": the attempt succeeded, and the task is terminal. */
 export function applyTaskCompleted(state: State, lsn: number, record: TaskCompleted): void {
   const { tasks, counters } = state.authoritative
   const { at, result, reportId } = record
@@ -24,7 +24,7 @@ export function applyTaskCompleted(state: State, lsn: number, record: TaskComple
   move(state, row, states.COMPLETED, lsn, at)
 }
 
-/** 000 §4.7, 003 "TaskFailed": the attempt failed; the retry policy says whether there is another. */
+/** 000 §4.7, 003 "TaskFailed": the attempt failed. The retry policy decides whether there is another. */
 export function applyTaskFailed(state: State, lsn: number, record: TaskFailed): void {
   const { tasks, counters } = state.authoritative
   const { at, failureReason, reportId } = record
@@ -45,7 +45,7 @@ export function applyTaskFailed(state: State, lsn: number, record: TaskFailed): 
   }
 }
 
-/** 000 §4.6, 003 "TaskCancelled": a report without authority. No state changes; the fact is kept. */
+/** 000 §4.6, 003 "TaskCancelled": a report without authority. No state changes; the report is counted. */
 export function applyTaskCancelled(state: State, lsn: number, record: TaskCancelled): void {
   const { tasks, attempts, counters } = state.authoritative
   const row = requireTask(state, lsn, record)
@@ -80,13 +80,13 @@ export function applyTaskCancelled(state: State, lsn: number, record: TaskCancel
   }
 
   counters.refusedReports++
-  // It expired and another one followed, for no grant follows a death. Of the newest attempt that is
-  // not known yet: `applyLeaseGranted` counts it when it is followed.
+  // This attempt expired and another one followed, because no grant follows a death. If it is the
+  // newest attempt, `applyLeaseGranted` counts the duplicate when another one follows.
   if (attempt !== tasks.newestAttempt.get(row)) counters.confirmedDuplicates++
   attempts.cancelled.set(attempt, 1)
 }
 
-/** The row of the task that the record's lease owns, still before its expiry. */
+/** The row of the task that the record's lease owns. The lease must not have expired. */
 function requireValidLease(state: State, lsn: number, record: TaskCompleted | TaskFailed): number {
   const row = requireOwned(state, lsn, record)
   const expiry = state.authoritative.tasks.due.get(row)

@@ -15,20 +15,20 @@ import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'
 import { refuse, requireTask } from './preconditions.js'
 
-/** 000 §4.1, 003 §1: a task that did not exist is WAITING. */
+/** 000 §4.1, 003 §1: creates a WAITING task. */
 export function applyTaskCreated(state: State, lsn: number, record: TaskCreated): void {
   const { tasks, queues, blobs, counters } = state.authoritative
   const { byLsn, byRequestId } = state.derived
   const { at, taskId, requestId, notBefore } = record
   if (findTask(state, taskId) !== 0) {
-    refuse(record, lsn, 'task_id must not already exist', taskId, 'a new one')
+    refuse(record, lsn, 'task_id must not already exist', taskId, 'a new id')
   }
   if (taskId !== lsn) refuse(record, lsn, 'task_id must equal the LSN', taskId, lsn)
   const requestHash = requestId === undefined ? 0 : byRequestId.hash(requestId)
   if (requestId !== undefined) {
     const other = byRequestId.find(requestId, requestHash)
     if (other !== 0) {
-      const expected = `not the one of task ${tasks.taskId.get(other)}`
+      const expected = `an id other than that of task ${tasks.taskId.get(other)}`
       refuse(record, lsn, 'request_id must not belong to another task', requestId, expected)
     }
   }
@@ -55,7 +55,7 @@ export function applyTaskCreated(state: State, lsn: number, record: TaskCreated)
   joinLine(state, row, at)
 }
 
-/** 003 §6: stopped for good, whether it waits or runs. */
+/** 003 §6: stops a WAITING or LEASED task for good. */
 export function applyTaskDead(state: State, lsn: number, record: TaskDead): void {
   const { tasks, blobs, counters } = state.authoritative
   const row = requireTask(state, lsn, record)
@@ -67,7 +67,7 @@ export function applyTaskDead(state: State, lsn: number, record: TaskDead): void
   move(state, row, states.DEAD, lsn, record.at)
 }
 
-/** The ninth record: terminal tasks that ended long enough ago are dropped. */
+/** The ninth record: removes terminal tasks that ended long enough ago. */
 export function applyTasksForgotten(state: State, lsn: number, record: TasksForgotten): void {
   const { tasks } = state.authoritative
   const { ended } = state.derived

@@ -10,12 +10,12 @@ import { applyTaskCreated, applyTaskDead, applyTasksForgotten } from './apply-ta
 import { refuse } from './preconditions.js'
 
 /**
- * Changes the state as the record says. This is the only code that changes tasks and leases: live,
- * in replay, for a checkpoint and in every tool.
+ * Applies one record. This is the only code that changes tasks and leases: live, in replay, for a
+ * checkpoint and in every tool.
  *
- * It knows no clock: it compares the record's `at` with times that earlier records brought. Every
- * precondition is checked every time; a record that fails one throws an `InvariantViolation` and
- * has changed nothing.
+ * It uses no clock. It compares the record's `at` with times from earlier records. Every
+ * precondition is checked every time. A record that fails one throws an `InvariantViolation` and
+ * changes nothing.
  */
 export function apply(state: State, lsn: number, record: LogRecord): void {
   const { authoritative } = state
@@ -34,8 +34,8 @@ export function apply(state: State, lsn: number, record: LogRecord): void {
 }
 
 /**
- * Goes on behind a gap that the log declares, with `nextLsn` as the next record's LSN. The LSNs
- * before it that were not applied belong to no record and never will.
+ * Skips a gap that the log declares. `nextLsn` is the LSN of the next record. No record has or will
+ * have the skipped LSNs.
  */
 export function skipTo(state: State, nextLsn: number): void {
   const { lastLsn } = state.authoritative

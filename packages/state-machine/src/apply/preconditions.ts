@@ -5,7 +5,7 @@ import { findTask, type State } from '../state/state.js'
 import { type TaskState, taskStates } from '../task.js'
 import { transitions } from './transitions.js'
 
-/** Refuses the record. Every precondition is asked before the first change. */
+/** Rejects the record. Every precondition is checked before the first change. */
 export function refuse(
   record: LogRecord,
   lsn: number,
@@ -17,7 +17,7 @@ export function refuse(
   throw new InvariantViolation(record.type, lsn, rule, got, expected, relation)
 }
 
-/** Which of the states, by number, the record may find its task in. */
+/** For each record type: whether it allows a task in each state, by state number. */
 const mayFind = Object.fromEntries(
   Object.entries(transitions).map(([type, { from }]) => [
     type,
@@ -25,7 +25,7 @@ const mayFind = Object.fromEntries(
   ]),
 ) as unknown as { readonly [T in RecordType]: readonly boolean[] }
 
-/** The row of the task, in a state that the record may find it in. */
+/** The row of the task, which must be in a state that the record allows. */
 export function requireTask(
   state: State,
   lsn: number,
@@ -37,7 +37,7 @@ export function requireTask(
   return row
 }
 
-/** The row of the task, owned under the lease that the record names. */
+/** The row of the task, which the record's lease must own. */
 export function requireOwned(
   state: State,
   lsn: number,

@@ -2,13 +2,13 @@ import type { RecordType } from '../record.js'
 import type { TaskState } from '../task.js'
 
 /**
- * What each record does to the state of its task, and the one rule that a task in another state
- * breaks: 000 §4, 003 §1–6 and the two rules of 000 §7 that speak of states. The other preconditions
- * are listed in the README.
+ * The state changes of each record, and the rule that is violated when the task is in another
+ * state: 000 §4, 003 §1–6 and the two rules of 000 §7 about states. The README lists the other
+ * preconditions.
  *
- * Six records name a task and are refused when it is not in `from`. LeaseExtended names a lease,
- * which only a LEASED task has. TaskCreated makes its task, and TasksForgotten names none: it drops
- * the tasks that are in `from` and leaves the others alone.
+ * Six records name a task and are rejected if its state is not in `from`. LeaseExtended names a
+ * lease, which only a LEASED task has. TaskCreated creates its task. TasksForgotten names none: it
+ * removes the tasks whose state is in `from` and skips the others.
  */
 export const transitions = {
   TaskCreated: {
@@ -59,10 +59,16 @@ export const transitions = {
 } as const satisfies { [T in RecordType]: Transition }
 
 interface Transition {
-  /** The states in which the record finds its task. */
+  /** The states in which the task may be before the record. */
   readonly from: readonly TaskState[]
-  /** The states in which it leaves it; none when it changes none, or removes the task. */
+  /**
+   * The states in which the task may be after the record. Empty if the state does not change or the
+   * task is removed.
+   */
   readonly to: readonly TaskState[]
-  /** What fails when the task is in another state; of TasksForgotten, what spares it. */
+  /**
+   * The rule that fails if the task is in another state. For TasksForgotten: the rule that decides
+   * which tasks are removed.
+   */
   readonly rule: string
 }

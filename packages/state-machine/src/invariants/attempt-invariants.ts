@@ -4,7 +4,7 @@ import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'
 import { attemptOutcomes, attemptsKept } from '../task.js'
 
-/** What is wrong with the attempts of single tasks, and with the LSNs that tasks share with nobody. */
+/** Faults in the attempts of single tasks, and LSNs that two records of tasks share. */
 export function* findAttemptFaults(state: State): Generator<string> {
   const { tasks } = state.authoritative
   const lsns = new Set<number>()
@@ -12,7 +12,7 @@ export function* findAttemptFaults(state: State): Generator<string> {
     for (const faults of [orderFaults, outcomeFaults, countFaults]) {
       for (const fault of faults(state, row)) yield `task ${tasks.taskId.get(row)}: ${fault}`
     }
-    // One record has one LSN, and creates one task, or grants one lease, or ends one task.
+    // Each LSN belongs to one record, which creates one task, grants one lease or ends one task.
     for (const lsn of lsnsOf(state, row)) {
       if (lsns.has(lsn)) yield `LSN ${lsn} is there twice, in task ${tasks.taskId.get(row)}`
       lsns.add(lsn)
@@ -27,7 +27,7 @@ function* lsnsOf(state: State, row: number): Generator<number> {
   if (tasks.state.get(row) > states.LEASED) yield tasks.due.get(row)
 }
 
-/** From the newest attempt to the oldest: LSNs fall, and so do times. */
+/** From the newest attempt to the oldest, LSNs and times must decrease. */
 function* orderFaults(state: State, row: number): Generator<string> {
   const { tasks, attempts, lastLsn, lastAt } = state.authoritative
   let newer = Number.POSITIVE_INFINITY

@@ -1,7 +1,7 @@
 import { attemptsOf } from '../state/attempts.js'
 import type { State } from '../state/state.js'
 
-/** Every blob belongs to one task or attempt: none is shared, none is left behind. */
+/** Every blob must belong to exactly one task or attempt. */
 export function* findBlobFaults(state: State): Generator<string> {
   const { tasks, blobs } = state.authoritative
   const seen = new Set<number>()

@@ -4,7 +4,7 @@ import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'
 import type { Counters } from '../task.js'
 
-/** Where the counters contradict the tasks, or each other. */
+/** Contradictions between the counters and the tasks, or between counters. */
 export function* findCounterFaults(state: State): Generator<string> {
   const { authoritative, derived } = state
   const { tasks, counters } = authoritative
@@ -21,7 +21,7 @@ export function* findCounterFaults(state: State): Generator<string> {
 
   let leased = 0
   for (const row of tasks.rows()) if (tasks.state.get(row) === states.LEASED) leased++
-  // Every lease that was granted is there, or expired, or was reported on; the others died.
+  // Every granted lease is still owned, expired, was reported on, or ended with its task's death.
   const died = leasesGranted - leasesExpired - tasksCompleted - retries - tasksFailed - leased
   if (died < 0 || died > tasksDead)
     yield `${died} leases ended with a task's death, of ${tasksDead} deaths`
@@ -41,7 +41,7 @@ function* duplicateFaults(counters: Counters, leasesLost: number): Generator<str
     yield `${refusedReports} reports were refused under ${leasesLost} lost leases`
 }
 
-/** Attempts that tasks still remember and that no counter has seen. */
+/** Attempts that tasks still remember but that are not in the counters. */
 function* keptAttemptFaults(state: State): Generator<string> {
   const { tasks, attempts, counters } = state.authoritative
   const kept = { possibleDuplicates: 0, confirmedDuplicates: 0, refusedReports: 0 }

@@ -3,7 +3,7 @@ import { requestIdOf } from '../state/contents.js'
 import type { State } from '../state/state.js'
 import type { Names } from '../store/names.js'
 
-/** Where an index or a count of uses differs from what a naive scan of all tasks finds. */
+/** Differences between an index, or a count of uses, and a scan of all tasks. */
 export function* findIndexFaults(state: State): Generator<string> {
   yield* lsnFaults(state)
   yield* requestFaults(state)

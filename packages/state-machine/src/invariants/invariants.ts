@@ -7,14 +7,14 @@ import { findIndexFaults } from './index-invariants.js'
 import { findLineFaults } from './line-invariants.js'
 import { findTaskFaults } from './task-invariants.js'
 
-/** Where one thing is wrong, everything may be; nobody reads more of it. */
+/** Maximum number of reported faults. One fault can cause many others. */
 const faultsMax = 1000
 const faultsShown = 10
 
 /**
- * Asserts what must always hold: 000 §7 and 003 §7 for every task, and that every index says what a
- * naive scan of all tasks finds. `apply` keeps it so; a state for which this throws shows a bug, or
- * a checkpoint that is not what it claims. Looks at everything, so it takes seconds per million tasks.
+ * Checks everything that must always hold: 000 §7 and 003 §7 for every task, and that every index
+ * equals the result of a scan of all tasks. `apply` preserves all of it. A violation means a bug,
+ * or a checkpoint with wrong content. Takes seconds per million tasks.
  */
 export function checkInvariants(state: State): void {
   const faults: string[] = []

@@ -2,14 +2,14 @@ import type { State } from '../state/state.js'
 import type { Line } from '../store/line.js'
 import { comesBefore, states } from '../store/task-rows.js'
 
-/** Where the lines differ from what sorting all tasks gives, or are broken in themselves. */
+/** Differences between the due lists and a sort of all tasks, and broken links in the lists. */
 export function* findLineFaults(state: State): Generator<string> {
   const { authoritative, derived } = state
   const { queues } = authoritative
   const inLine = standing(state)
   yield* compare('the line of leased tasks', derived.leased, inLine.leased)
   yield* compare('the line of ended tasks', derived.ended, inLine.ended)
-  if (derived.ended.heaped > 0) yield 'the line of ended tasks is no chain'
+  if (derived.ended.heaped > 0) yield 'the due list of ended tasks uses its heap'
   for (const [number, line] of derived.waiting.entries()) {
     if (line === undefined) continue
     const scanned = inLine.waiting.get(number) ?? []
@@ -21,14 +21,14 @@ export function* findLineFaults(state: State): Generator<string> {
     yield `the tasks of queue ${queues.text(number)} stand in no line`
 }
 
-/** The tasks that have to stand in each line, in the order in which they have to. */
+/** The tasks that each due list must contain, in order. */
 function standing({ authoritative, derived }: State) {
   const { tasks } = authoritative
   const leased: number[] = []
   const ended: number[] = []
   const waiting = new Map<number, number[]>()
   for (const row of tasks.rows()) {
-    // Who is withheld may stand in line again: the record has come, the release has not.
+    // A withheld task may already be back in a list, if the record was applied before the release.
     if (derived.withheld.has(row) && tasks.place.get(row) === 0) continue
     const state = tasks.state.get(row)
     if (state === states.LEASED) leased.push(row)
@@ -54,7 +54,7 @@ function* compare(name: string, line: Line, scanned: readonly number[]): Generat
     isBroken = true
     yield `${name} ${fault}`
   }
-  // A walk along broken links may lead round and round.
+  // A walk along broken links may never end.
   if (isBroken) return
   const rows = [...line.rows()]
   const wrong = scanned.findIndex((row, index) => row !== rows[index])

@@ -4,7 +4,7 @@ import { outcomes } from '../store/attempt-rows.js'
 import { states } from '../store/task-rows.js'
 import { taskStates } from '../task.js'
 
-/** What is wrong with single tasks. */
+/** Faults in single tasks. */
 export function* findTaskFaults(state: State): Generator<string> {
   const { tasks } = state.authoritative
   for (const row of tasks.rows()) {
@@ -68,7 +68,7 @@ function* timeFaults(state: State, row: number): Generator<string> {
     yield `is due at ${due}, not at ${start}`
 }
 
-/** When its newest attempt was granted or ended; when there is none, its creation. */
+/** When the newest attempt was granted or ended. Without an attempt, when the task was created. */
 function lastChangeOf({ authoritative }: State, row: number): number {
   const { tasks, attempts } = authoritative
   const newest = tasks.newestAttempt.get(row)
@@ -82,7 +82,7 @@ function* contentFaults({ authoritative }: State, row: number): Generator<string
   const state = tasks.state.get(row)
   const idBytes = tasks.requestIdBytes.get(row)
   const input = tasks.input.get(row)
-  // What is no blob at all is for `findBlobFaults` to tell.
+  // `findBlobFaults` reports numbers that are not blobs.
   const inputBytes = blobs.holds(input) ? blobs.length(input) : Number.NaN
   const reduced = idBytes === 0 ? 0 : idBytes + digestBytes
   if (inputBytes < idBytes) yield 'its request_id is longer than all its input'

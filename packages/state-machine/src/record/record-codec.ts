@@ -5,7 +5,7 @@ import type { LogRecord, RecordType, TaskCompleted, TaskCreated, TaskFailed } fr
 import { checkShape } from './record-shape.js'
 
 /**
- * A record as bytes: one MessagePack array of fixed length, `nil` where an optional field is absent.
+ * The encoding of a record: one MessagePack array of fixed length, with `nil` for an absent field.
  *
  *     [version, 1 TaskCreated,    at, task_id, payload, execution_window,
  *                                 max_retries, backoff, backoff_max, queue, not_before, request_id]
@@ -18,8 +18,8 @@ import { checkShape } from './record-shape.js'
  *     [version, 8 TaskDead,       at, task_id, reason]
  *     [version, 9 TasksForgotten, at, through]
  *
- * Times and durations are milliseconds. `backoff` alone is a fixed delay; with `backoff_max` it is
- * the first of an exponential one. What has another version or type is refused, never skipped.
+ * Times and durations are milliseconds. `backoff` alone is a fixed delay. With `backoff_max` it is the
+ * first delay of an exponential one. An unknown version or type is an error, never skipped.
  */
 export const recordVersion = 1
 
@@ -35,7 +35,7 @@ const typeNumbers = {
   TasksForgotten: 9,
 } as const satisfies { [T in RecordType]: number }
 
-/** Length of the array, by number of the type. */
+/** Length of the array, by type number. */
 const lengths = [0, 12, 8, 5, 6, 7, 7, 5, 5, 4]
 
 const writer = new ValueWriter()
@@ -53,7 +53,7 @@ export function encodeRecord(record: LogRecord): Uint8Array {
   return writer.end()
 }
 
-/** Takes exactly the bytes that `encodeRecord` writes. Payload and result are views on them. */
+/** Decodes exactly the bytes that `encodeRecord` writes. Payload and result are views on them. */
 export function decodeRecord(bytes: Uint8Array): LogRecord {
   const record = readRecord(bytes)
   checkShape(record)
@@ -133,11 +133,11 @@ function readRecord(bytes: Uint8Array): LogRecord {
     return record
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
-    throw malformedRecord(`a record cannot be read: ${error.message}`, { cause: error })
+    throw malformedRecord(`the record cannot be decoded: ${error.message}`, { cause: error })
   }
 }
 
-/** Reads version and type, and holds the length of the array against them. */
+/** Reads version and type, and checks the length of the array. */
 function readType(): number {
   const length = reader.list()
   if (length < 2) throw new Unreadable('it has no version and type')
@@ -145,12 +145,12 @@ function readType(): number {
   if (version !== recordVersion) {
     throw new StateMachineError(
       'STATE_UNKNOWN_RECORD',
-      `a record of version ${version}; this software reads version ${recordVersion}: use a newer one`,
+      `the record has version ${version}; this release reads version ${recordVersion}. Use a newer release`,
     )
   }
   const type = reader.whole()
   if (type < 1 || type >= lengths.length) {
-    throw new StateMachineError('STATE_UNKNOWN_RECORD', `a record of unknown type ${type}`)
+    throw new StateMachineError('STATE_UNKNOWN_RECORD', `the record has the unknown type ${type}`)
   }
   if (length !== lengths[type]) {
     throw new Unreadable(`type ${type} has ${lengths[type]} fields, not ${length}`)
@@ -158,7 +158,7 @@ function readType(): number {
   return type
 }
 
-/** Fields are read in the order in which they are written here: that of the table above. */
+/** The fields are read in the order of this code, which is that of the table above. */
 function readFields(type: number, at: number): LogRecord {
   switch (type) {
     case typeNumbers.TaskCreated:

@@ -4,13 +4,13 @@ import { type LogRecord, recordLimits, type TaskCreated } from '../record.js'
 import { isTextOf, isWholeOf } from '../values.js'
 
 /**
- * Refuses what is no record: a field of the wrong kind, a number that is not whole, a text that is
- * too long. Asked before a record is encoded, after one was decoded, and before one is applied, so
- * that nothing malformed gets into a log, out of a log, or into a state.
+ * Rejects malformed records: a field of the wrong type, a number that is not an integer, a text
+ * that is too long. Runs before a record is encoded, after one is decoded, and before one is
+ * applied. So nothing malformed gets into a log, out of a log, or into a state.
  */
 export function checkShape(record: LogRecord): void {
   if (typeof record !== 'object' || record === null)
-    throw malformedRecord(`${describe(record)} is no record`)
+    throw malformedRecord(`${describe(record)} is not a record; it must be an object`)
   const { type } = record
   switch (type) {
     case 'TaskCreated':
@@ -59,7 +59,7 @@ export function checkShape(record: LogRecord): void {
       lsn(type, 'through', record.through)
       break
     default:
-      throw new StateMachineError('STATE_UNKNOWN_RECORD', `${describe(type)} is no type of record`)
+      throw new StateMachineError('STATE_UNKNOWN_RECORD', `${describe(type)} is not a record type`)
   }
   time(type, 'at', record.at)
 }

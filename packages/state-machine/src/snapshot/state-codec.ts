@@ -11,19 +11,18 @@ import { isWholeOf } from '../values.js'
 import { TaskRestorer } from './task-restorer.js'
 
 /**
- * A whole state as bytes, for checkpoints: MessagePack values one behind the other,
+ * The encoding of a state, for checkpoints: a sequence of MessagePack values.
  *
  *     [version, lsn, at, number of tasks, [counters]]   task   task   task ...
  *
- * first the tasks that live, in the order of their ids, then those that have ended, in the order of
- * their ends; each with its attempts (see `task-values.ts`). The sequence is cut into chunks anywhere
- * between two values; where, says nothing. Only what is authoritative is in it: the indexes are made
- * again, and come out the same because all order is a function of it.
+ * WAITING and LEASED tasks come first, ordered by id, then terminal tasks, in the order of their ends.
+ * Each has its attempts (see `task-values.ts`). Chunks are cut between any two values; the cuts have no
+ * meaning. Only authoritative data is included. The indexes are rebuilt from it, with the same order.
  */
 const stateVersion = 1
 
 export interface EncodeStateOptions {
-  /** How large a chunk may get; only a single task that is larger makes a larger one. */
+  /** Maximum size of a chunk. Only a single larger task makes a larger chunk. */
   readonly chunkBytesMax?: number
 }
 
@@ -31,8 +30,8 @@ const writer = new ValueWriter()
 const reader = new ValueReader()
 
 /**
- * The chunks are made while they are asked for. Between two of them the state must stay as it is:
- * after a record was applied the next one is a `STATE_CHANGED` error.
+ * Chunks are encoded on demand. The state must not change in between: after a record is applied,
+ * the next chunk fails with `STATE_CHANGED`.
  */
 export function encodeState(
   state: State,
@@ -67,10 +66,10 @@ function* encodeChunks(
   yield Buffer.concat(values)
 }
 
-/** Half of one state and half of the next would be a state that never was. */
+/** Parts of two states would form a state that never existed. */
 function assertUnchanged({ authoritative }: State, lastLsn: number): void {
   if (authoritative.lastLsn === lastLsn) return
-  const message = `LSN ${authoritative.lastLsn} was applied while the state of LSN ${lastLsn} was encoded`
+  const message = `LSN ${authoritative.lastLsn} was applied while the state after LSN ${lastLsn} was being encoded. Encode the state again`
   throw new StateMachineError('STATE_CHANGED', message)
 }
 
@@ -87,8 +86,8 @@ function* sequence(state: State): Generator<readonly unknown[]> {
 }
 
 /**
- * Takes the chunks of an encoded state, in their order, and gives the state. It takes only what
- * `encodeState` writes, and is of no use after its first error.
+ * Decodes the chunks of an encoded state, in order. Accepts only what `encodeState` writes. After
+ * an error the decoder cannot be used any more.
  */
 export class StateDecoder {
   readonly #state: State
@@ -109,8 +108,8 @@ export class StateDecoder {
       while (!reader.isAtEnd) this.#restoreNext()
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error
-      const what = this.#tasksMissing === undefined ? 'its head' : 'a task'
-      throw malformedState(`${what} is none: ${error.message}`, { cause: error })
+      const what = this.#tasksMissing === undefined ? 'its header' : 'a task'
+      throw malformedState(`${what} is malformed: ${error.message}`, { cause: error })
     }
     this.#isDone = false
   }
@@ -129,41 +128,42 @@ export class StateDecoder {
       this.#tasksMissing = restoreHead(this.#state)
       return
     }
-    if (this.#tasksMissing === 0) throw malformedState('there are more tasks than its head says')
+    if (this.#tasksMissing === 0)
+      throw malformedState('it contains more tasks than its header says')
     this.#restorer.restore(reader)
     this.#tasksMissing--
   }
 
   #assertUndone(): void {
     if (!this.#isDone) return
-    const message = 'this decoder has given its state or failed; make a new one'
+    const message = 'this decoder has already returned its state or failed; create a new one'
     throw new StateMachineError('STATE_BAD_ARGUMENT', message)
   }
 }
 
-/** Says how many tasks follow. */
+/** Returns how many tasks follow. */
 function restoreHead({ authoritative }: State): number {
   const length = reader.list()
   if (length < 1) throw new Unreadable('it has no version')
   const version = reader.whole()
   if (version !== stateVersion) {
-    const own = `this software reads version ${stateVersion}`
-    throw malformedState(`its version is ${version}; ${own}: use a newer one`)
+    const own = `this release reads version ${stateVersion}`
+    throw malformedState(`its version is ${version}; ${own}. Use a newer release`)
   }
   if (length !== 5) throw new Unreadable(`it has ${length} values, not 5`)
   authoritative.lastLsn = reader.whole()
   authoritative.lastAt = reader.whole()
   if (authoritative.lastAt > recordLimits.timeMsMax) throw new Unreadable('its time is too late')
   const tasks = reader.whole()
-  if (reader.list() !== counterNames.length) throw new Unreadable('its counters are others')
+  if (reader.list() !== counterNames.length) throw new Unreadable('its number of counters is wrong')
   for (const name of counterNames) authoritative.counters[name] = reader.whole()
   return tasks
 }
 
 /**
- * SHA-256 of the state, in hexadecimal. Equal for equal states on every machine, however they were
- * reached: it is taken over the encoded state, which holds what is authoritative, in an order of its
- * own, and no trace of where things stand in memory.
+ * SHA-256 of the state, in hexadecimal. Equal states have equal hashes on every machine, however
+ * they were reached. It covers the encoded state, which contains only authoritative data in a fixed
+ * order and does not depend on the memory layout.
  */
 export function hashState(state: State): string {
   const hash = createHash('sha256')

@@ -17,9 +17,8 @@ const u32Max = 2 ** 32 - 1
 const lsnMax = Number.MAX_SAFE_INTEGER
 
 /**
- * Adds the tasks of an encoded state to a state, in the order in which they come. It holds each
- * value to what a record can bring and a row can hold; whether the values fit each other is what
- * `checkInvariants` asks.
+ * Adds the tasks of an encoded state to a state, in their order. Checks each value against the
+ * limits of records and rows. `checkInvariants` checks whether the values are consistent.
  */
 export class TaskRestorer {
   readonly #state: State
@@ -33,9 +32,9 @@ export class TaskRestorer {
   restore(reader: ValueReader): void {
     const { tasks, queues, blobs } = this.#state.authoritative
     const { byLsn, byRequestId } = this.#state.derived
-    if (reader.list() !== taskLength) throw new Unreadable(`it has not ${taskLength} values`)
+    if (reader.list() !== taskLength) throw new Unreadable(`it does not have ${taskLength} values`)
     const taskId = whole(reader, 1, lsnMax)
-    if (byLsn.get(taskId) !== 0) throw malformedState(`LSN ${taskId} is there twice`)
+    if (byLsn.get(taskId) !== 0) throw malformedState(`LSN ${taskId} occurs twice`)
     const row = tasks.add()
     tasks.taskId.set(row, taskId)
     byLsn.add(taskId, row)
@@ -77,15 +76,15 @@ export class TaskRestorer {
   }
 
   /**
-   * The order is part of the encoding: one state, one sequence of bytes. And whoever ends later
-   * comes later, so that the line of ended tasks is a chain here as it is in the making.
+   * The order is part of the encoding, so that one state has one encoding. Ended tasks come in the
+   * order of their ends, so that their due list is a chain here, too.
    */
   #requireOrder(taskId: number, state: number, due: number): void {
     const lives = state <= states.LEASED
     if (lives && (this.#lastEnd > 0 || taskId <= this.#newestLiving))
       throw malformedState(`task ${taskId} is out of order`)
     if (!lives && due <= this.#lastEnd)
-      throw malformedState(`task ${taskId} ended before the one in front of it`)
+      throw malformedState(`task ${taskId} ended before the task that precedes it`)
     if (lives) this.#newestLiving = taskId
     else this.#lastEnd = due
   }
@@ -100,10 +99,11 @@ function restoreRetryPolicy({ authoritative }: State, row: number, reader: Value
   tasks.backoffMsMax.set(row, time(reader))
 }
 
-/** Adds the attempt as the newest of the task. */
+/** Adds the attempt as the newest one of the task. */
 function restoreAttempt({ authoritative }: State, row: number, reader: ValueReader): void {
   const { tasks, attempts, workers, blobs } = authoritative
-  if (reader.list() !== attemptLength) throw new Unreadable(`it has not ${attemptLength} values`)
+  if (reader.list() !== attemptLength)
+    throw new Unreadable(`it does not have ${attemptLength} values`)
   const attempt = attempts.add()
   attempts.older.set(attempt, tasks.newestAttempt.get(row))
   tasks.newestAttempt.set(row, attempt)
@@ -116,7 +116,7 @@ function restoreAttempt({ authoritative }: State, row: number, reader: ValueRead
   attempts.outcome.set(attempt, outcome)
   const isOpen = reader.takeNil()
   if (isOpen !== (outcome === outcomes.OPEN))
-    throw new Unreadable('an OPEN attempt has an end, or an ended one has none')
+    throw new Unreadable('an OPEN attempt has an end time, or an ended one has none')
   if (!isOpen) attempts.endedAt.set(attempt, time(reader))
   if (!reader.takeNil())
     attempts.reportId.set(attempt, blobs.addText(text(reader, 1, reportIdBytesMax)))
@@ -136,7 +136,8 @@ function restoreLease({ authoritative, derived }: State, row: number): void {
 }
 
 function requireReason(reason: Uint8Array): void {
-  if (reason.length > reasonBytesMax || !isUtf8(reason)) throw new Unreadable('its reason is none')
+  if (reason.length > reasonBytesMax || !isUtf8(reason))
+    throw new Unreadable('its reason is invalid')
 }
 
 function time(reader: ValueReader): number {
@@ -151,6 +152,7 @@ function whole(reader: ValueReader, min: number, max: number): number {
 
 function text(reader: ValueReader, min: number, max: number): string {
   const value = reader.text()
-  if (!isTextOf(value, min, max)) throw new Unreadable(`a text has not ${min} to ${max} bytes`)
+  if (!isTextOf(value, min, max))
+    throw new Unreadable(`a text does not have ${min} to ${max} bytes`)
   return value
 }

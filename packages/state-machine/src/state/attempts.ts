@@ -3,7 +3,7 @@ import { outcomes } from '../store/attempt-rows.js'
 import { attemptsKept } from '../task.js'
 import type { State } from './state.js'
 
-/** Remembers a new attempt as the task's newest, and forgets the oldest where there are too many. */
+/** Adds a new attempt to the task, and removes the oldest one if there are too many. */
 export function beginAttempt(state: State, row: number, record: LeaseGranted): void {
   const { tasks, attempts, workers } = state.authoritative
   const attempt = attempts.add()
@@ -21,7 +21,7 @@ export function beginAttempt(state: State, row: number, record: LeaseGranted): v
   state.derived.byLsn.add(record.leaseId, row)
 }
 
-/** Ends the OPEN attempt, and the lease with it. `reportId` is a blob. */
+/** Ends the OPEN attempt and its lease. `reportId` is a blob. */
 export function endAttempt(
   state: State,
   row: number,
@@ -38,7 +38,7 @@ export function endAttempt(
   tasks.currentLeaseId.set(row, 0)
 }
 
-/** The attempt of the task under this lease, or 0 when the task remembers none. */
+/** The attempt of the task with this lease, or 0 if the task does not remember it. */
 export function findAttempt({ authoritative }: State, row: number, leaseId: number): number {
   const { tasks, attempts } = authoritative
   let attempt = tasks.newestAttempt.get(row)
@@ -48,8 +48,8 @@ export function findAttempt({ authoritative }: State, row: number, leaseId: numb
 }
 
 /**
- * The task's attempts, the newest first, for whoever only looks: it ends one behind as many as a task
- * may have, wherever the links lead.
+ * The task's attempts, newest first. For readers of a possibly broken state: it stops one after the
+ * maximum number of attempts, wherever the links lead.
  */
 export function* attemptsOf({ authoritative }: State, row: number): Generator<number> {
   const { tasks, attempts } = authoritative

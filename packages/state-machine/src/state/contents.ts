@@ -3,12 +3,12 @@ import type { Blobs } from '../store/blobs.js'
 import type { State } from './state.js'
 
 /**
- * What a task was given and what came of it, as bytes. The input is the `request_id` and, right
- * behind it, the payload. A COMPLETED task keeps the payload's SHA-256 instead, and that only for
- * the sake of its `request_id`: to tell the same submission from another one under the same id.
+ * The input and the outcome of a task, as bytes. The input is the `request_id` followed by the
+ * payload. A COMPLETED task with a `request_id` keeps the SHA-256 of the payload instead, to
+ * recognise a repeated submission.
  *
- * What is called `make` may fail for want of room; what is called `keep` cannot. A record makes
- * all its blobs before it changes anything, so that it is applied as a whole or not at all.
+ * Functions named `make…` may fail for lack of space. Functions named `keep…` cannot fail. A record
+ * makes all its blobs before it changes anything, so that it is applied completely or not at all.
  */
 export function makeInput(blobs: Blobs, payload: Uint8Array, requestId = ''): number {
   const idBytes = requestId === '' ? 0 : Buffer.byteLength(requestId)
@@ -29,7 +29,7 @@ export function keepInput(
   tasks.requestIdBytes.set(row, requestId === '' ? 0 : Buffer.byteLength(requestId))
 }
 
-/** What a report brings, and what remains of the input when the task is COMPLETED. */
+/** The content of a report, and the rest of the input if the task is COMPLETED. */
 export interface ReportBlobs {
   outcome: number
   reportId: number
@@ -64,12 +64,12 @@ export function makeOutcome(blobs: Blobs, outcome: Uint8Array | undefined): numb
 /** Of SHA-256. */
 export const digestBytes = 32
 
-/** As a text of 32 one-byte units, which is what Node makes fastest. */
+/** As a string of 32 one-byte units, which Node creates fastest. */
 export function digest(payload: Uint8Array): string {
   return hash('sha256', payload, 'binary')
 }
 
-/** The payload, or its digest; a view on the state's own bytes. */
+/** The payload, or its digest. A view on the state's own bytes. */
 export function payloadOf({ authoritative }: State, row: number): Buffer {
   const { tasks, blobs } = authoritative
   return blobs.view(tasks.input.get(row), tasks.requestIdBytes.get(row))
@@ -96,7 +96,7 @@ export function keepReducedInput({ authoritative }: State, row: number, reduced:
   tasks.input.set(row, reduced)
 }
 
-/** Replaces what came of the task before, if anything did. An empty outcome is one, too. */
+/** Replaces the previous outcome of the task. An empty outcome counts as one. */
 export function keepOutcome(
   { authoritative }: State,
   row: number,

@@ -3,8 +3,8 @@ import { comesBefore, states } from '../store/task-rows.js'
 import { findTask, type State } from './state.js'
 
 /**
- * The task that a worker of these queues is to be offered next: the first by
- * `(eligible_at, task_id)` of those that are eligible at `now`.
+ * The next task to offer to a worker of these queues: the first by `(eligible_at, task_id)` that is
+ * eligible at `now`.
  */
 export function nextEligible(
   state: State,
@@ -20,7 +20,7 @@ export function nextEligible(
   return first !== 0 && tasks.due.get(first) <= now ? tasks.taskId.get(first) : undefined
 }
 
-/** How many tasks stand before one, as far as they were counted. */
+/** How many tasks precede one in its queue, as far as they were counted. */
 export interface Ahead {
   readonly count: number
   /** There are more than were counted. */
@@ -28,8 +28,8 @@ export interface Ahead {
 }
 
 /**
- * How many tasks of its queue are leased before this WAITING one, as things stand, counted up to
- * `limit`. `undefined` when it is not WAITING.
+ * How many tasks of its queue will be leased before this WAITING one, in the present state, counted
+ * up to `limit`. `undefined` if the task is not WAITING.
  */
 export function countAhead(state: State, taskId: number, limit: number): Ahead | undefined {
   const { tasks } = state.authoritative
@@ -40,12 +40,12 @@ export function countAhead(state: State, taskId: number, limit: number): Ahead |
   return { count: Math.min(count, limit), isMore: count > limit }
 }
 
-/** When the first waiting task of the queue is eligible, which may be in the past. */
+/** When the first waiting task of the queue is eligible. This may be in the past. */
 export function nextEligibleAt(state: State, queue: string): number | undefined {
   return firstDue(state, waitingLine(state, queue))
 }
 
-/** The lease that expires first, and when. */
+/** The lease that expires first, and when it expires. */
 export function nextExpiry(
   state: State,
 ): { readonly leaseId: number; readonly at: number } | undefined {
@@ -56,9 +56,9 @@ export function nextExpiry(
 }
 
 /**
- * The LSN for a TasksForgotten that drops what is past its time: tasks that ended at `endedUntil` or
- * before, and those over the `keep` that ended last; at most `limit` tasks at once. `undefined` when
- * there is nothing to drop.
+ * The LSN for a TasksForgotten that removes tasks that ended at `endedUntil` or before, and those
+ * above the `keep` newest. Removes at most `limit` tasks. `undefined` if there is nothing to
+ * remove.
  */
 export function forgettableThrough(
   state: State,
@@ -68,7 +68,7 @@ export function forgettableThrough(
   const { ended } = state.derived
   const surplus = ended.size - keep
   let through: number | undefined
-  // A task ends behind all others, so this line is a chain: its first ones are at hand, unsorted.
+  // Each ended task is added at the end, so this list is a chain, and its first tasks need no sort.
   let count = 0
   for (const row of ended.rows()) {
     if (count === limit || (count >= surplus && tasks.stateSince.get(row) > endedUntil)) break
@@ -83,17 +83,17 @@ export function waitingTasks(state: State, queue: string): number[] {
   return idsOf(state, waitingLine(state, queue))
 }
 
-/** Ids of the LEASED tasks, the one whose lease expires first first. */
+/** Ids of the LEASED tasks, in the order in which their leases expire. */
 export function leasedTasks(state: State): number[] {
   return idsOf(state, state.derived.leased)
 }
 
-/** Ids of the terminal tasks, the one that ended first first. */
+/** Ids of the terminal tasks, in the order in which they ended. */
 export function endedTasks(state: State): number[] {
   return idsOf(state, state.derived.ended)
 }
 
-/** Ids of the WAITING tasks whose leases expired so often in a row, or more often. Looks at every task. */
+/** Ids of the WAITING tasks with at least this many consecutive lease expiries. Scans every task. */
 export function expiredInARow({ authoritative }: State, times: number): number[] {
   const { tasks } = authoritative
   const ids: number[] = []
@@ -104,28 +104,28 @@ export function expiredInARow({ authoritative }: State, times: number): number[]
   return ids.sort((a, b) => a - b)
 }
 
-/** The queues that a task names, in the order of their names. */
+/** The queues that at least one task names, sorted by name. */
 export function queueNames({ authoritative }: State): string[] {
   return [...authoritative.queues].map(([name]) => name).sort()
 }
 
-/** How many queues a task names. */
+/** How many queues at least one task names. */
 export function countQueues({ authoritative }: State): number {
   return authoritative.queues.size
 }
 
-/** A queue and those who wait in it. */
+/** A queue and its waiting tasks. */
 export interface QueueSize {
   readonly queue: string
-  /** WAITING tasks, eligible or not, about which nothing is on its way. */
+  /** WAITING tasks, eligible or not, that have no decision in flight. */
   readonly waiting: number
-  /** When the first of them is eligible, which may be in the past. */
+  /** When the first of them is eligible. This may be in the past. */
   readonly firstEligibleAt?: number
 }
 
 /**
- * The `limit` queues with the most waiting tasks, those with the most first. It looks at `lookAtMax`
- * queues: where there are more it is the longest of these.
+ * The `limit` queues with the most waiting tasks, longest first. Looks at no more than `lookAtMax`
+ * queues, so with more queues it may miss some.
  */
 export function longestQueues(
   state: State,
@@ -138,7 +138,7 @@ export function longestQueues(
     const line = state.derived.waiting[number]
     const waiting = line?.size ?? 0
     if (longest.length === limit && waiting <= longest[limit - 1]!.waiting) continue
-    // Found from the end: most queues are shorter than most of these.
+    // Searched from the end, because most queues are shorter than those already listed.
     const place = 1 + longest.findLastIndex((other) => other.waiting >= waiting)
     longest.splice(place, 0, { queue, line, waiting })
     if (longest.length > limit) longest.pop()
@@ -149,7 +149,7 @@ export function longestQueues(
   })
 }
 
-/** How many tasks there are, and the bytes of their payloads, results, reasons and ids together. */
+/** The number of tasks, and the total bytes of their payloads, results, reasons and ids. */
 export interface TaskCounts {
   readonly waiting: number
   readonly leased: number
@@ -159,7 +159,7 @@ export interface TaskCounts {
 
 export function countTasks({ authoritative, derived }: State): TaskCounts {
   const { tasks, blobs } = authoritative
-  // Every task is in the index of LSNs once, and a LEASED one a second time by its lease.
+  // The index of LSNs contains every task once, and each LEASED one again by its lease.
   const leased = derived.byLsn.size - tasks.size
   const ended = derived.ended.size
   return { waiting: tasks.size - leased - ended, leased, ended, bytes: blobs.bytes }
@@ -175,7 +175,7 @@ function firstDue({ authoritative }: State, line: Line | undefined): number | un
   return row === 0 ? undefined : authoritative.tasks.due.get(row)
 }
 
-/** A list of its own: whoever goes through it may apply records meanwhile. */
+/** A copy, because the caller may apply records while it iterates. */
 function idsOf({ authoritative }: State, line: Line | undefined): number[] {
   return Array.from(line?.rows() ?? [], (row) => authoritative.tasks.taskId.get(row))
 }

@@ -17,7 +17,7 @@ export function retryPolicyOf(tasks: TaskRows, row: number): RetryPolicy {
   return { maxRetries: tasks.maxRetries.get(row), backoff: keptBackoff(tasks, row) }
 }
 
-/** How long the task waits after its n-th report of failure. */
+/** How long the task waits after its n-th failure. */
 export function backoffMs(tasks: TaskRows, row: number, failures: number): number {
   return retryDelayMs(keptBackoff(tasks, row), failures)
 }

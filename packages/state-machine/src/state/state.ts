@@ -11,8 +11,8 @@ import { type Counters, counterNames } from '../task.js'
 import { isWholeOf } from '../values.js'
 
 /**
- * Everything that replaying a log gives. Only `apply` and the reading of a checkpoint change it;
- * look at it through the functions of this package, how it is stored is free to change.
+ * The result of replaying a log. Only `apply` and the decoder of checkpoints change it. Read it
+ * through the functions of this package, because its layout may change.
  */
 export interface State {
   readonly authoritative: Authoritative
@@ -20,15 +20,15 @@ export interface State {
 }
 
 /**
- * What the records say, and nothing else. Whoever has replayed the same log has the same; it is what
- * `hashState` hashes and what a checkpoint keeps.
+ * The content of the records. Two replays of the same log give equal content. `hashState` and
+ * checkpoints cover exactly this.
  */
 interface Authoritative {
-  /** The LSN and the `at` of the record applied last; 0 before the first. */
+  /** The LSN and the `at` of the last applied record, or 0 before the first. */
   lastLsn: number
   lastAt: number
   readonly counters: { -readonly [Name in keyof Counters]: number }
-  /** Except for its columns under "Derived". */
+  /** Except for the columns under "Derived". */
   readonly tasks: TaskRows
   readonly attempts: AttemptRows
   readonly queues: Names
@@ -36,28 +36,28 @@ interface Authoritative {
   readonly blobs: Blobs
 }
 
-/** What is kept beside it for speed. All of it can be found again from the authoritative part. */
+/** Indexes for speed. All of them can be rebuilt from the authoritative part. */
 interface Derived {
   /** By task id, and by the id of the lease that owns a task now. */
   readonly byLsn: LsnIndex
   readonly byRequestId: RequestIndex
   /**
-   * WAITING tasks by `(eligible_at, task_id)`: one line per queue, at the queue's number. It goes
-   * with the queue's last task.
+   * WAITING tasks by `(eligible_at, task_id)`: one list per queue, at the queue's number. It is
+   * removed with the queue's last task.
    */
   readonly waiting: (Line | undefined)[]
   /** LEASED tasks by `(lease_expiry, task_id)`. */
   readonly leased: Line
   /** Terminal tasks by the LSN that ended them. */
   readonly ended: Line
-  /** Rows of tasks that stand in no line for the moment, see `withhold`. */
+  /** Rows of tasks that are in no list for the moment; see `withhold`. */
   readonly withheld: Set<number>
 }
 
 export interface StateOptions {
   /**
-   * A secret whole number, so that nobody can choose request ids that collide in the index. Give a
-   * random one where request ids come from strangers; it changes nothing that can be seen.
+   * A secret integer, so that clients cannot choose request ids that collide in the index. Use a
+   * random one if request ids come from untrusted clients. It has no other visible effect.
    */
   readonly hashKey?: number
 }
@@ -95,13 +95,13 @@ function noCounts(): Authoritative['counters'] {
   return Object.fromEntries(counterNames.map((name) => [name, 0])) as Authoritative['counters']
 }
 
-/** The row of the task by its id, or 0. */
+/** The row of the task with this id, or 0. */
 export function findTask({ authoritative, derived }: State, taskId: number): number {
   const row = derived.byLsn.get(taskId)
   return row !== 0 && authoritative.tasks.taskId.get(row) === taskId ? row : 0
 }
 
-/** The row of the task that the lease owns now, or 0. */
+/** The row of the task that this lease owns now, or 0. */
 export function findOwned({ authoritative, derived }: State, leaseId: number): number {
   const row = derived.byLsn.get(leaseId)
   return row !== 0 && authoritative.tasks.currentLeaseId.get(row) === leaseId ? row : 0

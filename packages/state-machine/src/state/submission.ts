@@ -5,21 +5,21 @@ import { digest, payloadOf } from './contents.js'
 import { retryPolicyOf } from './retry-policy.js'
 import { findTask, type State } from './state.js'
 
-/** What somebody submits under a `request_id`, as they gave it: an option that is absent was not given. */
+/** A submission with a `request_id`, as the client sent it. An absent option was not given. */
 export interface Submission {
   readonly payload: Uint8Array
   readonly queue?: string | undefined
   readonly notBefore?: number | undefined
-  /** In place of `notBefore`: a delay, counted from when the task was created. */
+  /** Instead of `notBefore`: a delay from the creation of the task. */
   readonly delayMs?: number | undefined
   readonly executionWindowMs?: number | undefined
   readonly retryPolicy?: RetryPolicy | undefined
 }
 
 /**
- * `semantics` §9: whether the task was made by this same submission. What is given has to equal what
- * was recorded. The window and the retry policy that are left out stand for the coordinator's
- * defaults, which may have changed since, and are not compared.
+ * `semantics` §9: whether this submission created the task. Given options must equal the recorded
+ * ones. An absent window or retry policy stands for the coordinator's default, which may have
+ * changed since, and is not compared.
  */
 export function isSameSubmission(state: State, taskId: number, submission: Submission): boolean {
   const { tasks, queues } = state.authoritative
@@ -35,7 +35,7 @@ export function isSameSubmission(state: State, taskId: number, submission: Submi
   )
 }
 
-/** The `not_before` of a task that is created at this time. A delay of 0 is none. */
+/** The `not_before` of a task that is created at this time. A delay of 0 gives none. */
 export function notBeforeOf(
   { notBefore, delayMs = 0 }: Pick<Submission, 'notBefore' | 'delayMs'>,
   createdAt: number,

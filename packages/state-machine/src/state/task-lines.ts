@@ -2,7 +2,7 @@ import { Line } from '../store/line.js'
 import { states } from '../store/task-rows.js'
 import { findTask, type State } from './state.js'
 
-/** The line in which a task of this state stands. */
+/** The due list for a task in this state. */
 function lineOf({ authoritative, derived }: State, row: number): Line {
   const { tasks } = authoritative
   const state = tasks.state.get(row)
@@ -18,8 +18,8 @@ function lineOf({ authoritative, derived }: State, row: number): Line {
 }
 
 /**
- * Puts a task in the line of its state and queue. Waiting tasks that are not eligible yet will be
- * overtaken by every task that comes before they are.
+ * Adds a task to the list of its state and queue. Many later tasks may be inserted before a waiting
+ * task that is not eligible yet, so such a task goes to the heap.
  */
 export function joinLine(state: State, row: number, now: number): void {
   const waits = state.authoritative.tasks.state.get(row) === states.WAITING
@@ -30,7 +30,7 @@ function leaveLine(state: State, row: number): void {
   lineOf(state, row).leave(row)
 }
 
-/** Takes the task to another state: out of the line it stands in, into its new one. */
+/** Changes the state of a task: moves it from its list to the new one. */
 export function move(state: State, row: number, to: number, due: number, at: number): void {
   const { tasks } = state.authoritative
   lineOf(state, row).leave(row)
@@ -41,24 +41,25 @@ export function move(state: State, row: number, to: number, due: number, at: num
 }
 
 /**
- * Takes a task out of its line while a decision about it is on its way to the disk, so that nobody is
- * offered it and it is not the next to expire. Nothing but derived state changes. `release` follows
- * when the decision's record has been applied.
+ * Removes a task from its list while a decision about it is in flight, so that it is not offered
+ * and is not the next one to expire. Changes only derived state. `release` follows after the
+ * decision's record has been applied.
  */
 export function withhold(state: State, taskId: number): void {
   const row = findTask(state, taskId)
   if (row === 0 || state.derived.withheld.has(row)) return
-  // The line of ended tasks says what TasksForgotten drops, so nobody is ever missing there.
+  // The list of ended tasks decides what TasksForgotten removes, so it must be complete.
   if (state.authoritative.tasks.state.get(row) > states.LEASED) return
   leaveLine(state, row)
   state.derived.withheld.add(row)
 }
 
-/** Puts the task back in line, unless the record has taken it to another one. */
+/** Puts the task back into its list, unless the record has moved it to another one. */
 export function release(state: State, taskId: number): void {
   const row = findTask(state, taskId)
   if (!state.derived.withheld.delete(row)) return
-  // Who stands in its new line stays there: to join once more is to go where latecomers stand.
+  // A task that is already in its new list keeps its position: adding it again would move it to the
+  // end.
   if (state.authoritative.tasks.place.get(row) === 0) {
     joinLine(state, row, state.authoritative.lastAt)
   }

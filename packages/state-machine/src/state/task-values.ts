@@ -3,20 +3,20 @@ import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
 import type { State } from './state.js'
 
 /**
- * A task of an encoded state:
+ * The encoding of a task:
  *
  *     [task_id, state, queue, created_at, state_since, due, execution_window,
  *      max_retries, backoff, backoff_max, not_before, request_id, input,
- *      attempt, failures, expiries_in_a_row, outcome, [attempts, the oldest first]]
+ *      attempt, failures, expiries_in_a_row, outcome, [attempts, oldest first]]
  *
- * and an attempt of it:
+ * The encoding of an attempt:
  *
  *     [lease_id, worker_id, granted_at, lease_expiry, outcome, ended_at, report_id, cancelled]
  *
- * States and outcomes are the numbers of their places in `taskStates` and `attemptOutcomes`. `due` is
- * when a WAITING task is eligible, when a LEASED one's lease expires, or the LSN that ended the task.
- * `input` is the payload, or of a COMPLETED task with a request_id the payload's SHA-256; `outcome`
- * the result of a COMPLETED task, else the reason of its last failure or its death.
+ * States and outcomes are indexes into `taskStates` and `attemptOutcomes`. `due` is when a WAITING task
+ * is eligible, when a LEASED one's lease expires, or the LSN that ended the task. `input` is the
+ * payload, or for a COMPLETED task with a request_id the payload's SHA-256. `outcome` is the result of
+ * a COMPLETED task, otherwise the reason of its last failure or its death.
  */
 export const taskLength = 18
 export const attemptLength = 8

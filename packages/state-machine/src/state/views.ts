@@ -16,19 +16,19 @@ import { outcomeOf, payloadOf, requestIdOf } from './contents.js'
 import { backoffMs, retryPolicyOf } from './retry-policy.js'
 import { findOwned, findTask, type State } from './state.js'
 
-/** The task with its attempts, as a copy; `undefined` when there is none, or it was forgotten. */
+/** A copy of the task with its attempts. `undefined` if it does not exist or was forgotten. */
 export function getTask(state: State, taskId: number): Task | undefined {
   const row = findTask(state, taskId)
   return row === 0 ? undefined : viewTask(state, row)
 }
 
-/** The task without what may be large. */
+/** The task without its payload, result and attempts. */
 export function getSummary(state: State, taskId: number): TaskSummary | undefined {
   const row = findTask(state, taskId)
   return row === 0 ? undefined : viewSummary(state, row)
 }
 
-/** The most bytes that one task's payload, result or reason takes. Looks at every task. */
+/** The size of the largest payload, result or reason of any task. Scans every task. */
 export function largestContents({ authoritative }: State): number {
   const { tasks, blobs } = authoritative
   let largest = 0
@@ -40,7 +40,7 @@ export function largestContents({ authoritative }: State): number {
   return largest
 }
 
-/** Every task from `fromTaskId` on, in order of their ids. */
+/** Every task from `fromTaskId` on, ordered by id. */
 export function* listTasks(state: State, fromTaskId = 1): Generator<TaskSummary> {
   const { byLsn } = state.derived
   for (const [lsn, row] of byLsn.entries(fromTaskId)) {
@@ -48,21 +48,21 @@ export function* listTasks(state: State, fromTaskId = 1): Generator<TaskSummary>
   }
 }
 
-/** The payload of a task that has one: a view, good until the next record is applied. */
+/** The payload of a task, if it has one. A view that is valid until the next record is applied. */
 export function viewPayload(state: State, taskId: number): Uint8Array | undefined {
   const row = findTask(state, taskId)
   if (row === 0 || state.authoritative.tasks.state.get(row) === states.COMPLETED) return undefined
   return payloadOf(state, row)
 }
 
-/** The result that the task was completed with, if it was given one: a view, as `viewPayload` is. */
+/** The result of a completed task, if it has one. A view, like that of `viewPayload`. */
 export function viewResult(state: State, taskId: number): Uint8Array | undefined {
   const row = findTask(state, taskId)
   if (row === 0 || state.authoritative.tasks.state.get(row) !== states.COMPLETED) return undefined
   return outcomeOf(state, row)
 }
 
-/** What the lease is worth now; `undefined` when the task remembers no such lease of its own. */
+/** The status of the lease now. `undefined` if the task does not remember this lease. */
 export function getStanding(
   state: State,
   taskId: number,
@@ -88,8 +88,8 @@ export function getStanding(
 }
 
 /**
- * When the task was eligible again after this report of failure, whatever has become of it since;
- * `undefined` where it had no retry left.
+ * When the task became eligible again after this failure, whatever happened later. `undefined` if
+ * no retry was left.
  */
 export function getEligibleAfter(
   state: State,
@@ -109,7 +109,7 @@ export function getEligibleAfter(
   return undefined
 }
 
-/** What a grant has to know of a task. */
+/** The facts about a task that a grant needs. */
 export function getOffer(
   { authoritative, derived }: State,
   taskId: number,
@@ -149,13 +149,13 @@ export function hasTask(state: State, taskId: number): boolean {
   return findTask(state, taskId) !== 0
 }
 
-/** The lease, when it is the one that owns a task now; whether it is still valid is for a clock to say. */
+/** The lease, if it owns a task now. The caller must check whether it is still valid. */
 export function getLease(state: State, leaseId: number): Lease | undefined {
   const row = findOwned(state, leaseId)
   return row === 0 ? undefined : viewLease(state, row)
 }
 
-/** The leases that the task is remembered to have had, the newest first. */
+/** The leases that the task remembers, newest first. */
 export function getLeaseIds(state: State, taskId: number): number[] {
   const row = findTask(state, taskId)
   if (row === 0) return []
@@ -169,13 +169,13 @@ export function getLeasedTaskId(state: State, leaseId: number): number | undefin
   return row === 0 ? undefined : state.authoritative.tasks.taskId.get(row)
 }
 
-/** The id of the task that was submitted under this `request_id` and is not forgotten. */
+/** The id of the remembered task that was submitted with this `request_id`. */
 export function findByRequestId(state: State, requestId: string): number | undefined {
   const row = state.derived.byRequestId.find(requestId)
   return row === 0 ? undefined : state.authoritative.tasks.taskId.get(row)
 }
 
-/** The LSN and the time of the record that was applied last, 0 before the first. */
+/** The LSN and the time of the last applied record, or 0 before the first. */
 export function position({ authoritative }: State): {
   readonly lastLsn: number
   readonly lastAt: number

@@ -1,10 +1,10 @@
 import { type AttemptOutcome, attemptOutcomes } from '../task.js'
 import { numbered, Rows } from './rows.js'
 
-/** The outcomes as they stand in a row. */
+/** The outcomes as numbers in a row. */
 export const outcomes = numbered<AttemptOutcome>(attemptOutcomes)
 
-/** One row per remembered attempt, linked from its task, the newest first. */
+/** One row per remembered attempt, linked from its task, newest first. */
 export class AttemptRows extends Rows {
   readonly leaseId = this.f64()
   readonly grantedAt = this.f64()

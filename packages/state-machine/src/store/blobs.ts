@@ -2,15 +2,14 @@ import { StateMachineError } from '../errors.js'
 import { takePageMemory } from './rows.js'
 
 /**
- * Byte strings of all sizes: payloads, results, reasons. One Uint8Array each would cost about 200
- * bytes beside its content, so small ones share pages. The cells of one page have one size; the
- * sizes are close to each other (the next is at most a quarter larger), so that little is lost.
- * Large ones are buffers of their own.
+ * Byte strings of all sizes: payloads, results, reasons. A Uint8Array for each would add about 200
+ * bytes, so small ones share pages. All cells of a page have the same size. Each size is at most a
+ * quarter larger than the previous one, so little space is wasted. Large ones have their own buffers.
  *
  *     page   | cell | cell | cell | ...
  *     cell   | length, u32 | content | unused |
  *
- * A blob is named by a number made of its page's and its cell's; 0 is the empty blob.
+ * The number of a blob encodes its page and its cell. 0 is the empty blob.
  */
 export class Blobs {
   readonly #pages: (Page | undefined)[] = []
@@ -22,29 +21,29 @@ export class Blobs {
   #bytes = 0
   #count = 0
 
-  /** `pagesMax` is smaller in a test: 32 GiB of blobs take a while to make. */
+  /** `pagesMax` is smaller in tests, because 32 GiB of blobs take a while to create. */
   constructor(pagesMax = blobLimits.pagesMax) {
     this.#pagesMax = pagesMax
   }
 
-  /** How many blobs there are; the empty one is none. */
+  /** How many blobs exist, without the empty one. */
   get count(): number {
     return this.#count
   }
 
-  /** How many pages are kept for small blobs. */
+  /** How many pages hold small blobs. */
   get pages(): number {
     return this.#pages.length - this.#droppedPages.length
   }
 
-  /** Of all blobs together, without what surrounds them. */
+  /** Total content of all blobs, without overhead. */
   get bytes(): number {
     return this.#bytes
   }
 
   /**
-   * Room for `length` bytes, to be filled by `write` and `writeText`. When there is none left it
-   * throws, and nothing has changed.
+   * Allocates `length` bytes, to be filled by `write` and `writeText`. Throws without any change if
+   * the store is full.
    */
   add(length: number): number {
     if (length === 0) return 0
@@ -84,7 +83,7 @@ export class Blobs {
     }
   }
 
-  /** Whether there can be such a blob: there is a place for it. */
+  /** Whether the number can be a blob: its place exists. */
   holds(blob: number): boolean {
     if (blob >= firstLarge) return this.#large[blob - firstLarge] !== undefined
     return blob === 0 || this.#page(blob)?.hasCell(cellOf(blob)) === true
@@ -109,11 +108,11 @@ export class Blobs {
       buffer.write(text, start, textBytes, 'utf8')
       return
     }
-    // ASCII, and shorter than what the call into native code costs.
+    // For short ASCII text this loop is faster than a call into native code.
     for (let index = 0; index < textBytes; index++) buffer[start + index] = text.charCodeAt(index)
   }
 
-  /** Text of which every unit is one byte. */
+  /** Writes text in which every unit is one byte. */
   writeBinary(blob: number, offset: number, binary: string): void {
     this.#buffer(blob).write(binary, this.#start(blob) + offset, binary.length, 'latin1')
   }
@@ -124,7 +123,7 @@ export class Blobs {
     this.#buffer(from).copy(this.#buffer(blob), this.#start(blob), start, start + length)
   }
 
-  /** A view, good until the blob is removed. */
+  /** A view that is valid until the blob is removed. */
   view(blob: number, offset = 0, length = this.length(blob) - offset): Buffer {
     if (length === 0) return empty
     const start = this.#start(blob) + offset
@@ -189,7 +188,10 @@ export class Blobs {
 }
 
 function full(what: string, max: number): StateMachineError {
-  return new StateMachineError('STATE_FULL', `a state holds no more than ${max} ${what} of bytes`)
+  return new StateMachineError(
+    'STATE_FULL',
+    `the state is full: it can hold at most ${max} ${what}`,
+  )
 }
 
 const empty = Buffer.alloc(0)
@@ -199,11 +201,11 @@ const cellBytesMin = 16
 const quickTextBytes = 64
 const cellBytesMax = 16 * 1024
 const cellsPerPage = pageBytes / cellBytesMin
-/** Numbers from here on are large blobs; numbers of blobs fit in 32 bits. */
+/** Numbers from here on are large blobs. All blob numbers fit in 32 bits. */
 const firstLarge = 2 ** 31
 const largeMax = 2 ** 32 - firstLarge
 
-/** The last cell of the last page has the number right below the first large blob. */
+/** The last cell of the last page has the number just below the first large blob. */
 export const blobLimits = {
   firstLarge,
   cellsPerPage,
@@ -212,7 +214,7 @@ export const blobLimits = {
 
 const smallBytesMax = cellBytesMax - headerBytes
 
-/** 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 ...: four to each doubling. */
+/** 16, 20, 24, 28, 32, 40, 48, 56, 64, 80 ...: four sizes per doubling. */
 const cellSizes: readonly number[] = (() => {
   const sizes = [cellBytesMin]
   for (let size = cellBytesMin; size < cellBytesMax; size *= 2) {
@@ -221,7 +223,7 @@ const cellSizes: readonly number[] = (() => {
   return sizes
 })()
 
-/** The place in `cellSizes` of the smallest that holds `length` bytes and their header. */
+/** The index in `cellSizes` of the smallest cell that fits `length` bytes and their header. */
 function sizeIndex(length: number): number {
   const last = length + headerBytes - 1
   if (last < cellBytesMin) return 0
@@ -233,10 +235,13 @@ function cellOf(blob: number): number {
   return (blob - 1) % cellsPerPage
 }
 
-/** The pages of one size of cell that have room. */
+/** The pages of one cell size that have free cells. */
 class Size {
   readonly cellBytes: number
-  /** New blobs go here until it is full. It stays when it is empty: a lone blob that comes and goes makes no pages. */
+  /**
+   * The page for new blobs until it is full. It stays when it becomes empty, so that a single blob
+   * that comes and goes creates no pages.
+   */
   current: Page | undefined
   readonly #others = new Set<Page>()
 
@@ -253,7 +258,7 @@ class Size {
     return other
   }
 
-  /** Called when a cell of the page was given back. */
+  /** Called after a cell of the page became free. */
   noteRoom(page: Page): 'keep' | 'drop' {
     if (page === this.current) return 'keep'
     if (!page.isEmpty) {
@@ -275,7 +280,7 @@ class Page {
   #used = 0
   /** Cells from here on were never used. */
   #unused = 0
-  /** The cell that was given back last, plus 1; it holds the one before it where its length was. */
+  /** The cell that was freed last, plus 1. Its length field links to the one freed before it. */
   #givenBack = 0
 
   constructor(number: number, size: Size) {

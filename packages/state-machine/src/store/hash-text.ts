@@ -1,9 +1,9 @@
-/** A secret of the process, two whole numbers below 2^32. */
+/** A secret of the process: two integers below 2^32. */
 export type HashKey = readonly [number, number]
 
 /**
- * HalfSipHash-1-3 over the UTF-16 units of a text, two to a word: 32 bits that somebody who does
- * not know the key cannot make collide. It orders nothing and is stored nowhere.
+ * HalfSipHash-1-3 over the UTF-16 units of a text, two units per word. Without the key, nobody can
+ * construct collisions of its 32 bits. The hash is never stored and defines no order.
  */
 export function hashText(text: string, [key0, key1]: HashKey): number {
   let v0 = key0
@@ -12,7 +12,7 @@ export function hashText(text: string, [key0, key1]: HashKey): number {
   let v3 = 0x74656462 ^ key1
   const rounds = (text.length >>> 1) + 1 + 3
   for (let round = 0; round < rounds; round++) {
-    // The words of the text, then one with what is left and the length, then the end mark.
+    // The words of the text, then one with the rest and the length, then the end mark.
     const index = round * 2
     const left = text.length - index
     let word = 0

@@ -1,13 +1,13 @@
 import { comesBefore, type TaskRows } from './task-rows.js'
 
 /**
- * Tasks by `(due, task_id)`, the smallest first. `place` of a task is its place in the heap, from 1
- * on, so that any of them can be taken out. The children of place p are at 4p-2 to 4p+1: four to a
- * parent make the heap half as deep as two would, and depth is what a cold cache pays for.
+ * Tasks by `(due, task_id)`, smallest first. `place` of a task is its place in the heap, from 1, so
+ * that any task can be removed. The children of place p are at 4p-2 to 4p+1. Four children make the
+ * heap half as deep as two, and depth costs cache misses.
  */
 export class Heap {
   readonly #tasks: TaskRows
-  /** Most lines need none, and a queue is a line: none is made before the first task comes. */
+  /** Allocated with the first task, because every queue has a heap and most stay empty. */
   #rows = none
   #size = 0
 
@@ -19,7 +19,7 @@ export class Heap {
     return this.#size
   }
 
-  /** How many places there are, free ones included. */
+  /** How many places are allocated, including free ones. */
   get slots(): number {
     return this.#rows.length
   }
@@ -41,7 +41,7 @@ export class Heap {
     this.#size--
     this.#tasks.place.set(row, 0)
     if (row === last) return
-    // The last one takes the empty place, and goes up or down from there.
+    // The last task takes the free place and moves up or down from there.
     this.#sink(last, place)
     this.#rise(last, this.#tasks.place.get(last))
     if (this.#size < this.#rows.length / 4 && this.#rows.length > slotsMin)
@@ -55,8 +55,9 @@ export class Heap {
   }
 
   /**
-   * How many come before the row, which may stand in it or not, counted up to `most`. Nobody comes
-   * before it below one who does not, so it costs what is counted, however many there are.
+   * How many tasks precede the row, which may or may not be in the heap, counted up to `most`.
+   * Children of a task that does not precede the row need no look, so the cost depends on the count
+   * only.
    */
   countBefore(row: number, most: number): number {
     let count = 0
@@ -69,7 +70,7 @@ export class Heap {
     return count
   }
 
-  /** Whether each one knows its place, and none stands above one that is before it. */
+  /** Checks that each task knows its place, and that no task is below a later one. */
   *faults(): Generator<string> {
     for (let place = 1; place <= this.#size; place++) {
       const row = this.#rows[place]!
@@ -103,7 +104,7 @@ export class Heap {
     this.#put(row, place)
   }
 
-  /** A place, or 0 when there is no child. */
+  /** A place, or 0 if there is no child. */
   #smallestChild(place: number): number {
     const first = 4 * place - 2
     const last = Math.min(first + 3, this.#size)

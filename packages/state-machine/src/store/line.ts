@@ -1,17 +1,18 @@
 import { Heap } from './heap.js'
 import { comesBefore, type TaskRows } from './task-rows.js'
 
-/** `place` of a task that stands in the chain, and of one that stands in no line. */
+/** `place` of a task in the chain, and of one that is in no list. */
 const inChain = 0xffff_ffff
 const nowhere = 0
 
 /**
- * Tasks in the order of `(due, task_id)`: those of one queue that wait, those that are leased, those
- * that have ended. Every task stands in exactly one line.
+ * Tasks ordered by `(due, task_id)`: the waiting tasks of one queue, the leased tasks, or the ended
+ * tasks. Every task is in exactly one due list.
  *
- * Almost everybody joins at the end: time does not go back, and leases are of one length. They form
- * a chain, in which joining and leaving cost the same at any length. The others (a backoff, a
- * `not_before`, a shorter window) stand in a heap. The first of the line is the first of the two.
+ * Almost every task is added at the end, because time does not go back and most leases have the
+ * same length. These tasks form a chain, in which adding and removing take constant time. The
+ * others (a backoff, a `not_before`, a shorter window) are in a heap. The first task of the list is
+ * the smaller of the two first ones.
  */
 export class Line {
   readonly #tasks: TaskRows
@@ -29,7 +30,7 @@ export class Line {
     return this.#inChain + this.#heap.size
   }
 
-  /** How many of them stand in the heap. */
+  /** How many of them are in the heap. */
   get heaped(): number {
     return this.#heap.size
   }
@@ -42,7 +43,7 @@ export class Line {
     return comesBefore(this.#tasks, this.#first, inHeap) ? this.#first : inHeap
   }
 
-  /** `chainUntil`: a task that is due later may be overtaken by many, so it does not join the chain. */
+  /** A task that is due after `chainUntil` goes to the heap, because many may be inserted before it. */
   join(row: number, chainUntil: number): void {
     const { due, previous, next, place } = this.#tasks
     const last = this.#last
@@ -60,7 +61,7 @@ export class Line {
     this.#inChain++
   }
 
-  /** Takes the task out. One that is withheld has left before. */
+  /** Removes the task. A withheld task has been removed before. */
   leave(row: number): void {
     const { previous, next, place } = this.#tasks
     if (place.get(row) === nowhere) return
@@ -78,7 +79,7 @@ export class Line {
     this.#inChain--
   }
 
-  /** How many come before the row, which may stand in the line or not, counted up to `most`. */
+  /** How many tasks precede the row, which may or may not be in the list, counted up to `most`. */
   countBefore(row: number, most: number): number {
     const inHeap = this.#heap.countBefore(row, most)
     return inHeap + this.#countChainBefore(row, most - inHeap)
@@ -96,7 +97,7 @@ export class Line {
     return count
   }
 
-  /** In order. Sorts what stands in the heap, so it is for looking, not for working. */
+  /** In order. Sorts the heap, so it is too slow for decisions. */
   *rows(): Generator<number> {
     const heap = this.#heap.sorted()
     let chained = this.#first
@@ -110,18 +111,18 @@ export class Line {
     for (; chained !== 0; chained = this.#tasks.next.get(chained)) yield chained
   }
 
-  /** Whether the links, places and counts fit each other and the order. */
+  /** Checks the links, the places, the counts and the order. */
   *faults(): Generator<string> {
     const { previous, next, place } = this.#tasks
     let last = 0
     let chained = 0
     for (let row = this.#first; row !== 0; row = next.get(row)) {
       chained++
-      if (place.get(row) !== inChain) yield `has row ${row} in its chain, which is not`
-      if (previous.get(row) !== last) yield `does not lead back from row ${row}`
+      if (place.get(row) !== inChain) yield `has row ${row} in its chain that is not marked as such`
+      if (previous.get(row) !== last) yield `has a wrong backward link at row ${row}`
       if (last !== 0 && !comesBefore(this.#tasks, last, row)) yield `is out of order at row ${row}`
       last = row
-      // More than there are: the links lead round and round.
+      // More than the list contains, so the links form a loop.
       if (chained > this.#inChain) break
     }
     if (chained !== this.#inChain) yield `counts ${this.#inChain} tasks and has ${chained} in chain`

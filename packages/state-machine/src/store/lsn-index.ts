@@ -1,11 +1,11 @@
 /**
- * From an LSN to the row of the task that it names: by creating it, or by granting the lease that
- * now owns it. An LSN does at most one of the two, so one index serves both.
+ * Maps an LSN to the row of the task that it created, or whose current lease it granted. An LSN
+ * does at most one of the two, so one index serves both.
  *
- * LSNs that are near each other are used together, so they are kept together: one small hash table
- * for each run of 4096 LSNs. A table that grows or shrinks moves at most 4096 entries; one that is
- * empty goes. A lone old task in a run costs the least table: 64 bytes, which V8 keeps on its heap.
- * Within a table an LSN's home is its own low bits: neighbours are neighbours, collisions are rare.
+ * Nearby LSNs are used together and are kept together: one small hash table for each block of 4096
+ * LSNs. A table that grows or shrinks moves at most 4096 entries, and an empty one is removed. A
+ * single old task in a block costs the smallest table: 64 bytes, which V8 keeps on its heap. Within
+ * a table an LSN's home slot is its low bits, so neighbours are adjacent and collisions are rare.
  */
 export class LsnIndex {
   readonly #blocks = new Map<number, Block>()
@@ -15,21 +15,21 @@ export class LsnIndex {
     return this.#size
   }
 
-  /** How many places for entries there are, free ones included. */
+  /** How many slots are allocated, including free ones. */
   get slots(): number {
     let slots = 0
     for (const block of this.#blocks.values()) slots += block.slots
     return slots
   }
 
-  /** The row, or 0. Whatever is asked for: what is no LSN is not in the index. */
+  /** The row, or 0. Accepts any number: a number that is not an LSN is not in the index. */
   get(lsn: number): number {
     if (!Number.isSafeInteger(lsn)) return 0
     const number = Math.floor(lsn / blockLsns)
     return this.#blocks.get(number)?.get(lsn - number * blockLsns) ?? 0
   }
 
-  /** `lsn` is not in the index yet. */
+  /** `lsn` must not be in the index yet. */
   add(lsn: number, row: number): void {
     const number = Math.floor(lsn / blockLsns)
     let block = this.#blocks.get(number)
@@ -41,7 +41,7 @@ export class LsnIndex {
     this.#size++
   }
 
-  /** `lsn` is in the index. */
+  /** `lsn` must be in the index. */
   remove(lsn: number): void {
     const number = Math.floor(lsn / blockLsns)
     const block = this.#blocks.get(number)!
@@ -50,7 +50,10 @@ export class LsnIndex {
     this.#size--
   }
 
-  /** In order of LSN, from `from` on. The index may change meanwhile behind what was yielded. */
+  /**
+   * In order of LSN, from `from` on. The index may change meanwhile, except after the last entry
+   * that was yielded.
+   */
   *entries(from = 0): Generator<[lsn: number, row: number]> {
     const first = Math.floor(from / blockLsns)
     const numbers = [...this.#blocks.keys()].filter((number) => number >= first)
@@ -66,7 +69,7 @@ export class LsnIndex {
 const blockLsns = 4096
 const slotsMin = 8
 
-/** Open addressing with linear probing. A slot is an offset and a row; a row of 0 says that it is free. */
+/** Open addressing with linear probing. A slot is an offset and a row; row 0 marks a free slot. */
 class Block {
   #pairs = new Uint32Array(2 * slotsMin)
   #mask = slotsMin - 1
@@ -113,7 +116,7 @@ class Block {
     this.#pairs[2 * slot + 1] = row
   }
 
-  /** Where the offset is, or the free slot where it would go. */
+  /** The slot of the offset, or the free slot where it belongs. */
   #find(offset: number): number {
     let slot = offset & this.#mask
     while (this.#row(slot) !== 0 && this.#offset(slot) !== offset) slot = (slot + 1) & this.#mask
@@ -122,8 +125,9 @@ class Block {
 
   #empty(slot: number): void {
     let hole = slot
-    // Whoever was pushed past the hole by a collision moves back, so that no probe ends too early.
-    // In a table with a slot for each LSN everybody is at home, and maybe no free slot to stop at.
+    // Entries that a collision pushed past the hole move back, so that no probe ends too early. In
+    // a table with one slot per LSN every entry is in its home slot, and there may be no free slot
+    // to stop at.
     const isPerfect = this.slots === blockLsns
     for (
       let other = (hole + 1) & this.#mask;

@@ -1,6 +1,6 @@
 /**
- * Names that many rows share (queues, workers), each kept once for as long as something names it.
- * A row holds the name's number; numbers begin at 1 and are used again.
+ * Names that many rows share (queues, workers). Each is stored once, with a count of its uses. A
+ * row stores the name's number. Numbers start at 1 and are reused.
  */
 export class Names {
   readonly #numbers = new Map<string, number>()
@@ -16,7 +16,7 @@ export class Names {
     return this.#numbers.entries()
   }
 
-  /** The number of the name, with one more use. */
+  /** Adds a use of the name and returns its number. */
   use(text: string): number {
     const known = this.#numbers.get(text)
     if (known !== undefined) {
@@ -30,7 +30,7 @@ export class Names {
     return number
   }
 
-  /** One use less; the name goes with its last one. */
+  /** Removes a use. The name is removed with its last use. */
   drop(number: number): 'kept' | 'gone' {
     this.#uses[number]!--
     if (this.#uses[number]! > 0) return 'kept'

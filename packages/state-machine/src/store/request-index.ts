@@ -3,10 +3,10 @@ import { type HashKey, hashText } from './hash-text.js'
 import type { TaskRows } from './task-rows.js'
 
 /**
- * From a `request_id` to the row of its task. The ids themselves stand in front of the payloads;
- * the index holds rows only, in many small hash tables, so that one that grows moves few.
+ * Maps a `request_id` to the row of its task. The ids themselves are stored before the payloads.
+ * The index contains only rows, in many small hash tables, so that growing one moves few entries.
  *
- * Ids come from outside: the hash is keyed, so that nobody can choose ids that all collide.
+ * Ids come from clients, so the hash is keyed: a client cannot choose ids that all collide.
  */
 export class RequestIndex {
   readonly #tasks: TaskRows
@@ -28,21 +28,21 @@ export class RequestIndex {
     return hashText(requestId, this.#key)
   }
 
-  /** The row of the task that was submitted under this id, or 0. */
+  /** The row of the task that was submitted with this id, or 0. */
   find(requestId: string, hash = this.hash(requestId)): number {
     const { input, requestIdBytes } = this.#tasks
     const table = this.#tableOf(hash)
     let slot = table.find(hash)
     while (slot !== none) {
       const row = table.row(slot)
-      // Two ids with one hash are rare; only their text tells them apart.
+      // Two ids rarely have the same hash, so compare the text only then.
       if (this.#blobs.beginsWithText(input.get(row), requestIdBytes.get(row), requestId)) return row
       slot = table.findNext(hash, slot)
     }
     return 0
   }
 
-  /** The row's `input` begins with its id, which is not in the index yet and has this hash. */
+  /** The row's `input` starts with its id, which must not be in the index yet and must have this hash. */
   add(row: number, hash: number): void {
     this.#tasks.requestHash.set(row, hash)
     this.#tableOf(hash).add(hash, row)
@@ -58,17 +58,17 @@ export class RequestIndex {
   }
 }
 
-/** The upper bits of a hash choose the table, the lower ones the slot. */
+/** The upper bits of a hash select the table, the lower ones the slot. */
 const tableBits = 8
 const tableCount = 1 << tableBits
 const tableShift = 32 - tableBits
 const slotsMin = 16
 const none = -1
 
-/** Nothing is written here: what a table has before its first entry, so that a new state costs little. */
+/** Shared by all empty tables, so that a new state is cheap. Never written. */
 const freeSlots = new Uint32Array(2 * slotsMin)
 
-/** Open addressing with linear probing. A slot is a hash and a row; a row of 0 says that it is free. */
+/** Open addressing with linear probing. A slot is a hash and a row; row 0 marks a free slot. */
 class Table {
   #slots = freeSlots
   #mask = slotsMin - 1
@@ -96,7 +96,7 @@ class Table {
   remove(hash: number, row: number): void {
     let hole = this.find(hash)
     while (this.row(hole) !== row) hole = this.findNext(hash, hole)
-    // Whoever was pushed past the hole by a collision moves back, so that no probe ends too early.
+    // Entries that a collision pushed past the hole move back, so that no probe ends too early.
     for (let slot = (hole + 1) & this.#mask; this.row(slot) !== 0; slot = (slot + 1) & this.#mask) {
       const home = this.#slots[2 * slot]! & this.#mask
       if (((slot - home) & this.#mask) < ((slot - hole) & this.#mask)) continue

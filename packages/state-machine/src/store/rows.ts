@@ -1,13 +1,13 @@
 /**
- * Rows of numbers, a thousand to a page. A million JavaScript objects cost several hundred bytes
- * each and make the garbage collector walk over all of them; a page is one buffer that it does not
- * look into and that never moves, and growing means one more page.
+ * Rows of numbers, about a thousand per page. A million JavaScript objects would cost several hundred
+ * bytes each, and the garbage collector would visit all of them. A page is one buffer, which it neither
+ * scans nor moves. Growing adds a page.
  *
  *     page   | row | row | row | ...
  *     row    | f64 f64 ... | u32 u32 ... | u8 u8 ... | up to 7 bytes unused |
  *
- * A row is named by its number, from 1 on, so that 0 can say "none". A subclass declares its columns
- * as fields, the widest first, and calls `seal` behind them:
+ * Row numbers start at 1, so that 0 can mean "none". A subclass declares its columns as fields, the
+ * widest first, and then calls `seal`:
  *
  *     readonly taskId = this.f64()
  *     readonly attempt = this.u32()
@@ -25,7 +25,7 @@ export abstract class Rows {
     return this.#unused - 1 - this.#removed.length
   }
 
-  /** How many rows were ever in use at once. */
+  /** The largest number of rows that were in use at the same time. */
   get capacity(): number {
     return this.#unused - 1
   }
@@ -36,7 +36,7 @@ export abstract class Rows {
     if (!isPaged && this.#removed.length === 0) this.#pages.push(makePage(this.#rowBytes))
   }
 
-  /** A row of zeros. */
+  /** Adds a row of zeros and returns its number. */
   add(): number {
     this.makeRoom()
     return this.#removed.pop() ?? this.#unused++
@@ -48,7 +48,7 @@ export abstract class Rows {
     this.#removed.push(row)
   }
 
-  /** Every row that was ever in use, those that were removed included: they are zeros. */
+  /** Every row that was ever used. Removed rows are zeros. */
   protected *all(): Generator<number> {
     for (let row = 1; row < this.#unused; row++) yield row
   }
@@ -82,7 +82,7 @@ const pageBits = 10
 const pageRows = 1 << pageBits
 const pageMask = pageRows - 1
 
-/** The same bytes, seen in each width. */
+/** One buffer, viewed in each width. */
 interface Page {
   readonly f64: Float64Array
   readonly u32: Uint32Array
@@ -94,7 +94,7 @@ function makePage(rowBytes: number): Page {
   return { f64: new Float64Array(bytes), u32: new Uint32Array(bytes), u8: new Uint8Array(bytes) }
 }
 
-/** `start` and `stride` are counted in the column's own width. */
+/** `start` and `stride` are counted in units of the column's width. */
 abstract class Column {
   protected readonly pages: Page[]
   protected start = 0
@@ -115,7 +115,7 @@ abstract class Column {
   }
 }
 
-/** Numbers of any kind; whole ones are exact up to 2^53. */
+/** Any numbers; integers are exact up to 2^53. */
 export class F64Column extends Column {
   constructor(pages: Page[]) {
     super(pages, 8)
@@ -130,7 +130,7 @@ export class F64Column extends Column {
   }
 }
 
-/** Whole numbers below 2^32. */
+/** Integers below 2^32. */
 export class U32Column extends Column {
   constructor(pages: Page[]) {
     super(pages, 4)
@@ -145,7 +145,7 @@ export class U32Column extends Column {
   }
 }
 
-/** Whole numbers below 256. */
+/** Integers below 256. */
 export class U8Column extends Column {
   constructor(pages: Page[]) {
     super(pages, 1)
@@ -161,15 +161,15 @@ export class U8Column extends Column {
 }
 
 /**
- * Memory of a page, full of zeros. It is a SharedArrayBuffer although no thread shares it: V8 counts the
- * bytes of an ArrayBuffer as garbage to come, and would start a full collection, in vain, for each dozen
- * megabytes of new tasks.
+ * Memory for a page, filled with zeros. It is a SharedArrayBuffer although no thread shares it: V8
+ * counts an ArrayBuffer's bytes as future garbage and would start a useless full collection for
+ * every dozen megabytes of new tasks.
  */
 export function takePageMemory(bytes: number): SharedArrayBuffer {
   return new SharedArrayBuffer(bytes)
 }
 
-/** Each word with its place in the list, by which a row holds it. */
+/** Maps each word to its position in the list, which is its number in a row. */
 export function numbered<Word extends string>(
   words: readonly Word[],
 ): { readonly [W in Word]: number } {

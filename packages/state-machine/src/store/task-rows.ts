@@ -1,33 +1,33 @@
 import { type TaskState, taskStates } from '../task.js'
 import { numbered, Rows } from './rows.js'
 
-/** The states as they stand in a row. */
+/** The states as numbers in a row. */
 export const states = numbered<TaskState>(taskStates)
 
-/** One row per task: what the records say of it, and its places in the indexes. */
+/** One row per task: the content of its records, and its places in the indexes. */
 export class TaskRows extends Rows {
-  // Authoritative: the records say so, a checkpoint keeps it.
+  // Authoritative: comes from the records and is in every checkpoint.
   readonly taskId = this.f64()
   readonly createdAt = this.f64()
   readonly stateSince = this.f64()
   readonly executionWindowMs = this.f64()
-  /** The delay of a fixed backoff, the first delay of an exponential one. */
+  /** The delay of a fixed backoff, or the first delay of an exponential one. */
   readonly backoffMs = this.f64()
   /** The longest delay of an exponential backoff. */
   readonly backoffMsMax = this.f64()
   readonly notBefore = this.f64()
   /** 0 unless LEASED. */
   readonly currentLeaseId = this.f64()
-  /** What orders the task in its line: `eligible_at`, `lease_expiry` or the LSN of its end. */
+  /** Orders the task in its due list: `eligible_at`, `lease_expiry`, or the LSN of its end. */
   readonly due = this.f64()
 
   readonly attempt = this.u32()
   readonly maxRetries = this.u32()
   readonly failures = this.u32()
   readonly expiriesInARow = this.u32()
-  /** The request_id and, behind it, the payload; of a COMPLETED task the payload's digest. */
+  /** The request_id followed by the payload. For a COMPLETED task, the payload's digest. */
   readonly input = this.u32()
-  /** The result of a COMPLETED task, else the reason of the last failure or of the death. */
+  /** The result of a COMPLETED task, otherwise the reason of the last failure or of the death. */
   readonly outcome = this.u32()
   readonly newestAttempt = this.u32()
   readonly queue = this.u32()
@@ -50,13 +50,13 @@ export class TaskRows extends Rows {
     this.seal()
   }
 
-  /** Every task's row, in no order. */
+  /** Every task's row, in no particular order. */
   *rows(): Generator<number> {
     for (const row of this.all()) if (this.taskId.get(row) !== 0) yield row
   }
 }
 
-/** The one order of every line: `(due, task_id)`. */
+/** The order of every due list: `(due, task_id)`. */
 export function comesBefore(tasks: TaskRows, a: number, b: number): boolean {
   const dueA = tasks.due.get(a)
   const dueB = tasks.due.get(b)
