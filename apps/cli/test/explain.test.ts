@@ -42,8 +42,8 @@ type Lease = { readonly leaseId: number }
 /** What is told of a worker that reported when another one had the task. */
 function provedOf(first: Lease, second: Lease): string {
   return (
-    `The log proves that worker w-7 went on: it reported under lease ${first.leaseId} ` +
-    `after that had expired and lease ${second.leaseId} of worker w-8 had been granted\\.`
+    `The log proves that worker w-7 kept running: it reported under lease ${first.leaseId} ` +
+    `after that lease had expired and lease ${second.leaseId} of worker w-8 had been granted\\.`
   )
 }
 
@@ -63,7 +63,7 @@ t.test('a worker stalls, and reports when another one has the task', async (t) =
     told.summary,
     new RegExp(
       `^Task ${taskId} ran twice because lease ${first.leaseId} of worker w-7 expired ${span} before its report arrived; ` +
-        `its last heartbeat had come 30\\.0 s before the expiry\\. ` +
+        `its last heartbeat came 30\\.0 s before the expiry\\. ` +
         `Worker w-8 completed it under lease ${second.leaseId}\\. ${provedOf(first, second)}$`,
     ),
   )
@@ -86,8 +86,8 @@ t.test('a worker crashes', async (t) => {
     told.summary,
     new RegExp(
       `^Task ${taskId} ran twice because lease \\d+ of worker w-7 expired and no report came; ` +
-        `no heartbeat had extended it in the 30\\.0 s since its grant\\. Worker w-8 completed it under lease ${second.leaseId}\\. ` +
-        'The log cannot tell whether worker w-7 went on after lease \\d+ had expired: it holds no report of that attempt\\.$',
+        `no heartbeat extended it in the 30\\.0 s since its grant\\. Worker w-8 completed it under lease ${second.leaseId}\\. ` +
+        'The log does not show whether worker w-7 kept running after lease \\d+ had expired: it has no report of that attempt\\.$',
     ),
   )
   t.match(told.overlaps, [{ certain: false }])
@@ -110,7 +110,7 @@ t.test('the coordinator is down for longer than the lease', async (t) => {
     told.summary,
     new RegExp(
       `^Task ${taskId} ran twice because lease ${first.leaseId} of worker w-7 had expired ${span} before the coordinator started again ` +
-        `\\(epoch 2\\), having been down for up to ${span}; a report came ${span} after the expiry\\. Worker w-8 completed it`,
+        `\\(epoch 2\\), after up to ${span} of downtime; a report came ${span} after the expiry\\. Worker w-8 completed it`,
     ),
   )
   const { openings } = await scene.history()
@@ -193,8 +193,8 @@ t.test('the execution window of an attempt is over', async (t) => {
   t.match(
     told.summary,
     new RegExp(
-      `^Task ${taskId} ran twice because the execution window of 300 ms was over under lease ${first.leaseId} of worker w-7, ` +
-        `and its report came ${span} after that\\. Worker w-8 completed it under lease ${second.leaseId}\\. ` +
+      `^Task ${taskId} ran twice because the execution window of 300 ms ended under lease ${first.leaseId} of worker w-7, ` +
+        `and its report came ${span} later\\. Worker w-8 completed it under lease ${second.leaseId}\\. ` +
         `${provedOf(first, second)}$`,
     ),
   )
@@ -228,7 +228,7 @@ t.test('from memory it is told at once, and said to be from there', async (t) =>
   const { stdout } = await scene.tenure('explain', String(taskId), '--from-memory')
   t.match(
     stdout.replaceAll('\n', ' '),
-    /^Task 1 has not run: .* This is what the coordinator remembers, without/,
+    /^Task 1 has not run: .* This comes from the coordinator's memory, which/,
   )
   const told = JSON.parse((await scene.tenure('explain', '1', '--from-memory', '--json')).stdout)
   t.match(told, { removed: {}, events: [{ remembered: true }] })

@@ -91,7 +91,7 @@ t.test('what a log cannot tell is said in one line', async (t) => {
     [
       ['stats', '--log', removed, '--at', '3'],
       2,
-      /^tenure: the state at LSN 3 cannot be told: .*: name a later moment\n$/,
+      /^tenure: the state at LSN 3 is unknown: .*: name a later moment\n$/,
     ],
     [['list', '--at', '3'], 2, /^tenure list: --at is a moment of a log: name it with --log\n$/],
     [['get', `${log}#1`, '--log', log], 2, /^tenure get: the log is named twice: .*\n$/],

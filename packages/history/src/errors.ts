@@ -1,4 +1,4 @@
-/** Stable words for what can go wrong; the message beside them may change. The README lists them. */
+/** Stable error codes. Messages may change. The README lists the codes. */
 export type HistoryErrorCode =
   | 'HISTORY_REMOVED'
   | 'HISTORY_NOT_YET'
@@ -6,7 +6,10 @@ export type HistoryErrorCode =
   | 'HISTORY_UNREADABLE_RECORD'
   | 'HISTORY_BAD_KNOB'
 
-/** Every error this package raises on purpose. What the log or the state machine refuses comes as it is. */
+/**
+ * Every error that this package throws on purpose. Errors of the log and the state machine pass
+ * through unchanged.
+ */
 export class HistoryError extends Error {
   readonly code: HistoryErrorCode
 

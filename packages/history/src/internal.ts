@@ -1,4 +1,4 @@
-// What only the packages, apps and tools of this repository need. It may change in any release.
+// For the packages, apps and tools of this repository only. May change in any release.
 export {
   assessLoss,
   type Fragment,

@@ -14,7 +14,7 @@ import { twoTasks, withBadCheckpoint } from './world.js'
 
 // ---- the records of a log
 
-/** The same log, in which the record at an LSN says something else. */
+/** A copy of the log with another record at one LSN. */
 function withRecord(source: LogSource, lsn: number, record: Uint8Array): LogSource {
   return {
     ...source,
@@ -27,7 +27,7 @@ function withRecord(source: LogSource, lsn: number, record: Uint8Array): LogSour
 }
 
 t.test(
-  'a whole history is applied from its beginning, and every checkpoint is equal',
+  'a complete history is applied from its beginning, and every checkpoint is equal',
   async (t) => {
     const { book } = twoTasks()
     const told: number[] = []
@@ -47,7 +47,7 @@ t.test(
 )
 
 t.test(
-  'where the beginning was removed, the oldest checkpoint is what the others are held against',
+  'without the beginning, checkpoints are compared with a replay from the oldest one',
   async (t) => {
     const { book } = twoTasks()
     const found = await verifyHistory(sourceOf(book, { checkpoints: [4, 7], firstLsn: 3 }))
@@ -62,7 +62,7 @@ t.test(
   },
 )
 
-t.test('a checkpoint that holds another state is found, and one that cannot be read', async (t) => {
+t.test('a checkpoint with another state is reported, and one that cannot be read', async (t) => {
   const { book } = twoTasks()
   const source = sourceOf(book, { checkpoints: [3, 5] })
   const other = new Book({ startAt: book.entries[0]!.record.at })
@@ -76,7 +76,7 @@ t.test('a checkpoint that holds another state is found, and one that cannot be r
   const { checkpoints, stateHash } = await verifyHistory(wrong)
   t.match(checkpoints, [
     { lsn: 3, verdict: 'equal' },
-    { lsn: 5, verdict: 'different', why: 'the records before it make another state' },
+    { lsn: 5, verdict: 'different', why: 'replaying the records gives a different state' },
   ])
   t.equal(stateHash, hashState(book.state))
   const broken = await verifyHistory(withBadCheckpoint(source, 3))
@@ -86,32 +86,29 @@ t.test('a checkpoint that holds another state is found, and one that cannot be r
   ])
 })
 
-t.test('a checkpoint of records that are not there is another state', async (t) => {
+t.test('a checkpoint ahead of the records is reported as different', async (t) => {
   const { book } = twoTasks()
   const source = sourceOf(book, { checkpoints: [3] })
   const { checkpoints } = await verifyHistory({ ...source, async *replay() {} })
   t.match(checkpoints, [{ lsn: 3, verdict: 'different', why: 'the records end at LSN 0' }])
 })
 
-t.test(
-  'a record that breaks a rule, or is none, is named, with what was good before it',
-  async (t) => {
-    const { book } = twoTasks()
-    const source = sourceOf(book)
-    const early = {
-      ...book.entries[5 - 1]!.record,
-      at: book.entries[4 - 1]!.record.at,
-    } as LogRecord
-    const broken = await verifyHistory(withRecord(source, 5, encodeRecord(early)))
-    t.match(broken, { applied: 0, lastLsn: 4, fault: { code: 'STATE_INVARIANT_VIOLATION' } })
-    t.match(broken.fault?.message, /^LeaseExpired at LSN 5: /)
-    const none = await verifyHistory(withRecord(source, 5, Buffer.from('none')))
-    t.match(none.fault, { code: 'HISTORY_UNREADABLE_RECORD', message: /LSN 5: / })
-  },
-)
+t.test('a bad record is reported with the result up to it', async (t) => {
+  const { book } = twoTasks()
+  const source = sourceOf(book)
+  const early = {
+    ...book.entries[5 - 1]!.record,
+    at: book.entries[4 - 1]!.record.at,
+  } as LogRecord
+  const broken = await verifyHistory(withRecord(source, 5, encodeRecord(early)))
+  t.match(broken, { applied: 0, lastLsn: 4, fault: { code: 'STATE_INVARIANT_VIOLATION' } })
+  t.match(broken.fault?.message, /^LeaseExpired at LSN 5: /)
+  const none = await verifyHistory(withRecord(source, 5, Buffer.from('none')))
+  t.match(none.fault, { code: 'HISTORY_UNREADABLE_RECORD', message: /LSN 5: / })
+})
 
 t.test(
-  'records that are removed while they are read are no fault: whoever looks has to look again',
+  'records that are removed during the reading throw an error and are not a fault',
   async (t) => {
     const source = sourceOf(twoTasks().book)
     const gone = {
@@ -125,7 +122,7 @@ t.test(
   },
 )
 
-t.test('a checkpoint of records that were given up is what the log goes on from', async (t) => {
+t.test('a replay continues from a checkpoint of records that were given up', async (t) => {
   const { book } = twoTasks()
   const gaps = [{ firstLsn: 1, lastLsn: 999 }]
   const source = { ...sourceOf(book, { checkpoints: [3] }), gaps, async *replay() {} }
@@ -142,7 +139,7 @@ function stateAfter(book: Book, lsn: number) {
   return state
 }
 
-/** What is left of the book's records: those of these LSNs, each a batch of its own. */
+/** The remaining records of the book: those of these LSNs, each in its own batch. */
 async function* left(book: Book, lsns: readonly number[]): AsyncGenerator<Fragment> {
   for (const lsn of lsns) {
     const records = [encodeRecord(book.entries[lsn - 1]!.record)]
@@ -150,39 +147,36 @@ async function* left(book: Book, lsns: readonly number[]): AsyncGenerator<Fragme
   }
 }
 
-t.test(
-  'what is given up is told: what vanishes, what runs again, and what may have ended',
-  async (t) => {
-    const book = new Book()
-    const [completed, stopped, open] = [book.submit(), book.submit(), book.submit()]
-    const lease = book.lease(completed)
-    const kept = book.nextLsn - 1
-    const doneAt = book.complete(lease)
-    const deadAt = book.kill(stopped)
-    const fresh = book.submit({ queue: 'mail', requestId: 'r-1' })
-    const ended = book.submit()
-    book.complete(book.lease(ended))
-    const all = book.entries.slice(kept).map(({ lsn }) => lsn)
-    const loss = await assessLoss(stateAfter(book, kept), left(book, all))
-    t.same(loss, {
-      keptThrough: kept,
-      lastKnownLsn: book.nextLsn - 1,
-      readable: [{ firstLsn: kept + 1, lastLsn: book.nextLsn - 1 }],
-      unreadable: [],
-      vanishing: [
-        { taskId: fresh, queue: 'mail', requestId: 'r-1' },
-        { taskId: ended, ended: 'COMPLETED' },
-      ],
-      undone: [
-        { taskId: completed, ended: 'COMPLETED', lsn: doneAt },
-        { taskId: stopped, ended: 'DEAD', lsn: deadAt },
-      ],
-      open: [{ taskId: open, state: 'WAITING' }],
-    })
-  },
-)
+t.test('a loss lists the tasks that vanish, run again, or may have ended', async (t) => {
+  const book = new Book()
+  const [completed, stopped, open] = [book.submit(), book.submit(), book.submit()]
+  const lease = book.lease(completed)
+  const kept = book.nextLsn - 1
+  const doneAt = book.complete(lease)
+  const deadAt = book.kill(stopped)
+  const fresh = book.submit({ queue: 'mail', requestId: 'r-1' })
+  const ended = book.submit()
+  book.complete(book.lease(ended))
+  const all = book.entries.slice(kept).map(({ lsn }) => lsn)
+  const loss = await assessLoss(stateAfter(book, kept), left(book, all))
+  t.same(loss, {
+    keptThrough: kept,
+    lastKnownLsn: book.nextLsn - 1,
+    readable: [{ firstLsn: kept + 1, lastLsn: book.nextLsn - 1 }],
+    unreadable: [],
+    vanishing: [
+      { taskId: fresh, queue: 'mail', requestId: 'r-1' },
+      { taskId: ended, ended: 'COMPLETED' },
+    ],
+    undone: [
+      { taskId: completed, ended: 'COMPLETED', lsn: doneAt },
+      { taskId: stopped, ended: 'DEAD', lsn: deadAt },
+    ],
+    open: [{ taskId: open, state: 'WAITING' }],
+  })
+})
 
-t.test('what cannot be read is told as such, with how far anything tells', async (t) => {
+t.test('a loss lists the unreadable records and the last known LSN', async (t) => {
   const book = new Book()
   const task = book.submit()
   for (let count = 0; count < 9; count++) book.submit()
@@ -207,7 +201,7 @@ t.test('what cannot be read is told as such, with how far anything tells', async
   })
 })
 
-t.test('a failure ends a task when no retry is left, counted over the damage', async (t) => {
+t.test('a failure without a retry left ends a task, counted across the damage', async (t) => {
   const book = new Book()
   const never = { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 0 } } as const
   const task = book.submit({ retryPolicy: never })
@@ -222,22 +216,28 @@ t.test('a failure ends a task when no retry is left, counted over the damage', a
   t.same(loss.vanishing, [{ taskId: retried }])
 })
 
-t.test('of a task whose creation cannot be read, the end tells that it was there', async (t) => {
-  const book = new Book()
-  book.submit()
-  const lost = book.submit()
-  const end = book.complete(book.lease(lost))
-  const loss = await assessLoss(stateAfter(book, 1), left(book, [end]))
-  t.same(loss.vanishing, [{ taskId: lost, ended: 'COMPLETED' }])
-  t.same(loss.unreadable, [{ firstLsn: 2, lastLsn: 3 }])
-})
+t.test(
+  'the end of a task shows that it existed, even if its creation cannot be read',
+  async (t) => {
+    const book = new Book()
+    book.submit()
+    const lost = book.submit()
+    const end = book.complete(book.lease(lost))
+    const loss = await assessLoss(stateAfter(book, 1), left(book, [end]))
+    t.same(loss.vanishing, [{ taskId: lost, ended: 'COMPLETED' }])
+    t.same(loss.unreadable, [{ firstLsn: 2, lastLsn: 3 }])
+  },
+)
 
-t.test('of a task whose creation cannot be read, any record tells that it was there', async (t) => {
-  const book = new Book()
-  const kept = book.submit()
-  const lost = book.submit()
-  const granted = book.lease(lost)
-  const other = book.lease(kept)
-  const loss = await assessLoss(stateAfter(book, 1), left(book, [granted, other]))
-  t.same(loss.vanishing, [{ taskId: lost }])
-})
+t.test(
+  'any record of a task shows that it existed, even if its creation cannot be read',
+  async (t) => {
+    const book = new Book()
+    const kept = book.submit()
+    const lost = book.submit()
+    const granted = book.lease(lost)
+    const other = book.lease(kept)
+    const loss = await assessLoss(stateAfter(book, 1), left(book, [granted, other]))
+    t.same(loss.vanishing, [{ taskId: lost }])
+  },
+)

@@ -43,7 +43,7 @@ function hashOf(entries: readonly Entry[]): string {
   return hashState(state)
 }
 
-t.test('a history is every record in order, from an LSN on and up to a moment', async (t) => {
+t.test('read yields every record in order, from an LSN up to a moment', async (t) => {
   const { book, first } = twoTasks()
   const history = new History(sourceOf(book, { runLength: 2 }))
   t.same(await lsnsOf(history), [1, 2, 3, 4, 5, 6, 7, 8])
@@ -54,37 +54,31 @@ t.test('a history is every record in order, from an LSN on and up to a moment', 
   t.equal(first, 3)
 })
 
-t.test(
-  'the state at any LSN is what the records up to it make, with or without checkpoints',
-  async (t) => {
-    const { book } = twoTasks()
-    for (const checkpoints of [[], [3], [2, 5]]) {
-      const history = new History(sourceOf(book, { checkpoints }))
-      for (const { lsn } of book.entries) {
-        const state = await history.stateAt({ until: { lsn } })
-        t.equal(hashState(state), hashOf(book.entries.slice(0, lsn)), `at LSN ${lsn}`)
-      }
-      t.equal(hashState(await history.stateAt()), hashOf(book.entries))
+t.test('the state at any LSN equals a replay up to it, with or without checkpoints', async (t) => {
+  const { book } = twoTasks()
+  for (const checkpoints of [[], [3], [2, 5]]) {
+    const history = new History(sourceOf(book, { checkpoints }))
+    for (const { lsn } of book.entries) {
+      const state = await history.stateAt({ until: { lsn } })
+      t.equal(hashState(state), hashOf(book.entries.slice(0, lsn)), `at LSN ${lsn}`)
     }
-  },
-)
+    t.equal(hashState(await history.stateAt()), hashOf(book.entries))
+  }
+})
 
-t.test(
-  'the state at a time has all that had happened by then, and nothing that came later',
-  async (t) => {
-    const { book, ran } = twoTasks()
-    const history = new History(sourceOf(book, { checkpoints: [2, 6] }))
-    for (const { record } of book.entries) {
-      const until = book.entries.filter((entry) => entry.record.at <= record.at)
-      const state = await history.stateAt({ until: { at: record.at } })
-      t.equal(hashState(state), hashOf(until), record.type)
-    }
-    const before = await history.stateAt({ until: { at: book.entries[0]!.record.at - 1 } })
-    t.equal(getTask(before, ran), undefined)
-  },
-)
+t.test('the state at a time contains exactly the events up to then', async (t) => {
+  const { book, ran } = twoTasks()
+  const history = new History(sourceOf(book, { checkpoints: [2, 6] }))
+  for (const { record } of book.entries) {
+    const until = book.entries.filter((entry) => entry.record.at <= record.at)
+    const state = await history.stateAt({ until: { at: record.at } })
+    t.equal(hashState(state), hashOf(until), record.type)
+  }
+  const before = await history.stateAt({ until: { at: book.entries[0]!.record.at - 1 } })
+  t.equal(getTask(before, ran), undefined)
+})
 
-t.test('a checkpoint spares the replay of what lies before it', async (t) => {
+t.test('a checkpoint avoids a replay of the records before it', async (t) => {
   const { book } = twoTasks()
   const history = new History(sourceOf(book, { checkpoints: [2, 5] }))
   const applied: number[] = []
@@ -92,7 +86,7 @@ t.test('a checkpoint spares the replay of what lies before it', async (t) => {
   t.equal(applied.at(-1), 2)
 })
 
-t.test('what lies behind the LSN that is asked for is not read', async (t) => {
+t.test('records after the requested LSN are not read', async (t) => {
   const { book } = twoTasks()
   for (const [checkpoints, runs] of [
     [[], 2],
@@ -116,7 +110,7 @@ t.test('what lies behind the LSN that is asked for is not read', async (t) => {
   }
 })
 
-t.test('behind the last record before a gap nothing is read for an LSN in the gap', async (t) => {
+t.test('for an LSN in a gap, no record after the gap is read', async (t) => {
   const { book } = twoTasks()
   const source = sourceOf(book)
   const broken = {
@@ -124,14 +118,14 @@ t.test('behind the last record before a gap nothing is read for an LSN in the ga
     gaps: [{ firstLsn: 9, lastLsn: 999 }],
     async *replay(from: { readonly fromLsn: number }) {
       yield* source.replay(from)
-      throw new Error('this was read')
+      throw new Error('this must not be read')
     },
   }
   const state = await new History(broken).stateAt({ until: { lsn: 500 } })
   t.equal(position(state).lastLsn, 500)
 })
 
-t.test('the state where a segment ends is made without a look at the next one', async (t) => {
+t.test('the state at the end of a segment does not need the next segment', async (t) => {
   const { book } = twoTasks()
   const directory = mkdtempSync(join(tmpdir(), 'tenure-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
@@ -152,33 +146,30 @@ t.test('the state where a segment ends is made without a look at the next one', 
   t.same([...read], ['0000000000000001-00000001.wal'])
 })
 
-t.test(
-  'where a checkpoint cannot be read, an older one or the start takes its place',
-  async (t) => {
-    const { book } = twoTasks()
-    for (const checkpoints of [[5], [2, 5]]) {
-      const history = new History(withBadCheckpoint(sourceOf(book, { checkpoints }), 5))
-      t.equal(hashState(await history.stateAt()), hashOf(book.entries))
-    }
-  },
-)
+t.test('if a checkpoint cannot be read, an older one or the beginning is used', async (t) => {
+  const { book } = twoTasks()
+  for (const checkpoints of [[5], [2, 5]]) {
+    const history = new History(withBadCheckpoint(sourceOf(book, { checkpoints }), 5))
+    t.equal(hashState(await history.stateAt()), hashOf(book.entries))
+  }
+})
 
-t.test('a checkpoint that was removed meanwhile is one that is not there', async (t) => {
+t.test('a checkpoint that was removed meanwhile is ignored', async (t) => {
   const { book } = twoTasks()
   const gone = (lsn: number) => withBadCheckpoint(source, lsn, 'ENOENT')
   const source = sourceOf(book, { checkpoints: [2, 5] })
   t.equal(hashState(await new History(gone(5)).stateAt()), hashOf(book.entries))
   const left = await new History(gone(2)).oldestState()
-  t.equal(hashState(left!), hashOf(book.entries.slice(0, 5)), 'the oldest that is left')
+  t.equal(hashState(left!), hashOf(book.entries.slice(0, 5)), 'the oldest remaining one')
   const only = withBadCheckpoint(sourceOf(book, { checkpoints: [2], firstLsn: 2 }), 2, 'ENOENT')
   const overtaken = { code: 'WAL_FORGOTTEN', message: /before LSN 2 .* have been removed/ }
   await t.rejects(new History(only).oldestState(), overtaken)
-  await t.rejects(new History(only).stateAt(), overtaken, 'whoever asks has to look again')
+  await t.rejects(new History(only).stateAt(), overtaken, 'the caller must open the log again')
   const failing = new History(withBadCheckpoint(source, 2, 'EIO'))
-  await t.rejects(failing.oldestState(), { code: 'EIO' }, 'a disk that fails is told')
+  await t.rejects(failing.oldestState(), { code: 'EIO' }, 'a disk failure is reported')
 })
 
-t.test('what was removed cannot be told, and an LSN that is not yet there neither', async (t) => {
+t.test('a removed or future LSN is an error', async (t) => {
   const { book } = twoTasks()
   const history = new History(sourceOf(book, { checkpoints: [4, 6], firstLsn: 5 }))
   t.equal(hashState(await history.stateAt()), hashOf(book.entries))
@@ -195,21 +186,18 @@ t.test('what was removed cannot be told, and an LSN that is not yet there neithe
   })
 })
 
-t.test(
-  'the end is where the last record stands, or the last state where none is left',
-  async (t) => {
-    const { book } = twoTasks()
-    const last = { lsn: 8, at: book.now }
-    for (const options of [{}, { checkpoints: [5, 8] }, { checkpoints: [5, 8], firstLsn: 9 }]) {
-      t.same(await new History(sourceOf(book, options)).end(), last)
-    }
-    book.wait(1000).restart()
-    t.same(await new History(sourceOf(book)).end(), last)
-    t.same(await new History(sourceOf(new Book())).end(), { lsn: 0, at: 0 })
-  },
-)
+t.test('the end is the last record, or the last state if there are no records', async (t) => {
+  const { book } = twoTasks()
+  const last = { lsn: 8, at: book.now }
+  for (const options of [{}, { checkpoints: [5, 8] }, { checkpoints: [5, 8], firstLsn: 9 }]) {
+    t.same(await new History(sourceOf(book, options)).end(), last)
+  }
+  book.wait(1000).restart()
+  t.same(await new History(sourceOf(book)).end(), last)
+  t.same(await new History(sourceOf(new Book())).end(), { lsn: 0, at: 0 })
+})
 
-t.test('a declared gap is passed, and one that is not declared is refused', async (t) => {
+t.test('a declared gap is skipped, and an undeclared one is rejected', async (t) => {
   const { book } = twoTasks()
   const source = sourceOf(book)
   const [first] = book.entries
@@ -226,28 +214,25 @@ t.test('a declared gap is passed, and one that is not declared is refused', asyn
   t.equal(position(await new History(declared).stateAt()).lastLsn, 1000)
 })
 
-t.test(
-  'where a loss has left nothing behind a checkpoint, the log goes on behind the gap',
-  async (t) => {
-    const { book } = twoTasks()
-    const gap = { firstLsn: 4, lastLsn: 999 }
-    const source = { ...sourceOf(book, { checkpoints: [3] }), gaps: [gap], firstLsn: 1000 }
-    const asked: number[] = []
-    const lost = {
-      ...source,
-      // biome-ignore lint/correctness/useYield: nothing is left.
-      async *replay({ fromLsn }: { readonly fromLsn: number }) {
-        asked.push(fromLsn)
-      },
-    }
-    t.equal(hashState(await new History(lost).stateAt()), hashOf(book.entries.slice(0, 3)))
-    const all = { ...lost, checkpoints: [], gaps: [{ firstLsn: 1, lastLsn: 999 }] }
-    t.equal(hashState(await new History(all).stateAt()), hashOf([]))
-    t.same(asked, [1000, 1000])
-  },
-)
+t.test('a log with only a checkpoint after a loss continues after the gap', async (t) => {
+  const { book } = twoTasks()
+  const gap = { firstLsn: 4, lastLsn: 999 }
+  const source = { ...sourceOf(book, { checkpoints: [3] }), gaps: [gap], firstLsn: 1000 }
+  const asked: number[] = []
+  const lost = {
+    ...source,
+    // biome-ignore lint/correctness/useYield: nothing is left.
+    async *replay({ fromLsn }: { readonly fromLsn: number }) {
+      asked.push(fromLsn)
+    },
+  }
+  t.equal(hashState(await new History(lost).stateAt()), hashOf(book.entries.slice(0, 3)))
+  const all = { ...lost, checkpoints: [], gaps: [{ firstLsn: 1, lastLsn: 999 }] }
+  t.equal(hashState(await new History(all).stateAt()), hashOf([]))
+  t.same(asked, [1000, 1000])
+})
 
-t.test('a gap at the end is a part of the log, and the state goes on behind it', async (t) => {
+t.test('a gap at the end is skipped, too', async (t) => {
   const { book } = twoTasks()
   const history = new History({ ...sourceOf(book), gaps: [{ firstLsn: 9, lastLsn: 500 }] })
   const state = await history.stateAt({ until: { lsn: 500 } })
@@ -255,13 +240,13 @@ t.test('a gap at the end is a part of the log, and the state goes on behind it',
   await t.rejects(history.stateAt({ until: { lsn: 501 } }), { code: 'HISTORY_NOT_YET' })
 })
 
-t.test('a record that is none is named by its LSN', async (t) => {
+t.test('an undecodable record is reported with its LSN', async (t) => {
   const { book } = twoTasks()
   const source = sourceOf(book)
   const broken = {
     ...source,
     async *replay() {
-      yield { firstLsn: 1, records: [Buffer.from('no record')] }
+      yield { firstLsn: 1, records: [Buffer.from('not a record')] }
     },
   }
   await t.rejects(new History(broken).stateAt(), {
@@ -270,7 +255,7 @@ t.test('a record that is none is named by its LSN', async (t) => {
   })
 })
 
-t.test('a history is read from a directory, and nothing in it is changed', async (t) => {
+t.test('a history is read from a directory without changing it', async (t) => {
   const { book } = twoTasks()
   const directory = mkdtempSync(join(tmpdir(), 'tenure-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
@@ -285,9 +270,9 @@ t.test('a history is read from a directory, and nothing in it is changed', async
 
 const usualPoints = 50
 const points = Number(process.env.TENURE_PROPERTY_RUNS ?? usualPoints)
-// Whoever asks for more than usual has the time for it.
+// Long runs on request have no time limit.
 if (points > usualPoints) t.setTimeout(0)
-// Other lives every time; the seed is shown, and given again it makes the same ones.
+// A new seed for each run. It is printed, and setting it repeats the run.
 const seed = Number(process.env.TENURE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 const records = 20_000
@@ -295,7 +280,7 @@ const queues = ['default', 'mail', 'ünïcode']
 const rememberedRecords = 1500
 
 t.test(
-  `the state after a checkpoint and what came behind it is that of a full replay, at ${points} random points`,
+  `a checkpoint and the records after it give the state of a full replay, at ${points} random points`,
   async (t) => {
     t.comment(`seed ${seed}`)
     const random = new Random(seed)
@@ -307,14 +292,14 @@ t.test(
       const recovered = await recover(book, checkpoint, lsn)
       const where = `checkpoint at LSN ${checkpoint}, LSN ${lsn}, seed ${seed}`
       t.equal(hashState(recovered), hashState(replayed), where)
-      // The hash is taken over what the checkpoint's own code writes: that it writes all is seen here.
+      // The hash depends on the checkpoint's own code, so compare a full description, too.
       t.equal(describe(recovered), describe(replayed), where)
       checkInvariants(recovered)
     }
   },
 )
 
-/** Where a kind of record is rare, nothing is shown of what it leaves behind. */
+/** A history without rare records would test too little. */
 function checkVariety(t: Test, book: Book): void {
   const types = book.entries.map(({ record }) => record.type)
   for (const type of Object.keys(transitions)) {
@@ -323,7 +308,7 @@ function checkVariety(t: Test, book: Book): void {
   }
 }
 
-/** Checkpoints, each with a point that is not before it, the first point first. */
+/** Checkpoints, each with a later point, ordered by point. */
 function choosePoints(random: Random): [checkpoint: number, lsn: number][] {
   const chosen = Array.from({ length: points }, (): [number, number] => {
     const lsn = 1 + random.integer(records)
@@ -332,13 +317,13 @@ function choosePoints(random: Random): [checkpoint: number, lsn: number][] {
   return chosen.sort(([, a], [, b]) => a - b)
 }
 
-/** The records that the checkpoint covers are gone, so that nothing else can be begun with. */
+/** The records that the checkpoint covers are removed, so that the replay must start from it. */
 function recover(book: Book, checkpoint: number, lsn: number): Promise<State> {
   const source = sourceOf(book, { checkpoints: [checkpoint], firstLsn: checkpoint + 1 })
   return new History(source).stateAt({ until: { lsn } })
 }
 
-/** All that can be asked of a state, and who stands in which line before whom. */
+/** Everything that the state's functions return, including the order of tasks. */
 function describe(state: State): string {
   const waiting = queueNames(state).map((queue) => [queue, waitingTasks(state, queue)] as const)
   const [leased, ended] = [leasedTasks(state), endedTasks(state)]
@@ -347,13 +332,13 @@ function describe(state: State): string {
   return JSON.stringify([position(state), getCounters(state), waiting, leased, ended, tasks])
 }
 
-/** A lease that expired; its worker may not know. */
+/** A lease that expired without its worker noticing. */
 interface Lost {
   readonly taskId: number
   readonly leaseId: number
 }
 
-/** Busy days: everything that a record can say happens often, and what has ended is forgotten. */
+/** Busy days: every record type occurs often, and ended tasks are forgotten. */
 function writeLives(random: Random): Book {
   const book = new Book({ leaseMs: 2000 })
   const lost: Lost[] = []
@@ -430,7 +415,7 @@ function kill(book: Book, leaseId: number): void {
   book.kill(getLease(book.state, leaseId)!.taskId, `stopped at ${book.now}`)
 }
 
-/** Of a task that is forgotten, or has had too many attempts since, such a report leaves no record. */
+/** A report for a forgotten task, or with a lease that is too old, leaves no record. */
 function reportLate(book: Book, [lost]: readonly Lost[]): void {
   if (lost === undefined) return
   const attempts = getTask(book.state, lost.taskId)?.attempts ?? []

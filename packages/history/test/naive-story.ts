@@ -1,7 +1,7 @@
 import type { LogRecord } from '@tenure/state-machine'
 import type { Entry } from '../src/index.js'
 
-/** One attempt as somebody would read it from the records with a finger: slowly, and sharing no code. */
+/** One attempt, read from the records slowly and without shared code. */
 export interface NaiveAttempt {
   readonly attempt: number
   readonly leaseId: number
@@ -92,7 +92,7 @@ function eligibleAt(
   return record.at + Math.min(delay, backoff.maxMs)
 }
 
-/** Whether two attempts lasted at once, and from when to when. */
+/** Whether two attempts lasted at the same time, and from when to when. */
 export function readOverlaps(attempts: readonly NaiveAttempt[]) {
   const found: {
     leaseIds: number[]

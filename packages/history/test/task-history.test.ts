@@ -7,7 +7,7 @@ import { twoTasks } from './world.js'
 const lsnsOf = (entries: readonly { readonly lsn: number }[]) => entries.map(({ lsn }) => lsn)
 
 t.test(
-  'what concerns a task are the records that name it, and the extensions of its leases',
+  "a task's history contains the records that name it and the extensions of its leases",
   async (t) => {
     const { book, ran, waits } = twoTasks()
     const other = book.lease(waits, 'w-3')
@@ -19,24 +19,21 @@ t.test(
   },
 )
 
-t.test(
-  'the record that drops a task concerns it, and none that dropped others before',
-  async (t) => {
-    const book = new Book()
-    const early = book.submit()
-    const late = book.submit()
-    const endOfEarly = book.complete(book.lease(early))
-    book.forget(endOfEarly)
-    const endOfLate = book.complete(book.lease(late))
-    const dropped = book.forget(endOfLate)
-    const { entries } = await readTaskHistory(new History(sourceOf(book)), late)
-    t.equal(entries.at(-1)?.lsn, dropped)
-    t.equal(entries.filter(({ record }) => record.type === 'TasksForgotten').length, 1)
-  },
-)
+t.test("a task's history contains only the TasksForgotten that removed it", async (t) => {
+  const book = new Book()
+  const early = book.submit()
+  const late = book.submit()
+  const endOfEarly = book.complete(book.lease(early))
+  book.forget(endOfEarly)
+  const endOfLate = book.complete(book.lease(late))
+  const dropped = book.forget(endOfLate)
+  const { entries } = await readTaskHistory(new History(sourceOf(book)), late)
+  t.equal(entries.at(-1)?.lsn, dropped)
+  t.equal(entries.filter(({ record }) => record.type === 'TasksForgotten').length, 1)
+})
 
 t.test(
-  'where records were removed, the checkpoint tells the leases whose heartbeats are left',
+  'with removed records, the checkpoint gives the leases of the remaining heartbeats',
   async (t) => {
     const book = new Book()
     const task = book.submit()
@@ -52,7 +49,7 @@ t.test(
 )
 
 t.test(
-  'a checkpoint behind the moment tells no expiry that a later heartbeat brought',
+  'a checkpoint after the moment does not show an expiry that a later heartbeat set',
   async (t) => {
     const book = new Book()
     const task = book.submit()
@@ -70,7 +67,7 @@ t.test(
   },
 )
 
-t.test('a history up to some moment knows nothing of later records and restarts', async (t) => {
+t.test('a history up to a moment contains no later records and restarts', async (t) => {
   const { book, ran } = twoTasks()
   const history = new History(sourceOf(book))
   const { entries, openings } = await readTaskHistory(history, ran, { until: { lsn: 4 } })
@@ -79,31 +76,28 @@ t.test('a history up to some moment knows nothing of later records and restarts'
   t.equal((await readTaskHistory(history, ran)).openings.length, 2)
 })
 
-t.test(
-  'where the log gave something up, an explanation says so, and of what lay before it nothing',
-  async (t) => {
-    const book = new Book()
-    const task = book.submit()
-    const source = sourceOf(book)
-    const gaps = [{ firstLsn: 2, lastLsn: 90 }]
-    const openings = [...source.openings, { epoch: 2, firstLsn: 91, at: book.now + 1000 }]
-    const history = new History({ ...source, gaps, openings })
-    const told = explainTask(await readTaskHistory(history, task))
-    t.match(told?.summary, /The log has no LSN 2 to 90: what happened to the task there/)
-    const before = await readTaskHistory(history, task, { until: { at: book.now } })
-    t.same(before.gaps, [])
-    t.same((await readTaskHistory(new History({ ...source, gaps: [] }), task)).gaps, [])
-  },
-)
+t.test("an explanation mentions gaps after the task's creation, and no earlier ones", async (t) => {
+  const book = new Book()
+  const task = book.submit()
+  const source = sourceOf(book)
+  const gaps = [{ firstLsn: 2, lastLsn: 90 }]
+  const openings = [...source.openings, { epoch: 2, firstLsn: 91, at: book.now + 1000 }]
+  const history = new History({ ...source, gaps, openings })
+  const told = explainTask(await readTaskHistory(history, task))
+  t.match(told?.summary, /The log has no LSN 2 to 90: events of the task in that range/)
+  const before = await readTaskHistory(history, task, { until: { at: book.now } })
+  t.same(before.gaps, [])
+  t.same((await readTaskHistory(new History({ ...source, gaps: [] }), task)).gaps, [])
+})
 
-t.test('a task is not told as of a moment that has not come', async (t) => {
+t.test('a future moment is rejected', async (t) => {
   const { book, ran } = twoTasks()
   const history = new History(sourceOf(book))
   await t.rejects(readTaskHistory(history, ran, { until: { lsn: 9 } }), { code: 'HISTORY_NOT_YET' })
   t.ok(await readTaskHistory(history, ran, { until: { lsn: 8 } }))
 })
 
-t.test('what is kept of a task is whole when the log has gone on', async (t) => {
+t.test('kept entries stay valid when the reading continues', async (t) => {
   const book = new Book()
   const task = book.submit({ payload: Buffer.from('abc') })
   book.complete(book.lease(task), { result: Buffer.from('def') })
@@ -123,7 +117,7 @@ t.test('what is kept of a task is whole when the log has gone on', async (t) => 
   t.equal(completed?.type === 'TaskCompleted' && String(Buffer.from(completed.result!)), 'def')
 })
 
-t.test('an attempt is followed from its grant over its heartbeats to its end, and beyond', (t) => {
+t.test('an attempt is followed from its grant to its end and its late report', (t) => {
   const { book, ran, first, second } = twoTasks()
   const tracker = new AttemptTracker()
   for (const entry of book.entries) tracker.add(entry)
@@ -147,7 +141,7 @@ t.test('an attempt is followed from its grant over its heartbeats to its end, an
   t.end()
 })
 
-t.test('a task that is stopped ends the attempt that runs, and no earlier one', (t) => {
+t.test('stopping a task ends only its running attempt', (t) => {
   const book = new Book()
   const task = book.submit()
   const failed = book.lease(task)

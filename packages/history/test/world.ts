@@ -2,7 +2,10 @@ import { Book, type sourceOf } from '@tenure/testing-histories'
 
 type Source = ReturnType<typeof sourceOf>
 
-/** Two tasks: the first is leased, extended, expires, and is completed by another worker after a restart. */
+/**
+ * Two tasks: the first is leased, extended, expires, and is completed by another worker after a
+ * restart.
+ */
 export function twoTasks() {
   const book = new Book()
   const ran = book.submit({ queue: 'mail' })
@@ -17,7 +20,7 @@ export function twoTasks() {
   return { book, ran, waits, first, second }
 }
 
-/** The same log, in which a checkpoint cannot be read. */
+/** The log with a checkpoint that cannot be read. */
 export function withBadCheckpoint(
   source: Source,
   bad: number,

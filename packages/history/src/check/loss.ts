@@ -4,30 +4,27 @@ import { type Entry, entriesOf } from '../follow/entry.js'
 import type { LsnRange } from '../follow/log-source.js'
 import { omitUndefined } from '../omit-undefined.js'
 
-/** A batch behind damage: its records, or only how many there were. */
+/** A batch after damage. `records` is absent if only the header could be read. */
 export interface Fragment {
   readonly firstLsn: number
   readonly count: number
   readonly records?: readonly Uint8Array[] | undefined
 }
 
-/**
- * What is given up when a log goes on from before its damage: what can be told of it, and what
- * cannot.
- */
+/** The effects of giving up all records after a place of damage, as far as they are known. */
 export interface Loss {
   /** The last record that is kept. */
   readonly keptThrough: number
-  /** The highest LSN of which anything tells. Records behind it, if there were any, have left no trace. */
+  /** The highest LSN that any evidence shows. There may have been later records without a trace. */
   readonly lastKnownLsn: number
-  /** Records behind the damage that can still be read, and those that cannot. */
+  /** Records after the damage that can be read, and those that cannot. */
   readonly readable: readonly LsnRange[]
   readonly unreadable: readonly LsnRange[]
-  /** Tasks that are no more: whoever submitted them holds an id that means nothing. */
+  /** Tasks that will not exist any more, although their clients hold an id. */
   readonly vanishing: readonly VanishingTask[]
-  /** Tasks that had ended, as the records behind tell: they run again. */
+  /** Tasks that had ended according to records after the damage. They will run again. */
   readonly undone: readonly UndoneTask[]
-  /** Tasks that were open at the damage, of whose end nothing tells: they may have ended since. */
+  /** Tasks that were open at the damage and whose end is unknown. They may have ended since. */
   readonly open: readonly OpenTask[]
 }
 
@@ -35,13 +32,13 @@ export interface VanishingTask {
   readonly taskId: number
   readonly queue?: string
   readonly requestId?: string
-  /** How it had ended. */
+  /** The state in which it had ended. */
   readonly ended?: EndedState
 }
 
 export interface UndoneTask {
   readonly taskId: number
-  /** What it was, and is not afterwards. */
+  /** The terminal state that will be undone. */
   readonly ended: EndedState
   readonly lsn: number
 }
@@ -54,11 +51,11 @@ export interface OpenTask {
 type EndedState = 'COMPLETED' | 'FAILED' | 'DEAD'
 
 export interface LossOptions {
-  /** As far as something beside the fragments tells: the last LSN that was issued. */
+  /** The last LSN known from evidence other than the fragments. */
   readonly lastKnownLsn?: number | undefined
 }
 
-/** Holds the state before the damage against what is left behind it. */
+/** Compares the state before the damage with the records after it. */
 export async function assessLoss(
   state: State,
   fragments: AsyncIterable<Fragment>,
@@ -93,12 +90,12 @@ function* openTasks(state: State): Generator<OpenTask> {
   }
 }
 
-/** Which tasks the records behind the damage create and end, though some are missing between them. */
+/** The tasks that the records after the damage create and end. Some records may be missing. */
 class Ends {
   readonly created = new Map<number, VanishingTask>()
   readonly undone = new Map<number, UndoneTask>()
   readonly #state: State
-  /** Reports of failure, and how many a task takes. */
+  /** Reported failures by task, and the number of retries. */
   readonly #failures = new Map<number, number>()
   readonly #retries = new Map<number, number>()
 
@@ -139,7 +136,7 @@ class Ends {
     }
   }
 
-  /** A task whose creation cannot be read is gone all the same, whatever is read of it. */
+  /** A task whose creation cannot be read will be lost, whatever later records say. */
   #note(taskId: number): void {
     if (this.created.has(taskId) || getSummary(this.#state, taskId) !== undefined) return
     this.created.set(taskId, { taskId })
@@ -167,7 +164,7 @@ class Ranges {
     this.#ranges.push(range)
   }
 
-  /** In order, with those that touch or overlap as one. */
+  /** Sorted ranges. Ranges that touch or overlap are merged. */
   all(): LsnRange[] {
     const merged: { firstLsn: number; lastLsn: number }[] = []
     for (const { firstLsn, lastLsn } of this.#ranges.sort((a, b) => a.firstLsn - b.firstLsn)) {

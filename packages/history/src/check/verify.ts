@@ -5,39 +5,46 @@ import type { LogSource } from '../follow/log-source.js'
 import { beginning, behindGap, hasBeginning, readState, replayOnto } from '../follow/replay.js'
 import { omitUndefined } from '../omit-undefined.js'
 
-/** What replaying a whole log has shown. */
+/** The result of replaying a whole log. */
 export interface HistoryVerification {
-  /** Records that were applied under every precondition. */
+  /** Records that were applied with all preconditions. */
   readonly applied: number
-  /** Records before the first state that is left: they can be read, and nothing to hold them against is there. */
+  /**
+   * Records before the first remaining state. They were read but not applied, because there was no
+   * state.
+   */
   readonly onlyRead: number
-  /** The LSN of the state that the replay began with; 0 is the beginning. */
+  /** The LSN of the state from which the replay started; 0 is the beginning. */
   readonly beganAt: number
-  /** How far it came. */
+  /** The last LSN that was replayed. */
   readonly lastLsn: number
   readonly lastAt: number
-  /** Of the state there. */
+  /** Hash of the state at `lastLsn`. */
   readonly stateHash: string
   readonly checkpoints: readonly CheckedCheckpoint[]
-  /** What stopped it: a record that breaks a rule or is none, a state that is broken, or a log that breaks off. */
+  /**
+   * Why the replay stopped: a record that breaks a rule or cannot be decoded, a broken state, or a
+   * log that ends too early.
+   */
   readonly fault?: Error
 }
 
 export interface CheckedCheckpoint {
   readonly lsn: number
-  /** `not-compared`: nothing older is left that it could be made from once more. */
+  /** `not-compared`: the log has no older state from which it could be computed. */
   readonly verdict: 'equal' | 'different' | 'unreadable' | 'not-compared'
   readonly why?: string
 }
 
 export interface VerifyHistoryOptions {
-  /** Told how far it is. */
+  /** Called with the LSN that was reached. */
   readonly onProgress?: (lsn: number) => void
 }
 
 /**
- * Reads every record, applies it under every precondition, and compares each checkpoint with the
- * replay. Throws nothing of what it finds, except that records may be removed while it reads.
+ * Reads every record, applies it with all preconditions, and compares each checkpoint with the
+ * replay. Returns faults instead of throwing them. Throws only if records are removed during the
+ * reading.
  */
 export async function verifyHistory(
   log: LogSource,
@@ -82,7 +89,7 @@ class HistoryVerifier {
     })
   }
 
-  /** The beginning, or where that was removed the oldest state that is left. */
+  /** Starts at the beginning, or, if that was removed, with the oldest remaining state. */
   async #begin(): Promise<void> {
     const { firstLsn } = this.#log
     if (hasBeginning(this.#log)) return
@@ -98,7 +105,7 @@ class HistoryVerifier {
     }
     throw new HistoryError(
       'HISTORY_REMOVED',
-      `the records before LSN ${firstLsn} were removed, and no checkpoint is left that holds what they made`,
+      `the records before LSN ${firstLsn} were removed, and no checkpoint with their state is left`,
     )
   }
 
@@ -119,7 +126,7 @@ class HistoryVerifier {
     if (kept === undefined) return
     const { lastLsn } = position(this.#state)
     if (lastLsn < lsn && behindGap(this.#log.gaps, lastLsn + 1) > lsn) {
-      // The records were given up, and what they made is what the log goes on from.
+      // The records were given up, so the log continues from the state of this checkpoint.
       this.#checkpoints.push({ lsn, verdict: 'not-compared' })
       this.#state = kept
       this.#beganAt = lsn
@@ -131,7 +138,7 @@ class HistoryVerifier {
     )
   }
 
-  /** One that a writer has removed meanwhile is none. */
+  /** A checkpoint that a writer has removed meanwhile does not count. */
   async #readCheckpoint(lsn: number): Promise<State | undefined> {
     try {
       return await readState(this.#log.readCheckpoint(lsn))
@@ -158,7 +165,7 @@ class HistoryVerifier {
 function tellDifference(lastLsn: number, lsn: number): string {
   return lastLsn < lsn
     ? `the records end at LSN ${lastLsn}`
-    : 'the records before it make another state'
+    : 'replaying the records gives a different state'
 }
 
 function isSame(a: State, b: State): boolean {
@@ -175,7 +182,7 @@ async function faultOf(act: () => Promise<void>): Promise<Error | undefined> {
   }
 }
 
-/** That records were removed meanwhile says nothing about the log: whoever looks opens it again. */
+/** Removed records are not a fault of the log. The caller must open it again. */
 function isFinding(error: unknown): error is Error {
   const code = codeOf(error) ?? ''
   return /^(STATE|HISTORY|WAL)_/.test(code) && code !== 'WAL_FORGOTTEN'

@@ -8,13 +8,13 @@ import type { ExplainOptions, Removed } from './explanation.js'
 import { numberFailures } from './failures.js'
 import { type KnownAttempt, knownAttempts } from './known-attempts.js'
 
-/** What is known of a task, of records and memory made one. Everything that is told is told from here. */
+/** All known facts about a task, merged from records and memory. Every explanation is derived from it. */
 export interface Account extends ExplainOptions {
   readonly taskId: number
   readonly created: Created | undefined
   readonly entries: readonly Entry[]
   readonly openings: readonly TaskOpening[]
-  /** In the order in which they were granted. */
+  /** In the order of their grants. */
   readonly attempts: readonly KnownAttempt[]
   readonly runs: number
   readonly death: Death | undefined
@@ -63,7 +63,7 @@ export function keepAccount(history: TaskHistory, options: ExplainOptions): Acco
   }
 }
 
-/** How many attempts there were before those that are known, where that is known. */
+/** How many attempts precede the known ones, if that is known. */
 function missing(attempts: readonly KnownAttempt[]) {
   if (attempts.length > 0 && attempts.at(-1)!.attempt === undefined) return {}
   return { attempts: (attempts.at(-1)?.attempt ?? 0) - attempts.length }
@@ -110,7 +110,7 @@ function stateOf(
   const last = attempts.at(-1)
   if (last === undefined) return created && 'WAITING'
   const { end, lateReport } = last
-  // Only who has lost its lease reports late, but how it was lost is not there to be read.
+  // Only a worker that has lost its lease reports late, but the record of the loss was removed.
   if (end === undefined) return lateReport === undefined ? 'LEASED' : undefined
   switch (end.outcome) {
     case 'EXPIRED':

@@ -31,7 +31,7 @@ function named({ attempt, leaseId }: KnownAttempt) {
   return omitUndefined<Pick<ExplainedAttempt, 'attempt' | 'leaseId'>>({ attempt, leaseId })
 }
 
-/** Since the task could have been leased: created, expired, or its backoff over. */
+/** How long the task had been eligible: since its creation, an expiry, or the end of its backoff. */
 function waitedFor({ attempts, created }: Account, index: number): number | undefined {
   const { grantedAt, attempt } = attempts[index]!
   if (grantedAt === undefined) return undefined
@@ -65,7 +65,7 @@ function heartbeatsOf({ removed, now }: Account, own: KnownAttempt): Heartbeats 
   })
 }
 
-/** What was left of the lease at each heartbeat; of the first one whose lease is not known, nothing. */
+/** The time left on the lease at each heartbeat, without heartbeats for which the lease is unknown. */
 export function marginsOf({ firstExpiry, heartbeats }: KnownAttempt): number[] {
   const expiries = [firstExpiry, ...heartbeats.map(({ newLeaseExpiry }) => newLeaseExpiry)]
   return heartbeats.flatMap(({ at }, index) => {
@@ -78,7 +78,7 @@ function smallest(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : values.reduce((a, b) => Math.min(a, b))
 }
 
-/** A report that was CANCELLED, with what had become of the task by then. */
+/** A report that was CANCELLED, and the state of the task at that time. */
 export function lateReportOf(account: Account, own: KnownAttempt): LateReport | undefined {
   const { lateReport, end, leaseExpiry } = own
   if (lateReport === undefined) return undefined
@@ -100,9 +100,9 @@ function stateThen(account: Account, newest: KnownAttempt, lsn: number): TaskSta
   const { death } = account
   if (death !== undefined && (death.lsn ?? 0) < lsn) return 'DEAD'
   const { end, attempt } = newest
-  // There may have been others after it.
+  // There may have been later attempts.
   if (attempt === undefined) return undefined
-  // Its end is not known, or it came later.
+  // Its end is unknown, or came later.
   if (end === undefined) return newest.lateReport?.lsn === lsn ? undefined : 'LEASED'
   if (end.lsn !== undefined && end.lsn > lsn) return 'LEASED'
   if (end.outcome === 'EXPIRED') return 'WAITING'

@@ -5,17 +5,17 @@ import type { Cause } from './explanation.js'
 import type { KnownAttempt } from './known-attempts.js'
 import { leaseOf, quoted, span } from './words.js'
 
-/** One for each attempt behind the first, and one for the attempt that a task waits for again. */
+/** One cause for each attempt after the first, and one for the attempt that a task is waiting for. */
 export function findCauses(account: Account): Cause[] {
   const { attempts, state } = account
-  // Of a forgotten task there may be leases without a number: what lay between them nobody knows.
+  // A forgotten task may have leases without a number, with unknown attempts between them.
   const first = attempts.findIndex(({ attempt }) => attempt !== undefined)
   const causes: Cause[] = []
   for (let attempt = 2; attempt <= (attempts[first]?.attempt ?? 0); attempt++) {
     causes.push({ attempt, kind: 'NOT_KNOWN', because: unknown })
   }
   const isAgain = state === 'WAITING'
-  // Where none has a number (-1), only the last one can be told of.
+  // If none has a number (-1), only the last one can be explained.
   for (const own of attempts.slice(first, isAgain ? undefined : -1)) {
     const attempt = own.attempt === undefined ? {} : { attempt: own.attempt + 1 }
     causes.push({ ...attempt, ...findCause(account, own) })
@@ -23,7 +23,7 @@ export function findCauses(account: Account): Cause[] {
   return causes
 }
 
-const unknown = 'how the attempt before it ended is not known'
+const unknown = 'the end of the previous attempt is unknown'
 
 function findCause(account: Account, own: KnownAttempt): Omit<Cause, 'attempt'> {
   const { leaseId, workerId, end } = own
@@ -61,8 +61,8 @@ function expiry(account: Account, own: KnownAttempt): Found {
   if (own.end!.atStart === true) return down(account, own, facts)
   const windowMs = windowOver(account, own)
   if (windowMs !== undefined) {
-    const late = reportBehind('its report came', 'after that', facts)
-    const because = `the execution window of ${span(windowMs)} was over under ${leaseOf(own)}, and ${late}`
+    const late = reportBehind('its report came', 'later', facts)
+    const because = `the execution window of ${span(windowMs)} ended under ${leaseOf(own)}, and ${late}`
     return {
       kind: 'WINDOW_OVER',
       because: because + unsure(account, own),
@@ -82,7 +82,7 @@ function expiry(account: Account, own: KnownAttempt): Found {
 
 type Facts = Pick<Cause, 'expiredAt' | 'reported' | 'silenceMs' | 'lateMs'>
 
-/** Where the expiry is not known, the record that says that it had passed came at some time after it. */
+/** If the expiry is unknown: the record of the expiry came at some time after it. */
 function factsOf(own: KnownAttempt): Facts {
   const { leaseExpiry: expiredAt, heartbeats, grantedAt, lateReport, isRemembered } = own
   const reported = lateReport !== undefined
@@ -96,7 +96,7 @@ function factsOf(own: KnownAttempt): Facts {
   })
 }
 
-/** No heartbeat could have led further; absent where it was time that ran out, not the window. */
+/** The execution window, if it ended the lease: a heartbeat could not have extended it further. */
 export function windowOver({ created }: Account, own: KnownAttempt): number | undefined {
   const { grantedAt, leaseExpiry } = own
   if (created === undefined || grantedAt === undefined) return undefined
@@ -112,8 +112,8 @@ function down(account: Account, own: KnownAttempt, facts: Facts): Found {
   const ago = facts.expiredAt === undefined ? '' : `${span(startedAt - facts.expiredAt)} `
   const because = [
     `${leaseOf(own)} had expired ${ago}before the coordinator started again${which}`,
-    start?.downMsMax === undefined ? '' : `, having been down for up to ${span(start.downMsMax)}`,
-    windowMs === undefined ? '' : `; the execution window of ${span(windowMs)} was over, too`,
+    start?.downMsMax === undefined ? '' : `, after up to ${span(start.downMsMax)} of downtime`,
+    windowMs === undefined ? '' : `; the execution window of ${span(windowMs)} had ended, too`,
     `; ${reportBehind('a report came', 'after the expiry', facts)}`,
   ]
   return omitUndefined<Found>({
@@ -132,25 +132,24 @@ function reportBehind(came: string, since: string, { reported, lateMs }: Facts):
   return lateMs === undefined ? `${came} too late` : `${came} ${span(lateMs)} ${since}`
 }
 
-/** Of heartbeats that may be missing nothing is said. */
+/** Nothing is said if heartbeats may be missing. */
 function tellSilence({ heartbeats }: KnownAttempt, { silenceMs }: Facts): string {
   if (silenceMs === undefined) return ''
   return heartbeats.length > 0
-    ? `; its last heartbeat had come ${span(silenceMs)} before the expiry`
-    : `; no heartbeat had extended it in the ${span(silenceMs)} since its grant`
+    ? `; its last heartbeat came ${span(silenceMs)} before the expiry`
+    : `; no heartbeat extended it in the ${span(silenceMs)} since its grant`
 }
 
-/** Who cannot be heard is not silent. */
+/** A silence is not the worker's fault while no coordinator was running. */
 function tellAway(account: Account, { expiredAt, silenceMs }: Facts): string {
   if (expiredAt === undefined || silenceMs === undefined) return ''
   const awayMs = awayMsMax(account, expiredAt - silenceMs, expiredAt)
-  return awayMs > 0 ? `, and for up to ${span(awayMs)} of that no coordinator was there` : ''
+  return awayMs > 0 ? `, and for up to ${span(awayMs)} of that no coordinator was running` : ''
 }
 
-/** A memory knows that a lease expired, and not whether anybody was there to hear heartbeats. */
+/** A memory knows that a lease expired, but not whether a coordinator was running to receive heartbeats. */
 function unsure({ created }: Account, { end, grantedAt, leaseExpiry }: KnownAttempt): string {
-  if (end!.atStart === undefined)
-    return '; whether a coordinator was running then is not remembered'
+  if (end!.atStart === undefined) return '; it is unknown whether a coordinator was running then'
   const isMeasured = created !== undefined && grantedAt !== undefined && leaseExpiry !== undefined
-  return isMeasured ? '' : '; whether its execution window was over is not known'
+  return isMeasured ? '' : '; it is unknown whether its execution window had ended'
 }

@@ -1,19 +1,22 @@
 import type { Account } from './account.js'
 
-/** A coordinator that started while the task was there. */
+/** A start of the coordinator during the life of the task. */
 export interface CoordinatorStart {
   readonly epoch: number
   readonly firstLsn: number
   readonly at: number
-  /** A coordinator was there then for the last time that is known of. */
+  /** The last time at which a coordinator is known to have been running before. */
   readonly lastKnownAt?: number
-  /** Nobody was there for longer. */
+  /** The longest possible downtime before the start. */
   readonly downMsMax?: number
-  /** Only the task's own records tell when somebody was there last; those of others may be later. */
+  /**
+   * Only the task's own records show when a coordinator was last running. Records of other tasks
+   * may be later.
+   */
   readonly isByOwnRecords: boolean
 }
 
-/** The start in which the record with this LSN was written. */
+/** The start of the coordinator that wrote the record with this LSN. */
 export function coordinatorStart(account: Account, lsn: number): CoordinatorStart | undefined {
   return coordinatorStarts(account).findLast(({ firstLsn }) => firstLsn <= lsn)
 }
@@ -28,14 +31,14 @@ export function coordinatorStarts(account: Account): CoordinatorStart[] {
     })
 }
 
-/** For how much of a time there may have been no coordinator to hear anybody. */
+/** For how much of a period there may have been no coordinator to receive heartbeats. */
 export function awayMsMax(account: Account, fromAt: number, untilAt: number): number {
   return coordinatorStarts(account)
     .filter(({ at }) => at > fromAt && at <= untilAt)
     .reduce((sum, { at, lastKnownAt = fromAt }) => sum + at - Math.max(fromAt, lastKnownAt), 0)
 }
 
-/** Every record was written by a coordinator that ran; of those of other tasks nothing is known here. */
+/** The time of the last record of this task. A coordinator was running then. */
 function lastOwnBefore({ entries, attempts, created }: Account, lsn: number): number | undefined {
   const written = entries.findLast((entry) => entry.lsn < lsn)?.record.at
   if (written !== undefined) return written

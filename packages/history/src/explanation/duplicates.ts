@@ -5,10 +5,10 @@ import type { KnownAttempt } from './known-attempts.js'
 import { capital, leaseOf } from './words.js'
 
 /**
- * `semantics` §12, for one task: attempts that expired and were followed by another one. A report under
- * the expired lease proves that its worker went on; without one nothing tells. An attempt that was
- * reported late and followed had expired, also where the record that says so was removed: no grant
- * follows a death.
+ * `semantics` §12, for one task: attempts that expired and were followed by another one. A report
+ * with the expired lease proves that its worker kept running. Without one, the log does not show
+ * it. An attempt that reported late and was followed by another one had expired, even if the record
+ * of the expiry was removed, because no grant follows a death.
  */
 export function findDuplicates({ attempts }: Account): Duplicate[] {
   return attempts.slice(0, -1).flatMap((own, index) => {
@@ -30,7 +30,7 @@ export function findDuplicates({ attempts }: Account): Duplicate[] {
 
 function tellProof(own: KnownAttempt, next: KnownAttempt): string {
   const { leaseId, lateReport } = own
-  return `the log proves that ${workerOf(own)} went on: it reported under lease ${leaseId} after that had expired${whenProved(next, lateReport?.lsn)}`
+  return `the log proves that ${workerOf(own)} kept running: it reported under lease ${leaseId} after that lease had expired${whenProved(next, lateReport?.lsn)}`
 }
 
 function whenProved(next: KnownAttempt, reportLsn: number | undefined): string {
@@ -41,14 +41,14 @@ function whenProved(next: KnownAttempt, reportLsn: number | undefined): string {
 }
 
 function tellDoubt(own: KnownAttempt): string {
-  return `the log cannot tell whether ${workerOf(own)} went on after lease ${own.leaseId} had expired: it holds no report of that attempt`
+  return `the log does not show whether ${workerOf(own)} kept running after lease ${own.leaseId} had expired: it has no report of that attempt`
 }
 
 function workerOf({ workerId }: KnownAttempt): string {
   return workerId === undefined ? 'its worker' : `worker ${workerId}`
 }
 
-/** All of it in a sentence or two. */
+/** A summary of one or two sentences. */
 export function summarizeDuplicates(duplicates: readonly Duplicate[]): string {
   const [only, ...others] = duplicates
   if (only === undefined) return ''
@@ -56,12 +56,12 @@ export function summarizeDuplicates(duplicates: readonly Duplicate[]): string {
   const proved = duplicates.flatMap((own) => (own.confirmed ? [own.leaseId] : []))
   const expired = `${duplicates.length} attempts expired and were followed by another.`
   if (proved.length === 0) {
-    return `${expired} The log cannot tell whether any of their workers went on: it holds no report of these attempts.`
+    return `${expired} The log does not show whether any of their workers kept running: it has no report of these attempts.`
   }
   const who =
     proved.length === 1
-      ? `the worker of lease ${proved[0]} went on: it`
-      : `the workers of leases ${proved.join(', ')} went on: they`
-  const doubt = proved.length === duplicates.length ? '' : '; it cannot tell of the others'
+      ? `the worker of lease ${proved[0]} kept running: it`
+      : `the workers of leases ${proved.join(', ')} kept running: they`
+  const doubt = proved.length === duplicates.length ? '' : '; it does not show this for the others'
   return `${expired} The log proves that ${who} reported after the expiry${doubt}.`
 }

@@ -7,7 +7,7 @@ import type { ExplainedEvent } from './explanation.js'
 import type { KnownAttempt } from './known-attempts.js'
 import { counted, leaseOf, moment, span } from './words.js'
 
-/** How an attempt ended: by time, or by its worker's report. */
+/** How an attempt ended: by timeout, or by its worker's report. */
 export function tellEnd(account: Account, own: KnownAttempt) {
   const { end, leaseId, grantedAt } = own
   const after = grantedAt === undefined ? '' : ` after ${span(end!.at - grantedAt)}`
@@ -42,7 +42,7 @@ function afterFailure(account: Account, { end }: KnownAttempt) {
   if (backoffMs === undefined || eligibleAt === undefined) {
     return { notes: [`${count}, ${counted(retriesMax, 'retry', 'retries')}: FAILED for good`] }
   }
-  const from = backoffMs === 0 ? 'at once' : `from ${moment(eligibleAt)} on`
+  const from = backoffMs === 0 ? 'immediately' : `from ${moment(eligibleAt)} on`
   return { notes: [`retry ${failures} of ${retriesMax}, after ${span(backoffMs)}: ${from}`] }
 }
 
@@ -61,18 +61,18 @@ function whyExpired(account: Account, own: KnownAttempt): string {
   if (end!.atStart === true) {
     const start = coordinatorStart(account, end!.lsn!)
     const epoch = start === undefined ? '' : ` of epoch ${start.epoch}`
-    const ago = leaseExpiry === undefined ? '' : `, ${span(end!.at - leaseExpiry)} after its time`
-    return `seen at the start${epoch}${ago}`
+    const ago = leaseExpiry === undefined ? '' : `, ${span(end!.at - leaseExpiry)} after the expiry`
+    return `found at the start${epoch}${ago}`
   }
   const windowMs = windowOver(account, own)
-  if (windowMs !== undefined) return `its execution window of ${span(windowMs)} was over`
+  if (windowMs !== undefined) return `its execution window of ${span(windowMs)} had ended`
   const lastSeen = heartbeats.at(-1)?.at ?? (isRemembered ? undefined : grantedAt)
-  if (leaseExpiry === undefined || lastSeen === undefined) return 'its time had passed'
+  if (leaseExpiry === undefined || lastSeen === undefined) return 'the lease had reached its expiry'
   const since = heartbeats.length > 0 ? 'the last heartbeat' : 'the grant'
   return `${span(leaseExpiry - lastSeen)} had passed since ${since}`
 }
 
-/** A report that came without authority. */
+/** A report without authority. */
 export function tellCancelled(account: Account, own: KnownAttempt) {
   const late = lateReportOf(account, own)!
   const since = own.end?.outcome === 'DEAD' ? 'the task was stopped' : 'the expiry'
@@ -81,7 +81,7 @@ export function tellCancelled(account: Account, own: KnownAttempt) {
   return {
     kind: 'CANCELLED' as const,
     ...whoOf(own),
-    what: `a report under ${leaseOf(own)} was CANCELLED, and what it said dropped`,
+    what: `a report under ${leaseOf(own)} was CANCELLED, and its content was discarded`,
     why: [after, ...instead(own, late)].join('; '),
   }
 }

@@ -10,7 +10,7 @@ import type { KnownAttempt } from './known-attempts.js'
 import { findOverlaps } from './overlaps.js'
 import { counted, moment, span } from './words.js'
 
-/** Everything that happened, in order. What is only remembered comes before all that there are records of. */
+/** All events in order. Remembered ones precede those with records. */
 export function tellEvents(account: Account, causes: readonly Cause[]): ExplainedEvent[] {
   const teller = new Teller(account, causes)
   const recorded = account.entries.flatMap((entry) => teller.tell(entry))
@@ -78,7 +78,7 @@ class Teller {
     }
   }
 
-  /** Whoever has ended does not feel them. */
+  /** A start after the end of the task does not concern it. */
   starts(last: Placed | undefined): Placed[] {
     const until = this.#isOver() ? (last?.place ?? 0) : Number.POSITIVE_INFINITY
     return coordinatorStarts(this.#account)
@@ -92,12 +92,12 @@ class Teller {
           why:
             downMsMax === undefined
               ? undefined
-              : `none was there for up to ${span(downMsMax)}: that long nothing was recorded${isByOwnRecords ? ' of this task' : ''}`,
+              : `no coordinator ran for up to ${span(downMsMax)}: nothing${isByOwnRecords ? ' about this task' : ''} was recorded in that time`,
         }),
       )
   }
 
-  /** Without records: the task, its attempts, and how they ended. */
+  /** Events without records: the task, its attempts, and their ends. */
   remembered(): ExplainedEvent[] {
     const { created, attempts, death, taskId, entries } = this.#account
     const remembered = true as const
@@ -149,7 +149,7 @@ class Teller {
       until === undefined
         ? []
         : isRemembered
-          ? [`good until ${moment(until)}, as last extended`]
+          ? [`good until ${moment(until)}, including extensions`]
           : [`good for ${span(until - grantedAt!)}, until ${moment(until)}`]
     const notes = [
       ...(waitedMs === undefined ? [] : [`the task had waited ${span(waitedMs)} for a worker`]),
@@ -172,14 +172,14 @@ class Teller {
       const which = attempt === undefined ? `lease ${earlier}` : `attempt ${attempt}`
       if (certain) {
         const length = ms === undefined ? '' : ` for ${span(ms)}`
-        return `it overlapped with ${which}${length}: that was reported only later`
+        return `it overlapped with ${which}${length}: that one reported only later`
       }
       const whose = workerId === undefined ? 'its worker' : `worker ${workerId}`
-      return `it may have overlapped with ${which}: nobody knows when ${whose} ended it`
+      return `it may have overlapped with ${which}: the log does not show when ${whose} stopped`
     })
   }
 
-  /** All heartbeats of a lease stand where the last one does. */
+  /** All heartbeats of a lease are one event, at the place of the last one. */
   #extended(leaseId: number, place: { lsn: number; at: number; place: number }): Placed[] {
     const own = this.#known.get(leaseId)
     if (own?.heartbeats.at(-1)?.lsn !== place.lsn) return []
@@ -188,13 +188,11 @@ class Teller {
     const first = heartbeats[0]!
     const count = counted(heartbeats.length, 'heartbeat', 'heartbeats')
     const notes = [
-      ...(heartbeats.length > 1 ? [`the first of them ${moment(first.at)}`] : []),
+      ...(heartbeats.length > 1 ? [`the first one at ${moment(first.at)}`] : []),
       ...(margins.length > 0
-        ? [`at the narrowest ${span(margins.reduce((a, b) => Math.min(a, b)))} before the expiry`]
+        ? [`the closest one ${span(margins.reduce((a, b) => Math.min(a, b)))} before the expiry`]
         : []),
-      ...(own.isRemembered
-        ? ['earlier ones may have been there, in records that were removed']
-        : []),
+      ...(own.isRemembered ? ['earlier ones may be in records that were removed'] : []),
     ]
     return [
       omitUndefined<Placed>({
@@ -202,7 +200,7 @@ class Teller {
         kind: 'HEARTBEATS',
         ...whoOf(own),
         what: `${count}, lease ${leaseId} good until ${moment(leaseExpiry!)}`,
-        why: `worker ${own.workerId ?? 'unknown'} asked to go on`,
+        why: `worker ${own.workerId ?? 'unknown'} sent a heartbeat`,
         notes: notes.length > 0 ? notes : undefined,
       }),
     ]
@@ -216,8 +214,8 @@ class Teller {
       kind: 'DEAD',
       ...(isUnder && whoOf(last)),
       what: isUnder ? `stopped for good under lease ${last.leaseId}` : 'stopped for good',
-      why: reason === '' ? 'no reason was given' : `the reason given: ${reason}`,
-      notes: isUnder ? ['its worker learns it from its next heartbeat or report'] : undefined,
+      why: reason === '' ? 'no reason was given' : `reason: ${reason}`,
+      notes: isUnder ? ['its worker is told at its next heartbeat or report'] : undefined,
     })
   }
 
@@ -225,7 +223,7 @@ class Teller {
     return {
       kind: 'FORGOTTEN' as const,
       what: 'forgotten by the coordinator',
-      why: `its retention was over, for all tasks that had ended up to LSN ${through}`,
+      why: `its retention time ended, like that of all tasks that had ended up to LSN ${through}`,
     }
   }
 }

@@ -10,7 +10,7 @@ import type { ExplainOptions, Explanation } from './explanation.js'
 import { findOverlaps } from './overlaps.js'
 import { summarize } from './summary.js'
 
-/** Tells nothing that the records and the memory do not say; `undefined` where they say nothing. */
+/** Explains a task from records and memory alone. `undefined` if they contain nothing about it. */
 export function explainTask(
   history: TaskHistory,
   options: ExplainOptions = {},
@@ -19,7 +19,7 @@ export function explainTask(
   return explain(keepAccount(history, options))
 }
 
-/** The same from what a coordinator remembers, without a record: attempts without heartbeats. */
+/** Explains a task from a coordinator's memory alone, without records, and therefore without heartbeats. */
 export function explainRemembered(
   remembered: RememberedTask,
   options: ExplainOptions = {},

@@ -1,31 +1,31 @@
 import type { TaskState } from '@tenure/state-machine'
 import type { Position } from '../follow/position.js'
 
-// What became of a task and why it ran as often as it did. Plain data: what is not known is absent.
-// Times are milliseconds since the epoch by the coordinator's clock. The README has the fields.
+// The life of a task, and why it ran as often as it did. Plain data: unknown values are absent.
+// Times are milliseconds since the epoch on the coordinator's clock. The README lists the fields.
 
 export interface Explanation {
   readonly taskId: number
-  /** The moment up to which it was read, where that is not the end. */
+  /** The moment up to which the history was read, if that is not its end. */
   readonly asOf?: Position
-  /** The answer in one sentence or two. */
+  /** The answer in one or two sentences. */
   readonly summary: string
-  /** Absent where the records that would say it were removed. */
+  /** Absent if the records with the state were removed. */
   readonly state?: TaskState
-  /** How often the task was leased, as far as that is known. */
+  /** How many times the task was leased, as far as known. */
   readonly runs: number
   readonly events: readonly ExplainedEvent[]
   readonly attempts: readonly ExplainedAttempt[]
   readonly overlaps: readonly Overlap[]
   readonly duplicates: readonly Duplicate[]
-  /** Why each attempt behind the first one was made, and, of a task that waits, why it will run again. */
+  /** Why each attempt after the first was made, and for a waiting task, why it will run again. */
   readonly causes: readonly Cause[]
-  /** What the records do not say, and why. */
+  /** The missing part of the history, and why it is missing. */
   readonly removed?: Removed
 }
 
 export interface ExplainedEvent {
-  /** Of heartbeats, that of the last one. Absent where only the fact is remembered. */
+  /** For heartbeats, the LSN of the last one. Absent if only the fact is remembered. */
   readonly lsn?: number
   readonly at: number
   readonly kind:
@@ -43,10 +43,10 @@ export interface ExplainedEvent {
   readonly leaseId?: number
   readonly worker?: string
   readonly what: string
-  /** Who asked for it, or which time had passed. */
+  /** The client or worker that caused it, or the time limit that had passed. */
   readonly why?: string
   readonly notes?: readonly string[]
-  /** Its record was removed, or not read: a checkpoint or a coordinator remembers it. */
+  /** Its record was removed or not read. A checkpoint or a coordinator remembers it. */
   readonly remembered?: true
 }
 
@@ -56,28 +56,28 @@ export interface ExplainedAttempt {
   readonly leaseId: number
   readonly workerId?: string
   readonly grantedAt?: number
-  /** How long the task had waited for it since it was eligible. */
+  /** How long the task had been eligible before this attempt. */
   readonly waitedMs?: number
-  /** As last extended. */
+  /** Including extensions. */
   readonly leaseExpiry?: number
   readonly heartbeats: Heartbeats
   /** Absent while its lease has not ended. */
   readonly end?: ExplainedEnd
   readonly lateReport?: LateReport
-  /** The attempt that came after it. */
+  /** The next attempt. */
   readonly supersededBy?: { readonly attempt?: number; readonly leaseId: number }
   readonly remembered?: true
 }
 
 export interface Heartbeats {
-  /** Those that extended the lease: others leave no record. */
+  /** Heartbeats that extended the lease. Others leave no record. */
   readonly count: number
   readonly lastAt?: number
-  /** What was left of the lease when a heartbeat extended it, in the narrowest case. */
+  /** The shortest time left on the lease when a heartbeat extended it. */
   readonly smallestMarginMs?: number
-  /** Between grant, heartbeats, and the end or the expiry, whichever is earlier. */
+  /** The longest time between grant, heartbeats, and the end or the expiry, whichever is earlier. */
   readonly longestSilenceMs?: number
-  /** There were perhaps more before this LSN, whose records were removed. */
+  /** There may be earlier heartbeats before this LSN, whose records were removed. */
   readonly fromLsn?: number
 }
 
@@ -87,9 +87,9 @@ export interface ExplainedEnd {
   readonly lsn?: number
   readonly reason?: string
   readonly reportId?: string
-  /** Of an expiry: seen when a coordinator started. */
+  /** For an expiry: found when a coordinator started. */
   readonly atStart?: boolean
-  /** Of a failure: which one it was, how long the task had to wait then, and until when. */
+  /** For a failure: its number, and how long and until when the task had to wait. */
   readonly failures?: number
   readonly backoffMs?: number
   readonly eligibleAt?: number
@@ -99,67 +99,70 @@ export interface ExplainedEnd {
 export interface LateReport {
   readonly lsn?: number
   readonly at?: number
-  /** Since the expiry, or since the task was stopped. */
+  /** Time since the expiry, or since the task was stopped. */
   readonly lateMs?: number
-  /** What the task was then. */
+  /** The state of the task at that time. */
   readonly state?: TaskState
-  /** The newest attempt then, if it was another one. */
+  /** The newest attempt at that time, if it was another one. */
   readonly supersededBy?: { readonly attempt?: number; readonly leaseId: number }
 }
 
-/** Two attempts lasted at once. An attempt lasts until it is reported. */
+/** Two attempts that lasted at the same time. An attempt lasts until it is reported. */
 export interface Overlap {
   readonly leaseIds: readonly [earlier: number, later: number]
   readonly fromAt: number
-  /** Absent where nobody knows. */
+  /** Absent if unknown. */
   readonly untilAt?: number
   readonly ms?: number
-  /** The earlier one was reported after the later one was granted; else its worker may have gone on, or not. */
+  /**
+   * True if the earlier attempt was reported after the later one was granted. Otherwise its worker
+   * may or may not have kept running.
+   */
   readonly certain: boolean
 }
 
-/** An attempt that expired and was followed by another one: the task may have been executed twice. */
+/** An attempt that expired and was followed by another one, so the task may have been executed twice. */
 export interface Duplicate {
   readonly leaseId: number
   readonly workerId?: string
   /** The lease that was granted next. */
   readonly nextLeaseId: number
-  /** A report under the expired lease proves that its worker went on, as the metric counts it. */
+  /** A report with the expired lease proves that its worker kept running. The metric counts the same. */
   readonly confirmed: boolean
-  /** What the log proves or cannot tell, in words. */
+  /** The evidence in the log, as text. */
   readonly evidence: string
 }
 
 export type CauseKind =
-  /** The lease expired, and a report came after that. */
+  /** The lease expired, and a report came later. */
   | 'REPORTED_LATE'
   /** The lease expired, and no report came. */
   | 'NO_REPORT'
   /** The lease had expired when a coordinator started. */
   | 'COORDINATOR_DOWN'
-  /** The lease could not be extended beyond the execution window, and that was over. */
+  /** The execution window ended, so the lease could not be extended further. */
   | 'WINDOW_OVER'
-  /** The worker reported a failure, and there were retries left. */
+  /** The worker reported a failure, and retries were left. */
   | 'FAILED'
-  /** The records that would say it were removed. */
+  /** The records with the cause were removed. */
   | 'NOT_KNOWN'
 
 export interface Cause {
-  /** The attempt that had to be made; absent where its number is not known. */
+  /** The attempt that had to be made. Absent if its number is unknown. */
   readonly attempt?: number
   readonly kind: CauseKind
-  /** In words. */
+  /** The cause as text. */
   readonly because: string
   /** The attempt before it. */
   readonly leaseId?: number
   readonly workerId?: string
   readonly expiredAt?: number
-  /** From the last sign of life, a heartbeat or the grant, to the expiry. */
+  /** From the last heartbeat, or the grant, to the expiry. */
   readonly silenceMs?: number
   /** From the expiry to the report. */
   readonly lateMs?: number
   readonly reported?: boolean
-  /** COORDINATOR_DOWN: which one, when, and at most how long nobody was there. */
+  /** COORDINATOR_DOWN: the epoch and time of the start, and the longest possible downtime. */
   readonly epoch?: number
   readonly startedAt?: number
   readonly downMsMax?: number
@@ -170,15 +173,15 @@ export interface Cause {
 }
 
 export interface Removed {
-  /** There are records from here on. Absent where none were read. */
+  /** The first LSN that has a record. Absent if no records were read. */
   readonly firstLsn?: number
-  /** Attempts of which nothing is remembered either; absent where nobody knows how many. */
+  /** Attempts that are not remembered either. Absent if their number is unknown. */
   readonly attempts?: number
 }
 
 export interface ExplainOptions {
-  /** The coordinator's time, for what is not over yet. */
+  /** The coordinator's time, for events that have not ended yet. */
   readonly now?: number
-  /** Where the history was cut. */
+  /** The moment at which the history was cut. */
   readonly asOf?: Position
 }

@@ -2,7 +2,7 @@ import { type RetryPolicy, retryDelayMs } from '@tenure/options'
 import type { TaskHistory } from '../task/task-history.js'
 import type { KnownAttempt } from './known-attempts.js'
 
-/** Failures are counted, and the n-th one decides what comes after it. */
+/** Numbers the failures. The n-th failure decides what comes after it. */
 export function numberFailures(
   history: TaskHistory,
   attempts: readonly KnownAttempt[],
@@ -20,7 +20,7 @@ export function numberFailures(
   })
 }
 
-/** How many there were before all attempts that are known. The memory may be of any moment. */
+/** How many failures precede all known attempts. The memory may be from any moment. */
 function failuresBefore(
   { remembered, taskId, firstLsn }: TaskHistory,
   attempts: readonly KnownAttempt[],

@@ -10,25 +10,25 @@ import type { RememberedAttempt, RememberedTask } from '../task/remembered.js'
 import type { TaskHistory } from '../task/task-history.js'
 import type { ExplainedEnd } from './explanation.js'
 
-/** An attempt, of its records and what is remembered made one. */
+/** An attempt, merged from its records and the memory. */
 export interface KnownAttempt {
   readonly attempt: number | undefined
   readonly leaseId: number
   readonly workerId: string | undefined
   readonly grantedAt: number | undefined
-  /** As granted, where that record is there. */
+  /** As granted. Absent if that record was removed. */
   readonly firstExpiry: number | undefined
-  /** As last extended. */
+  /** Including extensions. */
   readonly leaseExpiry: number | undefined
-  /** Those of which there are records. */
+  /** Heartbeats that have records. */
   readonly heartbeats: readonly TrackedHeartbeat[]
   readonly end: ExplainedEnd | undefined
   readonly lateReport: { readonly lsn?: number; readonly at?: number } | undefined
-  /** There is no record of its grant. */
+  /** The record of its grant was removed. */
   readonly isRemembered: boolean
 }
 
-/** Attempts whose grant was removed are put before the tracker as the memory has them. */
+/** Attempts whose grant was removed come from the memory and precede the others. */
 export function knownAttempts({ taskId, entries, remembered }: TaskHistory): KnownAttempt[] {
   const known = remembered?.attempts.map(({ leaseId }) => leaseId) ?? []
   const granted = new Set(
@@ -45,13 +45,13 @@ export function knownAttempts({ taskId, entries, remembered }: TaskHistory): Kno
   return all.map((attempt, index) => {
     const { leaseId } = attempt
     if (!unseen.has(leaseId)) return fromRecords(attempt)
-    // Where its end is seen, the next grant is that of the next attempt.
+    // If its end is recorded, the next grant is that of the next attempt.
     const next = attempt.end === undefined ? 0 : (all[index + 1]?.attempt ?? 0)
     return fromMemory(attempt, recall(remembered, leaseId), next > 0 ? next - 1 : undefined)
   })
 }
 
-/** Whether there was no other attempt between: of a forgotten task some may be missing. */
+/** Whether no attempt lies between the two. Attempts of a forgotten task may be missing. */
 export function isNext(own: KnownAttempt, next: KnownAttempt): boolean {
   return own.attempt !== undefined && next.attempt === own.attempt + 1
 }
@@ -79,7 +79,7 @@ function fromRecords(tracked: TrackedAttempt): KnownAttempt {
 }
 
 interface Recalled extends RememberedAttempt {
-  /** Of a failure: a task remembers that of its last one. */
+  /** For a failure: a task remembers the reason of its last one. */
   readonly reason?: string
 }
 
@@ -115,7 +115,7 @@ function fromMemory(
   }
 }
 
-/** A record tells more, unless it stopped a task whose attempt had ended before. */
+/** A record has more details, unless it stopped a task whose attempt had ended before. */
 function endOf(
   known: Recalled | undefined,
   seen: AttemptEnd | undefined,

@@ -3,9 +3,10 @@ import type { Overlap } from './explanation.js'
 import type { KnownAttempt } from './known-attempts.js'
 
 /**
- * Attempts that lasted at once. One that is reported late lasted until then: with each later one it
- * shares the time from the grant to the report, or to that one's end. Of one that was never reported
- * nobody knows how long its worker went on: it may have been beside the next one, and beyond.
+ * Finds attempts that lasted at the same time. A late report shows that its attempt lasted until
+ * then. It overlaps with each later attempt from the grant to the report, or to that attempt's end.
+ * For an attempt without a report the end is unknown: it may have overlapped with the next one and
+ * with later ones.
  */
 export function findOverlaps({ attempts }: Account): Overlap[] {
   return attempts.flatMap((earlier, index) => {
@@ -42,12 +43,12 @@ function overlapsUntil(
   return overlaps
 }
 
-/** That it was reported late is remembered, and not when. */
+/** The late report is remembered, but not its time. */
 function isUndated({ lateReport }: KnownAttempt): boolean {
   return lateReport !== undefined && lateReport.at === undefined
 }
 
-/** One that expired itself may last beyond its expiry: as its report says, where one came. */
+/** An attempt that expired may last beyond its expiry, until its late report. */
 function endedBy({ lateReport }: KnownAttempt, endedAt = Number.POSITIVE_INFINITY): number {
   return Math.max(endedAt, lateReport?.at ?? endedAt)
 }

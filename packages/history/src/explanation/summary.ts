@@ -4,7 +4,7 @@ import { findDuplicates, summarizeDuplicates } from './duplicates.js'
 import type { Cause, CauseKind } from './explanation.js'
 import { capital, counted, leaseOf, moment, ordinal, quoted, span, times } from './words.js'
 
-/** The question is why the task ran as often as it did; this is the answer. */
+/** Answers why the task ran as often as it did. */
 export function summarize(account: Account, causes: readonly Cause[]): string {
   const answer = [
     answerOf(account, causes),
@@ -25,7 +25,7 @@ function answerOf(account: Account, causes: readonly Cause[]): string {
   const { taskId, runs, state, attempts, removed } = account
   if (runs === 0) return neverRan(account)
   const least = removed !== undefined && removed.attempts === undefined ? 'at least ' : ''
-  // What a task waits for has not been yet.
+  // The attempt that a task waits for has not been made yet.
   const made = causes.slice(0, state === 'WAITING' ? -1 : undefined)
   if (state === 'LEASED' && attempts.at(-1)?.end === undefined) {
     const why = made.length === 0 ? '' : tellWhy(made)
@@ -42,7 +42,7 @@ function tellWhy(causes: readonly Cause[]): string {
   return only!.kind === 'NOT_KNOWN' ? `; ${only!.because}` : ` because ${only!.because}`
 }
 
-/** There was no second execution, whatever became of the answer to the report. */
+/** Only one execution, whatever happened to the answer to the report. */
 function once({ attempts, state }: Account): string {
   const [only] = attempts
   if (only?.end === undefined || state !== 'COMPLETED') return ''
@@ -61,12 +61,9 @@ const kinds: Readonly<Record<CauseKind, readonly [one: string, many: string]>> =
     'lease had expired when the coordinator started again',
     'leases had expired when the coordinator started again',
   ],
-  WINDOW_OVER: ['execution window was over', 'execution windows were over'],
+  WINDOW_OVER: ['execution window ended', 'execution windows ended'],
   FAILED: ['failure was reported with a retry left', 'failures were reported with retries left'],
-  NOT_KNOWN: [
-    'attempt ended in a way that is not known',
-    'attempts ended in ways that are not known',
-  ],
+  NOT_KNOWN: ['attempt ended in an unknown way', 'attempts ended in an unknown way'],
 }
 
 function countCauses(causes: readonly Cause[]): string {
@@ -96,7 +93,7 @@ function stoppedFor(reason: string): string {
   return reason === '' ? 'it was stopped for good' : `it was stopped for good (${quoted(reason)})`
 }
 
-/** What became of it, where the answer does not say that yet. */
+/** The state of the task, unless the answer contains it. */
 function standing(account: Account, causes: readonly Cause[]): string {
   const { state, runs, attempts, death } = account
   const last = attempts.at(-1)
@@ -122,7 +119,7 @@ function standing(account: Account, causes: readonly Cause[]): string {
     case 'DEAD':
       return runs === 0 ? '' : `${capital(stoppedFor(death!.reason))}.`
     default:
-      return 'What it is now is not known.'
+      return 'Its current state is unknown.'
   }
 }
 
@@ -130,25 +127,27 @@ function waiting({ attempts, now }: Account, { because }: Cause): string {
   const { end } = attempts.at(-1)!
   const eligibleAt = end!.eligibleAt ?? end!.at
   const when =
-    eligibleAt > (now ?? end!.at) ? `from ${moment(eligibleAt)} on` : `since ${moment(eligibleAt)}`
-  return `It waits to run again ${when} because ${because}.`
+    eligibleAt > (now ?? end!.at)
+      ? `will be eligible again at ${moment(eligibleAt)}`
+      : `has been waiting to run again since ${moment(eligibleAt)}`
+  return `It ${when} because ${because}.`
 }
 
-/** Where something is told from memory, or not at all. */
+/** The parts that come from memory or are missing. */
 function incomplete({ removed, taskId }: Account): string {
   if (removed === undefined) return ''
   const { firstLsn, attempts } = removed
   const more =
     attempts === undefined || attempts === 0
       ? ''
-      : ` Of ${counted(attempts, 'attempt', 'attempts')} before that nothing is remembered.`
+      : ` Nothing is remembered of ${counted(attempts, 'earlier attempt', 'earlier attempts')}.`
   if (firstLsn === undefined) {
-    return `This is what the coordinator remembers, without heartbeats and restarts.${more}`
+    return `This comes from the coordinator's memory, which contains no heartbeats or restarts.${more}`
   }
-  return `The log begins at LSN ${firstLsn}, after task ${taskId} was submitted: what came before is told as far as it is remembered.${more}`
+  return `The log begins at LSN ${firstLsn}, after task ${taskId} was submitted: earlier events are shown only as far as they are remembered.${more}`
 }
 
-/** Records that are not there, and about what nobody can say. */
+/** Records that were given up. */
 function given({ firstLsn, lastLsn }: LsnRange): string {
-  return `The log has no LSN ${firstLsn} to ${lastLsn}: what happened to the task there, if anything did, was given up with them.`
+  return `The log has no LSN ${firstLsn} to ${lastLsn}: events of the task in that range, if any, are lost.`
 }

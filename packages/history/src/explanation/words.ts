@@ -1,8 +1,8 @@
 import type { KnownAttempt } from './known-attempts.js'
 
-// How numbers, times and names stand in a sentence.
+// How numbers, times and names are written in sentences.
 
-/** How long something took, to three figures or so. */
+/** A duration with about three significant digits. */
 export function span(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 120_000) return `${(ms / 1000).toFixed(1)} s`
@@ -38,7 +38,7 @@ export function leaseOf({ leaseId, workerId }: Pick<KnownAttempt, 'leaseId' | 'w
   return workerId === undefined ? `lease ${leaseId}` : `lease ${leaseId} of worker ${workerId}`
 }
 
-/** As much of a reason as a sentence bears, in quotes; nothing of an empty one. */
+/** The start of a reason, in quotes. Empty for an empty reason. */
 export function quoted(reason: string): string {
   const [line = ''] = reason.split(/\r?\n/, 1)
   if (line === '') return ''

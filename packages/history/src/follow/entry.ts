@@ -2,13 +2,13 @@ import { decodeRecord, type LogRecord } from '@tenure/state-machine'
 import { HistoryError } from '../errors.js'
 import type { Run } from './log-source.js'
 
-/** A record in its place. */
+/** A record and its LSN. */
 export interface Entry {
   readonly lsn: number
   readonly record: LogRecord
 }
 
-/** The records of a run, one by one. Their bytes are views on the run's. */
+/** The decoded records, one by one. Their bytes are views on the log's buffer. */
 export function* entriesOf({ firstLsn, records }: Run): Generator<Entry> {
   let lsn = firstLsn
   for (const bytes of records) {
@@ -28,7 +28,7 @@ export function decodeAt(lsn: number, bytes: Uint8Array): LogRecord {
   }
 }
 
-/** An entry that can be kept: it shares no bytes with what it was read from. */
+/** A copy of an entry that shares no bytes with the log's buffer. */
 export function keep({ lsn, record }: Entry): Entry {
   switch (record.type) {
     case 'TaskCreated':

@@ -13,49 +13,52 @@ import {
   replayOnto,
 } from './replay.js'
 
-/** What is read: from an LSN on, up to a moment. */
+/** The part to read: from an LSN up to a moment. */
 export interface Span {
-  /** Default: the first record that is left. */
+  /** Default: the first remaining record. */
   readonly fromLsn?: number | undefined
   readonly until?: Position | undefined
 }
 
-/** Opens the log in a directory as history, beside a running coordinator or without one. Changes nothing. */
+/** Opens the log in a directory as history, with or without a running coordinator. Changes nothing. */
 export async function openHistory(directory: string): Promise<History> {
   return new History(await openReadOnly(directory))
 }
 
-/** The records of a log, and the states that they make. */
+/** The records of a log, and the states that result from them. */
 export class History {
   readonly #log: LogSource
-  /** A coordinator has removed a checkpoint since the log was opened here. */
+  /** A coordinator has removed a checkpoint since the log was opened. */
   #isOvertaken = false
 
   constructor(log: LogSource) {
     this.#log = log
   }
 
-  /** The first record that is left; what came before was removed behind a checkpoint. */
+  /** The first remaining record. Truncation removed earlier ones. */
   get firstLsn(): number {
     return this.#log.firstLsn
   }
 
-  /** Where coordinators opened the log. */
+  /** The opens of the log by coordinators. */
   get openings(): readonly Opening[] {
     return this.#log.openings
   }
 
-  /** LSNs that the log declares as never issued, or given up. */
+  /** LSNs that the log declares as never issued, or as given up. */
   get gaps(): readonly LsnRange[] {
     return this.#log.gaps
   }
 
-  /** The LSNs whose state is kept, newest first. */
+  /** The LSNs of the checkpoints, newest first. */
   get checkpoints(): readonly number[] {
     return this.#log.checkpoints
   }
 
-  /** Every record of the span in order, in lists that are good until the next one: see `keep`. */
+  /**
+   * Every record of the span in order, in lists. A list is valid until the next step; use `keep` to
+   * copy an entry.
+   */
   async *read({ fromLsn = this.firstLsn, until }: Span = {}): AsyncGenerator<readonly Entry[]> {
     if (until !== undefined && 'lsn' in until && until.lsn < fromLsn) return
     for await (const run of this.#log.replay({ fromLsn })) {
@@ -66,15 +69,15 @@ export class History {
       }
       if (entries.length > 0) yield entries
       if (entries.length < run.records.length) return
-      // What lies behind need not be readable.
+      // Records after the end of the span need not be readable.
       if (until !== undefined && 'lsn' in until && (entries.at(-1)?.lsn ?? 0) >= until.lsn) return
     }
   }
 
-  /** The last record's place; of a log without records, that of its newest state, or LSN 0. */
+  /** The place of the last record. For a log without records, that of its newest state, or LSN 0. */
   async end(): Promise<{ readonly lsn: number; readonly at: number }> {
-    // What was written last is behind the last opening, unless nothing was written there yet. What a
-    // checkpoint covers is not read for it: that may have gone bad without a restart's noticing.
+    // The last record lies after the last open, unless that open wrote none. Records that a
+    // checkpoint covers are not read here, because damage to them has no effect on a restart.
     const openings = this.openings.map(({ firstLsn }) => firstLsn).reverse()
     const covered = (this.checkpoints[0] ?? 0) + 1
     const starts = [...openings.filter((firstLsn) => firstLsn > covered), covered]
@@ -86,7 +89,7 @@ export class History {
     return { lsn, at }
   }
 
-  /** The state at some moment, by default the last one: replayed, from a checkpoint where one helps. */
+  /** The state at some moment, by default the last one. Replays from a checkpoint if possible. */
   async stateAt(options: ReplayOptions = {}): Promise<State> {
     const { until, hashKey } = options
     const state = (await this.#newestBefore(until, hashKey)) ?? this.#fromTheStart(until, hashKey)
@@ -98,14 +101,14 @@ export class History {
     return state
   }
 
-  /** The state of the oldest checkpoint: all that is left of the records that were removed. */
+  /** The state of the oldest checkpoint: all that is left of the removed records. */
   async oldestState(): Promise<State | undefined> {
     for (const lsn of [...this.checkpoints].reverse()) {
       const state = await this.#tryCheckpoint(lsn)
       if (state !== undefined) return state
     }
     if (this.checkpoints.length === 0) return undefined
-    // Without a word, what was removed would pass for what never happened.
+    // An error, because otherwise removed events would look as if they had never happened.
     throw this.#nothingLeft('the oldest checkpoint')
   }
 
@@ -131,7 +134,10 @@ export class History {
     return undefined
   }
 
-  /** A checkpoint that cannot be read, or is there no more, is replay that has to be done. */
+  /**
+   * The state of a checkpoint, or `undefined` if it cannot be read or was removed, so that a replay
+   * is needed.
+   */
   async #tryCheckpoint(lsn: number, hashKey?: number): Promise<State | undefined> {
     try {
       return await readState(this.#log.readCheckpoint(lsn), hashKey)
@@ -151,17 +157,17 @@ export class History {
   #nothingLeft(wanted: string): Error {
     const before = `before LSN ${this.firstLsn}`
     if (this.#isOvertaken) {
-      const why = `the records ${before} and the checkpoints behind them have been removed`
+      const why = `the records ${before} and the checkpoints after them have been removed`
       return new WalError('WAL_FORGOTTEN', why)
     }
     return new HistoryError(
       'HISTORY_REMOVED',
-      `the state at ${wanted} cannot be told: the records ${before} were removed, and no checkpoint from before it is left`,
+      `the state at ${wanted} is unknown: the records ${before} were removed, and no earlier checkpoint is left`,
     )
   }
 }
 
-/** A moment there is not yet. */
+/** Rejects a moment after the end of the log. */
 export function refuseFuture(lastLsn: number, until: Position | undefined): void {
   if (until === undefined || !('lsn' in until) || until.lsn <= lastLsn) return
   throw new HistoryError(

@@ -1,8 +1,8 @@
-/** What a history is read from: a reader of `@tenure/wal` is one, and so is anything that can do the same. */
+/** The source of a history: a reader of `@tenure/wal`, or any object with the same members. */
 export interface LogSource {
-  /** The first record that is left; what came before was removed behind a checkpoint. */
+  /** The first remaining record. Truncation removed earlier ones. */
   readonly firstLsn: number
-  /** The LSNs whose state is kept, newest first. */
+  /** The LSNs of the checkpoints, newest first. */
   readonly checkpoints: readonly number[]
   readonly gaps: readonly LsnRange[]
   readonly openings: readonly Opening[]
@@ -15,14 +15,14 @@ export interface LsnRange {
   readonly lastLsn: number
 }
 
-/** A coordinator opened the log: what it wrote begins at `firstLsn`. */
+/** One open of the log by a coordinator, whose records start at `firstLsn`. */
 export interface Opening {
   readonly epoch: number
   readonly firstLsn: number
   readonly at: number
 }
 
-/** Consecutive records, good until the next step. */
+/** Consecutive records, valid until the next step. */
 export interface Run {
   readonly firstLsn: number
   readonly records: readonly Uint8Array[]

@@ -12,21 +12,21 @@ import type { LogSource, LsnRange, Run } from './log-source.js'
 import { isWithin, type Position } from './position.js'
 
 export interface ReplayOptions {
-  /** Where to stop; without it the end. */
+  /** Where to stop. Default: the end. */
   readonly until?: Position | undefined
-  /** Told after each run of records: how many were applied. */
+  /** Called with the number of records applied so far. */
   readonly onProgress?: (applied: number) => void
   /** See `createState`. */
   readonly hashKey?: number
 }
 
-/** What a replay needs of a log. */
+/** The part of a log that a replay needs. */
 export type Replayable = Pick<LogSource, 'gaps' | 'replay'>
 
 /**
- * 000 §6: applies the records behind the state's last one, each under all its preconditions, and
- * leaves the state where `until` says. Records are missing only where the log declares it. What lies
- * behind `until` need not be readable: it may be being written.
+ * 000 §6: applies the records after the state's last one, each with all preconditions, and stops at
+ * `until`. Only declared gaps may be missing. Records after `until` need not be readable, because
+ * they may still be written.
  */
 export async function replayOnto(
   state: State,
@@ -43,28 +43,31 @@ export async function replayOnto(
   }
 }
 
-/** Whether no record is left up to there. At a time there may always be another one. */
+/** Whether no more record can lie before `until`. For a time, there may always be another one. */
 function isReached(until: Position | undefined, state: State, gaps: readonly LsnRange[]): boolean {
   return until !== undefined && 'lsn' in until && firstBehind(state, gaps) > until.lsn
 }
 
-/** Where an accepted loss has left nothing behind a checkpoint, the first record stands behind the gap. */
+/**
+ * The first LSN to replay. After an accepted loss that left only a checkpoint, the first record
+ * follows a gap.
+ */
 function firstBehind(state: State, gaps: readonly LsnRange[]): number {
   return behindGap(gaps, position(state).lastLsn + 1)
 }
 
-/** The first LSN from here on that the log does not declare as never issued, or given up. */
+/** The first LSN from here on that is not in a declared gap. */
 export function behindGap(gaps: readonly LsnRange[], lsn: number): number {
   const gap = gaps.find(({ firstLsn, lastLsn }) => firstLsn <= lsn && lastLsn >= lsn)
   return gap === undefined ? lsn : gap.lastLsn + 1
 }
 
-/** Whether no record was removed from the beginning, though all may have been lost and given up. */
+/** Whether no record was removed from the beginning, although all may have been given up. */
 export function hasBeginning({ firstLsn, gaps }: Pick<LogSource, 'firstLsn' | 'gaps'>): boolean {
   return firstLsn <= behindGap(gaps, 1)
 }
 
-/** How many records of the run were applied: all of them, or those up to `until`. */
+/** Returns how many records were applied: all of them, or those up to `until`. */
 function applyRun(
   state: State,
   gaps: readonly LsnRange[],
@@ -82,7 +85,7 @@ function applyRun(
   return lsn - firstLsn
 }
 
-/** LSNs are missing only where the log says that they were never issued, or are given up. */
+/** Skips declared gaps up to `nextLsn`. Any other missing LSN is an error. */
 export function skipGap(state: State, gaps: readonly LsnRange[], nextLsn: number): void {
   for (;;) {
     const { lastLsn } = position(state)
@@ -93,14 +96,14 @@ export function skipGap(state: State, gaps: readonly LsnRange[], nextLsn: number
     if (gap === undefined) {
       throw new HistoryError(
         'HISTORY_UNDECLARED_GAP',
-        `the log goes on at LSN ${nextLsn} behind LSN ${lastLsn} and declares no gap there`,
+        `the log continues at LSN ${nextLsn} after LSN ${lastLsn} and declares no gap in between`,
       )
     }
     skipTo(state, Math.min(gap.lastLsn + 1, nextLsn))
   }
 }
 
-/** Goes on to an LSN for which there are no records because the log declares that there are none. */
+/** Skips the declared gaps up to an LSN. */
 export function passGaps(state: State, gaps: readonly LsnRange[], throughLsn: number): void {
   for (;;) {
     const { lastLsn } = position(state)
@@ -112,7 +115,7 @@ export function passGaps(state: State, gaps: readonly LsnRange[], throughLsn: nu
   }
 }
 
-/** The state that a checkpoint holds. */
+/** The state of a checkpoint. */
 export async function readState(
   chunks: AsyncIterable<Uint8Array>,
   hashKey?: number,

@@ -1,7 +1,7 @@
 import type { RecordOf } from '@tenure/state-machine'
 import type { Entry } from '../follow/entry.js'
 
-/** One attempt with everything the log says about it. */
+/** One attempt with all its records. */
 export interface TrackedAttempt {
   readonly taskId: number
   /** 1 for the first one. */
@@ -29,7 +29,7 @@ export interface AttemptEnd {
   readonly lsn: number
   readonly at: number
   readonly outcome: 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
-  /** Of an expiry: seen when a coordinator started. */
+  /** For an expiry: found when a coordinator started. */
   readonly atStart?: boolean
   /** Why it failed, or why the task was stopped. */
   readonly reason?: string
@@ -40,14 +40,14 @@ type Writable<T> = { -readonly [Field in keyof T]: T[Field] }
 type Tracked = Writable<TrackedAttempt> & { readonly heartbeats: TrackedHeartbeat[] }
 
 /**
- * Follows the attempts of one task or of all through their records. It judges nothing: what the
- * records may say is for `apply`.
+ * Follows the attempts of one task or of all tasks through their records. Does not check the
+ * records; `apply` does.
  */
 export class AttemptTracker {
   readonly #byLease = new Map<number, Tracked>()
   readonly #newest = new Map<number, Tracked>()
 
-  /** The attempt that the record is about, as it is now; `undefined` if it is about none that is known. */
+  /** The attempt of the record, after the record. `undefined` if it is not known. */
   add({ lsn, record }: Entry): TrackedAttempt | undefined {
     switch (record.type) {
       case 'LeaseGranted':
@@ -86,12 +86,12 @@ export class AttemptTracker {
     return this.#byLease.get(leaseId)
   }
 
-  /** In the order in which they were granted. */
+  /** In the order of their grants. */
   all(): IterableIterator<TrackedAttempt> {
     return this.#byLease.values()
   }
 
-  /** For those who follow many tasks and are done with this attempt. */
+  /** Drops an attempt that is no longer needed, for callers that follow many tasks. */
   forget(leaseId: number): void {
     const attempt = this.#byLease.get(leaseId)
     if (attempt === undefined) return
@@ -113,7 +113,7 @@ export class AttemptTracker {
   }
 }
 
-/** Only who has lost a lease reports late, also where the record that ended it was removed. */
+/** A late report shows that the lease was lost, even if the record of its end was removed. */
 function hasLostLease({ end, lateReport }: TrackedAttempt): boolean {
   return end !== undefined || lateReport !== undefined
 }

@@ -2,22 +2,25 @@ import type { Attempt, Task } from '@tenure/state-machine'
 import type { Entry } from '../follow/entry.js'
 import { omitUndefined } from '../omit-undefined.js'
 
-/** A task as a checkpoint or a coordinator remembers it. */
+/** A task as remembered by a checkpoint or a coordinator. */
 export interface RememberedTask extends Omit<Task, 'attempts' | 'leaseExpiry'> {
   readonly attempts: readonly RememberedAttempt[]
 }
 
 export interface RememberedAttempt extends Omit<Attempt, 'leaseExpiry'> {
-  /** Absent where it was extended later, so that what it was before is not known. */
+  /**
+   * The expiry as granted or extended by then. Absent if it was extended later, because its earlier
+   * value is unknown.
+   */
   readonly leaseExpiry?: number
 }
 
 /**
- * The task as it was before these records: a checkpoint that lies behind the moment that is asked
- * for knows what came later, and none of that may be told.
+ * The task as it was before these records. The checkpoint may be later than the requested moment,
+ * and later events must not be shown.
  */
 export function rewind(
-  // Its attempts tell of the lease, too, and where it was extended later.
+  // Its attempts contain the lease, too, and whether it was extended later.
   { leaseExpiry: _leaseExpiry, ...task }: Task,
   later: readonly Entry[],
 ): RememberedTask {

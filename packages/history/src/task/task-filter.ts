@@ -2,25 +2,25 @@ import type { LogRecord } from '@tenure/state-machine'
 import type { Entry } from '../follow/entry.js'
 import type { RememberedTask } from './remembered.js'
 
-/** What the records before have said, as far as those behind them cannot be told apart without it. */
+/** Facts from earlier records that are needed to judge later ones. */
 export interface FilterPlace {
   /** The lease that owns the task. */
   readonly leaseId?: number | undefined
-  /** How many more failures would send it back to WAITING. */
+  /** How many more failures lead back to WAITING. */
   readonly retriesLeft?: number | undefined
-  /** Of a task that has ended: the LSN of the record that ended it. */
+  /** For an ended task: the LSN of the record that ended it. */
   readonly endedLsn?: number | undefined
 }
 
 export interface FilterStart extends FilterPlace {
-  /** Leases that the task is known to have had. */
+  /** Known leases of the task. */
   readonly leaseIds?: Iterable<number>
 }
 
 /**
- * Says of one record after the other whether it concerns a task. Most name it. A LeaseExtended names
- * its lease only, and a TasksForgotten no task at all, so what the records before have said is
- * remembered: it is the place at which another filter goes on.
+ * Decides for one record after another whether it concerns a task. Most records name the task. A
+ * LeaseExtended names only its lease, and a TasksForgotten no task at all. So the filter remembers
+ * facts from earlier records. These form the place from which another filter can continue.
  */
 export class TaskFilter {
   readonly #taskId: number
@@ -39,7 +39,7 @@ export class TaskFilter {
     if (place.leaseId !== undefined) this.#leaseIds.add(place.leaseId)
   }
 
-  /** Nothing that follows can concern the task. */
+  /** No later record can concern the task. */
   get isForgotten(): boolean {
     return this.#isForgotten
   }
@@ -52,14 +52,14 @@ export class TaskFilter {
     }
   }
 
-  /** Whether the record concerns the task; if so, what it says is remembered. */
+  /** Whether the record concerns the task. If it does, its facts are remembered. */
   takes({ lsn, record }: Entry): boolean {
     if (!this.concerns(record)) return false
     this.#take(lsn, record)
     return true
   }
 
-  /** The same, remembering nothing. */
+  /** Like `takes`, but remembers nothing. */
   concerns(record: LogRecord): boolean {
     switch (record.type) {
       case 'LeaseExtended':
@@ -100,8 +100,8 @@ export class TaskFilter {
   }
 
   /**
-   * A task whose creation is not in the log any more, and that nobody remembers, has failed in a way
-   * that cannot be told, so that its being forgotten is not found; nothing else is missed.
+   * If the task's creation was removed and nothing else remembers the task, its number of retries
+   * is unknown. Then only the record that forgets it cannot be recognised.
    */
   #takeFailure(lsn: number): void {
     this.#leaseId = undefined
@@ -115,7 +115,7 @@ export class TaskFilter {
   }
 }
 
-/** A filter that begins where the task was as it is remembered, or where it was not yet there. */
+/** A filter that starts from the remembered task, or before its creation. */
 export function filterBehind(taskId: number, remembered: RememberedTask | undefined): TaskFilter {
   if (remembered === undefined) return new TaskFilter(taskId)
   const { attempts, currentLeaseId, endedLsn, retryPolicy, failures } = remembered

@@ -7,33 +7,33 @@ import { omitUndefined } from '../omit-undefined.js'
 import { type RememberedTask, rewind } from './remembered.js'
 import { filterBehind } from './task-filter.js'
 
-/** What a log says about one task. */
+/** All records of a log about one task. */
 export interface TaskHistory {
   readonly taskId: number
-  /** Every record that concerns the task and is left, in order. */
+  /** Every remaining record that concerns the task, in order. */
   readonly entries: readonly Entry[]
-  /** The first record that the log still has: what happened before is only remembered. */
+  /** The first remaining record of the log. Earlier events are only remembered. */
   readonly firstLsn: number
-  /** The task as a checkpoint or a coordinator remembers it, where records of it were removed. */
+  /** The task as remembered by a checkpoint or a coordinator, if records of it were removed. */
   readonly remembered?: RememberedTask
   readonly openings: readonly TaskOpening[]
-  /** LSNs behind the task's creation of which the log has no records, and says so. */
+  /** Declared gaps after the task's creation. */
   readonly gaps?: readonly LsnRange[]
 }
 
-/** A coordinator opened the log, while the task was there. */
+/** One open of the log by a coordinator during the life of the task. */
 export interface TaskOpening extends Opening {
-  /** The last record of the log before: a coordinator ran until then at least. */
+  /** Time of the last record before it. A coordinator was running at least until then. */
   readonly lastRecordAt?: number
 }
 
 export interface TaskHistoryOptions {
   readonly until?: Position
-  /** Told how many records were looked at. */
+  /** Called with the number of records read. */
   readonly onProgress?: (read: number) => void
 }
 
-/** Reads from the task's creation on all that concerns it. Without any record of it, `entries` is empty. */
+/** Reads all records about the task, from its creation. Without any, `entries` is empty. */
 export async function readTaskHistory(
   history: History,
   taskId: number,
@@ -72,17 +72,17 @@ export async function readTaskHistory(
   })
 }
 
-/** The last LSN, given the last one that has a record. */
+/** The last LSN that is known to have been issued, given the last one that has a record. */
 function lastKnown({ gaps }: History, lsn: number): number {
   return Math.max(lsn, ...gaps.filter((gap) => gap.firstLsn <= lsn + 1).map((gap) => gap.lastLsn))
 }
 
-/** When the log went on behind the gap. */
+/** The time at which the log continued after the gap. */
 function openingOf({ openings }: History, { lastLsn }: LsnRange): number {
   return openings.find(({ firstLsn }) => firstLsn === lastLsn + 1)?.at ?? 0
 }
 
-/** The same up to a moment. A memory knows what came later, and cannot tell it apart. */
+/** The history up to a moment. A memory includes later events and cannot separate them. */
 export function cutTaskHistory(history: TaskHistory, until: Position): TaskHistory {
   const { taskId, firstLsn, entries, openings } = history
   return {
@@ -93,7 +93,7 @@ export function cutTaskHistory(history: TaskHistory, until: Position): TaskHisto
   }
 }
 
-/** Openings, each with the time of the last record that was read before it. */
+/** The opens so far, each with the time of the last record before it. */
 class OpeningsPassed {
   readonly #passed: TaskOpening[] = []
   readonly #ahead: Opening[]
@@ -120,7 +120,7 @@ class OpeningsPassed {
   }
 }
 
-/** The oldest checkpoint lies nearest to what was removed. */
+/** The oldest checkpoint is nearest to the removed records. */
 async function recall(
   history: History,
   taskId: number,
@@ -137,7 +137,7 @@ async function recall(
   for await (const run of history.read({ until: { lsn: lastLsn } })) {
     const first = run[0]!
     const isFirst = first.lsn === history.firstLsn
-    // At a time before all that is left there was something that nobody knows any more.
+    // At a time before all remaining records there were events that are unknown now.
     if (isFirst && 'at' in until! && first.record.at > until.at) return undefined
     for (const entry of run) {
       if (!filter.takes(entry) || isWithin(until, entry.lsn, entry.record.at)) continue

@@ -1,4 +1,4 @@
-/** Why a task would have gone differently: what differed first. */
+/** Why a task would have gone differently: the first difference. */
 const changeCauses = [
   'LEASE_HELD',
   'LEASE_LOST',
@@ -16,26 +16,26 @@ export type ChangeCause = (typeof changeCauses)[number]
 export interface Change {
   readonly cause: ChangeCause
   readonly taskId: number
-  /** The attempt with which it began. */
+  /** The attempt with the first difference. */
   readonly attempt: number
   readonly leaseId: number
   readonly workerId: string
-  /** The last sign of life, and the expiry or the report that it came to under these knobs. */
+  /** The last sign of life, and the expiry or accepted report under these knobs. */
   readonly heardAt?: number
   readonly at: number
   readonly recorded: Course
   readonly underKnobs: Course
 }
 
-/** How a task went as a whole. */
+/** The whole life of a task. */
 export interface Course {
   readonly executions: number
   readonly leasesExpired: number
-  /** Absent: it was not over. */
+  /** Absent if the task had not ended. */
   readonly end?: 'COMPLETED' | 'FAILED' | 'POISONED' | 'STOPPED' | 'UNKNOWN'
 }
 
-/** All that one cause changes: what there would have been more, or less. */
+/** The total effect of one cause: additional or avoided executions and expiries. */
 export interface Difference {
   readonly cause: ChangeCause
   readonly tasks: number
@@ -43,7 +43,7 @@ export interface Difference {
   readonly leasesExpired: number
 }
 
-/** Sums up changes by their causes, and keeps the first few of each. */
+/** Sums up changes by cause, and keeps the first few examples of each. */
 export class Changes {
   readonly #examplesMax: number
   readonly #sums = new Map<ChangeCause, { -readonly [F in keyof Difference]: Difference[F] }>()

@@ -11,16 +11,19 @@ import { Side, Tally } from './side.js'
 import { Submissions, type Submitted } from './submissions.js'
 import { type AttemptStep, Thread } from './thread.js'
 
-/** Follows all tasks through their records, and lets go of what is told. */
+/** Follows all tasks through their records, and drops each task when its result is final. */
 export class Forecaster {
   readonly #knobs: WhatIfKnobs & { readonly heartbeatShare: number }
   readonly #passage: Passage
   readonly #submissions = new Submissions()
   readonly #attempts = new AttemptTracker()
   readonly #threads = new Map<number, Thread>()
-  /** In about the order in which they are settled: one that waits behind another is told later. */
+  /**
+   * Roughly in the order in which their results become final. A result that waits for another one
+   * is reported later.
+   */
   readonly #unsettled = new Set<{ readonly at: number; readonly thread: Thread }>()
-  /** Leases that would not have been granted, and may be reported under late in the record. */
+  /** Leases that would not have been granted. Late reports with them may still be in the record. */
   readonly #fallenAway = new Set<number>()
   readonly #leftOut = new Set<number>()
   readonly #recorded = new Tally()
@@ -54,7 +57,7 @@ export class Forecaster {
     }
   }
 
-  /** How many tasks that have run are kept, because more may come of them. */
+  /** How many tasks are kept because later records may concern them. */
   get followed(): number {
     return this.#threads.size
   }
@@ -110,7 +113,7 @@ export class Forecaster {
     this.#threadOf(taskId, submitted).add({ kind: 'stop', at, isPoison })
   }
 
-  /** A report that changes nothing: its lease is gone under the knobs, too, or was never granted. */
+  /** A report without effect: its lease would be gone under the knobs, too, or was never granted. */
   #reportLate(leaseId: number): void {
     this.#recorded.counts.lateReports++
     if (!this.#fallenAway.delete(leaseId)) this.#under.counts.lateReports++
@@ -124,7 +127,7 @@ export class Forecaster {
       backoff = retryPolicy.backoff,
       poisonThreshold = 0,
     } = this.#knobs
-    // What stopped a task in the record stands there; the threshold does not.
+    // The recorded side takes stops from the record, so it needs no threshold.
     const recorded = new Side(this.#recorded, retryPolicy, 0)
     const under = new Side(this.#under, { maxRetries, backoff }, poisonThreshold)
     const thread = new Thread(taskId, new Fork(taskId, recorded, under))
@@ -166,7 +169,7 @@ export class Forecaster {
   }
 
   #close({ taskId, fork }: Thread): void {
-    // One that was waited for may have come to its end before.
+    // A waiting task may already have ended.
     if (!this.#threads.delete(taskId)) return
     this.#submissions.delete(taskId)
     const change = fork.close(this.#passage.now)
@@ -175,7 +178,7 @@ export class Forecaster {
     this.#changes.add(change)
   }
 
-  /** A lease that its window cuts short does not show how long it would have been. */
+  /** A lease that its window cuts short does not show the lease duration. */
   #noteDuration(attempt: TrackedAttempt | undefined): void {
     if (attempt === undefined) return
     const { taskId, grantedAt, leaseExpiry, heartbeats } = attempt
@@ -196,17 +199,17 @@ export class Forecaster {
   }
 }
 
-/** As the coordinator writes it. */
+/** The text that the coordinator writes. */
 const poisonReason = /^poison: \d+ leases in a row expired$/
 
 function known(knobs: WhatIfKnobs): WhatIfKnobs {
   return Object.fromEntries(Object.entries(knobs).filter(([, value]) => value !== undefined))
 }
 
-/** Lists of entries, as `History` reads them; or one list. */
+/** Lists of entries, as returned by `History.read`, or one list. */
 export type Entries = AsyncIterable<readonly Entry[]> | Iterable<readonly Entry[]>
 
-/** Replays a history under other knobs. Every record is looked at once, and few are kept. */
+/** Replays a history under other knobs. Reads each record once and keeps few of them. */
 export async function forecast(
   entries: Entries,
   knobs: WhatIfKnobs,

@@ -6,10 +6,10 @@ import type { AttemptResult, Side } from './side.js'
 type Origin = Omit<Change, 'recorded' | 'underKnobs'>
 
 /**
- * The history of one task, told twice: as recorded, and as it would have been. Each attempt of the
- * record stands for the one with the same number. Where the task would have been over sooner, the
- * rest of the record falls away; where the record ends and the task would not have, it runs once
- * more, and is followed no further.
+ * The life of one task in two versions: as recorded, and as it would have been. Each recorded
+ * attempt stands for the attempt with the same number in the other version. If the task would have
+ * ended sooner, the rest of the record is dropped. If the record ends but the task would not have,
+ * it runs once more and is not followed further.
  */
 export class Fork {
   readonly #taskId: number
@@ -28,7 +28,7 @@ export class Fork {
     return this.#recorded.end !== undefined
   }
 
-  /** Whether what the record goes on with would not have been. */
+  /** Whether the rest of the record would not have happened. */
   get isOver(): boolean {
     return this.#under.end !== undefined
   }
@@ -47,7 +47,7 @@ export class Fork {
     if (cause !== undefined) this.#note(cause, attempt, placeOf(attempt, judgement, logEndAt))
   }
 
-  /** A waiting task was stopped: as poison, or by an administrator. */
+  /** A waiting task was stopped as poison, or by an administrator. */
   stop(at: number, isPoison: boolean, wouldStop: boolean): void {
     this.#recorded.finish(isPoison ? 'POISONED' : 'STOPPED')
     if (this.isOver) {
@@ -61,7 +61,7 @@ export class Fork {
     }
   }
 
-  /** There is no more of it in the record. */
+  /** The record of the task ends. */
   close(at: number): Change | undefined {
     const { end } = this.#recorded
     if (!this.isOver && end !== undefined) {
@@ -74,7 +74,7 @@ export class Fork {
     return { ...this.#origin, recorded, underKnobs }
   }
 
-  /** The record goes on where the task would have been over. */
+  /** The record continues although the task would have ended. */
   #noteSooner(at: number): void {
     if (this.#last === undefined) return
     this.#note(this.#under.end === 'POISONED' ? 'STOPPED_SOONER' : 'RETRIES_USED_UP', this.#last, {
@@ -88,7 +88,7 @@ export class Fork {
     return isFailed ? 'RETRIES_USED_UP' : 'RETRIES_LEFT'
   }
 
-  /** What differed first is why the rest did. */
+  /** The first difference is the cause of all others. */
   #note(
     cause: ChangeCause,
     { attempt, leaseId, workerId }: TrackedAttempt,
@@ -111,14 +111,14 @@ function resultUnder(attempt: TrackedAttempt, judgement: Judgement): AttemptResu
     case 'kept':
       return recordedResult(attempt)
     case 'accepted':
-      // The log does not say of what the late report was; it is taken for one of success.
+      // The log does not contain the outcome of the late report. Assume success.
       return { kind: 'COMPLETED' }
     case 'expires':
       return { ...judgement, kind: 'EXPIRED' }
   }
 }
 
-/** A report that found its lease gone: as recorded, or because it is gone now. */
+/** A report that arrived after its lease was lost, in the record or under the knobs. */
 function isLateUnder({ end, lateReport }: TrackedAttempt, { kind }: Judgement): boolean {
   if (lateReport !== undefined) return kind !== 'accepted'
   return kind === 'expires' && (end?.outcome === 'COMPLETED' || end?.outcome === 'FAILED')

@@ -3,27 +3,27 @@ import { heartbeatIntervalMs } from './knobs.js'
 import type { Outages } from './outages.js'
 
 /**
- * What would have become of one attempt under another lease and another window.
+ * Judges one attempt under another lease duration and another window.
  *
- * A lease holds from one sign of life to the next: the grant, each heartbeat, the report. The log
- * has the *gap* between two of them. Under another lease the worker would have sent its heartbeats
- * at another interval, so what is carried over is not the gap but by how much it was too long:
+ * A lease must last from one sign of life to the next: the grant, each heartbeat, the report. The log
+ * has the *gap* between two of them. With another lease duration the worker would have sent its
+ * heartbeats at another interval. So the lateness beyond the interval is carried over, not the gap:
  *
  *     recorded      sign ──── interval ────┆─── lateness ───▶ next sign
  *     under knobs   sign ─ interval' ─┆─── lateness ───▶ next sign
  *                   sign ──────────── duration' ──────────▶ expiry
  *
- * The lease is lost if interval' + lateness reaches duration'. With the recorded duration that is
- * the recorded gap, to the millisecond.
+ * The lease is lost if interval' + lateness reaches duration'. With the recorded duration the sum is
+ * exactly the recorded gap.
  */
 export interface Terms {
-  /** As the task was submitted with. */
+  /** The execution window with which the task was submitted. */
   readonly recordedWindowMs: number
   readonly windowMs: number
-  /** `undefined`: as recorded. */
+  /** `undefined` means as recorded. */
   readonly leaseDurationMs: number | undefined
   readonly heartbeatShare: number
-  /** The lease in force where an attempt shows none, its window being shorter. */
+  /** The usual lease duration, for attempts whose shorter window hides it. */
   readonly usualDurationMs: number | undefined
 }
 
@@ -34,16 +34,16 @@ export type Judgement =
       readonly kind: 'expires'
       readonly at: number
       readonly atStart: boolean
-      /** The last sign of life before. */
+      /** The last sign of life before the expiry. */
       readonly heardAt: number
       readonly cause: Cause
       readonly isUncertain: boolean
     }
 
-/** What the lease was lost or kept for. */
+/** Why the lease was lost or kept. */
 type Cause = 'LEASE' | 'WINDOW'
 
-/** From one sign of life to the next, or to where the log knows no more. */
+/** From one sign of life to the next, or to the end of the log's knowledge. */
 interface Stretch {
   readonly heardAt: number
   readonly recordedExpiry: number
@@ -52,13 +52,13 @@ interface Stretch {
   /** The worker's next sign of life, or a moment up to which there was none. */
   readonly nextAt: number
   readonly isLast: boolean
-  /** The window ended the lease: heartbeats that could not extend it any more are not in the log. */
+  /** The window ended the lease. Heartbeats that could not extend it are not in the log. */
   readonly isBounded: boolean
   readonly durationMs: number
   readonly recordedDurationMs: number
 }
 
-/** `logEndAt`: up to where an attempt that still runs was not heard of. */
+/** `logEndAt` is the time up to which a running attempt is known to have been silent. */
 export function judge(
   attempt: TrackedAttempt,
   terms: Terms,
@@ -70,10 +70,10 @@ export function judge(
     if (stretch.isLast) return judgeLast(attempt, stretch, why, outages)
     if (why !== undefined) return expires(attempt, stretch, why, outages)
   }
-  throw new Error('an attempt has a last stretch')
+  throw new Error('an attempt has no last stretch')
 }
 
-/** When it is settled whether a lease that has expired in the record would have held for a late report. */
+/** When it is certain whether a lease that expired in the record would have lasted until a late report. */
 export function settledAt(attempt: TrackedAttempt, terms: Terms): number {
   const last = lastStretchOf(attempt, terms)
   const { heartbeatShare: share } = terms
@@ -114,7 +114,8 @@ function toStretch({ grantedAt }: TrackedAttempt, terms: Terms, seen: Seen): Str
   const durationMs = terms.leaseDurationMs ?? recordedDurationMs
   const windowEnd = grantedAt + terms.windowMs
   const expiry = Math.min(heardAt + durationMs, windowEnd)
-  // Made for every heartbeat of the log: a spread of `seen` took as long as all else together.
+  // Written out, because this runs for every heartbeat, and spreading `seen` took as long as
+  // everything else.
   return {
     heardAt,
     recordedExpiry,
@@ -128,7 +129,10 @@ function toStretch({ grantedAt }: TrackedAttempt, terms: Terms, seen: Seen): Str
   }
 }
 
-/** A lease that expired without a word afterwards is taken for one of a worker that was lost. */
+/**
+ * The last contact with the worker. If a lease expired and no report followed, assume that the
+ * worker was lost.
+ */
 function lastWordAt({ end, lateReport }: TrackedAttempt, logEndAt: number): number {
   if (end === undefined) return logEndAt
   if (end.outcome !== 'EXPIRED') return end.at
@@ -142,7 +146,7 @@ function whyLost(stretch: Stretch, { heartbeatShare }: Terms): Cause | undefined
   return nextAt >= windowEnd ? 'WINDOW' : undefined
 }
 
-/** The gap as it would have been. One within the interval was no silence, and would not be one. */
+/** The gap under the knobs. A recorded gap within the heartbeat interval is not a silence. */
 function silenceMs(stretch: Stretch, share: number): number {
   const gapMs = stretch.nextAt - stretch.heardAt
   const intervalMs = heartbeatIntervalMs(stretch.recordedDurationMs, share)
@@ -166,12 +170,12 @@ function judgeLast(
       : { kind: 'kept', isUncertain: false }
   }
   if (isExpired) {
-    // Whether a worker that its window had stopped would have gone on is nowhere to be seen.
+    // The log does not show whether a worker that was stopped by its window would have continued.
     const isUncertain = isBounded && expiry > recordedExpiry
     return expires(attempt, stretch, why, outages, isUncertain)
   }
   if (expiry >= recordedExpiry) return { kind: 'kept', isUncertain: false }
-  // There may have been heartbeats that the log does not have.
+  // There may have been heartbeats that are not in the log.
   if (isBounded && why === 'LEASE') return { kind: 'kept', isUncertain: true }
   return expires(attempt, stretch, why, outages, end?.outcome === 'DEAD')
 }

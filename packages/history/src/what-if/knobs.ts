@@ -9,30 +9,30 @@ import {
 } from '@tenure/options'
 import { HistoryError } from '../errors.js'
 
-/** What is to be tried. A knob that is not given is as the record has it. */
+/** The knobs to try. Absent ones are as recorded. */
 export interface WhatIfKnobs {
   readonly leaseDurationMs?: number | undefined
-  /** For every task: the log does not say which were submitted with their own. */
+  /** For every task, because the log does not show which tasks had their own. */
   readonly executionWindowMs?: number | undefined
-  /** For every task, as well. */
+  /** For every task, too. */
   readonly maxRetries?: number | undefined
-  /** For every task, as well. */
+  /** For every task, too. */
   readonly backoff?: Backoff | undefined
-  /** 0 is never. */
+  /** 0 disables it. */
   readonly poisonThreshold?: number | undefined
-  /** What part of a lease lies between two heartbeats, in the record as under the knobs. */
+  /** The heartbeat interval as a share of the lease, both in the record and under the knobs. */
   readonly heartbeatShare?: number | undefined
 }
 
 /** 10 s of 30 s: the coordinator's defaults. */
 export const defaultHeartbeatShare = 1 / 3
 
-/** How often a worker with such a lease lets itself be heard. */
+/** The heartbeat interval of a worker with such a lease. */
 export function heartbeatIntervalMs(leaseDurationMs: number, share: number): number {
   return Math.round(leaseDurationMs * share)
 }
 
-/** As the coordinator takes them. */
+/** The ranges of the coordinator. */
 export const whatIfRanges = {
   leaseDurationMs: [10, 86_400_000],
   executionWindowMs: [10, longestMs],
@@ -45,7 +45,7 @@ const knobNames: readonly (keyof WhatIfKnobs)[] = [...rangeNames, 'backoff', 'he
 
 const check = new Checks((message) => new HistoryError('HISTORY_BAD_KNOB', message))
 
-/** Refuses what the coordinator would not take. */
+/** Rejects values that the coordinator would reject. */
 export function checkKnobs(knobs: WhatIfKnobs): void {
   check.names('knobs', knobs, knobNames)
   for (const name of rangeNames) {

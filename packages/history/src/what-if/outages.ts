@@ -1,10 +1,13 @@
-/** When no coordinator ran, as far as the log tells: after the last record before it, until it was opened again. */
+/**
+ * A time without a coordinator, as far as the log shows: from the last record before an open to the
+ * open.
+ */
 export interface Outage {
   readonly since: number
   readonly until: number
 }
 
-/** Outages in the order of time. */
+/** Outages in order of time. */
 export class Outages {
   readonly #all: Outage[] = []
 
@@ -12,7 +15,7 @@ export class Outages {
     this.#all.push(outage)
   }
 
-  /** The one in which this moment lies: what fell due then was seen at its end. */
+  /** The outage that contains this moment. An expiry in it is found at its end. */
   around(at: number): Outage | undefined {
     return this.#all.findLast(({ since, until }) => since < at && at <= until)
   }

@@ -2,11 +2,11 @@ import type { Entry } from '../follow/entry.js'
 import type { Opening } from '../follow/log-source.js'
 import { Outages } from './outages.js'
 
-/** Time as it passes from record to record, and when no coordinator was there. */
+/** The time and the outages, from record to record. */
 export class Passage {
   readonly outages = new Outages()
   readonly #openings: Opening[]
-  /** The first record that was read: what is older was not seen to begin. */
+  /** The first record that was read. Tasks created earlier are not followed. */
   firstLsn: number | undefined
   firstAt = 0
   now = 0

@@ -1,30 +1,30 @@
 import { type RetryPolicy, retryDelayMs } from '@tenure/options'
 import { Durations, type Spread } from './spread.js'
 
-/** What became of the tasks of a history, in numbers. */
+/** Totals of the tasks of a history. */
 export interface Outcomes {
   /** Leases granted. */
   readonly executions: number
-  /** Executions behind one whose lease had expired: the work may have been done twice. */
+  /** Executions after an expired lease: the work may have been done twice. */
   readonly executionsAfterExpiry: number
   readonly tasksRunAgain: number
   readonly leasesExpired: number
-  /** From the last sign of life of a worker to the expiry, when its task could be granted again. */
+  /** From a worker's last sign of life to the expiry, when its task could be granted again. */
   readonly recovery: Spread
   /** Reports that were CANCELLED. */
   readonly lateReports: number
   readonly failures: number
   readonly retries: number
-  /** What tasks waited in all after reports of failure. */
+  /** Total time that tasks waited after failures. */
   readonly backoffMs: number
   readonly tasksCompleted: number
-  /** Failed for good, no retry being left. */
+  /** Tasks that failed with no retry left. */
   readonly tasksFailed: number
-  /** Stopped because their leases expired again and again. */
+  /** Tasks stopped after too many consecutive expiries. */
   readonly tasksPoisoned: number
-  /** Stopped by an administrator. */
+  /** Tasks stopped by an administrator. */
   readonly tasksStopped: number
-  /** They would have run once more, and what came of it nobody knows. */
+  /** Tasks that would have run once more, with an unknown result. */
   readonly tasksUnknown: number
 }
 
@@ -54,7 +54,7 @@ export class Tally {
   }
 }
 
-/** What one attempt came to. */
+/** The result of one attempt. */
 export type AttemptResult =
   | { readonly kind: 'COMPLETED' | 'FAILED' | 'DEAD' | 'OPEN' }
   | {
@@ -66,11 +66,11 @@ export type AttemptResult =
 
 export type TaskEnd = 'COMPLETED' | 'FAILED' | 'POISONED' | 'STOPPED' | 'UNKNOWN'
 
-/** The history of one task in one column: recorded, or as it would have been. */
+/** The life of one task in one column: as recorded, or as it would have been. */
 export class Side {
   readonly #tally: Tally
   readonly #policy: RetryPolicy
-  /** 0: never. */
+  /** 0 disables it. */
   readonly #poisonThreshold: number
   executions = 0
   expiries = 0
@@ -105,7 +105,7 @@ export class Side {
     }
   }
 
-  /** Once more, behind what the record has. */
+  /** One more execution, after the end of the record. */
   runUnknown(): void {
     this.#begin()
     this.finish('UNKNOWN')
@@ -132,7 +132,7 @@ export class Side {
     this.expiries++
     this.#tally.counts.leasesExpired++
     this.#tally.recovery.add(at - heardAt)
-    // `semantics` §7: a coordinator that was not there could not hear a heartbeat.
+    // `semantics` §7: without a coordinator no heartbeat could be received.
     if (!atStart) this.expiriesInARow++
     if (this.#poisonThreshold > 0 && this.expiriesInARow >= this.#poisonThreshold) {
       this.finish('POISONED')

@@ -1,4 +1,4 @@
-/** How a number of durations are spread. */
+/** Percentiles of a number of durations. */
 export interface Spread {
   readonly count: number
   readonly medianMs?: number
@@ -6,11 +6,11 @@ export interface Spread {
   readonly maxMs?: number
 }
 
-/** Below, every millisecond is counted for itself; above, one in a thousand is fine enough. */
+/** Below this, every millisecond is counted separately. Above it, the resolution is one in a thousand. */
 const exactBelowMs = 2 ** 17
 const fineBits = 10
 
-/** Counts durations in bounded memory, however many there are. */
+/** Counts any number of durations in bounded memory. */
 export class Durations {
   readonly #counts = new Map<number, number>()
   #count = 0
@@ -37,7 +37,7 @@ function round(ms: number): number {
   return Math.floor(ms / step) * step
 }
 
-/** The nearest rank: the least duration that so many do not exceed. */
+/** Nearest rank: the smallest duration that at least `rank` durations do not exceed. */
 function at(sorted: readonly (readonly [ms: number, count: number])[], rank: number): number {
   let seen = 0
   for (const [ms, count] of sorted) {

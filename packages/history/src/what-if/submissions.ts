@@ -1,13 +1,13 @@
 import type { RetryPolicy } from '@tenure/options'
 import type { RecordOf } from '@tenure/state-machine'
 
-/** What a task was submitted with, as far as it matters here. */
+/** The relevant options of a submission. */
 export interface Submitted {
   readonly executionWindowMs: number
   readonly retryPolicy: RetryPolicy
 }
 
-/** Tasks that wait may be millions, and most were submitted with the same: it is kept once. */
+/** Millions of tasks may be waiting, most with the same options, so equal options are stored once. */
 export class Submissions {
   readonly #byTask = new Map<number, Submitted>()
   readonly #known = new Map<string, Submitted>()

@@ -13,9 +13,9 @@ export type Step =
   | { readonly kind: 'stop'; readonly at: number; readonly isPoison: boolean }
 
 /**
- * A task that has run, and what of its record is not yet told. An attempt is told when nothing that
- * may come can change its judgement: at its report, or, when its lease has expired, as soon as a
- * late report would be too late under the knobs, too. Later attempts of its task wait until then.
+ * A task that has run, and the attempts of its record that are not final yet. An attempt is final
+ * when no later record can change its judgement: at its report, or, after an expiry, when a late
+ * report would be too late under the knobs, too. Later attempts of the task wait until then.
  */
 export class Thread {
   readonly taskId: number
@@ -31,13 +31,13 @@ export class Thread {
     this.#untold.push(step)
   }
 
-  /** Until when an attempt that has expired is not settled. */
+  /** The time at which an expired attempt becomes final. */
   settledAt(attempt: TrackedAttempt): number {
     const step = this.#untold.find((step) => step.kind === 'attempt' && step.attempt === attempt)
     return step?.kind === 'attempt' ? settledAt(attempt, step.terms) : 0
   }
 
-  /** Gives what is to be told next, if it is settled; at the end everything is. */
+  /** Returns the next attempt or end if it is final. At the end of the log everything is. */
   take(now: number, isEnd: boolean): Step | undefined {
     const [step] = this.#untold
     if (step === undefined || !(isEnd || isSettled(step, now))) return undefined

@@ -1,7 +1,7 @@
 import type { LogRecord } from '@tenure/state-machine'
 import type { Entry, WhatIfKnobs } from '../../src/index.js'
 
-/** One attempt, all of it known beforehand. */
+/** One attempt with all its events. */
 interface Attempt {
   readonly signs: { readonly at: number; readonly expiry: number }[]
   end?: { readonly type: LogRecord['type']; readonly at: number }
@@ -15,7 +15,7 @@ interface Task {
   isPoison?: boolean
 }
 
-/** A second telling, without windows and restarts, by somebody who has the whole history before them. */
+/** A second implementation, without windows and restarts, that uses the whole history. */
 export function naiveForecast(entries: readonly Entry[], knobs: WhatIfKnobs) {
   const logEndAt = entries.at(-1)!.record.at
   const sum = { executions: 0, leasesExpired: 0, lateReports: 0, failures: 0, tasksCompleted: 0 }
@@ -66,7 +66,7 @@ export function naiveForecast(entries: readonly Entry[], knobs: WhatIfKnobs) {
   return { counts, recoveries }
 }
 
-/** How long after the last sign of life the lease is lost, if it is. */
+/** How long after the last sign of life the lease is lost, if it is lost. */
 function lossOf({ signs, end, lateAt }: Attempt, durationMs: number | undefined, logEndAt: number) {
   for (const [index, { at, expiry }] of signs.entries()) {
     const recorded = expiry - at

@@ -12,13 +12,16 @@ export const recordedKnobs = {
 
 export interface Habits {
   readonly steps?: number
-  /** Coordinators crash now and then. */
+  /** Coordinators crash sometimes. */
   readonly restarts?: boolean
-  /** Execution windows that some attempts outlast. */
+  /** Execution windows, some shorter than attempts. */
   readonly windows?: readonly number[]
 }
 
-/** A history as a coordinator with these knobs would write it, with workers that are late, fail and get lost. */
+/**
+ * A history as written by a coordinator with these knobs, with workers that are late, fail or
+ * disappear.
+ */
 export function randomBook(random: Random, habits: Habits = {}): Book {
   const { steps = 300, restarts = true, windows = [3_600_000] } = habits
   const { leaseDurationMs: leaseMs, maxRetries, backoff } = recordedKnobs
@@ -67,7 +70,7 @@ function extend(book: Book, leaseId: number): void {
   if (Math.min(book.now + book.leaseMs, windowEnd) > leaseExpiry) book.extend(leaseId)
 }
 
-/** Each a little later than it was due, as by a timer; poison is stopped at once. */
+/** Each a little late, as with a timer. Poison tasks are stopped immediately. */
 function expireDue(book: Book, lost: number[], atStart: boolean): void {
   for (let next = nextExpiry(book.state); next !== undefined; next = nextExpiry(book.state)) {
     if (next.at > book.now) return

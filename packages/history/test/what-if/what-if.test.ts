@@ -17,7 +17,10 @@ function whatIf(book: Book, knobs: WhatIfKnobs, options: ForecastOptions = {}) {
   return forecast([book.entries], knobs, { openings: book.openings, ...options })
 }
 
-/** Lease 10 s; after one heartbeat the worker is silent for 12 s, and its report comes too late. */
+/**
+ * With a lease of 10 s, the worker is silent for 12 s after one heartbeat, and its report comes too
+ * late.
+ */
 function silentFor12s() {
   const book = new Book({ leaseMs })
   const task = book.submit()
@@ -30,7 +33,7 @@ function silentFor12s() {
   return { book, task, first, second }
 }
 
-t.test('a silence of 12 s costs a lease of 10 s, and does not cost one of 15 s', async (t) => {
+t.test('a silence of 12 s loses a lease of 10 s, but not one of 15 s', async (t) => {
   const { book, task, first } = silentFor12s()
   const told = await whatIf(book, { leaseDurationMs: 15_000 })
   t.match(told.recorded, { executions: 2, leasesExpired: 1, tasksRunAgain: 1, lateReports: 1 })
@@ -44,19 +47,16 @@ t.test('a silence of 12 s costs a lease of 10 s, and does not cost one of 15 s',
   ])
 })
 
-t.test(
-  'what is carried over is by how much a worker was late, not how long it was silent',
-  async (t) => {
-    const { book } = silentFor12s()
-    // 12 s are 8.667 s past a heartbeat of a lease of 10 s; 4.333 s + 8.667 s reach 13 s.
-    t.equal((await whatIf(book, { leaseDurationMs: 13_000 })).underKnobs.leasesExpired, 1)
-    t.equal((await whatIf(book, { leaseDurationMs: 13_002 })).underKnobs.leasesExpired, 0)
-    const halves = { leaseDurationMs: 13_002, heartbeatShare: 0.5 }
-    t.equal((await whatIf(book, halves)).underKnobs.leasesExpired, 1)
-  },
-)
+t.test('the lateness of a worker is carried over, not the length of its silence', async (t) => {
+  const { book } = silentFor12s()
+  // 12 s are 8.667 s past a heartbeat of a lease of 10 s; 4.333 s + 8.667 s reach 13 s.
+  t.equal((await whatIf(book, { leaseDurationMs: 13_000 })).underKnobs.leasesExpired, 1)
+  t.equal((await whatIf(book, { leaseDurationMs: 13_002 })).underKnobs.leasesExpired, 0)
+  const halves = { leaseDurationMs: 13_002, heartbeatShare: 0.5 }
+  t.equal((await whatIf(book, halves)).underKnobs.leasesExpired, 1)
+})
 
-t.test('a worker that is never heard of again is lost under every lease', async (t) => {
+t.test('a worker that is never heard of again loses every lease', async (t) => {
   const book = new Book({ leaseMs })
   const task = book.submit()
   book.expire(book.lease(task))
@@ -68,7 +68,7 @@ t.test('a worker that is never heard of again is lost under every lease', async 
   }
 })
 
-t.test('a shorter lease is lost in a silence that the recorded one outlived', async (t) => {
+t.test('a shorter lease is lost in a silence that the recorded one survived', async (t) => {
   const book = new Book({ leaseMs })
   const task = book.submit()
   const lease = book.lease(task)
@@ -81,7 +81,7 @@ t.test('a shorter lease is lost in a silence that the recorded one outlived', as
 })
 
 t.test(
-  'a heartbeat that came in time for its own lease is no silence under a shorter one',
+  'a heartbeat in time for the recorded lease is not a silence under a shorter one',
   async (t) => {
     const book = new Book({ leaseMs: 30_000 })
     const lease = book.lease(book.submit())
@@ -91,25 +91,22 @@ t.test(
   },
 )
 
-t.test(
-  'with retries left a task that failed for good is tried again, and not followed',
-  async (t) => {
-    const book = new Book({ leaseMs })
-    const task = book.submit({
-      retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 700 } },
-    })
-    for (let time = 0; time < 2; time++) book.wait(1000).fail(book.lease(task))
-    const more = await whatIf(book, { maxRetries: 4 })
-    t.match(more.recorded, { executions: 2, tasksFailed: 1, retries: 1, backoffMs: 700 })
-    t.match(more.underKnobs, { executions: 3, tasksFailed: 0, tasksUnknown: 1, backoffMs: 1400 })
-    t.match(more.differences, [{ cause: 'RETRIES_LEFT', executions: 1 }])
-    const none = await whatIf(book, { maxRetries: 0 })
-    t.match(none.underKnobs, { executions: 1, tasksFailed: 1, retries: 0, backoffMs: 0 })
-    t.match(none.differences, [{ cause: 'RETRIES_USED_UP', executions: -1 }])
-  },
-)
+t.test('with more retries a failed task runs once more and is not followed further', async (t) => {
+  const book = new Book({ leaseMs })
+  const task = book.submit({
+    retryPolicy: { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 700 } },
+  })
+  for (let time = 0; time < 2; time++) book.wait(1000).fail(book.lease(task))
+  const more = await whatIf(book, { maxRetries: 4 })
+  t.match(more.recorded, { executions: 2, tasksFailed: 1, retries: 1, backoffMs: 700 })
+  t.match(more.underKnobs, { executions: 3, tasksFailed: 0, tasksUnknown: 1, backoffMs: 1400 })
+  t.match(more.differences, [{ cause: 'RETRIES_LEFT', executions: 1 }])
+  const none = await whatIf(book, { maxRetries: 0 })
+  t.match(none.underKnobs, { executions: 1, tasksFailed: 1, retries: 0, backoffMs: 0 })
+  t.match(none.differences, [{ cause: 'RETRIES_USED_UP', executions: -1 }])
+})
 
-t.test('another backoff changes what tasks wait, and no task', async (t) => {
+t.test('another backoff changes only how long tasks wait', async (t) => {
   const book = new Book({ leaseMs })
   const task = book.submit()
   for (let time = 0; time < 3; time++) book.wait(1000).fail(book.lease(task))
@@ -120,7 +117,7 @@ t.test('another backoff changes what tasks wait, and no task', async (t) => {
   t.equal(tasksChanged, 0)
 })
 
-t.test('poison is stopped sooner or not at all, as the threshold says', async (t) => {
+t.test('the threshold decides when a poison task is stopped', async (t) => {
   const book = new Book({ leaseMs })
   const task = book.submit()
   for (let time = 0; time < 3; time++) book.expire(book.lease(task))
@@ -136,7 +133,7 @@ t.test('poison is stopped sooner or not at all, as the threshold says', async (t
 })
 
 t.test(
-  'an expiry that falls into an outage is seen at the next start, and is no poison',
+  'an expiry during an outage is found at the next start and does not count as poison',
   async (t) => {
     const book = new Book({ leaseMs })
     const task = book.submit()
@@ -155,7 +152,7 @@ t.test(
   },
 )
 
-t.test('a lease that would have ended before the coordinator went is seen then', async (t) => {
+t.test('a lease that would have ended before an outage expires before it', async (t) => {
   const book = new Book({ leaseMs })
   const lease = book.lease(book.submit())
   book.wait(8000).submit()
@@ -163,7 +160,7 @@ t.test('a lease that would have ended before the coordinator went is seen then',
   t.equal((await whatIf(book, { leaseDurationMs: 5000 })).underKnobs.recovery.maxMs, 5000)
 })
 
-t.test('an attempt that outlasts its window loses its lease then', async (t) => {
+t.test('an attempt that is longer than its window loses its lease', async (t) => {
   const book = new Book({ leaseMs })
   const lease = book.lease(book.submit())
   for (let time = 0; time < 4; time++) book.wait(3000).extend(lease)
@@ -173,31 +170,28 @@ t.test('an attempt that outlasts its window loses its lease then', async (t) => 
   t.equal(told.underKnobs.recovery.maxMs, 2000)
 })
 
-t.test(
-  'what a window cut off may be accepted late under a longer one, or is not known',
-  async (t) => {
-    const cut = (lateMs: number | undefined) => {
-      const book = new Book({ leaseMs })
-      const task = book.submit({ executionWindowMs: 12_000 })
-      const lease = book.lease(task)
-      book.wait(3000).extend(lease)
-      book.expire(lease)
-      if (lateMs !== undefined) book.wait(lateMs).cancel(lease)
-      book.complete(book.lease(task))
-      return whatIf(book, { executionWindowMs: 60_000 })
-    }
-    t.match(await cut(500), { lateReportsAccepted: 1, attemptsUncertain: 0 })
-    const unknown = { lateReportsAccepted: 0, attemptsUncertain: 1, tasksChanged: 0 }
-    t.match(await cut(20_000), unknown)
-    t.match(await cut(undefined), unknown)
-  },
-)
+t.test('under a longer window a late report is accepted, or the result is uncertain', async (t) => {
+  const cut = (lateMs: number | undefined) => {
+    const book = new Book({ leaseMs })
+    const task = book.submit({ executionWindowMs: 12_000 })
+    const lease = book.lease(task)
+    book.wait(3000).extend(lease)
+    book.expire(lease)
+    if (lateMs !== undefined) book.wait(lateMs).cancel(lease)
+    book.complete(book.lease(task))
+    return whatIf(book, { executionWindowMs: 60_000 })
+  }
+  t.match(await cut(500), { lateReportsAccepted: 1, attemptsUncertain: 0 })
+  const unknown = { lateReportsAccepted: 0, attemptsUncertain: 1, tasksChanged: 0 }
+  t.match(await cut(20_000), unknown)
+  t.match(await cut(undefined), unknown)
+})
 
-t.test('heartbeats that the log cannot have are not taken for silence', async (t) => {
+t.test('heartbeats that cannot be in the log do not count as silence', async (t) => {
   const book = new Book({ leaseMs })
   const usual = book.lease(book.submit())
   book.complete(usual)
-  // The first lease reaches to the end of the window: no heartbeat extends it.
+  // The first lease lasts to the end of the window, so no heartbeat extends it.
   const lease = book.lease(book.submit({ executionWindowMs: 9000 }))
   book.wait(8000).complete(lease)
   const told = await whatIf(book, { leaseDurationMs: 5000 })
@@ -213,7 +207,7 @@ t.test('a task that was submitted before the first record is left out', async (t
 })
 
 t.test(
-  'a late report under a lease that would not have been granted falls away with it',
+  'a late report is dropped together with a lease that would not have been granted',
   async (t) => {
     const { book, task } = silentFor12s()
     const other = new Book({ leaseMs })
@@ -233,7 +227,7 @@ t.test(
   },
 )
 
-t.test('examples are bounded for each cause, and what they add up to is not', async (t) => {
+t.test('the number of examples is limited per cause, and the totals are complete', async (t) => {
   const book = new Book({ leaseMs })
   for (let time = 0; time < 9; time++) {
     const lease = book.lease(book.submit())
@@ -244,7 +238,7 @@ t.test('examples are bounded for each cause, and what they add up to is not', as
   t.equal(told.examples.length, 2)
 })
 
-t.test('a knob that no coordinator would take is refused by its name', async (t) => {
+t.test('a knob out of range is rejected by name', async (t) => {
   const refused: [unknown, RegExp][] = [
     [{ leaseDurationMs: 9 }, /^knobs.leaseDurationMs is 9; it must be a whole number from 10 to /],
     [{ maxRetries: 1.5 }, /^knobs.maxRetries is 1.5/],
@@ -269,13 +263,13 @@ t.test('a knob that no coordinator would take is refused by its name', async (t)
   }
 })
 
-t.test('of an empty history nothing is told', async (t) => {
+t.test('the forecast of an empty history is empty', async (t) => {
   const told = await forecast([], { leaseDurationMs: 5000 })
   t.match(told, { records: 0, tasks: 0, recorded: { executions: 0, recovery: { count: 0 } } })
 })
 
 t.test(
-  'a report at the very end of a window is too late, and a silence beyond it is none',
+  'a report exactly at the end of a window is too late, and a silence after it does not count',
   async (t) => {
     const book = new Book({ leaseMs })
     const lease = book.lease(book.submit())
@@ -288,19 +282,16 @@ t.test(
   },
 )
 
-t.test(
-  'a lease past its expiry that the record has not expired is not expired either',
-  async (t) => {
-    const book = new Book({ leaseMs })
-    book.lease(book.submit())
-    book.wait(60_000).submit()
-    t.equal((await whatIf(book, { leaseDurationMs: leaseMs })).underKnobs.leasesExpired, 0)
-    t.equal((await whatIf(book, { leaseDurationMs: 9000 })).underKnobs.leasesExpired, 1)
-  },
-)
+t.test('a lease past its expiry without an expiry record does not expire', async (t) => {
+  const book = new Book({ leaseMs })
+  book.lease(book.submit())
+  book.wait(60_000).submit()
+  t.equal((await whatIf(book, { leaseDurationMs: leaseMs })).underKnobs.leasesExpired, 0)
+  t.equal((await whatIf(book, { leaseDurationMs: 9000 })).underKnobs.leasesExpired, 1)
+})
 
 t.test(
-  'a longer lease may run out in a later outage, and does not count as poison then',
+  'a longer lease may expire in a later outage and then does not count as poison',
   async (t) => {
     const book = new Book({ leaseMs })
     const task = book.submit()
@@ -316,16 +307,16 @@ t.test(
   },
 )
 
-t.test('how long a lease is usually shows where no window cuts it short', async (t) => {
+t.test('the usual lease duration comes from leases that no window cuts short', async (t) => {
   const book = new Book({ leaseMs: 30_000 })
   book.complete(book.lease(book.submit()))
-  // Within the 10 s of a lease of 30 s no heartbeat was due.
+  // Within 10 s of a lease of 30 s no heartbeat was due.
   const lease = book.lease(book.submit({ executionWindowMs: 9000 }))
   book.wait(8000).complete(lease)
   t.equal((await whatIf(book, { leaseDurationMs: 5000 })).attemptsUncertain, 0)
 })
 
-t.test('a task is kept until nothing that may come can change it, and no longer', async (t) => {
+t.test('a task is kept only until no later record can change its result', async (t) => {
   const forecaster = new Forecaster({ leaseDurationMs: 60_000 })
   const book = new Book({ leaseMs })
   const task = book.submit()
@@ -341,7 +332,7 @@ t.test('a task is kept until nothing that may come can change it, and no longer'
   t.same(kept, [0, 1, 1, 1, 1, 1, 0])
   const reported = new Forecaster({ leaseDurationMs: 60_000 })
   for (const entry of silentFor12s().book.entries) reported.add(entry)
-  t.equal(reported.followed, 0, 'a late report settles it')
+  t.equal(reported.followed, 0, 'a late report makes it final')
 })
 
 // ---- spreads
@@ -352,7 +343,7 @@ function spreadOf(...all: number[]) {
   return durations.spread()
 }
 
-t.test('a spread is of nearest ranks: each is a duration that there was', async (t) => {
+t.test('percentiles are nearest ranks, so each is an actual duration', async (t) => {
   t.same(spreadOf(), { count: 0 })
   t.same(spreadOf(7), { count: 1, medianMs: 7, p99Ms: 7, maxMs: 7 })
   t.same(spreadOf(4, 1, 3, 2), { count: 4, medianMs: 2, p99Ms: 4, maxMs: 4 })
@@ -360,7 +351,7 @@ t.test('a spread is of nearest ranks: each is a duration that there was', async 
   t.same(spreadOf(...hundred), { count: 100, medianMs: 50, p99Ms: 99, maxMs: 100 })
 })
 
-t.test('up to two minutes it is exact, beyond to one in a thousand', async (t) => {
+t.test('percentiles are exact up to two minutes, and then to one in a thousand', async (t) => {
   t.match(spreadOf(131_071, 131_071), { medianMs: 131_071 })
   for (const ms of [131_073, 987_654_321]) {
     const { medianMs = 0, maxMs } = spreadOf(ms)
@@ -374,12 +365,12 @@ t.test('up to two minutes it is exact, beyond to one in a thousand', async (t) =
 const seeds = Array.from({ length: 150 }, (_, seed) => seed)
 const windows = [3_600_000, 45_000, 12_000, 4000]
 
-/** In runs of a few records, as a log is read. */
+/** In lists of a few records, like a log. */
 function* runsOf({ entries }: Book) {
   for (let from = 0; from < entries.length; from += 7) yield entries.slice(from, from + 7)
 }
 
-t.test('under the knobs it was recorded with, a history is as it was', async (t) => {
+t.test('under its own knobs a history does not change', async (t) => {
   const checks = new QuietChecks(t)
   for (const seed of seeds) {
     const book = randomBook(new Random(seed), { windows })
@@ -394,7 +385,7 @@ t.test('under the knobs it was recorded with, a history is as it was', async (t)
   t.equal(checks.count, 12 * seeds.length)
 })
 
-t.test('what is told as recorded is what the state machine counts', async (t) => {
+t.test('the recorded column equals the counters of the state machine', async (t) => {
   const seen = { expired: 0, atStart: 0, poisoned: 0, late: 0 }
   for (const seed of seeds) {
     const book = randomBook(new Random(seed), { windows })
@@ -433,7 +424,7 @@ function recoveryOf({ entries }: Book) {
   return durations.spread()
 }
 
-t.test('every attempt of the record is judged as it went, to the millisecond', async (t) => {
+t.test('under its own knobs every attempt is judged as recorded, to the millisecond', async (t) => {
   const checks = new QuietChecks(t)
   for (const seed of seeds) {
     const { entries, now } = randomBook(new Random(seed), { windows })
@@ -462,7 +453,7 @@ t.test('every attempt of the record is judged as it went, to the millisecond', a
   t.ok(checks.count > 5000, `${checks.count} judgements`)
 })
 
-t.test('under other knobs it is told as by somebody who has it all before them', async (t) => {
+t.test('under other knobs the forecast equals that of the naive implementation', async (t) => {
   const checks = new QuietChecks(t)
   const sums = { changed: 0, accepted: 0, unknown: 0 }
   for (const seed of seeds) {
