@@ -2,16 +2,15 @@ import { editOf, type Fault } from './fault.js'
 
 const test = (name: string) => `packages/wal/test/${name}.test.ts`
 const table = 'the verdict table'
-const notLast = 'segments are removed only below the older of two good checkpoints, which stay'
+const notLast = 'truncate removes only what the older of two good checkpoints covers'
 const priced =
-  'a loss is accepted only by naming its place, keeps what it cuts off, and declares a gap'
+  'accepting a loss requires its exact place, keeps what it cuts off, and declares a gap'
 const fenced =
-  'a superseded writer is fenced by another epoch, by another sequence, and by a HEAD it cannot read'
+  'a superseded writer is fenced by another epoch, another sequence, or an unreadable HEAD'
 const torn = 'a torn write at the end is cut off, kept in quarantine, and never comes back'
-const goesOn = 'every open begins a new epoch and a new segment, and goes on with the next LSN'
-const mark =
-  'after 100 ms without an append one sync mark proves the last batch, and no more follow'
-const urgent = 'the less urgent is refused first, and what is kept back for the urgent is there'
+const goesOn = 'every open starts a new epoch and a new segment, and continues with the next LSN'
+const mark = 'after 100 ms without an append, exactly one sync mark proves the last batch'
+const urgent = 'less urgent records are rejected first, and space for urgent ones is kept'
 
 const verdict = editOf('wal', 'scan/verdict')
 const opening = editOf('wal', 'recover/opening')
@@ -51,7 +50,10 @@ const verdictFaults: readonly Fault[] = [
   {
     name: 'a stale batch is a torn write',
     test: [test('format'), table],
-    edits: verdict("{ kind: 'corrupt', why: `a stale", "{ kind: 'torn', why: `a stale"),
+    edits: verdict(
+      "{ kind: 'corrupt', why: `a batch that is stale",
+      "{ kind: 'torn', why: `a batch that is stale",
+    ),
   },
   {
     name: 'records that do not decode are a torn write',
@@ -115,7 +117,7 @@ const openingFaults: readonly Fault[] = [
   },
   {
     name: 'an opening forgets the latest time in the log',
-    test: [test('open'), 'a log that was opened with its clock ahead keeps that time'],
+    test: [test('open'), 'a log that was opened with a clock ahead keeps that time'],
     edits: opening('Math.max(nowMs, examination.latestClockMs)', 'nowMs'),
   },
   {
@@ -128,31 +130,28 @@ const openingFaults: readonly Fault[] = [
   },
   {
     name: 'an opening counts as a start',
-    test: [
-      test('format'),
-      'an opening counts as a start when it was marked as one, and not before',
-    ],
+    test: [test('format'), 'an open counts as started only after it was marked'],
     edits: tail('this.#starts = header.starts;', 'this.#starts = header.starts + 1;'),
   },
   {
     name: 'a start counts each time it is marked',
-    test: [
-      test('format'),
-      'an opening counts as a start when it was marked as one, and not before',
-    ],
+    test: [test('format'), 'an open counts as started only after it was marked'],
     edits: writer('this.#started ??= this.#writeStart();', 'this.#started = this.#writeStart();'),
   },
   {
     name: 'an opening builds upon what was in memory only',
     test: [
       ...([test('open')] as const),
-      'what a failed write left in memory only, and memory loses while the log opens, is not built upon',
+      'data that was only in memory and is lost during the open does not become part of the log',
     ],
     edits: opening('if (end.offset === found.offset && end.chain === found.chain)', 'if (true)'),
   },
   {
     name: 'an opening that another one overtakes goes on',
-    test: [test('open'), 'without the lock, an opening that another one overtakes is fenced'],
+    test: [
+      test('open'),
+      'without the lock, an open is fenced if another process opens the log meanwhile',
+    ],
     edits: opening('await headFile.refuseIfChanged(examination.head);', ''),
   },
   {
@@ -172,12 +171,15 @@ const openingFaults: readonly Fault[] = [
   },
   {
     name: 'a HEAD of a newer format is a damaged one',
-    test: [test('open'), 'a log of a newer format is refused, not taken for damage'],
+    test: [
+      test('open'),
+      'a log of a newer format is rejected with WAL_NEWER_FORMAT, not as damaged',
+    ],
     edits: head('if (version > formatVersion)', 'if (false)'),
   },
   {
     name: 'a lock that another process holds is no obstacle',
-    test: [test('open'), 'a second process is told who holds the log'],
+    test: [test('open'), 'the error for a second process names the holder of the lock'],
     edits: log('if (!attempt.granted)', 'if (false)'),
   },
   {
@@ -192,7 +194,7 @@ const openingFaults: readonly Fault[] = [
     name: 'a loss is accepted without being asked for',
     test: [
       test('damage'),
-      'damage names the file, the place, the LSNs, and that they were acknowledged',
+      'damage names the file, the offset, the LSNs, and that they were acknowledged',
     ],
     edits: opening(
       'if (acceptLoss === undefined)\n        throw',
@@ -209,14 +211,14 @@ const openingFaults: readonly Fault[] = [
   },
   {
     name: 'a loss is accepted of a log that is whole',
-    test: [test('open'), 'a log that is whole refuses to be opened at the price of a loss'],
+    test: [test('open'), 'acceptLoss on an undamaged log is rejected'],
     edits: opening('if (isAcceptedAlready)', 'if (true)'),
   },
   {
     name: 'a restored log may go on at an LSN that it holds',
     test: [
       test('open'),
-      'a restored copy goes on behind a declared gap, so that no LSN is issued twice',
+      'a restored copy continues after a declared gap, so that no LSN is issued twice',
     ],
     edits: opening('asked <= highestLsn', 'false'),
   },
@@ -226,14 +228,14 @@ const openingFaults: readonly Fault[] = [
 const writingFaults: readonly Fault[] = [
   {
     name: 'an append settles before it is written',
-    test: [test('append'), 'an append settles only when its record is durable'],
+    test: [test('append'), 'an append resolves only when its record is durable'],
     edits: writer('this.#batches.sent();', 'this.#batches.sent(); batch.resolve(batch.lastLsn);'),
   },
   {
     name: 'an append is taken under another LSN than it names',
     test: [
       ...([test('append')] as const),
-      'an append names the LSN it expects, and a disagreement is refused before anything is written',
+      'an append with an unexpected LSN is rejected before anything is written',
     ],
     edits: writer('firstLsn !== this.#nextLsn ||', ''),
   },
@@ -254,14 +256,14 @@ const writingFaults: readonly Fault[] = [
   },
   {
     name: 'the clock that the log carries goes back',
-    test: [test('append'), 'the clock that the log carries never goes back'],
+    test: [test('append'), "the log's clock never goes back"],
     edits: tail('Math.max(this.#clockMs, this.#clock.now())', 'this.#clock.now()'),
   },
   {
     name: 'appends behind a failed write are not rejected',
     test: [
       ...([test('append')] as const),
-      'a failed write ends the log: pending appends are rejected, and nothing is written or retried',
+      'a failed write stops the log: pending appends are rejected, and nothing is written or retried',
     ],
     edits: batches(
       'this.#inFlight?.reject(error);\n        this.rejectWaiting(error);',
@@ -282,7 +284,7 @@ const writingFaults: readonly Fault[] = [
     name: 'a new segment takes records before the disk has said whether there is room',
     test: [
       ...([test('space')] as const),
-      'what is kept back for the urgent is there, however late the disk says that it is full',
+      'space for urgent records is kept, however late the disk reports that it is full',
     ],
     edits: writer(
       'await Promise.all([file.close(), this.#prepareSpare()]);',
@@ -291,12 +293,12 @@ const writingFaults: readonly Fault[] = [
   },
   {
     name: 'room that was promised is promised again',
-    test: [test('space'), 'a claim holds its room until it is used or given back'],
+    test: [test('space'), 'a claim keeps its space until it is used or released'],
     edits: room('this.#premises.usedBytes() + this.#claimedBytes', 'this.#premises.usedBytes()'),
   },
   {
     name: 'a claim that was given back is held on to',
-    test: [test('space'), 'a claim holds its room until it is used or given back'],
+    test: [test('space'), 'a claim keeps its space until it is used or released'],
     edits: room('this.#claimedBytes -= claim.bytes + batchOverheadBytes;', ''),
   },
   {
@@ -314,12 +316,12 @@ const writingFaults: readonly Fault[] = [
   },
   {
     name: 'the caller cannot keep what a checkpoint covers',
-    test: [test('checkpoint'), 'what the caller wants to keep is kept, however old'],
+    test: [test('checkpoint'), 'truncate keeps the records from keepFromLsn on'],
     edits: log('(keepFromLsn ?? Number.POSITIVE_INFINITY)', 'Number.POSITIVE_INFINITY'),
   },
   {
     name: 'the record to keep from goes',
-    test: [test('checkpoint'), 'the record to keep from is kept, to the record'],
+    test: [test('checkpoint'), 'keepFromLsn is exact to the record'],
     edits: log(
       '(keepFromLsn ?? Number.POSITIVE_INFINITY) - 1',
       '(keepFromLsn ?? Number.POSITIVE_INFINITY)',
@@ -327,14 +329,14 @@ const writingFaults: readonly Fault[] = [
   },
   {
     name: 'a checkpoint stands for the middle of a segment',
-    test: [test('checkpoint'), 'a checkpoint is made only where a sealed segment ends'],
+    test: [test('checkpoint'), 'a checkpoint is accepted only at the end of a sealed segment'],
     edits: log('({ end }) => end.lastLsn === lsn', '({ end }) => end.lastLsn >= lsn'),
   },
   {
     name: 'bytes may follow the end of a checkpoint',
     test: [
       test('checkpoint'),
-      'a checkpoint with bytes behind its end, or under another name, is not used',
+      'a checkpoint with bytes after its end, or under another name, is not used',
     ],
     edits: checkpoint('if (scanner.end.offset !== fileBytes)', 'if (false)'),
   },
@@ -342,13 +344,13 @@ const writingFaults: readonly Fault[] = [
     name: 'a checkpoint may have another name than its LSN',
     test: [
       test('checkpoint'),
-      'a checkpoint with bytes behind its end, or under another name, is not used',
+      'a checkpoint with bytes after its end, or under another name, is not used',
     ],
     edits: checkpoint('if (header.previous.lastLsn === lsn)', 'if (true)'),
   },
   {
     name: 'a checkpoint of another history counts',
-    test: [test('checkpoint'), 'checkpoints of another log do not count when segments are removed'],
+    test: [test('checkpoint'), 'truncate ignores checkpoints of another log'],
     edits: editOf('wal', 'checkpoint/checkpoints')(
       'refuseForeignCheckpoint(await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn), segments);',
       'await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn);',
@@ -358,7 +360,7 @@ const writingFaults: readonly Fault[] = [
     name: 'a body is not held to its checksum',
     test: [
       test('damage'),
-      'the last batch gone bad is ambiguous until a sync mark proves that it was acknowledged',
+      'damage to the last batch is ambiguous until a sync mark proves that it was acknowledged',
     ],
     edits: scanner('if (crc32(body) !== header.bodyCrc)', 'if (false)'),
   },
@@ -366,7 +368,7 @@ const writingFaults: readonly Fault[] = [
     name: 'a batch need not follow on the one before',
     test: [
       ...([test('damage')] as const),
-      'what stands at the right place with a right checksum, but does not follow on, is refused',
+      'a batch with a valid checksum at the right place is rejected if it does not continue the previous one',
     ],
     edits: scanner('if (why !== undefined)', 'if (false)'),
   },
@@ -378,32 +380,26 @@ const gapFaults: readonly Fault[] = [
     name: 'a clock behind the log decides the next LSN',
     test: [
       test('restore'),
-      'a clock behind the newest time in the backup does not say where to go on',
+      'a restore rejects a clock that is before the newest time in the backup',
     ],
     edits: gap('if (nowMs < latestClockMs)', 'if (false)'),
   },
   {
     name: 'a clock before 2026 decides the next LSN',
-    test: [
-      test('restore'),
-      'a clock before 2026 does not say where to go on, whatever the backup says',
-    ],
+    test: [test('restore'), 'a restore rejects a clock before 2026'],
     edits: gap('if (firstLsn > highestLsn)', 'if (firstLsn < 0 || firstLsn > highestLsn)'),
   },
   {
     name: 'the clock decides the next LSN of a log that is ahead of it',
     test: [
       test('restore'),
-      'a log that is ahead of the clock is not restored without a word where to',
+      'a log whose LSNs are ahead of the clock is restored only with nextLsn',
     ],
     edits: gap('if (firstLsn > highestLsn)', 'if (firstLsn > 0)'),
   },
   {
     name: 'a clock past the time of the last LSN decides the next LSN',
-    test: [
-      test('restore'),
-      'a clock that shows a time behind all LSNs is named, and nothing is restored',
-    ],
+    test: [test('restore'), 'a restore rejects a clock past the last possible LSN'],
     edits: gap('if (firstLsn > lsnMax)', 'if (false)'),
   },
 ]
@@ -412,12 +408,12 @@ const gapFaults: readonly Fault[] = [
 const descriptorFaults: readonly Fault[] = [
   {
     name: 'a log keeps no spare descriptors',
-    test: [test('roll'), 'a log goes on over several segments where no descriptor is left'],
+    test: [test('roll'), 'a log continues over several segments without free descriptors'],
     edits: spares('sparesMax = 8', 'sparesMax = 0'),
   },
   {
     name: 'a spare descriptor that was used is not replaced',
-    test: [test('roll'), 'a log goes on over several segments where no descriptor is left'],
+    test: [test('roll'), 'a log continues over several segments without free descriptors'],
     edits: spares(
       'closeSync(fd);\n        this.#fill();\n        return true;',
       'closeSync(fd);\n        return true;',
@@ -425,7 +421,7 @@ const descriptorFaults: readonly Fault[] = [
   },
   {
     name: 'spare descriptors outlive their log',
-    test: [test('roll'), 'what a log holds open beside its files is given back when it is closed'],
+    test: [test('roll'), 'close frees the spare descriptors'],
     edits: spares('this.#spares.splice(0)', '[]'),
   },
 ]

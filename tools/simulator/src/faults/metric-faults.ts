@@ -6,8 +6,9 @@ const asked = '002 §8: each metric tells what its name says, and not what anoth
 const told = 'what the log, its checkpoints and the loop tell is counted under its own name'
 
 const history = 'packages/state-machine/test/apply.test.ts'
-const counters = 'each counter of a history counts its own records, and no others'
-const confirmed = 'a duplicate execution is confirmed once for each attempt of which all three hold'
+const counters = 'each counter counts exactly its own records'
+const confirmed =
+  'a duplicate is confirmed once for each attempt that expired, was followed by another one, and reported'
 
 const grant = editOf('state-machine', 'apply/apply-lease')
 const report = editOf('state-machine', 'apply/apply-report')

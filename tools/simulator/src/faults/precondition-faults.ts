@@ -136,7 +136,7 @@ export const preconditionFaults: readonly Fault[] = [
   },
   {
     name: 'TasksForgotten may drop a LEASED task',
-    test: [test, 'the table of transitions is the one of the specification'],
+    test: [test, 'the table of transitions equals the specification'],
     edits: editOf('state-machine', 'apply/transitions')(
       'TasksForgotten: {\n        from: [',
       "TasksForgotten: {\n        from: ['LEASED', ",

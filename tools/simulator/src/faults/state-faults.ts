@@ -4,15 +4,15 @@ const applied = 'packages/state-machine/test/apply.test.ts'
 const lined = 'packages/state-machine/test/lines.test.ts'
 const viewed = 'packages/state-machine/test/views.test.ts'
 const coded = 'packages/state-machine/test/record-codec.test.ts'
-const inARow = 'LeaseExpired: expiries in a row are counted, but not those seen at start'
-const expired = 'LeaseExpired: the task is WAITING again, eligible at once, and uses up no retry'
-const cancelled = 'TaskCancelled: no task state changes, the fact is kept'
+const inARow = 'LeaseExpired: consecutive expiries are counted, but not those found at startup'
+const expired =
+  'LeaseExpired: the task is WAITING again, eligible immediately, and uses up no retry'
+const cancelled = 'TaskCancelled: no task state changes, and the report is counted'
 const forgotten =
-  'TasksForgotten: terminal tasks that ended at or before the LSN are dropped, no others'
-const forgettable = 'what may be forgotten: by age, by number, a bounded number at once'
-const same = 'the same submission is told from another one, before and after the payload is gone'
-const offered =
-  'eligible tasks are leased by (eligible_at, task_id), across the queues that are served'
+  'TasksForgotten: exactly the terminal tasks that ended at or before the LSN are removed'
+const forgettable = 'forgettableThrough removes by age and by number, up to a limit'
+const same = 'a repeated submission is recognised, before and after the payload is removed'
+const offered = 'eligible tasks are leased by (eligible_at, task_id), across the requested queues'
 
 const task = editOf('state-machine', 'apply/apply-task')
 const lease = editOf('state-machine', 'apply/apply-lease')
@@ -26,12 +26,12 @@ const limits = editOf('state-machine', 'record')
 export const stateFaults: readonly Fault[] = [
   {
     name: 'not_before in the past makes a task eligible before it was there',
-    test: [applied, 'TaskCreated: not_before makes it eligible later, and one in the past at once'],
+    test: [applied, 'TaskCreated: not_before delays eligibility, and a time in the past does not'],
     edits: task('Math.max(at, notBefore ?? at)', 'notBefore ?? at'),
   },
   {
     name: 'not_before makes nothing wait',
-    test: [applied, 'TaskCreated: not_before makes it eligible later, and one in the past at once'],
+    test: [applied, 'TaskCreated: not_before delays eligibility, and a time in the past does not'],
     edits: task('Math.max(at, notBefore ?? at)', 'at'),
   },
   {
@@ -100,12 +100,12 @@ export const stateFaults: readonly Fault[] = [
   },
   {
     name: 'an exponential backoff doubles once too often',
-    test: [applied, 'an exponential backoff doubles until it is as long as it may get'],
+    test: [applied, 'an exponential backoff doubles up to its maximum'],
     edits: policy('Math.min(failures - 1, 53)', 'Math.min(failures, 53)'),
   },
   {
     name: 'an exponential backoff grows for ever',
-    test: [applied, 'an exponential backoff doubles until it is as long as it may get'],
+    test: [applied, 'an exponential backoff doubles up to its maximum'],
     edits: policy('Math.min(backoff.maxMs, backoff', 'Math.max(0, backoff'),
   },
   {
@@ -138,7 +138,7 @@ export const stateFaults: readonly Fault[] = [
   },
   {
     name: 'a task keeps 31 attempts',
-    test: [applied, 'a task keeps a record of its last 32 attempts; an older lease is unknown'],
+    test: [applied, 'a task remembers its last 32 attempts; an older lease is unknown'],
     edits: editOf('state-machine', 'task')('attemptsKept = 32', 'attemptsKept = 31'),
   },
   {
@@ -199,7 +199,7 @@ export const stateFaults: readonly Fault[] = [
   },
   {
     name: 'the names of queues may be half as long',
-    test: [coded, 'the limits of records are what other versions count on'],
+    test: [coded, 'the limits of records are fixed'],
     edits: limits('queueBytesMax: 64', 'queueBytesMax: 32'),
   },
   {
