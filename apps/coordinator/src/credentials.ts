@@ -14,8 +14,8 @@ import { type Role, roles } from '@tenure/protocol'
 import type { Configuration } from './settings.js'
 
 /**
- * The tokens that are accepted: one for every role, or those of a file with tokens by role. Both at once are
- * refused: a TENURE_TOKEN that is meant for a client in the same shell would make that client an admin.
+ * The accepted tokens: one for every role, or a file with tokens per role. Both together are rejected: a
+ * TENURE_TOKEN that is set for a client in the same shell would become an admin token.
  */
 export function readTokens(configuration: Configuration): Token[] {
   const { values, origins } = configuration
@@ -35,10 +35,10 @@ function readTokensFile(path: string, askedBy: string): [Role, string][] {
   const content = readJsonObject(path, askedBy, readSecretText(path, askedBy))
   const found = Object.entries(content).flatMap(([key, tokens], at) => {
     const role = roles.find((role) => role === key)
-    // In a file that is turned round it is a token, so it is not repeated.
+    // If keys and values are swapped, the key is a token, so the message does not repeat it.
     if (role === undefined) {
-      const expected = `a key is one of ${roles.join(', ')}, and its value a list of tokens`
-      throw new ConfigError(`${path}: key ${at + 1} is no role; ${expected}`)
+      const expected = `use ${roles.join(', ')} as keys, each with a list of tokens`
+      throw new ConfigError(`${path}: key ${at + 1} is not a role; ${expected}`)
     }
     if (!Array.isArray(tokens)) throw new ConfigError(`${path}: ${key} must be a list of tokens`)
     return tokens.map((token, index): [Role, string] => [
@@ -46,12 +46,13 @@ function readTokensFile(path: string, askedBy: string): [Role, string][] {
       checkToken(token, `${path}: ${key}[${index}]`),
     ])
   })
-  // A file that lets nobody in is a mistake; taken at its word it would let everybody in.
-  if (found.length === 0) throw new ConfigError(`${askedBy} names ${path}, which holds no token`)
+  // An empty list would mean that no token is required, so a file without tokens is an error.
+  if (found.length === 0)
+    throw new ConfigError(`${askedBy} names ${path}, which contains no tokens`)
   return found
 }
 
-/** TLS with the files named, or `undefined` when none is. */
+/** Reads the configured TLS files; `undefined` when none is set. */
 export function readCertificates({ values, origins }: Configuration): TlsOptions | undefined {
   const { tlsCert, tlsKey, tlsClientCa, handshakeTimeout } = values
   if (tlsCert === undefined && tlsKey === undefined && tlsClientCa === undefined) return undefined

@@ -5,7 +5,7 @@ import { StateMachineError } from '@tenure/state-machine'
 import { WalDamageError, WalError } from '@tenure/wal'
 import type { Configuration } from './settings.js'
 
-/** What the process says when it ends. The README lists them for whoever supervises it. */
+/** The exit codes, listed in the README for supervisors. */
 const exitCodes = { ...common, damaged: 3, locked: 4 } as const
 
 type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
@@ -24,9 +24,9 @@ const byCode: Readonly<Record<string, ExitCode>> = {
   WAL_LOCKED: exitCodes.locked,
 }
 
-/** How the process ends when it could not start. */
+/** The exit code after a failed startup. */
 export function exitCodeOfStart(error: unknown): ExitCode {
-  // The log is sound, but what it says breaks the rules: to start again does not help.
+  // The log is readable but its records break the rules; a restart would not help.
   if (error instanceof StateMachineError || error instanceof HistoryError) {
     return exitCodes.damaged
   }
@@ -36,7 +36,7 @@ export function exitCodeOfStart(error: unknown): ExitCode {
   return exitCodes.failed
 }
 
-/** What is wrong and what to do, in the words of whoever runs this binary: where it is set, not which option it is. */
+/** Rewrites an error for users of this binary: flags instead of option names, and what to do. */
 export function explain(error: unknown, configuration: Configuration): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof CoordinatorError && error.code === 'COORDINATOR_EXPOSED') {
@@ -57,7 +57,7 @@ export function explain(error: unknown, configuration: Configuration): string {
   return inOwnWords(message, configuration)
 }
 
-/** For a line beside the explanation: what can be searched for, and where it was when nobody expected it. */
+/** Extra log fields: an error code to search for, and the stack of an unexpected error. */
 export function describe(error: unknown): {
   readonly code?: string | undefined
   readonly stack?: string | undefined

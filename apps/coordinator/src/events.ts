@@ -7,9 +7,9 @@ type LogObserver = NonNullable<NonNullable<CoordinatorOptions['log']>['observer'
 const refusalsPerSecondMax = 10
 const progressEveryMs = 1000
 
-/** A line for each event of the coordinator that an operator wants to know of. */
+/** Logs the coordinator's events that matter to operators. */
 export function observeServer(logger: Logger, clock?: Clock): ServerObserver {
-  const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more peers refused')
+  const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more peers rejected')
   const refusals = new RationedLines(refusalsPerSecondMax, tellLeftOut, clock)
   let nextProgressMs = progressEveryMs
   return {
@@ -30,24 +30,24 @@ export function observeServer(logger: Logger, clock?: Clock): ServerObserver {
     clockBehind: (behindMs) => {
       logger.warn(
         { behindSeconds: Math.round(behindMs / 1000), see: clockGuide },
-        'the clock is behind the last time in the log; until it catches up, tasks with an absolute start time start early',
+        'the clock is behind the last time in the log; tasks with an absolute start time start early until it catches up',
       )
     },
     fewerConnections: (connectionsMax) => {
       const text =
-        'the limit on open files (ulimit -n) lets in fewer connections than were asked for'
+        'the open file limit (ulimit -n) is too low for --connections-max; accepting fewer connections'
       logger.warn({ connectionsMax }, text)
     },
     recovered: ({ badCheckpoints, strandedSegments, tornTail }) => {
       for (const { lsn, why } of badCheckpoints) {
-        logger.warn({ lsn, why }, 'a checkpoint cannot be read: the start does without it')
+        logger.warn({ lsn, why }, 'skipped an unreadable checkpoint')
       }
       for (const segment of strandedSegments) {
-        const text = 'nothing links this segment to the rest of the log; a checkpoint covers it'
+        const text = 'segment is not linked to the rest of the log; a checkpoint covers its records'
         logger.warn({ segment, next: 'tenure log doctor' }, text)
       }
       if (tornTail !== undefined) {
-        const text = 'a write at the end was never acknowledged: nothing is lost, it was cut off'
+        const text = 'removed an incomplete write at the end of the log; it was never acknowledged'
         logger.warn({ why: tornTail }, text)
       }
     },
@@ -58,33 +58,30 @@ export function observeServer(logger: Logger, clock?: Clock): ServerObserver {
       logger.info({ lsn, tasks, replayed, ms, removed: { segments, bytes } }, 'checkpoint made')
     },
     diskLow: (isLow, freeBytes) => {
-      if (isLow) logger.warn({ freeBytes }, 'the disk is getting full')
-      else logger.info({ freeBytes }, 'the disk has enough room again')
+      if (isLow) logger.warn({ freeBytes }, 'disk space is low')
+      else logger.info({ freeBytes }, 'disk space is sufficient again')
     },
     historyRemoved: ({ segments, bytes }) => {
-      logger.warn(
-        { segments, bytes },
-        'the disk is full: history was removed that no restart needs',
-      )
+      logger.warn({ segments, bytes }, 'disk full: removed history that no restart needs')
     },
     checkpointFailed: (error) => {
-      logger.error({ err: error }, 'no checkpoint could be made: it is tried again in a minute')
+      logger.error({ err: error }, 'checkpoint failed; retrying in a minute')
     },
-    // What the peer sent stays in a field of its own, where it is quoted.
+    // The peer's input goes into a separate field, where it is quoted.
     refused: ({ address, reason, message }) => {
-      refusals.write(() => logger.warn({ address, reason, detail: message }, 'peer refused'))
+      refusals.write(() => logger.warn({ address, reason, detail: message }, 'peer rejected'))
     },
   }
 }
 
 const clockGuide = 'docs/operations.md, "A clock that leapt"'
 
-/** The same for its log on the disk. */
+/** Logs the log's disk events. */
 export function observeLog(logger: Logger): LogObserver {
   return {
     spaceChanged: (isFull) => {
-      if (isFull) logger.error('disk full: what needs room is refused until there is some')
-      else logger.info('disk has room again')
+      if (isFull) logger.error('disk full: rejecting requests that need disk space')
+      else logger.info('disk has space again')
     },
   }
 }

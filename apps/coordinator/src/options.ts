@@ -3,7 +3,7 @@ import { backoffOf } from '@tenure/options'
 import { readCertificates, readTokens } from './credentials.js'
 import type { Configuration, Values } from './settings.js'
 
-/** What the coordinator is given. Reads the files with tokens and certificates. */
+/** Converts the configuration into the coordinator's options. Reads token and certificate files. */
 export function toOptions(configuration: Configuration): CoordinatorOptions {
   const { values } = configuration
   const tls = readCertificates(configuration)

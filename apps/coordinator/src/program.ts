@@ -12,7 +12,7 @@ export const command = defineCommand({
   name: 'tenure-coordinator',
   version: versions.version,
   summary:
-    'Runs the coordinator of Tenure: keeps its log in a directory, serves clients and workers, and stops on SIGTERM or SIGINT.',
+    'Run the Tenure coordinator, which stores tasks in a log and serves clients and workers.',
   settings,
   prepare(configuration) {
     const options = toOptions(configuration)
@@ -20,13 +20,13 @@ export const command = defineCommand({
   },
 })
 
-/** The coordinator, with a line for each event and its own words for each end. */
+/** The coordinator as a service that logs its events and explains its errors. */
 function toService(options: CoordinatorOptions, configuration: Configuration): Service {
   return {
     facts: { ...versions, dataDir: resolve(options.dataDir ?? '') },
     start: (logger) => {
       const log = { ...options.log, observer: observeLog(logger) }
-      // The process began for this: its clock that never goes back began with it.
+      // The process runs only a coordinator, and its monotonic clock started with it.
       const recoveringSinceMs = 0
       const observer = observeServer(logger)
       return startCoordinator({ ...options, log, observer, recoveringSinceMs })

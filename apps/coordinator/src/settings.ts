@@ -26,40 +26,40 @@ import {
 } from '@tenure/coordinator-server/internal'
 import { defaultBackoffMaxMs, defaultRetryPolicy, largestCount, retryRanges } from '@tenure/options'
 
-// The one table: what can be set, what it means, what it may be, and what it is otherwise. Flags,
-// variables, the keys of the file, the help and the checks all follow from it.
+// All settings with their types, defaults and help. Flags, environment variables, config file keys, the
+// help and the checks are derived from this table.
 
 const storage = {
   dataDir: setting(text('directory'), {
     fallback: './tenure-data',
-    help: 'Where the log is kept. Made when it does not exist.',
+    help: 'Directory that holds the log; created if missing.',
   }),
   sync: setting(choice('always', 'interval', 'none'), {
     fallback: 'always',
-    help: 'When something is answered: "always", when it is on the disk. With "interval" and "none", when the operating system has it; a power loss takes what was not synced yet, though it was answered.',
+    help: 'When to sync the log to disk. "always" syncs before every answer. With "interval" and "none", a power loss can undo answered requests that were not synced yet.',
     option: 'options.sync',
   }),
   syncInterval: setting(duration(1, 60_000), {
     fallback: 100,
-    help: 'How often to sync, with --sync interval.',
+    help: 'Sync interval for --sync interval.',
     option: 'options.syncIntervalMs',
   }),
   segmentBytes: setting(bytes(2 ** 20, 2 ** 32), {
     fallback: 64 * 2 ** 20,
-    help: 'The full size of a file of the log.',
+    help: 'Size of a full log segment file.',
     option: 'options.segmentBytes',
   }),
   diskLowBytes: setting(bytes(0, 2 ** 50), {
     fallback: 2 ** 30,
-    help: 'With less room on the disk than this a warning is logged. Submissions are refused only when it is full.',
+    help: 'Log a warning when less disk space than this is free. Submissions are rejected only when the disk is full.',
     option: 'diskLowBytes',
   }),
-  acceptLoss: setting(logPlace('the refusal'), {
-    help: 'Opens a damaged log without what lies behind this place. The refusal to open it names the place.',
+  acceptLoss: setting(logPlace('the error'), {
+    help: 'Open a damaged log and discard everything after this position, which the error message names.',
     option: 'options.acceptLoss',
   }),
   restored: setting(trueOrLsn(), {
-    help: 'For the first start on a copy from a backup: goes on behind every LSN that can have been given out since, or at this one.',
+    help: 'Use for the first startup on a restored backup. "true" skips all LSNs that may have been used since the backup; a number is the next LSN.',
     option: 'options.restored',
   }),
 }
@@ -67,19 +67,19 @@ const storage = {
 const listening = {
   host: setting(text('address'), {
     fallback: '127.0.0.1',
-    help: 'Where clients and workers connect. Beyond this machine only with TLS and tokens, or with --insecure.',
+    help: 'Address to listen on for clients and workers. An address other than loopback requires TLS and tokens, or --insecure.',
   }),
   port: setting(whole(0, 65_535), {
     fallback: 7411,
-    help: 'The port for them; 0 takes a free one.',
+    help: 'Port for clients and workers; 0 picks a free port.',
   }),
   httpHost: setting(text('address'), {
     fallback: '127.0.0.1',
-    help: 'Where /metrics, /healthz and /readyz are served. They ask for no token.',
+    help: 'Address for /metrics, /healthz and /readyz, which require no token.',
   }),
   httpPort: setting(portOrOff(), {
     fallback: 7412,
-    help: 'The port for them; 0 takes a free one, "off" serves none.',
+    help: 'Port for /metrics, /healthz and /readyz; 0 picks a free port, "off" disables it.',
     option: 'httpPort',
   }),
   httpAllowedHosts: setting(listOf(hostName()), {
@@ -89,46 +89,49 @@ const listening = {
 }
 
 const security = {
-  tlsCert: setting(text('file'), { help: 'The certificate, with its chain (PEM). Turns TLS on.' }),
+  tlsCert: setting(text('file'), { help: 'TLS certificate with its chain (PEM); enables TLS.' }),
   tlsKey: setting(text('file'), {
-    help: 'The key of the certificate (PEM).',
+    help: 'Private key of the TLS certificate (PEM).',
     isSecretFile: true,
   }),
   tlsClientCa: setting(text('file'), {
-    help: 'Who connects needs a certificate from this authority (PEM).',
+    help: 'Require client certificates signed by this CA (PEM).',
   }),
   token: setting(secret(), {
-    help: 'A token that grants every role. Or put it into a file: --token-file. Not together with --tokens-file.',
+    help: 'Token that grants every role. Excludes --token-file and --tokens-file.',
   }),
-  tokenFile: setting(text('file'), { help: 'A file that holds this token.', isSecretFile: true }),
+  tokenFile: setting(text('file'), {
+    help: 'File that contains a token for every role.',
+    isSecretFile: true,
+  }),
   tokensFile: setting(text('file'), {
-    help: 'A JSON file with tokens for each role: { "produce": ["…"], "work": ["…"], "admin": ["…"] }. A token may stand under several.',
+    help: 'JSON file with tokens per role: { "produce": ["…"], "work": ["…"], "admin": ["…"] }. A token may have several roles.',
     isSecretFile: true,
   }),
   insecure: setting(yesOrNo(), {
     fallback: false,
-    help: 'Listens beyond this machine also without TLS or tokens: whoever can connect may do everything, or read along.',
+    help: 'Allow addresses other than loopback without TLS or tokens. Any client on the network can then use every role and read the traffic.',
   }),
 }
 
 const leases = {
   leaseDuration: setting(duration(...knobRanges.leaseDurationMs), {
     fallback: defaultKnobs.leaseDurationMs,
-    help: 'How long a worker owns a task without a heartbeat.',
+    help: 'How long a worker owns a task without sending a heartbeat.',
     option: 'knobs.leaseDurationMs',
   }),
   heartbeatInterval: setting(duration(...knobRanges.heartbeatIntervalMs), {
-    help: 'How often a worker is asked to send one; at most half of --lease-duration, and a third of it where this is not set.',
+    help: 'Heartbeat interval for workers, at most half of --lease-duration (default: a third of it).',
     option: 'knobs.heartbeatIntervalMs',
   }),
   executionWindow: setting(duration(...knobRanges.executionWindowMs), {
     fallback: defaultKnobs.executionWindowMs,
-    help: 'How long an attempt may take at most, for tasks that are submitted without their own.',
+    help: 'Maximum duration of an attempt, for tasks submitted without an execution window.',
     option: 'knobs.executionWindowMs',
   }),
   waitMax: setting(duration(...knobRanges.waitMsMax), {
     fallback: defaultKnobs.waitMsMax,
-    help: 'The longest that a worker may wait for a task in one request.',
+    help: 'Maximum time that a lease request may wait for a task.',
     option: 'knobs.waitMsMax',
   }),
 }
@@ -136,57 +139,57 @@ const leases = {
 const retries = {
   maxRetries: setting(whole(...retryRanges.maxRetries), {
     fallback: defaultRetryPolicy.maxRetries,
-    help: 'How often a task that failed is tried again, unless it was submitted with its own policy.',
+    help: 'Maximum retries of a failed task, for tasks submitted without a retry policy.',
     option: 'knobs.retryPolicy.maxRetries',
   }),
   backoff: setting(choice('fixed', 'exponential'), {
     fallback: defaultRetryPolicy.backoff.kind,
-    help: 'Whether the delay before a retry stays the same or doubles each time.',
+    help: 'Retry delays: constant, or doubled after each attempt.',
   }),
   backoffDelay: setting(duration(...retryRanges.delayMs), {
     fallback: defaultRetryPolicy.backoff.delayMs,
-    help: 'The delay before the first retry.',
+    help: 'Delay before the first retry.',
   }),
   backoffMax: setting(duration(...retryRanges.delayMs), {
     fallback: defaultBackoffMaxMs,
-    help: 'The longest delay, with --backoff exponential.',
+    help: 'Maximum retry delay with --backoff exponential.',
   }),
   poisonThreshold: setting(whole(...knobRanges.poisonThreshold), {
     fallback: defaultKnobs.poisonThreshold,
-    help: 'After so many leases in a row that expired a task is stopped; 0 is never.',
+    help: 'Stop a task (DEAD) after this many consecutive lease expiries; 0 disables.',
     option: 'knobs.poisonThreshold',
   }),
 }
 
-const room = {
+const taskLimits = {
   payloadBytesMax: setting(bytes(...knobRanges.payloadBytesMax), {
     fallback: defaultKnobs.payloadBytesMax,
-    help: 'The largest payload of a task.',
+    help: 'Maximum payload size.',
     option: 'knobs.payloadBytesMax',
   }),
   resultBytesMax: setting(bytes(...knobRanges.resultBytesMax), {
     fallback: defaultKnobs.resultBytesMax,
-    help: 'The largest result of a task.',
+    help: 'Maximum result size.',
     option: 'knobs.resultBytesMax',
   }),
   waitingTasksMax: setting(whole(...knobRanges.waitingTasksMax), {
     fallback: defaultKnobs.waitingTasksMax,
-    help: 'With so many tasks waiting, submissions are refused as OVERLOADED.',
+    help: 'Maximum number of waiting tasks; further submissions are rejected with OVERLOADED.',
     option: 'knobs.waitingTasksMax',
   }),
   tasksBytesMax: setting(bytes(...knobRanges.tasksBytesMax), {
     fallback: defaultKnobs.tasksBytesMax,
-    help: 'The same for the bytes of all tasks in memory.',
+    help: 'Maximum memory for all tasks; further submissions are rejected with OVERLOADED.',
     option: 'knobs.tasksBytesMax',
   }),
   retention: setting(duration(...knobRanges.retentionMs), {
     fallback: defaultKnobs.retentionMs,
-    help: 'How long tasks that ended are remembered,',
+    help: 'How long to remember ended tasks.',
     option: 'knobs.retentionMs',
   }),
   retentionTasks: setting(whole(...knobRanges.retentionTasks), {
     fallback: defaultKnobs.retentionTasks,
-    help: 'and how many of them at most.',
+    help: 'Maximum number of ended tasks to remember.',
     option: 'knobs.retentionTasks',
   }),
 }
@@ -194,75 +197,75 @@ const room = {
 const recovery = {
   replayMax: setting(duration(...checkpointRanges.replayMsMax), {
     fallback: defaultCheckpointKnobs.replayMsMax,
-    help: 'How long a restart may have to replay what lies behind the newest checkpoint. Checkpoints are made as often as that needs, in a thread.',
+    help: 'Maximum time for a restart to replay the log; determines how often checkpoints are made.',
     option: 'checkpoints.replayMsMax',
   }),
   historyAge: setting(duration(...checkpointRanges.historyMs), {
     fallback: defaultCheckpointKnobs.historyMs,
-    help: 'How long the log is kept for those who ask what happened, beyond what a restart needs,',
+    help: 'How long to keep history in the log. Records that a restart needs are always kept.',
     option: 'checkpoints.historyMs',
   }),
   historyBytesMax: setting(bytes(...checkpointRanges.historyBytesMax), {
     fallback: defaultCheckpointKnobs.historyBytesMax,
-    help: 'and to which size. What a restart needs is kept in any case.',
+    help: 'Maximum size of the log with its history. Records that a restart needs are always kept.',
     option: 'checkpoints.historyBytesMax',
   }),
 }
 
-const limits = {
+const connectionLimits = {
   connectionsMax: setting(whole(1, largestCount), {
     fallback: defaultLimits.connectionsMax,
-    help: 'How many connections there may be,',
+    help: 'Maximum number of connections.',
     option: 'limits.connectionsMax',
   }),
   connectionsPerAddressMax: setting(whole(1, largestCount), {
     fallback: defaultLimits.connectionsPerAddressMax,
-    help: 'and how many from one address.',
+    help: 'Maximum number of connections from one address.',
     option: 'limits.connectionsPerAddressMax',
   }),
   requestsInFlightMax: setting(whole(1, largestCount), {
     fallback: defaultLimits.requestsInFlightMax,
-    help: 'Requests on a connection that are not answered yet; with more, its reading pauses.',
+    help: 'Maximum number of unanswered requests per connection; at the limit, the coordinator stops reading from it.',
     option: 'limits.requestsInFlightMax',
   }),
   pollsPerConnectionMax: setting(whole(1, largestCount), {
     fallback: defaultLimits.pollsPerConnectionMax,
-    help: 'Lease requests on a connection that may wait, beside these; more are refused as TOO_MANY.',
+    help: 'Maximum number of waiting lease requests per connection; further ones are rejected with TOO_MANY.',
     option: 'limits.pollsPerConnectionMax',
   }),
   waitingPollsMax: setting(whole(1, largestCount), {
     fallback: defaultLimits.waitingPollsMax,
-    help: 'How many of them may wait at once, on all connections together.',
+    help: 'Maximum number of waiting lease requests on all connections together.',
     option: 'limits.waitingPollsMax',
   }),
   frameBytesMax: setting(bytes(1, largestCount), {
     fallback: defaultLimits.frameBytesMax,
-    help: 'The largest message; at least 64 KiB more than the largest payload or result.',
+    help: 'Maximum message size; at least 64 KiB above the largest payload or result.',
     option: 'limits.frameBytesMax',
   }),
   handshakeTimeout: setting(duration(1, largestCount), {
     fallback: defaultLimits.handshakeMs,
-    help: 'Who has not said hello by then is disconnected.',
+    help: 'Time allowed to connect and send a valid hello.',
     option: 'limits.handshakeMs',
   }),
   frameTimeout: setting(duration(1, largestCount), {
     fallback: defaultLimits.frameMs,
-    help: 'The same for a message that was begun.',
+    help: 'Time allowed to finish sending a message.',
     option: 'limits.frameMs',
   }),
   unsentBytesMax: setting(bytes(65_536, largestCount), {
     fallback: defaultLimits.unsentBytesMax,
-    help: 'With more answers than this to read, a peer is not asked for more;',
+    help: 'Send buffer limit per connection; above it, no further requests are processed.',
     option: 'limits.unsentBytesMax',
   }),
   deafTimeout: setting(duration(1, largestCount), {
     fallback: defaultLimits.deafMs,
-    help: 'who takes nothing of them for so long is disconnected.',
+    help: 'Disconnect a peer that is over the send buffer limit and reads nothing for this long.',
     option: 'limits.deafMs',
   }),
 }
 
-/** By group, as the help shows them. */
+/** Grouped as in the help. */
 export const settings = {
   ...configFileSettings,
   Storage: storage,
@@ -270,9 +273,9 @@ export const settings = {
   Security: security,
   Leases: leases,
   'Retries and poison': retries,
-  'Room for tasks': room,
+  'Task limits': taskLimits,
   'Restarts and history': recovery,
-  'Limits for whoever connects': limits,
+  'Connection limits': connectionLimits,
   ...loggingSettings,
 } as const
 

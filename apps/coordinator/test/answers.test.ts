@@ -226,7 +226,7 @@ t.test(
       ]
       const refusal = { answer: rejected('DUPLICATE_REPORT'), ...nothing }
       for (const other of others) t.strictSame(await stage.observe(taskId, other), refusal)
-      const outcome = kind === 'complete' ? /COMPLETED before/ : /FAILED before/
+      const outcome = kind === 'complete' ? /already reported COMPLETED/ : /already reported FAILED/
       t.match(await w1.request(others[0]!), { message: outcome })
       const reported = { answer: rejected('REPORTED'), ...nothing }
       t.strictSame(await stage.observe(taskId, beatOf(held)), reported, 'a heartbeat: REPORTED')

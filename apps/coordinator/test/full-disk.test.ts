@@ -36,7 +36,7 @@ t.test(
     const first = await expect(link, 'submitted', { kind: 'submit', payload, queue: 'kept' })
     const held = await leaseFrom(link, 'kept')
     await disk.fill(6 * mib)
-    await coordinator.line('the disk is getting full')
+    await coordinator.line('disk space is low')
 
     const accepted: number[] = []
     for (;;) {
@@ -45,7 +45,7 @@ t.test(
       accepted.push(answer.taskId)
     }
     t.ok(accepted.length > 10, 'while there was room submissions were taken')
-    await coordinator.line('disk full: what needs room is refused until there is some')
+    await coordinator.line('disk full: rejecting requests that need disk space')
     t.equal(await refusal(submit()), 'NO_SPACE', 'then they are refused')
     t.match(await link.request({ kind: 'stats' }), { stats: { diskFull: true } })
 
@@ -67,7 +67,7 @@ t.test(
     t.match(await link.request({ kind: 'get', taskId }), { kind: 'task' }, 'and answers questions')
 
     disk.empty()
-    await coordinator.line('disk has room again')
+    await coordinator.line('disk has space again')
     t.equal(await refusal(submit()), undefined, 'space was freed: it continues by itself')
     t.match(await link.request({ kind: 'stats' }), { stats: { diskFull: false } })
     const completed = { kind: 'complete', taskId, leaseId } as const
@@ -102,8 +102,8 @@ t.test(
     await first.coordinator.exited
     await disk.fill()
     const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, args)
-    await coordinator.line('the disk is full: history was removed that no restart needs')
-    await coordinator.line('disk has room again')
+    await coordinator.line('disk full: removed history that no restart needs')
+    await coordinator.line('disk has space again')
     const other = await connectTo(t, port, 'p')
     await expect(other, 'submitted', { kind: 'submit', payload })
     disk.empty()

@@ -124,9 +124,9 @@ t.test('of peers that are refused ten a second get a line, the others are counte
   for (let count = 0; count < 25; count++) server.refused?.(refusal)
   t.equal(lines.length, 10)
   const { address, reason, message: detail } = refusal
-  t.same(lines[0], { level: 40, address, reason, detail, msg: 'peer refused' })
+  t.same(lines[0], { level: 40, address, reason, detail, msg: 'peer rejected' })
   await clock.advance(1000)
-  t.same(lines.slice(10), [{ level: 40, leftOut: 15, msg: 'more peers refused' }])
+  t.same(lines.slice(10), [{ level: 40, leftOut: 15, msg: 'more peers rejected' }])
   server.refused?.(refusal)
   t.equal(lines.length, 12)
   await clock.advance(1000)
@@ -177,9 +177,9 @@ t.test('what a start had to do without is told, and of a whole log nothing', asy
   server.recovered?.({ ...whole, strandedSegments: ['0000000000000001-00000001.wal'] })
   server.recovered?.({ ...whole, tornTail: 'the header is missing' })
   t.match(lines, [
-    { level: 40, lsn: 17, why: 'it breaks off', msg: /^a checkpoint cannot be read/ },
-    { level: 40, segment: '0000000000000001-00000001.wal', msg: /^nothing links this segment/ },
-    { level: 40, why: 'the header is missing', msg: /nothing is lost, it was cut off/ },
+    { level: 40, lsn: 17, why: 'it breaks off', msg: 'skipped an unreadable checkpoint' },
+    { level: 40, segment: '0000000000000001-00000001.wal', msg: /^segment is not linked/ },
+    { level: 40, why: 'the header is missing', msg: /^removed an incomplete write/ },
   ])
 })
 
@@ -189,7 +189,7 @@ t.test('a full disk is told, and that it has room again', async (t) => {
   log.spaceChanged?.(false)
   t.match(lines, [
     { level: 50, msg: /^disk full/ },
-    { level: 30, msg: 'disk has room again' },
+    { level: 30, msg: 'disk has space again' },
   ])
 })
 

@@ -78,7 +78,7 @@ t.test(
     const again = await start(t, dataDir)
     t.match(again.started, { tasks: 1 })
     const warnings = again.coordinator.lines.filter(({ level }) => level === 'warn')
-    t.match(warnings, [{ lsn: 1, why: /cannot be used/, msg: /^a checkpoint cannot be read/ }])
+    t.match(warnings, [{ lsn: 1, why: /cannot be used/, msg: 'skipped an unreadable checkpoint' }])
   },
 )
 
@@ -160,7 +160,10 @@ t.test('beyond this machine it listens only with TLS and tokens, or when told so
   const args = ['--data-dir', dataDir, '--host', '0.0.0.0', '--port', '0', '--http-port', 'off']
   const { code, stderr } = await runToEnd(t, args)
   t.equal(code, 2)
-  t.match(stderr, /^tenure-coordinator: host is 0\.0\.0\.0, .*--tls-cert.*TENURE_TOKEN.*--insecure/)
+  t.match(
+    stderr,
+    /^tenure-coordinator: host 0\.0\.0\.0 is reachable .*--tls-cert.*TENURE_TOKEN.*--insecure/,
+  )
   const tls = ['--tls-cert', fixture('tls.crt'), '--tls-key', fixture('tls.key')]
   t.match(await runToEnd(t, [...args, ...tls]), { code: 2 }, 'without a token')
   const hidden = await start(t, dataDir, ['--host', '0.0.0.0', ...tls], { TENURE_TOKEN: 'hush' })
@@ -196,7 +199,7 @@ t.test('a token file opens the door; one that others can read is warned of', asy
   t.match(knows.welcome, { version: 1 })
   const guesses = connectTo(t, port, 'guesses', { token: 'hush-hash' })
   await t.rejects(guesses, { message: /^UNAUTHORIZED/ })
-  const refused = await coordinator.line('peer refused')
+  const refused = await coordinator.line('peer rejected')
   t.match(refused, { level: 'warn', address: '127.0.0.1', reason: 'UNAUTHORIZED' })
   await knows.close()
   await coordinator.stop()

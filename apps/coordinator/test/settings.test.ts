@@ -237,11 +237,11 @@ t.test('tokens for roles come from a file; one may stand under several', async (
   const said = (content: unknown) => refusal(['--tokens-file', file(t, 'tokens.json', content)])
   t.match(
     said({ work: ['one'], boss: ['hush'] }),
-    /tokens\.json: key 2 is no role; a key is one of produce, work, admin, and its value a list/,
+    /tokens\.json: key 2 is not a role; use produce, work, admin as keys, each with a list/,
   )
   t.match(said({ work: 'hush' }), /tokens\.json: work must be a list/)
   t.match(said({ work: ['ok', 7] }), /tokens\.json: work\[1\] is no token/)
-  t.match(said({ work: [] }), /^--tokens-file names .*tokens\.json, which holds no token/)
+  t.match(said({ work: [] }), /^--tokens-file names .*tokens\.json, which contains no tokens/)
   t.match(said('["hush"'), /which is not JSON$/, 'and does not quote it')
 })
 

@@ -1,16 +1,16 @@
 const pageSize = 256
-/** Of the first page, until something stands outside of it: many hold one thing or two in all their life. */
+/** Size of the first page until an id outside it is added: many maps only ever hold one or two values. */
 const firstPageSize = 8
 
 /**
- * Things under numbers that go up, each below 2^32 and behind that from the beginning, in their order.
+ * A map keyed by increasing u32 ids that wrap around, ordered by id.
  *
- * Not a Map: one that much passes through makes a new table whenever the old one is full of holes, and each
- * table points to its follower. When the collector has taken one of them for old, it keeps every later one
- * with all that was ever in it, until it looks through the whole heap: a third of a busy client's time.
+ * A Map with constant inserts and deletes rebuilds its hash table regularly, and each old table points to its
+ * successor. If the collector has promoted one to the old generation, all later tables and their entries stay
+ * alive until a full collection. That cost a third of a busy client's time.
  */
 export class ByNumber<Thing> {
-  /** The newest one is kept when it is empty: the next thing is soon to come. */
+  /** The newest page is kept when it is empty: it will be reused immediately. */
   #pages: Page<Thing>[] = []
   #size = 0
 
@@ -57,7 +57,7 @@ export class ByNumber<Thing> {
     return thing
   }
 
-  /** What stands under the lowest number. */
+  /** The value with the lowest id. */
   first(): Thing | undefined {
     if (this.#size === 0) return undefined
     const page = this.#pages[0]!
@@ -76,7 +76,7 @@ export class ByNumber<Thing> {
 
   #pageOf(number: number): Page<Thing> | undefined {
     const block = number - (number % pageSize)
-    // What is asked for is most often the oldest, or among the newest.
+    // Lookups mostly hit the oldest or the newest pages.
     if (this.#pages[0]?.block === block) return this.#pages[0]
     for (let index = this.#pages.length - 1; index > 0; index--) {
       if (this.#pages[index]!.block === block) return this.#pages[index]
@@ -97,13 +97,13 @@ export class ByNumber<Thing> {
 }
 
 interface Page<Thing> {
-  /** The first of the numbers that stand on this page and on no other. */
+  /** The first id in this page's range of `pageSize` ids. */
   readonly block: number
-  /** The number of the first of its things. */
+  /** The id of the first slot. */
   start: number
   things: (Thing | undefined)[]
   count: number
-  /** Nothing stands before it. */
+  /** All slots before this one are empty. */
   firstAt: number
 }
 
@@ -111,7 +111,7 @@ function empty<Thing>(size: number): (Thing | undefined)[] {
   return new Array<Thing | undefined>(size).fill(undefined)
 }
 
-/** Makes room for all numbers of the page. */
+/** Extends the first page to the full page size. */
 function widen<Thing>(page: Page<Thing>): void {
   const things = empty<Thing>(pageSize)
   const from = page.start - page.block
@@ -121,7 +121,7 @@ function widen<Thing>(page: Page<Thing>): void {
   page.firstAt += from
 }
 
-/** Nothing waits for so long that half of all numbers are given out meanwhile. */
+/** Compares with wrap-around: no entry lives long enough for half of all ids to be used meanwhile. */
 function isBefore(one: number, other: number): boolean {
   return ((one - other) | 0) < 0
 }

@@ -1,7 +1,7 @@
 import { Checks } from '@tenure/options'
 import type { Reason } from '@tenure/protocol'
 
-/** Stable words for what can go wrong; the message beside them may change. */
+/** Stable error codes. Messages may change. */
 export type TenureErrorCode =
   | 'CLIENT_ABORTED'
   | 'CLIENT_TIMEOUT'
@@ -19,12 +19,12 @@ export interface TenureErrorOptions extends ErrorOptions {
   readonly requestId?: string | undefined
 }
 
-/** Every error this package raises on purpose. */
+/** Every error that this package throws deliberately. */
 export class TenureError extends Error {
   readonly code: TenureErrorCode
-  /** The request was sent, and no answer came that says what became of it: it may have been carried out, or may still be. */
+  /** The request was sent but not answered, so it may have been or may still be carried out. */
   readonly outcomeUnknown: boolean
-  /** Of a submission: the id under which it can be submitted again without becoming two tasks. */
+  /** For a submission: the idempotency key with which it can safely be submitted again. */
   readonly requestId: string | undefined
 
   constructor(code: TenureErrorCode, message: string, options: TenureErrorOptions = {}) {
@@ -37,12 +37,12 @@ export class TenureError extends Error {
 }
 
 /**
- * The coordinator refused, and nothing has changed; where `outcomeUnknown`, it refused what had been sent
- * before, over a connection that was lost, and may have been carried out then.
+ * The coordinator rejected the request. Nothing has changed, unless `outcomeUnknown` is set: then an earlier
+ * copy, sent over a lost connection, may have been carried out.
  */
 export class RejectedError extends TenureError {
   readonly reason: Reason
-  /** When to come back, where coming back helps. */
+  /** Delay after which a retry makes sense. */
   readonly retryAfterMs: number | undefined
 
   constructor({ reason, message, retryAfterMs }: Rejection, options: TenureErrorOptions = {}) {
@@ -59,15 +59,15 @@ interface Rejection {
   readonly retryAfterMs?: number | undefined
 }
 
-/** What a message says of an outcome that is not known. */
+/** The part of a message that tells that the outcome is unknown. */
 export function sequelOf({ outcomeUnknown = false }: TenureErrorOptions): string {
-  return outcomeUnknown ? '; whether the request was carried out is not known' : ''
+  return outcomeUnknown ? '; it is unknown whether the request was carried out' : ''
 }
 
-/** Checks what a caller gives. */
+/** Checks arguments and options. */
 export const check = new Checks((message) => new TenureError('CLIENT_BAD_ARGUMENT', message))
 
-/** Rejections that no retry changes. */
+/** Permanent rejections. */
 export const finalReasons: readonly Reason[] = ['UNAUTHORIZED', 'UNSUPPORTED_VERSION', 'FORBIDDEN']
 
 /** Rejections which prove that no earlier copy of the same submission or kill was carried out. */

@@ -1,6 +1,6 @@
 /**
- * A callback is somebody else's code, called in the middle of ours. What it throws is the process's
- * affair, like what is thrown from any event; but what we were doing is done to its end before.
+ * Reports an exception from a user's callback as an uncaught exception, after the current work is done. So the
+ * callback cannot leave the client in an inconsistent state.
  */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {

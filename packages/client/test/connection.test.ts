@@ -574,7 +574,7 @@ t.test('a peer that has vanished without a word is noticed, and left', async (t)
   await world.server.request('ping')
   t.equal(disconnected.seen.length, 0)
   await clock.advance(1000)
-  t.match((await disconnected.at(1)).message, /no sign of life/)
+  t.match((await disconnected.at(1)).message, /no data from the peer/)
   t.equal((await lease).code, 'CLIENT_DISCONNECTED')
 })
 
@@ -605,7 +605,7 @@ t.test('a peer that has vanished is left where there is no room for a probe, too
     await clock.advance(1000)
     t.equal(disconnected.seen.length, 0)
     await clock.advance(1000)
-    t.match((await disconnected.at(1)).message, /no sign of life/)
+    t.match((await disconnected.at(1)).message, /no data from the peer/)
     t.equal((await asking).code, 'CLIENT_DISCONNECTED')
   }
 })

@@ -327,7 +327,7 @@ t.test('a history larger than may be kept is an error that says so', async (t) =
   // Four records of 8 or 9 bytes and three openings, each entry counted with 128 bytes beside.
   const bytes = 2 * 8 + 2 * 9 + 7 * 128
   const error = await rejection(world.tenure.history(7, { bytesMax: bytes - 1 }))
-  t.match(error, { code: 'CLIENT_TOO_LARGE', message: /task 7 .* more than 929 bytes/ })
+  t.match(error, { code: 'CLIENT_TOO_LARGE', message: /task 7 .* larger than 929 bytes/ })
   t.equal((await world.tenure.history(7, { bytesMax: bytes })).records.length, 4)
 })
 

@@ -1,11 +1,11 @@
-/** Stable words for what can go wrong; the message beside them may change. The README lists them. */
+/** Stable error codes, listed in the README. Messages may change. */
 export type CoordinatorErrorCode =
   | 'COORDINATOR_BAD_OPTION'
   | 'COORDINATOR_EXPOSED'
   | 'COORDINATOR_CANNOT_LISTEN'
   | 'COORDINATOR_FAILED'
 
-/** Every error this package raises on purpose. Those of the log come as they are. */
+/** Every error that this package throws deliberately. Errors of the log pass through unchanged. */
 export class CoordinatorError extends Error {
   readonly code: CoordinatorErrorCode
 

@@ -1,4 +1,4 @@
-// What only the packages, apps and tools of this repository need. It may change in any release.
+// For the packages, apps and tools of this repository only. It may change in any release.
 export { checkpointRanges, defaultCheckpointKnobs } from './checkpoints/checkpoint-knobs.js'
 export { type CheckpointMeans, checkpointLog } from './checkpoints/checkpoint-of-log.js'
 export { logBytesBound } from './checkpoints/replay-estimate.js'

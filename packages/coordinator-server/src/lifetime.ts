@@ -1,9 +1,9 @@
 /**
- * From the first thing that was opened to the last one that is closed. What opens something defers its
- * closing; the end closes in the reverse order, each once, whatever becomes of the others.
+ * The order of startup and shutdown. Each component that is opened defers its close; `end` closes them in
+ * reverse order, once each, even if some fail.
  */
 export class Lifetime {
-  /** Settles at the end: with `undefined`, or with what has failed. */
+  /** Resolves at the end with the error that ended the server, or `undefined`. */
   readonly ended: Promise<unknown>
   readonly #closers: (() => unknown)[] = []
   readonly #onFailure: ((error: unknown) => void)[] = []
@@ -18,7 +18,7 @@ export class Lifetime {
     })
   }
 
-  /** What failed first, if something has. */
+  /** The first failure, if any. */
   get failure(): unknown {
     return this.#failure
   }
@@ -27,12 +27,12 @@ export class Lifetime {
     this.#closers.push(close)
   }
 
-  /** Calls back at a failure, before the end; the last one added comes first. */
+  /** Registers a callback for a failure, called before the end; the last one registered runs first. */
   onFailure(callback: (error: unknown) => void): void {
     this.#onFailure.push(callback)
   }
 
-  /** Everything is open. Throws what has failed meanwhile; from now on a failure is the end. */
+  /** Marks startup as complete. Throws an earlier failure; a later failure ends the server. */
   started(): void {
     if (this.#failure !== undefined) throw this.#failure
     this.#hasStarted = true
@@ -45,7 +45,7 @@ export class Lifetime {
     if (this.#hasStarted) void this.end()
   }
 
-  /** Never rejects: `failure` and `ended` tell what went wrong. */
+  /** Never rejects; `failure` and `ended` report errors. */
   end(): Promise<void> {
     this.#ending ??= this.#close()
     return this.#ending

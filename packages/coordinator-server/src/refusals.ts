@@ -1,14 +1,14 @@
 import { type Reason, type Rejected, reasons } from '@tenure/protocol'
 
-/** A refusal in the words of the protocol's table, or in more fitting ones. */
+/** A rejection, by default with the protocol's message for the reason. */
 export function rejected(id: number, reason: Reason, message: string = reasons[reason]): Rejected {
   return { kind: 'rejected', id, reason, message }
 }
 
-/** How long to stay away with a lease request that may not wait beside so many others. */
+/** Retry delay for a lease request over the limit of waiting requests. */
 export const tooManyRetryMs = 1000
 
-/** A refusal that passes by itself. */
+/** A temporary rejection with a retry delay. */
 export function notNow(
   id: number,
   reason: Reason,

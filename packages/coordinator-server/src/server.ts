@@ -39,23 +39,20 @@ import {
   settle,
 } from './options/options.js'
 
-/** A coordinator that is running. */
+/** A running coordinator. */
 export interface CoordinatorServer {
   readonly port: number
   readonly httpPort: number | undefined
-  /** What it knows now, to be looked at with the views of `@tenure/state-machine`. */
+  /** The live state, to read with the views of `@tenure/state-machine`. */
   readonly state: State
-  /** Settles when the server has ended: with `undefined` after `stop`, or with the error that ended it. */
+  /** Resolves when the server has ended: with `undefined` after `stop`, or with the error that ended it. */
   readonly ended: Promise<unknown>
-  /** Accepts nobody any more, finishes what is on its way, and gives the log back. */
+  /** Stops accepting connections, completes in-flight records, and releases the log. */
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/**
- * Opens the log, replays it, expires what has expired, and listens. `/readyz` says meanwhile how far
- * the replay is.
- */
+/** Opens and replays the log, expires leases, and listens. `/readyz` reports the progress of the replay. */
 export async function startCoordinator(
   options: CoordinatorOptions = {},
 ): Promise<CoordinatorServer> {
@@ -66,7 +63,7 @@ export async function startCoordinator(
     lifetime.started()
     return server
   } catch (error) {
-    // Where the log has failed meanwhile, that is why, and not what its closing has interrupted.
+    // If the log has failed, report that, not the errors caused by closing it.
     const cause = lifetime.failure ?? error
     await lifetime.end()
     throw cause
@@ -74,10 +71,10 @@ export async function startCoordinator(
 }
 
 const maintenanceMs = 1000
-/** How long those who wait may take to get their last answers. */
+/** Time limit for draining requests and answers at shutdown. */
 const stopMs = 5000
 const dayMs = 24 * 3600 * 1000
-/** Time services step a clock that is further off, and slow one down that is less. */
+/** Time services step a clock by larger errors and slew smaller ones. */
 const clockBehindMinMs = 1000
 
 const logHooks = {
@@ -88,7 +85,7 @@ const logHooks = {
   failed: true,
 } as const
 
-/** In this order, and ended in the reverse one: ports, log, state, checkpoints, coordinator, peers, service. */
+/** Starts components in dependency order; `lifetime` closes them in reverse order. */
 async function start(settings: Settings, lifetime: Lifetime): Promise<CoordinatorServer> {
   const { observer, clock, dataDir, knobs, tokens } = settings
   lifetime.onFailure((error) => observer.failed?.(error))
@@ -100,8 +97,7 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
 
   const http = await openHttp(settings, openFiles, metrics, readiness, lifetime)
   const early = new EarlySockets(limits.connectionsMax)
-  // Before the log is opened: an opening leaves a file on the disk, so a process that cannot listen, and is
-  // started again each second, makes none.
+  // Listen before opening the log: each open creates a file, and a supervisor may restart us every second.
   const listener = await listen(settings, early, lifetime)
 
   const disk = new DiskWatch(settings.diskLowBytes, observer)
@@ -161,13 +157,13 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
       observer.refused?.({ address, reason, message }),
   }
   const peers = new Peers(context, limits, { connections, refusedMax: openFiles.refused })
-  // Nothing can be decided any more: every request that waits is answered by the connection's end.
+  // No decision is possible after a failure: closing the connections is the only answer left.
   lifetime.onFailure(() => peers.destroy())
   lifetime.defer(() => endService(clock, listener, coordinator, peers))
   await watch.measure('expiryMs', () => coordinator.start())
 
   await disk.look(log)
-  // The last thing that can fail: a start that comes to nothing is not counted.
+  // Must be the last step that can fail, so that a failed startup does not count as a start.
   await log.markStarted()
   const recovery = watch.times
   metrics.measure({
@@ -283,7 +279,7 @@ function openHistory(settings: Settings, lifetime: Lifetime): HistoryReader {
   return thread
 }
 
-/** A thread sees the machine's disk and no other. */
+/** A checkpoint thread can only read the machine's disk, not a custom one. */
 function openCheckpointer(
   settings: Settings,
   log: Log,
@@ -308,7 +304,7 @@ function openCheckpointer(
   return checkpointer
 }
 
-/** `semantics` §1: leases and delays end by this time, so a clock that has leapt should be noticed. */
+/** `semantics` §1: leases and delays depend on decision time, so report a clock that has jumped. */
 function anchorTime({ clock, observer }: Settings, latestKnownMs: number): DecisionTime {
   const time = new DecisionTime(clock, latestKnownMs)
   const aheadMs = clock.now() - latestKnownMs
@@ -335,7 +331,7 @@ function welcome({ knobs, limits }: Settings, log: Log): Welcome {
   }
 }
 
-/** Nobody is let in any more; those who are in get their answers, in so long. */
+/** Stops accepting connections, then drains requests and answers within a time limit. */
 async function endService(
   clock: Clock,
   listener: Listener,
@@ -343,7 +339,7 @@ async function endService(
   peers: Peers,
 ): Promise<void> {
   const closed = listener.close()
-  // A batch that waits for room on the disk would wait for ever; closing the log ends it.
+  // A batch may wait for disk space indefinitely; closing the log ends the wait.
   await within(
     stopMs,
     clock,
@@ -354,7 +350,7 @@ async function endService(
   peers.destroy()
 }
 
-/** Waits for the work, but no longer than that. */
+/** Waits for the work, at most `ms`. */
 async function within(ms: number, clock: Clock, work: Promise<unknown>): Promise<void> {
   let timer: Timer | undefined
   const tooLong = new Promise<void>((resolve) => {
@@ -364,7 +360,7 @@ async function within(ms: number, clock: Clock, work: Promise<unknown>): Promise
   timer?.cancel()
 }
 
-/** Works again and again, with so long between. */
+/** Repeats the work with `ms` in between. */
 function every(ms: number, clock: Clock, work: () => void): Timer {
   let timer: Timer
   const wait = () => {

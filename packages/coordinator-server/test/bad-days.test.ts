@@ -129,7 +129,7 @@ t.test('a start that has no room for what time decided does not serve', async (t
     }
   }
   await full.clock.advance(60_000)
-  await t.rejects(full.start(), { code: 'COORDINATOR_FAILED', message: /make room/ })
+  await t.rejects(full.start(), { code: 'COORDINATOR_FAILED', message: /free some space/ })
 })
 
 t.test(

@@ -59,7 +59,7 @@ class World {
           })
         },
         hurry: () => this.told.push('hurry'),
-        stop: async () => this.settle?.reject(new Error('given up')),
+        stop: async () => this.settle?.reject(new Error('aborted')),
       },
       observer: {
         checkpointed: ({ lsn }) => this.told.push(lsn),
@@ -386,8 +386,8 @@ t.test('stopping gives up what is under way, and that is no failure', async (t) 
   await world.clock.settle()
   const behind = world.checkpointer.make()
   await Promise.all([
-    t.rejects(making, /given up/),
-    t.rejects(behind, /given up/),
+    t.rejects(making, /aborted/),
+    t.rejects(behind, /aborted/),
     world.checkpointer.stop(),
   ])
   t.same(world.told, ['hurry', 'hurry'])
@@ -400,7 +400,7 @@ t.test('stopping gives up a checkpoint for which the log is still being rolled',
   const world = new World()
   world.log.nextLsn = 10
   const making = world.checkpointer.make()
-  await Promise.all([t.rejects(making, /given up/), world.checkpointer.stop()])
+  await Promise.all([t.rejects(making, /aborted/), world.checkpointer.stop()])
   t.same(world.asked, [])
   t.same(world.told, [])
 })

@@ -129,7 +129,11 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     await world.submit()
     const { taskId, leaseId } = await world.lease()
     await report(world, taskId, leaseId, { reportId: 'p' })
-    const duplicate = { kind: 'rejected', reason: 'DUPLICATE_REPORT', message: /COMPLETED before/ }
+    const duplicate = {
+      kind: 'rejected',
+      reason: 'DUPLICATE_REPORT',
+      message: /already reported COMPLETED/,
+    }
     t.match(await report(world, taskId, leaseId, { reportId: 'q' }), duplicate)
     t.match(await report(world, taskId, leaseId), duplicate)
     const fail = { kind: 'fail', taskId, leaseId, reason: 'no', reportId: 'p' } as const
@@ -160,7 +164,7 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
       t.match(await report(world, taskId, leaseId, asReport(second)), {
         kind: 'rejected',
         reason: 'DUPLICATE_REPORT',
-        message: /was reported COMPLETED before, with another result under this report_id/,
+        message: /already reported COMPLETED with this report_id and another result/,
       })
       t.equal(world.log.nextLsn, lsn, 'nothing is written')
       const { task } = await world.expect('task', { kind: 'get', taskId })
@@ -456,13 +460,13 @@ t.test('limits of a submission', async (t) => {
   const world = await World.started({ payloadBytesMax: 10, waitingTasksMax: 2 })
   t.match(await world.ask({ kind: 'submit', payload: Buffer.alloc(11) }), {
     reason: 'TOO_LARGE',
-    message: /11 bytes; at most 10/,
+    message: /11 bytes; the maximum is 10/,
   })
   await world.submit({ payload: Buffer.alloc(10) })
   await world.submit()
   t.match(await world.ask({ kind: 'submit', payload: Buffer.alloc(1) }), {
     reason: 'OVERLOADED',
-    message: /2 tasks are waiting; at most 2/,
+    message: /2 tasks are waiting; the maximum is 2/,
     retryAfterMs: 1000,
   })
   await world.lease()
@@ -470,7 +474,7 @@ t.test('limits of a submission', async (t) => {
   const bytes = await World.started({ tasksBytesMax: 10 })
   t.match(await bytes.ask({ kind: 'submit', payload: Buffer.alloc(11) }), {
     reason: 'OVERLOADED',
-    message: /tasks and queues take 0 bytes, those that ended included; with this one at most 10/,
+    message: /use 0 bytes; this task would exceed the maximum of 10/,
   })
   const whole = await bytes.ask({ kind: 'submit', payload: Buffer.alloc(10) })
   t.match(whole, { kind: 'submitted' }, 'up to the last byte')
@@ -508,7 +512,7 @@ t.test('a result may have as many bytes as the knob says', async (t) => {
   const complete = { kind: 'complete', taskId, leaseId } as const
   t.match(await world.ask({ ...complete, result: Buffer.alloc(11) }, worker), {
     reason: 'TOO_LARGE',
-    message: /11 bytes; at most 10/,
+    message: /11 bytes; the maximum is 10/,
   })
   const exactly = await world.ask({ ...complete, result: Buffer.alloc(10) }, worker)
   t.match(exactly, { kind: 'committed' }, 'and its lease was not used up')
@@ -534,7 +538,10 @@ t.test('what was taken is known again by a coordinator that takes less', async (
   t.match(await after.ask({ ...submission, requestId: 'another' }), { reason: 'TOO_LARGE' })
   const { taskId: openId, leaseId: openLeaseId } = open
   const large = { ...report, taskId: openId, leaseId: openLeaseId, result: Buffer.alloc(11) }
-  t.match(await after.ask(large, worker), { reason: 'TOO_LARGE', message: /11 bytes; at most 10/ })
+  t.match(await after.ask(large, worker), {
+    reason: 'TOO_LARGE',
+    message: /11 bytes; the maximum is 10/,
+  })
   t.equal(after.log.nextLsn, lsn)
   await after.stop()
 })
@@ -836,7 +843,7 @@ t.test('each queue takes memory of its own, and counts', async (t) => {
   t.match(await world.ask({ kind: 'submit', queue: 'e', payload: Buffer.alloc(1) }), {
     kind: 'rejected',
     reason: 'OVERLOADED',
-    message: /^tasks and queues take 2048 bytes/,
+    message: /queues use 2048 bytes/,
   })
 })
 

@@ -285,7 +285,7 @@ t.test('only who takes nothing for long is disconnected, however much there is',
   peers.checkTime()
   await world.clock.advance(10_000)
   peers.checkTime()
-  t.strictSame([worker.isDestroyed, refused], [true, ['it does not read what it is answered']])
+  t.strictSame([worker.isDestroyed, refused], [true, ['the peer does not read its answers']])
 })
 
 t.test('a connection that is full goes on listening for its end, up to a bound', async (t) => {
@@ -471,7 +471,7 @@ t.test('who does not greet, or does not end a frame, is disconnected in time', a
   const slowGreeting = sendAndWait(port, helloFrame.subarray(0, 7))
   const idle = await PeerClient.open(port)
   await Promise.all([silent, half, slowGreeting])
-  t.equal(refused.filter((message) => /not ended in time/.test(message)).length, 3)
+  t.equal(refused.filter((message) => /timed out waiting/.test(message)).length, 3)
   t.match(await idle.ask({ kind: 'ping' }), { kind: 'pong' }, 'who has nothing to say may stay')
   await idle.close()
 })

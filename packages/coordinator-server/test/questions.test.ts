@@ -298,7 +298,7 @@ t.test('what is read for a connection that ends, or at the stop, is given up', a
 
 t.test('a coordinator that cannot read its log says so', async (t) => {
   const world = await World.started()
-  t.match(await world.ask(history), { kind: 'rejected', message: /no way to read/ })
+  t.match(await world.ask(history), { kind: 'rejected', message: /cannot read history/ })
 })
 
 t.test('a lease request that names many queues is remembered for each', async (t) => {
@@ -410,7 +410,9 @@ t.test('without a reader everybody is told that there is none', (t) => {
   const histories = new Histories(undefined, () => t.fail('nothing is read') as never)
   const answers: Answer[] = []
   histories.add(one, { kind: 'history', id: 1, taskId: 1, fromLsn: 1 }, (own) => answers.push(own))
-  t.match(answers, [{ kind: 'rejected', id: 1, reason: 'INTERNAL', message: /no way to read/ }])
+  t.match(answers, [
+    { kind: 'rejected', id: 1, reason: 'INTERNAL', message: /cannot read history/ },
+  ])
   t.end()
 })
 

@@ -1,22 +1,21 @@
 import { isIP } from 'node:net'
 
-/** A host, in brackets where it is an IPv6 address, and a port. */
+/** A host, with brackets around an IPv6 address, and an optional port. */
 const shape = /^(?:\[(?<address>[^[\]]*)\]|(?<name>[^:[\]]*))(?::\d*)?$/
 
 /**
- * Tells the requests that are meant for this port from those that a web page makes a browser send here:
- * under a name of its own, which it lets resolve to this machine (DNS rebinding). An address and
- * `localhost` cannot be pointed elsewhere.
+ * Detects requests that a foreign web page sends through a browser under a host name of its own (DNS
+ * rebinding). An IP address and `localhost` are safe, because a page cannot redirect them.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>
 
-  /** Of names that are allowed beside these. */
+  /** `names` are allowed in addition to loopback names and IP addresses. */
   constructor(names: readonly string[]) {
     this.#names = new Set(names.map(plain))
   }
 
-  /** Of a `Host` header. Programs may leave it out, as HTTP/1.0 does; a browser never does. */
+  /** Checks a `Host` header. A missing one is allowed: HTTP/1.0 clients omit it, browsers never do. */
   allows(header: string | undefined): boolean {
     if (header === undefined || header === '') return true
     const { address, name } = shape.exec(header)?.groups ?? {}
@@ -27,7 +26,7 @@ export class AllowedHosts {
   }
 }
 
-/** In small letters, and without the dot that may end a name. */
+/** Lower case, without a trailing dot. */
 function plain(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }

@@ -4,13 +4,13 @@ import { AllowedHosts } from './allowed-hosts.js'
 
 import { PageMaker, type Pages, type ReadyPage, ready } from './pages.js'
 
-/** What peers may take of the port. */
+/** Limits for clients of the port. */
 export interface HttpPortLimits {
-  /** Beyond it the oldest connection makes room for a new one. */
+  /** Maximum number of connections; a further one closes the oldest. */
   readonly connectionsMax: number
   /** Time allowed to send a request, from the moment of connecting. */
   readonly requestMs: number
-  /** A connection on which nothing moves for this long is closed. */
+  /** Time without any data after which a connection is closed. */
   readonly idleMs: number
 }
 
@@ -22,25 +22,25 @@ export const defaultHttpPortLimits: HttpPortLimits = {
 
 export interface HttpPortOptions {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   readonly pages: Pages
-  /** Names under which the port is reached, beside `host`, loopback names and IP addresses. */
+  /** Host names to accept, besides `host`, loopback names and IP addresses. */
   readonly allowedHosts?: readonly string[] | undefined
   readonly limits?: Partial<HttpPortLimits>
 }
 
-/** A port that is listening. */
+/** A listening port. */
 export interface HttpPort {
   readonly port: number
-  /** Closes every connection, too. */
+  /** Also closes all connections. */
   close(): Promise<void>
 }
 
-/** How often connections are looked at that are too slow; it delays only their end. */
+/** Maximum interval between timeout checks; it only delays closing. */
 const checkMsMax = 1000
 
-/** Listens. Rejects with the error of the system when it cannot. */
+/** Starts listening. Rejects with the system's error if that fails. */
 export async function openHttpPort(options: HttpPortOptions): Promise<HttpPort> {
   const { host, port, limits } = options
   const { connectionsMax, requestMs, idleMs } = { ...defaultHttpPortLimits, ...limits }
@@ -68,8 +68,8 @@ export async function openHttpPort(options: HttpPortOptions): Promise<HttpPort> 
 }
 
 /**
- * Connections that take all there are would keep everybody out, so the oldest makes room: a request
- * takes milliseconds, and what has been here the longest does least.
+ * Closes the oldest connection at the limit, so that idle connections cannot block the port. A request takes
+ * milliseconds, so the oldest connection is the least likely to be active.
  */
 function makeRoom(sockets: Set<Socket>, socket: Socket, connectionsMax: number): void {
   sockets.add(socket)
@@ -94,7 +94,7 @@ function answerWith(options: HttpPortOptions) {
     const { status, type, body } = await look(request)
     if (status === 405) response.setHeader('allow', 'GET, HEAD')
     response.writeHead(status, {
-      // So that a connection lives no longer than it takes to ask and to answer.
+      // No keep-alive: a connection lasts for one request only.
       connection: 'close',
       'content-type': type,
       'content-length': body.length,
@@ -103,7 +103,7 @@ function answerWith(options: HttpPortOptions) {
   }
 }
 
-/** Every process of ours that has such a port calls the setting by this name. */
+/** All our processes with such a port use this flag name. */
 function wrongHost(host: string): ReadyPage {
   const shown = JSON.stringify(host.slice(0, 100))
   const wayOut = 'allow the name with --http-allowed-hosts (option httpAllowedHosts)'
@@ -122,7 +122,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
-      // A connection that could not be accepted is no reason to stop.
+      // A failed accept must not stop the process.
       server.on('error', () => {})
       resolve()
     })

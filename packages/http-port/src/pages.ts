@@ -1,4 +1,4 @@
-/** What a path answers. */
+/** The response for a path. */
 export interface Page {
   readonly body: string
   /** Default 200. */
@@ -7,13 +7,10 @@ export interface Page {
   readonly type?: string
 }
 
-/** The pages by their paths. */
+/** Pages by path. */
 export type Pages = Readonly<Record<string, () => Page | Promise<Page>>>
 
-/**
- * Makes each page once at a time: requests that arrive while it is being made share it, so that a
- * burst of them costs the work and the memory of one.
- */
+/** Builds each page once at a time: concurrent requests share one result, and so its cost. */
 export class PageMaker {
   readonly #pages: Pages
   readonly #underway = new Map<string, Promise<ReadyPage>>()
@@ -41,7 +38,7 @@ export class PageMaker {
   }
 }
 
-/** A page as bytes, which its requests share. */
+/** An encoded page, shared by concurrent requests. */
 export interface ReadyPage {
   readonly status: number
   readonly type: string

@@ -71,7 +71,7 @@ t.test('a checkpoint that nobody ended was broken off', async (t) => {
   const directory = makeDirectory(t)
   const lives = [
     ['started', 'making a checkpoint', 'checkpoint made', 'making a checkpoint'],
-    ['started', 'making a checkpoint', 'no checkpoint could be made: it is tried again'],
+    ['started', 'making a checkpoint', 'checkpoint failed; retrying'],
   ]
   for (const [index, words] of lives.entries()) {
     const epoch = index + 1
@@ -111,7 +111,7 @@ t.test('only a start on a full disk may end for want of room', async (t) => {
   const exit = { code: 1, signal: null }
   const noRoom = { msg: 'not started: … without room for another segment', code: 'WAL_NO_SPACE' }
   const noRoomForExpiries = {
-    msg: 'not started: the disk has no room to write down that leases have expired',
+    msg: 'not started: the disk has no space to record expired leases',
     code: 'COORDINATOR_FAILED',
   }
   t.ok(isForWantOfRoom(exit, noRoom, true))

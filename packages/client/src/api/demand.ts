@@ -4,7 +4,7 @@ import { aborted, type CallFacts, closed } from '../link/call-errors.js'
 import type { CallOptions, RequestOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
 
-/** Takes one answer only: every other one, a refusal too, is thrown. `Link.ask` takes whatever comes. */
+/** Resolves to an answer of the expected kind; any other answer, rejections included, is thrown. */
 export function demand<K extends AnswerKind>(
   link: Link,
   request: NewRequest,
@@ -31,20 +31,20 @@ function unwanted(
     const outcomeUnknown = wasSentBefore && !decidingReasons.includes(answer.reason)
     return new RejectedError(answer, { requestId, outcomeUnknown })
   }
-  const message = `${request.kind} was answered by ${answer.kind}; it must be ${kind}`
+  const message = `unexpected answer ${answer.kind} to ${request.kind}; expected ${kind}`
   return new TenureError('CLIENT_PROTOCOL', message, { outcomeUnknown: true, requestId })
 }
 
 export interface PatientOptions extends CallOptions {
-  /** Whether asking twice does nothing twice. */
+  /** Whether the request is idempotent, so that it may be sent again. */
   readonly retry: boolean
-  /** Whether to come back, within the time limit, when the refusal is one that passes by itself. */
+  /** Whether to retry, within the timeout, after a temporary rejection. */
   readonly retryLater: boolean
 }
 
 const retryAfterMsDefault = 1000
 
-/** Demands, within its time limit again and again where a refusal may be waited out. */
+/** Calls `demand`, and retries temporary rejections within the timeout. */
 export async function demandPatiently<K extends AnswerKind>(
   link: Link,
   request: NewRequest,
@@ -61,16 +61,16 @@ export async function demandPatiently<K extends AnswerKind>(
       return await demand(link, request, kind, options)
     } catch (error) {
       const pauseMs = retryLater ? pauseAfter(error) : undefined
-      // There is no point in coming back when nobody waits any more.
+      // Do not retry after the timeout.
       if (pauseMs === undefined || link.clock.monotonicMs() + pauseMs >= until) throw error
-      // A later refusal does not say what became of an earlier sending either.
+      // A later rejection does not tell whether an earlier attempt was carried out.
       wasSent ||= (error as TenureError).outcomeUnknown
       await rest(link, pauseMs, signal, { wasSent, requestId })
     }
   }
 }
 
-/** A pause that, when it is cut short, says what is known of the call. */
+/** Pauses between attempts. If the pause is interrupted, the error reflects the state of the call. */
 async function rest(
   link: Link,
   pauseMs: number,

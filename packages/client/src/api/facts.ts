@@ -2,18 +2,18 @@ import type { RetryPolicy } from '@tenure/options'
 import type { Facts } from '@tenure/protocol'
 import { TenureError } from '../errors.js'
 
-/** WAITING and LEASED tasks are alive; the other three never change again. */
+/** A WAITING or LEASED task is active; the other three states are final. */
 export type TaskState = 'WAITING' | 'LEASED' | 'COMPLETED' | 'FAILED' | 'DEAD'
 
-/** A task without what may be large. Times are milliseconds since the epoch. */
+/** A task without its payload, result and attempts. Times are milliseconds since the epoch. */
 export interface TaskSummary {
   readonly taskId: number
   readonly queue: string
   readonly state: TaskState
-  /** How often the task was leased. */
+  /** Number of times the task was leased. */
   readonly attempt: number
   readonly currentLeaseId: number | null
-  /** While LEASED: who owns it. */
+  /** While LEASED: the worker that owns it. */
   readonly workerId?: string
   /** While LEASED: when the lease expires, by the coordinator's clock. */
   readonly leaseExpiry?: number
@@ -22,31 +22,31 @@ export interface TaskSummary {
   readonly requestId?: string
   readonly createdAt: number
   readonly notBefore?: number
-  /** When the present state began. */
+  /** When the current state began. */
   readonly stateSince: number
-  /** While WAITING: from when on it may be leased. */
+  /** While WAITING: when the task becomes eligible for a lease. */
   readonly eligibleAt?: number
-  /** Reports of failure so far. */
+  /** Number of failure reports so far. */
   readonly failures: number
   readonly expiriesInARow: number
-  /** Of a task that has ended: the LSN of the record that ended it. */
+  /** For an ended task: the LSN of the record that ended it. */
   readonly endedLsn?: number
   /** Why the last attempt failed, or why the task is DEAD. */
   readonly reason?: string
 }
 
 export interface Task extends TaskSummary {
-  /** A COMPLETED task keeps none. */
+  /** Absent for a COMPLETED task. */
   readonly payload?: Uint8Array
-  /** Of a COMPLETED task, when the worker gave one. */
+  /** The result of a COMPLETED task, if its worker returned one. */
   readonly result?: Uint8Array
-  /** The last 32 of them, oldest first. */
+  /** The last 32 attempts, oldest first. */
   readonly attempts: readonly Attempt[]
 }
 
 export interface Attempt {
   readonly attempt: number
-  /** Grows from attempt to attempt, over all tasks and restarts. */
+  /** Increases with every lease, across all tasks and restarts. */
   readonly leaseId: number
   readonly workerId: string
   readonly grantedAt: number
@@ -55,19 +55,19 @@ export interface Attempt {
   readonly outcome: 'OPEN' | 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
   readonly endedAt?: number
   readonly reportId?: string
-  /** A report came after the lease had lost its authority, and was refused. */
+  /** A report arrived after the lease was lost, and was rejected. */
   readonly cancelled: boolean
 }
 
-/** A worker as the coordinator sees it: advice, nothing more. */
+/** The coordinator's view of a worker. It is advisory and may be outdated. */
 export interface WorkerInfo {
   readonly name: string
   readonly connections: number
-  /** How many tasks it runs at once, by its own word; 0 when it does not say. */
+  /** The number of concurrent tasks that the worker stated; 0 when it stated none. */
   readonly capacity: number
   readonly leases: number
   readonly lastHeardAt: number
-  /** Ids of tasks that it holds, 10 at most: those it is known to hold for longest come first. */
+  /** Ids of up to 10 of its tasks, longest held first. */
   readonly tasks: readonly number[]
   /** The queues of its last lease request. */
   readonly queues: readonly string[]
@@ -75,26 +75,26 @@ export interface WorkerInfo {
 
 export interface WorkersInfo {
   readonly workers: readonly WorkerInfo[]
-  /** How many more there are, for whom there was no room in the answer. */
+  /** Number of workers that did not fit into the answer. */
   readonly leftOut: number
 }
 
-/** Why a task is not running now, or who runs it. Times are the coordinator's. */
+/** Facts that explain why a task is not running, or which worker runs it. Times are the coordinator's. */
 export interface Why {
   readonly now: number
-  /** When this coordinator started: before that it has heard of nobody. */
+  /** When this coordinator started; it knows of no requests before that. */
   readonly startedAt: number
   readonly state: TaskState
   readonly queue: string
-  /** When its state began. */
+  /** When the current state began. */
   readonly stateSince: number
-  /** While WAITING: from when on it may be leased. */
+  /** While WAITING: when the task becomes eligible for a lease. */
   readonly eligibleAt?: number
-  /** While it may be leased: how many tasks of its queue are leased before it. */
+  /** For an eligible task: the number of tasks ahead of it in its queue. */
   readonly ahead?: number
-  /** They were not counted further: there are more. */
+  /** `ahead` is a lower bound, because counting stopped early. */
   readonly aheadIsMore?: boolean
-  /** While LEASED. */
+  /** While LEASED: the current lease. */
   readonly lease?: {
     readonly leaseId: number
     readonly workerId: string
@@ -103,26 +103,26 @@ export interface Why {
     readonly leaseExpiry: number
     readonly windowEnd: number
   }
-  /** When the worker that owns it last asked for anything, where that is known. */
+  /** The last request from the worker that owns the task, if known. */
   readonly workerLastHeardAt?: number
-  /** Lease requests that wait for a task of this queue. */
+  /** Number of lease requests waiting for this queue. */
   readonly pollsWaiting: number
-  /** All of them are of workers at capacity. */
+  /** All waiting lease requests come from workers at capacity. */
   readonly pollsAreFull?: boolean
-  /** When a lease request last named the queue; absent when none is known of since the start. */
+  /** The last lease request for this queue; absent when there was none since startup. */
   readonly queueLastAskedAt?: number
 }
 
-/** Counts and positions. There may be more of them in a newer coordinator. */
+/** Counts and positions. A newer coordinator may return further fields. */
 export interface Stats extends Facts {
   readonly lastLsn: number
   readonly lastAt: number
   readonly now: number
   /** When this coordinator started. */
   readonly startedAt: number
-  /** How often the log was opened, by starts that failed, too. */
+  /** Number of times the log was opened, including failed startups. */
   readonly epoch: number
-  /** How often a coordinator has become ready on this log, not counting the first time. */
+  /** Number of times a coordinator became ready on this log, not counting the first. */
   readonly restarts: number
   readonly tasks: {
     readonly waiting: number
@@ -134,62 +134,62 @@ export interface Stats extends Facts {
   readonly queues: number
   readonly workers: number
   readonly connections: number
-  /** Lease requests that wait for a task. */
+  /** Lease requests that are waiting for a task. */
   readonly waitingPolls: number
-  /** Whether submissions are refused because the disk has no room; a newer coordinator says so. */
+  /** Whether submissions are rejected because the disk is full. Older coordinators omit it. */
   readonly diskFull?: boolean
-  /** As seen last, where the disk says so. */
+  /** The last known free disk space, if available. */
   readonly diskFreeBytes?: number
   /** Up to 100 queues, those with the most waiting tasks first. */
   readonly lines: readonly QueueLine[]
-  /** How many queues are not among them. */
+  /** Number of queues that are not listed in `lines`. */
   readonly linesLeftOut: number
 }
 
-/** Over the whole history, restarts included. */
+/** Totals over the whole history, across restarts. */
 export interface Counters {
   readonly tasksCreated: number
   readonly leasesGranted: number
   readonly leasesExtended: number
   readonly leasesExpired: number
-  /** Of these, when a coordinator started. */
+  /** Leases that expired while no coordinator was running; included in `leasesExpired`. */
   readonly leasesExpiredAtStart: number
   readonly tasksCompleted: number
-  /** Failures that sent a task back to WAITING. */
+  /** Failed attempts that returned their task to WAITING. */
   readonly retries: number
   readonly tasksFailed: number
   readonly tasksDead: number
   readonly tasksForgotten: number
-  /** Attempts granted after the previous one had expired. */
+  /** Attempts granted after the previous attempt expired. */
   readonly possibleDuplicates: number
-  /** Attempts that expired, were followed by another one, and whose worker reported all the same. */
+  /** Expired attempts that were followed by another attempt and whose worker still reported. */
   readonly confirmedDuplicates: number
-  /** Reports answered CANCELLED because their lease was lost, one for each lease. */
+  /** Reports answered CANCELLED because their lease was lost, counted once per lease. */
   readonly refusedReports: number
 }
 
 export interface QueueLine {
   readonly queue: string
-  /** Tasks that are WAITING, eligible or not. */
+  /** WAITING tasks, eligible or not. */
   readonly waiting: number
-  /** When the first of them is eligible, which may be in the past. */
+  /** When the first waiting task becomes eligible; it may be in the past. */
   readonly firstEligibleAt?: number
-  /** Lease requests that wait for a task of this queue. */
+  /** Number of lease requests waiting for this queue. */
   readonly pollsWaiting: number
   readonly lastAskedAt?: number
 }
 
-/** A checkpoint, and what it took. */
+/** A checkpoint and its cost. */
 export interface CheckpointInfo {
-  /** The state of all tasks after this record is kept. */
+  /** The checkpoint holds the state after this record. */
   readonly lsn: number
-  /** Absent where there was nothing new to make one of. */
+  /** Absent when the newest checkpoint already contained everything. */
   readonly tasks?: number
-  /** Records that were replayed for it. */
+  /** Number of records replayed to build it. */
   readonly replayed: number
   readonly replayMs: number
   readonly writeMs: number
-  /** What of the log it made superfluous. */
+  /** Parts of the log that were removed because of it. */
   readonly removed: {
     readonly segments: number
     readonly bytes: number
@@ -210,7 +210,7 @@ export function readSummary(facts: Facts): TaskSummary {
 export function readTask(facts: Facts): Task {
   const task = checked(facts, taskFields)
   if (Array.isArray(task.attempts)) return task as unknown as Task
-  throw new TenureError('CLIENT_PROTOCOL', 'a task without a list of attempts')
+  throw new TenureError('CLIENT_PROTOCOL', 'the task has no list of attempts')
 }
 
 export function readWorker(facts: Facts): WorkerInfo {
@@ -228,15 +228,15 @@ export function readWhy(facts: Facts): Why {
 type FieldKinds = { readonly [name: string]: 'number' | 'string' }
 
 /**
- * A copy of the facts that shares no memory with what was received, where nil is an absent field: a
- * map may come from a coordinator in which a field is newer than we are.
+ * Copies the facts, so that they share no memory with the receive buffer. Drops nil fields, which mean the same
+ * as absent ones. Accepts unknown fields, because a newer coordinator may send more.
  */
 function checked(facts: Facts, kinds: FieldKinds): Facts {
   for (const [name, kind] of Object.entries(kinds)) {
     if (typeof facts[name] === kind) continue
     throw new TenureError(
       'CLIENT_PROTOCOL',
-      `${name} is a ${typeof facts[name]}; it must be a ${kind}`,
+      `the field ${name} is a ${typeof facts[name]}; expected a ${kind}`,
     )
   }
   return copy(facts) as Facts

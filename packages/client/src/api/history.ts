@@ -14,38 +14,38 @@ import { demandPatiently } from './demand.js'
 export type { HistoryRecord, Opening } from '@tenure/protocol'
 
 export interface HistoryOptions extends CallOptions {
-  /** For each page: the coordinator reads a large part of its log for one. Default 60 s. */
+  /** Timeout per page; the coordinator reads a large part of its log for one. Default 60 s. */
   readonly timeoutMs?: number | undefined
-  /** Told after each page. */
+  /** Called after each page. */
   readonly onProgress?: ((progress: HistoryProgress) => void) | undefined
-  /** More than this is not kept in memory: `CLIENT_TOO_LARGE`. Default 64 MiB. */
+  /** Memory limit; a larger history fails with `CLIENT_TOO_LARGE`. Default 64 MiB. */
   readonly bytesMax?: number | undefined
 }
 
 export interface HistoryProgress {
-  /** Every record of the log before this LSN has been looked at; undefined when all have been. */
+  /** All records before this LSN have been searched; undefined when all have been. */
   readonly nextLsn: number | undefined
-  /** How many have been found, and are in the log still. */
+  /** Number of records found that are still in the log. */
   readonly records: number
 }
 
-/** What the log holds about one task. */
+/** The log's records about one task. */
 export interface TaskHistory {
-  /** Where the log began when it was read: a task with a lower id has lost its beginning. */
+  /** The first LSN of the log. If it is greater than the task's id, the task's first records are gone. */
   readonly firstLsn: number
-  /** In the order of the log. The bytes are those of the log: `@tenure/state-machine` decodes them. */
+  /** In log order, with the bytes as logged; decode them with `@tenure/state-machine`. */
   readonly records: readonly HistoryRecord[]
-  /** Where coordinators opened the log, from the task's creation on. */
+  /** The times the log was opened since the task's creation. */
   readonly openings: readonly Opening[]
 }
 
 const names: readonly (keyof HistoryOptions)[] = ['onProgress', 'bytesMax']
 const timeoutMsDefault = 60_000
 const bytesMaxDefault = 64 * 1024 * 1024
-/** What a record or an opening takes in memory beside its bytes, roughly. */
+/** Approximate memory per record or opening, in addition to its bytes. */
 const entryBytes = 128
 
-/** Page by page, until the end of what was on the coordinator's disk. */
+/** Reads all pages of a history. */
 export async function readHistory(
   link: Link,
   taskId: number,
@@ -64,7 +64,7 @@ export async function readHistory(
     const call = { signal, timeoutMs, retry: true, retryLater: true }
     const page: HistoryFound = await demandPatiently(link, request, 'history', call)
     if (page.firstLsn > place.fromLsn) {
-      // The log has lost what comes before. With a hole in it a history would be misunderstood.
+      // Earlier records were removed meanwhile. Drop the pages before the gap, which would be misleading.
       firstLsn = page.firstLsn
       records.length = 0
       openings.length = 0
@@ -80,10 +80,10 @@ export async function readHistory(
   return { firstLsn, records, openings }
 }
 
-/** A page that led back would be asked for without end. */
+/** Rejects a page that does not advance, which would cause an endless loop. */
 function checkedNext({ next }: HistoryFound, { fromLsn }: HistoryPlace): HistoryPlace | undefined {
   if (next === undefined || next.fromLsn > fromLsn) return next
-  const message = `a page of history from LSN ${fromLsn} leads on to ${next.fromLsn}`
+  const message = `the history page from LSN ${fromLsn} continues at ${next.fromLsn}; expected a higher LSN`
   throw new TenureError('CLIENT_PROTOCOL', message)
 }
 
@@ -94,7 +94,7 @@ function bytesOf({ records, openings }: HistoryFound): number {
 
 function tooLarge(taskId: number, bytesMax: number): TenureError {
   const message =
-    `the history of task ${taskId} takes more than ${bytesMax} bytes; ` +
-    'give a larger bytesMax to keep all of it in memory'
+    `the history of task ${taskId} is larger than ${bytesMax} bytes; ` +
+    'increase bytesMax to read all of it'
   return new TenureError('CLIENT_TOO_LARGE', message)
 }

@@ -8,18 +8,18 @@ import { readSummary, type TaskState, type TaskSummary } from './facts.js'
 export interface ListOptions extends CallOptions {
   readonly state?: TaskState | undefined
   readonly queue?: string | undefined
-  /** Where to begin: this id or the next one there is. Default 1. */
+  /** The lowest task id to list. Default 1. */
   readonly fromTaskId?: number | undefined
-  /** How many tasks at most. Default all. */
+  /** Maximum number of tasks. Default: all. */
   readonly limit?: number | undefined
-  /** How many are asked for at once, up to 1000. Default 100. */
+  /** Number of tasks per request, up to 1000. Default 100. */
   readonly pageSize?: number | undefined
 }
 
 const pageSizeDefault = 100
 const names: readonly (keyof ListOptions)[] = ['state', 'queue', 'fromTaskId', 'limit', 'pageSize']
 
-/** Tasks in the order of their ids; a page is asked for when the one before has been taken. */
+/** Lists tasks by id. It requests a page after the caller has consumed the previous one. */
 export async function* listTasks(
   link: Link,
   options: ListOptions,

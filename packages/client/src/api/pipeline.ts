@@ -1,9 +1,8 @@
 /**
- * Runs a job for each item and gives the outcomes in the order of the items, while no more than
- * `window` of them are running or waiting to be taken. So neither a source without an end nor a
- * consumer that dawdles makes anything grow: whoever does not take outcomes stops the reading.
+ * Runs a job for each item and yields the outcomes in input order. At most `window` jobs are running or
+ * finished but not yet consumed, so memory stays bounded: a slow consumer pauses the source.
  *
- * Reading goes on beside the consumer's own work, so the window stays full.
+ * Reading continues while the consumer works, so the window stays full.
  */
 export class Pipeline<Item, Outcome> {
   readonly #source: Iterator<Item> | AsyncIterator<Item>
@@ -53,7 +52,7 @@ export class Pipeline<Item, Outcome> {
     }
   }
 
-  /** No more is read; what is running is given out still, and then the error thrown. */
+  /** Stops reading. Outcomes of started jobs are still yielded, and then the error is thrown. */
   stop(error?: unknown): void {
     if (this.#mode !== 'reading') return
     this.#mode = 'stopped'
@@ -63,12 +62,12 @@ export class Pipeline<Item, Outcome> {
     void this.#endSource()
   }
 
-  /** Nobody waits for it: a source that is in the middle of something may take for ever. */
+  /** Not awaited: a source in the middle of an operation may never return. */
   async #endSource(): Promise<void> {
     try {
       await this.#source.return?.()
     } catch {
-      // Why the reading ends is known already; what the source says of it changes nothing.
+      // The reason for stopping is already known; an error of the source does not change it.
     }
   }
 

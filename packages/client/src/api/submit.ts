@@ -6,14 +6,14 @@ import { demandPatiently } from './demand.js'
 import { Pipeline } from './pipeline.js'
 import { checkSubmission, type NewSubmit, type Submission, toRequest } from './submission.js'
 
-/** The task is on the coordinator's disk. */
+/** The task is durable on the coordinator's disk. */
 export interface Submitted {
   readonly taskId: number
-  /** It had been submitted before under its `requestId`. */
+  /** The task already existed under this `requestId`. */
   readonly known: boolean
 }
 
-/** With a `requestId` asking again is safe; and a refusal that passes may be waited out. */
+/** Submits a task. It is sent again after a lost connection if it has a `requestId`. */
 export async function submit(
   link: Link,
   request: NewSubmit,
@@ -21,21 +21,21 @@ export async function submit(
 ): Promise<Submitted> {
   const retry = request.requestId !== undefined
   const patience = { signal, timeoutMs, retryLater, retry }
-  // A first sending copies the payload by itself; a later one must send the same bytes, whatever the
-  // caller has done with its buffer meanwhile.
+  // The first attempt copies the payload when it encodes it. A retry must send the same bytes, even if the
+  // caller has reused its buffer.
   const own = retryLater ? { ...request, payload: new Uint8Array(request.payload) } : request
   const { taskId, known } = await demandPatiently(link, own, 'submitted', patience)
   return { taskId, known }
 }
 
 export interface SubmitManyOptions extends CallOptions {
-  /** How many are on their way, or answered and not taken yet. Default what the coordinator takes at once, up to 256. */
+  /** Maximum submissions in flight or not yet consumed. Default: the coordinator's limit, up to 256. */
   readonly window?: number | undefined
-  /** As in `SubmitOptions`. Default true. */
+  /** Whether to retry after a temporary rejection. Default true. */
   readonly retryLater?: boolean | undefined
 }
 
-/** What became of one of many; `index` counts them from 0, in the order they were given. */
+/** The outcome of one submission. `index` counts the items from 0, in input order. */
 export type SubmitOutcome =
   | (Submitted & { readonly ok: true; readonly index: number })
   | { readonly ok: false; readonly index: number; readonly error: TenureError }
@@ -51,7 +51,7 @@ export async function* submitMany(
   checkCallOptions(options, ['window', 'retryLater'])
   const { signal, timeoutMs, window, retryLater = true } = options
   if (signal?.aborted) throw aborted(signal)
-  // Those on their way are given up when the caller's signal says so, or takes no more outcomes.
+  // Aborts the submissions in flight when the signal aborts or the caller stops iterating.
   const ending = new AbortController()
   const start = async (item: Submission, index: number): Promise<SubmitOutcome> => {
     try {
@@ -79,7 +79,7 @@ export async function* submitMany(
   }
 }
 
-/** What would be said of every further one, too. */
+/** Whether every further submission would fail with the same error. */
 function isEndOfAll(error: TenureError): boolean {
   if (error instanceof RejectedError) return finalReasons.includes(error.reason)
   return error.code === 'CLIENT_CLOSED'
@@ -96,5 +96,9 @@ function checkItems<T extends Iterable<Submission> | AsyncIterable<Submission>>(
     items !== null &&
     (Symbol.asyncIterator in items || Symbol.iterator in items)
   if (isIterable) return items
-  throw check.refusal('items', `a ${typeof items}`, 'an iterable of { payload, ... }, async or not')
+  throw check.refusal(
+    'items',
+    `a ${typeof items}`,
+    'an iterable or async iterable of { payload, ... }',
+  )
 }

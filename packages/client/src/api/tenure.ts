@@ -29,7 +29,7 @@ import {
 } from './submit.js'
 import { type WaitOptions, waitFor } from './wait-for.js'
 
-/** A client, with the first connection made. What a lost connection does to a call is said in the README. */
+/** Connects a client. The README explains how a lost connection affects calls. */
 export async function connect(
   options: LinkOptions,
   call: Pick<CallOptions, 'signal'> = {},
@@ -37,7 +37,7 @@ export async function connect(
   return new Tenure(await openLink(options, call))
 }
 
-/** What an application asks of a coordinator, over a link that is open. */
+/** The application's interface to a coordinator. */
 export class Tenure {
   readonly #link: Link
 
@@ -45,7 +45,7 @@ export class Tenure {
     this.#link = link
   }
 
-  /** Settles when the task is on the coordinator's disk. The payload is copied at once. */
+  /** Resolves when the task is on the coordinator's disk. The payload is copied before this returns. */
   async submit(payload: Uint8Array, options: SubmitOptions = {}): Promise<Submitted> {
     checkSubmitOptions(options)
     const { signal, timeoutMs, retryLater = false } = options
@@ -53,7 +53,7 @@ export class Tenure {
     return submit(this.#link, request, { signal, timeoutMs, retryLater })
   }
 
-  /** Submits one after the other without waiting for answers; outcomes come in the order of the items. */
+  /** Submits tasks without waiting for each answer; yields the outcomes in input order. */
   submitMany(
     items: Iterable<Submission> | AsyncIterable<Submission>,
     options: SubmitManyOptions = {},
@@ -61,32 +61,32 @@ export class Tenure {
     return submitMany(this.#link, items, options)
   }
 
-  /** The task, with its attempts and its result. */
+  /** Returns the task with its attempts and its result. */
   async get(taskId: number, options: CallOptions = {}): Promise<Task> {
     const request = { kind: 'get', taskId: checkTaskId(taskId) } as const
     return readTask((await this.#question(request, 'task', options)).task)
   }
 
-  /** Why the task is not running now, or who runs it. */
+  /** Explains why the task is not running, or which worker runs it. */
   async why(taskId: number, options: CallOptions = {}): Promise<Why> {
     const request = { kind: 'why', taskId: checkTaskId(taskId) } as const
     return readWhy((await this.#question(request, 'why', options)).why)
   }
 
   /**
-   * What the log holds about the task, read from the coordinator's disk page by page: of a task that
-   * is forgotten, too, while its records are there. None when it never existed.
+   * Reads the task's records from the coordinator's log, page by page. Records of a forgotten task are found
+   * while they are in the log. An unknown task has no records.
    */
   async history(taskId: number, options: HistoryOptions = {}): Promise<TaskHistory> {
     return readHistory(this.#link, checkTaskId(taskId), options)
   }
 
-  /** Tasks in the order of their ids, asked for page by page as they are taken. */
+  /** Lists tasks by id, and requests further pages while the caller iterates. */
   list(options: ListOptions = {}): AsyncGenerator<TaskSummary, void, undefined> {
     return listTasks(this.#link, options)
   }
 
-  /** Stops a task for good. `known`: it was DEAD before. Only an `admin` may. */
+  /** Ends a task as DEAD. `known` tells whether it was already DEAD. Requires the role `admin`. */
   async kill(taskId: number, reason = '', options: CallOptions = {}): Promise<{ known: boolean }> {
     const why = check.text('reason', reason, 0, messageLimits.reasonBytesMax)
     const request = { kind: 'kill', taskId: checkTaskId(taskId), reason: why } as const
@@ -94,20 +94,20 @@ export class Tenure {
     return { known }
   }
 
-  /** Who is there; of thousands not all fit in an answer, and `leftOut` says how many did not. */
+  /** Lists the known workers. `leftOut` is the number of workers that did not fit into the answer. */
   async workers(options: CallOptions = {}): Promise<WorkersInfo> {
     const { workers, leftOut } = await this.#question({ kind: 'workers' }, 'workers', options)
     return { workers: workers.map(readWorker), leftOut }
   }
 
-  /** Counts and positions, by name; there may be more of them in a newer coordinator. */
+  /** Returns counts and positions. A newer coordinator may return further fields. */
   async stats(options: CallOptions = {}): Promise<Stats> {
     return readStats((await this.#question({ kind: 'stats' }, 'stats', options)).stats)
   }
 
   /**
-   * A checkpoint of the coordinator's log, when it is made, which takes a while where there are many
-   * tasks. Only an `admin` may.
+   * Makes a checkpoint of the coordinator's log, and resolves when it is written. This takes a while if there
+   * are many tasks. Requires the role `admin`.
    */
   async checkpoint(options: CallOptions = {}): Promise<CheckpointInfo> {
     const request = { kind: 'checkpoint' } as const
@@ -115,7 +115,7 @@ export class Tenure {
     return readCheckpoint(answer.checkpoint)
   }
 
-  /** Milliseconds there and back. */
+  /** The round-trip time in milliseconds. */
   async ping(options: CallOptions = {}): Promise<number> {
     const { clock } = this.#link
     const sentAt = clock.monotonicMs()
@@ -124,14 +124,14 @@ export class Tenure {
   }
 
   /**
-   * Settles with the task when it is COMPLETED, FAILED or DEAD. It polls with growing pauses, also
-   * while the coordinator is away. Without `timeoutMs` it waits for as long as it takes.
+   * Resolves to the task when it is COMPLETED, FAILED or DEAD. Polls with growing intervals, and continues
+   * while the coordinator is unreachable. Waits without limit unless `timeoutMs` is set.
    */
   async waitFor(taskId: number, options: WaitOptions = {}): Promise<Task> {
     return waitFor(this.#link, checkTaskId(taskId), options)
   }
 
-  /** Everything that waits is rejected with `CLIENT_CLOSED`. Settles when the socket is closed. */
+  /** Rejects all pending calls with `CLIENT_CLOSED`. Resolves when the socket is closed. */
   close(): Promise<void> {
     return this.#link.close()
   }
@@ -140,7 +140,7 @@ export class Tenure {
     return this.close()
   }
 
-  /** Asking twice does nothing twice: a kill, too, is the same however often it is asked for. */
+  /** Sends an idempotent request, which may be sent again after a lost connection. */
   #question<K extends AnswerKind>(
     request: NewRequest,
     kind: K,
@@ -153,7 +153,7 @@ export class Tenure {
   }
 }
 
-/** How long a checkpoint of millions of tasks may take on a slow disk. */
+/** Maximum duration of a checkpoint of millions of tasks on a slow disk. */
 const checkpointMsMax = 600_000
 
 function checkTaskId(taskId: unknown): number {

@@ -8,7 +8,7 @@ import { demand } from './demand.js'
 import { readTask, type Task } from './facts.js'
 
 export interface WaitOptions extends CallOptions {
-  /** The first pause between two questions; each one is half as long again, up to 2 s. Default 50. */
+  /** Initial polling interval; each interval is 1.5 times the previous one, up to 2 s. Default 50. */
   readonly pollMs?: number | undefined
 }
 
@@ -17,9 +17,8 @@ const pollMsMax = 2000
 const growth = 1.5
 
 /**
- * Asks, with growing pauses, until the task has ended: the protocol has no way to be told. Each
- * question has a limit of its own, and that one of them is not answered ends nothing: a coordinator
- * may be away for longer.
+ * Polls until the task has ended, because the protocol has no notifications. Each request has its own timeout,
+ * and a failed request is retried, since a coordinator may be away for longer.
  */
 export async function waitFor(link: Link, taskId: number, options: WaitOptions): Promise<Task> {
   checkCallOptions(options, ['pollMs'])
@@ -39,7 +38,7 @@ export async function waitFor(link: Link, taskId: number, options: WaitOptions):
   }
 }
 
-/** The task, or why it was not told this time. */
+/** Returns the task, or a temporary error. */
 async function look(
   link: Link,
   taskId: number,

@@ -14,31 +14,31 @@ export interface ConnectionSettings {
   readonly transport: Transport
   readonly clock: Clock
   readonly hello: Omit<Hello, 'version'>
-  /** From the first packet to the welcome. */
+  /** Time limit from connecting to the welcome. */
   readonly attemptTimeoutMs: number
-  /** After so long without a byte the peer is asked for a sign of life, and has as long to give it. */
+  /** Silence after which the peer is probed, and time allowed for its reply. */
   readonly keepAliveMs: number
 }
 
 export interface ConnectionListener {
   welcomed(welcome: Welcome): void
   answered(answer: Answer): void
-  /** What was held back is written: go on. */
+  /** The write buffer has drained, so writing may continue. */
   writable(): void
-  /** The bytes of a request whose answer nobody waits for, or nothing when there is no room for it. */
+  /** Returns the frame of a probe request, or `undefined` when no request may be sent. */
   probe(): Uint8Array | undefined
-  /** Comes once, and is the last. */
+  /** Called exactly once, as the last event. */
   ended(error: TenureError): void
 }
 
 /**
- * One connection from its first packet to its end:
+ * One connection from connecting to its end:
  *
  *     connecting ──opened──▶ greeting ──welcome──▶ open ──▶ ended
  *          └──────────────────────┴──────────────────────────▲
  *
- * A peer that has vanished without a word (a cable, a frozen machine) closes nothing. So silence is
- * noticed here: `keepAliveMs` without a byte, then a probe, then as long again.
+ * A peer that disappears (pulled cable, frozen machine) does not close the connection. To detect this, the
+ * connection sends a probe after `keepAliveMs` of silence, and ends after another `keepAliveMs`.
  */
 export class Connection {
   readonly #listener: ConnectionListener
@@ -52,7 +52,7 @@ export class Connection {
   #isProbed = false
   #timer: Timer
   #onClosed: (() => void) | undefined
-  /** Settles when the socket is gone, too. */
+  /** Resolves when the socket is also closed. */
   readonly closed = new Promise<void>((resolve) => {
     this.#onClosed = resolve
   })
@@ -117,7 +117,7 @@ export class Connection {
     }
   }
 
-  /** Whether there may be another one. */
+  /** Returns whether another reply may follow. */
   #takeReply(): boolean {
     const reply = this.#protocol.next()
     if (reply === undefined) return false
@@ -131,7 +131,7 @@ export class Connection {
       case 'answer':
         this.#onAnswer(reply.answer)
     }
-    // The listener may have ended it.
+    // The listener may have ended the connection.
     return (this.#mode as string) !== 'ended'
   }
 
@@ -149,7 +149,7 @@ export class Connection {
     } else if (answer.kind === 'rejected') {
       this.end(new RejectedError(answer))
     } else {
-      this.end(new TenureError('CLIENT_PROTOCOL', `${answer.kind} with the id 0`))
+      this.end(new TenureError('CLIENT_PROTOCOL', `received ${answer.kind} with the id 0`))
     }
   }
 
@@ -179,7 +179,7 @@ export class Connection {
     this.#timer = clock.setTimer(keepAliveMs, () => {
       if (this.#heard) this.#isProbed = false
       else if (this.#isProbed) {
-        const message = `no sign of life from the peer for ${2 * keepAliveMs} ms`
+        const message = `no data from the peer for ${2 * keepAliveMs} ms`
         this.end(new TenureError('CLIENT_DISCONNECTED', message))
         return
       } else this.#probe()
@@ -187,7 +187,7 @@ export class Connection {
     })
   }
 
-  /** Where there is no room for a probe, requests wait for their answers: these are the probe then. */
+  /** If no probe may be sent, requests are in flight, and their answers show that the peer is alive. */
   #probe(): void {
     this.#isProbed = true
     const frame = this.#listener.probe()
@@ -195,7 +195,7 @@ export class Connection {
   }
 }
 
-/** How a handshake of TLS ends with a peer that knows nothing of it. */
+/** Errors of a TLS handshake with a peer that does not use TLS. */
 const endedByStranger = new Set(['ECONNRESET', 'ERR_SSL_WRONG_VERSION_NUMBER'])
 
 function causedBy(error: Error | undefined): ErrorOptions {

@@ -18,10 +18,10 @@ export interface DialerListener {
   answered(answer: Answer): void
   writable(): void
   probe(): Uint8Array | undefined
-  /** A connection that was there is lost; another one will be made. */
+  /** An established connection was lost; the dialer will reconnect. */
   disconnected(error: TenureError): void
   attemptFailed(failure: FailedAttempt): void
-  /** There is no connection, in a way that does not pass: nothing more is tried before `start`. */
+  /** Connecting failed permanently; the dialer stops until `start`. */
   refused(error: TenureError): void
 }
 
@@ -32,9 +32,8 @@ export interface DialerListener {
  *      ▲                │ └─each endpoint failed─▶ resting ──▶ dialing
  *      └──refused───────┘
  *
- * Endpoints are tried in turn without a pause; each round of them is followed by a longer one. A
- * connection has proved itself with its first answer: before that the pauses do not start anew, so a
- * coordinator that lets us in and falls over is not hammered.
+ * Endpoints are tried in turn without a delay; the dialer backs off after each round. The backoff is
+ * only reset by the first answer, so a coordinator that crashes right after its welcome is not flooded.
  */
 export class Dialer {
   readonly #settings: DialerSettings
@@ -52,7 +51,7 @@ export class Dialer {
     this.#listener = listener
   }
 
-  /** The connection, when there is one that lets requests through. */
+  /** The connection, if it is open. */
   get open(): Connection | undefined {
     return this.#mode === 'open' ? this.#connection : undefined
   }
@@ -105,7 +104,7 @@ export class Dialer {
   #onEnded(error: TenureError, endpoint: string): void {
     this.#lastError = error
     if (this.#mode === 'open') {
-      // One that never proved itself is no better than one that cannot be reached.
+      // A connection without any answer counts as a failed attempt.
       if (this.#round > 0) this.#at++
       this.#rest(this.#nextPause())
       this.#listener.disconnected(error)
@@ -134,7 +133,7 @@ export class Dialer {
     return backoffMs(backoff, this.#round++, random.next())
   }
 
-  /** Also for no time at all: whoever listens shall hear of one end before the next beginning. */
+  /** Uses a timer even for 0 ms, so that listeners see the end before the next attempt starts. */
   #rest(pauseMs: number): void {
     this.#mode = 'resting'
     this.#timer = this.#settings.clock.setTimer(pauseMs, () => this.#dial())
@@ -146,26 +145,26 @@ function isFinal(error: TenureError): boolean {
   return error.code === 'CLIENT_BAD_ARGUMENT'
 }
 
-/** Why the transport does not even try. A key and certificates are read before anything is sent. */
+/** The transport failed before connecting, for example because of an invalid key or certificate. */
 function notBegun({ tls, ...endpoint }: Target, cause: unknown): TenureError {
   const why = cause instanceof Error ? cause.message : String(cause)
   if (tls !== undefined) {
-    const message = `options.tls is nothing that TLS can begin with (${why}); it must be PEM texts that belong together, with the passphrase where the key has one`
+    const message = `options.tls is invalid (${why}); it must contain matching PEM texts, and the passphrase if the key is encrypted`
     return new TenureError('CLIENT_BAD_ARGUMENT', message, { cause })
   }
   const message = `cannot connect to ${formatEndpoint(endpoint)}: ${why}`
   return new TenureError('CLIENT_DISCONNECTED', message, { cause })
 }
 
-/** How long to stay away from endpoints that cannot be reached. */
+/** Delays between rounds of connection attempts. */
 export interface Backoff {
   readonly initialMs: number
   readonly maxMs: number
 }
 
 /**
- * The pause before round `round` (the first is 0): doubling up to the maximum, and by chance between
- * half of that and all of it, so that many clients of one restarted coordinator do not come at once.
+ * The delay before a round (the first is 0): doubles up to the maximum, with 50 % jitter, so that the clients
+ * of a restarted coordinator do not all reconnect at the same time.
  */
 export function backoffMs({ initialMs, maxMs }: Backoff, round: number, chance: number): number {
   const full = Math.min(maxMs, initialMs * 2 ** Math.min(round, 50))

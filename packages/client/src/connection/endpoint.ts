@@ -1,7 +1,7 @@
 import { describe } from '@tenure/options'
 import { check } from '../errors.js'
 
-/** Where a coordinator listens. */
+/** The address of a coordinator. */
 export interface Endpoint {
   readonly host: string
   readonly port: number
@@ -12,7 +12,7 @@ const defaultPort = 7411
 const shape =
   /^(?:\[(?<bracketed>[0-9a-fA-F:.%\w]+)\]|(?<host>[^\s:/@[\]]+))(?::(?<port>\d{1,5}))?$/
 
-/** `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. */
+/** Parses `host`, `host:port`, `[IPv6]` or `[IPv6]:port`. */
 export function parseEndpoint(text: unknown, name: string): Endpoint {
   const groups = typeof text === 'string' ? shape.exec(text)?.groups : undefined
   const host = groups?.bracketed ?? groups?.host
@@ -23,7 +23,7 @@ export function parseEndpoint(text: unknown, name: string): Endpoint {
   return { host, port }
 }
 
-/** It may be the URL of a service, with a password or a key in it. */
+/** Hides a URL that may contain a password or a key. */
 function show(text: unknown): string {
   const shown = describe(text)
   return /[@?]/.test(shown) ? 'a URL with credentials or a query' : shown

@@ -2,23 +2,23 @@ import type { Welcome } from '@tenure/protocol'
 import type { TenureError } from '../errors.js'
 import { throwLater } from '../uncaught.js'
 
-/** What a link tells about its connection. Every hook is optional. What one throws is an uncaught exception. */
+/** Connection events. Every hook is optional; an error it throws becomes an uncaught exception. */
 export interface LinkObserver {
-  /** Another `welcome.epoch` than before means that the coordinator was restarted. */
+  /** A changed `welcome.epoch` means that the coordinator was restarted. */
   connected?(welcome: Welcome, endpoint: string): void
   disconnected?(error: TenureError): void
   attemptFailed?(failure: FailedAttempt): void
 }
 
-/** An endpoint could not be reached, or did not let us in. */
+/** An endpoint was unreachable or rejected the connection. */
 export interface FailedAttempt {
   readonly endpoint: string
   readonly error: TenureError
-  /** When the next endpoint is tried; absent where nothing more is tried. */
+  /** Delay before the next attempt; absent when there is none. */
   readonly retryInMs?: number
 }
 
-/** The same hooks; one that throws breaks nothing of what it is told about. */
+/** Wraps the hooks, so that an error in one does not disturb the link. */
 export function guarded(observer: LinkObserver): LinkObserver {
   return {
     connected: (welcome, endpoint) => guard(() => observer.connected?.(welcome, endpoint)),

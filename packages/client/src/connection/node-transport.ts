@@ -2,12 +2,12 @@ import { connect as connectTcp, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Socket, SocketEvents, Target, Transport } from './transport.js'
 
-/** Beyond so much that the operating system has not taken, callers are asked to wait. */
+/** Above this many unsent bytes, `write` asks callers to wait. */
 const heldBytesMax = 1024 * 1024
 
 const receiveBytes = 64 * 1024
 
-/** The machine's own network: the only file here that knows a socket. */
+/** TCP and TLS of Node. This is the only file in the package that uses sockets. */
 export const nodeTransport: Transport = {
   connect(target: Target, events: SocketEvents): Socket {
     const { tls } = target
@@ -17,12 +17,12 @@ export const nodeTransport: Transport = {
     let outgoing: Uint8Array[] = []
     let outgoingBytes = 0
     let isHeld = false
-    // Joined, because a stream makes several objects for each piece that it is given.
+    // Concatenate first, because a stream allocates several objects per write.
     const leave = () => {
       socket.write(outgoing.length === 1 ? outgoing[0]! : Buffer.concat(outgoing, outgoingBytes))
       outgoing = []
       outgoingBytes = 0
-      // What the operating system takes at once drains nothing that would be told.
+      // If the operating system accepts all bytes immediately, there is no `drain` event.
       if (isHeld && !socket.writableNeedDrain) release()
     }
     const release = () => {
@@ -39,7 +39,7 @@ export const nodeTransport: Transport = {
     socket.once('close', () => events.closed(failure))
     return {
       write(bytes) {
-        // What is written in one turn of the event loop leaves in one system call.
+        // All writes of one event loop turn leave in one system call.
         if (outgoing.length === 0) process.nextTick(leave)
         outgoing.push(bytes)
         outgoingBytes += bytes.length
@@ -53,7 +53,7 @@ export const nodeTransport: Transport = {
   },
 }
 
-/** Everything is received into one piece of memory: a new one for each answer took a quarter of the time. */
+/** Reuses one receive buffer: allocating one per read took a quarter of the client's time. */
 function optionsOf({ host, port }: Target, events: SocketEvents) {
   const buffer = Buffer.allocUnsafeSlow(receiveBytes)
   const callback = (count: number) => {
@@ -65,7 +65,7 @@ function optionsOf({ host, port }: Target, events: SocketEvents) {
 
 function tlsOptionsOf({ host, port, tls = {} }: Target) {
   const { ca, servername, ...own } = tls
-  // By its specification SNI carries no address; the certificate is checked against `host` then.
+  // SNI must not contain an IP address; the certificate is then checked against `host`.
   const sni = servername ?? (isIP(host) === 0 ? host : undefined)
   return {
     host,

@@ -2,40 +2,40 @@ import type { Endpoint } from './endpoint.js'
 
 /** The seam to the network. */
 export interface Transport {
-  /** Begins to connect. No event may come before this has returned. */
+  /** Starts connecting. Must return before it emits any event. */
   connect(target: Target, events: SocketEvents): Socket
 }
 
 export interface Target extends Endpoint {
-  /** Absent: without TLS. */
+  /** Absent for a connection without TLS. */
   readonly tls?: TlsOptions | undefined
 }
 
-/** PEM texts. The certificate is always checked, against `ca` or else the authorities Node knows. */
+/** PEM texts. The peer's certificate is always verified, with `ca` or Node's default CAs. */
 export interface TlsOptions {
   readonly ca?: string | readonly string[] | undefined
-  /** A client's certificate and its key, where the coordinator asks for one. */
+  /** The client certificate, if the coordinator requires one. */
   readonly cert?: string | undefined
   readonly key?: string | undefined
   readonly passphrase?: string | undefined
-  /** The name that the certificate must be for, when it is not the endpoint's host. */
+  /** The expected name in the certificate, if it differs from the endpoint's host. */
   readonly servername?: string | undefined
 }
 
 export interface SocketEvents {
-  /** Bytes can be written, and over TLS the peer is who it says. */
+  /** Connected; with TLS, the peer's certificate is verified. */
   opened(): void
-  /** The memory of the bytes may be used again when this has returned. */
+  /** The buffer may be reused after this returns. */
   received(bytes: Uint8Array): void
-  /** What had been held back is written: go on. */
+  /** The write buffer has drained, so writing may continue. */
   drained(): void
-  /** Comes once, and is the last. */
+  /** Called exactly once, as the last event. */
   closed(error: Error | undefined): void
 }
 
 export interface Socket {
-  /** False asks to write no more before `drained`; these bytes are taken all the same. */
+  /** Returns false to ask for a pause until `drained`; these bytes are still accepted. */
   write(bytes: Uint8Array): boolean
-  /** At once: what has not been written yet is dropped. `closed` follows. */
+  /** Closes immediately and drops unsent bytes. `closed` follows. */
   close(): void
 }

@@ -5,15 +5,12 @@ interface Waiting {
   readonly callback: () => void
 }
 
-/**
- * One listener for each signal, however many calls run under it: Node warns of a leak from the
- * eleventh on.
- */
+/** Shares one listener per signal among all calls: Node warns of a leak above ten listeners. */
 export class Aborts {
   readonly #waiting = new Map<AbortSignal, ByNumber<Waiting>>()
   #lastNumber = 0
 
-  /** Calls back when the signal aborts, unless the returned function is called before. */
+  /** Calls back when the signal aborts, unless the returned function is called first. */
   on(signal: AbortSignal, callback: () => void): () => void {
     const waiting = this.#waiting.get(signal) ?? this.#listen(signal)
     this.#lastNumber = (this.#lastNumber + 1) >>> 0

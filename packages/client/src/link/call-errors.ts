@@ -1,6 +1,6 @@
 import { sequelOf, TenureError } from '../errors.js'
 
-/** Of a call: whether it may have been carried out, and the name under which to ask again. */
+/** The state of a call that its error reports. */
 export interface CallFacts {
   readonly wasSent: boolean
   readonly requestId?: string | undefined
@@ -24,15 +24,15 @@ export function timedOut(
   return make('CLIENT_TIMEOUT', `no answer within ${timeoutMs} ms`, call, cause)
 }
 
-/** The connection is gone, and the request is not sent again, or could not be in time. */
+/** The connection was lost, and the request may not or could not be sent again. */
 export function lost(cause: TenureError | undefined, call: CallFacts): TenureError {
   const why = cause === undefined ? '' : `: ${cause.message}`
   return make('CLIENT_DISCONNECTED', `the connection was lost before the answer${why}`, call, cause)
 }
 
-/** Its caller did not want it to be sent any more. */
+/** `maySend` vetoed the request. */
 export function withheld(call: CallFacts): TenureError {
-  return make('CLIENT_WITHHELD', 'it was too late to send it', call)
+  return make('CLIENT_WITHHELD', 'not sent, because maySend did not allow it', call)
 }
 
 export function unreachable(
@@ -51,7 +51,7 @@ function make(
   cause?: unknown,
 ): TenureError {
   const told = { outcomeUnknown: wasSent, requestId }
-  // An error with a cause of `undefined` would be shown with one.
+  // An explicit `cause: undefined` would be displayed.
   const options = cause === undefined ? told : { ...told, cause }
   return new TenureError(code, `${message}${sequelOf(options)}`, options)
 }

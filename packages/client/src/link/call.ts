@@ -6,12 +6,12 @@ import type { RequestOptions } from './limit.js'
 import type { PendingRequest } from './request-table.js'
 
 /**
- * Hears the answer, or why there is none. `wasSentBefore`: over a connection that was lost, too, so a
- * refusal says only what became of the last sending.
+ * Receives the answer or an error. `wasSentBefore` means that the request was also sent over a connection that
+ * was lost; a rejection then says nothing about that earlier copy.
  */
 export type Settle = (outcome: Answer | TenureError, wasSentBefore: boolean) => void
 
-/** A request and the one who waits for its answer. */
+/** A request with its callback. */
 export class Call implements PendingRequest {
   readonly id: number
   readonly kind: RequestKind
@@ -22,13 +22,13 @@ export class Call implements PendingRequest {
   wasSent: boolean
   #wasSentBefore = false
   dueMs = Number.POSITIVE_INFINITY
-  /** Takes the call off the signal that may abort it. */
+  /** Removes the abort listener. */
   forgetSignal: (() => void) | undefined
   readonly #options: RequestOptions
   readonly #onOver: (call: Call) => void
   readonly #settle: Settle
 
-  /** `onOver` is told once, when the call is over, before whoever waits for it. */
+  /** `onOver` is called once at the end, before `settle`. */
   constructor(
     id: number,
     request: NewRequest,
@@ -54,7 +54,7 @@ export class Call implements PendingRequest {
     return this.#options.retry ?? false
   }
 
-  /** Who throws has not said yes. */
+  /** A `maySend` that throws counts as a veto. */
   get maySend(): boolean {
     try {
       return this.#options.maySend?.() ?? true
@@ -76,12 +76,12 @@ export class Call implements PendingRequest {
 
   settle(outcome: Answer | TenureError): void {
     this.#onOver(this)
-    // Why there is no answer may be known before the question is asked to its end.
+    // A call may fail before `ask` returns; defer the callback.
     if (outcome instanceof Error) queueMicrotask(() => this.#settle(outcome, this.#wasSentBefore))
     else this.#tell(outcome)
   }
 
-  /** Other answers arrived in the same bytes: one who throws must not keep them from those they are for. */
+  /** A callback that throws must not prevent the delivery of other answers from the same bytes. */
   #tell(answer: Answer): void {
     try {
       this.#settle(answer, this.#wasSentBefore)

@@ -2,13 +2,12 @@ import type { Clock, Timer } from '@tenure/seams'
 import { ByNumber } from '../by-number.js'
 
 /**
- * When the time of each of many calls is over. Those that may take equally long end in the order in
- * which they began, so one timer does for all of them. A timer for each would cost more than all else
- * that is done here for a request.
+ * Timeouts of calls. Calls with the same timeout expire in the order in which they start, so they share one
+ * timer. A timer per call would cost more than the rest of a request.
  */
 export class Deadlines<Call extends Timed> {
   readonly #clock: Clock
-  /** The line of these is kept when it is empty: the next call is soon to come. */
+  /** The group of this timeout is kept when it is empty: it will be reused immediately. */
   readonly #usualMs: number
   readonly #onOver: (call: Call) => void
   readonly #lines = new Map<number, Line<Call>>()
@@ -19,7 +18,7 @@ export class Deadlines<Call extends Timed> {
     this.#onOver = onOver
   }
 
-  /** `Infinity` is no deadline. */
+  /** `Infinity` sets no deadline. */
   add(call: Call, timeoutMs: number): void {
     if (timeoutMs === Number.POSITIVE_INFINITY) return
     let line = this.#lines.get(timeoutMs)
@@ -32,14 +31,14 @@ export class Deadlines<Call extends Timed> {
     if (line.timer === undefined) this.#arm(line, timeoutMs, timeoutMs)
   }
 
-  /** The call has ended by itself. */
+  /** Removes a call that has ended. */
   remove(call: Call, timeoutMs: number): void {
     const line = this.#lines.get(timeoutMs)
     if (line?.calls.delete(call.id) === undefined) return
     if (line.calls.size === 0 && timeoutMs !== this.#usualMs) this.#drop(line, timeoutMs)
   }
 
-  /** Nobody is called back any more. */
+  /** Cancels all deadlines. */
   clear(): void {
     for (const [timeoutMs, line] of this.#lines) this.#drop(line, timeoutMs)
   }
@@ -53,7 +52,7 @@ export class Deadlines<Call extends Timed> {
     const now = this.#clock.monotonicMs()
     for (let call = line.calls.first(); call !== undefined; call = line.calls.first()) {
       if (call.dueMs > now) {
-        // Whoever was called back may have begun a call, which has set the timer already.
+        // A callback may have started a call, which has already set the timer.
         if (line.timer === undefined) this.#arm(line, timeoutMs, call.dueMs - now)
         return
       }
@@ -69,10 +68,10 @@ export class Deadlines<Call extends Timed> {
   }
 }
 
-/** Numbered in the order in which they begin. */
+/** Calls have increasing ids. */
 export interface Timed {
   readonly id: number
-  /** When its time is over. */
+  /** Time of the deadline. */
   dueMs: number
 }
 

@@ -2,14 +2,14 @@ import type { Clock, Timer } from '@tenure/seams'
 import { check } from '../errors.js'
 import type { Aborts } from './aborts.js'
 
-/** How long a call may take, and what ends it before. */
+/** The timeout of a call, and a signal to abort it. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** `Infinity` sets no limit. */
+  /** `Infinity` disables the timeout. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Refuses what is no option of the call, and what can be neither a signal nor a time limit. */
+/** Rejects unknown options, and invalid signals and timeouts. */
 export function checkCallOptions(options: CallOptions, ownNames: readonly string[] = []): void {
   check.names('options', options, ['signal', 'timeoutMs', ...ownNames])
   checkLimit(options)
@@ -20,14 +20,14 @@ export function checkLimit({ signal, timeoutMs }: CallOptions): void {
   if (signal !== undefined) checkSignal(signal)
 }
 
-/** A controller in place of its signal, most often. */
+/** Catches an AbortController that is passed instead of its signal. */
 function checkSignal(value: unknown): void {
   const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
   if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return
   throw check.refusal('signal', 'something else', 'an AbortSignal')
 }
 
-/** Watches over one call: calls back once, when its time is over or its signal aborts. */
+/** Calls back once, on timeout or when the signal aborts. */
 export class Limit {
   readonly #timer: Timer | undefined
   readonly #forgetSignal: (() => void) | undefined
@@ -48,7 +48,7 @@ export class Limit {
     if (signal !== undefined) this.#forgetSignal = aborts.on(signal, () => end('aborted'))
   }
 
-  /** The call has ended by itself. */
+  /** Stops watching, because the call has ended. */
   release(): void {
     this.#timer?.cancel()
     this.#forgetSignal?.()
@@ -57,17 +57,17 @@ export class Limit {
 
 export interface RequestOptions extends CallOptions {
   /**
-   * Asking twice does nothing twice: after a lost connection the request is sent again. Otherwise
-   * it is rejected with `CLIENT_DISCONNECTED`. Default false.
+   * Whether the request is idempotent. If so, it is sent again after a lost connection; otherwise it fails with
+   * `CLIENT_DISCONNECTED`. Default false.
    */
   readonly retry?: boolean
-  /** The same request was sent by an earlier call, and what became of it is not known. Default false. */
+  /** An earlier call sent the same request with an unknown outcome. Default false. */
   readonly wasSent?: boolean
   /**
-   * Asked whenever the request is about to be sent; `false` gives it up instead. So what must not be
-   * sent after some moment is not, however long there was no connection. To throw is to say no.
+   * Called each time before the request is sent; `false` or an exception cancels it. This keeps a request
+   * from being sent too late, for example after a long reconnect.
    */
   readonly maySend?: () => boolean
-  /** Called whenever the request is sent, with its number: what answers it was not decided before. */
+  /** Called each time the request is sent, with its id. The answer is decided after this. */
   readonly onSent?: (id: number) => void
 }

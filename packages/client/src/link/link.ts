@@ -19,8 +19,8 @@ import { type PendingRequest, RequestTable } from './request-table.js'
 import { Waiters } from './waiters.js'
 
 /**
- * One logical connection to a coordinator, over as many real ones as it takes. It numbers requests,
- * sends no more at once than the coordinator takes, and finds for each answer the one who asked.
+ * A logical connection to a coordinator that reconnects as needed. It numbers requests, limits those in
+ * flight to the coordinator's limits, and matches answers to requests.
  */
 export class Link {
   readonly #settings: LinkSettings
@@ -32,7 +32,7 @@ export class Link {
     this.#deadlines.remove(call, call.timeoutMs)
     call.forgetSignal?.()
   }
-  /** Who waits for a connection, and who for time to pass. */
+  /** Callers that wait for a connection. */
   readonly #awaitingConnection: Waiters<Welcome>
   readonly #pauses: Waiters<void>
   #welcome: Welcome | undefined
@@ -61,7 +61,7 @@ export class Link {
     return this.#dialer.open !== undefined
   }
 
-  /** What the coordinator said when it let us in the last time. */
+  /** The coordinator's most recent welcome. */
   get welcome(): Welcome | undefined {
     return this.#welcome
   }
@@ -74,12 +74,12 @@ export class Link {
     return this.#welcome?.epoch
   }
 
-  /** How long a request may take when its caller does not say. */
+  /** The default timeout of a request. */
   get requestTimeoutMs(): number {
     return this.#settings.requestTimeoutMs
   }
 
-  /** The seams, for what is built on a link. */
+  /** Exposed for code that builds on a link. */
   get clock(): Clock {
     return this.#settings.clock
   }
@@ -88,7 +88,7 @@ export class Link {
     return this.#settings.random
   }
 
-  /** Settles with the answer, whichever it is: a refusal is one, too. */
+  /** Resolves to any answer, rejections included. */
   request(request: NewRequest, options: RequestOptions = {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#ask(request, options, (outcome) => {
@@ -99,9 +99,9 @@ export class Link {
   }
 
   /**
-   * The same without a promise, which costs as much as all else that is done for a request. `settle` is
-   * called once, after this has returned, and what is wrong with the question is an outcome, too. What
-   * `settle` or a hook throws is an uncaught exception, and nobody else's affair.
+   * Like `request`, but without a promise, which costs as much as the rest of a request. `settle` is called
+   * once, after this returns; an invalid request also arrives there as an error. Exceptions from `settle` or a
+   * hook become uncaught exceptions and do not affect other calls.
    */
   ask(request: NewRequest, options: RequestOptions, settle: Settle): void {
     try {
@@ -127,7 +127,7 @@ export class Link {
     this.#flush()
   }
 
-  /** Settles when there is a connection. */
+  /** Resolves when there is a connection. */
   async ready(options: CallOptions = {}): Promise<Welcome> {
     this.#assertUsable(options)
     if (this.isConnected && this.#welcome !== undefined) return this.#welcome
@@ -138,13 +138,13 @@ export class Link {
     return connected
   }
 
-  /** Settles when the time is over; `close` and the signal reject it. */
+  /** Resolves after the time has passed; `close` and the signal reject it. */
   async pause(pauseMs: number, { signal }: Pick<CallOptions, 'signal'> = {}): Promise<void> {
     this.#assertUsable({ signal })
     await this.#pauses.wait({ signal, timeoutMs: pauseMs }, () => undefined)
   }
 
-  /** Everybody who waits is rejected. Settles when the socket is closed. */
+  /** Rejects all pending calls. Resolves when the socket is closed. */
   async close(): Promise<void> {
     this.#isClosed = true
     const stopped = this.#dialer.stop(closed())
@@ -170,7 +170,7 @@ export class Link {
   #giveUp(call: Call, why: TenureError): void {
     const isInFlight = this.#table.abandon(call)
     call.settle(why)
-    // A task that were granted now would be nobody's for a whole lease.
+    // A task granted now would sit idle until its lease expired.
     if (isInFlight && call.isPoll) this.ask({ kind: 'withdraw', of: call.id }, {}, ignore)
   }
 
@@ -212,7 +212,7 @@ export class Link {
     this.#awaitingConnection.failed(error)
   }
 
-  /** Sends what may be sent. */
+  /** Sends queued requests as far as the limits allow. */
   #flush(): void {
     for (;;) {
       const connection = this.#dialer.open
@@ -229,15 +229,15 @@ export class Link {
     }
   }
 
-  /** Why the request is not to be sent, if it is not. */
+  /** The error for a request that must not be sent, if any. */
   #refuse(request: PendingRequest): TenureError | undefined {
     if (!request.maySend) return withheld(request)
     const { frame, requestId, wasSent: outcomeUnknown } = request
-    // The coordinator would close the connection over such a frame, for all who wait on it.
+    // The coordinator would close the connection after an oversized frame, and fail all other requests on it.
     const bytes = frame.length - frameHeadBytes
     const bytesMax = this.limits?.frameBytesMax ?? 0
     if (bytes <= bytesMax) return undefined
-    const message = `the request has ${bytes} bytes; at most ${bytesMax} are taken`
+    const message = `the request has ${bytes} bytes; the maximum is ${bytesMax}`
     return new RejectedError({ reason: 'TOO_LARGE', message }, { requestId, outcomeUnknown })
   }
 
@@ -247,7 +247,7 @@ export class Link {
   }
 }
 
-/** Whatever a withdrawal is answered. */
+/** The answer to a withdrawal does not matter. */
 const ignore = () => undefined
 
 function encode(request: NewRequest, id: number): Uint8Array {
@@ -263,7 +263,7 @@ function encode(request: NewRequest, id: number): Uint8Array {
   }
 }
 
-/** A link with its first connection made; or none, and nothing is left behind. */
+/** Opens a link and waits for its first connection; on failure everything is closed again. */
 export async function openLink(
   options: LinkOptions,
   call: Pick<CallOptions, 'signal'> = {},

@@ -8,35 +8,35 @@ import type { TlsOptions, Transport } from '../connection/transport.js'
 import { check } from '../errors.js'
 
 export interface LinkOptions {
-  /** `host:port`, tried in turn. The port is 7411 where it is missing. */
+  /** `host:port` each, tried in turn. The default port is 7411. */
   readonly endpoints: readonly string[]
-  /** Who this is, for the coordinator's own lists; a worker's leases are its own under this name. Default: made up. */
+  /** Name of this client. A worker's leases belong to its name. Default: generated. */
   readonly name?: string | undefined
-  /** `produce` submits and asks, `work` leases and reports, `admin` may do all. Default `produce`. */
+  /** `produce` submits and queries, `work` leases and reports, `admin` may do everything. Default `produce`. */
   readonly role?: Role | undefined
   readonly token?: string | undefined
-  /** `true` takes the authorities Node knows. */
+  /** `true` uses Node's default CAs. */
   readonly tls?: boolean | TlsOptions | undefined
-  /** How many tasks this worker runs at once. Default 0, which states none. */
+  /** Maximum number of concurrent tasks of this worker. Default 0: not stated. */
   readonly capacity?: number | undefined
-  /** How long the first connection may take, over all endpoints and attempts. Default 10,000. */
+  /** Timeout for the first connection, over all endpoints and attempts. Default 10,000. */
   readonly connectTimeoutMs?: number | undefined
-  /** How long one endpoint may take to let us in. Default 3,000. */
+  /** Timeout for one connection attempt, up to the welcome. Default 3,000. */
   readonly attemptTimeoutMs?: number | undefined
-  /** How long a call may take that does not say itself. Default 30,000. */
+  /** Default timeout of a call. Default 30,000. */
   readonly requestTimeoutMs?: number | undefined
-  /** After so much silence the coordinator is asked for a sign of life. Default 10,000. */
+  /** Silence after which the coordinator is probed. Default 10,000. */
   readonly keepAliveMs?: number | undefined
-  /** Between rounds of attempts. Default from 100 ms to 5,000 ms. */
+  /** Delays between rounds of connection attempts. Default 100 ms to 5,000 ms. */
   readonly backoff?: Partial<Backoff>
   readonly observer?: LinkObserver | undefined
-  /** The edges to the world, for tests and simulations. */
+  /** External inputs, replaced in tests and simulations. */
   readonly transport?: Transport | undefined
   readonly clock?: Clock | undefined
   readonly random?: Random | undefined
 }
 
-/** The options with their defaults, checked. */
+/** The checked options with their defaults. */
 export interface LinkSettings extends DialerSettings {
   readonly connectTimeoutMs: number
   readonly requestTimeoutMs: number

@@ -2,25 +2,25 @@ import type { Answer, Limits, RequestKind } from '@tenure/protocol'
 import { ByNumber } from '../by-number.js'
 import type { TenureError } from '../errors.js'
 
-/** A request that somebody waits for. */
+/** A request with a waiting caller. */
 export interface PendingRequest {
   readonly id: number
   readonly kind: RequestKind
   readonly isPoll: boolean
   readonly requestId: string | undefined
   readonly frame: Uint8Array
-  /** Asking twice does nothing twice, so it may be sent again after a lost connection. */
+  /** Whether the request is idempotent, and may be sent again after a lost connection. */
   readonly retry: boolean
-  /** It may have arrived: without an answer its outcome is not known. */
+  /** Whether it may have arrived; without an answer its outcome is unknown. */
   readonly wasSent: boolean
-  /** Asked whenever the request is about to be sent. */
+  /** Checked each time before the request is sent. */
   readonly maySend: boolean
-  /** Told whenever the request is sent. */
+  /** Called each time the request is sent. */
   sent(): void
   settle(outcome: Answer | TenureError): void
 }
 
-/** What was sent, for whom or for nobody. */
+/** A sent request, with or without a caller. */
 type Sent = PendingRequest | Ownerless
 
 interface Ownerless {
@@ -31,37 +31,37 @@ interface Ownerless {
 const ownerless: Ownerless = { isPoll: false, id: undefined }
 const ownerlessPoll: Ownerless = { isPoll: true, id: undefined }
 
-/** Requests that are counted together. */
+/** Requests that share a queue and a limit. */
 interface Lane {
   readonly queue: ByNumber<PendingRequest>
   inFlight: number
-  /** How many may be in flight; 0 without a connection. */
+  /** Maximum number in flight; 0 without a connection. */
   window: number
 }
 
 const idMax = 0xffff_ffff
 
 /**
- * What was asked and not answered, without a socket or a clock. Each request is in one of two places:
+ * Unanswered requests; it uses no socket and no clock. Each request is in one of two places:
  *
  *     queue ──next──▶ in flight ──answered──▶ gone
  *       ▲                 │
- *       └──connectionLost─┘ where it may be sent again; where not, it is given up
+ *       └──connectionLost─┘ if it may be sent again; otherwise it fails
  *
- * Lease requests that may wait have a queue and a window of their own, as the coordinator counts
- * them: a heartbeat never stands behind them.
+ * Waiting lease requests have a separate queue and limit, as in the coordinator, so they never delay
+ * a heartbeat.
  *
- * Whoever gives up waiting leaves its id in flight, without an owner, until the answer comes: the
- * answer is dropped then, and the coordinator's windows are counted as the coordinator counts them.
+ * When a caller gives up, its id stays in flight without an owner until the answer arrives and is dropped.
+ * The coordinator counts the request until then, and so must the client.
  */
 export class RequestTable {
   readonly #requests: Lane = { queue: new ByNumber(), inFlight: 0, window: 0 }
   readonly #polls: Lane = { queue: new ByNumber(), inFlight: 0, window: 0 }
   readonly #inFlight = new ByNumber<Sent>()
   #lastId = 0
-  /** How many requests the coordinator takes at once; one more than the window, for a probe. */
+  /** The coordinator's limit of requests in flight. The window is one less, to leave space for a probe. */
   #inFlightMax = 0
-  /** Of those sent over this connection. An answer to one beyond it was never asked for. */
+  /** The highest id sent over this connection; an answer with a higher id is a protocol error. */
   #highestSentId = 0
 
   takeId(): number {
@@ -74,14 +74,14 @@ export class RequestTable {
     this.#laneOf(request).queue.set(request.id, request)
   }
 
-  /** A connection is there that takes so much at once. One place is kept for a probe. */
+  /** Applies the limits of a new connection. One request is reserved for a probe. */
   connected(limits: Pick<Limits, 'requestsInFlightMax' | 'pollsPerConnectionMax'>): void {
     this.#inFlightMax = Math.max(1, limits.requestsInFlightMax)
     this.#requests.window = Math.max(1, this.#inFlightMax - 1)
     this.#polls.window = Math.max(1, limits.pollsPerConnectionMax)
   }
 
-  /** The next request to be sent now, if there is one and there is room for it. */
+  /** Takes the next request to send, if the limits allow one. */
   next(): PendingRequest | undefined {
     const request = firstOf(this.#requests) ?? firstOf(this.#polls)
     if (request === undefined) return undefined
@@ -91,7 +91,7 @@ export class RequestTable {
     return request
   }
 
-  /** The id of a request that nobody waits for; its answer is a sign of life. */
+  /** Reserves the id of a probe request, whose answer shows that the peer is alive. */
   probe(): number | undefined {
     if (this.#requests.inFlight >= this.#inFlightMax) return undefined
     const id = this.takeId()
@@ -100,8 +100,8 @@ export class RequestTable {
   }
 
   /**
-   * Takes the request out that was answered. `known` is false where nothing was asked. An answer may be
-   * duplicated on its way: the second one to a request is known, and nobody's.
+   * Takes out the answered request. `known` is false when the id was never sent. The network may duplicate an
+   * answer: the second one is `known`, but has no request.
    */
   answered(id: number): { readonly known: boolean; readonly request: PendingRequest | undefined } {
     const sent = this.#inFlight.delete(id)
@@ -110,7 +110,7 @@ export class RequestTable {
     return { known: true, request: sent.id === undefined ? undefined : sent }
   }
 
-  /** Nobody waits for the request any more. Whether it is in flight, so that its answer will come. */
+  /** Drops the caller of a request. Returns whether an answer will still arrive. */
   abandon(request: PendingRequest): boolean {
     const { id, isPoll } = request
     if (this.#laneOf(request).queue.delete(id) !== undefined) return false
@@ -119,7 +119,7 @@ export class RequestTable {
     return true
   }
 
-  /** What may be sent again is to be sent first, in its old order; the rest is given out. */
+  /** Puts requests that may be sent again at the front, in order; returns the others. */
   connectionLost(): PendingRequest[] {
     const lost = this.#inFlight.all().filter((sent) => sent.id !== undefined)
     this.#inFlight.clear()
@@ -136,7 +136,7 @@ export class RequestTable {
     return lost.filter(({ retry }) => !retry)
   }
 
-  /** Takes out everything that somebody waits for and that is not in flight. */
+  /** Removes and returns all queued requests. */
   clearQueue(): PendingRequest[] {
     const queued = [...this.#requests.queue.all(), ...this.#polls.queue.all()]
     this.#requests.queue.clear()

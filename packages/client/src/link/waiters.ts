@@ -4,7 +4,7 @@ import type { Aborts } from './aborts.js'
 import { aborted } from './call-errors.js'
 import { type CallOptions, Limit } from './limit.js'
 
-/** Those who wait for one and the same event, each under a limit of its own. */
+/** Callers that wait for the same event, each with its own timeout and signal. */
 export class Waiters<T> {
   readonly #clock: Clock
   readonly #aborts: Aborts
@@ -15,7 +15,7 @@ export class Waiters<T> {
     this.#aborts = aborts
   }
 
-  /** `onTimeout` gives what becomes of a wait whose time is over: a value, or an error. */
+  /** `onTimeout` returns the outcome of a wait that timed out: a value or an error. */
   wait(options: CallOptions, onTimeout: () => T | TenureError): Promise<T> {
     return new Promise((resolve, reject) => {
       const end = () => {

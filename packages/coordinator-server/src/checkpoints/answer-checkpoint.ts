@@ -2,13 +2,13 @@ import type { Answer, Checkpoint } from '@tenure/protocol'
 import { rejected } from '../refusals.js'
 import type { Checkpointed } from './checkpointer.js'
 
-/** What to answer to whoever asks for a checkpoint, when it is made. */
+/** Makes a checkpoint and builds the answer to the request. */
 export async function answerCheckpoint(
   { id }: Checkpoint,
   make: (() => Promise<Checkpointed>) | undefined,
 ): Promise<Answer> {
   if (make === undefined) {
-    return rejected(id, 'INTERNAL', 'this coordinator has no way to make checkpoints')
+    return rejected(id, 'INTERNAL', 'this coordinator cannot make checkpoints')
   }
   try {
     const { lsn, tasks, replayed, replayMs, writeMs, removed } = await make()
@@ -27,7 +27,7 @@ export async function answerCheckpoint(
   } catch (error) {
     if (hasCode(error, 'WAL_NO_SPACE')) return rejected(id, 'NO_SPACE')
     const why = error instanceof Error ? error.message : String(error)
-    return rejected(id, 'INTERNAL', `no checkpoint could be made: ${why}`)
+    return rejected(id, 'INTERNAL', `the checkpoint failed: ${why}`)
   }
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 
-/** The number of the calling thread, by which others can watch it; `undefined` where nobody can. */
+/** The calling thread's kernel id; `undefined` where its scheduling statistics cannot be read. */
 export function watchableThreadId(): number | undefined {
   try {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
@@ -13,12 +13,12 @@ export function watchableThreadId(): number | undefined {
 }
 
 /**
- * From now on the calling thread, which has this number, runs only where a processor has nothing else to
- * do. Only who has special rights can bring it to the fore again.
+ * Moves the calling thread to the idle scheduling class: it runs only when a core has nothing else to do.
+ * Undoing this needs privileges.
  */
 export function stepBack(threadId: number): void {
-  // Beside a thread of low priority whoever wakes up waits until that has had its time; one of the idle
-  // class makes way at once. Node has no call for it, but util-linux and BusyBox have a command.
+  // A thread of low priority still delays other threads for a time slice; an idle one yields immediately.
+  // Node has no call for this, but util-linux and BusyBox ship `chrt`.
   const { status } = spawnSync('chrt', ['-i', '-p', '0', `${threadId}`], {
     env: { PATH: '/usr/bin:/bin' },
     stdio: 'ignore',
@@ -27,8 +27,8 @@ export function stepBack(threadId: number): void {
 }
 
 /**
- * How long a thread of this process was ready to run and had no processor. `undefined` where that is
- * not known: the thread has ended, or the system is not Linux.
+ * How long a thread of this process has been runnable without a core. `undefined` when the thread has
+ * ended or the system is not Linux.
  */
 export function waitedMs(threadId: number): number | undefined {
   try {

@@ -1,8 +1,8 @@
 import { longestMs, type Range } from '@tenure/options'
 
-/** When checkpoints are made, and what is kept beside them. */
+/** When to make checkpoints, and how much history to keep. */
 export interface CheckpointKnobs extends HistoryKept {
-  /** How long a restart may have to replay records behind the newest checkpoint. */
+  /** How long a restart may take to replay the records after the newest checkpoint. */
   readonly replayMsMax: number
 }
 
@@ -18,11 +18,11 @@ export const checkpointRanges: { readonly [K in keyof CheckpointKnobs]: Range } 
   historyBytesMax: [0, 2 ** 50],
 }
 
-/** How much of the log is kept for those who ask what happened, beyond what a restart needs. */
+/** How much of the log to keep as history, beyond what a restart needs. */
 export interface HistoryKept {
-  /** Segments that were ended longer ago go. */
+  /** Remove segments that ended longer ago than this. */
   readonly historyMs: number
-  /** When the log has more bytes than this, the oldest segments go. */
+  /** Remove the oldest segments while the log is larger than this. */
   readonly historyBytesMax: number
 }
 
@@ -33,8 +33,8 @@ interface Segment {
 }
 
 /**
- * The LSN from which on the log is kept, as far as the history goes: the first segment that is young
- * enough and from which on the log is small enough. The last one is always kept.
+ * The first LSN to keep as history: the start of the oldest segment within both limits. The last
+ * segment is always kept.
  */
 export function keepFrom(
   segments: readonly Segment[],

@@ -1,27 +1,27 @@
-/** A checkpoint that was made, and what it took. */
+/** A finished checkpoint and its cost. */
 export interface MadeCheckpoint {
   readonly lsn: number
-  /** Every checkpoint that was read back and is good, newest first, this one included. */
+  /** All checkpoints that were read back and verified, newest first, including this one. */
   readonly good: readonly number[]
-  /** How many are in it. */
+  /** Number of tasks in the checkpoint. */
   readonly tasks?: number
-  /** Records that were replayed for it, and how long that took. */
+  /** Number of records replayed to build it. */
   readonly replayed: number
   readonly replayMs: number
   readonly writeMs: number
 }
 
 /**
- * Makes the state after a sealed LSN into a checkpoint. Must not keep the event loop busy, and must
- * read only what is sealed.
+ * Writes the state as of a sealed LSN to a checkpoint. Must not block the event loop, and must read
+ * only sealed segments.
  */
 export interface CheckpointMaker {
   make(lsn: number): Promise<MadeCheckpoint>
   /**
-   * What is under way is needed soon: it may disturb whatever else goes on. Said again from time to
-   * time until it is made.
+   * The running checkpoint is urgent and may now slow down other work. Called repeatedly until it is
+   * done.
    */
   hurry(): void
-  /** Gives up what is under way; it settles with an error. */
+  /** Abandons the running checkpoint; its promise rejects. */
   stop(): Promise<void>
 }

@@ -9,7 +9,7 @@ export interface CheckpointMeans {
   readonly clock: Clock
 }
 
-/** `semantics` §11: replays the log up to a sealed LSN, and keeps the state that it makes. */
+/** `semantics` §11: replays the log up to a sealed LSN and writes the resulting state. */
 export async function checkpointLog(
   directory: string,
   lsn: number,
@@ -38,8 +38,8 @@ export async function checkpointLog(
 }
 
 /**
- * An attempt that was given up may have left a checkpoint at this LSN. It is not replayed from: what is
- * told about the new attempt would depend on how far the old one came.
+ * Ignores a checkpoint that an abandoned attempt may have left at this LSN. Replaying from it would make
+ * the reported figures depend on how far that attempt got.
  */
 function withoutCheckpoint(log: LogSource, lsn: number): LogSource {
   const { firstLsn, gaps, openings } = log
@@ -53,7 +53,7 @@ function withoutCheckpoint(log: LogSource, lsn: number): LogSource {
   }
 }
 
-/** The state as a checkpoint keeps it. */
+/** The state in the chunks that a checkpoint stores. */
 export function chunksOf(state: State): Iterable<Uint8Array> {
   return encodeState(state, { chunkBytesMax: chunkBytes })
 }
@@ -63,5 +63,5 @@ export function countAllTasks(state: State): number {
   return waiting + leased + ended
 }
 
-/** Small enough that no write keeps the disk from the log for long. */
+/** Small enough that no single write delays the log for long. */
 const chunkBytes = 64 * 1024

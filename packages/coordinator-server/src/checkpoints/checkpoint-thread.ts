@@ -4,40 +4,40 @@ import { CoordinatorError } from '../errors.js'
 import { waitedMs } from './background.js'
 import type { CheckpointMaker, MadeCheckpoint } from './checkpoint-maker.js'
 
-/** What the thread is told. */
+/** The message that starts a checkpoint in the thread. */
 export interface CheckpointJob {
   readonly lsn: number
   readonly inBackground: boolean
 }
 
-/** What is shared with the thread: its number, from before it steps back into the background. */
+/** Memory shared with the thread: it stores its thread id here before it enters the background. */
 export type BackgroundCell = Int32Array
 
-/** The edges to the world, for tests. */
+/** External inputs, replaced in tests. */
 export interface Watching {
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly waitedMs: (threadId: number) => number | undefined
 }
 
 /**
- * Makes checkpoints in a thread of its own, in the background, one at a time: beside one like any other
- * the event loop would wait for a processor. The thread has a state of its own, so the process takes up
- * to twice the memory. It stays for the next checkpoint: a new one would have its code compiled again,
- * on the processors that requests need.
+ * Makes checkpoints, one at a time, in a background thread. A thread of normal priority would compete
+ * with the event loop for cores. The thread holds its own copy of the state, so the process may use
+ * twice the memory. It stays alive between checkpoints: a new thread would compile its code again, on
+ * cores that requests need.
  *
- * Where no processor ever rests, a thread in the background does not get on. When the checkpoint is
- * needed soon, and that is seen, it is begun again by a thread like any other.
+ * On a machine without idle cores the background thread makes no progress. If `hurry` detects that,
+ * a thread of normal priority starts the checkpoint again.
  */
 export class CheckpointThread implements CheckpointMaker {
   readonly #directory: string
   readonly #watching: Watching
   #thread: Worker | undefined
   #background: BackgroundCell = createBackgroundCell()
-  /** What was seen of the thread in the background, and when. */
+  /** The thread's last observed waiting time. */
   #seen: { readonly waitedMs: number; readonly atMs: number } | undefined
-  /** Ends the wait for what is under way, which is begun again then. */
+  /** Stops waiting for the running thread, so that the checkpoint is started again. */
   #beginAgain: () => void = () => {}
-  /** Settles when the threads have ended that were given up. */
+  /** Settles when all abandoned threads have ended. */
   #leaving: Promise<unknown> = Promise.resolve()
   #isStopped = false
 
@@ -46,7 +46,7 @@ export class CheckpointThread implements CheckpointMaker {
     this.#watching = watching
   }
 
-  /** The number of the thread that makes checkpoints, while it is in the background; else 0. */
+  /** Id of the checkpoint thread while it is in the background; otherwise 0. */
   get backgroundThreadId(): number {
     return Atomics.load(this.#background, 0)
   }
@@ -77,7 +77,7 @@ export class CheckpointThread implements CheckpointMaker {
     await Promise.all([this.#leaving, this.#thread?.terminate()])
   }
 
-  /** It is not waited for: to end, too, it needs time that it does not get. */
+  /** Does not await the termination: a starved thread also needs CPU time to end. */
   #giveUpThread(): void {
     const thread = this.#thread
     this.#thread = undefined
@@ -86,7 +86,7 @@ export class CheckpointThread implements CheckpointMaker {
     this.#leaving = Promise.all([this.#leaving, thread?.terminate()])
   }
 
-  /** `undefined` when it is to be begun again. */
+  /** Resolves to `undefined` when the checkpoint must be started again. */
   #make(job: CheckpointJob): Promise<MadeCheckpoint | undefined> {
     if (this.#isStopped) return Promise.resolve(undefined)
     const thread = this.#thread ?? this.#start()
@@ -95,7 +95,7 @@ export class CheckpointThread implements CheckpointMaker {
     return new Promise((resolve, reject) => {
       const settle = () => {
         thread.off('message', made).off('error', failed).off('exit', ended)
-        // Whoever embeds a coordinator and has come to an end does not wait for the next checkpoint.
+        // An idle checkpoint thread must not keep the process alive.
         thread.unref()
       }
       const made = (checkpoint: MadeCheckpoint) => {
@@ -120,7 +120,7 @@ export class CheckpointThread implements CheckpointMaker {
     const thread = new Worker(new URL('./checkpoint-worker.js', import.meta.url), {
       name: 'tenure-checkpoints',
       workerData: { directory: this.#directory, background },
-      // It needs nothing of what this process was started with.
+      // The thread needs none of the process's arguments or variables.
       execArgv: [],
       env: {},
     })
@@ -143,10 +143,10 @@ function giveUp(): never {
 }
 
 function givenUp(): CoordinatorError {
-  return new CoordinatorError('COORDINATOR_FAILED', 'the checkpoint was given up')
+  return new CoordinatorError('COORDINATOR_FAILED', 'the checkpoint was aborted')
 }
 
-/** So much of the time without a processor, and the checkpoint would never be ready. */
+/** A thread that waits for a core this share of the time would never finish. */
 const starvedShare = 0.9
-/** In less, it may just have made way for somebody. */
+/** Over a shorter time, the thread may only have yielded briefly. */
 const leastWatchMs = 500

@@ -5,10 +5,10 @@ import { stepBack, watchableThreadId } from './background.js'
 import { checkpointLog } from './checkpoint-of-log.js'
 import type { BackgroundCell, CheckpointJob } from './checkpoint-thread.js'
 
-// What the thread does, whenever it is told to: `semantics` §11, replay done ahead of time.
+// Entry point of the checkpoint thread: `semantics` §11, replay done ahead of time.
 
 const port = parentPort
-if (port === null) throw new Error('this runs in a thread of the coordinator only')
+if (port === null) throw new Error('this module must run in a worker thread')
 const { directory, background } = workerData as {
   readonly directory: string
   readonly background: BackgroundCell
@@ -16,7 +16,7 @@ const { directory, background } = workerData as {
 
 port.on('message', async ({ lsn, inBackground }: CheckpointJob) => {
   if (inBackground) enterBackground()
-  // An error ends the thread, and whoever waits for the checkpoint is told so.
+  // An error ends the thread, which rejects the promise of the waiting caller.
   port.postMessage(await checkpointLog(directory, lsn, { disk: nodeDisk, clock: systemClock }))
 })
 
@@ -24,7 +24,7 @@ function enterBackground(): void {
   if (Atomics.load(background, 0) !== 0) return
   const threadId = watchableThreadId()
   if (threadId === undefined) return
-  // Before it steps back: from then on it may get no time to say so.
+  // Store the id first: a background thread may get no CPU time to do it later.
   Atomics.store(background, 0, threadId)
   stepBack(threadId)
 }

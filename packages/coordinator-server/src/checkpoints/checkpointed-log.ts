@@ -1,20 +1,20 @@
-/** What a log can do for whoever makes its checkpoints. */
+/** The parts of a log that the checkpointer uses. */
 export interface CheckpointedLog {
   readonly nextLsn: number
   readonly sealedLsn: number
   readonly checkpointLsn: number
-  /** LSNs for which there are no records. */
+  /** LSN ranges without records. */
   readonly gaps: readonly { readonly firstLsn: number; readonly lastLsn: number }[]
-  /** Oldest first; the last one takes the records. */
+  /** Oldest first; the last segment receives new records. */
   readonly segments: readonly {
     readonly firstLsn: number
     readonly bytes: number
-    /** What of it is no zeros. */
+    /** Bytes before the zero fill. */
     readonly usedBytes: number
     readonly begunAt: number
   }[]
   roll(): Promise<void>
-  /** Keeps the state after the end of a sealed segment. */
+  /** Writes the state as of the end of a sealed segment. */
   writeCheckpoint(lsn: number, chunks: Iterable<Uint8Array>): Promise<void>
   truncate(options: {
     readonly verified: readonly number[]

@@ -14,12 +14,12 @@ export interface Checkpointed extends MadeCheckpoint {
 
 /** Every hook is optional; none may throw. */
 export interface CheckpointObserver {
-  /** A thread has begun to make a checkpoint at this LSN. */
+  /** A thread has started a checkpoint at this LSN. */
   checkpointBegun?(lsn: number): void
   checkpointed?(made: Checkpointed): void
-  /** No checkpoint could be made, or history not be removed. */
+  /** A checkpoint failed, or history could not be removed. */
   checkpointFailed?(error: unknown): void
-  /** The disk was full, and history was removed that no restart needs. */
+  /** The disk was full, so history that no restart needs was removed. */
   historyRemoved?(removed: Removed): void
 }
 
@@ -31,9 +31,9 @@ export const checkpointHooks = {
 } as const
 
 /**
- * `semantics` §11: keeps the time of a restart and the size of the log within bounds. A checkpoint
- * is due when half of what may be replayed lies behind the last one, so that the other half is left
- * for the records that come while it is made; and it is hurried when that may not be enough.
+ * `semantics` §11: bounds restart time and log size. A checkpoint starts when half of the replay budget
+ * is used; the other half is for records that arrive while the checkpoint is made. The checkpoint
+ * becomes urgent when that half may not be enough.
  */
 export class Checkpointer {
   readonly #log: CheckpointedLog
@@ -45,7 +45,7 @@ export class Checkpointer {
   readonly #forecast = new ReplayForecast()
   #making: Promise<Checkpointed> | undefined
   #isHurried = false
-  /** What was asked for while another one was made. */
+  /** A requested checkpoint that starts after the running one. */
   #asked: Promise<Checkpointed> | undefined
   #notBeforeMs = Number.NEGATIVE_INFINITY
   #isStopping = false
@@ -56,7 +56,7 @@ export class Checkpointer {
     readonly knobs: CheckpointKnobs
     readonly clock: Clock
     readonly observer: CheckpointObserver
-    /** Whether the log has no room for its next segment. */
+    /** Whether the log has no space for its next segment. */
     readonly isDiskFull: () => boolean
   }) {
     this.#log = parts.log
@@ -72,8 +72,8 @@ export class Checkpointer {
   }
 
   /**
-   * To be called every second, when the log has grown by a segment, and when the disk is full: begins
-   * what is due.
+   * Starts a checkpoint or a trim that is due. Call it every second, after the log starts a segment, and
+   * when the disk is full.
    */
   tend(): void {
     if (this.#isStopping) return
@@ -84,14 +84,14 @@ export class Checkpointer {
     if (this.#making !== undefined) {
       if (this.#isHurried || this.#isUrgent(dueMs)) this.#hurry()
     } else if (this.#asked === undefined && this.#isDue(dueMs) && nowMs >= this.#notBeforeMs) {
-      // The observer has heard of it.
+      // The observer has already received the error.
       this.#begin(false).catch(() => {})
     }
   }
 
   /**
-   * A checkpoint of all that there is now, for somebody who waits for it. One that is under way may
-   * have begun before, so another one is made behind it.
+   * Makes a checkpoint of the current state for a caller. A running checkpoint may have started too
+   * early to include it, so another one follows.
    */
   make(): Promise<Checkpointed> {
     if (this.#asked !== undefined) return this.#asked
@@ -107,20 +107,20 @@ export class Checkpointer {
   }
 
   /**
-   * Keeps the state that was just replayed, where that was as much as may be replayed at all; to be called
-   * before requests are served. A thread could do it later, but a coordinator that crashes again
-   * and again may never live until the thread is done, and each life would leave more to replay.
+   * Writes a checkpoint of the replayed state when the replay used the whole budget. Call it before
+   * requests are served. The thread could make the checkpoint later, but a coordinator that keeps crashing may
+   * never live long enough for that, and each run would add records to replay.
    */
   async makeAtStart(state: State): Promise<void> {
     const { sealedLsn } = this.#log
-    // An opening that declares a gap takes the state beyond it: the next one, or the thread, will do.
+    // After an open that declares a gap, the state is past the sealed LSN; a later checkpoint covers it.
     if (position(state).lastLsn !== sealedLsn) return
     if (replayMs(this.#log) < this.#knobs.replayMsMax) return
-    // The observer hears of a failure. Nothing is lost by it but time, at the next start.
+    // The observer receives the error. A failure only makes the next startup slower.
     await this.#begin(false, () => this.#keep(state)).catch(() => {})
   }
 
-  /** Gives up what is under way: the log has all that is needed. */
+  /** Abandons a running checkpoint; the log already holds everything that a restart needs. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#maker.stop()
@@ -133,10 +133,10 @@ export class Checkpointer {
     return dueMs >= replayMsMax * dueShare || this.#isUrgent(dueMs)
   }
 
-  /** Whether a checkpoint that is made in the background from now on may be ready too late. */
+  /** Whether a background checkpoint that starts now may finish too late. */
   #isUrgent(dueMs: number): boolean {
     const { replayMsMax } = this.#knobs
-    // Where nothing is known of how long one takes, it is needed soon from its beginning.
+    // Without a measured duration, treat the checkpoint as urgent from its start.
     const share = this.#forecast.isFounded ? urgentShare : dueShare
     return dueMs >= replayMsMax * share || this.#forecast.dueWhenMadeMs(dueMs) >= replayMsMax
   }
@@ -163,7 +163,7 @@ export class Checkpointer {
   async #make(isAsked: boolean): Promise<Checkpointed> {
     this.#refuseIfStopping()
     if (isAsked || !this.#isEnoughSealed()) await this.#log.roll()
-    // The maker can be stopped only once it has begun.
+    // `stop` may have run during the roll, before there was a maker to stop.
     this.#refuseIfStopping()
     const { sealedLsn: lsn, checkpointLsn } = this.#log
     if (lsn === checkpointLsn) return nothingNew(lsn)
@@ -177,14 +177,14 @@ export class Checkpointer {
     return checkpointed
   }
 
-  /** Without a thread: the state is there, and nothing changes it yet. */
+  /** Runs without a thread: the state is in memory and nothing changes it yet. */
   async #keep(state: State): Promise<Checkpointed> {
     const { sealedLsn: lsn, checkpointLsn } = this.#log
     this.#observer.checkpointBegun?.(lsn)
     const startedMs = this.#clock.monotonicMs()
     await this.#log.writeCheckpoint(lsn, chunksOf(state))
     const writeMs = this.#clock.monotonicMs() - startedMs
-    // The one before has just been read.
+    // The previous checkpoint has just been read during recovery.
     const good = checkpointLsn === 0 ? [lsn] : [lsn, checkpointLsn]
     const removed = await this.#trimmer.trimBehind(good)
     const made = { lsn, good, tasks: countAllTasks(state), replayed: 0, replayMs: 0, writeMs }
@@ -192,7 +192,7 @@ export class Checkpointer {
     return { ...made, removed }
   }
 
-  /** Each roll costs a file: one for every attempt of many that fail would fill the disk. */
+  /** Each roll creates a file; one per failed attempt would fill the disk. */
   #isEnoughSealed(): boolean {
     return replayMs(this.#log, this.#log.sealedLsn) >= this.#knobs.replayMsMax * dueShare
   }
@@ -206,23 +206,23 @@ export class Checkpointer {
   }
 }
 
-/** Everything is in the newest checkpoint already. */
+/** The newest checkpoint already contains everything. */
 function nothingNew(lsn: number): Checkpointed {
   const none = { segments: 0, bytes: 0, checkpoints: 0 }
   return { lsn, good: [], replayed: 0, replayMs: 0, writeMs: 0, removed: none }
 }
 
-/** How much of what may be replayed lies behind the last checkpoint when the next one is begun, */
+/** Start a checkpoint at this share of the replay budget. */
 const dueShare = 1 / 2
-/** or how much at least, when that would be too late. */
+/** Never start one below this share, however urgent. */
 const leastShare = 1 / 4
-/** However little may be replayed: 2,000 records, or 1.25 MiB. Each checkpoint ends a segment. */
+/** Minimum replay time to checkpoint: 2,000 records or 1.25 MiB. Each checkpoint ends a segment. */
 const leastDueMs = 5
 
-/** And when the one that is being made has to be ready soon, whatever is foreseen. */
+/** Above this share, a running checkpoint is urgent regardless of the forecast. */
 const urgentShare = 7 / 8
 
-const givenUp = 'the checkpoint was given up'
+const givenUp = 'the checkpoint was aborted'
 
-/** How long after a failed attempt the next one is made. */
+/** Delay before the next attempt after a failure. */
 const againAfterMs = 60_000

@@ -3,8 +3,8 @@ import { type HistoryKept, keepFrom } from './checkpoint-knobs.js'
 import type { CheckpointedLog, Removed } from './checkpointed-log.js'
 
 /**
- * Removes the history that is too old or too much; and while the disk is full, all that no restart
- * needs. What is needed, the log knows: everything behind the older of two checkpoints.
+ * Removes history that is over its limits. While the disk is full, it removes everything that no restart
+ * needs; the log keeps all records after the older of two checkpoints.
  */
 export class HistoryTrimmer {
   readonly #log: CheckpointedLog
@@ -13,9 +13,9 @@ export class HistoryTrimmer {
   readonly #isDiskFull: () => boolean
   readonly #onRoomMade: (removed: Removed) => void
   readonly #onFailure: (error: unknown) => void
-  /** Checkpoints that were read back and are good, and when. */
+  /** Checkpoints that were read back and verified. */
   #verified: { readonly lsns: readonly number[]; readonly atMs: number } | undefined
-  /** The newest checkpoint when more should have gone than the older one allowed. */
+  /** The newest checkpoint at the time when the older one last prevented removing more. */
   #exhaustedAtLsn: number | undefined
   #isTrimming = false
   #notBeforeMs = Number.NEGATIVE_INFINITY
@@ -25,7 +25,7 @@ export class HistoryTrimmer {
     readonly knobs: HistoryKept
     readonly clock: Clock
     readonly isDiskFull: () => boolean
-    /** Something was removed because the disk is full. */
+    /** Segments were removed because the disk is full. */
     readonly onRoomMade: (removed: Removed) => void
     readonly onFailure: (error: unknown) => void
   }) {
@@ -37,7 +37,7 @@ export class HistoryTrimmer {
     this.#onFailure = parts.onFailure
   }
 
-  /** To be called from time to time, and when the log has grown. */
+  /** Trims the log if that is due. Call it regularly and when the log has grown. */
   tend(): void {
     if (this.#isTrimming || this.#clock.monotonicMs() < this.#notBeforeMs || !this.#isDue()) return
     const isFull = this.#isDiskFull()
@@ -57,13 +57,13 @@ export class HistoryTrimmer {
       })
   }
 
-  /** The same at once: these checkpoints have just been read back, and are good. */
+  /** Trims the log immediately, given checkpoints that were just verified. */
   trimBehind(good: readonly number[]): Promise<Removed> {
     this.#verified = { lsns: good, atMs: this.#clock.monotonicMs() }
     return this.#trim()
   }
 
-  /** Whether something has to go, and may. */
+  /** Whether there is history to remove that the checkpoints allow to be removed. */
   #isDue(): boolean {
     const { segments, checkpointLsn } = this.#log
     if (checkpointLsn === 0 || checkpointLsn === this.#exhaustedAtLsn) return false
@@ -83,7 +83,7 @@ export class HistoryTrimmer {
     return keepFrom(this.#log.segments, this.#knobs, this.#clock.now())
   }
 
-  /** To read a large one back costs more than a short time can spoil. */
+  /** Verified checkpoints stay trusted for a while: reading a large one back is expensive. */
   #stillVerified(): readonly number[] {
     const { lsns, atMs } = this.#verified ?? { lsns: [], atMs: 0 }
     return this.#clock.monotonicMs() - atMs <= verifiedForMs ? lsns : []
@@ -92,5 +92,5 @@ export class HistoryTrimmer {
 
 const verifiedForMs = 10 * 60_000
 
-/** How long after a failed attempt the next one is made. */
+/** Delay before the next attempt after a failure. */
 const againAfterMs = 60_000

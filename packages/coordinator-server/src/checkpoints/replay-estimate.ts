@@ -4,8 +4,8 @@ import type { CheckpointedLog } from './checkpointed-log.js'
 type Behind = Pick<CheckpointedLog, 'nextLsn' | 'checkpointLsn' | 'segments' | 'gaps'>
 
 /**
- * How long the records behind the newest checkpoint would take, by what a slow machine replays: all
- * of them, or those up to an LSN that ends a segment.
+ * Time that a slow machine needs to replay the records after the newest checkpoint, up to `lastLsn`,
+ * which must end a segment.
  */
 export function replayMs(
   { nextLsn, checkpointLsn, segments, gaps }: Behind,
@@ -23,43 +23,43 @@ export function replayMs(
   return Math.max(records / replayedPerMs, bytes / replayedBytesPerMs)
 }
 
-/** What a restart reads, checks and applies in a millisecond at least, on two slow cores. */
+/** Minimum replay rates per millisecond, including reading and checking, on two slow cores. */
 const replayedPerMs = 400
 const replayedBytesPerMs = 256 * 1024
 
 /**
- * What the log takes at most, checkpoints not counted, while a restart has no more to replay than
- * the knobs say: the history that is kept, or what was written since the older of two checkpoints,
- * which is at most what may be replayed behind each of them.
+ * Maximum size of the log without checkpoints, while replay stays within its budget. That is the kept history
+ * or the records since the older of two checkpoints, whichever is larger; each checkpoint is followed by at
+ * most one budget of records.
  */
 export function logBytesBound(
   { replayMsMax, historyBytesMax }: CheckpointKnobs,
   segmentBytes: number,
 ): number {
   const sinceOlder = 2 * replayMsMax * replayedBytesPerMs
-  // Segments that a checkpoint ended early, the one in use, and the next one, full of zeros.
+  // Plus segments that a checkpoint ended early, the current one, and the preallocated next one.
   return Math.max(historyBytesMax, sinceOlder) + 4 * segmentBytes
 }
 
 /**
- * Foresees what a restart would have to replay by the time a checkpoint can be ready, from how fast
- * that has grown and from how long the last checkpoint took.
+ * Predicts the replay time at the moment when a checkpoint finishes, from the growth rate of the replay
+ * time and the duration of the last checkpoint.
  */
 export class ReplayForecast {
   #seen: { readonly dueMs: number; readonly atMs: number } | undefined
-  /** Milliseconds of replay that each millisecond brings. */
+  /** Milliseconds of replay added per millisecond. */
   #rate = 0
   #workMs: number | undefined
 
-  /** Whether a checkpoint was made by which the next one can be judged. */
+  /** Whether the duration of an earlier checkpoint is known. */
   get isFounded(): boolean {
     return this.#workMs !== undefined
   }
 
-  /** To be told from time to time what a restart would have to replay now. */
+  /** Records the current replay time. Call it regularly. */
   see(dueMs: number, atMs: number): void {
     if (this.#seen === undefined || dueMs < this.#seen.dueMs) {
-      // Behind a new checkpoint less is due, which tells nothing of the rate.
+      // A new checkpoint reduces the replay time, so this sample gives no rate.
       this.#seen = { dueMs, atMs }
       return
     }
@@ -69,20 +69,20 @@ export class ReplayForecast {
     this.#seen = { dueMs, atMs }
   }
 
-  /** A checkpoint took so long from its last beginning. */
+  /** Records the duration of a finished checkpoint. */
   learn(workMs: number): void {
     this.#workMs = workMs
   }
 
-  /** What will be due, given what is now, when a checkpoint is ready that makes haste from the next look on. */
+  /** The expected replay time when a checkpoint finishes that becomes urgent at the next tick. */
   dueWhenMadeMs(dueMs: number): number {
     return dueMs + this.#rate * (twoLooksMs + (this.#workMs ?? 0) * workMargin)
   }
 }
 
-/** In less, a single batch would make a rate. */
+/** Over a shorter time, one batch would distort the rate. */
 const leastSampleMs = 500
-/** How long it may be until it is seen that haste is needed, and then that the background gives no time. */
+/** Up to one tick until the checkpoint is urgent, and one until starvation is detected. */
 const twoLooksMs = 2000
-/** The next checkpoint may hold more, and have more beside it. */
+/** The next checkpoint may be larger, and other load may be higher. */
 const workMargin = 2

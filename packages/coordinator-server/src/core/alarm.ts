@@ -1,10 +1,10 @@
 import type { Clock, Timer } from '@tenure/seams'
 import type { DecisionTime } from '../decide/decision-time.js'
 
-/** Timers of Node count in 31 bits. Ringing too early does no harm: who is rung looks at the time. */
+/** Node's timers count in 31 bits. Firing early is harmless: the handler re-checks the time. */
 const longestMs = 24 * 3600 * 1000
 
-/** The one timer of the core loop: it goes off at the earliest of the times it was set for. */
+/** The core loop's single timer; it fires at the earliest requested time. */
 export class Alarm {
   readonly #clock: Clock
   readonly #time: DecisionTime
@@ -17,7 +17,7 @@ export class Alarm {
     this.#onRing = onRing
   }
 
-  /** `undefined` asks for nothing. A time that has passed rings as soon as it can. */
+  /** `undefined` changes nothing. A time in the past fires as soon as possible. */
   setFor(at: number | undefined): void {
     if (at === undefined || (this.#set !== undefined && this.#set.at <= at)) return
     this.cancel()

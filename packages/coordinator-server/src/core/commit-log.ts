@@ -1,6 +1,6 @@
 /**
- * The seam to the log. `@tenure/wal` fits it by its shape, and so can any log that keeps its
- * promises: nothing behind it may assume files.
+ * The seam to the log. `@tenure/wal` satisfies it structurally, and so can any log that keeps these
+ * guarantees: callers must not assume files.
  */
 export interface CommitLog {
   /** The LSN that the next record gets. */
@@ -10,20 +10,20 @@ export interface CommitLog {
   readonly durableLsn: number
 
   /**
-   * Settles with the LSN of the last durable record, when the record is durable. Must refuse a
-   * `firstLsn` that is not `nextLsn`, and must fail, changing nothing, when another writer has taken
-   * the log over. All records of one batch may share one promise.
+   * Resolves to the LSN of the last durable record once the record is durable. Must reject a `firstLsn`
+   * other than `nextLsn`. Must fail without any change when another writer has taken over the log. Records of
+   * one batch may share a promise.
    */
   append(firstLsn: number, record: Uint8Array, claim: Room): Promise<number>
 
-  /** Sets room aside for a record. Throws an error with the code `WAL_NO_SPACE`, the less urgent first. */
+  /** Reserves space for a record, or throws `WAL_NO_SPACE`; low urgency fails first. */
   claim(bytes: number, urgency: 'low' | 'normal' | 'high'): Room
 
-  /** Settles when everything appended is durable and the log is given back. */
+  /** Resolves when all appended records are durable and the log is released. */
   close(): Promise<void>
 }
 
-/** Room set aside in the log. */
+/** Space reserved in the log. */
 export interface Room {
   readonly bytes: number
   release(): void

@@ -11,7 +11,7 @@ import type { CommitLog } from './commit-log.js'
 import { Locks } from './locks.js'
 import type { PendingRequest } from './pending-request.js'
 
-/** What a record on its way locks. */
+/** The keys that an in-flight record locks. */
 export interface Holds {
   readonly taskId?: number
   readonly requestId?: string
@@ -19,7 +19,7 @@ export interface Holds {
 
 export type Urgency = 'low' | 'normal' | 'high'
 
-/** Whose request a record decides, and what is answered when it has been applied. */
+/** The request that a record decides, and how to answer it after `apply`. */
 export interface Reply {
   readonly to: PendingRequest
   readonly answer: Extract<Decision, { kind: 'record' }>['answer']
@@ -29,13 +29,13 @@ export interface Reply {
 export interface Applied {
   readonly record: LogRecord
   readonly reply: Reply | undefined
-  /** Those who waited for this decision. */
+  /** Requests that waited for this record. */
   readonly freed: readonly PendingRequest[]
 }
 
 /**
- * Records from their decision to their effect: appended in the order of their LSNs, and applied in
- * that order when the log says that they are durable. Until then what a record is about is locked.
+ * In-flight records: appended in LSN order, and applied in that order once they are durable. Until then
+ * the task and the request id of each record are locked.
  */
 export class Commits {
   readonly tasks = new Locks<number, PendingRequest>()
@@ -46,10 +46,10 @@ export class Commits {
   readonly #onFailure: (error: unknown) => void
   readonly #onTheirWay: OnItsWay[] = []
   #failure: Error | undefined
-  /** The promise of the batch that is filling: all its appends share it. */
+  /** The promise shared by all appends to the filling batch. */
   #batch: Promise<number> | undefined
 
-  /** `onDurable` is told up to where the log is durable, and has to call `settle`. */
+  /** `onDurable` must call `applyDurable`. */
   constructor(
     state: State,
     log: CommitLog,
@@ -62,14 +62,14 @@ export class Commits {
     this.#onFailure = onFailure
   }
 
-  /** How many records are on their way. */
+  /** Number of in-flight records. */
   get size(): number {
     return this.#onTheirWay.length
   }
 
   /**
-   * Sends a record on its way; false when the disk has no room for it. When the log has failed the
-   * record goes nowhere and is never answered: what was to come of it is unknown.
+   * Appends a record; false when the disk has no space for it. After a log failure the record is dropped
+   * and its request is never answered, because its outcome is unknown.
    */
   write(record: LogRecord, urgency: Urgency, holds: Holds, reply?: Reply): boolean {
     const bytes = encodeRecord(record)
@@ -91,23 +91,22 @@ export class Commits {
     return true
   }
 
-  /** Applies the records up to there, one after the other, and gives each before the next one is applied. */
+  /** Applies the durable records in order, and yields each before applying the next one. */
   *settle(durableLsn: number): Generator<Applied> {
     const later = this.#onTheirWay.findIndex(({ lsn }) => lsn > durableLsn)
     const count = later === -1 ? this.#onTheirWay.length : later
     for (const entry of this.#onTheirWay.splice(0, count)) yield this.#apply(entry)
   }
 
-  /** Settles when nothing is on its way; fails when the log has failed. */
+  /** Resolves when no record is in flight; rejects when the log has failed. */
   async idle(): Promise<void> {
     while (this.#onTheirWay.length > 0 && this.#failure === undefined) await this.#batch
     if (this.#failure !== undefined) throw this.#failure
   }
 
   #apply({ lsn, bytes, taskId, requestId, reply }: OnItsWay): Applied {
-    // What is applied is what was written, byte for byte, as a replay will find it: a record that reads
-    // otherwise than it was decided fails here, and not at the next start. That costs 0.1 µs for each
-    // record, 1 to 4 % of a submission.
+    // Apply the written bytes, as a replay would. If encoding changes a record, it fails here and not at the
+    // next startup. This costs 0.1 µs per record, 1–4 % of a submission.
     const record = decodeRecord(bytes)
     apply(this.#state, lsn, record)
     let freed = nobody
@@ -133,7 +132,7 @@ export class Commits {
     try {
       this.#onDurable(durableLsn)
     } catch (error) {
-      // A record that was decided by the rules breaks them: nothing that follows could be trusted.
+      // The coordinator decided a record that `apply` refuses: later decisions cannot be trusted.
       this.#fail(error)
     }
   }
@@ -148,7 +147,7 @@ export class Commits {
 
 const nobody: readonly PendingRequest[] = []
 
-/** Every field is always there: there is one for each record, and objects of one shape are quick. */
+/** All fields are always present: there is one object per record, and a single shape is fast. */
 interface OnItsWay {
   readonly lsn: number
   readonly bytes: Uint8Array

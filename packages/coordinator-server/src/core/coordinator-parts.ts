@@ -7,29 +7,29 @@ import type { HistoryReader } from '../history/history-page.js'
 import type { QuestionParts } from '../questions/question-sources.js'
 import type { CommitLog } from './commit-log.js'
 
-/** What a coordinator is made of. */
+/** The coordinator's dependencies. */
 export interface CoordinatorParts extends QuestionParts {
   readonly log: CommitLog
   readonly clock: Clock
   readonly knobs: Knobs
-  /** Reads task histories from the log. Without it, requests for them are refused. */
+  /** Reads task histories from the log. If absent, history requests are rejected. */
   readonly history?: HistoryReader | undefined
-  /** Makes a checkpoint of now. Without it none can be asked for. */
+  /** Makes a checkpoint of the current state. If absent, checkpoint requests are rejected. */
   readonly checkpoint?: (() => Promise<Checkpointed>) | undefined
   /** Maximum number of waiting lease requests; unlimited by default. */
   readonly waitingPollsMax?: number | undefined
   readonly observer: CoordinatorObserver
-  /** The log has failed: nothing can be decided any more, and the process has to end. */
+  /** The log has failed: no further decision is possible, and the process must exit. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** What the core loop tells about its work, for metrics and logs. Every hook is optional; none may throw. */
+/** Events of the core loop, for metrics and logs. Every hook is optional and must not throw. */
 export interface CoordinatorObserver {
-  /** A request was answered, so long after it arrived. */
+  /** A request was answered `tookMs` after it arrived. */
   answered?(kind: Request['kind'] | 'malformed', answer: Answer, tookMs: number): void
   /** A record is durable and applied. */
   applied?(record: LogRecord): void
-  /** A heartbeat arrived so long before its lease would have expired. */
+  /** A heartbeat arrived `marginMs` before its lease would have expired. */
   leaseMargin?(marginMs: number): void
 }
 

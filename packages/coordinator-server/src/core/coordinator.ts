@@ -28,13 +28,12 @@ import { PendingRequest, type Session } from './pending-request.js'
 import { noSpaceRetryMs, Timekeeper } from './timekeeper.js'
 
 /**
- * The core loop (001 §7), the only place where order is made:
+ * The core loop (001 §7). It alone determines the order of decisions:
  *
  *     request → decide → append → durable → apply → answer
  *
- * A task with a record on its way is locked: who asks about it waits, and is decided about anew when
- * the record has been applied. So every decision reads applied state, and nothing that was answered
- * can be lost.
+ * A task with an in-flight record is locked. Requests about it wait, and are decided after the record is
+ * applied. Every decision therefore reads applied state, and no answered request can be lost.
  */
 export class Coordinator {
   readonly #parts: CoordinatorParts
@@ -44,15 +43,15 @@ export class Coordinator {
   readonly #questions: AskedQuestions
   readonly #alarm: Alarm
   readonly #timekeeper: Timekeeper
-  /** Requests about tasks that are on their way out. */
+  /** Requests about tasks that are being forgotten. */
   readonly #askedAboutForgotten: PendingRequest[] = []
-  /** Queues in which a task has become eligible, or a waiting worker has room again. */
+  /** Queues with a newly eligible task, or with a waiting worker that has capacity again. */
   readonly #queuesToOffer = new Set<string>()
-  /** Submissions on their way to the disk. */
+  /** Submissions in flight. */
   readonly #submissions = { count: 0, bytes: 0 }
-  /** Connections that take tasks. */
+  /** Connections of workers. */
   readonly #workers = new WeakSet<Session>()
-  /** Who has left while a request of theirs waited for its turn. */
+  /** Closed connections, whose queued lease requests must not be granted. */
   readonly #gone = new WeakSet<Session>()
   #hasStarted = false
   #isStopping = false
@@ -79,7 +78,7 @@ export class Coordinator {
     this.#timekeeper = new Timekeeper(parts, writer, this.#alarm)
   }
 
-  /** How many records are on their way to the disk. */
+  /** Number of records that are not yet durable. */
   get recordsOnTheirWay(): number {
     return this.#commits.size
   }
@@ -89,28 +88,27 @@ export class Coordinator {
   }
 
   /**
-   * 000 §6: what time decided while nobody was there. Settles when every lease whose time is over now
-   * has been expired; before that no request may be handled. Those that end meanwhile are nobody's loss
-   * yet: their owners may send a heartbeat as soon as they are heard.
+   * 000 §6: writes what became due while no coordinator ran. Resolves when every lease that has expired
+   * by now is recorded as expired; call `handle` only after that. A lease that expires meanwhile is kept: its
+   * worker may still send a heartbeat once requests are served.
    */
   async start(): Promise<void> {
     const timekeeper = this.#timekeeper
     const startedAt = this.#parts.time.now()
     while (timekeeper.expireDue(startedAt, true).length > 0) await this.#commits.idle()
     if (timekeeper.isExpiryDue(startedAt)) {
-      const message =
-        'the disk has no room to write down that leases have expired: make room and start again'
+      const message = 'the disk has no space to record expired leases; free some space and restart'
       throw new CoordinatorError('COORDINATOR_FAILED', message)
     }
     timekeeper.stopPoisonAtStart()
     await this.#commits.idle()
-    // Not before: the alarm would expire what was due at the start as if somebody had been there.
+    // The alarm must not run earlier: it would not mark leases that expired before startup as such.
     this.#hasStarted = true
     timekeeper.arm()
     timekeeper.forget()
   }
 
-  /** Says whether the request has its answer already. If not, `respond` is called later. */
+  /** Returns whether the request is already answered. If not, `respond` is called later. */
   handle(
     request: Request | MalformedRequest,
     session: Session,
@@ -125,7 +123,7 @@ export class Coordinator {
     return pending.isAnswered ? 'answered' : 'pending'
   }
 
-  /** The connection takes tasks, at most `capacity` at once; 0 states no capacity. */
+  /** Registers the connection as a worker with up to `capacity` tasks; 0 means no stated capacity. */
   join(session: Session, capacity: number): void {
     const { registry, time } = this.#parts
     this.#workers.add(session)
@@ -133,7 +131,7 @@ export class Coordinator {
     this.#offerNoted()
   }
 
-  /** The connection has ended, and its waiting polls and questions with it. What is on its way goes its way. */
+  /** Removes a closed connection with its waiting polls and queries. In-flight records continue. */
   leave(session: Session): void {
     this.#gone.add(session)
     for (const poll of this.#polls.of(session)) this.#endPoll(poll)
@@ -141,12 +139,12 @@ export class Coordinator {
     this.#questions.leave(session)
   }
 
-  /** To be called from time to time: lets go of what has been kept long enough. */
+  /** Forgets ended tasks that are past their retention. Call it regularly. */
   tidy(): void {
     if (!this.#isStopping) this.#timekeeper.forget()
   }
 
-  /** Answers waiting polls, refuses what is new, and settles when nothing is on its way any more. */
+  /** Answers waiting polls, rejects new requests, and resolves when no record is in flight. */
   async stop(): Promise<void> {
     this.#endService()
     for (const poll of this.#polls.all()) this.#giveUp(poll)
@@ -223,7 +221,7 @@ export class Coordinator {
     } else if (this.#timekeeper.expire(taskId, false)) {
       tasks.wait(taskId, pending)
     } else {
-      // Without room for the expiry no answer about the lease would have a record behind it.
+      // An answer about the lease needs a durable expiry, and there is no space to write it.
       pending.answer(notNow(request.id, 'NO_SPACE', noSpaceRetryMs))
     }
   }
@@ -248,7 +246,7 @@ export class Coordinator {
     if (decision?.kind === 'record' && decision.record.type === 'LeaseGranted') {
       this.#carryOut(pending, decision, 'normal', { taskId: decision.record.taskId })
     } else if (request.waitMs === 0) {
-      // What expires now may be what is asked for.
+      // The task whose lease expires now may be in a requested queue.
       if (expiring !== undefined) this.#commits.tasks.wait(expiring, pending)
       else pending.answer({ kind: 'empty', id: request.id })
     } else if (this.#polls.size >= (this.#parts.waitingPollsMax ?? Number.POSITIVE_INFINITY)) {
@@ -267,7 +265,7 @@ export class Coordinator {
     const { session } = pending
     const poll: WaitingPoll = { queues, session, id: request.id, pending, request, timer }
     this.#polls.add(poll)
-    // A full worker waits for the end of a lease. Tasks may be eligible now, so an alarm would ring in vain.
+    // A worker without capacity waits for one of its leases to end, so no alarm can help it.
     if (forTask) for (const queue of queues) this.#alarm.setFor(nextEligibleAt(state, queue))
   }
 
@@ -287,16 +285,16 @@ export class Coordinator {
   }
 
   #offerNoted(): void {
-    // Checked after each request, and nearly always so.
+    // Fast path: this runs after every request, and the set is usually empty.
     if (this.#queuesToOffer.size === 0) return
-    // A queue that is noted again meanwhile comes again.
+    // A queue that is added during the loop is visited again.
     for (const queue of this.#queuesToOffer) {
       this.#queuesToOffer.delete(queue)
       this.#offer(queue)
     }
   }
 
-  /** Offers the queue's eligible tasks to those who wait for them and have room. */
+  /** Offers the queue's eligible tasks to waiting workers with capacity. */
   #offer(queue: string): void {
     const { state, time } = this.#parts
     while (this.#polls.has(queue)) {
@@ -318,7 +316,7 @@ export class Coordinator {
   }
 
   #carryOut(pending: PendingRequest, decision: Decision, urgency: Urgency, holds: Holds): void {
-    if (decision.kind === 'expire first') throw new Error('the expiry has to be decided first')
+    if (decision.kind === 'expire first') throw new Error('the expiry must be recorded first')
     if (decision.kind === 'answer') {
       pending.answer(decision.answer)
       return
@@ -328,7 +326,7 @@ export class Coordinator {
     pending.answer(notNow(pending.request.id, 'NO_SPACE', noSpaceRetryMs))
   }
 
-  /** Every record takes this way to the log. False when the disk has no room for it. */
+  /** The only path to the log. False when the disk has no space for the record. */
   #write(record: LogRecord, urgency: Urgency, holds: Holds, reply?: Reply): boolean {
     if (!this.#commits.write(record, urgency, holds, reply)) return false
     this.#countSubmission(record, 1)
@@ -343,8 +341,8 @@ export class Coordinator {
   }
 
   /**
-   * A batch is durable: its records are applied and answered, one after the other. Then time's decisions
-   * that follow from them are made, then those about requests that waited for them.
+   * Handles a durable batch: applies and answers its records in order. Then decides what is due because of
+   * them, and then the requests that waited for them.
    */
   #onDurable(durableLsn: number): void {
     const { state } = this.#parts
@@ -364,7 +362,7 @@ export class Coordinator {
     timekeeper.forgetSurplus()
   }
 
-  /** A task that were granted to somebody who has left would be nobody's for a whole lease. */
+  /** A task granted to a closed connection would sit idle until its lease expired. */
   #isInVain({ request, session }: PendingRequest): boolean {
     return request.kind === 'lease' && this.#gone.has(session)
   }
@@ -390,7 +388,7 @@ export class Coordinator {
     observer.leaseMargin?.(lease.leaseExpiry - now)
   }
 
-  /** When the worker has room again, its waiting polls are considered again. */
+  /** When a worker has capacity again, its waiting polls are considered again. */
   #noteAdvice(name: string): void {
     for (const queue of this.#polls.reconsider(name)) this.#queuesToOffer.add(queue)
   }
@@ -407,7 +405,7 @@ export class Coordinator {
         this.#timekeeper.noteExpired(record.taskId)
         this.#queuesToOffer.add(getQueue(state, record.taskId)!)
         break
-      // Nobody could be offered a WAITING task while its TaskCancelled was on its way.
+      // A WAITING task is not offered while its TaskCancelled is in flight.
       case 'TaskCancelled':
       case 'TaskFailed':
         this.#queuesToOffer.add(getQueue(state, record.taskId)!)

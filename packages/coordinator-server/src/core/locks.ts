@@ -1,9 +1,9 @@
 /**
- * Who waits for which decision. A task, or a request_id, about which a decision is on its way to the
- * disk is not decided about again before that is applied (`semantics` §3).
+ * Locks on tasks or request ids with an in-flight decision. No other decision about them is made until it
+ * is applied (`semantics` §3).
  */
 export class Locks<Key, Waiter> {
-  /** Nearly nobody is waited for, so there is a list only where somebody is. */
+  /** Contention is rare, so waiter lists are allocated lazily. */
   readonly #waiters = new Map<Key, Waiter[] | undefined>()
 
   get size(): number {
@@ -19,14 +19,14 @@ export class Locks<Key, Waiter> {
     this.#waiters.set(key, undefined)
   }
 
-  /** The key is held. */
+  /** Adds a waiter to a locked key. */
   wait(key: Key, waiter: Waiter): void {
     const waiters = this.#waiters.get(key)
     if (waiters === undefined) this.#waiters.set(key, [waiter])
     else waiters.push(waiter)
   }
 
-  /** Those who waited, in their order. */
+  /** Returns the waiters in order of arrival. */
   release(key: Key): readonly Waiter[] {
     const waiters = this.#waiters.get(key)
     this.#waiters.delete(key)

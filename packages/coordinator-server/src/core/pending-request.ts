@@ -3,18 +3,18 @@ import type { Asker } from '../decide/decision.js'
 import { isQuestion, type Question } from '../questions/questions.js'
 import type { CoordinatorParts } from './coordinator-parts.js'
 
-/** One who asks: a connection, by the name it gave. */
+/** A connection, with the name from its hello. */
 export interface Session {
   readonly name: string
 }
 
-/** A request from its arrival to its answer: who asks, since when, and where the answer goes. */
+/** A request from its arrival to its answer. */
 export class PendingRequest<R extends Request | MalformedRequest = Request | MalformedRequest>
   implements Asker
 {
   readonly request: R
   readonly session: Session
-  /** By the time of decisions. */
+  /** In decision time. */
   readonly arrivedAt: number
   /** On the monotonic clock. */
   readonly arrivedMs: number

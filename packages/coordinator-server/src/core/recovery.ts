@@ -7,7 +7,7 @@ import {
 } from '@tenure/history/internal'
 import { position, type State } from '@tenure/state-machine'
 
-/** The part of a log that a start reads. */
+/** The parts of a log that recovery reads. */
 export interface ReplayedLog extends Replayable {
   readonly nextLsn: number
   readonly checkpointLsn: number
@@ -16,13 +16,13 @@ export interface ReplayedLog extends Replayable {
 
 export interface RecoveryOptions {
   readonly hashKey?: number
-  /** Told after each run of records: how many were applied, and how many there are. */
+  /** Called after each group of records. */
   readonly onProgress?: (applied: number, total: number) => void
 }
 
 /**
- * 000 §6: the state that the log says, and nothing else: the newest checkpoint, then the records
- * behind it, each under all its preconditions.
+ * 000 §6: rebuilds the state from the newest checkpoint and the records after it. Every precondition of each
+ * record is checked.
  */
 export async function recover(log: ReplayedLog, options: RecoveryOptions = {}): Promise<State> {
   const { hashKey, onProgress } = options

@@ -16,29 +16,28 @@ import type { Alarm } from './alarm.js'
 import type { Holds } from './commits.js'
 import type { CoordinatorParts } from './coordinator-parts.js'
 
-/** How a decision takes effect. */
+/** Appends the timekeeper's records. */
 interface RecordWriter {
-  /** False when the disk has no room for it. */
+  /** False when the disk has no space for it. */
   write(record: LogRecord, holds: Holds): boolean
-  /** Whether a record about the task is on its way. */
+  /** Whether a record about the task is in flight. */
   isLocked(taskId: number): boolean
 }
 
 /**
- * The decisions that nobody asks for, because time makes them due: leases that expire, tasks whose
- * leases expired too often, ended tasks whose retention is over. Each is a record like every other
- * decision, and is tried again later when the disk has no room for it.
+ * Decisions that become due by time: expired leases, poison tasks, and ended tasks past their retention.
+ * Each is a record like any other decision, and is retried when the disk has no space.
  */
 export class Timekeeper {
   readonly #parts: CoordinatorParts
   readonly #writer: RecordWriter
   readonly #alarm: Alarm
-  /** Tasks of which a lease has expired, to be looked at for poison. */
+  /** Tasks to check for poison because a lease expired. */
   readonly #suspects: number[] = []
   #expireAgainAt = 0
-  /** Not 0 while a TasksForgotten is on its way: tasks that ended up to there are on their way out. */
+  /** The `through` of the in-flight TasksForgotten, or 0 when there is none. */
   #forgettingThrough = 0
-  /** How many had been forgotten before those, and whether there may be more that are due. */
+  /** Total forgotten tasks before the in-flight TasksForgotten. */
   #forgottenBefore = 0
   #isBehind = false
 
@@ -54,13 +53,13 @@ export class Timekeeper {
     if (next !== undefined) this.#alarm.setFor(Math.max(next.at, this.#expireAgainAt))
   }
 
-  /** Whether a lease is past its expiry at that moment, and nothing on its way says so. */
+  /** Whether a lease has expired at `at` and no expiry for it is in flight. */
   isExpiryDue(at: number): boolean {
     const next = nextExpiry(this.#parts.state)
     return next !== undefined && next.at <= at
   }
 
-  /** Writes LeaseExpired for leases whose time is over, a bounded number at once; gives their tasks. */
+  /** Writes LeaseExpired for a bounded number of due leases, and returns their tasks. */
   expireDue(at = this.#parts.time.now(), atStart = false): number[] {
     const { state } = this.#parts
     const tasks: number[] = []
@@ -72,7 +71,7 @@ export class Timekeeper {
     return tasks
   }
 
-  /** False when the disk has no room for it. */
+  /** False when the disk has no space for it. */
   expire(taskId: number, atStart: boolean): boolean {
     const { state, time } = this.#parts
     const at = time.now()
@@ -87,19 +86,19 @@ export class Timekeeper {
     this.#suspects.push(taskId)
   }
 
-  /** `semantics` §7: a task whose leases expire again and again is offered to nobody any more. */
+  /** `semantics` §7: ends tasks whose leases keep expiring. */
   stopPoison(): void {
     for (const taskId of this.#suspects.splice(0)) this.#stopIfPoison(taskId)
   }
 
-  /** The same at the start, if a crash came between. */
+  /** Ends poison tasks that a crash left WAITING after their last expiry. */
   stopPoisonAtStart(): void {
     const { state, knobs } = this.#parts
     if (knobs.poisonThreshold === 0) return
     for (const taskId of expiredInARow(state, knobs.poisonThreshold)) this.#stopIfPoison(taskId)
   }
 
-  /** `semantics` §11: lets go of tasks that ended long ago, a bounded number at once. */
+  /** `semantics` §11: forgets a bounded number of tasks that ended long ago. */
   forget(): void {
     if (this.#forgettingThrough > 0) return
     const { state, knobs, time } = this.#parts
@@ -114,7 +113,7 @@ export class Timekeeper {
     this.#forgottenBefore = getCounters(state).tasksForgotten
   }
 
-  /** Does not wait for the time to tidy up when there are many more that are due. */
+  /** Forgets without waiting for `tidy` when many more tasks are due. */
   forgetSurplus(): void {
     const { state, knobs } = this.#parts
     const surplus = countTasks(state).ended - knobs.retentionTasks
@@ -139,9 +138,9 @@ export class Timekeeper {
     return endedLsn !== undefined && endedLsn <= this.#forgettingThrough
   }
 
-  /** The same of the task that was submitted under this id. */
+  /** Whether the task with this request id is being forgotten. */
   isIdBeingForgotten(requestId: string): boolean {
-    // Nearly never: to look for the id costs as much as the rest of a decision.
+    // Checked first because looking up the id costs as much as the rest of the decision.
     if (this.#forgettingThrough === 0) return false
     const taskId = findByRequestId(this.#parts.state, requestId)
     return taskId !== undefined && this.isBeingForgotten(taskId)
@@ -161,7 +160,7 @@ export class Timekeeper {
   }
 }
 
-/** How many leases are expired, or tasks forgotten, before other work gets its turn. */
+/** Maximum number of leases to expire, or tasks to forget, before other work runs. */
 const tasksAtOnce = 1000
-/** How long a decision waits that the disk had no room for. */
+/** Delay before a decision is retried that the disk had no space for. */
 export const noSpaceRetryMs = 1000

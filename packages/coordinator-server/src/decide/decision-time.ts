@@ -1,9 +1,9 @@
 import type { Clock } from '@tenure/seams'
 
 /**
- * `semantics` §1: the time of decisions. Anchored once, at the later of the wall clock and the latest
- * time found in the log, it runs on the monotonic clock from there: a wall clock that jumps moves
- * nothing, and no restart takes time back.
+ * `semantics` §1: the clock that decisions use. It starts at the wall clock or the latest time in the log,
+ * whichever is later, and then follows the monotonic clock. Wall-clock jumps have no effect, and time never
+ * goes back across restarts.
  */
 export class DecisionTime {
   readonly #clock: Clock
@@ -20,12 +20,12 @@ export class DecisionTime {
     return this.at(this.#clock.monotonicMs())
   }
 
-  /** Which time it was then, on the monotonic clock. */
+  /** The decision time at a reading of the monotonic clock. */
   at(monotonicMs: number): number {
     return this.#anchorMs + Math.floor(monotonicMs - this.#anchoredAtMs)
   }
 
-  /** How far ahead of the wall clock this time is. */
+  /** How far decision time is ahead of the wall clock. */
   get offsetMs(): number {
     return this.now() - this.#clock.now()
   }

@@ -2,26 +2,26 @@ import type { Answer } from '@tenure/protocol'
 import type { LogRecord, State } from '@tenure/state-machine'
 import type { Knobs } from './knobs.js'
 
-/** What a decision may look at: applied state, the time, and the LSN that a record would get. */
+/** Everything that a decision may read. */
 export interface Circumstances {
   readonly state: State
   readonly knobs: Knobs
   readonly now: number
   readonly nextLsn: number
-  /** Submissions on their way to the disk: they count, too, where there is a limit. */
+  /** Submissions that are not yet durable; they count towards the limits. */
   readonly submissions: { readonly count: number; readonly bytes: number }
 }
 
-/** Who asks, and when. */
+/** The connection that sent the request. */
 export interface Asker {
-  /** The name of the connection; the owner of its leases. */
+  /** The name from its hello, which owns its leases. */
   readonly name: string
   readonly arrivedAt: number
 }
 
 /**
- * What a request comes to: an answer that needs no record; a record, with the answer to give when it
- * has been applied; or that time has to decide first, because the lease it is about is past its expiry.
+ * The outcome of a request: an immediate answer, or a record and the answer to send after it is applied.
+ * `expire first` means that the lease is past its expiry, which must be recorded before any answer.
  */
 export type Decision =
   | { readonly kind: 'answer'; readonly answer: Answer }

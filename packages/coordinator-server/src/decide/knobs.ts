@@ -1,28 +1,28 @@
 import { defaultRetryPolicy, type RetryPolicy } from '@tenure/options'
 
-/** What an operator decides about decisions. */
+/** Operator settings that affect decisions. */
 export interface Knobs {
   readonly leaseDurationMs: number
   readonly heartbeatIntervalMs: number
-  /** For a task that is submitted without its own. */
+  /** Default for tasks submitted without an execution window. */
   readonly executionWindowMs: number
-  /** For a task that is submitted without its own. */
+  /** Default for tasks submitted without a retry policy. */
   readonly retryPolicy: RetryPolicy
-  /** Leases that expire in a row before the task is stopped; 0 is never. */
+  /** Stop a task after this many consecutive lease expiries; 0 disables. */
   readonly poisonThreshold: number
   readonly payloadBytesMax: number
   readonly resultBytesMax: number
   readonly waitingTasksMax: number
   /**
-   * Payloads, results, reasons and ids of all tasks that are remembered, those that have ended
-   * included, and 512 bytes for each queue: it bounds the memory that they take.
+   * Memory limit for tasks: payloads, results, reasons and ids of all tasks, ended ones included, and 512
+   * bytes per queue.
    */
   readonly tasksBytesMax: number
-  /** How long ended tasks are remembered, */
+  /** How long to remember ended tasks. */
   readonly retentionMs: number
-  /** and how many of them at most. */
+  /** Maximum number of ended tasks to remember. */
   readonly retentionTasks: number
-  /** The longest that a lease request may wait for a task. */
+  /** Maximum time that a lease request may wait for a task. */
   readonly waitMsMax: number
 }
 

@@ -3,19 +3,16 @@ import { getStanding, hasTask, type LeaseStanding } from '@tenure/state-machine/
 import { rejected } from '../refusals.js'
 import type { Asker, Circumstances } from './decision.js'
 
-/**
- * What the lease under a heartbeat or a report is worth, found in the order of the table in
- * `semantics` §6.
- */
+/** The status of the lease named by a heartbeat or a report, in the order of the table in `semantics` §6. */
 export type LeaseJudgement =
   | { readonly kind: 'refused'; readonly refusal: Rejected }
-  /** It owns the task. */
+  /** The lease owns the task. */
   | { readonly kind: 'valid'; readonly standing: LeaseStanding }
-  /** It owns the task, and its time is over: a LeaseExpired has to come before any answer. */
+  /** The lease owns the task but has expired: LeaseExpired must be recorded before any answer. */
   | { readonly kind: 'past expiry' }
-  /** A report under it was committed. */
+  /** A report under the lease was committed. */
   | { readonly kind: 'reported'; readonly standing: LeaseStanding }
-  /** It expired, or its task was stopped. */
+  /** The lease expired, or its task was stopped. */
   | {
       readonly kind: 'lost'
       readonly standing: LeaseStanding

@@ -5,18 +5,18 @@ import { rejected } from '../refusals.js'
 import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
 import { judgeLease } from './lease-judgement.js'
 
-/** What the WorkerRegistry says of a worker. It is advice: it may be old, or missing. */
+/** The WorkerRegistry's view of a worker. It may be outdated or missing. */
 export interface Advice {
-  /** How many tasks the worker runs at once, by its own word; 0 when it does not say. */
+  /** The number of concurrent tasks that the worker stated; 0 when it stated none. */
   readonly capacity: number
-  /** How many leases it is known to hold. */
+  /** The number of leases that the worker is known to hold. */
   readonly leases: number
 }
 
 /**
- * 001 §2.2: of the workers that wait, the one with the highest rank is chosen. The rank is the free
- * capacity; a full worker has `noRoom`. A worker that states no capacity decides for itself how much it
- * asks for: it is never full, and it ranks below the workers that have stated room.
+ * 001 §2.2: of the waiting workers, the one with the highest rank gets the task. The rank is the free
+ * capacity; a full worker has `noCapacity`. A worker without a stated capacity limits its own requests: it is
+ * never full, and it ranks below workers with free stated capacity.
  */
 export function rankOf({ capacity, leases }: Advice): number {
   return capacity === 0 || leases < capacity ? capacity - leases : noRoom
@@ -25,8 +25,8 @@ export function rankOf({ capacity, leases }: Advice): number {
 export const noRoom = Number.NEGATIVE_INFINITY
 
 /**
- * 001 §3.2: the first eligible task of these queues goes to the asker. `undefined` when there is none,
- * or the asker has no room for one.
+ * 001 §3.2: leases the first eligible task of the requested queues. `undefined` when there is no such task,
+ * or when the caller has no free capacity.
  */
 export function decideLease(
   circumstances: Circumstances,
@@ -56,7 +56,7 @@ export function decideLease(
   }
 }
 
-/** 001 §3.3 and `semantics` §5: the lease lasts longer, if it is valid still and its window allows. */
+/** 001 §3.3 and `semantics` §5: extends a valid lease, up to the end of its execution window. */
 export function decideHeartbeat(
   circumstances: Circumstances,
   request: Heartbeat,
@@ -79,7 +79,7 @@ export function decideHeartbeat(
       const newLeaseExpiry = Math.min(now + knobs.leaseDurationMs, windowEnd)
       const extended = (expiry: number) =>
         ({ kind: 'extended', id, ...terms(expiry, windowEnd, now, asker) }) as const
-      // Sent twice in one millisecond, or the window is used up: nothing to write, and nothing wrong.
+      // A repeat within a millisecond, or a window that is used up, extends nothing: answer without a record.
       if (newLeaseExpiry <= leaseExpiry) return answer(extended(leaseExpiry))
       const record = { type: 'LeaseExtended', at: now, leaseId, newLeaseExpiry } as const
       return { kind: 'record', record, answer: () => extended(newLeaseExpiry) }
@@ -105,7 +105,7 @@ function leased(state: State, id: number, leaseId: number, now: number, asker: A
   }
 }
 
-/** `semantics` §1: a worker counts from when it asked, so it needs durations beside the times. */
+/** `semantics` §1: a worker measures from when it sent the request, so the answer includes durations. */
 function terms(
   leaseExpiry: number,
   windowEnd: number,

@@ -20,12 +20,12 @@ import { notNow, rejected } from '../refusals.js'
 import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
 import { judgeLease } from './lease-judgement.js'
 
-/** How long to stay away from a coordinator that has too much waiting. */
+/** Retry delay for a client whose submission was rejected as OVERLOADED. */
 const overloadedRetryMs = 1000
-/** What a queue takes beside its tasks. */
+/** Memory counted per queue, in addition to its tasks. */
 const queueBytes = 512
 
-/** 001 §3.1 and `semantics` §9: a new task, or the one that this same submission made before. */
+/** 001 §3.1 and `semantics` §9: creates a task, or finds the one with the same request id. */
 export function decideSubmit(circumstances: Circumstances, request: Submit): Decision {
   const { state, knobs, now, nextLsn } = circumstances
   const { id, payload, requestId, queue } = request
@@ -35,12 +35,16 @@ export function decideSubmit(circumstances: Circumstances, request: Submit): Dec
       return answer({ kind: 'submitted', id, taskId: known, known: true })
     }
     return answer(
-      rejected(id, 'CONFLICT', `task ${known} was submitted differently under this request_id`),
+      rejected(
+        id,
+        'CONFLICT',
+        `task ${known} was submitted with this request_id but different content`,
+      ),
     )
   }
-  // Behind what is known: a coordinator that takes less than before has taken it all the same.
+  // Only new tasks are checked: a limit that was lowered later must not affect a repeated submission.
   if (payload.length > knobs.payloadBytesMax) {
-    const message = `the payload has ${payload.length} bytes; at most ${knobs.payloadBytesMax} are taken`
+    const message = `the payload has ${payload.length} bytes; the maximum is ${knobs.payloadBytesMax}`
     return answer(rejected(id, 'TOO_LARGE', message))
   }
   const overload = whyOverloaded(circumstances, payload.length)
@@ -67,8 +71,8 @@ export function decideSubmit(circumstances: Circumstances, request: Submit): Dec
 }
 
 /**
- * What ended tasks keep counts among the bytes: they are in memory like the others. Retention makes
- * room, and nothing sooner: a `request_id` that was forgotten to make room would run its task twice.
+ * Ended tasks count because they are in memory too. Only retention removes them: forgetting a
+ * `request_id` early to free memory could run its task twice.
  */
 function whyOverloaded(
   { state, knobs, submissions }: Circumstances,
@@ -79,13 +83,13 @@ function whyOverloaded(
   const bytes = counts.bytes + submissions.bytes + countQueues(state) * queueBytes
   const { waitingTasksMax, tasksBytesMax } = knobs
   if (waiting >= waitingTasksMax) {
-    return `${waiting} tasks are waiting; at most ${waitingTasksMax} may`
+    return `${waiting} tasks are waiting; the maximum is ${waitingTasksMax}`
   }
   if (bytes + payloadBytes <= tasksBytesMax) return undefined
-  return `tasks and queues take ${bytes} bytes, those that ended included; with this one at most ${tasksBytesMax} may be taken`
+  return `tasks, including ended ones, and queues use ${bytes} bytes; this task would exceed the maximum of ${tasksBytesMax}`
 }
 
-/** `semantics` §6: what a report comes to, checked in the order of its table. */
+/** `semantics` §6: decides a report in the order of the table there. */
 export function decideReport(
   circumstances: Circumstances,
   request: Complete | Fail,
@@ -121,7 +125,7 @@ export function decideReport(
         reason,
         supersededBy,
       } as const
-      // Once per lease: one confused worker cannot fill the log.
+      // One record per lease, so that a faulty worker cannot fill the log.
       if (standing.cancelled) return answer(cancelled)
       const record = { type: 'TaskCancelled', at: now, taskId, leaseId } as const
       return { kind: 'record', record, answer: () => cancelled }
@@ -129,14 +133,14 @@ export function decideReport(
   }
 }
 
-/** Asked of a report that would be recorded: one that was committed before has the answer it had then. */
+/** Only checked for a new report; a repeated one gets its original answer. */
 function whyTooLarge({ knobs }: Circumstances, request: Complete | Fail): string | undefined {
   const bytes = request.kind === 'complete' ? (request.result?.length ?? 0) : 0
   if (bytes <= knobs.resultBytesMax) return undefined
-  return `the result has ${bytes} bytes; at most ${knobs.resultBytesMax} are taken`
+  return `the result has ${bytes} bytes; the maximum is ${knobs.resultBytesMax}`
 }
 
-/** `semantics` §8: an administrator, or the guard against poison pills, stops a task for good. */
+/** `semantics` §8: ends a task for an administrator. */
 export function decideKill({ state, now }: Circumstances, request: Kill): Decision {
   const { id, taskId, reason } = request
   const task = getSummary(state, taskId)
@@ -177,14 +181,14 @@ function reportRecord(request: Complete | Fail, at: number): LogRecord {
   return record
 }
 
-/** A record that gets its optional fields one by one: spreading each of them takes longer than the decision. */
+/** A record whose optional fields are assigned one by one, which is faster than spreading them. */
 type Building<T extends LogRecord['type']> = {
   -readonly [K in keyof RecordOf<T>]: RecordOf<T>[K]
 }
 
 type RecordOf<T extends LogRecord['type']> = Extract<LogRecord, { readonly type: T }>
 
-/** `semantics` §6: the report that was committed, sent again. Failure reasons are not compared. */
+/** `semantics` §6: whether this repeats the committed report. Failure reasons are not compared. */
 function isSameReport(
   state: State,
   request: Complete | Fail,
@@ -201,17 +205,17 @@ function tellFirstReport(
 ): string {
   const isOtherResult =
     kind === 'complete' && outcome === 'COMPLETED' && reportId !== undefined && reportId === firstId
-  const how = isOtherResult ? ', with another result under this report_id' : ''
-  return `lease ${leaseId} was reported ${outcome} before${how}`
+  const how = isOtherResult ? ' with this report_id and another result' : ''
+  return `lease ${leaseId} was already reported ${outcome}${how}`
 }
 
-/** An empty result is a result; none is not. */
+/** An empty result differs from no result. */
 function isSameResult(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
   if (one === undefined || other === undefined) return one === other
   return Buffer.compare(one, other) === 0
 }
 
-/** The answer that the report had: what has become of the task since is not its affair. */
+/** The original answer to the report, regardless of what happened to the task since. */
 function committedBefore(state: State, { kind, id, taskId, leaseId }: Complete | Fail): Answer {
   if (kind === 'complete') return { kind: 'committed', id, state: 'COMPLETED' }
   const eligibleAt = getEligibleAfter(state, taskId, leaseId)

@@ -2,39 +2,38 @@ import type { LogRecord, State } from '@tenure/state-machine'
 import { getCurrentLeaseId } from '@tenure/state-machine/internal'
 import type { Advice } from './lease-manager.js'
 
-/** What is known of a worker by its name: advice, nothing more. */
+/** Advisory facts about a worker, by its name. */
 export interface KnownWorker {
   readonly name: string
   readonly connections: number
-  /** How many tasks it runs at once, by its own word; 0 when it does not say. */
+  /** The number of concurrent tasks that the worker stated; 0 when it stated none. */
   readonly capacity: number
-  /** Those it is known to hold, in the order in which that became known. */
+  /** The leases that the worker is known to hold, in the order in which they were learned. */
   readonly leaseIds: ReadonlySet<number>
-  /** 0 when it has not been heard since it is known. */
+  /** 0 until the first message from the worker. */
   readonly lastHeardAt: number
-  /** Those of its last lease request. */
+  /** The queues of the worker's last lease request. */
   readonly queues: readonly string[]
 }
 
 /**
- * 000 §3.2 and 001 §2.3: which workers are connected, and how many leases each holds. Its advice
- * orders the waiting polls and keeps tasks from full workers; it also answers `workers`. It may forget
- * everything at any time: that changes no task. A restart begins with an empty one, and heartbeats
- * fill it again.
+ * 000 §3.2 and 001 §2.3: which workers are connected, and the number of leases of each. Its advice orders
+ * waiting polls and keeps tasks from full workers; it also answers `workers`. Losing this state changes
+ * no task. It is empty after a restart, and heartbeats rebuild it.
  */
 export class WorkerRegistry {
   readonly #workers = new Map<string, Worker>()
   readonly #holders = new Map<number, Worker>()
   #onAdvice: (name: string) => void = () => {}
 
-  /** Calls back whenever the advice about a worker may have changed. */
+  /** Sets the callback for when advice about a worker may have changed. */
   watch(onAdvice: (name: string) => void): void {
     this.#onAdvice = onAdvice
   }
 
   /**
-   * A name that had no connection may be a new process, which holds no lease of the one before it. If
-   * it does hold some, its heartbeats say so.
+   * The first connection under a name may be a new process without the old process's leases. If it still
+   * holds some, its heartbeats add them again.
    */
   connected(name: string, capacity: number, now: number): void {
     const worker = this.#worker(name)
@@ -58,13 +57,13 @@ export class WorkerRegistry {
     if (worker !== undefined) worker.lastHeardAt = now
   }
 
-  /** The worker has asked for a task of these queues. */
+  /** Records the queues of a worker's lease request. */
   asked(name: string, queues: readonly string[]): void {
     const worker = this.#workers.get(name)
     if (worker !== undefined) worker.queues = queues
   }
 
-  /** The worker holds the lease: it was granted, or a heartbeat says so. */
+  /** Records that the worker holds the lease, because it was granted or a heartbeat named it. */
   holds(name: string, leaseId: number): void {
     if (this.#holders.has(leaseId)) return
     const worker = this.#worker(name)
@@ -74,8 +73,8 @@ export class WorkerRegistry {
   }
 
   /**
-   * The record is on its way. Capacity counts what is decided, not what is applied: a report makes room
-   * for a lease request in the same batch, and two grants in one batch count as two.
+   * Updates capacity when a record is decided, not when it is applied. So a report frees capacity for a lease
+   * request in the same batch, and two grants in one batch count twice.
    */
   decided(record: LogRecord, state: State): void {
     switch (record.type) {
@@ -96,7 +95,7 @@ export class WorkerRegistry {
     }
   }
 
-  /** The lease has ended, or a record that ends it is on its way. */
+  /** Removes a lease that has ended, or whose end is in flight. */
   ended(leaseId: number): void {
     const worker = this.#holders.get(leaseId)
     if (worker === undefined) return
@@ -106,7 +105,7 @@ export class WorkerRegistry {
     this.#onAdvice(worker.name)
   }
 
-  /** An unknown worker has stated no capacity and holds nothing. */
+  /** An unknown worker counts as one without a stated capacity and without leases. */
   advice(name: string): Advice {
     const worker = this.#workers.get(name)
     return { capacity: worker?.capacity ?? 0, leases: worker?.leaseIds.size ?? 0 }

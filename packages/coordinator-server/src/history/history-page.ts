@@ -4,37 +4,37 @@ import type { HistoryFound, HistoryPlace, HistoryRecord, Opening } from '@tenure
 import { decodeRecord, type LogRecord } from '@tenure/state-machine'
 import { type LogReader, WalError } from '@tenure/wal'
 
-/** What is asked of the log: one page of the history of one task. */
+/** A request for one page of a task's history. */
 export interface HistoryQuery extends HistoryPlace {
   readonly taskId: number
-  /** Leases that the task is known to have had: a LeaseExtended names nothing else. */
+  /** Known leases of the task; needed because a LeaseExtended names only its lease. */
   readonly leaseIds: readonly number[]
-  /** The last record that was durable when the page was asked for: there the history ends. */
+  /** The last durable record at the time of the request, where the history ends. */
   readonly throughLsn: number
-  /** How much is found in one page, the first record apart. */
+  /** Maximum bytes of records in a page, except that the first record always fits. */
   readonly bytesMax: number
 }
 
 export type HistoryPage = Omit<HistoryFound, 'kind' | 'id'>
 
 /**
- * Reads the log beside the loop. It is asked for one page at a time, must take none of the loop's
- * time for it, and must reject when the signal aborts.
+ * Reads the log outside the core loop, one page at a time. Must not use the loop's CPU time, and must reject
+ * when the signal aborts.
  */
 export interface HistoryReader {
   read(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage>
 }
 
-/** How many records one page looks at. */
+/** Maximum number of records to scan per page. */
 const lookedAtMax = 1_000_000
 
-/** What a record takes in an answer beside its bytes. */
+/** Bytes per record in an answer, in addition to the record itself. */
 const entryBytes = 16
 
-/** How many openings a page tells, the last ones: hardly anybody starts a coordinator so often. */
+/** Maximum number of log openings to list per page; the newest are kept. */
 const openingsMax = 1000
 
-/** How often a page is begun again because the part of the log that it began with has gone. */
+/** Maximum attempts per page; an attempt fails when its first segment is removed meanwhile. */
 const startsMax = 3
 
 export interface PageOptions {
@@ -42,10 +42,10 @@ export interface PageOptions {
   readonly signal?: AbortSignal
 }
 
-/** What is read of a log that somebody else is writing. */
+/** The read-only view of a log that another process is writing. */
 export type ReadableLog = Pick<LogReader, 'firstLsn' | 'openings' | 'replay'>
 
-/** One page of the history of a task. */
+/** Reads one page of a task's history. */
 export async function readPage(
   open: () => Promise<ReadableLog>,
   query: HistoryQuery,
@@ -71,7 +71,7 @@ class PageReading {
   readonly #records: HistoryRecord[] = []
   #bytes = 0
   #lookedAt = 0
-  /** The first one that was not looked at. */
+  /** The first LSN that was not scanned. */
   #untilLsn = Number.POSITIVE_INFINITY
 
   constructor(log: ReadableLog, query: HistoryQuery, options: PageOptions) {
@@ -80,7 +80,7 @@ class PageReading {
     this.#lookedAtMax = options.lookedAtMax ?? lookedAtMax
     this.#signal = options.signal
     this.#filter = new TaskFilter(query.taskId, query)
-    // Nothing is said about a task before its creation, whose LSN is its id.
+    // A task's first record is its creation, whose LSN is the task's id.
     this.#fromLsn = Math.max(query.fromLsn, query.taskId, log.firstLsn)
   }
 
@@ -94,7 +94,7 @@ class PageReading {
     }
   }
 
-  /** True when the page is full, false when there is no more to find. */
+  /** True when the page is full; false at the end of the history. */
   async #lookAtAll(): Promise<boolean> {
     if (this.#fromLsn > this.#query.throughLsn) return false
     for await (const { firstLsn, records } of this.#log.replay({ fromLsn: this.#fromLsn })) {
@@ -113,14 +113,14 @@ class PageReading {
     return false
   }
 
-  /** Whether nothing follows, because the task is forgotten or its id is that of no task. */
+  /** Whether the history ends here: the task is forgotten, or its id names no task. */
   #isOver(lsn: number, bytes: Uint8Array): boolean {
     if (this.#filter.isForgotten) return true
     const isFirst = this.#lookedAt === 0 && this.#fromLsn === this.#query.taskId
     return isFirst && !isCreation(decodeRecord(bytes), lsn, this.#query.taskId)
   }
 
-  /** Takes the record if it concerns the task; false when the page has no room for it. */
+  /** Adds the record if it concerns the task; false when it does not fit in the page. */
   #look(lsn: number, bytes: Uint8Array): boolean {
     if (this.#lookedAt++ === this.#lookedAtMax) return false
     const record = decodeRecord(bytes)
@@ -128,7 +128,7 @@ class PageReading {
     this.#bytes += bytes.length + entryBytes
     if (this.#bytes > this.#query.bytesMax && this.#records.length > 0) return false
     this.#filter.takes({ lsn, record })
-    // What the log hands out is a view that the next step ends.
+    // Copy: the log reuses the buffer in its next step.
     this.#records.push({ lsn, bytes: new Uint8Array(bytes) })
     return true
   }

@@ -3,9 +3,9 @@ import { openReadOnly } from '@tenure/wal'
 import { readPage } from './history-page.js'
 import type { FromHistoryThread, ToHistoryThread } from './history-thread.js'
 
-/** The part that runs in the thread: it reads a page when it is told to, one at a time. */
+/** Entry point of the history thread; it reads one page at a time. */
 const port = parentPort
-if (port === null) throw new Error('this runs in a thread of the coordinator only')
+if (port === null) throw new Error('this module must run in a worker thread')
 const { dataDir } = workerData as { readonly dataDir: string }
 let reading = new AbortController()
 

@@ -11,12 +11,12 @@ export type FromHistoryThread =
   | { readonly kind: 'page'; readonly page: HistoryPage }
   | { readonly kind: 'failed'; readonly why: string }
 
-/** Nobody has asked for so long: the thread ends, and the next who asks starts another one. */
+/** The thread ends after this long without a request. */
 const idleMsDefault = 30_000
 
 /**
- * Reads the log in a thread of its own: a page of history is a second of reading and decoding, which
- * the loop does not have. The thread is there while somebody asks, and shortly after.
+ * Reads history in a separate thread, because one page can take a second of CPU time. The thread starts with
+ * the first request and ends when it has been idle.
  */
 export class HistoryThread implements HistoryReader {
   readonly #dataDir: string
@@ -36,9 +36,9 @@ export class HistoryThread implements HistoryReader {
     return this.#worker !== undefined
   }
 
-  /** Async, so that a thread that cannot begin (there are too many) is a rejection, too. */
+  /** Async so that a failure to start the thread also becomes a rejection. */
   async read(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage> {
-    if (this.#settle !== undefined) throw new Error('a page of history is being read already')
+    if (this.#settle !== undefined) throw new Error('a history page is already being read')
     this.#idle?.cancel()
     const worker = this.#worker ?? this.#start()
     const abort = () => this.#tell(worker, { kind: 'abort' })
@@ -55,7 +55,7 @@ export class HistoryThread implements HistoryReader {
     return page
   }
 
-  /** Settles when the thread has ended; what it was reading is not read on. */
+  /** Abandons a running read, and resolves when the thread has ended. */
   async close(): Promise<void> {
     this.#idle?.cancel()
     const worker = this.#worker
@@ -68,11 +68,11 @@ export class HistoryThread implements HistoryReader {
     const worker = new Worker(new URL('./history-thread-main.js', import.meta.url), {
       name: 'tenure-history',
       workerData: { dataDir: this.#dataDir },
-      // It needs nothing of what this process was started with.
+      // The thread needs none of the process's arguments or variables.
       execArgv: [],
       env: {},
     })
-    // Whoever embeds a coordinator and has come to an end does not wait for what nobody asks.
+    // An idle history thread must not keep the process alive.
     worker.unref()
     worker.on('message', (message: FromHistoryThread) => {
       if (message.kind === 'page') this.#finish(message.page)
@@ -94,11 +94,11 @@ export class HistoryThread implements HistoryReader {
     this.#idle = this.#clock.setTimer(this.#idleMs, end, 'background')
   }
 
-  /** It has ended by itself. Who waits is told so, and the next one who asks gets another one. */
+  /** The thread ended unexpectedly: fails the running read; the next request starts a new thread. */
   #lose(worker: Worker, error: unknown): void {
     if (worker !== this.#worker) return
     this.#worker = undefined
-    const end = 'the thread that reads the log has ended'
+    const end = 'the history thread has ended'
     const why = error instanceof Error ? `${end}: ${error.message}` : end
     this.#finish(new CoordinatorError('COORDINATOR_FAILED', why, { cause: error }))
   }

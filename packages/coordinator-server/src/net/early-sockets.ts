@@ -1,9 +1,9 @@
 import type { Socket } from './transport.js'
 
 /**
- * Connections that come before requests are served. Nothing is read from them until `open` hands them on,
- * in the order in which they came. Beyond the limit the oldest is closed: a client that gave up leaves a
- * connection of which nothing is seen before it is read.
+ * Holds connections that arrive before requests are served, without reading from them. `open` passes them
+ * on in order of arrival. Over the limit the oldest is closed: an unread connection does not show whether
+ * its client has given up.
  */
 export class EarlySockets {
   readonly #max: number
@@ -18,7 +18,7 @@ export class EarlySockets {
     this.#accept(socket)
   }
 
-  /** Hands on those that wait, and from now on each one that comes. */
+  /** Passes on the held sockets, and from now on each new one. */
   open(accept: (socket: Socket) => void): void {
     this.#accept = (socket) => {
       accept(socket)
@@ -28,7 +28,7 @@ export class EarlySockets {
     this.#waiting.clear()
   }
 
-  /** The start has failed: closes those that wait, and each one that comes. */
+  /** Closes the held sockets and all later ones, because startup failed. */
   close(): void {
     this.#accept = (socket) => socket.destroy()
     for (const socket of this.#waiting) socket.destroy()

@@ -1,50 +1,50 @@
 import type { ServerLimits } from './limits.js'
 import type { Socket } from './transport.js'
 
-/** How many requests are answered in one turn, of those that nothing has to be waited for, */
+/** Maximum number of immediate answers to one connection per turn. */
 const answersPerTurn = 64
 
-/** and for how long: some questions look at thousands of tasks. */
+/** Maximum time per turn; a query may scan thousands of tasks. */
 const turnMs = 5
 
 /**
- * How many questions of one connection wait for their turn; of one to which something still has to
- * leave only one, so that nobody makes long lists who does not read them.
+ * Maximum number of queued queries per connection. It is 1 while answers are unsent, so that a client that
+ * does not read cannot make the coordinator build long lists.
  */
 const questionsMax = 4
 
-/** With more than this waiting to leave, nothing more is taken, */
+/** Above this many unsent bytes, take no more requests from the peer. */
 const unsentBytesHigh = 1024 * 1024
 
-/** nor with more than this in requests that wait for the disk, or for one another. */
+/** Above this many bytes of unanswered requests, take no more requests from the peer. */
 const unansweredBytesHigh = 16 * 1024 * 1024
 
-/** What may arrive beyond what is taken, so that the end behind it is still seen. */
+/** Bytes to receive without processing before the socket is paused. Reading this far still detects a close. */
 const heldBytesMax = 64 * 1024
 
-/** A request by what it costs until it is answered. */
+/** The cost of a request until it is answered. */
 export interface Load {
   readonly isQuestion: boolean
-  /** Those of polls do not count: they are few, and may wait for long. */
+  /** 0 for polls: they are few and may wait for long. */
   readonly bytes: number
 }
 
-/** What is asked about a connection, beside its socket. */
+/** The part of the protocol connection that flow control reads. */
 interface Connection {
-  /** Whether as many requests as may be have no answer yet. */
+  /** Whether the limit of unanswered requests is reached. */
   readonly isFull: boolean
 }
 
 /**
- * How fast one connection is served. Everything that bounds it is counted here:
+ * Limits how fast one connection is served. These are the stages of a request and their limits:
  *
  *     arrived ──────▶ taken ───────────▶ answered ──────▶ written ──────▶ left
  *       │               │                   │                │
  *       held bytes      requests, bytes,    answers, time    unsent bytes
- *                       questions           of this turn
+ *                       queries             of this turn
  *
- * Beyond a bound nothing is taken, and when much has arrived that is not taken the socket is paused. A
- * peer that lets nothing leave for long is deaf.
+ * At a limit no more requests are taken. The socket is paused when too much arrives meanwhile. A peer that
+ * reads nothing for `slowReaderMs` is disconnected.
  */
 export class FlowControl {
   readonly #limits: ServerLimits
@@ -57,10 +57,10 @@ export class FlowControl {
   #answersInTurn = 0
   #turnBeganMs = 0
   #isTurnOver = false
-  /** Answered, and not yet written to the socket. */
+  /** Bytes answered but not yet written to the socket. */
   #outgoingBytes = 0
   #writtenBytes = 0
-  /** How much had left when that was last seen to change, and when. */
+  /** Bytes that have left the process, and when that last changed. */
   #left: { readonly bytes: number; readonly atMs: number }
 
   constructor(limits: ServerLimits, connection: Connection, socket: Socket, nowMs: number) {
@@ -70,7 +70,7 @@ export class FlowControl {
     this.#left = { bytes: 0, atMs: nowMs }
   }
 
-  /** Whether a request that has arrived may be taken. */
+  /** Whether the next request may be taken. */
   get mayTake(): boolean {
     const unsentBytes = this.#outgoingBytes + this.#socket.unsentBytes
     if (this.#isTurnOver || this.#connection.isFull) return false
@@ -97,26 +97,26 @@ export class FlowControl {
     this.#unansweredBytes -= bytes
   }
 
-  /** Bytes of an answer wait for the end of the turn. */
+  /** Counts bytes of an answer that are written at the end of the turn. */
   outgoing(bytes: number): void {
     this.#outgoingBytes += bytes
   }
 
-  /** They have been written to the socket. */
+  /** Counts the outgoing bytes as written to the socket. */
   written(): void {
     this.#writtenBytes += this.#outgoingBytes
     this.#outgoingBytes = 0
   }
 
-  /** Counts the answers, and the time, from here. */
+  /** Starts a new turn for counting answers and time. */
   beginTurn(nowMs: number): void {
     this.#answersInTurn = 0
     this.#turnBeganMs = nowMs
   }
 
   /**
-   * A request was answered at once: nothing that is unanswered bounds that, or what it costs. True when
-   * that was enough for one turn: nothing is taken until `nextTurn`.
+   * Counts an immediate answer, which the limits on unanswered requests do not cover. Returns true when the turn
+   * is over: no request is taken until `nextTurn`.
    */
   answeredAtOnce(nowMs: number): boolean {
     this.#answersInTurn++
@@ -129,7 +129,7 @@ export class FlowControl {
     this.#isTurnOver = false
   }
 
-  /** To be called when as much has been taken as may be. */
+  /** Pauses or resumes the socket. Call it after taking requests. */
   pauseOrResume(): void {
     if (this.mayTake) this.#heldBytes = 0
     const isPaused = this.#heldBytes >= heldBytesMax
@@ -139,7 +139,7 @@ export class FlowControl {
     else this.#socket.resume()
   }
 
-  /** Much is unsent, and for long nothing of it has left. How much it is says nothing alone. */
+  /** Whether the send buffer is over its limit and has not drained for `slowReaderMs`. */
   isDeaf(nowMs: number): boolean {
     const { unsentBytesMax, deafMs } = this.#limits
     const { unsentBytes } = this.#socket

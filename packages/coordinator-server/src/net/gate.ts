@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Hello, Reason, RequestKind, Role } from '@tenure/protocol'
 
-/** Somebody who knows the token may take one of the roles. */
+/** A secret that grants roles. */
 export interface Token {
   readonly token: string
   readonly roles: readonly Role[]
@@ -9,7 +9,7 @@ export interface Token {
 
 const everybody = ['get', 'ping'] as const
 
-/** What each role may ask. */
+/** The requests that each role may send. */
 const allowed: { readonly [R in Role]: ReadonlySet<RequestKind> } = {
   produce: new Set([...everybody, 'submit', 'list', 'stats', 'why', 'history']),
   work: new Set([...everybody, 'lease', 'heartbeat', 'complete', 'fail', 'withdraw']),
@@ -20,7 +20,7 @@ const allowed: { readonly [R in Role]: ReadonlySet<RequestKind> } = {
   ]),
 }
 
-/** Who comes in, and what they may ask. Without tokens everybody may take every role. */
+/** Checks tokens and roles. Without configured tokens, every role is granted. */
 export class Gate {
   readonly #tokens: readonly { readonly digest: Buffer; readonly roles: readonly Role[] }[]
 
@@ -28,7 +28,7 @@ export class Gate {
     this.#tokens = tokens.map(({ token, roles }) => ({ digest: digest(token), roles }))
   }
 
-  /** Why the peer has to stay outside, or `undefined`. */
+  /** Why the peer is rejected, or `undefined` when it is accepted. */
   refusal({
     token,
     role,
@@ -36,14 +36,14 @@ export class Gate {
     if (this.#tokens.length === 0) return undefined
     const given = digest(token ?? '')
     const roles: Role[] = []
-    // Every token is compared, each in the same time, so that the time says nothing.
+    // Compare all tokens in constant time, so that timing reveals nothing.
     for (const known of this.#tokens) {
       if (timingSafeEqual(known.digest, given)) roles.push(...known.roles)
     }
     if (token === undefined || roles.length === 0)
       return { reason: 'UNAUTHORIZED', message: 'the token is wrong or missing' }
     if (roles.includes(role)) return undefined
-    return { reason: 'FORBIDDEN', message: `this token does not allow the role ${role}` }
+    return { reason: 'FORBIDDEN', message: `the token does not grant the role ${role}` }
   }
 
   static mayAsk(role: Role, kind: RequestKind): boolean {

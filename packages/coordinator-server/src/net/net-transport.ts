@@ -8,20 +8,20 @@ import { systemClock } from '@tenure/seams'
 import type { Listener, Socket, Transport } from './transport.js'
 import { Wakefulness } from './wakefulness.js'
 
-/** When a peer says nothing for so long, its machine is asked whether it is still there. */
+/** Idle time before TCP keep-alive probes the peer. */
 const keepAliveMs = 30_000
 
-/** What is handed to Node at once: it counts what has left by whole handings. */
+/** Maximum size of one write to Node, which reports progress only per completed write. */
 const pieceBytes = 64 * 1024
 
-/** What OpenSSL says of a peer that speaks the protocol, or HTTP, without it. */
+/** OpenSSL's error reasons for a client that does not use TLS. */
 const withoutTls = ['wrong version number', 'http request']
 
 export interface NetTransportOptions {
   readonly host: string
   readonly port: number
   readonly tls?: TlsOptions | undefined
-  /** How long a peer may take to read its last answers. Default 5 s. */
+  /** How long to wait for a peer to read its last answers. Default 5 s. */
   readonly lingerMs?: number
 }
 
@@ -32,7 +32,7 @@ export function netTransport(options: NetTransportOptions): Transport {
     async listen(onSocket) {
       const common = { lingerMs, wakefulness: new Wakefulness(systemClock) }
       const accept = tls === undefined ? acceptPlain(common) : acceptTls(tls, common)
-      // Half open: what was answered before the peer's end has to leave first.
+      // Half open: send the remaining answers even after the peer has ended its side.
       const server = createServer({ allowHalfOpen: true }, (raw) => onSocket(accept(raw)))
       return listen(server, host, port)
     },
@@ -44,7 +44,7 @@ function listen(server: Server, host: string, port: number): Promise<Listener> {
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
-      // A connection that could not be accepted is the peer's affair.
+      // A failed accept affects only that peer.
       server.on('error', () => {})
       const address = server.address()
       resolve({
@@ -55,7 +55,7 @@ function listen(server: Server, host: string, port: number): Promise<Listener> {
   })
 }
 
-/** What all connections share. */
+/** State shared by all connections. */
 interface Common {
   readonly lingerMs: number
   readonly wakefulness: Wakefulness
@@ -70,9 +70,9 @@ function acceptPlain(common: Common): (raw: NetSocket) => Socket {
 }
 
 /**
- * A connection is given on at once, its TLS handshake not yet done, so that it is counted and timed
- * like any other. The handshake is left to a TLS server that listens nowhere: it, and no bare
- * TLSSocket, refuses clients whose certificate is not trusted.
+ * Passes a connection on before its TLS handshake, so that connection limits and timeouts apply to it. A
+ * TLS server without a listening port does the handshake: unlike a bare TLSSocket, it rejects untrusted
+ * client certificates.
  */
 function acceptTls(tls: TlsOptions, common: Common): (raw: NetSocket) => Socket {
   const server: TlsServer = createTlsServer(tls)
@@ -94,18 +94,18 @@ function acceptTls(tls: TlsOptions, common: Common): (raw: NetSocket) => Socket 
   }
 }
 
-/** No two connections to one port have the same. */
+/** Unique among the open connections to one port. */
 function nameOf({ remoteAddress, remotePort }: NetSocket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/** A socket whose bytes go through a stream, which is there when the handshake of TLS is done. */
+/** A socket whose stream becomes available after the TLS handshake. */
 class Connection implements Socket {
   readonly address: string
   readonly #raw: NetSocket
   readonly #common: Common
   #stream: NetSocket | undefined
-  /** Not yet handed to the stream. */
+  /** Pieces not yet passed to the stream. */
   readonly #queue: Uint8Array[] = []
   #queuedBytes = 0
   #onData: (bytes: Uint8Array) => void = () => {}
@@ -120,7 +120,7 @@ class Connection implements Socket {
     this.address = raw.remoteAddress ?? 'unknown'
     raw.setNoDelay(true)
     raw.setKeepAlive(true, keepAliveMs)
-    // Whatever is wrong with a socket ends it, and `close` follows.
+    // Any socket error ends the connection, and `close` follows.
     raw.on('error', () => raw.destroy())
   }
 
@@ -130,7 +130,7 @@ class Connection implements Socket {
 
   begin(stream: NetSocket): void {
     this.#stream = stream
-    // First: a stream that is not paused begins to flow when `data` is listened to.
+    // Pause first: adding a `data` listener starts the flow of a stream that is not paused.
     if (this.#isPaused) stream.pause()
     stream.on('error', () => this.#raw.destroy())
     stream.on('data', (bytes) => {
@@ -145,11 +145,11 @@ class Connection implements Socket {
     this.#handOver()
   }
 
-  /** The handshake of TLS has failed. */
+  /** Closes the connection after a failed TLS handshake. */
   fail(error: Error): void {
-    // OpenSSL's own message is for its developers.
+    // OpenSSL's full message is meant for its developers.
     const why = 'reason' in error ? String(error.reason) : error.message
-    const guess = withoutTls.includes(why) ? ' (a peer that does not use TLS?)' : ''
+    const guess = withoutTls.includes(why) ? ' (does the peer use TLS?)' : ''
     this.#failure = `the TLS handshake failed: ${why}${guess}`
     this.#raw.destroy()
   }
@@ -169,7 +169,7 @@ class Connection implements Socket {
   write(bytes: Uint8Array): void {
     if (this.#hasEnded) return
     this.#common.wakefulness.answered(this)
-    // Nearly always: nothing waits, and it is small.
+    // Fast path: the queue is empty and the bytes fit into one piece.
     const stream = this.#stream
     if (stream !== undefined && this.#queue.length === 0 && bytes.length <= pieceBytes) {
       if (!stream.writableNeedDrain) {
@@ -198,14 +198,14 @@ class Connection implements Socket {
     if (this.#hasEnded) return
     this.#hasEnded = true
     if (this.#stream === undefined) {
-      // A last word is not worth the handshake of TLS that it would need.
+      // The last message is not worth completing a TLS handshake.
       this.#raw.destroy()
       return
     }
     this.#handOver()
-    // What still arrives is thrown away, or the peer's own end would never be seen.
+    // Discard further input; otherwise the peer's end would go unnoticed.
     this.#stream.resume()
-    // By the clock, not by silence: a peer that goes on sending is not waited for either.
+    // A deadline instead of an idle timeout: a peer that keeps sending is closed as well.
     const linger = systemClock.setTimer(this.#common.lingerMs, () => this.#raw.destroy())
     this.#raw.on('close', () => linger.cancel())
   }

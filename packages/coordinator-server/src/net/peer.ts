@@ -21,22 +21,22 @@ import { Gate } from './gate.js'
 import type { ServerLimits } from './limits.js'
 import type { Socket } from './transport.js'
 
-/** What all peers of one server share. */
+/** Dependencies shared by all peers of a server. */
 export interface PeerContext {
   readonly coordinator: Coordinator
   readonly gate: Gate
   readonly welcome: Welcome
   readonly limits: ServerLimits
-  /** Milliseconds that never go back, for durations. */
+  /** A monotonic clock, for durations. */
   readonly now: () => number
-  /** Calls back in a later turn of the loop. */
+  /** Calls back in a later turn of the event loop. */
   readonly soon: (callback: () => void) => void
   readonly onViolation: (address: string, reason: Reason, message: string) => void
 }
 
 /**
- * One connection: the socket, what is understood on it, and the coordinator. Answers that are given
- * in one turn leave in one write.
+ * One connection: joins the socket, the protocol and the coordinator. All answers of one event loop turn
+ * leave in one write.
  */
 export class Peer implements Flushable {
   readonly #context: PeerContext
@@ -65,20 +65,20 @@ export class Peer implements Flushable {
     })
   }
 
-  /** Ends the connection if what is awaited has not come in time, or nothing is taken any more. */
+  /** Closes the connection on a protocol timeout, or when the peer has stopped reading. */
   checkTime(): void {
     if (this.#isClosed) return
     const now = this.#context.now()
     if (this.#connection.isOverdue(now)) {
-      this.#refuse('PROTOCOL', 'what was begun was not ended in time')
+      this.#refuse('PROTOCOL', 'timed out waiting for the rest of a frame')
     } else if (this.#flow.isDeaf(now)) {
-      const message = 'it does not read what it is answered'
+      const message = 'the peer does not read its answers'
       this.#context.onViolation(this.#socket.address, 'PROTOCOL', message)
       this.destroy()
     }
   }
 
-  /** Ends the connection when what was answered has left. */
+  /** Closes the connection after all answers are sent. */
   end(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -98,7 +98,7 @@ export class Peer implements Flushable {
     this.#takeArrivals()
   }
 
-  /** Takes as much of what has arrived as may be taken; called whenever that may have become more. */
+  /** Processes received requests as far as flow control allows. Called whenever it may allow more. */
   #takeArrivals(): void {
     const { now } = this.#context
     const startedAt = now()
@@ -121,7 +121,7 @@ export class Peer implements Flushable {
     return undefined
   }
 
-  /** Others get their turn, and what was answered can leave. */
+  /** Lets other connections run, and lets the answers leave. */
   #endTurn(): void {
     this.#context.soon(() => {
       this.#flow.nextTurn()
@@ -149,12 +149,12 @@ export class Peer implements Flushable {
     })
   }
 
-  /** Why the request does not get as far as the coordinator. */
+  /** Rejects a request before it reaches the coordinator. */
   #refusal(request: Request | MalformedRequest, isPoll: boolean): Answer | undefined {
     const { role } = this.#hello!
     const { id, kind } = request
     if (kind !== 'malformed' && !Gate.mayAsk(role, kind)) {
-      return rejected(id, 'FORBIDDEN', `the role ${role} may not ask for ${kind}`)
+      return rejected(id, 'FORBIDDEN', `the role ${role} may not send ${kind}`)
     }
     const isOneTooMany = this.#connection.polls > this.#context.limits.pollsPerConnectionMax
     return isPoll && isOneTooMany ? notNow(id, 'TOO_MANY', tooManyRetryMs) : undefined
@@ -163,7 +163,7 @@ export class Peer implements Flushable {
   #greet(hello: Hello | OtherVersion): void {
     const { coordinator, gate, welcome } = this.#context
     if ('otherVersion' in hello) {
-      const message = `this coordinator speaks version ${protocolVersion}, not ${hello.otherVersion}`
+      const message = `unsupported protocol version ${hello.otherVersion}; this coordinator speaks version ${protocolVersion}`
       this.#refuse('UNSUPPORTED_VERSION', message)
       return
     }
@@ -174,7 +174,7 @@ export class Peer implements Flushable {
     }
     this.#hello = hello
     this.#session = { name: hello.name }
-    // An admin that states a capacity takes tasks, too.
+    // An admin connection with a stated capacity also runs tasks.
     const takesTasks = hello.role === 'work' || (hello.role === 'admin' && hello.capacity > 0)
     if (takesTasks) coordinator.join(this.#session, hello.capacity)
     this.#write(this.#connection.welcome(welcome))
@@ -191,11 +191,11 @@ export class Peer implements Flushable {
     if (this.#outgoing.length === 1) this.#turnEnd.add(this)
   }
 
-  /** At the end of a turn in which it was answered. */
+  /** Writes the answers of this turn. */
   flush(): void {
     if (this.#isClosed) return
     this.#writeOutgoing()
-    // There may be room now for requests that have arrived and were not looked at yet.
+    // Sending the answers may allow taking requests that have already arrived.
     if (this.#connection.isInside || this.#flow.isPaused) this.#takeArrivals()
   }
 
@@ -207,7 +207,7 @@ export class Peer implements Flushable {
     this.#socket.write(outgoing.length === 1 ? outgoing[0]! : Buffer.concat(outgoing))
   }
 
-  /** One clear word, and the end; a stranger who does not even greet gets no word. */
+  /** Sends one rejection and closes; a peer without a valid hello gets no message. */
   #refuse(reason: Reason, message: string): void {
     if (this.#isClosed) return
     this.#context.onViolation(this.#socket.address, reason, message)
@@ -222,19 +222,19 @@ export class Peer implements Flushable {
   }
 }
 
-/** Whoever has something to do when the work of this turn is done. */
+/** Runs at the end of an event loop turn. */
 export interface Flushable {
   flush(): void
 }
 
 /**
- * The end of the turn, for all peers together: what they were answered leaves then. One callback does for
- * all of them; each for itself costs as much as a tenth of a submission.
+ * Flushes all peers with answers at the end of the turn. One shared callback: a callback per peer would cost up
+ * to a tenth of a submission.
  */
 export class TurnEnd {
   #waiting: Flushable[] = []
 
-  /** Whoever adds itself twice is called twice. */
+  /** An entry that is added twice is flushed twice. */
   add(one: Flushable): void {
     if (this.#waiting.push(one) === 1) queueMicrotask(this.#run)
   }

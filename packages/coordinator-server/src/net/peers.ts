@@ -4,13 +4,13 @@ import { Peer, type PeerContext, TurnEnd } from './peer.js'
 import type { Socket } from './transport.js'
 
 export interface PeersOptions {
-  /** Default: its own. */
+  /** Default: a new counter. */
   readonly connections?: ConnectionCount
-  /** Peers that were refused and are given time to read why. Default 100. */
+  /** Maximum number of rejected connections kept open to deliver the rejection. Default 100. */
   readonly refusedMax?: number
 }
 
-/** Everybody who is connected, as many as may be. */
+/** The connected peers, up to the configured limits. */
 export class Peers {
   readonly #context: PeerContext
   readonly #limits: ServerLimits
@@ -48,12 +48,12 @@ export class Peers {
     this.#peers.add(peer)
   }
 
-  /** Ends connections on which something was begun and not ended in time. */
+  /** Closes connections that have timed out. */
   checkTime(): void {
     for (const peer of this.#peers) peer.checkTime()
   }
 
-  /** Lets everybody have their answers, then goes. */
+  /** Closes all connections after their answers are sent. */
   end(): void {
     for (const peer of this.#peers) peer.end()
   }
@@ -63,7 +63,7 @@ export class Peers {
   }
 
   #refuse(socket: Socket): void {
-    const message = 'there are too many connections'
+    const message = 'too many connections'
     this.#context.onViolation(socket.address, 'TOO_MANY', message)
     if (this.#refused >= this.#refusedMax) {
       socket.destroy()
@@ -82,7 +82,7 @@ export class Peers {
   }
 }
 
-/** How many connections there are, in all and from each address. */
+/** Counts connections, in total and per address. */
 export class ConnectionCount {
   readonly #byAddress = new Map<string, number>()
   #size = 0

@@ -1,32 +1,32 @@
-/** The seam to the network. Bytes arrive and leave; what they mean is not for it to know. */
+/** The seam to the network. It carries bytes and knows nothing about the protocol. */
 export interface Transport {
-  /** A socket is handed over paused: nothing is read from it before `resume`. */
+  /** Starts to accept sockets. Each one is paused until `resume`. */
   listen(onSocket: (socket: Socket) => void): Promise<Listener>
 }
 
 export interface Listener {
   readonly port: number
-  /** Accepts nobody any more. Sockets that are open stay so. */
+  /** Stops accepting. Open sockets stay open. */
   close(): Promise<void>
 }
 
-/** One connection. After `onClose` has been called nothing else is. */
+/** One connection. No callback follows `onClose`. */
 export interface Socket {
-  /** Where the peer is, without its port. */
+  /** The peer's address, without its port. */
   readonly address: string
-  /** What was written and has not left yet. */
+  /** Bytes written that have not left the process. */
   readonly unsentBytes: number
   onData(callback: (bytes: Uint8Array) => void): void
-  /** Much was waiting to leave, and little or nothing is any more. */
+  /** Called when a full send buffer has (almost) emptied. */
   onDrain(callback: () => void): void
-  /** With what the peer did wrong, if that was seen below the bytes. */
+  /** `failure` describes an error below the protocol, such as a failed TLS handshake. */
   onClose(callback: (failure?: string) => void): void
   write(bytes: Uint8Array): void
-  /** No more data is given until `resume`; the peer will notice. */
+  /** Stops delivering data until `resume`, which applies TCP backpressure. */
   pause(): void
   resume(): void
-  /** Closes when everything written has left, or when the peer does not take it in some seconds. */
+  /** Closes after the written bytes are sent, or after a timeout of a few seconds. */
   end(): void
-  /** Closes at once. */
+  /** Closes immediately. */
   destroy(): void
 }

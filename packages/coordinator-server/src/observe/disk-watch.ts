@@ -1,12 +1,12 @@
 import type { LogObserver } from '@tenure/wal'
 
-/** Every hook is optional; none may throw. */
+/** Every hook is optional and must not throw. */
 export interface DiskObserver {
-  /** There is less room than the operator wants to be told of; or there is enough again. */
+  /** Free space fell below the configured limit, or is sufficient again. */
   diskLow?(isLow: boolean, freeBytes: number): void
 }
 
-/** How much room the disk has: by what the log says, and by looking. It tells before a full disk does. */
+/** Watches disk space, from the log's reports and by polling. It warns before the disk is full. */
 export class DiskWatch {
   readonly #lowBytes: number
   readonly #observer: DiskObserver
@@ -20,29 +20,29 @@ export class DiskWatch {
     this.#observer = observer
   }
 
-  /** What the log tells. */
+  /** Receives the log's reports. */
   readonly ofLog: LogObserver = {
     spaceChanged: (isFull) => {
       this.#isFull = isFull
     },
   }
 
-  /** Whether the log has no room for its next segment. */
+  /** Whether the log has no space for its next segment. */
   get isFull(): boolean {
     return this.#isFull
   }
 
-  /** As seen last; no number where the disk does not say. */
+  /** The last known free space; NaN when it is unknown. */
   get freeBytes(): number {
     return this.#freeBytes
   }
 
-  /** To be called from time to time. */
+  /** Updates the free space. Call it regularly. */
   async look(disk: { freeBytes(): Promise<number> }): Promise<void> {
-    // A disk that hangs is asked once.
+    // Start no second query while a hung disk has not answered the first.
     if (this.#isLooking) return
     this.#isLooking = true
-    // A disk that cannot be asked shows when it cannot be written.
+    // A disk that fails this query reports its errors on writes.
     this.#freeBytes = await disk.freeBytes().catch(() => Number.NaN)
     this.#isLooking = false
     const isLow = this.#freeBytes < this.#lowBytes
@@ -54,5 +54,5 @@ export class DiskWatch {
   }
 }
 
-/** Around the mark it is not told again and again. */
+/** Hysteresis, so that free space near the limit does not cause repeated events. */
 const amplerThanLow = 1.1

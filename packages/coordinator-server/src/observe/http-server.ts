@@ -8,7 +8,7 @@ interface HttpServerOptions extends Omit<HttpPortOptions, 'pages'> {
   readonly health: () => Health
 }
 
-/** `GET /healthz`, `GET /readyz`, `GET /metrics`, and HEAD of these; nothing else. */
+/** Serves GET and HEAD of `/healthz`, `/readyz` and `/metrics`. */
 export async function serveHttp({
   metrics,
   health,
@@ -29,13 +29,13 @@ export async function serveHttp({
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new CoordinatorError(
       'COORDINATOR_CANNOT_LISTEN',
-      `http: ${why}; is a coordinator already running? If not, choose another httpPort`,
+      `http: ${why}; if no coordinator is running already, choose another httpPort`,
       { cause },
     )
   }
 }
 
-/** Milliseconds have no fractions here. */
+/** Rounds durations to whole milliseconds. */
 function round(_key: string, value: unknown): unknown {
   return typeof value === 'number' ? Math.round(value) : value
 }

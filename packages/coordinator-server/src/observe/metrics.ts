@@ -10,7 +10,7 @@ import type { DecisionTime } from '../decide/decision-time.js'
 import { RequestMetrics } from './request-metrics.js'
 import type { RecoveryTimes } from './startup.js'
 
-/** What the metrics look at when they are asked for. */
+/** The sources of the metrics, read when they are scraped. */
 export interface Measured {
   readonly state: State
   readonly time: DecisionTime
@@ -23,47 +23,47 @@ export interface Measured {
   readonly waitingPolls: () => number
 }
 
-/** The counters of the replayed state: a restart does not reset them. */
+/** Counters of the replayed state, which a restart does not reset. */
 const counterMetrics: { readonly [C in keyof Counters]: readonly [name: string, help: string] } = {
   tasksCreated: ['tenure_tasks_created_total', 'Tasks submitted.'],
-  leasesGranted: ['tenure_leases_granted_total', 'Leases granted: executions begun.'],
+  leasesGranted: ['tenure_leases_granted_total', 'Leases granted, one per started attempt.'],
   leasesExtended: ['tenure_leases_extended_total', 'Leases extended by a heartbeat.'],
-  leasesExpired: ['tenure_lease_expirations_total', 'Leases revoked by time.'],
+  leasesExpired: ['tenure_lease_expirations_total', 'Leases that expired.'],
   leasesExpiredAtStart: [
     'tenure_lease_expirations_at_start_total',
-    'Of the expirations those seen when a coordinator started.',
+    'Leases that expired while no coordinator was running.',
   ],
   tasksCompleted: ['tenure_tasks_completed_total', 'Tasks completed.'],
-  retries: ['tenure_retries_total', 'Reports of failure that sent a task back to WAITING.'],
-  tasksFailed: ['tenure_tasks_failed_total', 'Tasks that failed with no retry left.'],
+  retries: ['tenure_retries_total', 'Failed attempts that returned their task to WAITING.'],
+  tasksFailed: ['tenure_tasks_failed_total', 'Tasks that failed with no retries left.'],
   tasksDead: ['tenure_tasks_dead_total', 'Tasks stopped by an administrator or as poison.'],
-  tasksForgotten: ['tenure_tasks_forgotten_total', 'Ended tasks dropped after their retention.'],
+  tasksForgotten: ['tenure_tasks_forgotten_total', 'Ended tasks removed after their retention.'],
   possibleDuplicates: [
     'tenure_duplicate_executions_possible_total',
-    'Attempts granted after the previous one had ended by expiry.',
+    'Attempts granted after the previous attempt expired.',
   ],
   confirmedDuplicates: [
     'tenure_duplicate_executions_confirmed_total',
-    'Attempts that expired, were followed by another attempt, and whose worker reported all the same.',
+    'Expired attempts that were followed by another attempt and whose worker still reported.',
   ],
   refusedReports: [
     'tenure_reports_refused_total',
-    'Reports answered CANCELLED because their lease was lost, one for each lease.',
+    'Reports answered CANCELLED because their lease was lost, counted once per lease.',
   ],
 }
 
-/** 002 §8 and what an operator needs beside it, as Prometheus text. */
+/** The metrics of 002 §8 and further ones for operators, in Prometheus text format. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requests = new RequestMetrics()
   readonly #margin = this.#histogram(
     'tenure_lease_margin_seconds',
-    'How long before the expiry of its lease a heartbeat arrived.',
+    'Time between a heartbeat and the expiry of its lease.',
     [0, 0.1, 0.5, 1, 2, 5, 10, 15, 20, 25, 30, 60],
   )
   readonly #commitSeconds = this.#histogram(
     'tenure_commit_seconds',
-    'From the start of the write of a batch until it was durable.',
+    'Time to write a batch and make it durable.',
     [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.2, 1],
   )
   readonly #commitRecords = this.#histogram(
@@ -73,31 +73,31 @@ export class Metrics {
   )
   readonly #logBytes = this.#counter(
     'tenure_log_written_bytes_total',
-    'Bytes written to the log since the start.',
+    'Bytes written to the log since startup.',
   )
   readonly #diskFull = this.#gauge(
     'tenure_disk_full',
-    '1 while the disk has no room for the next segment of the log.',
+    '1 while the disk has no space for the next log segment.',
   )
 
   readonly #checkpoints = this.#counter(
     'tenure_checkpoints_total',
-    'Checkpoints made since the start, or not made because something failed.',
+    'Checkpoint attempts since startup, by outcome.',
     ['outcome'],
   )
   readonly #checkpointSeconds = this.#gauge(
     'tenure_checkpoint_seconds',
-    'Duration of making the newest checkpoint since startup. One made at startup has no replay of its own.',
+    'Time to make the newest checkpoint since startup; excludes replay for one made at startup.',
   )
 
-  /** With those of the whole process: they are collected from then on, and for ever. */
+  /** `ofProcess` adds process metrics, which are collected for the rest of the process's life. */
   constructor(ofProcess: boolean) {
-    // Of a count that is not there until it is 1, an alert does not see that it grew.
+    // Start at 0: an alert does not see the increase of a counter that first appears as 1.
     for (const outcome of ['made', 'failed']) this.#checkpoints.inc({ outcome }, 0)
     if (ofProcess) collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
   }
 
-  /** What the log tells. */
+  /** Receives the log's reports. */
   readonly ofLog: LogObserver = {
     committed: ({ durationMs, records, bytes }: Commit) => {
       this.#commitSeconds.observe(durationMs / 1000)
@@ -107,7 +107,7 @@ export class Metrics {
     spaceChanged: (isFull) => this.#diskFull.set(isFull ? 1 : 0),
   }
 
-  /** What is told of checkpoints. */
+  /** Receives checkpoint events. */
   readonly ofCheckpoints: CheckpointObserver = {
     checkpointed: ({ replayMs, writeMs }) => {
       this.#checkpoints.inc({ outcome: 'made' })
@@ -116,7 +116,7 @@ export class Metrics {
     checkpointFailed: () => this.#checkpoints.inc({ outcome: 'failed' }),
   }
 
-  /** What the core loop tells. */
+  /** Receives events of the core loop. */
   readonly ofCoordinator: CoordinatorObserver = {
     answered: (kind, answer, tookMs) => this.#requests.answered(kind, answer, tookMs),
     leaseMargin: (marginMs) => this.#margin.observe(marginMs / 1000),
@@ -130,7 +130,7 @@ export class Metrics {
     return this.#registry.contentType
   }
 
-  /** Called once, when there is a state. */
+  /** Adds the metrics that need the recovered state. Call it once. */
   measure({
     state,
     time,
@@ -147,22 +147,22 @@ export class Metrics {
     }
     this.#asked(
       'tenure_leased_tasks',
-      'Tasks that a worker owns now.',
+      'Tasks that a worker currently owns.',
       () => countTasks(state).leased,
     )
     this.#asked(
       'tenure_waiting_tasks',
-      'Tasks that wait, eligible or not.',
+      'Waiting tasks, eligible or not.',
       () => countTasks(state).waiting,
     )
     this.#asked(
       'tenure_ended_tasks',
-      'Ended tasks that are remembered.',
+      'Ended tasks that are still remembered.',
       () => countTasks(state).ended,
     )
     this.#asked(
       'tenure_tasks_bytes',
-      'Bytes of payloads, results and ids in memory.',
+      'Memory used by payloads, results, reasons and ids.',
       () => countTasks(state).bytes,
     )
     this.#asked(
@@ -170,20 +170,20 @@ export class Metrics {
       'Number of times a coordinator became ready on this log, not counting the first.',
       () => restarts,
     )
-    this.#asked('tenure_log_epoch', 'Times this log was opened, failed starts too.', () => epoch)
+    this.#asked(
+      'tenure_log_epoch',
+      'Number of times this log was opened, including failed startups.',
+      () => epoch,
+    )
     this.#tellRecovery(recovery)
     this.#asked(
       'tenure_replay_due_seconds',
-      'How long a restart would replay now what lies behind the newest checkpoint, on a slow machine.',
+      'Estimated time for a restart on a slow machine to replay the records after the newest checkpoint.',
       () => replayMsOf(log) / 1000,
     )
-    this.#asked(
-      'tenure_checkpoint_lsn',
-      'Where the newest checkpoint stands.',
-      () => log.checkpointLsn,
-    )
-    this.#asked('tenure_disk_free_bytes', 'Room on the disk that holds the log.', freeBytes)
-    this.#asked('tenure_log_bytes', 'Bytes of the files of the log, checkpoints not counted.', () =>
+    this.#asked('tenure_checkpoint_lsn', 'LSN of the newest checkpoint.', () => log.checkpointLsn)
+    this.#asked('tenure_disk_free_bytes', 'Free space on the disk that holds the log.', freeBytes)
+    this.#asked('tenure_log_bytes', 'Size of all log files, without checkpoints.', () =>
       log.segments.reduce((sum, { bytes }) => sum + bytes, 0),
     )
     this.#asked(
@@ -191,11 +191,11 @@ export class Metrics {
       'How far decision time is ahead of the wall clock.',
       () => time.offsetMs / 1000,
     )
-    this.#asked('tenure_connections', 'Connections that are open.', connections)
-    this.#asked('tenure_waiting_polls', 'Lease requests that wait for a task.', waitingPolls)
+    this.#asked('tenure_connections', 'Open connections.', connections)
+    this.#asked('tenure_waiting_polls', 'Lease requests that are waiting for a task.', waitingPolls)
     const lag: Gauge = new Gauge({
       name: 'tenure_queue_lag_seconds',
-      help: 'Age of the oldest eligible task of a queue.',
+      help: 'Time since the oldest eligible task of a queue became eligible.',
       labelNames: ['queue'],
       registers: [this.#registry],
       collect: () => {
@@ -211,12 +211,12 @@ export class Metrics {
   #tellRecovery({ recoveryMs, ...parts }: RecoveryTimes): void {
     this.#asked(
       'tenure_recovery_seconds',
-      'Duration of the last start, until requests were served.',
+      'Duration of the last startup, until requests were served.',
       () => recoveryMs / 1000,
     )
     this.#asked(
       'tenure_replay_seconds',
-      'Duration of the log replay at startup; part of the recovery.',
+      'Duration of the log replay during startup; part of the recovery.',
       () => parts.replayMs / 1000,
     )
     const seconds = this.#gauge(
@@ -229,7 +229,7 @@ export class Metrics {
     }
   }
 
-  /** Kept elsewhere, and never smaller than before. */
+  /** Exports a counter that is kept elsewhere and never decreases. */
   #counted(name: string, help: string, value: () => number): void {
     const counter: Counter = new Counter({
       name,
@@ -264,7 +264,7 @@ export class Metrics {
   }
 }
 
-/** More queues than this would make more lines than anybody collects. */
+/** Limits the number of exported time series. */
 const queuesShownMax = 1000
-/** Every decision waits while they are looked at. */
+/** Limits the time during which the scan delays decisions. */
 const queuesLookedAtMax = 10_000

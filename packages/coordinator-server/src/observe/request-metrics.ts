@@ -1,12 +1,11 @@
 import type { Answer } from '@tenure/protocol'
 
-/** The upper bounds of the buckets, in seconds. */
+/** Upper bounds of the buckets, in seconds. */
 const bounds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.1, 0.5, 2, 10, 60]
 
 /**
- * How many requests were answered, by kind and answer, and how long that took by kind. Apart from
- * the other metrics, because these are counted for every request: the library looks each count up by
- * all of its labels, which took a tenth of the coordinator's time.
+ * Counts answered requests by kind and answer, and their latency by kind. It does not use the metrics library,
+ * whose lookup by labels on every request took a tenth of the coordinator's time.
  */
 export class RequestMetrics {
   readonly #kinds = new Map<string, Kind>()
@@ -30,7 +29,7 @@ export class RequestMetrics {
     own.buckets[bucket]!++
   }
 
-  /** In the text format of Prometheus. */
+  /** Prometheus text format. */
   text(): string {
     const lines = [
       '# HELP tenure_requests_total Requests by kind and answer.',
@@ -41,7 +40,7 @@ export class RequestMetrics {
         lines.push(`tenure_requests_total{kind="${kind}",answer="${answer}"} ${count}`)
     }
     lines.push(
-      '# HELP tenure_request_seconds From the arrival of a request to its answer; a lease request that waits is in here, too.',
+      '# HELP tenure_request_seconds Time from the arrival of a request to its answer, including the waiting time of lease requests.',
       '# TYPE tenure_request_seconds histogram',
     )
     for (const [kind, own] of this.#kinds) lines.push(...histogramLines(kind, own))
@@ -51,7 +50,7 @@ export class RequestMetrics {
 
 interface Kind {
   readonly answers: Map<string, number>
-  /** Each counts what is in none before it; the last one has no bound. */
+  /** Counts per bucket, not cumulative; the last bucket has no upper bound. */
   readonly buckets: number[]
   seconds: number
 }

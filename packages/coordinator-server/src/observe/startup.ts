@@ -1,19 +1,20 @@
 import type { Clock } from '@tenure/seams'
 
-/** How long it took until requests were served, and the parts of it. */
+/** Duration of startup until requests were served, and of its parts. */
 export interface RecoveryTimes extends Readonly<Record<RecoveryPart, number>> {
-  /** All of it, from `recoveringSinceMs` of the options on. */
+  /** The total, measured from the option `recoveringSinceMs`. */
   readonly recoveryMs: number
 }
 
 /**
- * `openMs`: opening the log, which reads and checks what follows the newest checkpoint. `replayMs`: reading
- * that checkpoint and applying the records behind it. `checkpointMs`: keeping what they made, where a
- * restart may not have as much to replay again. `expiryMs`: writing down which leases have expired.
+ * - `openMs`: opens the log, which reads and checks the records after the newest checkpoint.
+ * - `replayMs`: reads that checkpoint and applies the records after it.
+ * - `checkpointMs`: writes a checkpoint of the result, if the replay was long.
+ * - `expiryMs`: records expired leases.
  */
 export type RecoveryPart = 'openMs' | 'replayMs' | 'checkpointMs' | 'expiryMs'
 
-/** Measures a start and its parts. */
+/** Measures startup and its parts. */
 export class RecoveryWatch {
   readonly #clock: Clock
   readonly #sinceMs: number
@@ -36,15 +37,15 @@ export class RecoveryWatch {
   }
 }
 
-/** What `/readyz` tells: how long the start took, once requests are served. */
+/** The body of `/readyz`. It contains the startup times once requests are served. */
 export interface Health extends Partial<RecoveryTimes> {
   /** Whether requests are served. */
   readonly isReady: boolean
-  /** While the log is replayed: how much of it. */
+  /** Progress during replay. */
   readonly replayed?: { readonly applied: number; readonly total: number }
 }
 
-/** Whether requests are served, from the start to the end. */
+/** Whether requests are served. */
 export class Readiness {
   #health: Health = { isReady: false }
 

@@ -1,25 +1,24 @@
 import { readFileSync } from 'node:fs'
 
-/** How many connections of each kind there may be, so that descriptors are left for everything else. */
+/** Maximum number of connections of each kind, so that enough file descriptors remain for other uses. */
 export interface OpenFileShares {
   readonly connections: number
-  /** Peers that were refused and have not read why. */
+  /** Rejected peers that have not yet read the rejection. */
   readonly refused: number
   readonly http: number
 }
 
 /**
- * What this process opens beside connections: some 40 for Node itself, the log and its spare descriptors;
- * the rest for the threads that make checkpoints and read histories, each of which has some 50 files
- * of code open at once when it begins.
+ * Descriptors that the process needs besides connections. Node, the log and its reserve need about 40. The
+ * checkpoint and history threads each open about 50 source files while they start.
  */
 const ownFiles = 200
 const refusedMax = 100
 const httpMax = 64
 
 /**
- * Shares out the descriptors of this process. With one connection too many it would not be the
- * connection that fails: the log would, at the next of its files.
+ * Divides the process's descriptors. Without this, one connection too many would make the log fail when it
+ * opens its next file.
  */
 export function shareOpenFiles(openFilesMax = readOpenFilesMax()): OpenFileShares {
   const forPeers = Math.max(8, openFilesMax - ownFiles)
@@ -29,7 +28,7 @@ export function shareOpenFiles(openFilesMax = readOpenFilesMax()): OpenFileShare
   return { refused, http, connections: forPeers - refused - http }
 }
 
-/** Only Linux tells. */
+/** Available on Linux only. */
 function readOpenFilesMax(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8')

@@ -28,47 +28,47 @@ import type { Transport } from '../net/transport.js'
 import type { DiskObserver } from '../observe/disk-watch.js'
 import type { RecoveryTimes } from '../observe/startup.js'
 
-/** What the user gives; all of it has defaults. */
+/** The caller's options; all have defaults. */
 export interface CoordinatorOptions {
-  /** Where the log is kept. Default `./tenure-data`. */
+  /** Directory that holds the log. Default `./tenure-data`. */
   readonly dataDir?: string | undefined
   /** Default 127.0.0.1 */
   readonly host?: string | undefined
-  /** Default 7411; 0 takes a free one. */
+  /** Default 7411; 0 picks a free port. */
   readonly port?: number | undefined
   /** Default 127.0.0.1 */
   readonly httpHost?: string | undefined
-  /** For metrics and health. Default 7412; 0 takes a free one; `false` serves none. */
+  /** Port for metrics and health. Default 7412; 0 picks a free port; `false` disables it. */
   readonly httpPort?: number | false | undefined
-  /** Names under which the HTTP port is reached, beside `httpHost`, loopback names and IP addresses. */
+  /** Host names accepted by the HTTP port, besides `httpHost`, loopback names and IP addresses. */
   readonly httpAllowedHosts?: readonly string[] | undefined
   readonly knobs?: Partial<Knobs>
   readonly limits?: Partial<ServerLimits>
-  /** When checkpoints are made, and how much history is kept beside them. */
+  /** When to make checkpoints, and how much history to keep. */
   readonly checkpoints?: Partial<CheckpointKnobs>
-  /** With less room on the disk than this the operator is told. Default 1 GiB. */
+  /** Warn the operator when less than this is free on the disk. Default 1 GiB. */
   readonly diskLowBytes?: number | undefined
   readonly tls?: TlsOptions | undefined
-  /** Without one everybody who can connect may do everything. */
+  /** Without tokens, every client may use every role. */
   readonly tokens?: readonly Token[] | undefined
-  /** Listens beyond this machine without TLS and a token. */
+  /** Allows listening on other addresses than loopback without TLS and a token. */
   readonly insecure?: boolean | undefined
   readonly log?: LogOptions | undefined
   readonly observer?: ServerObserver | undefined
   /**
-   * Since when the recovery is measured, on the monotonic clock. Default: the call of `startCoordinator`. A process that is
-   * nothing but a coordinator gives 0, when it began.
+   * Start of the recovery measurement, on the monotonic clock. Default: the call of `startCoordinator`. A
+   * process that runs only a coordinator passes 0, its own start.
    */
   readonly recoveringSinceMs?: number | undefined
-  /** The edges to the world, for tests and simulations; the disk is among the options of the log. */
+  /** External inputs, replaced in tests and simulations. The disk is part of the log's options. */
   readonly clock?: Clock | undefined
   readonly transport?: Transport | undefined
-  /** Without one a log on another disk than the machine's gets no checkpoints. */
+  /** Default: a thread, or none when the log uses a custom disk. */
   readonly checkpointMaker?: CheckpointMaker | undefined
   readonly historyReader?: HistoryReader | undefined
 }
 
-/** What a server tells, for its operator's log. Every hook is optional; none may throw. */
+/** Events for the operator's log. Every hook is optional and must not throw. */
 export interface ServerObserver extends CoordinatorObserver, CheckpointObserver, DiskObserver {
   replaying?(progress: {
     readonly applied: number
@@ -82,30 +82,30 @@ export interface ServerObserver extends CoordinatorObserver, CheckpointObserver,
     readonly message: string
   }): void
   failed?(error: unknown): void
-  /** At the start: the clock is this far ahead of the last time in the log, which is more than a day. */
+  /** At startup: the clock is this far ahead of the last time in the log, more than a day. */
   clockAhead?(aheadMs: number): void
-  /** At the start: the last time in the log is this far ahead of the clock, which is a second or more. */
+  /** At startup: the clock is this far behind the last time in the log, a second or more. */
   clockBehind?(behindMs: number): void
-  /** The system gives this process fewer descriptors than `connectionsMax`: so many are let in. */
+  /** The process may open too few files for `connectionsMax`; this lower limit applies. */
   fewerConnections?(connectionsMax: number): void
-  /** At the start, of a log that opens: what it had to do without, or has cut off. */
+  /** At startup: parts of the log that were skipped or cut off. */
   recovered?(found: Pick<Recovery, 'badCheckpoints' | 'strandedSegments' | 'tornTail'>): void
 }
 
 export interface Started extends RecoveryTimes {
   readonly port: number
   readonly httpPort: number | undefined
-  /** How often the log was opened, this time included. */
+  /** Number of times the log was opened, including this one. */
   readonly epoch: number
-  /** How often a coordinator has become ready on this log, not counting the first time. */
+  /** Number of times a coordinator became ready on this log, not counting the first. */
   readonly restarts: number
-  /** The LSN of the last record, and how many records were read behind the newest checkpoint. */
+  /** LSN of the last record. */
   readonly lastLsn: number
   readonly replayed: number
   readonly tasks: number
 }
 
-/** The options with their defaults, checked. */
+/** The checked options with their defaults. */
 export interface Settings {
   readonly dataDir: string
   readonly host: string
@@ -128,7 +128,7 @@ export interface Settings {
   readonly historyReader: HistoryReader | undefined
 }
 
-/** What a task can be beside its payload: 32 attempts with their names, a reason, ids. */
+/** Maximum size of a task without its payload: 32 attempts with worker names, a reason, ids. */
 const besideBytes = 64 * 1024
 
 const check = new Checks((message) => new CoordinatorError('COORDINATOR_BAD_OPTION', message))
@@ -190,8 +190,8 @@ export function settle(options: CoordinatorOptions): Settings {
 }
 
 /**
- * Tasks from times of larger limits have to fit in a frame still: a worker would be granted what it
- * cannot read, again and again, until the task is taken for poison.
+ * Tasks submitted under a larger limit must still fit into a frame. Otherwise a worker would lease a task
+ * that it cannot read, repeatedly, until the task counts as poison.
  */
 export function refuseTooSmall({ frameBytesMax }: ServerLimits, largestKept: number): void {
   refuseTooFew('limits.frameBytesMax', frameBytesMax, largestKept + besideBytes)
@@ -220,7 +220,7 @@ const optionNames: readonly (keyof CoordinatorOptions)[] = [
   'historyReader',
 ]
 
-/** Less than a socket takes at once would say nothing about who reads. */
+/** A smaller limit than a socket buffer would say nothing about whether a peer reads. */
 const unsentBytesMin = 64 * 1024
 
 const appendBytesMaxDefault = 512 * 1024
@@ -229,21 +229,22 @@ function refuseTooFew(path: string, bytes: number, least: number): void {
   if (bytes < least) throw check.refusal(path, describe(bytes), `at least ${least}, ${whatFor}`)
 }
 
-const whatFor = "to hold the largest payload or result, the log's included, and what goes with it"
+const whatFor =
+  "to fit the largest payload or result, including those in the log, and the task's other data"
 
 function refuseExposure(path: string, host: string, isMeant: boolean): void {
   if (isMeant || isLoopback(host)) return
   const wayOut =
     path === 'host'
-      ? 'give tls and tokens, or set insecure'
-      : 'it has neither TLS nor a token: set insecure'
+      ? 'set tls and tokens, or set insecure if this network is trusted'
+      : 'this port has neither TLS nor tokens, so set insecure if this network is trusted'
   throw new CoordinatorError(
     'COORDINATOR_EXPOSED',
-    `${path} is ${host}, which others can reach; ${wayOut} to say that this network is trusted`,
+    `${path} ${host} is reachable from other machines; ${wayOut}`,
   )
 }
 
-/** The range of every knob that is a number. */
+/** The range of every numeric knob. */
 export const knobRanges: { readonly [K in Exclude<keyof Knobs, 'retryPolicy'>]: Range } = {
   leaseDurationMs: [10, 86_400_000],
   heartbeatIntervalMs: [1, 43_200_000],
@@ -277,7 +278,7 @@ function checkLimits(limits: ServerLimits): ServerLimits {
   return limits
 }
 
-/** A message never holds a token. */
+/** Error messages never contain a token. */
 function checkTokens(tokens: readonly Token[]): void {
   for (const [index, entry] of check.list('tokens', tokens, 'a list').entries()) {
     const path = `tokens[${index}]`
@@ -286,14 +287,14 @@ function checkTokens(tokens: readonly Token[]): void {
     const given: unknown = entry.roles
     const areRoles = Array.isArray(given) && given.every((role: Role) => roles.includes(role))
     if (areRoles && given.length > 0) continue
-    // Where the two were exchanged it is the token.
+    // Does not show the value: if the fields were swapped, it is the token.
     throw check.refusal(`${path}.roles`, 'something else', `a list of ${roles.join(', ')}`)
   }
 }
 
 function notEmpty(path: string, value: unknown): void {
   if (typeof value === 'string' && value !== '') return
-  throw check.refusal(path, describe(value), 'a text that is not empty')
+  throw check.refusal(path, describe(value), 'a non-empty string')
 }
 
 function checkHosts(path: string, hosts: readonly string[]): void {
@@ -305,7 +306,7 @@ function checkHosts(path: string, hosts: readonly string[]): void {
 
 function notNegative(path: string, value: unknown): void {
   if (Number.isFinite(value) && (value as number) >= 0) return
-  throw check.refusal(path, describe(value), 'a number from 0')
+  throw check.refusal(path, describe(value), 'a number, at least 0')
 }
 
 const loopback = new BlockList()

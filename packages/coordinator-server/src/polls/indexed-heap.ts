@@ -1,9 +1,9 @@
-/** An item of a heap. Only its heap touches the field: where the item stands, from 0. */
+/** An item of a heap. Only the heap uses `heapIndex`, the item's position from 0. */
 export interface HeapItem {
   heapIndex: number
 }
 
-/** A binary heap whose items know where they stand, so that any of them can be moved or removed. */
+/** A binary heap whose items store their position, so that any item can be moved or removed. */
 export class IndexedHeap<T extends HeapItem> {
   readonly #items: T[] = []
   readonly #compare: (one: T, other: T) => number
@@ -22,7 +22,7 @@ export class IndexedHeap<T extends HeapItem> {
     this.update(item)
   }
 
-  /** To be called when the order of an item has changed. */
+  /** Restores the heap after the order of an item has changed. */
   update(item: T): void {
     this.#rise(item)
     this.#sink(item)

@@ -1,12 +1,12 @@
-/** How many queues are remembered. */
+/** Maximum number of queues to remember. */
 const queuesMax = 10_000
 
 /**
- * When a lease request last named each queue: advice for whoever wonders why nobody takes a task. It
- * is lost by a restart, and of very many queues those that were named last are known.
+ * The time of the last lease request for each queue, to explain why no worker takes a task. It is lost on
+ * a restart, and limited to the most recently requested queues.
  */
 export class QueuesAsked {
-  /** The one that was named longest ago stands first. */
+  /** Least recently requested first. */
   readonly #lastAt = new Map<string, number>()
   readonly #most: number
 
@@ -16,7 +16,7 @@ export class QueuesAsked {
 
   note(queues: readonly string[], now: number): void {
     for (const queue of queues) {
-      // Many ask in one millisecond; the order among these says nothing.
+      // Fast path for many requests in one millisecond; their order does not matter.
       if (this.#lastAt.get(queue) === now) continue
       this.#lastAt.delete(queue)
       this.#lastAt.set(queue, now)

@@ -4,24 +4,24 @@ import { IndexedHeap } from './indexed-heap.js'
 /** A lease request that waits for a task. */
 export interface Poll {
   readonly queues: readonly string[]
-  /** The connection that it came on, by the name it has. */
+  /** The connection of the request, with its name. */
   readonly session: { readonly name: string }
-  /** The request's number on that connection. */
+  /** The request id on that connection. */
   readonly id: number
 }
 
 /**
- * Lease requests that wait, found by the queues that they serve and by the connection they came on.
+ * Waiting lease requests, indexed by queue and by connection.
  *
- * Each queue has a heap of the workers that wait for it, and each worker has in it a list of its own
- * polls. So for each queue that a poll names, a new poll, one that ends, and a change of its worker's
- * rank cost O(log workers), however many polls wait; to choose costs O(1).
+ * Each queue has a heap of its waiting workers, and each worker has a FIFO of its polls for that queue.
+ * Adding a poll, removing one, and changing a worker's rank cost O(log workers) per queue; choosing the
+ * next poll costs O(1).
  */
 export class WaitingPolls<P extends Poll> {
   readonly #rankOf: (name: string) => number
   readonly #byQueue = new Map<string, WaitedFor<P>>()
   readonly #byWorker = new Map<string, Waiter<P>>()
-  /** Not by their numbers: whoever asks twice under the same one waits twice. */
+  /** Keyed by poll, not by request id, because a client may reuse an id. */
   readonly #bySession = new Map<object, Map<P, readonly Place<P>[]>>()
   #arrivals = 0
   #size = 0
@@ -34,12 +34,12 @@ export class WaitingPolls<P extends Poll> {
     return this.#size
   }
 
-  /** The queues that somebody waits for. */
+  /** The queues with waiting polls. */
   queues(): string[] {
     return [...this.#byQueue.keys()]
   }
 
-  /** How many wait for a task of the queue. */
+  /** Number of polls that wait for the queue. */
   count(queue: string): number {
     return this.#byQueue.get(queue)?.polls ?? 0
   }
@@ -48,7 +48,7 @@ export class WaitingPolls<P extends Poll> {
     return this.#byQueue.has(queue)
   }
 
-  /** The poll's queues are all different. */
+  /** The poll's queues must be distinct. */
   add(poll: P): void {
     const { session, queues } = poll
     const arrival = ++this.#arrivals
@@ -60,7 +60,7 @@ export class WaitingPolls<P extends Poll> {
     this.#size++
   }
 
-  /** Whether the poll did wait. */
+  /** Returns whether the poll was waiting. */
   remove(poll: P): boolean {
     const own = this.#bySession.get(poll.session)
     const places = own?.get(poll)
@@ -85,15 +85,15 @@ export class WaitingPolls<P extends Poll> {
   }
 
   /**
-   * The poll to serve next from the queue: that of the worker with the highest rank, and among equals
-   * the one that waits longest. `undefined` when no worker that waits has room.
+   * The poll to serve next: that of the worker with the highest rank, or the oldest among equal ranks.
+   * `undefined` when no waiting worker has capacity.
    */
   next(queue: string): P | undefined {
     const line = this.#byQueue.get(queue)?.lines.first
     return line === undefined || line.rank === noRoom ? undefined : line.first.poll
   }
 
-  /** The worker's rank may have changed. Gives the queues that it waits for if it has room again. */
+  /** Updates a worker's rank. Returns its queues if it has capacity again. */
   reconsider(name: string): string[] {
     const waiter = this.#byWorker.get(name)
     if (waiter === undefined) return []
@@ -163,31 +163,31 @@ export class WaitingPolls<P extends Poll> {
   }
 }
 
-/** A queue for which polls wait. */
+/** A queue with waiting polls. */
 interface WaitedFor<P> {
   polls: number
   readonly lines: IndexedHeap<Line<P>>
 }
 
-/** A worker of which polls wait. */
+/** A worker with waiting polls. */
 interface Waiter<P> {
   readonly name: string
   rank: number
   readonly lines: Map<string, Line<P>>
 }
 
-/** The polls of one worker that wait for one queue, linked in the order of their arrival: at least one. */
+/** The polls of one worker for one queue: a non-empty list linked in order of arrival. */
 interface Line<P> {
   readonly waitedFor: WaitedFor<P>
   first: Place<P>
   last: Place<P>
-  /** That of the waiter, and the arrival of the first poll: here the heap has both at hand. */
+  /** Copies of the worker's rank and the first poll's arrival, for the heap's comparisons. */
   rank: number
   arrival: number
   heapIndex: number
 }
 
-/** A poll in one of its lines. */
+/** A poll's entry in one of its FIFOs. */
 interface Place<P> {
   readonly poll: P
   readonly arrival: number

@@ -8,24 +8,24 @@ import { QuestionQueue } from './question-queue.js'
 import { pageBytes, type QuestionSources } from './question-sources.js'
 import { answerQuestion, type Question } from './questions.js'
 
-/** A question, who asks it, and where the answer goes. */
+/** A query with its connection and its reply callback. */
 export interface AskedQuestion {
   readonly session: object
   readonly request: Question
   answer(answer: Answer): void
 }
 
-/** What questions need beside their sources. */
+/** What queries need in addition to their sources. */
 interface Means {
   readonly clock: Clock
   readonly log: { readonly durableLsn: number }
   readonly history?: HistoryReader | undefined
 }
 
-/** Where requests come one after the other, the next one comes sooner than this. */
+/** The coordinator counts as busy for this long after a request that is not a query. */
 const busyMs = 10
 
-/** Questions on their way to their answers. Other work goes first. */
+/** Queries that are not yet answered. Other work has priority. */
 export class AskedQuestions {
   readonly #sources: QuestionSources
   readonly #means: Means
@@ -50,23 +50,23 @@ export class AskedQuestions {
     this.#queue.add(question.session, question)
   }
 
-  /** A request came that is no question. */
+  /** Notes a request that is not a query. */
   noteWork(atMs: number): void {
     this.#workedAtMs = atMs
   }
 
-  /** Nobody waits there for answers any more. */
+  /** Drops the queries of a closed connection. */
   leave(session: object): void {
     this.#queue.leave(session)
     this.#histories.leave(session)
   }
 
-  /** From now on all that wait, and all that come, are refused. */
+  /** From now on, waiting and new queries are rejected. */
   stop(): void {
     this.#isStopping = true
   }
 
-  /** Refuses those that wait now; `stop` has been called. */
+  /** Rejects the waiting queries. Call `stop` first. */
   finish(): void {
     this.#queue.finish()
     this.#histories.finish()
@@ -83,7 +83,7 @@ export class AskedQuestions {
     }
   }
 
-  /** Up to what is durable now, with the leases that the task is remembered to have had. */
+  /** The history up to the durable end of the log, with the task's known leases. */
   #historyQuery({ kind, id, ...place }: History): HistoryQuery {
     const leaseIds = getLeaseIds(this.#sources.state, place.taskId)
     const throughLsn = this.#means.log.durableLsn

@@ -2,18 +2,18 @@ import type { Answer, History } from '@tenure/protocol'
 import type { HistoryQuery, HistoryReader } from '../history/history-page.js'
 import { notNow, rejected } from '../refusals.js'
 
-/** How many wait for their page at once, and how long one more should stay away. */
+/** Maximum number of queued history requests; further ones are rejected with a retry delay. */
 const waitingMax = 16
 const retryMs = 1000
 
 /**
- * Whoever asks what the log holds about a task waits here, while the log is read for one of them at a
- * time. Who leaves is waited for no more, and what was being read for them is given up.
+ * Queues history requests and reads the log for one at a time. When a connection closes, its requests are
+ * dropped and its running read is aborted.
  */
 export class Histories {
   readonly #reader: HistoryReader | undefined
   readonly #queryFor: (request: History) => HistoryQuery
-  /** The first one's page is being read, while `#reading` is there. */
+  /** The first request is being read while `#reading` is set. */
   readonly #waiting: Waiting[] = []
   #reading: AbortController | undefined
 
@@ -25,9 +25,9 @@ export class Histories {
   add(asker: object, request: History, respond: (answer: Answer) => void): void {
     const { id } = request
     if (this.#reader === undefined) {
-      respond(rejected(id, 'INTERNAL', 'this coordinator has no way to read its log again'))
+      respond(rejected(id, 'INTERNAL', 'this coordinator cannot read history'))
     } else if (this.#waiting.length >= waitingMax) {
-      const message = 'too many wait for the log to be read; come back later'
+      const message = 'too many history requests are waiting; retry later'
       respond(notNow(id, 'OVERLOADED', retryMs, message))
     } else {
       this.#waiting.push({ asker, request, respond })
@@ -42,7 +42,7 @@ export class Histories {
     if (isReadFor) this.#reading?.abort()
   }
 
-  /** Nothing is read any more, and whoever waits is told so. */
+  /** Aborts the running read and rejects all waiting requests. */
   finish(): void {
     for (const { request, respond } of this.#waiting.splice(0)) {
       respond(rejected(request.id, 'STOPPING'))
@@ -57,7 +57,7 @@ export class Histories {
     this.#reading = reading
     const settle = (answer: Answer) => {
       this.#reading = undefined
-      // Unless whoever asked has left, or all were sent away.
+      // Otherwise the connection was closed or the coordinator is stopping.
       if (this.#waiting[0] === next) {
         this.#waiting.shift()
         next.respond(answer)
@@ -74,7 +74,7 @@ export class Histories {
 
 function unreadable(id: number, error: unknown): Answer {
   const why = error instanceof Error ? error.message : String(error)
-  return rejected(id, 'INTERNAL', `the log could not be read: ${why}`)
+  return rejected(id, 'INTERNAL', `reading the log failed: ${why}`)
 }
 
 interface Waiting {

@@ -1,29 +1,25 @@
 import type { Clock } from '@tenure/seams'
 
-/**
- * How long questions may take in one turn of the event loop. One is always answered, so a turn is
- * longer by one question than this, at most.
- */
+/** Time for queries per event loop turn. At least one is answered, so a turn may exceed this by one query. */
 const turnMs = 0.25
 
-/** How long those that are left then wait, while there is other work. */
+/** Pause between turns while there is other work. */
 const restMs = 5
 
 /**
- * Questions wait here until the requests that have arrived are decided, and are answered a few in
- * a turn of the event loop: however many ask for long lists, a submission or a heartbeat waits for
- * one of them at most, and most of them for none. Who asks takes turns with the others who ask, one
- * question each; the questions of one asker keep their order.
+ * Delays queries until the requests that have arrived are decided, and answers a few per event loop turn.
+ * However many clients request long lists, a submission or a heartbeat waits for at most one query.
+ * Round-robin over connections; each connection's queries keep their order.
  */
 export class QuestionQueue<Question> {
   readonly #clock: Clock
   readonly #isBusy: () => boolean
   readonly #answer: (question: Question) => void
-  /** Whose turn it is stands first. */
+  /** In round-robin order; the first connection is next. */
   readonly #byAsker = new Map<object, Question[]>()
   #isServing = false
 
-  /** `isBusy` says whether there is other work. */
+  /** `isBusy` tells whether there is other work. */
   constructor(clock: Clock, isBusy: () => boolean, answer: (question: Question) => void) {
     this.#clock = clock
     this.#isBusy = isBusy
@@ -37,12 +33,12 @@ export class QuestionQueue<Question> {
     this.#serveLater(0)
   }
 
-  /** Nobody waits for the answers any more. */
+  /** Drops the queries of a closed connection. */
   leave(asker: object): void {
     this.#byAsker.delete(asker)
   }
 
-  /** Answers what is left now, however long that takes. */
+  /** Answers all remaining queries now, without a time limit. */
   finish(): void {
     while (this.#answerNext());
   }
@@ -64,7 +60,7 @@ export class QuestionQueue<Question> {
     while (this.#answerNext() && this.#clock.monotonicMs() - startedAt < turnMs);
   }
 
-  /** Whether there was one. */
+  /** Returns whether there was a query to answer. */
   #answerNext(): boolean {
     for (const [asker, questions] of this.#byAsker) {
       const question = questions.shift()!

@@ -16,13 +16,13 @@ import { stats } from './stats.js'
 import { why } from './why.js'
 import { workers } from './workers.js'
 
-/** What a summary takes without its reason, at most. */
+/** Maximum size of a task summary without its reason. */
 const summaryBytes = 1024
 
-/** How many tasks a page of a list looks at: a rare state must not make the loop wait. */
+/** Maximum number of tasks to scan per page, so that a filter with few matches does not block the loop. */
 const lookedAtMax = 2500
 
-/** Questions need no record: these see applied state, and `history` what is on the disk. */
+/** Requests that need no record: they read applied state, and `history` reads the log. */
 type StateQuestion = Get | List | Workers | Stats | Why
 export type Question = StateQuestion | History
 
@@ -58,7 +58,7 @@ export function answerQuestion(request: StateQuestion, sources: QuestionSources)
   }
 }
 
-/** Without what is undefined, which would be sent as nil. */
+/** Drops undefined fields, which would be encoded as nil. */
 function known(facts: Facts): Facts {
   return Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== undefined))
 }

@@ -3,11 +3,11 @@ import { countQueues, countTasks, getCounters, position } from '@tenure/state-ma
 import { longestQueues } from '@tenure/state-machine/internal'
 import type { QuestionSources } from './question-sources.js'
 
-/** How many queues are told about, and among how many the longest of them are looked for. */
+/** Maximum number of queues to report. */
 const linesMax = 100
 const queuesLookedAtMax = 10_000
 
-/** Counts and positions: the coordinator in one look. */
+/** Counts and positions: an overview of the coordinator. */
 export function stats(sources: QuestionSources): Facts {
   const { state, time, registry, startedAt, epoch, restarts, connections, disk, polls } = sources
   const { lastLsn, lastAt } = position(state)

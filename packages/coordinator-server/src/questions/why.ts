@@ -3,10 +3,10 @@ import { getLease, type TaskSummary } from '@tenure/state-machine'
 import { countAhead, getCurrentLeaseId, getSummary } from '@tenure/state-machine/internal'
 import type { QuestionSources } from './question-sources.js'
 
-/** How many tasks before one are counted: it is known then that there are very many. */
+/** Maximum number of tasks ahead to count. */
 const aheadMax = 10_000
 
-/** Why a task is not running now: everything that has a part in it, for people to judge. */
+/** Facts that explain why a task is not running. */
 export function why(taskId: number, sources: QuestionSources): Facts | undefined {
   const task = getSummary(sources.state, taskId)
   if (task === undefined) return undefined
@@ -34,7 +34,7 @@ function placeInLine({ taskId }: TaskSummary, { state }: QuestionSources): Facts
   return { ahead: ahead.count, aheadIsMore: ahead.isMore || undefined }
 }
 
-/** Whose it is, and when they were last heard of. */
+/** The task's lease, and when its worker was last heard from. */
 function ownership({ taskId }: TaskSummary, { state, registry }: QuestionSources): Facts {
   const leaseId = getCurrentLeaseId(state, taskId)
   const lease = leaseId === undefined ? undefined : getLease(state, leaseId)

@@ -3,14 +3,14 @@ import { getLeasedTaskId } from '@tenure/state-machine/internal'
 import type { KnownWorker } from '../decide/worker-registry.js'
 import { pageBytes, type QuestionSources } from './question-sources.js'
 
-/** How many of the tasks that a worker holds are named. */
+/** Maximum number of tasks to list per worker. */
 const tasksMax = 10
 
-/** What is known of a worker takes without its name, tasks and queues, at most; and a task's id. */
+/** Maximum size of a worker's entry without its name, tasks and queues. */
 const workerBytes = 96
 const taskIdBytes = 9
 
-/** As many as fit: whoever has thousands looks at the metrics. */
+/** Lists as many workers as fit into one answer; metrics cover larger systems. */
 export function workers({ id }: Workers, sources: QuestionSources): Answer {
   const { registry } = sources
   const workers: Facts[] = []
@@ -27,7 +27,7 @@ export function workers({ id }: Workers, sources: QuestionSources): Answer {
   return { kind: 'workers', id, workers, leftOut: registry.size - workers.length }
 }
 
-/** Those it is known to hold for longest: they are at hand, and they are the ones to look at. */
+/** The tasks of the worker's oldest known leases, which matter most. */
 function tasksOf({ leaseIds }: KnownWorker, { state }: QuestionSources): number[] {
   const tasks: number[] = []
   for (const leaseId of leaseIds) {

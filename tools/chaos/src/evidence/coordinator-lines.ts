@@ -16,7 +16,7 @@ export interface CoordinatorLine {
 export const checkpointWords = {
   begun: 'making a checkpoint',
   made: 'checkpoint made',
-  failed: 'no checkpoint could be made',
+  failed: 'checkpoint failed',
 } as const
 
 /** What the lives of the coordinator said of themselves. */

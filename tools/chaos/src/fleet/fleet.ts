@@ -253,7 +253,10 @@ export function isForWantOfRoom(
   wasFull: boolean,
 ): boolean {
   if (code !== 1 || !wasFull || !last?.msg.startsWith('not started: ')) return false
-  return last.code === 'WAL_NO_SPACE' || last.msg.includes('the disk has no room to write down')
+  return (
+    last.code === 'WAL_NO_SPACE' ||
+    last.msg.includes('the disk has no space to record expired leases')
+  )
 }
 
 async function stopWell(seat: Seat): Promise<string[]> {
