@@ -79,7 +79,7 @@ const rooms = {
       'polls',
       'history',
       'checkpoints',
-      'questions',
+      'queries',
       'core',
       'net',
       'observe',

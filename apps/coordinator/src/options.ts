@@ -47,7 +47,7 @@ export function toOptions(configuration: Configuration): CoordinatorOptions {
       handshakeMs: values.handshakeTimeout,
       frameMs: values.frameTimeout,
       unsentBytesMax: values.unsentBytesMax,
-      deafMs: values.deafTimeout,
+      slowReaderMs: values.slowReaderTimeout,
     },
     log: logOf(values),
   }

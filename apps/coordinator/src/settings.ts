@@ -258,10 +258,10 @@ const connectionLimits = {
     help: 'Send buffer limit per connection; above it, no further requests are processed.',
     option: 'limits.unsentBytesMax',
   }),
-  deafTimeout: setting(duration(1, largestCount), {
-    fallback: defaultLimits.deafMs,
+  slowReaderTimeout: setting(duration(1, largestCount), {
+    fallback: defaultLimits.slowReaderMs,
     help: 'Disconnect a peer that is over the send buffer limit and reads nothing for this long.',
-    option: 'limits.deafMs',
+    option: 'limits.slowReaderMs',
   }),
 }
 

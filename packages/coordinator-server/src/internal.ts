@@ -1,8 +1,8 @@
 // For the packages, apps and tools of this repository only. It may change in any release.
 export { checkpointRanges, defaultCheckpointKnobs } from './checkpoints/checkpoint-knobs.js'
-export { type CheckpointMeans, checkpointLog } from './checkpoints/checkpoint-of-log.js'
+export { type CheckpointDependencies, checkpointLog } from './checkpoints/checkpoint-of-log.js'
 export { logBytesBound } from './checkpoints/replay-estimate.js'
-export type { CommitLog, Room } from './core/commit-log.js'
+export type { Claim, CommitLog } from './core/commit-log.js'
 export { Coordinator } from './core/coordinator.js'
 export type { CoordinatorParts } from './core/coordinator-parts.js'
 export type { Session } from './core/pending-request.js'

@@ -34,9 +34,9 @@ import { Readiness, RecoveryWatch } from './observe/startup.js'
 import { type OpenFileShares, shareOpenFiles } from './options/open-files.js'
 import {
   type CoordinatorOptions,
-  refuseTooSmall,
+  checkFrameLimit,
+  resolveOptions,
   type Settings,
-  settle,
 } from './options/options.js'
 
 /** A running coordinator. */
@@ -56,7 +56,7 @@ export interface CoordinatorServer {
 export async function startCoordinator(
   options: CoordinatorOptions = {},
 ): Promise<CoordinatorServer> {
-  const settings = settle(options)
+  const settings = resolveOptions(options)
   const lifetime = new Lifetime()
   try {
     const server = await start(settings, lifetime)
@@ -102,9 +102,9 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
 
   const disk = new DiskWatch(settings.diskLowBytes, observer)
   const observers = new Observers<LogObserver>(logHooks, [
-    metrics.ofLog,
+    metrics.logObserver,
     settings.log.observer ?? {},
-    disk.ofLog,
+    disk.logObserver,
     { failed: (error) => lifetime.fail(error) },
   ])
   const log = await watch.measure('openMs', () =>
@@ -116,18 +116,18 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
   const { state, replayed } = await watch.measure('replayMs', () =>
     replay(log, settings, readiness),
   )
-  refuseTooSmall(limits, largestContents(state))
+  checkFrameLimit(limits, largestContents(state))
 
   const history = openHistory(settings, lifetime)
   const checkpointer = openCheckpointer(settings, log, disk, metrics, lifetime)
-  const tend = () => checkpointer?.tend()
-  observers.add({ rolled: tend, spaceChanged: tend })
+  const tick = () => checkpointer?.tick()
+  observers.add({ rolled: tick, spaceChanged: tick })
   await watch.measure('checkpointMs', async () => checkpointer?.makeAtStart(state))
 
   const { epoch, starts: restarts } = log.recovery
   const time = anchorTime(settings, Math.max(log.recovery.latestClockMs, position(state).lastAt))
   const connections = new ConnectionCount()
-  const told = [metrics.ofCoordinator, observer]
+  const told = [metrics.coordinatorObserver, observer]
   const coordinator = new Coordinator({
     state,
     log,
@@ -181,11 +181,11 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
   const maintenance = every(maintenanceMs, clock, () => {
     peers.checkTime()
     coordinator.tidy()
-    tend()
+    tick()
     void disk.look(log)
   })
   lifetime.defer(() => maintenance.cancel())
-  tend()
+  tick()
   readiness.ready(recovery)
   lifetime.defer(() => readiness.ending())
 
@@ -291,7 +291,7 @@ function openCheckpointer(
   const isOfMachine = settings.log.disk === undefined
   const maker = checkpointMaker ?? (isOfMachine ? new CheckpointThread(dataDir) : undefined)
   if (maker === undefined) return undefined
-  const told = [metrics.ofCheckpoints, observer]
+  const told = [metrics.checkpointObserver, observer]
   const checkpointer = new Checkpointer({
     log,
     clock,

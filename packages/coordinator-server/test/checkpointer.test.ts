@@ -3,7 +3,7 @@ import t from 'tap'
 import {
   type CheckpointKnobs,
   defaultCheckpointKnobs,
-  keepFrom,
+  historyStart,
 } from '../src/checkpoints/checkpoint-knobs.js'
 import type { MadeCheckpoint } from '../src/checkpoints/checkpoint-maker.js'
 import { Checkpointer } from '../src/checkpoints/checkpointer.js'
@@ -88,15 +88,15 @@ class World {
     return world
   }
 
-  async tend(): Promise<void> {
-    this.checkpointer.tend()
+  async tick(): Promise<void> {
+    this.checkpointer.tick()
     await this.clock.settle()
   }
 
   async tendFor(seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second++) {
       await this.clock.advance(1000)
-      await this.tend()
+      await this.tick()
     }
   }
 
@@ -113,21 +113,21 @@ t.test(
   async (t) => {
     const world = new World()
     world.log.nextLsn = 1_000_000
-    await world.tend()
+    await world.tick()
     t.same(world.asked, [])
     world.log.nextLsn = 1_000_001
-    await world.tend()
+    await world.tick()
     t.same(world.asked, [1_000_000])
     world.log.nextLsn = 1_400_000
-    await world.tend()
+    await world.tick()
     t.equal(world.asked.length, 1, 'one at a time')
     await world.finish()
     t.same(world.told, ['hurry', 1_000_000])
     t.match(world.truncated, [{ verified: [1_000_000] }])
-    await world.tend()
+    await world.tick()
     t.equal(world.asked.length, 1)
     world.log.nextLsn = 2_000_001
-    await world.tend()
+    await world.tick()
     t.same(world.asked, [1_000_000, 2_000_000])
   },
 )
@@ -137,11 +137,11 @@ t.test(
   async (t) => {
     const world = new World()
     world.log.nextLsn = 1_000_001
-    await world.tend()
+    await world.tick()
     t.same(world.told, [])
-    await world.tend()
+    await world.tick()
     t.same(world.told, ['hurry'])
-    await world.tend()
+    await world.tick()
     t.same(world.told, ['hurry', 'hurry'])
     await world.finish()
   },
@@ -152,23 +152,23 @@ t.test(
   async (t) => {
     const world = new World()
     world.log.nextLsn = 1_000_001
-    await world.tend()
+    await world.tick()
     await world.clock.advance(10_000)
     await world.finish(2000)
     world.told.length = 0
     world.log.nextLsn += 1_000_000
-    await world.tend()
+    await world.tick()
     t.equal(world.asked.length, 2)
     // In each second comes a quarter of one to replay: in two, and twice the two that it works, 1.5 s.
     for (let second = 1; second <= 3; second++) {
       await world.clock.advance(1000)
       world.log.nextLsn += 100_000
-      await world.tend()
+      await world.tick()
     }
     t.same(world.told, [], 'two and a half seconds, and three times a quarter')
     await world.clock.advance(1000)
     world.log.nextLsn += 100_000
-    await world.tend()
+    await world.tick()
     t.same(world.told, ['hurry'])
     await world.finish()
   },
@@ -179,17 +179,17 @@ t.test(
   async (t) => {
     const world = new World()
     world.log.nextLsn = 1_000_001
-    await world.tend()
+    await world.tick()
     await world.clock.advance(6000)
     await world.finish(6000)
     for (let second = 1; second <= 3; second++) {
       await world.clock.advance(1000)
       world.log.nextLsn += 150_000
-      await world.tend()
+      await world.tick()
     }
     t.equal(world.asked.length, 1)
     world.log.nextLsn += 50_000
-    await world.tend()
+    await world.tick()
     t.equal(world.asked.length, 2, 'a quarter of what may be replayed it is at least')
   },
 )
@@ -198,7 +198,7 @@ t.test('LSNs that were never issued are not replayed', async (t) => {
   const world = new World()
   world.log.nextLsn = 4_000_000_001
   world.log.gaps.push({ firstLsn: 1000, lastLsn: 4_000_000_000 })
-  await world.tend()
+  await world.tick()
   t.same(world.asked, [])
 })
 
@@ -207,7 +207,7 @@ t.test('large records are replayed as slowly as their bytes are read', async (t)
   world.log.nextLsn = 100
   const usedBytes = 700 * mib
   world.log.segments.push({ firstLsn: 50, bytes: usedBytes, usedBytes, begunAt: 0 })
-  await world.tend()
+  await world.tick()
   t.same(world.asked, [99])
 })
 
@@ -224,22 +224,22 @@ t.test('the zeros of the segment in use are not replayed', async (t) => {
 t.test('a checkpoint that failed is reported, and tried again after a while', async (t) => {
   const world = new World()
   world.log.nextLsn = 3_000_000
-  await world.tend()
+  await world.tick()
   world.settle!.reject(new Error('no room'))
   await world.clock.settle()
   t.same(world.told, ['no room'])
   await world.clock.advance(59_000)
-  await world.tend()
+  await world.tick()
   t.equal(world.asked.length, 1)
   await world.clock.advance(1000)
-  await world.tend()
+  await world.tick()
   t.equal(world.asked.length, 2)
 })
 
 t.test('behind an attempt that failed the next one needs no file of its own', async (t) => {
   const world = new World()
   world.log.nextLsn = 2_000_001
-  await world.tend()
+  await world.tick()
   for (let attempt = 0; attempt < 3; attempt++) {
     world.settle!.reject(new Error('no room'))
     world.log.nextLsn += 10
@@ -255,7 +255,7 @@ t.test('a checkpoint that somebody waits for hurries', async (t) => {
   const made = world.checkpointer.make()
   await world.clock.settle()
   t.same(world.told, ['hurry'])
-  await world.tend()
+  await world.tick()
   t.same(world.told, ['hurry', 'hurry'], 'until it is made')
   await world.finish()
   t.equal((await made).lsn, 9)
@@ -264,7 +264,7 @@ t.test('a checkpoint that somebody waits for hurries', async (t) => {
 t.test('who asks for a checkpoint while one is made gets one of all that was there', async (t) => {
   const world = new World()
   world.log.nextLsn = 1_000_001
-  await world.tend()
+  await world.tick()
   world.log.nextLsn += 10
   const both = Promise.all([world.checkpointer.make(), world.checkpointer.make()])
   t.same(world.told, ['hurry'], 'the one that is in the way')
@@ -283,7 +283,7 @@ t.test('who asks for a checkpoint while one is made gets one of all that was the
 t.test('a checkpoint that was asked for is made also when the one before it fails', async (t) => {
   const world = new World()
   world.log.nextLsn = 1_000_001
-  await world.tend()
+  await world.tick()
   const made = world.checkpointer.make()
   world.settle!.reject(new Error('no luck'))
   await world.clock.settle()
@@ -311,11 +311,11 @@ t.test('on a full disk history goes that no restart needs, once', async (t) => {
 t.test('a disk that was full before there was anybody to see it gets room, too', async (t) => {
   const world = new World()
   world.isDiskFull = true
-  await world.tend()
+  await world.tick()
   t.same(world.truncated, [], 'without a checkpoint everything is needed')
   world.log.checkpointLsn = 20
   world.log.nextLsn = 31
-  await world.tend()
+  await world.tick()
   t.match(world.truncated, [{ verified: [], keepFromLsn: Number.MAX_SAFE_INTEGER }])
 })
 
@@ -325,7 +325,7 @@ t.test('a checkpoint that is ready while the disk is full leaves no history behi
   const making = world.checkpointer.make()
   await world.clock.settle()
   world.isDiskFull = true
-  await world.tend()
+  await world.tick()
   await world.finish()
   await making
   const keepFromLsn = Number.MAX_SAFE_INTEGER
@@ -350,7 +350,7 @@ t.test('what was read back long ago is read back again before history goes', asy
   const world = await World.checkpointed(1024)
   await world.clock.advance(601_000)
   world.isDiskFull = true
-  await world.tend()
+  await world.tick()
   t.match(world.truncated, [{ verified: [] }])
 })
 
@@ -360,20 +360,20 @@ t.test('history that gets too old or too much goes without another checkpoint', 
   await old.tendFor(3)
   t.same(old.truncated, [])
   await old.clock.advance(3_600_000)
-  await old.tend()
+  await old.tick()
   t.match(old.truncated, [{ keepFromLsn: 31 }])
 
   const large = await World.checkpointed(1024, { historyBytesMax: 3000 })
-  await large.tend()
+  await large.tick()
   t.match(large.truncated, [{ keepFromLsn: 11 }])
   await large.tendFor(100)
   t.equal(large.truncated.length, 1, 'what is needed is not asked about again and again')
   large.log.segments.shift()
   large.log.checkpointLsn = 35
-  await large.tend()
+  await large.tick()
   t.equal(large.truncated.length, 1, 'now it is small enough')
   large.log.segments.push({ ...large.log.segments[0]!, firstLsn: 41 })
-  await large.tend()
+  await large.tick()
   t.match(large.truncated.at(-1), { keepFromLsn: 21 })
   t.same(large.told, [])
 })
@@ -392,7 +392,7 @@ t.test('stopping gives up what is under way, and that is no failure', async (t) 
   ])
   t.same(world.told, ['hurry', 'hurry'])
   world.log.nextLsn = 10_000_000
-  await world.tend()
+  await world.tick()
   t.equal(world.asked.length, 1)
 })
 
@@ -413,7 +413,7 @@ t.test('history is kept as long as it is young enough and small enough', (t) => 
     { firstLsn: 31, bytes: 100, begunAt: 3000 },
   ]
   const kept = (historyMs: number, historyBytesMax: number) =>
-    keepFrom(segments, { historyMs, historyBytesMax }, 3500)
+    historyStart(segments, { historyMs, historyBytesMax }, 3500)
   t.equal(kept(10_000, 10_000), 1)
   t.equal(kept(2500, 10_000), 1, 'the first one was ended 2.5 s ago')
   t.equal(kept(2499, 10_000), 11)
@@ -507,14 +507,14 @@ async function run(load: Load, knobs: CheckpointKnobs) {
     observer,
     isDiskFull: () => false,
   })
-  log.onRolled = () => checkpointer.tend()
+  log.onRolled = () => checkpointer.tick()
   let mostMs = 0
   let mostBytes = 0
   for (let tenths = 1; tenths <= 3000; tenths++) {
     log.append(load.recordsPerSecond / 10, load.recordBytes)
     maker.pass(100)
     await clock.advance(100)
-    if (tenths % 10 === 0) checkpointer.tend()
+    if (tenths % 10 === 0) checkpointer.tick()
     mostMs = Math.max(mostMs, replayMs(log))
     mostBytes = Math.max(mostBytes, log.bytes)
   }

@@ -120,7 +120,7 @@ t.test('the metrics say what a restart would take, and what the log takes', asyn
   t.match(metrics, /^tenure_checkpoints_total\{outcome="made"\} [1-9]/m)
   t.match(metrics, /^tenure_checkpoint_seconds \d+(\.\d+)?$/m)
   t.match(metrics, /^tenure_checkpoint_lsn [1-9]\d*$/m)
-  t.match(metrics, /^tenure_replay_due_seconds [\d.]+$/m)
+  t.match(metrics, /^tenure_replay_estimate_seconds [\d.]+$/m)
   t.match(metrics, /^tenure_log_bytes [1-9]\d+$/m)
 })
 

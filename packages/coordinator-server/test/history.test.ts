@@ -99,15 +99,15 @@ t.test('a history is every record that concerns the task, whatever a page can ho
     const { durableLsn } = world.log
     for (let taskId = 1; taskId <= durableLsn + 1; taskId++) {
       const lsns = expected.get(taskId) ?? []
-      for (const [lookedAtMax, bytesMax] of [
+      for (const [scannedMax, bytesMax] of [
         [throughAll, 1_000_000],
         [7, 1_000_000],
         [50, 100],
       ]) {
         const query = { taskId, throughLsn: durableLsn, bytesMax: bytesMax! }
-        const pages = await readPages(log, query, { lookedAtMax: lookedAtMax! })
+        const pages = await readPages(log, query, { scannedMax: scannedMax! })
         if (lsnsOf(pages).join() !== lsns.join())
-          t.strictSame(lsnsOf(pages), lsns, `seed ${seed}, task ${taskId}, ${lookedAtMax}`)
+          t.strictSame(lsnsOf(pages), lsns, `seed ${seed}, task ${taskId}, ${scannedMax}`)
         for (const { bytes } of recordsOf(pages)) seen.add(decodeRecord(bytes).type)
         if (lsns.length === 0) t.equal(pages.length, 1, 'an id of no task makes nobody read')
       }
@@ -131,7 +131,7 @@ t.test('openings are told in the part of the log that a page has looked at', asy
   t.strictSame(whole[0]?.openings, later.openings.slice(-1), 'the one that nothing follows, too')
   const first = openings.find(({ firstLsn }) => firstLsn > 1)!
   const alive = Array.from(listTasks(world.state), (task) => task.taskId)[0]!
-  const pages = await readPages(later, { taskId: alive }, { lookedAtMax: 3 })
+  const pages = await readPages(later, { taskId: alive }, { scannedMax: 3 })
   t.strictSame(
     pages.flatMap((page) => page.openings),
     later.openings.filter(({ firstLsn }) => firstLsn >= alive),
@@ -185,8 +185,8 @@ t.test('a task that waits for another attempt is not what a TasksForgotten drops
     forgotten(6),
     forgotten(8),
   ])
-  for (const lookedAtMax of [100, 1]) {
-    t.strictSame(lsnsOf(await readPages(log, { taskId: 1 }, { lookedAtMax })), [1, 2, 3, 5, 6, 8])
+  for (const scannedMax of [100, 1]) {
+    t.strictSame(lsnsOf(await readPages(log, { taskId: 1 }, { scannedMax })), [1, 2, 3, 5, 6, 8])
   }
 })
 

@@ -9,9 +9,9 @@ import { ClientConnection, encodeRequest } from '@tenure/protocol'
 import { SimulatedDisk } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { type CoordinatorOptions, startCoordinator } from '../src/index.js'
+import { BusyPoll, spinMs } from '../src/net/busy-poll.js'
 import { netTransport } from '../src/net/net-transport.js'
 import type { Socket } from '../src/net/transport.js'
-import { awakeMs, Wakefulness } from '../src/net/wakefulness.js'
 import { PeerClient } from './peer-client.js'
 
 // ---- sockets
@@ -362,25 +362,25 @@ class Loop {
 const [one, other] = [{}, {}]
 
 /** A request that comes so long after the last answer, and is answered at once. */
-function ask(wakefulness: Wakefulness, loop: Loop, afterMs: number, connection = one): void {
+function ask(busyPoll: BusyPoll, loop: Loop, afterMs: number, connection = one): void {
   loop.nowMs += afterMs
-  wakefulness.heard(connection)
-  wakefulness.answered(connection)
+  busyPoll.heard(connection)
+  busyPoll.answered(connection)
 }
 
 t.test('where one asks alone, and soon, the loop stays awake for the next request', (t) => {
   const loop = new Loop()
-  const wakefulness = new Wakefulness(loop)
-  ask(wakefulness, loop, 1000)
+  const busyPoll = new BusyPoll(loop)
+  ask(busyPoll, loop, 1000)
   t.notOk(loop.isAwake, 'nothing is known of who asks for the first time')
-  ask(wakefulness, loop, awakeMs / 2)
+  ask(busyPoll, loop, spinMs / 2)
   t.ok(loop.isAwake)
-  loop.turn(4, awakeMs / 5)
+  loop.turn(4, spinMs / 5)
   t.ok(loop.isAwake)
-  ask(wakefulness, loop, 0)
-  loop.turn(4, awakeMs / 5)
+  ask(busyPoll, loop, 0)
+  loop.turn(4, spinMs / 5)
   t.ok(loop.isAwake, 'each answer begins the time anew')
-  loop.turn(4, awakeMs / 5)
+  loop.turn(4, spinMs / 5)
   t.notOk(loop.isAwake)
   t.equal(loop.turns, 10)
   t.end()
@@ -388,33 +388,33 @@ t.test('where one asks alone, and soon, the loop stays awake for the next reques
 
 t.test('where nothing follows soon the loop sleeps at once, until it does', (t) => {
   const loop = new Loop()
-  const wakefulness = new Wakefulness(loop)
+  const busyPoll = new BusyPoll(loop)
   for (let request = 0; request < 5; request++) {
-    ask(wakefulness, loop, awakeMs * 1.5)
+    ask(busyPoll, loop, spinMs * 1.5)
     t.notOk(loop.isAwake)
   }
-  ask(wakefulness, loop, awakeMs / 2)
-  loop.turn(100, awakeMs / 5)
-  ask(wakefulness, loop, awakeMs * 10)
+  ask(busyPoll, loop, spinMs / 2)
+  loop.turn(100, spinMs / 5)
+  ask(busyPoll, loop, spinMs * 10)
   t.notOk(loop.isAwake, 'who has waited in vain sleeps the next time')
   t.end()
 })
 
 t.test('where several ask the loop sleeps, and takes together what they ask', (t) => {
   const loop = new Loop()
-  const wakefulness = new Wakefulness(loop)
+  const busyPoll = new BusyPoll(loop)
   for (let request = 0; request < 5; request++) {
-    for (const connection of [one, other]) ask(wakefulness, loop, 0, connection)
+    for (const connection of [one, other]) ask(busyPoll, loop, 0, connection)
     t.notOk(loop.isAwake)
   }
-  ask(wakefulness, loop, 0, other)
+  ask(busyPoll, loop, 0, other)
   t.ok(loop.isAwake, 'the other one asks alone now')
-  ask(wakefulness, loop, 0, one)
+  ask(busyPoll, loop, 0, one)
   loop.turn(1, 0)
   t.notOk(loop.isAwake)
-  for (const connection of [one, other]) wakefulness.heard(connection)
-  for (const connection of [one, other]) wakefulness.answered(connection)
-  for (const connection of [one, other]) wakefulness.heard(connection)
+  for (const connection of [one, other]) busyPoll.heard(connection)
+  for (const connection of [one, other]) busyPoll.answered(connection)
+  for (const connection of [one, other]) busyPoll.heard(connection)
   t.notOk(loop.isAwake, 'the last one of a batch is not alone')
   t.end()
 })

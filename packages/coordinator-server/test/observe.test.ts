@@ -25,7 +25,7 @@ async function lease(world: Machine, queue: string, count: number, session = wor
 
 /** A history in which every count that a metric can have comes to a number of its own. */
 async function live(world: Machine, metrics: Metrics): Promise<void> {
-  await world.start(metrics.ofCoordinator)
+  await world.start(metrics.coordinatorObserver)
   for (let count = 0; count < 13; count++)
     await world.ask({ kind: 'kill', taskId: await world.submit({ queue: 'killed' }), reason: '' })
   await world.clock.advance(1000)
@@ -57,7 +57,7 @@ async function live(world: Machine, metrics: Metrics): Promise<void> {
   await lease(world, 'started', 10)
   await world.stop()
   await world.clock.advance(30_000)
-  await world.start(metrics.ofCoordinator)
+  await world.start(metrics.coordinatorObserver)
 
   for (const { taskId, leaseId } of await lease(world, 'done', 8)) {
     const complete = { kind: 'complete', taskId, leaseId, result: Buffer.alloc(100) } as const
@@ -106,7 +106,7 @@ const expected = {
   'tenure_recovery_part_seconds{part="open"}': 0.11,
   'tenure_recovery_part_seconds{part="checkpoint"}': 0.22,
   'tenure_recovery_part_seconds{part="expiry"}': 0.33,
-  tenure_replay_due_seconds: 0.25,
+  tenure_replay_estimate_seconds: 0.25,
   tenure_checkpoint_lsn: 1033,
   tenure_disk_free_bytes: 34_000,
   tenure_log_bytes: 35_000,
@@ -171,14 +171,26 @@ t.test(
   'what the log, its checkpoints and the loop tell is counted under its own name',
   async (t) => {
     const metrics = new Metrics(false)
-    metrics.ofLog.committed?.({ durationMs: 3, records: 7, appends: 2, bytes: 500, onLoop: true })
-    metrics.ofLog.committed?.({ durationMs: 8, records: 4, appends: 1, bytes: 600, onLoop: false })
-    metrics.ofLog.spaceChanged?.(true)
+    metrics.logObserver.committed?.({
+      durationMs: 3,
+      records: 7,
+      appends: 2,
+      bytes: 500,
+      onLoop: true,
+    })
+    metrics.logObserver.committed?.({
+      durationMs: 8,
+      records: 4,
+      appends: 1,
+      bytes: 600,
+      onLoop: false,
+    })
+    metrics.logObserver.spaceChanged?.(true)
     for (const replayMs of [13_000, 14_000, 15_000])
-      metrics.ofCheckpoints.checkpointed?.({ ...made, replayMs })
-    metrics.ofCheckpoints.checkpointFailed?.(new Error('no room'))
-    metrics.ofCoordinator.leaseMargin?.(12_000)
-    metrics.ofCoordinator.answered?.('ping', { kind: 'pong', id: 1 }, 19_000)
+      metrics.checkpointObserver.checkpointed?.({ ...made, replayMs })
+    metrics.checkpointObserver.checkpointFailed?.(new Error('no room'))
+    metrics.coordinatorObserver.leaseMargin?.(12_000)
+    metrics.coordinatorObserver.answered?.('ping', { kind: 'pong', id: 1 }, 19_000)
     const told = await read(metrics)
     for (const [name, value] of Object.entries({
       tenure_commit_seconds_sum: 0.011,
@@ -197,7 +209,7 @@ t.test(
     })) {
       t.equal(told.get(name), `${value}`, name)
     }
-    metrics.ofLog.spaceChanged?.(false)
+    metrics.logObserver.spaceChanged?.(false)
     t.equal((await read(metrics)).get('tenure_disk_full'), '0')
   },
 )

@@ -267,7 +267,10 @@ t.test('nothing is read for a peer that does not read, and all of it when it doe
 })
 
 t.test('only who takes nothing for long is disconnected, however much there is', async (t) => {
-  const { world, peers, greet, refused } = await serve({ deafMs: 10_000, unsentBytesMax: 1 << 20 })
+  const { world, peers, greet, refused } = await serve({
+    slowReaderMs: 10_000,
+    unsentBytesMax: 1 << 20,
+  })
   for (let count = 0; count < 20; count++) {
     await world.ask({ kind: 'submit', payload: largePayload })
   }
@@ -477,7 +480,9 @@ t.test('who does not greet, or does not end a frame, is disconnected in time', a
 })
 
 t.test('who does not read is disconnected when too much waits for it', async (t) => {
-  const { port, refused } = await start(t, { limits: { unsentBytesMax: 256 * 1024, deafMs: 100 } })
+  const { port, refused } = await start(t, {
+    limits: { unsentBytesMax: 256 * 1024, slowReaderMs: 100 },
+  })
   const writer = await PeerClient.open(port)
   const payload = Buffer.alloc(200_000)
   await writer.ask({ kind: 'submit', payload })

@@ -1,10 +1,10 @@
 import { Random } from '@tenure/testing'
 import t from 'tap'
 import type { Session } from '../src/core/pending-request.js'
-import { noRoom, rankOf } from '../src/decide/lease-manager.js'
+import { noCapacity, rankOf } from '../src/decide/lease-manager.js'
 import { WorkerRegistry } from '../src/decide/worker-registry.js'
 import { IndexedHeap } from '../src/polls/indexed-heap.js'
-import { QueuesAsked } from '../src/polls/queues-asked.js'
+import { RequestedQueues } from '../src/polls/requested-queues.js'
 import { type Poll, WaitingPolls } from '../src/polls/waiting-polls.js'
 import { otherWorker, World, worker } from './world.js'
 
@@ -101,7 +101,7 @@ t.test('the choice is that of a look at every poll, whatever happens', async (t)
 
 t.test('a poll of a worker without room is not served', async (t) => {
   const ranks = new Map([
-    ['full', noRoom],
+    ['full', noCapacity],
     ['unbounded', -5],
   ])
   const polls = new WaitingPolls((name) => ranks.get(name)!)
@@ -434,7 +434,7 @@ t.test('an item costs as many comparisons as the heap is deep', async (t) => {
 // ---- queues that polls name
 
 t.test('it is known when a queue was named last', (t) => {
-  const asked = new QueuesAsked()
+  const asked = new RequestedQueues()
   asked.note(['a', 'b'], 10)
   asked.note(['b', 'b'], 20)
   t.strictSame([asked.lastAt('a'), asked.lastAt('b'), asked.lastAt('c')], [10, 20, undefined])
@@ -442,13 +442,13 @@ t.test('it is known when a queue was named last', (t) => {
 })
 
 t.test('of very many queues those that were named last are known', (t) => {
-  const asked = new QueuesAsked(2)
+  const asked = new RequestedQueues(2)
   asked.note(['a'], 1)
   asked.note(['b'], 2)
   asked.note(['a'], 3)
   asked.note(['c'], 4)
   t.strictSame([asked.lastAt('a'), asked.lastAt('b'), asked.lastAt('c')], [3, undefined, 4])
-  const usual = new QueuesAsked()
+  const usual = new RequestedQueues()
   for (let queue = 0; queue <= 10_000; queue++) usual.note([`${queue}`], 1)
   t.strictSame([usual.lastAt('0'), usual.lastAt('1'), usual.lastAt('10000')], [undefined, 1, 1])
   t.end()

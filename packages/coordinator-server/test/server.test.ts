@@ -18,7 +18,7 @@ import t, { type Test } from 'tap'
 import { CoordinatorError, type CoordinatorOptions, startCoordinator } from '../src/index.js'
 import { Gate } from '../src/net/gate.js'
 import { shareOpenFiles } from '../src/options/open-files.js'
-import { settle } from '../src/options/options.js'
+import { resolveOptions } from '../src/options/options.js'
 import { PeerClient } from './peer-client.js'
 
 async function start(t: Test, options: CoordinatorOptions = {}) {
@@ -271,7 +271,7 @@ t.test('a burst larger than what may be in flight is answered, every request of 
 
 t.test('the defaults are those of the README, and it tells every one', (t) => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-  const { dataDir, host, port, httpHost, httpPort, diskLowBytes, ...parts } = settle({})
+  const { dataDir, host, port, httpHost, httpPort, diskLowBytes, ...parts } = resolveOptions({})
   const { knobs, checkpoints, limits } = parts
   const under = (path: string, values: object) =>
     Object.entries(values).map(([name, value]) => [`${path}.${name}`, value])

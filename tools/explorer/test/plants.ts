@@ -29,8 +29,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'an answer that does not wait for the disk',
     file: 'core/commits.js',
-    from: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply })',
-    to: 'this.#onTheirWay.push({ lsn, bytes, taskId, requestId }), reply?.to.answer(reply.answer(this.#state))',
+    from: 'this.#inFlight.push({ lsn, bytes, taskId, requestId, reply })',
+    to: 'this.#inFlight.push({ lsn, bytes, taskId, requestId }), reply?.to.answer(reply.answer(this.#state))',
     rule: /^nothing is answered before its record is durable$/,
   },
   {
@@ -50,14 +50,14 @@ export const plants: readonly Plant[] = [
   {
     name: 'a heartbeat that resurrects an expired lease',
     file: 'decide/lease-manager.js',
-    from: 'judgeLease(circumstances, request, asker)',
-    to: 'judgeLease({ ...circumstances, now: 0 }, request, asker)',
+    from: 'judgeLease(context, request, caller)',
+    to: 'judgeLease({ ...context, now: 0 }, request, caller)',
     rule: /^every record is due, or asked for$/,
   },
   {
     name: 'a second decision about a task while the first is on its way',
     file: 'core/coordinator.js',
-    from: 'if (tasks.isHeld(taskId)) {',
+    from: 'if (tasks.isLocked(taskId)) {',
     to: 'if (false) {',
     rule: /^every record is due, or asked for$/,
     requestsInFlight: 2,
@@ -65,7 +65,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a second task under a request id that is on its way',
     file: 'core/coordinator.js',
-    from: 'requestId !== undefined && this.#commits.requestIds.isHeld(requestId)',
+    from: 'requestId !== undefined && this.#commits.requestIds.isLocked(requestId)',
     to: 'false',
     rule: /^every record is due, or asked for$/,
     requestsInFlight: 2,
@@ -94,8 +94,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'a poll that does not hear of a task that is free again',
     file: 'core/coordinator.js',
-    from: 'this.#queuesToOffer.add(getQueue(state, record.taskId));\n                break;\n            // Nobody',
-    to: 'break;\n            // Nobody',
+    from: 'this.#queuesToOffer.add(getQueue(state, record.taskId));\n                break;\n            // A WAITING task is',
+    to: 'break;\n            // A WAITING task is',
     rule: /^every request is answered$/,
     pollMs: 2,
   },
@@ -110,7 +110,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a task for a worker that is full',
     file: 'decide/lease-manager.js',
-    from: 'if (rankOf(advice) === noRoom)',
+    from: 'if (rankOf(advice) === noCapacity)',
     to: 'if (false)',
     rule: /^every record is due, or asked for$/,
     mayFill: true,
@@ -118,7 +118,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a poll that does not hear that its worker has room again',
     file: 'polls/waiting-polls.js',
-    from: 'return rankBefore === noRoom ? [...waiter.lines.keys()] : [];',
+    from: 'return rankBefore === noCapacity ? [...worker.fifos.keys()] : [];',
     to: 'return [];',
     rule: /^every request is answered$/,
     pollMs: 2,

@@ -1,7 +1,7 @@
 import { longestMs, type Range } from '@tenure/options'
 
 /** When to make checkpoints, and how much history to keep. */
-export interface CheckpointKnobs extends HistoryKept {
+export interface CheckpointKnobs extends HistoryLimits {
   /** How long a restart may take to replay the records after the newest checkpoint. */
   readonly replayMsMax: number
 }
@@ -19,7 +19,7 @@ export const checkpointRanges: { readonly [K in keyof CheckpointKnobs]: Range } 
 }
 
 /** How much of the log to keep as history, beyond what a restart needs. */
-export interface HistoryKept {
+export interface HistoryLimits {
   /** Remove segments that ended longer ago than this. */
   readonly historyMs: number
   /** Remove the oldest segments while the log is larger than this. */
@@ -36,9 +36,9 @@ interface Segment {
  * The first LSN to keep as history: the start of the oldest segment within both limits. The last
  * segment is always kept.
  */
-export function keepFrom(
+export function historyStart(
   segments: readonly Segment[],
-  { historyMs, historyBytesMax }: HistoryKept,
+  { historyMs, historyBytesMax }: HistoryLimits,
   now: number,
 ): number {
   let bytes = 0

@@ -4,7 +4,7 @@ import { countTasks, encodeState, type State } from '@tenure/state-machine'
 import { type Disk, makeCheckpoint, openReadOnly } from '@tenure/wal'
 import type { MadeCheckpoint } from './checkpoint-maker.js'
 
-export interface CheckpointMeans {
+export interface CheckpointDependencies {
   readonly disk: Disk
   readonly clock: Clock
 }
@@ -13,7 +13,7 @@ export interface CheckpointMeans {
 export async function checkpointLog(
   directory: string,
   lsn: number,
-  { disk, clock }: CheckpointMeans,
+  { disk, clock }: CheckpointDependencies,
 ): Promise<MadeCheckpoint> {
   const startedMs = clock.monotonicMs()
   const log = await openReadOnly(directory, { disk, clock })

@@ -64,7 +64,7 @@ export class CheckpointThread implements CheckpointMaker {
     const atMs = this.#watching.clock.monotonicMs()
     const seen = this.#seen ?? { waitedMs, atMs }
     const passedMs = atMs - seen.atMs
-    if (passedMs < leastWatchMs) {
+    if (passedMs < minWatchMs) {
       this.#seen = seen
       return
     }
@@ -149,4 +149,4 @@ function givenUp(): CoordinatorError {
 /** A thread that waits for a core this share of the time would never finish. */
 const starvedShare = 0.9
 /** Over a shorter time, the thread may only have yielded briefly. */
-const leastWatchMs = 500
+const minWatchMs = 500

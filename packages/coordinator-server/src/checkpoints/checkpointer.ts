@@ -67,7 +67,7 @@ export class Checkpointer {
     this.#trimmer = new HistoryTrimmer({
       ...parts,
       onRoomMade: (removed) => this.#observer.historyRemoved?.(removed),
-      onFailure: (error) => this.#tellFailed(error),
+      onFailure: (error) => this.#reportFailure(error),
     })
   }
 
@@ -75,12 +75,12 @@ export class Checkpointer {
    * Starts a checkpoint or a trim that is due. Call it every second, after the log starts a segment, and
    * when the disk is full.
    */
-  tend(): void {
+  tick(): void {
     if (this.#isStopping) return
     const nowMs = this.#clock.monotonicMs()
     const dueMs = replayMs(this.#log)
     this.#forecast.see(dueMs, nowMs)
-    this.#trimmer.tend()
+    this.#trimmer.tick()
     if (this.#making !== undefined) {
       if (this.#isHurried || this.#isUrgent(dueMs)) this.#hurry()
     } else if (this.#asked === undefined && this.#isDue(dueMs) && nowMs >= this.#notBeforeMs) {
@@ -129,7 +129,7 @@ export class Checkpointer {
 
   #isDue(dueMs: number): boolean {
     const { replayMsMax } = this.#knobs
-    if (dueMs < leastDueMs || dueMs < replayMsMax * leastShare) return false
+    if (dueMs < minDueMs || dueMs < replayMsMax * minShare) return false
     return dueMs >= replayMsMax * dueShare || this.#isUrgent(dueMs)
   }
 
@@ -137,7 +137,7 @@ export class Checkpointer {
   #isUrgent(dueMs: number): boolean {
     const { replayMsMax } = this.#knobs
     // Without a measured duration, treat the checkpoint as urgent from its start.
-    const share = this.#forecast.isFounded ? urgentShare : dueShare
+    const share = this.#forecast.hasDuration ? urgentShare : dueShare
     return dueMs >= replayMsMax * share || this.#forecast.dueWhenMadeMs(dueMs) >= replayMsMax
   }
 
@@ -150,8 +150,8 @@ export class Checkpointer {
     this.#isHurried = isAsked
     this.#making = make()
       .catch((error: unknown) => {
-        this.#notBeforeMs = this.#clock.monotonicMs() + againAfterMs
-        this.#tellFailed(error)
+        this.#notBeforeMs = this.#clock.monotonicMs() + retryDelayMs
+        this.#reportFailure(error)
         throw error
       })
       .finally(() => {
@@ -201,7 +201,7 @@ export class Checkpointer {
     if (this.#isStopping) throw new CoordinatorError('COORDINATOR_FAILED', givenUp)
   }
 
-  #tellFailed(error: unknown): void {
+  #reportFailure(error: unknown): void {
     if (!this.#isStopping) this.#observer.checkpointFailed?.(error)
   }
 }
@@ -215,9 +215,9 @@ function nothingNew(lsn: number): Checkpointed {
 /** Start a checkpoint at this share of the replay budget. */
 const dueShare = 1 / 2
 /** Never start one below this share, however urgent. */
-const leastShare = 1 / 4
+const minShare = 1 / 4
 /** Minimum replay time to checkpoint: 2,000 records or 1.25 MiB. Each checkpoint ends a segment. */
-const leastDueMs = 5
+const minDueMs = 5
 
 /** Above this share, a running checkpoint is urgent regardless of the forecast. */
 const urgentShare = 7 / 8
@@ -225,4 +225,4 @@ const urgentShare = 7 / 8
 const givenUp = 'the checkpoint was aborted'
 
 /** Delay before the next attempt after a failure. */
-const againAfterMs = 60_000
+const retryDelayMs = 60_000

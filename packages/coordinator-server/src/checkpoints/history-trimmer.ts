@@ -1,5 +1,5 @@
 import type { Clock } from '@tenure/seams'
-import { type HistoryKept, keepFrom } from './checkpoint-knobs.js'
+import { type HistoryLimits, historyStart } from './checkpoint-knobs.js'
 import type { CheckpointedLog, Removed } from './checkpointed-log.js'
 
 /**
@@ -8,7 +8,7 @@ import type { CheckpointedLog, Removed } from './checkpointed-log.js'
  */
 export class HistoryTrimmer {
   readonly #log: CheckpointedLog
-  readonly #knobs: HistoryKept
+  readonly #knobs: HistoryLimits
   readonly #clock: Clock
   readonly #isDiskFull: () => boolean
   readonly #onRoomMade: (removed: Removed) => void
@@ -22,7 +22,7 @@ export class HistoryTrimmer {
 
   constructor(parts: {
     readonly log: CheckpointedLog
-    readonly knobs: HistoryKept
+    readonly knobs: HistoryLimits
     readonly clock: Clock
     readonly isDiskFull: () => boolean
     /** Segments were removed because the disk is full. */
@@ -38,7 +38,7 @@ export class HistoryTrimmer {
   }
 
   /** Trims the log if that is due. Call it regularly and when the log has grown. */
-  tend(): void {
+  tick(): void {
     if (this.#isTrimming || this.#clock.monotonicMs() < this.#notBeforeMs || !this.#isDue()) return
     const isFull = this.#isDiskFull()
     this.#isTrimming = true
@@ -48,7 +48,7 @@ export class HistoryTrimmer {
           if (isFull && removed.segments > 0) this.#onRoomMade(removed)
         },
         (error: unknown) => {
-          this.#notBeforeMs = this.#clock.monotonicMs() + againAfterMs
+          this.#notBeforeMs = this.#clock.monotonicMs() + retryDelayMs
           this.#onFailure(error)
         },
       )
@@ -80,7 +80,7 @@ export class HistoryTrimmer {
 
   #keepFromLsn(): number {
     if (this.#isDiskFull()) return Number.MAX_SAFE_INTEGER
-    return keepFrom(this.#log.segments, this.#knobs, this.#clock.now())
+    return historyStart(this.#log.segments, this.#knobs, this.#clock.now())
   }
 
   /** Verified checkpoints stay trusted for a while: reading a large one back is expensive. */
@@ -93,4 +93,4 @@ export class HistoryTrimmer {
 const verifiedForMs = 10 * 60_000
 
 /** Delay before the next attempt after a failure. */
-const againAfterMs = 60_000
+const retryDelayMs = 60_000

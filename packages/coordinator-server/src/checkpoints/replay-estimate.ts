@@ -1,14 +1,14 @@
 import type { CheckpointKnobs } from './checkpoint-knobs.js'
 import type { CheckpointedLog } from './checkpointed-log.js'
 
-type Behind = Pick<CheckpointedLog, 'nextLsn' | 'checkpointLsn' | 'segments' | 'gaps'>
+type LogPosition = Pick<CheckpointedLog, 'nextLsn' | 'checkpointLsn' | 'segments' | 'gaps'>
 
 /**
  * Time that a slow machine needs to replay the records after the newest checkpoint, up to `lastLsn`,
  * which must end a segment.
  */
 export function replayMs(
-  { nextLsn, checkpointLsn, segments, gaps }: Behind,
+  { nextLsn, checkpointLsn, segments, gaps }: LogPosition,
   lastLsn = nextLsn - 1,
 ): number {
   const missing = gaps.reduce(
@@ -52,7 +52,7 @@ export class ReplayForecast {
   #workMs: number | undefined
 
   /** Whether the duration of an earlier checkpoint is known. */
-  get isFounded(): boolean {
+  get hasDuration(): boolean {
     return this.#workMs !== undefined
   }
 
@@ -64,7 +64,7 @@ export class ReplayForecast {
       return
     }
     const passedMs = atMs - this.#seen.atMs
-    if (passedMs < leastSampleMs) return
+    if (passedMs < minSampleMs) return
     this.#rate = (dueMs - this.#seen.dueMs) / passedMs
     this.#seen = { dueMs, atMs }
   }
@@ -81,7 +81,7 @@ export class ReplayForecast {
 }
 
 /** Over a shorter time, one batch would distort the rate. */
-const leastSampleMs = 500
+const minSampleMs = 500
 /** Up to one tick until the checkpoint is urgent, and one until starvation is detected. */
 const twoLooksMs = 2000
 /** The next checkpoint may be larger, and other load may be higher. */

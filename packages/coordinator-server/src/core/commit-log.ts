@@ -14,17 +14,17 @@ export interface CommitLog {
    * other than `nextLsn`. Must fail without any change when another writer has taken over the log. Records of
    * one batch may share a promise.
    */
-  append(firstLsn: number, record: Uint8Array, claim: Room): Promise<number>
+  append(firstLsn: number, record: Uint8Array, claim: Claim): Promise<number>
 
   /** Reserves space for a record, or throws `WAL_NO_SPACE`; low urgency fails first. */
-  claim(bytes: number, urgency: 'low' | 'normal' | 'high'): Room
+  claim(bytes: number, urgency: 'low' | 'normal' | 'high'): Claim
 
   /** Resolves when all appended records are durable and the log is released. */
   close(): Promise<void>
 }
 
 /** Space reserved in the log. */
-export interface Room {
+export interface Claim {
   readonly bytes: number
   release(): void
 }

@@ -12,7 +12,7 @@ import { Locks } from './locks.js'
 import type { PendingRequest } from './pending-request.js'
 
 /** The keys that an in-flight record locks. */
-export interface Holds {
+export interface LockedKeys {
   readonly taskId?: number
   readonly requestId?: string
 }
@@ -44,7 +44,7 @@ export class Commits {
   readonly #log: CommitLog
   readonly #onDurable: (lsn: number) => void
   readonly #onFailure: (error: unknown) => void
-  readonly #onTheirWay: OnItsWay[] = []
+  readonly #inFlight: InFlightRecord[] = []
   #failure: Error | undefined
   /** The promise shared by all appends to the filling batch. */
   #batch: Promise<number> | undefined
@@ -64,52 +64,52 @@ export class Commits {
 
   /** Number of in-flight records. */
   get size(): number {
-    return this.#onTheirWay.length
+    return this.#inFlight.length
   }
 
   /**
    * Appends a record; false when the disk has no space for it. After a log failure the record is dropped
    * and its request is never answered, because its outcome is unknown.
    */
-  write(record: LogRecord, urgency: Urgency, holds: Holds, reply?: Reply): boolean {
+  write(record: LogRecord, urgency: Urgency, keys: LockedKeys, reply?: Reply): boolean {
     const bytes = encodeRecord(record)
-    const { taskId, requestId } = holds
+    const { taskId, requestId } = keys
     try {
       const room = this.#log.claim(bytes.length, urgency)
       const lsn = this.#log.nextLsn
       this.#watch(this.#log.append(lsn, bytes, room))
-      this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply })
+      this.#inFlight.push({ lsn, bytes, taskId, requestId, reply })
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'WAL_NO_SPACE') return false
       this.#fail(error)
     }
     if (taskId !== undefined) {
-      this.tasks.hold(taskId)
+      this.tasks.lock(taskId)
       withhold(this.#state, taskId)
     }
-    if (requestId !== undefined) this.requestIds.hold(requestId)
+    if (requestId !== undefined) this.requestIds.lock(requestId)
     return true
   }
 
   /** Applies the durable records in order, and yields each before applying the next one. */
-  *settle(durableLsn: number): Generator<Applied> {
-    const later = this.#onTheirWay.findIndex(({ lsn }) => lsn > durableLsn)
-    const count = later === -1 ? this.#onTheirWay.length : later
-    for (const entry of this.#onTheirWay.splice(0, count)) yield this.#apply(entry)
+  *applyDurable(durableLsn: number): Generator<Applied> {
+    const later = this.#inFlight.findIndex(({ lsn }) => lsn > durableLsn)
+    const count = later === -1 ? this.#inFlight.length : later
+    for (const entry of this.#inFlight.splice(0, count)) yield this.#apply(entry)
   }
 
   /** Resolves when no record is in flight; rejects when the log has failed. */
   async idle(): Promise<void> {
-    while (this.#onTheirWay.length > 0 && this.#failure === undefined) await this.#batch
+    while (this.#inFlight.length > 0 && this.#failure === undefined) await this.#batch
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  #apply({ lsn, bytes, taskId, requestId, reply }: OnItsWay): Applied {
+  #apply({ lsn, bytes, taskId, requestId, reply }: InFlightRecord): Applied {
     // Apply the written bytes, as a replay would. If encoding changes a record, it fails here and not at the
     // next startup. This costs 0.1 µs per record, 1–4 % of a submission.
     const record = decodeRecord(bytes)
     apply(this.#state, lsn, record)
-    let freed = nobody
+    let freed = none
     if (taskId !== undefined) {
       release(this.#state, taskId)
       freed = this.tasks.release(taskId)
@@ -122,12 +122,12 @@ export class Commits {
     if (batch === this.#batch) return
     this.#batch = batch
     batch.then(
-      (durableLsn) => this.#tellDurable(durableLsn),
+      (durableLsn) => this.#notifyDurable(durableLsn),
       (error) => this.#fail(error),
     )
   }
 
-  #tellDurable(durableLsn: number): void {
+  #notifyDurable(durableLsn: number): void {
     if (this.#failure !== undefined) return
     try {
       this.#onDurable(durableLsn)
@@ -140,15 +140,15 @@ export class Commits {
   #fail(error: unknown): void {
     if (this.#failure !== undefined) return
     this.#failure = error instanceof Error ? error : new Error(String(error))
-    this.#onTheirWay.length = 0
+    this.#inFlight.length = 0
     this.#onFailure(error)
   }
 }
 
-const nobody: readonly PendingRequest[] = []
+const none: readonly PendingRequest[] = []
 
 /** All fields are always present: there is one object per record, and a single shape is fast. */
-interface OnItsWay {
+interface InFlightRecord {
   readonly lsn: number
   readonly bytes: Uint8Array
   readonly taskId: number | undefined

@@ -4,11 +4,11 @@ import type { LogRecord } from '@tenure/state-machine'
 import type { Checkpointed } from '../checkpoints/checkpointer.js'
 import type { Knobs } from '../decide/knobs.js'
 import type { HistoryReader } from '../history/history-page.js'
-import type { QuestionParts } from '../questions/question-sources.js'
+import type { QueryParts } from '../queries/query-sources.js'
 import type { CommitLog } from './commit-log.js'
 
 /** The coordinator's dependencies. */
-export interface CoordinatorParts extends QuestionParts {
+export interface CoordinatorParts extends QueryParts {
   readonly log: CommitLog
   readonly clock: Clock
   readonly knobs: Knobs

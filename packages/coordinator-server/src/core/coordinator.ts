@@ -13,16 +13,16 @@ import type { Timer } from '@tenure/seams'
 import { defaultQueue, getLease, type LogRecord, nextEligibleAt } from '@tenure/state-machine'
 import { getQueue } from '@tenure/state-machine/internal'
 import { answerCheckpoint } from '../checkpoints/answer-checkpoint.js'
-import type { Asker, Circumstances, Decision } from '../decide/decision.js'
-import { decideHeartbeat, decideLease, noRoom, rankOf } from '../decide/lease-manager.js'
+import type { Caller, Decision, DecisionContext } from '../decide/decision.js'
+import { decideHeartbeat, decideLease, noCapacity, rankOf } from '../decide/lease-manager.js'
 import { decideKill, decideReport, decideSubmit } from '../decide/task-manager.js'
 import { CoordinatorError } from '../errors.js'
-import { QueuesAsked } from '../polls/queues-asked.js'
+import { RequestedQueues } from '../polls/requested-queues.js'
 import { type Poll, WaitingPolls } from '../polls/waiting-polls.js'
-import { AskedQuestions } from '../questions/asked-questions.js'
+import { PendingQueries } from '../queries/pending-queries.js'
 import { notNow, rejected, tooManyRetryMs } from '../refusals.js'
 import { Alarm } from './alarm.js'
-import { Commits, type Holds, type Reply, type Urgency } from './commits.js'
+import { Commits, type LockedKeys, type Reply, type Urgency } from './commits.js'
 import type { CoordinatorParts } from './coordinator-parts.js'
 import { PendingRequest, type Session } from './pending-request.js'
 import { noSpaceRetryMs, Timekeeper } from './timekeeper.js'
@@ -39,12 +39,12 @@ export class Coordinator {
   readonly #parts: CoordinatorParts
   readonly #commits: Commits
   readonly #polls: WaitingPolls<WaitingPoll>
-  readonly #queuesAsked = new QueuesAsked()
-  readonly #questions: AskedQuestions
+  readonly #requestedQueues = new RequestedQueues()
+  readonly #queries: PendingQueries
   readonly #alarm: Alarm
   readonly #timekeeper: Timekeeper
   /** Requests about tasks that are being forgotten. */
-  readonly #askedAboutForgotten: PendingRequest[] = []
+  readonly #waitingForForget: PendingRequest[] = []
   /** Queues with a newly eligible task, or with a waiting worker that has capacity again. */
   readonly #queuesToOffer = new Set<string>()
   /** Submissions in flight. */
@@ -62,8 +62,12 @@ export class Coordinator {
     this.#parts = parts
     this.#polls = new WaitingPolls((name) => rankOf(registry.advice(name)))
     registry.watch((name) => this.#noteAdvice(name))
-    const seen = { polls: this.#polls, queuesAsked: this.#queuesAsked, startedAt: time.now() }
-    this.#questions = new AskedQuestions({ ...parts, ...seen }, parts)
+    const seen = {
+      polls: this.#polls,
+      requestedQueues: this.#requestedQueues,
+      startedAt: time.now(),
+    }
+    this.#queries = new PendingQueries({ ...parts, ...seen }, parts)
     this.#alarm = new Alarm(clock, time, () => this.#onAlarm())
     this.#commits = new Commits(
       state,
@@ -72,14 +76,14 @@ export class Coordinator {
       (error) => this.#fail(error),
     )
     const writer = {
-      write: (record: LogRecord, holds: Holds) => this.#write(record, 'high', holds),
-      isLocked: (taskId: number) => this.#commits.tasks.isHeld(taskId),
+      write: (record: LogRecord, keys: LockedKeys) => this.#write(record, 'high', keys),
+      isLocked: (taskId: number) => this.#commits.tasks.isLocked(taskId),
     }
     this.#timekeeper = new Timekeeper(parts, writer, this.#alarm)
   }
 
   /** Number of records that are not yet durable. */
-  get recordsOnTheirWay(): number {
+  get recordsInFlight(): number {
     return this.#commits.size
   }
 
@@ -117,7 +121,7 @@ export class Coordinator {
     const pending = new PendingRequest(this.#parts, request, session, respond)
     this.#parts.registry.heard(session.name, pending.arrivedAt)
     if (request.kind === 'lease') this.#noteAsked(request, pending)
-    if (!pending.isQuestion()) this.#questions.noteWork(pending.arrivedMs)
+    if (!pending.isQuery()) this.#queries.noteWork(pending.arrivedMs)
     this.#consider(pending)
     this.#offerNoted()
     return pending.isAnswered ? 'answered' : 'pending'
@@ -136,7 +140,7 @@ export class Coordinator {
     this.#gone.add(session)
     for (const poll of this.#polls.of(session)) this.#endPoll(poll)
     if (this.#workers.delete(session)) this.#parts.registry.disconnected(session.name)
-    this.#questions.leave(session)
+    this.#queries.leave(session)
   }
 
   /** Forgets ended tasks that are past their retention. Call it regularly. */
@@ -147,8 +151,8 @@ export class Coordinator {
   /** Answers waiting polls, rejects new requests, and resolves when no record is in flight. */
   async stop(): Promise<void> {
     this.#endService()
-    for (const poll of this.#polls.all()) this.#giveUp(poll)
-    this.#questions.finish()
+    for (const poll of this.#polls.all()) this.#answerEmpty(poll)
+    this.#queries.finish()
     await this.#commits.idle()
   }
 
@@ -186,33 +190,33 @@ export class Coordinator {
         pending.answer(rejected(request.id, 'MALFORMED', request.message))
         break
       default:
-        if (pending.isQuestion()) this.#questions.add(pending)
+        if (pending.isQuery()) this.#queries.add(pending)
     }
   }
 
   #considerSubmit(pending: PendingRequest, request: Submit): void {
     const { requestId } = request
-    if (requestId !== undefined && this.#commits.requestIds.isHeld(requestId)) {
+    if (requestId !== undefined && this.#commits.requestIds.isLocked(requestId)) {
       this.#commits.requestIds.wait(requestId, pending)
       return
     }
     if (requestId !== undefined && this.#timekeeper.isIdBeingForgotten(requestId)) {
-      this.#askedAboutForgotten.push(pending)
+      this.#waitingForForget.push(pending)
       return
     }
-    const decision = decideSubmit(this.#circumstances(), request)
+    const decision = decideSubmit(this.#context(), request)
     this.#carryOut(pending, decision, 'low', requestId === undefined ? {} : { requestId })
   }
 
   #considerTask(pending: PendingRequest, request: Heartbeat | Complete | Fail | Kill): void {
     const { taskId } = request
     const { tasks } = this.#commits
-    if (tasks.isHeld(taskId)) {
+    if (tasks.isLocked(taskId)) {
       tasks.wait(taskId, pending)
       return
     }
     if (this.#timekeeper.isBeingForgotten(taskId)) {
-      this.#askedAboutForgotten.push(pending)
+      this.#waitingForForget.push(pending)
       return
     }
     const decision = this.#decideAboutTask(request, pending)
@@ -226,23 +230,23 @@ export class Coordinator {
     }
   }
 
-  #decideAboutTask(request: Heartbeat | Complete | Fail | Kill, asker: Asker): Decision {
-    const circumstances = this.#circumstances()
+  #decideAboutTask(request: Heartbeat | Complete | Fail | Kill, caller: Caller): Decision {
+    const context = this.#context()
     switch (request.kind) {
       case 'heartbeat':
-        this.#noteHeartbeat(request, asker, circumstances.now)
-        return decideHeartbeat(circumstances, request, asker)
+        this.#noteHeartbeat(request, caller, context.now)
+        return decideHeartbeat(context, request, caller)
       case 'kill':
-        return decideKill(circumstances, request)
+        return decideKill(context, request)
       default:
-        return decideReport(circumstances, request, asker)
+        return decideReport(context, request, caller)
     }
   }
 
   #considerLease(pending: PendingRequest, request: Lease): void {
     const [expiring] = this.#timekeeper.expireDue()
     const advice = this.#parts.registry.advice(pending.name)
-    const decision = decideLease(this.#circumstances(), request, pending, advice)
+    const decision = decideLease(this.#context(), request, pending, advice)
     if (decision?.kind === 'record' && decision.record.type === 'LeaseGranted') {
       this.#carryOut(pending, decision, 'normal', { taskId: decision.record.taskId })
     } else if (request.waitMs === 0) {
@@ -252,7 +256,7 @@ export class Coordinator {
     } else if (this.#polls.size >= (this.#parts.waitingPollsMax ?? Number.POSITIVE_INFINITY)) {
       pending.answer(notNow(request.id, 'TOO_MANY', tooManyRetryMs))
     } else {
-      this.#wait(pending, request, rankOf(advice) !== noRoom)
+      this.#wait(pending, request, rankOf(advice) !== noCapacity)
     }
   }
 
@@ -260,7 +264,7 @@ export class Coordinator {
     const { clock, knobs, state, time } = this.#parts
     const waitedMs = time.now() - pending.arrivedAt
     const waitMs = Math.max(0, Math.min(request.waitMs, knobs.waitMsMax) - waitedMs)
-    const timer = clock.setTimer(waitMs, () => this.#giveUp(poll))
+    const timer = clock.setTimer(waitMs, () => this.#answerEmpty(poll))
     const queues = [...new Set(request.queues)]
     const { session } = pending
     const poll: WaitingPoll = { queues, session, id: request.id, pending, request, timer }
@@ -269,7 +273,7 @@ export class Coordinator {
     if (forTask) for (const queue of queues) this.#alarm.setFor(nextEligibleAt(state, queue))
   }
 
-  #giveUp(poll: WaitingPoll): void {
+  #answerEmpty(poll: WaitingPoll): void {
     if (this.#endPoll(poll)) poll.pending.answer({ kind: 'empty', id: poll.request.id })
   }
 
@@ -280,7 +284,7 @@ export class Coordinator {
 
   #withdraw(pending: PendingRequest, of: number): void {
     const poll = this.#polls.find(pending.session, of)
-    if (poll !== undefined) this.#giveUp(poll)
+    if (poll !== undefined) this.#answerEmpty(poll)
     pending.answer({ kind: 'withdrawn', id: pending.request.id })
   }
 
@@ -310,25 +314,25 @@ export class Coordinator {
     }
   }
 
-  #circumstances(): Circumstances {
+  #context(): DecisionContext {
     const { state, knobs, time, log } = this.#parts
     return { state, knobs, now: time.now(), nextLsn: log.nextLsn, submissions: this.#submissions }
   }
 
-  #carryOut(pending: PendingRequest, decision: Decision, urgency: Urgency, holds: Holds): void {
+  #carryOut(pending: PendingRequest, decision: Decision, urgency: Urgency, keys: LockedKeys): void {
     if (decision.kind === 'expire first') throw new Error('the expiry must be recorded first')
     if (decision.kind === 'answer') {
       pending.answer(decision.answer)
       return
     }
     const { record, answer } = decision
-    if (this.#write(record, urgency, holds, { to: pending, answer })) return
+    if (this.#write(record, urgency, keys, { to: pending, answer })) return
     pending.answer(notNow(pending.request.id, 'NO_SPACE', noSpaceRetryMs))
   }
 
   /** The only path to the log. False when the disk has no space for the record. */
-  #write(record: LogRecord, urgency: Urgency, holds: Holds, reply?: Reply): boolean {
-    if (!this.#commits.write(record, urgency, holds, reply)) return false
+  #write(record: LogRecord, urgency: Urgency, keys: LockedKeys, reply?: Reply): boolean {
+    if (!this.#commits.write(record, urgency, keys, reply)) return false
     this.#countSubmission(record, 1)
     this.#parts.registry.decided(record, this.#parts.state)
     return true
@@ -347,15 +351,15 @@ export class Coordinator {
   #onDurable(durableLsn: number): void {
     const { state } = this.#parts
     const waited: PendingRequest[] = []
-    for (const { record, reply, freed } of this.#commits.settle(durableLsn)) {
+    for (const { record, reply, freed } of this.#commits.applyDurable(durableLsn)) {
       this.#noteApplied(record)
       reply?.to.answer(reply.answer(state))
       for (const pending of freed) waited.push(pending)
     }
     const timekeeper = this.#timekeeper
     if (!this.#isStopping) timekeeper.stopPoison()
-    if (!timekeeper.isForgetting) waited.push(...this.#askedAboutForgotten.splice(0))
-    for (const pending of waited) if (!this.#isInVain(pending)) this.#consider(pending)
+    if (!timekeeper.isForgetting) waited.push(...this.#waitingForForget.splice(0))
+    for (const pending of waited) if (!this.#isAbandoned(pending)) this.#consider(pending)
     this.#offerNoted()
     if (this.#isStopping || !this.#hasStarted) return
     timekeeper.arm()
@@ -363,7 +367,7 @@ export class Coordinator {
   }
 
   /** A task granted to a closed connection would sit idle until its lease expired. */
-  #isInVain({ request, session }: PendingRequest): boolean {
+  #isAbandoned({ request, session }: PendingRequest): boolean {
     return request.kind === 'lease' && this.#gone.has(session)
   }
 
@@ -375,12 +379,12 @@ export class Coordinator {
     this.#timekeeper.arm()
   }
 
-  #noteAsked({ queues }: Lease, { name, arrivedAt }: Asker): void {
-    this.#queuesAsked.note(queues, arrivedAt)
+  #noteAsked({ queues }: Lease, { name, arrivedAt }: Caller): void {
+    this.#requestedQueues.note(queues, arrivedAt)
     this.#parts.registry.asked(name, queues)
   }
 
-  #noteHeartbeat({ leaseId }: Heartbeat, { name }: Asker, now: number): void {
+  #noteHeartbeat({ leaseId }: Heartbeat, { name }: Caller, now: number): void {
     const { state, registry, observer } = this.#parts
     const lease = getLease(state, leaseId)
     if (lease?.workerId !== name) return
@@ -426,7 +430,7 @@ export class Coordinator {
 
   #endService(): void {
     this.#isStopping = true
-    this.#questions.stop()
+    this.#queries.stop()
     this.#alarm.cancel()
   }
 }

@@ -10,11 +10,11 @@ export class Locks<Key, Waiter> {
     return this.#waiters.size
   }
 
-  isHeld(key: Key): boolean {
+  isLocked(key: Key): boolean {
     return this.#waiters.has(key)
   }
 
-  hold(key: Key): void {
+  lock(key: Key): void {
     if (this.#waiters.has(key)) throw new Error(`${String(key)} is held already`)
     this.#waiters.set(key, undefined)
   }
@@ -30,8 +30,8 @@ export class Locks<Key, Waiter> {
   release(key: Key): readonly Waiter[] {
     const waiters = this.#waiters.get(key)
     this.#waiters.delete(key)
-    return waiters ?? nobody
+    return waiters ?? none
   }
 }
 
-const nobody: readonly never[] = []
+const none: readonly never[] = []

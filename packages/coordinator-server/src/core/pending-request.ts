@@ -1,6 +1,6 @@
 import type { Answer, MalformedRequest, Request } from '@tenure/protocol'
-import type { Asker } from '../decide/decision.js'
-import { isQuestion, type Question } from '../questions/questions.js'
+import type { Caller } from '../decide/decision.js'
+import { isQuery, type Query } from '../queries/queries.js'
 import type { CoordinatorParts } from './coordinator-parts.js'
 
 /** A connection, with the name from its hello. */
@@ -10,7 +10,7 @@ export interface Session {
 
 /** A request from its arrival to its answer. */
 export class PendingRequest<R extends Request | MalformedRequest = Request | MalformedRequest>
-  implements Asker
+  implements Caller
 {
   readonly request: R
   readonly session: Session
@@ -51,7 +51,7 @@ export class PendingRequest<R extends Request | MalformedRequest = Request | Mal
     this.#respond(answer)
   }
 
-  isQuestion(): this is PendingRequest<Question> {
-    return isQuestion(this.request)
+  isQuery(): this is PendingRequest<Query> {
+    return isQuery(this.request)
   }
 }

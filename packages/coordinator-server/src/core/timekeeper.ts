@@ -13,13 +13,13 @@ import {
   getSummary,
 } from '@tenure/state-machine/internal'
 import type { Alarm } from './alarm.js'
-import type { Holds } from './commits.js'
+import type { LockedKeys } from './commits.js'
 import type { CoordinatorParts } from './coordinator-parts.js'
 
 /** Appends the timekeeper's records. */
 interface RecordWriter {
   /** False when the disk has no space for it. */
-  write(record: LogRecord, holds: Holds): boolean
+  write(record: LogRecord, keys: LockedKeys): boolean
   /** Whether a record about the task is in flight. */
   isLocked(taskId: number): boolean
 }
@@ -33,13 +33,13 @@ export class Timekeeper {
   readonly #writer: RecordWriter
   readonly #alarm: Alarm
   /** Tasks to check for poison because a lease expired. */
-  readonly #suspects: number[] = []
+  readonly #poisonCandidates: number[] = []
   #expireAgainAt = 0
   /** The `through` of the in-flight TasksForgotten, or 0 when there is none. */
   #forgettingThrough = 0
   /** Total forgotten tasks before the in-flight TasksForgotten. */
   #forgottenBefore = 0
-  #isBehind = false
+  #hasMoreToForget = false
 
   constructor(parts: CoordinatorParts, writer: RecordWriter, alarm: Alarm) {
     this.#parts = parts
@@ -63,7 +63,7 @@ export class Timekeeper {
   expireDue(at = this.#parts.time.now(), atStart = false): number[] {
     const { state } = this.#parts
     const tasks: number[] = []
-    while (tasks.length < tasksAtOnce && this.isExpiryDue(at)) {
+    while (tasks.length < tasksPerTurn && this.isExpiryDue(at)) {
       const { taskId } = getLease(state, nextExpiry(state)!.leaseId)!
       if (!this.expire(taskId, atStart)) break
       tasks.push(taskId)
@@ -83,12 +83,12 @@ export class Timekeeper {
   }
 
   noteExpired(taskId: number): void {
-    this.#suspects.push(taskId)
+    this.#poisonCandidates.push(taskId)
   }
 
   /** `semantics` §7: ends tasks whose leases keep expiring. */
   stopPoison(): void {
-    for (const taskId of this.#suspects.splice(0)) this.#stopIfPoison(taskId)
+    for (const taskId of this.#poisonCandidates.splice(0)) this.#stopIfPoison(taskId)
   }
 
   /** Ends poison tasks that a crash left WAITING after their last expiry. */
@@ -104,7 +104,7 @@ export class Timekeeper {
     const { state, knobs, time } = this.#parts
     const at = time.now()
     const endedUntil = at - knobs.retentionMs
-    const limits = { endedUntil, keep: knobs.retentionTasks, limit: tasksAtOnce }
+    const limits = { endedUntil, keep: knobs.retentionTasks, limit: tasksPerTurn }
     const through = forgettableThrough(state, limits)
     if (through === undefined) return
     const written = this.#writer.write({ type: 'TasksForgotten', at, through }, {})
@@ -117,15 +117,15 @@ export class Timekeeper {
   forgetSurplus(): void {
     const { state, knobs } = this.#parts
     const surplus = countTasks(state).ended - knobs.retentionTasks
-    if (!this.#isBehind && surplus < tasksAtOnce) return
-    this.#isBehind = false
+    if (!this.#hasMoreToForget && surplus < tasksPerTurn) return
+    this.#hasMoreToForget = false
     this.forget()
   }
 
   noteForgotten(): void {
     this.#forgettingThrough = 0
     const forgotten = getCounters(this.#parts.state).tasksForgotten - this.#forgottenBefore
-    this.#isBehind = forgotten >= tasksAtOnce
+    this.#hasMoreToForget = forgotten >= tasksPerTurn
   }
 
   get isForgetting(): boolean {
@@ -155,12 +155,12 @@ export class Timekeeper {
     const reason = `poison: ${task.expiriesInARow} leases in a row expired`
     const at = time.now()
     if (this.#writer.write({ type: 'TaskDead', at, taskId, reason }, { taskId })) return
-    this.#suspects.push(taskId)
+    this.#poisonCandidates.push(taskId)
     this.#alarm.setFor(at + noSpaceRetryMs)
   }
 }
 
 /** Maximum number of leases to expire, or tasks to forget, before other work runs. */
-const tasksAtOnce = 1000
+const tasksPerTurn = 1000
 /** Delay before a decision is retried that the disk had no space for. */
 export const noSpaceRetryMs = 1000

@@ -3,7 +3,7 @@ import type { LogRecord, State } from '@tenure/state-machine'
 import type { Knobs } from './knobs.js'
 
 /** Everything that a decision may read. */
-export interface Circumstances {
+export interface DecisionContext {
   readonly state: State
   readonly knobs: Knobs
   readonly now: number
@@ -13,7 +13,7 @@ export interface Circumstances {
 }
 
 /** The connection that sent the request. */
-export interface Asker {
+export interface Caller {
   /** The name from its hello, which owns its leases. */
   readonly name: string
   readonly arrivedAt: number

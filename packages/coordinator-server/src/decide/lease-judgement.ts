@@ -1,7 +1,7 @@
 import type { Complete, Fail, Heartbeat, Reason, Rejected } from '@tenure/protocol'
 import { getStanding, hasTask, type LeaseStanding } from '@tenure/state-machine/internal'
 import { rejected } from '../refusals.js'
-import type { Asker, Circumstances } from './decision.js'
+import type { Caller, DecisionContext } from './decision.js'
 
 /** The status of the lease named by a heartbeat or a report, in the order of the table in `semantics` §6. */
 export type LeaseJudgement =
@@ -21,16 +21,16 @@ export type LeaseJudgement =
     }
 
 export function judgeLease(
-  { state, now }: Circumstances,
+  { state, now }: DecisionContext,
   { id, taskId, leaseId }: Complete | Fail | Heartbeat,
-  asker: Asker,
+  caller: Caller,
 ): LeaseJudgement {
   const standing = getStanding(state, taskId, leaseId)
   if (standing === undefined) {
     const reason = hasTask(state, taskId) ? 'UNKNOWN_LEASE' : 'UNKNOWN_TASK'
     return { kind: 'refused', refusal: rejected(id, reason) }
   }
-  if (standing.workerId !== asker.name) {
+  if (standing.workerId !== caller.name) {
     return { kind: 'refused', refusal: rejected(id, 'WRONG_WORKER') }
   }
   switch (standing.outcome) {

@@ -2,7 +2,7 @@ import type { Heartbeat, Lease, Leased, LeaseTerms } from '@tenure/protocol'
 import { getLease, nextEligible, type State } from '@tenure/state-machine'
 import { getOffer, viewPayload } from '@tenure/state-machine/internal'
 import { rejected } from '../refusals.js'
-import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
+import { answer, type Caller, type Decision, type DecisionContext } from './decision.js'
 import { judgeLease } from './lease-judgement.js'
 
 /** The WorkerRegistry's view of a worker. It may be outdated or missing. */
@@ -19,23 +19,23 @@ export interface Advice {
  * never full, and it ranks below workers with free stated capacity.
  */
 export function rankOf({ capacity, leases }: Advice): number {
-  return capacity === 0 || leases < capacity ? capacity - leases : noRoom
+  return capacity === 0 || leases < capacity ? capacity - leases : noCapacity
 }
 
-export const noRoom = Number.NEGATIVE_INFINITY
+export const noCapacity = Number.NEGATIVE_INFINITY
 
 /**
  * 001 §3.2: leases the first eligible task of the requested queues. `undefined` when there is no such task,
  * or when the caller has no free capacity.
  */
 export function decideLease(
-  circumstances: Circumstances,
+  context: DecisionContext,
   request: Lease,
-  asker: Asker,
+  caller: Caller,
   advice: Advice,
 ): Decision | undefined {
-  if (rankOf(advice) === noRoom) return undefined
-  const { state, knobs, now, nextLsn } = circumstances
+  if (rankOf(advice) === noCapacity) return undefined
+  const { state, knobs, now, nextLsn } = context
   const taskId = nextEligible(state, request.queues, now)
   if (taskId === undefined) return undefined
   const { attempt, executionWindowMs } = getOffer(state, taskId)!
@@ -45,26 +45,26 @@ export function decideLease(
     at: now,
     taskId,
     leaseId: nextLsn,
-    workerId: asker.name,
+    workerId: caller.name,
     attempt: attempt + 1,
     leaseExpiry,
   } as const
   return {
     kind: 'record',
     record,
-    answer: (state) => leased(state, request.id, nextLsn, now, asker),
+    answer: (state) => leased(state, request.id, nextLsn, now, caller),
   }
 }
 
 /** 001 §3.3 and `semantics` §5: extends a valid lease, up to the end of its execution window. */
 export function decideHeartbeat(
-  circumstances: Circumstances,
+  context: DecisionContext,
   request: Heartbeat,
-  asker: Asker,
+  caller: Caller,
 ): Decision {
-  const { knobs, now } = circumstances
+  const { knobs, now } = context
   const { id, leaseId } = request
-  const judgement = judgeLease(circumstances, request, asker)
+  const judgement = judgeLease(context, request, caller)
   switch (judgement.kind) {
     case 'refused':
       return answer(judgement.refusal)
@@ -78,7 +78,7 @@ export function decideHeartbeat(
       const { leaseExpiry, windowEnd } = judgement.standing
       const newLeaseExpiry = Math.min(now + knobs.leaseDurationMs, windowEnd)
       const extended = (expiry: number) =>
-        ({ kind: 'extended', id, ...terms(expiry, windowEnd, now, asker) }) as const
+        ({ kind: 'extended', id, ...terms(expiry, windowEnd, now, caller) }) as const
       // A repeat within a millisecond, or a window that is used up, extends nothing: answer without a record.
       if (newLeaseExpiry <= leaseExpiry) return answer(extended(leaseExpiry))
       const record = { type: 'LeaseExtended', at: now, leaseId, newLeaseExpiry } as const
@@ -87,7 +87,7 @@ export function decideHeartbeat(
   }
 }
 
-function leased(state: State, id: number, leaseId: number, now: number, asker: Asker): Leased {
+function leased(state: State, id: number, leaseId: number, now: number, caller: Caller): Leased {
   const { taskId, queue, attempt, leaseExpiry, windowEnd } = getLease(state, leaseId)!
   return {
     kind: 'leased',
@@ -99,7 +99,7 @@ function leased(state: State, id: number, leaseId: number, now: number, asker: A
     payload: viewPayload(state, taskId)!,
     leaseExpiry,
     windowEnd,
-    heldMs: now - asker.arrivedAt,
+    heldMs: now - caller.arrivedAt,
     leaseMs: leaseExpiry - now,
     windowMs: windowEnd - now,
   }
@@ -110,12 +110,12 @@ function terms(
   leaseExpiry: number,
   windowEnd: number,
   decidedAt: number,
-  asker: Asker,
+  caller: Caller,
 ): LeaseTerms {
   return {
     leaseExpiry,
     windowEnd,
-    heldMs: decidedAt - asker.arrivedAt,
+    heldMs: decidedAt - caller.arrivedAt,
     leaseMs: leaseExpiry - decidedAt,
     windowMs: windowEnd - decidedAt,
   }

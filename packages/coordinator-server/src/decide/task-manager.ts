@@ -17,7 +17,7 @@ import {
   viewResult,
 } from '@tenure/state-machine/internal'
 import { notNow, rejected } from '../refusals.js'
-import { type Asker, answer, type Circumstances, type Decision } from './decision.js'
+import { answer, type Caller, type Decision, type DecisionContext } from './decision.js'
 import { judgeLease } from './lease-judgement.js'
 
 /** Retry delay for a client whose submission was rejected as OVERLOADED. */
@@ -26,8 +26,8 @@ const overloadedRetryMs = 1000
 const queueBytes = 512
 
 /** 001 §3.1 and `semantics` §9: creates a task, or finds the one with the same request id. */
-export function decideSubmit(circumstances: Circumstances, request: Submit): Decision {
-  const { state, knobs, now, nextLsn } = circumstances
+export function decideSubmit(context: DecisionContext, request: Submit): Decision {
+  const { state, knobs, now, nextLsn } = context
   const { id, payload, requestId, queue } = request
   const known = requestId === undefined ? undefined : findByRequestId(state, requestId)
   if (known !== undefined) {
@@ -47,7 +47,7 @@ export function decideSubmit(circumstances: Circumstances, request: Submit): Dec
     const message = `the payload has ${payload.length} bytes; the maximum is ${knobs.payloadBytesMax}`
     return answer(rejected(id, 'TOO_LARGE', message))
   }
-  const overload = whyOverloaded(circumstances, payload.length)
+  const overload = whyOverloaded(context, payload.length)
   if (overload !== undefined) {
     return answer(notNow(id, 'OVERLOADED', overloadedRetryMs, overload))
   }
@@ -75,7 +75,7 @@ export function decideSubmit(circumstances: Circumstances, request: Submit): Dec
  * `request_id` early to free memory could run its task twice.
  */
 function whyOverloaded(
-  { state, knobs, submissions }: Circumstances,
+  { state, knobs, submissions }: DecisionContext,
   payloadBytes: number,
 ): string | undefined {
   const counts = countTasks(state)
@@ -91,20 +91,20 @@ function whyOverloaded(
 
 /** `semantics` §6: decides a report in the order of the table there. */
 export function decideReport(
-  circumstances: Circumstances,
+  context: DecisionContext,
   request: Complete | Fail,
-  asker: Asker,
+  caller: Caller,
 ): Decision {
-  const { state, now } = circumstances
+  const { state, now } = context
   const { id, taskId, leaseId } = request
-  const judgement = judgeLease(circumstances, request, asker)
+  const judgement = judgeLease(context, request, caller)
   switch (judgement.kind) {
     case 'refused':
       return answer(judgement.refusal)
     case 'past expiry':
       return { kind: 'expire first' }
     case 'valid': {
-      const tooLarge = whyTooLarge(circumstances, request)
+      const tooLarge = whyTooLarge(context, request)
       if (tooLarge !== undefined) return answer(rejected(id, 'TOO_LARGE', tooLarge))
       return {
         kind: 'record',
@@ -115,7 +115,7 @@ export function decideReport(
     case 'reported': {
       const { standing } = judgement
       if (isSameReport(state, request, standing)) return answer(committedBefore(state, request))
-      return answer(rejected(id, 'DUPLICATE_REPORT', tellFirstReport(request, standing)))
+      return answer(rejected(id, 'DUPLICATE_REPORT', describeFirstReport(request, standing)))
     }
     case 'lost': {
       const { reason, supersededBy, standing } = judgement
@@ -134,14 +134,14 @@ export function decideReport(
 }
 
 /** Only checked for a new report; a repeated one gets its original answer. */
-function whyTooLarge({ knobs }: Circumstances, request: Complete | Fail): string | undefined {
+function whyTooLarge({ knobs }: DecisionContext, request: Complete | Fail): string | undefined {
   const bytes = request.kind === 'complete' ? (request.result?.length ?? 0) : 0
   if (bytes <= knobs.resultBytesMax) return undefined
   return `the result has ${bytes} bytes; the maximum is ${knobs.resultBytesMax}`
 }
 
 /** `semantics` §8: ends a task for an administrator. */
-export function decideKill({ state, now }: Circumstances, request: Kill): Decision {
+export function decideKill({ state, now }: DecisionContext, request: Kill): Decision {
   const { id, taskId, reason } = request
   const task = getSummary(state, taskId)
   switch (task?.state) {
@@ -199,7 +199,7 @@ function isSameReport(
   return outcome === 'COMPLETED' && isSameResult(request.result, viewResult(state, request.taskId))
 }
 
-function tellFirstReport(
+function describeFirstReport(
   { kind, leaseId, reportId }: Complete | Fail,
   { outcome, reportId: firstId }: LeaseStanding,
 ): string {

@@ -26,7 +26,7 @@ export interface HistoryReader {
 }
 
 /** Maximum number of records to scan per page. */
-const lookedAtMax = 1_000_000
+const scannedMax = 1_000_000
 
 /** Bytes per record in an answer, in addition to the record itself. */
 const entryBytes = 16
@@ -38,7 +38,7 @@ const openingsMax = 1000
 const startsMax = 3
 
 export interface PageOptions {
-  readonly lookedAtMax?: number
+  readonly scannedMax?: number
   readonly signal?: AbortSignal
 }
 
@@ -64,20 +64,20 @@ export async function readPage(
 class PageReading {
   readonly #log: ReadableLog
   readonly #query: HistoryQuery
-  readonly #lookedAtMax: number
+  readonly #scannedMax: number
   readonly #signal: AbortSignal | undefined
   readonly #filter: TaskFilter
   readonly #fromLsn: number
   readonly #records: HistoryRecord[] = []
   #bytes = 0
-  #lookedAt = 0
+  #scanned = 0
   /** The first LSN that was not scanned. */
   #untilLsn = Number.POSITIVE_INFINITY
 
   constructor(log: ReadableLog, query: HistoryQuery, options: PageOptions) {
     this.#log = log
     this.#query = query
-    this.#lookedAtMax = options.lookedAtMax ?? lookedAtMax
+    this.#scannedMax = options.scannedMax ?? scannedMax
     this.#signal = options.signal
     this.#filter = new TaskFilter(query.taskId, query)
     // A task's first record is its creation, whose LSN is the task's id.
@@ -116,13 +116,13 @@ class PageReading {
   /** Whether the history ends here: the task is forgotten, or its id names no task. */
   #isOver(lsn: number, bytes: Uint8Array): boolean {
     if (this.#filter.isForgotten) return true
-    const isFirst = this.#lookedAt === 0 && this.#fromLsn === this.#query.taskId
+    const isFirst = this.#scanned === 0 && this.#fromLsn === this.#query.taskId
     return isFirst && !isCreation(decodeRecord(bytes), lsn, this.#query.taskId)
   }
 
   /** Adds the record if it concerns the task; false when it does not fit in the page. */
   #look(lsn: number, bytes: Uint8Array): boolean {
-    if (this.#lookedAt++ === this.#lookedAtMax) return false
+    if (this.#scanned++ === this.#scannedMax) return false
     const record = decodeRecord(bytes)
     if (!this.#filter.concerns(record)) return true
     this.#bytes += bytes.length + entryBytes

@@ -11,7 +11,7 @@ const turnMs = 5
  * Maximum number of queued queries per connection. It is 1 while answers are unsent, so that a client that
  * does not read cannot make the coordinator build long lists.
  */
-const questionsMax = 4
+const queriesMax = 4
 
 /** Above this many unsent bytes, take no more requests from the peer. */
 const unsentBytesHigh = 1024 * 1024
@@ -24,7 +24,7 @@ const heldBytesMax = 64 * 1024
 
 /** The cost of a request until it is answered. */
 export interface Load {
-  readonly isQuestion: boolean
+  readonly isQuery: boolean
   /** 0 for polls: they are few and may wait for long. */
   readonly bytes: number
 }
@@ -52,7 +52,7 @@ export class FlowControl {
   readonly #socket: Socket
   #heldBytes = 0
   #isPaused = false
-  #questions = 0
+  #queries = 0
   #unansweredBytes = 0
   #answersInTurn = 0
   #turnBeganMs = 0
@@ -75,7 +75,7 @@ export class FlowControl {
     const unsentBytes = this.#outgoingBytes + this.#socket.unsentBytes
     if (this.#isTurnOver || this.#connection.isFull) return false
     if (this.#unansweredBytes > unansweredBytesHigh) return false
-    if (this.#questions >= (unsentBytes === 0 ? questionsMax : 1)) return false
+    if (this.#queries >= (unsentBytes === 0 ? queriesMax : 1)) return false
     return unsentBytes <= Math.min(unsentBytesHigh, this.#limits.unsentBytesMax)
   }
 
@@ -87,13 +87,13 @@ export class FlowControl {
     if (!this.mayTake) this.#heldBytes += bytes
   }
 
-  taken({ isQuestion, bytes }: Load): void {
-    if (isQuestion) this.#questions++
+  taken({ isQuery, bytes }: Load): void {
+    if (isQuery) this.#queries++
     this.#unansweredBytes += bytes
   }
 
-  answered({ isQuestion, bytes }: Load): void {
-    if (isQuestion) this.#questions--
+  answered({ isQuery, bytes }: Load): void {
+    if (isQuery) this.#queries--
     this.#unansweredBytes -= bytes
   }
 
@@ -118,7 +118,7 @@ export class FlowControl {
    * Counts an immediate answer, which the limits on unanswered requests do not cover. Returns true when the turn
    * is over: no request is taken until `nextTurn`.
    */
-  answeredAtOnce(nowMs: number): boolean {
+  answeredImmediately(nowMs: number): boolean {
     this.#answersInTurn++
     const isLong = this.#answersInTurn === answersPerTurn || nowMs - this.#turnBeganMs >= turnMs
     if (isLong || !this.mayTake) this.#isTurnOver = true
@@ -140,14 +140,14 @@ export class FlowControl {
   }
 
   /** Whether the send buffer is over its limit and has not drained for `slowReaderMs`. */
-  isDeaf(nowMs: number): boolean {
-    const { unsentBytesMax, deafMs } = this.#limits
+  isSlowReader(nowMs: number): boolean {
+    const { unsentBytesMax, slowReaderMs } = this.#limits
     const { unsentBytes } = this.#socket
     const bytes = this.#writtenBytes - unsentBytes
     if (unsentBytes <= unsentBytesMax || bytes !== this.#left.bytes) {
       this.#left = { bytes, atMs: nowMs }
       return false
     }
-    return nowMs - this.#left.atMs >= deafMs
+    return nowMs - this.#left.atMs >= slowReaderMs
   }
 }

@@ -7,14 +7,14 @@ export interface Token {
   readonly roles: readonly Role[]
 }
 
-const everybody = ['get', 'ping'] as const
+const everyRole = ['get', 'ping'] as const
 
 /** The requests that each role may send. */
 const allowed: { readonly [R in Role]: ReadonlySet<RequestKind> } = {
-  produce: new Set([...everybody, 'submit', 'list', 'stats', 'why', 'history']),
-  work: new Set([...everybody, 'lease', 'heartbeat', 'complete', 'fail', 'withdraw']),
+  produce: new Set([...everyRole, 'submit', 'list', 'stats', 'why', 'history']),
+  work: new Set([...everyRole, 'lease', 'heartbeat', 'complete', 'fail', 'withdraw']),
   admin: new Set([
-    ...everybody,
+    ...everyRole,
     ...(['submit', 'list', 'stats', 'lease', 'heartbeat', 'complete'] as const),
     ...(['fail', 'withdraw', 'kill', 'workers', 'why', 'history', 'checkpoint'] as const),
   ]),

@@ -13,7 +13,7 @@ export interface ServerLimits {
   /** Send buffer limit per connection. */
   readonly unsentBytesMax: number
   /** Disconnect a peer that is over the send buffer limit and reads nothing for this long. */
-  readonly deafMs: number
+  readonly slowReaderMs: number
 }
 
 export const defaultLimits: ServerLimits = {
@@ -26,5 +26,5 @@ export const defaultLimits: ServerLimits = {
   handshakeMs: 10_000,
   frameMs: 30_000,
   unsentBytesMax: 1024 * 1024,
-  deafMs: 10_000,
+  slowReaderMs: 10_000,
 }

@@ -5,8 +5,8 @@ import {
   type Server as TlsServer,
 } from 'node:tls'
 import { systemClock } from '@tenure/seams'
+import { BusyPoll } from './busy-poll.js'
 import type { Listener, Socket, Transport } from './transport.js'
-import { Wakefulness } from './wakefulness.js'
 
 /** Idle time before TCP keep-alive probes the peer. */
 const keepAliveMs = 30_000
@@ -30,7 +30,7 @@ export function netTransport(options: NetTransportOptions): Transport {
   const { host, port, tls, lingerMs = 5000 } = options
   return {
     async listen(onSocket) {
-      const common = { lingerMs, wakefulness: new Wakefulness(systemClock) }
+      const common = { lingerMs, busyPoll: new BusyPoll(systemClock) }
       const accept = tls === undefined ? acceptPlain(common) : acceptTls(tls, common)
       // Half open: send the remaining answers even after the peer has ended its side.
       const server = createServer({ allowHalfOpen: true }, (raw) => onSocket(accept(raw)))
@@ -58,7 +58,7 @@ function listen(server: Server, host: string, port: number): Promise<Listener> {
 /** State shared by all connections. */
 interface Common {
   readonly lingerMs: number
-  readonly wakefulness: Wakefulness
+  readonly busyPoll: BusyPoll
 }
 
 function acceptPlain(common: Common): (raw: NetSocket) => Socket {
@@ -134,7 +134,7 @@ class Connection implements Socket {
     if (this.#isPaused) stream.pause()
     stream.on('error', () => this.#raw.destroy())
     stream.on('data', (bytes) => {
-      this.#common.wakefulness.heard(this)
+      this.#common.busyPoll.heard(this)
       this.#onData(bytes)
     })
     stream.on('end', () => this.end())
@@ -168,7 +168,7 @@ class Connection implements Socket {
 
   write(bytes: Uint8Array): void {
     if (this.#hasEnded) return
-    this.#common.wakefulness.answered(this)
+    this.#common.busyPoll.answered(this)
     // Fast path: the queue is empty and the bytes fit into one piece.
     const stream = this.#stream
     if (stream !== undefined && this.#queue.length === 0 && bytes.length <= pieceBytes) {

@@ -14,7 +14,7 @@ import {
 import { isPoll } from '@tenure/protocol/internal'
 import type { Coordinator } from '../core/coordinator.js'
 import type { Session } from '../core/pending-request.js'
-import { isQuestion } from '../questions/questions.js'
+import { isQuery } from '../queries/queries.js'
 import { notNow, rejected, tooManyRetryMs } from '../refusals.js'
 import { FlowControl } from './flow-control.js'
 import { Gate } from './gate.js'
@@ -71,7 +71,7 @@ export class Peer implements Flushable {
     const now = this.#context.now()
     if (this.#connection.isOverdue(now)) {
       this.#refuse('PROTOCOL', 'timed out waiting for the rest of a frame')
-    } else if (this.#flow.isDeaf(now)) {
+    } else if (this.#flow.isSlowReader(now)) {
       const message = 'the peer does not read its answers'
       this.#context.onViolation(this.#socket.address, 'PROTOCOL', message)
       this.destroy()
@@ -105,7 +105,8 @@ export class Peer implements Flushable {
     this.#flow.beginTurn(startedAt)
     try {
       for (let arrival = this.#next(startedAt); arrival; arrival = this.#next(startedAt)) {
-        if (this.#take(arrival) === 'answered' && this.#flow.answeredAtOnce(now())) this.#endTurn()
+        if (this.#take(arrival) === 'answered' && this.#flow.answeredImmediately(now()))
+          this.#endTurn()
       }
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
@@ -141,7 +142,7 @@ export class Peer implements Flushable {
       this.#send(refusal, toPoll)
       return 'answered'
     }
-    const load = { isQuestion: isQuestion(request), bytes: toPoll ? 0 : arrival.bytes }
+    const load = { isQuery: isQuery(request), bytes: toPoll ? 0 : arrival.bytes }
     this.#flow.taken(load)
     return this.#context.coordinator.handle(request, this.#session!, (answer) => {
       this.#flow.answered(load)

@@ -21,7 +21,7 @@ export class DiskWatch {
   }
 
   /** Receives the log's reports. */
-  readonly ofLog: LogObserver = {
+  readonly logObserver: LogObserver = {
     spaceChanged: (isFull) => {
       this.#isFull = isFull
     },

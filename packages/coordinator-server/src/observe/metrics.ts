@@ -11,7 +11,7 @@ import { RequestMetrics } from './request-metrics.js'
 import type { RecoveryTimes } from './startup.js'
 
 /** The sources of the metrics, read when they are scraped. */
-export interface Measured {
+export interface MetricSources {
   readonly state: State
   readonly time: DecisionTime
   readonly epoch: number
@@ -98,7 +98,7 @@ export class Metrics {
   }
 
   /** Receives the log's reports. */
-  readonly ofLog: LogObserver = {
+  readonly logObserver: LogObserver = {
     committed: ({ durationMs, records, bytes }: Commit) => {
       this.#commitSeconds.observe(durationMs / 1000)
       this.#commitRecords.observe(records)
@@ -108,7 +108,7 @@ export class Metrics {
   }
 
   /** Receives checkpoint events. */
-  readonly ofCheckpoints: CheckpointObserver = {
+  readonly checkpointObserver: CheckpointObserver = {
     checkpointed: ({ replayMs, writeMs }) => {
       this.#checkpoints.inc({ outcome: 'made' })
       this.#checkpointSeconds.set((replayMs + writeMs) / 1000)
@@ -117,7 +117,7 @@ export class Metrics {
   }
 
   /** Receives events of the core loop. */
-  readonly ofCoordinator: CoordinatorObserver = {
+  readonly coordinatorObserver: CoordinatorObserver = {
     answered: (kind, answer, tookMs) => this.#requests.answered(kind, answer, tookMs),
     leaseMargin: (marginMs) => this.#margin.observe(marginMs / 1000),
   }
@@ -141,58 +141,70 @@ export class Metrics {
     freeBytes,
     connections,
     waitingPolls,
-  }: Measured): void {
+  }: MetricSources): void {
     for (const [name, [metric, help]] of Object.entries(counterMetrics)) {
-      this.#counted(metric, help, () => getCounters(state)[name as keyof Counters])
+      this.#addCounter(metric, help, () => getCounters(state)[name as keyof Counters])
     }
-    this.#asked(
+    this.#addGauge(
       'tenure_leased_tasks',
       'Tasks that a worker currently owns.',
       () => countTasks(state).leased,
     )
-    this.#asked(
+    this.#addGauge(
       'tenure_waiting_tasks',
       'Waiting tasks, eligible or not.',
       () => countTasks(state).waiting,
     )
-    this.#asked(
+    this.#addGauge(
       'tenure_ended_tasks',
       'Ended tasks that are still remembered.',
       () => countTasks(state).ended,
     )
-    this.#asked(
+    this.#addGauge(
       'tenure_tasks_bytes',
       'Memory used by payloads, results, reasons and ids.',
       () => countTasks(state).bytes,
     )
-    this.#asked(
+    this.#addGauge(
       'tenure_coordinator_restarts',
       'Number of times a coordinator became ready on this log, not counting the first.',
       () => restarts,
     )
-    this.#asked(
+    this.#addGauge(
       'tenure_log_epoch',
       'Number of times this log was opened, including failed startups.',
       () => epoch,
     )
-    this.#tellRecovery(recovery)
-    this.#asked(
-      'tenure_replay_due_seconds',
+    this.#addRecovery(recovery)
+    this.#addGauge(
+      'tenure_replay_estimate_seconds',
       'Estimated time for a restart on a slow machine to replay the records after the newest checkpoint.',
       () => replayMsOf(log) / 1000,
     )
-    this.#asked('tenure_checkpoint_lsn', 'LSN of the newest checkpoint.', () => log.checkpointLsn)
-    this.#asked('tenure_disk_free_bytes', 'Free space on the disk that holds the log.', freeBytes)
-    this.#asked('tenure_log_bytes', 'Size of all log files, without checkpoints.', () =>
+    this.#addGauge(
+      'tenure_checkpoint_lsn',
+      'LSN of the newest checkpoint.',
+      () => log.checkpointLsn,
+    )
+    this.#addGauge(
+      'tenure_disk_free_bytes',
+      'Free space on the disk that holds the log.',
+      freeBytes,
+    )
+    this.#addGauge('tenure_log_bytes', 'Size of all log files, without checkpoints.', () =>
       log.segments.reduce((sum, { bytes }) => sum + bytes, 0),
     )
-    this.#asked(
+    this.#addGauge(
       'tenure_clock_offset_seconds',
       'How far decision time is ahead of the wall clock.',
       () => time.offsetMs / 1000,
     )
-    this.#asked('tenure_connections', 'Open connections.', connections)
-    this.#asked('tenure_waiting_polls', 'Lease requests that are waiting for a task.', waitingPolls)
+    this.#addGauge('tenure_connections', 'Open connections.', connections)
+    this.#addGauge(
+      'tenure_waiting_polls',
+      'Lease requests that are waiting for a task.',
+      waitingPolls,
+    )
     const lag: Gauge = new Gauge({
       name: 'tenure_queue_lag_seconds',
       help: 'Time since the oldest eligible task of a queue became eligible.',
@@ -200,7 +212,7 @@ export class Metrics {
       registers: [this.#registry],
       collect: () => {
         lag.reset()
-        const limits = { limit: queuesShownMax, lookAtMax: queuesLookedAtMax }
+        const limits = { limit: queuesShownMax, lookAtMax: queuesScannedMax }
         for (const { queue, firstEligibleAt: oldest } of longestQueues(state, limits)) {
           if (oldest !== undefined) lag.set({ queue }, Math.max(0, time.now() - oldest) / 1000)
         }
@@ -208,13 +220,13 @@ export class Metrics {
     })
   }
 
-  #tellRecovery({ recoveryMs, ...parts }: RecoveryTimes): void {
-    this.#asked(
+  #addRecovery({ recoveryMs, ...parts }: RecoveryTimes): void {
+    this.#addGauge(
       'tenure_recovery_seconds',
       'Duration of the last startup, until requests were served.',
       () => recoveryMs / 1000,
     )
-    this.#asked(
+    this.#addGauge(
       'tenure_replay_seconds',
       'Duration of the log replay during startup; part of the recovery.',
       () => parts.replayMs / 1000,
@@ -230,7 +242,7 @@ export class Metrics {
   }
 
   /** Exports a counter that is kept elsewhere and never decreases. */
-  #counted(name: string, help: string, value: () => number): void {
+  #addCounter(name: string, help: string, value: () => number): void {
     const counter: Counter = new Counter({
       name,
       help,
@@ -242,7 +254,7 @@ export class Metrics {
     })
   }
 
-  #asked(name: string, help: string, value: () => number): void {
+  #addGauge(name: string, help: string, value: () => number): void {
     const gauge: Gauge = new Gauge({
       name,
       help,
@@ -267,4 +279,4 @@ export class Metrics {
 /** Limits the number of exported time series. */
 const queuesShownMax = 1000
 /** Limits the time during which the scan delays decisions. */
-const queuesLookedAtMax = 10_000
+const queuesScannedMax = 10_000

@@ -133,7 +133,7 @@ const besideBytes = 64 * 1024
 
 const check = new Checks((message) => new CoordinatorError('COORDINATOR_BAD_OPTION', message))
 
-export function settle(options: CoordinatorOptions): Settings {
+export function resolveOptions(options: CoordinatorOptions): Settings {
   check.names('options', options, optionNames)
   for (const name of ['knobs', 'limits', 'checkpoints', 'tls', 'log', 'observer'] as const) {
     if (options[name] !== undefined) check.object(name, options[name])
@@ -144,7 +144,7 @@ export function settle(options: CoordinatorOptions): Settings {
   check.names('checkpoints', checkpoints, Object.keys(checkpointRanges))
   check.ranges('checkpoints', checkpointRanges, checkpoints)
   const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax) + besideBytes
-  refuseTooFew('limits.frameBytesMax', limits.frameBytesMax, largestBytes)
+  checkAtLeast('limits.frameBytesMax', limits.frameBytesMax, largestBytes)
   const { host = '127.0.0.1', httpHost = '127.0.0.1', port = 7411, httpPort = 7412 } = options
   notEmpty('host', host)
   notEmpty('httpHost', httpHost)
@@ -155,14 +155,14 @@ export function settle(options: CoordinatorOptions): Settings {
   const { tls, tokens = [], insecure = false } = options
   checkTokens(tokens)
   check.boolean('insecure', insecure)
-  refuseExposure('host', host, insecure || (tls !== undefined && tokens.length > 0))
-  refuseExposure('httpHost', httpHost, insecure || httpPort === false)
+  checkExposure('host', host, insecure || (tls !== undefined && tokens.length > 0))
+  checkExposure('httpHost', httpHost, insecure || httpPort === false)
   const { dataDir = './tenure-data', observer = {}, diskLowBytes = 2 ** 30 } = options
   notEmpty('dataDir', dataDir)
   check.whole('diskLowBytes', diskLowBytes, 0, 2 ** 50)
   const { clock = systemClock, transport, checkpointMaker, historyReader } = options
   const { appendBytesMax = Math.max(appendBytesMaxDefault, largestBytes) } = options.log ?? {}
-  refuseTooFew('log.appendBytesMax', appendBytesMax, largestBytes)
+  checkAtLeast('log.appendBytesMax', appendBytesMax, largestBytes)
   const log = { clock, ...options.log, appendBytesMax }
   const { recoveringSinceMs } = options
   if (recoveringSinceMs !== undefined) notNegative('recoveringSinceMs', recoveringSinceMs)
@@ -193,8 +193,8 @@ export function settle(options: CoordinatorOptions): Settings {
  * Tasks submitted under a larger limit must still fit into a frame. Otherwise a worker would lease a task
  * that it cannot read, repeatedly, until the task counts as poison.
  */
-export function refuseTooSmall({ frameBytesMax }: ServerLimits, largestKept: number): void {
-  refuseTooFew('limits.frameBytesMax', frameBytesMax, largestKept + besideBytes)
+export function checkFrameLimit({ frameBytesMax }: ServerLimits, largestKept: number): void {
+  checkAtLeast('limits.frameBytesMax', frameBytesMax, largestKept + besideBytes)
 }
 
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
@@ -225,14 +225,14 @@ const unsentBytesMin = 64 * 1024
 
 const appendBytesMaxDefault = 512 * 1024
 
-function refuseTooFew(path: string, bytes: number, least: number): void {
+function checkAtLeast(path: string, bytes: number, least: number): void {
   if (bytes < least) throw check.refusal(path, describe(bytes), `at least ${least}, ${whatFor}`)
 }
 
 const whatFor =
   "to fit the largest payload or result, including those in the log, and the task's other data"
 
-function refuseExposure(path: string, host: string, isMeant: boolean): void {
+function checkExposure(path: string, host: string, isMeant: boolean): void {
   if (isMeant || isLoopback(host)) return
   const wayOut =
     path === 'host'

@@ -1,4 +1,4 @@
-import { noRoom } from '../decide/lease-manager.js'
+import { noCapacity } from '../decide/lease-manager.js'
 import { IndexedHeap } from './indexed-heap.js'
 
 /** A lease request that waits for a task. */
@@ -19,10 +19,10 @@ export interface Poll {
  */
 export class WaitingPolls<P extends Poll> {
   readonly #rankOf: (name: string) => number
-  readonly #byQueue = new Map<string, WaitedFor<P>>()
-  readonly #byWorker = new Map<string, Waiter<P>>()
+  readonly #byQueue = new Map<string, QueueEntry<P>>()
+  readonly #byWorker = new Map<string, WaitingWorker<P>>()
   /** Keyed by poll, not by request id, because a client may reuse an id. */
-  readonly #bySession = new Map<object, Map<P, readonly Place<P>[]>>()
+  readonly #bySession = new Map<object, Map<P, readonly PollEntry<P>[]>>()
   #arrivals = 0
   #size = 0
 
@@ -52,20 +52,20 @@ export class WaitingPolls<P extends Poll> {
   add(poll: P): void {
     const { session, queues } = poll
     const arrival = ++this.#arrivals
-    const waiter = this.#waiter(session.name)
-    const places = queues.map((queue) => this.#enter(poll, arrival, queue, waiter))
+    const worker = this.#waitingWorker(session.name)
+    const entries = queues.map((queue) => this.#enter(poll, arrival, queue, worker))
     const own = this.#bySession.get(session)
-    if (own === undefined) this.#bySession.set(session, new Map([[poll, places]]))
-    else own.set(poll, places)
+    if (own === undefined) this.#bySession.set(session, new Map([[poll, entries]]))
+    else own.set(poll, entries)
     this.#size++
   }
 
   /** Returns whether the poll was waiting. */
   remove(poll: P): boolean {
     const own = this.#bySession.get(poll.session)
-    const places = own?.get(poll)
-    if (own === undefined || places === undefined) return false
-    for (const place of places) this.#exit(place)
+    const entries = own?.get(poll)
+    if (own === undefined || entries === undefined) return false
+    for (const entry of entries) this.#exit(entry)
     own.delete(poll)
     if (own.size === 0) this.#bySession.delete(poll.session)
     this.#size--
@@ -89,98 +89,98 @@ export class WaitingPolls<P extends Poll> {
    * `undefined` when no waiting worker has capacity.
    */
   next(queue: string): P | undefined {
-    const line = this.#byQueue.get(queue)?.lines.first
-    return line === undefined || line.rank === noRoom ? undefined : line.first.poll
+    const fifo = this.#byQueue.get(queue)?.fifos.first
+    return fifo === undefined || fifo.rank === noCapacity ? undefined : fifo.first.poll
   }
 
   /** Updates a worker's rank. Returns its queues if it has capacity again. */
   reconsider(name: string): string[] {
-    const waiter = this.#byWorker.get(name)
-    if (waiter === undefined) return []
-    const rankBefore = waiter.rank
+    const worker = this.#byWorker.get(name)
+    if (worker === undefined) return []
+    const rankBefore = worker.rank
     const rank = this.#rankOf(name)
     if (rank === rankBefore) return []
-    waiter.rank = rank
-    for (const line of waiter.lines.values()) {
-      line.rank = rank
-      line.waitedFor.lines.update(line)
+    worker.rank = rank
+    for (const fifo of worker.fifos.values()) {
+      fifo.rank = rank
+      fifo.queueEntry.fifos.update(fifo)
     }
-    return rankBefore === noRoom ? [...waiter.lines.keys()] : []
+    return rankBefore === noCapacity ? [...worker.fifos.keys()] : []
   }
 
-  #waiter(name: string): Waiter<P> {
+  #waitingWorker(name: string): WaitingWorker<P> {
     const known = this.#byWorker.get(name)
     if (known !== undefined) return known
-    const waiter: Waiter<P> = { name, rank: this.#rankOf(name), lines: new Map() }
-    this.#byWorker.set(name, waiter)
-    return waiter
+    const worker: WaitingWorker<P> = { name, rank: this.#rankOf(name), fifos: new Map() }
+    this.#byWorker.set(name, worker)
+    return worker
   }
 
-  #enter(poll: P, arrival: number, queue: string, waiter: Waiter<P>): Place<P> {
-    const waitedFor = this.#waitedFor(queue)
-    waitedFor.polls++
-    const line = waiter.lines.get(queue)
-    const place = { poll, arrival, queue, waiter, before: line?.last, behind: undefined }
-    if (line !== undefined) {
-      line.last.behind = place
-      line.last = place
-      return place
+  #enter(poll: P, arrival: number, queue: string, worker: WaitingWorker<P>): PollEntry<P> {
+    const queueEntry = this.#queueEntry(queue)
+    queueEntry.polls++
+    const fifo = worker.fifos.get(queue)
+    const entry = { poll, arrival, queue, worker, previous: fifo?.last, next: undefined }
+    if (fifo !== undefined) {
+      fifo.last.next = entry
+      fifo.last = entry
+      return entry
     }
-    const { rank } = waiter
-    const opened = { waitedFor, first: place, last: place, rank, arrival, heapIndex: 0 }
-    waiter.lines.set(queue, opened)
-    waitedFor.lines.add(opened)
-    return place
+    const { rank } = worker
+    const opened = { queueEntry, first: entry, last: entry, rank, arrival, heapIndex: 0 }
+    worker.fifos.set(queue, opened)
+    queueEntry.fifos.add(opened)
+    return entry
   }
 
-  #exit({ queue, waiter, before, behind }: Place<P>): void {
-    const line = waiter.lines.get(queue)!
-    const { waitedFor } = line
-    if (before !== undefined) {
-      before.behind = behind
-      if (behind === undefined) line.last = before
-      else behind.before = before
-    } else if (behind !== undefined) {
-      behind.before = undefined
-      line.first = behind
-      line.arrival = behind.arrival
-      waitedFor.lines.update(line)
+  #exit({ queue, worker, previous, next }: PollEntry<P>): void {
+    const fifo = worker.fifos.get(queue)!
+    const { queueEntry } = fifo
+    if (previous !== undefined) {
+      previous.next = next
+      if (next === undefined) fifo.last = previous
+      else next.previous = previous
+    } else if (next !== undefined) {
+      next.previous = undefined
+      fifo.first = next
+      fifo.arrival = next.arrival
+      queueEntry.fifos.update(fifo)
     } else {
-      waitedFor.lines.remove(line)
-      waiter.lines.delete(queue)
-      if (waiter.lines.size === 0) this.#byWorker.delete(waiter.name)
+      queueEntry.fifos.remove(fifo)
+      worker.fifos.delete(queue)
+      if (worker.fifos.size === 0) this.#byWorker.delete(worker.name)
     }
-    waitedFor.polls--
-    if (waitedFor.polls === 0) this.#byQueue.delete(queue)
+    queueEntry.polls--
+    if (queueEntry.polls === 0) this.#byQueue.delete(queue)
   }
 
-  #waitedFor(queue: string): WaitedFor<P> {
+  #queueEntry(queue: string): QueueEntry<P> {
     const known = this.#byQueue.get(queue)
     if (known !== undefined) return known
-    const waitedFor = { polls: 0, lines: new IndexedHeap<Line<P>>(byRank) }
-    this.#byQueue.set(queue, waitedFor)
-    return waitedFor
+    const queueEntry = { polls: 0, fifos: new IndexedHeap<WorkerFifo<P>>(byRank) }
+    this.#byQueue.set(queue, queueEntry)
+    return queueEntry
   }
 }
 
 /** A queue with waiting polls. */
-interface WaitedFor<P> {
+interface QueueEntry<P> {
   polls: number
-  readonly lines: IndexedHeap<Line<P>>
+  readonly fifos: IndexedHeap<WorkerFifo<P>>
 }
 
 /** A worker with waiting polls. */
-interface Waiter<P> {
+interface WaitingWorker<P> {
   readonly name: string
   rank: number
-  readonly lines: Map<string, Line<P>>
+  readonly fifos: Map<string, WorkerFifo<P>>
 }
 
 /** The polls of one worker for one queue: a non-empty list linked in order of arrival. */
-interface Line<P> {
-  readonly waitedFor: WaitedFor<P>
-  first: Place<P>
-  last: Place<P>
+interface WorkerFifo<P> {
+  readonly queueEntry: QueueEntry<P>
+  first: PollEntry<P>
+  last: PollEntry<P>
   /** Copies of the worker's rank and the first poll's arrival, for the heap's comparisons. */
   rank: number
   arrival: number
@@ -188,15 +188,15 @@ interface Line<P> {
 }
 
 /** A poll's entry in one of its FIFOs. */
-interface Place<P> {
+interface PollEntry<P> {
   readonly poll: P
   readonly arrival: number
   readonly queue: string
-  readonly waiter: Waiter<P>
-  before: Place<P> | undefined
-  behind: Place<P> | undefined
+  readonly worker: WaitingWorker<P>
+  previous: PollEntry<P> | undefined
+  next: PollEntry<P> | undefined
 }
 
-function byRank<P>(one: Line<P>, other: Line<P>): number {
+function byRank<P>(one: WorkerFifo<P>, other: WorkerFifo<P>): number {
   return one.rank === other.rank ? one.arrival - other.arrival : other.rank - one.rank
 }

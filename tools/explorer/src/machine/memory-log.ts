@@ -1,4 +1,4 @@
-import type { CommitLog, Room } from '@tenure/coordinator-server/internal'
+import type { Claim, CommitLog } from '@tenure/coordinator-server/internal'
 
 /** A record on its way. */
 export interface Pending {
@@ -46,7 +46,7 @@ export class MemoryLog implements CommitLog {
     return this.#writing?.records ?? []
   }
 
-  claim(bytes: number): Room {
+  claim(bytes: number): Claim {
     if (this.isFull) throw noSpace
     return { bytes, release: () => {} }
   }

@@ -1,4 +1,4 @@
-import type { CommitLog, Room } from '@tenure/coordinator-server/internal'
+import type { Claim, CommitLog } from '@tenure/coordinator-server/internal'
 
 /** A log that keeps nothing and fails never: what it is asked for is another target's affair. */
 export class MemoryLog implements CommitLog {
@@ -13,7 +13,7 @@ export class MemoryLog implements CommitLog {
     return this.durableLsn
   }
 
-  claim(bytes: number): Room {
+  claim(bytes: number): Claim {
     return { bytes, release: () => {} }
   }
 

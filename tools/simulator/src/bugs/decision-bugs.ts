@@ -35,7 +35,7 @@ export const decisionBugs: readonly Bug[] = [
       {
         file: `${server}/decide/lease-manager.js`,
         old: "return { kind: 'expire first' };",
-        new: "{ const at = now; const { leaseExpiry } = getLease(circumstances.state, leaseId); const newLeaseExpiry = Math.max(leaseExpiry + 1, now + knobs.leaseDurationMs); return { kind: 'record', record: { type: 'LeaseExtended', at, leaseId, newLeaseExpiry }, answer: () => ({ kind: 'extended', id, ...terms(newLeaseExpiry, newLeaseExpiry, now, asker) }) }; }",
+        new: "{ const at = now; const { leaseExpiry } = getLease(context.state, leaseId); const newLeaseExpiry = Math.max(leaseExpiry + 1, now + knobs.leaseDurationMs); return { kind: 'record', record: { type: 'LeaseExtended', at, leaseId, newLeaseExpiry }, answer: () => ({ kind: 'extended', id, ...terms(newLeaseExpiry, newLeaseExpiry, now, asker) }) }; }",
       },
       {
         file: `${state}/apply/apply-lease.js`,
@@ -71,8 +71,8 @@ export const decisionBugs: readonly Bug[] = [
     edits: [
       {
         file: `${server}/core/commits.js`,
-        old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply });\n',
-        new: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply });\n            apply(this.#state, lsn, decodeRecord(bytes));\n',
+        old: '            this.#inFlight.push({ lsn, bytes, taskId, requestId, reply });\n',
+        new: '            this.#inFlight.push({ lsn, bytes, taskId, requestId, reply });\n            apply(this.#state, lsn, decodeRecord(bytes));\n',
       },
       {
         file: `${server}/core/commits.js`,
@@ -89,8 +89,8 @@ export const decisionBugs: readonly Bug[] = [
     edits: [
       {
         file: `${server}/core/commits.js`,
-        old: '            this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply });\n',
-        new: "            const isGrant = record.type === 'TaskCreated'; this.#onTheirWay.push({ lsn, bytes, taskId, requestId, reply: isGrant ? undefined : reply });\n            if (isGrant) reply?.to.answer(reply.answer(this.#state));\n",
+        old: '            this.#inFlight.push({ lsn, bytes, taskId, requestId, reply });\n',
+        new: "            const isGrant = record.type === 'TaskCreated'; this.#inFlight.push({ lsn, bytes, taskId, requestId, reply: isGrant ? undefined : reply });\n            if (isGrant) reply?.to.answer(reply.answer(this.#state));\n",
       },
     ],
     foundBy: [{ check: 'the log agrees with every answer' }],
@@ -121,7 +121,7 @@ export const decisionBugs: readonly Bug[] = [
     edits: [
       {
         file: `${server}/core/coordinator.js`,
-        old: '        if (tasks.isHeld(taskId)) {',
+        old: '        if (tasks.isLocked(taskId)) {',
         new: '        if (false) {',
       },
     ],
@@ -184,7 +184,7 @@ export const decisionBugs: readonly Bug[] = [
     edits: [
       {
         file: `${server}/decide/lease-judgement.js`,
-        old: 'if (standing.workerId !== asker.name) {',
+        old: 'if (standing.workerId !== caller.name) {',
         new: 'if (false) {',
       },
     ],

@@ -31,7 +31,7 @@ export const answerFaults: readonly Fault[] = [
   {
     name: 'a report of another worker is accepted',
     test: [test, rows, 'the lease belongs to another worker: REJECTED WRONG_WORKER'],
-    edits: judgement('if (standing.workerId !== asker.name)', 'if (false)'),
+    edits: judgement('if (standing.workerId !== caller.name)', 'if (false)'),
   },
   {
     name: 'a report finds a running lease valid whatever the time',

@@ -55,7 +55,7 @@ const changes: readonly Changed[] = [
   [all, limits, 'handshakeMs: 10_000', 'handshakeMs: 100_000'],
   [all, limits, 'frameMs: 30_000', 'frameMs: 300_000'],
   [all, limits, 'unsentBytesMax: 1024 * 1024', 'unsentBytesMax: 2048 * 1024'],
-  [all, limits, 'deafMs: 10_000', 'deafMs: 100_000'],
+  [all, limits, 'slowReaderMs: 10_000', 'slowReaderMs: 100_000'],
   [all, server, 'diskLowBytes = 2 ** 30', 'diskLowBytes = 0'],
   [all, server, 'port = 7411', 'port = 7413'],
   [all, server, 'httpPort = 7412', 'httpPort = false'],

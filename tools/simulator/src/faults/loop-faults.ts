@@ -41,7 +41,7 @@ export const loopFaults: readonly Fault[] = [
   {
     name: 'a grant does not say how long its request was held',
     test: [test, waits],
-    edits: leases('heldMs: now - asker.arrivedAt', 'heldMs: 0'),
+    edits: leases('heldMs: now - caller.arrivedAt', 'heldMs: 0'),
   },
   {
     name: 'a wall clock that jumps moves decisions',
@@ -89,7 +89,7 @@ export const loopFaults: readonly Fault[] = [
   {
     name: 'a poll that is withdrawn goes on waiting',
     test: [test, ends],
-    edits: loop('if (poll !== undefined)\n            this.#giveUp(poll);', ''),
+    edits: loop('if (poll !== undefined)\n            this.#answerEmpty(poll);', ''),
   },
   {
     name: 'a task is stopped one expiry late',
@@ -140,7 +140,7 @@ export const loopFaults: readonly Fault[] = [
   {
     name: 'a task with a decision on its way is decided about again',
     test: [test, locked],
-    edits: loop('if (tasks.isHeld(taskId))', 'if (false)'),
+    edits: loop('if (tasks.isLocked(taskId))', 'if (false)'),
   },
   {
     name: 'an answer does not wait for the disk',
@@ -213,7 +213,7 @@ export const loopFaults: readonly Fault[] = [
   {
     name: 'more than a thousand tasks are forgotten at once',
     test: [badDays, retention],
-    edits: keeper('const tasksAtOnce = 1000;', 'const tasksAtOnce = 10_000;'),
+    edits: keeper('const tasksPerTurn = 1000;', 'const tasksPerTurn = 10_000;'),
   },
   {
     name: 'ended tasks are remembered whatever their number',
@@ -223,12 +223,12 @@ export const loopFaults: readonly Fault[] = [
   {
     name: 'a worker without room is leased a task',
     test: [polled, 'a worker is leased no more tasks than its capacity'],
-    edits: leases('if (rankOf(advice) === noRoom)', 'if (false)'),
+    edits: leases('if (rankOf(advice) === noCapacity)', 'if (false)'),
   },
   {
     name: 'a poll of a worker without room is served',
     test: [polled, 'a poll of a worker without room is not served'],
-    edits: waiting('line === undefined || line.rank === noRoom', 'line === undefined'),
+    edits: waiting('fifo === undefined || fifo.rank === noCapacity', 'fifo === undefined'),
   },
   {
     name: 'polls are served by waiting time alone',

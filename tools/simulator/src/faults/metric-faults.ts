@@ -59,7 +59,7 @@ export const metricFaults: readonly Fault[] = [
         'Object.entries(parts)',
         'Object.entries({ ...parts, openMs: 0 })',
       ],
-      ['tenure_replay_due_seconds', '() => replayMsOf(log) / 1000', '() => replayMsOf(log)'],
+      ['tenure_replay_estimate_seconds', '() => replayMsOf(log) / 1000', '() => replayMsOf(log)'],
       ['tenure_checkpoint_lsn', '() => log.checkpointLsn', '() => log.nextLsn'],
       ['tenure_disk_free_bytes', "the log.', freeBytes)", "the log.', () => 0)"],
       [
@@ -68,7 +68,11 @@ export const metricFaults: readonly Fault[] = [
         '(sum, { usedBytes: bytes }) => sum + bytes',
       ],
       ['tenure_clock_offset_seconds', '() => time.offsetMs / 1000', '() => 0'],
-      ['tenure_connections', "are open.', connections)", "are open.', waitingPolls)"],
+      [
+        'tenure_connections',
+        "'Open connections.', connections)",
+        "'Open connections.', waitingPolls)",
+      ],
       ['tenure_waiting_polls', "for a task.', waitingPolls)", "for a task.', connections)"],
       ['tenure_queue_lag_seconds', 'time.now() - oldest) / 1000', 'time.now() - oldest)'],
     ] as const

@@ -247,7 +247,7 @@ export const wireFaults: readonly Fault[] = [
   {
     name: 'a peer that does not read stays',
     test: [peered, 'only who takes nothing for long is disconnected, however much there is'],
-    edits: flow('return nowMs - this.#left.atMs >= deafMs;', 'return false;'),
+    edits: flow('return nowMs - this.#left.atMs >= slowReaderMs;', 'return false;'),
   },
   {
     name: 'a slow reader is disconnected',

@@ -1,14 +1,14 @@
 import type { Facts } from '@tenure/protocol'
 import { countQueues, countTasks, getCounters, position } from '@tenure/state-machine'
 import { longestQueues } from '@tenure/state-machine/internal'
-import type { QuestionSources } from './question-sources.js'
+import type { QuerySources } from './query-sources.js'
 
 /** Maximum number of queues to report. */
 const linesMax = 100
-const queuesLookedAtMax = 10_000
+const queuesScannedMax = 10_000
 
 /** Counts and positions: an overview of the coordinator. */
-export function stats(sources: QuestionSources): Facts {
+export function stats(sources: QuerySources): Facts {
   const { state, time, registry, startedAt, epoch, restarts, connections, disk, polls } = sources
   const { lastLsn, lastAt } = position(state)
   const queues = countQueues(state)
@@ -37,10 +37,10 @@ function diskFacts({ isFull, freeBytes }: { isFull: boolean; freeBytes: number }
   return { diskFull: isFull, diskFreeBytes }
 }
 
-function longestLines({ state, polls, queuesAsked }: QuestionSources): Facts[] {
-  const limits = { limit: linesMax, lookAtMax: queuesLookedAtMax }
+function longestLines({ state, polls, requestedQueues }: QuerySources): Facts[] {
+  const limits = { limit: linesMax, lookAtMax: queuesScannedMax }
   return longestQueues(state, limits).map((line) => {
-    const lastAskedAt = queuesAsked.lastAt(line.queue)
+    const lastAskedAt = requestedQueues.lastAt(line.queue)
     const facts = { ...line, pollsWaiting: polls.count(line.queue) }
     return lastAskedAt === undefined ? facts : { ...facts, lastAskedAt }
   })

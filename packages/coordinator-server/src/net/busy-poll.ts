@@ -6,14 +6,14 @@ import type { Clock } from '@tenure/seams'
  * within `spinMs`. With several active clients, batching is better than speed; an idle server must sleep;
  * and a client on a busy core needs the CPU time itself.
  */
-export class Wakefulness {
+export class BusyPoll {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'soon'>
   /** The connection that last received or sent data. */
   #last: object | undefined
   #answeredMs = Number.NEGATIVE_INFINITY
   /** Whether the last request came soon after an answer to the same connection. */
   #isAlone = false
-  #isAwake = false
+  #isSpinning = false
 
   constructor(clock: Pick<Clock, 'monotonicMs' | 'soon'>) {
     this.#clock = clock
@@ -23,7 +23,7 @@ export class Wakefulness {
   heard(connection: object): void {
     const isSame = connection === this.#last
     this.#last = connection
-    this.#isAlone = isSame && this.#clock.monotonicMs() - this.#answeredMs <= awakeMs
+    this.#isAlone = isSame && this.#clock.monotonicMs() - this.#answeredMs <= spinMs
   }
 
   /** Data was sent on this connection. */
@@ -31,17 +31,17 @@ export class Wakefulness {
     this.#isAlone &&= connection === this.#last
     this.#last = connection
     this.#answeredMs = this.#clock.monotonicMs()
-    if (this.#isAwake || !this.#isAlone) return
-    this.#isAwake = true
-    this.#clock.soon(this.#look)
+    if (this.#isSpinning || !this.#isAlone) return
+    this.#isSpinning = true
+    this.#clock.soon(this.#spin)
   }
 
   /** The loop polls for input every turn, and does not sleep while another turn is scheduled. */
-  readonly #look = (): void => {
-    this.#isAwake = this.#isAlone && this.#clock.monotonicMs() - this.#answeredMs <= awakeMs
-    if (this.#isAwake) this.#clock.soon(this.#look)
+  readonly #spin = (): void => {
+    this.#isSpinning = this.#isAlone && this.#clock.monotonicMs() - this.#answeredMs <= spinMs
+    if (this.#isSpinning) this.#clock.soon(this.#spin)
   }
 }
 
 /** Longer than a client on the same machine needs for its next request. */
-export const awakeMs = 0.1
+export const spinMs = 0.1

@@ -1,7 +1,7 @@
 import type { Answer, Facts, Workers } from '@tenure/protocol'
 import { getLeasedTaskId } from '@tenure/state-machine/internal'
 import type { KnownWorker } from '../decide/worker-registry.js'
-import { pageBytes, type QuestionSources } from './question-sources.js'
+import { pageBytes, type QuerySources } from './query-sources.js'
 
 /** Maximum number of tasks to list per worker. */
 const tasksMax = 10
@@ -11,7 +11,7 @@ const workerBytes = 96
 const taskIdBytes = 9
 
 /** Lists as many workers as fit into one answer; metrics cover larger systems. */
-export function workers({ id }: Workers, sources: QuestionSources): Answer {
+export function workers({ id }: Workers, sources: QuerySources): Answer {
   const { registry } = sources
   const workers: Facts[] = []
   let bytes = 0
@@ -28,7 +28,7 @@ export function workers({ id }: Workers, sources: QuestionSources): Answer {
 }
 
 /** The tasks of the worker's oldest known leases, which matter most. */
-function tasksOf({ leaseIds }: KnownWorker, { state }: QuestionSources): number[] {
+function tasksOf({ leaseIds }: KnownWorker, { state }: QuerySources): number[] {
   const tasks: number[] = []
   for (const leaseId of leaseIds) {
     if (tasks.length === tasksMax) break

@@ -3,20 +3,20 @@ import type { Clock } from '@tenure/seams'
 import { getLeaseIds } from '@tenure/state-machine/internal'
 import type { HistoryQuery, HistoryReader } from '../history/history-page.js'
 import { rejected } from '../refusals.js'
-import { Histories } from './histories.js'
-import { QuestionQueue } from './question-queue.js'
-import { pageBytes, type QuestionSources } from './question-sources.js'
-import { answerQuestion, type Question } from './questions.js'
+import { HistoryQueue } from './history-queue.js'
+import { answerQuery, type Query } from './queries.js'
+import { QueryQueue } from './query-queue.js'
+import { pageBytes, type QuerySources } from './query-sources.js'
 
 /** A query with its connection and its reply callback. */
-export interface AskedQuestion {
+export interface PendingQuery {
   readonly session: object
-  readonly request: Question
+  readonly request: Query
   answer(answer: Answer): void
 }
 
 /** What queries need in addition to their sources. */
-interface Means {
+interface Dependencies {
   readonly clock: Clock
   readonly log: { readonly durableLsn: number }
   readonly history?: HistoryReader | undefined
@@ -26,28 +26,28 @@ interface Means {
 const busyMs = 10
 
 /** Queries that are not yet answered. Other work has priority. */
-export class AskedQuestions {
-  readonly #sources: QuestionSources
-  readonly #means: Means
-  readonly #queue: QuestionQueue<AskedQuestion>
-  readonly #histories: Histories
+export class PendingQueries {
+  readonly #sources: QuerySources
+  readonly #means: Dependencies
+  readonly #queue: QueryQueue<PendingQuery>
+  readonly #histories: HistoryQueue
   #workedAtMs = Number.NEGATIVE_INFINITY
   #isStopping = false
 
-  constructor(sources: QuestionSources, means: Means) {
+  constructor(sources: QuerySources, means: Dependencies) {
     const { clock, history } = means
     this.#sources = sources
     this.#means = means
-    this.#queue = new QuestionQueue(
+    this.#queue = new QueryQueue(
       clock,
       () => clock.monotonicMs() - this.#workedAtMs < busyMs,
-      (question) => this.#answer(question),
+      (query) => this.#answer(query),
     )
-    this.#histories = new Histories(history, (request) => this.#historyQuery(request))
+    this.#histories = new HistoryQueue(history, (request) => this.#historyQuery(request))
   }
 
-  add(question: AskedQuestion): void {
-    this.#queue.add(question.session, question)
+  add(query: PendingQuery): void {
+    this.#queue.add(query.session, query)
   }
 
   /** Notes a request that is not a query. */
@@ -72,14 +72,14 @@ export class AskedQuestions {
     this.#histories.finish()
   }
 
-  #answer(question: AskedQuestion): void {
-    const { request } = question
+  #answer(query: PendingQuery): void {
+    const { request } = query
     if (this.#isStopping) {
-      question.answer(rejected(request.id, 'STOPPING'))
+      query.answer(rejected(request.id, 'STOPPING'))
     } else if (request.kind === 'history') {
-      this.#histories.add(question.session, request, (answer) => question.answer(answer))
+      this.#histories.add(query.session, request, (answer) => query.answer(answer))
     } else {
-      question.answer(answerQuestion(request, this.#sources))
+      query.answer(answerQuery(request, this.#sources))
     }
   }
 

@@ -1,8 +1,8 @@
 import { type Answer, type Facts, type History, messageLimits } from '@tenure/protocol'
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import { Histories } from '../src/questions/histories.js'
-import { QuestionQueue } from '../src/questions/question-queue.js'
+import { HistoryQueue } from '../src/queries/history-queue.js'
+import { QueryQueue } from '../src/queries/query-queue.js'
 import { ScriptedReader } from './scripted-reader.js'
 import { client, otherWorker, World, worker } from './world.js'
 
@@ -321,10 +321,10 @@ function createHistories() {
     throughLsn: 9,
     bytesMax: 100,
   })
-  const histories = new Histories(reader, queryFor)
+  const histories = new HistoryQueue(reader, queryFor)
   const answers: Answer[] = []
-  const ask = (asker: object, id: number) =>
-    histories.add(asker, { kind: 'history', id, taskId: id, fromLsn: 1 }, (answer) =>
+  const ask = (caller: object, id: number) =>
+    histories.add(caller, { kind: 'history', id, taskId: id, fromLsn: 1 }, (answer) =>
       answers.push(answer),
     )
   return { reader, histories, answers, ask }
@@ -407,7 +407,7 @@ t.test('at the end whoever waits is told so, and nothing more is read', async (t
 })
 
 t.test('without a reader everybody is told that there is none', (t) => {
-  const histories = new Histories(undefined, () => t.fail('nothing is read') as never)
+  const histories = new HistoryQueue(undefined, () => t.fail('nothing is read') as never)
   const answers: Answer[] = []
   histories.add(one, { kind: 'history', id: 1, taskId: 1, fromLsn: 1 }, (own) => answers.push(own))
   t.match(answers, [
@@ -435,7 +435,7 @@ function createQueue({ questionMs = 0, isBusy = false } = {}) {
       callback()
       turns.push(answered.splice(0))
     })
-  const queue = new QuestionQueue<string>(
+  const queue = new QueryQueue<string>(
     slowed,
     () => isBusy,
     (question) => {

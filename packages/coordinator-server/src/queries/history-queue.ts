@@ -10,7 +10,7 @@ const retryMs = 1000
  * Queues history requests and reads the log for one at a time. When a connection closes, its requests are
  * dropped and its running read is aborted.
  */
-export class Histories {
+export class HistoryQueue {
   readonly #reader: HistoryReader | undefined
   readonly #queryFor: (request: History) => HistoryQuery
   /** The first request is being read while `#reading` is set. */
@@ -22,7 +22,7 @@ export class Histories {
     this.#queryFor = queryFor
   }
 
-  add(asker: object, request: History, respond: (answer: Answer) => void): void {
+  add(caller: object, request: History, respond: (answer: Answer) => void): void {
     const { id } = request
     if (this.#reader === undefined) {
       respond(rejected(id, 'INTERNAL', 'this coordinator cannot read history'))
@@ -30,14 +30,14 @@ export class Histories {
       const message = 'too many history requests are waiting; retry later'
       respond(notNow(id, 'OVERLOADED', retryMs, message))
     } else {
-      this.#waiting.push({ asker, request, respond })
+      this.#waiting.push({ caller, request, respond })
       this.#readNext(this.#reader)
     }
   }
 
-  leave(asker: object): void {
-    const isReadFor = this.#reading !== undefined && this.#waiting[0]?.asker === asker
-    const left = this.#waiting.filter((waiting) => waiting.asker !== asker)
+  leave(caller: object): void {
+    const isReadFor = this.#reading !== undefined && this.#waiting[0]?.caller === caller
+    const left = this.#waiting.filter((waiting) => waiting.caller !== caller)
     this.#waiting.splice(0, this.#waiting.length, ...left)
     if (isReadFor) this.#reading?.abort()
   }
@@ -78,7 +78,7 @@ function unreadable(id: number, error: unknown): Answer {
 }
 
 interface Waiting {
-  readonly asker: object
+  readonly caller: object
   readonly request: History
   readonly respond: (answer: Answer) => void
 }

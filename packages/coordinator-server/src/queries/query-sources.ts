@@ -1,19 +1,19 @@
 import type { State } from '@tenure/state-machine'
 import type { DecisionTime } from '../decide/decision-time.js'
 import type { WorkerRegistry } from '../decide/worker-registry.js'
-import type { QueuesAsked } from '../polls/queues-asked.js'
+import type { RequestedQueues } from '../polls/requested-queues.js'
 import type { Poll, WaitingPolls } from '../polls/waiting-polls.js'
 
 /** The sources of answers to queries: applied state, and facts that the coordinator keeps in memory. */
-export interface QuestionSources extends QuestionParts {
+export interface QuerySources extends QueryParts {
   /** In decision time. */
   readonly startedAt: number
   readonly polls: Pick<WaitingPolls<Poll>, 'size' | 'count' | 'has' | 'next'>
-  readonly queuesAsked: QueuesAsked
+  readonly requestedQueues: RequestedQueues
 }
 
 /** The sources that are passed to the coordinator. */
-export interface QuestionParts {
+export interface QueryParts {
   readonly state: State
   readonly time: DecisionTime
   readonly registry: WorkerRegistry
@@ -32,6 +32,6 @@ export interface QuestionParts {
 const pageBytesMax = 128 * 1024
 
 /** Maximum page size: the default, or the answer limit if that is smaller. */
-export function pageBytes({ answerBytesMax = pageBytesMax }: QuestionParts): number {
+export function pageBytes({ answerBytesMax = pageBytesMax }: QueryParts): number {
   return Math.min(pageBytesMax, answerBytesMax)
 }

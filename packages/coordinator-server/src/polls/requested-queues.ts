@@ -5,7 +5,7 @@ const queuesMax = 10_000
  * The time of the last lease request for each queue, to explain why no worker takes a task. It is lost on
  * a restart, and limited to the most recently requested queues.
  */
-export class QueuesAsked {
+export class RequestedQueues {
   /** Least recently requested first. */
   readonly #lastAt = new Map<string, number>()
   readonly #most: number

@@ -11,31 +11,31 @@ const restMs = 5
  * However many clients request long lists, a submission or a heartbeat waits for at most one query.
  * Round-robin over connections; each connection's queries keep their order.
  */
-export class QuestionQueue<Question> {
+export class QueryQueue<Query> {
   readonly #clock: Clock
   readonly #isBusy: () => boolean
-  readonly #answer: (question: Question) => void
+  readonly #answer: (query: Query) => void
   /** In round-robin order; the first connection is next. */
-  readonly #byAsker = new Map<object, Question[]>()
+  readonly #byCaller = new Map<object, Query[]>()
   #isServing = false
 
   /** `isBusy` tells whether there is other work. */
-  constructor(clock: Clock, isBusy: () => boolean, answer: (question: Question) => void) {
+  constructor(clock: Clock, isBusy: () => boolean, answer: (query: Query) => void) {
     this.#clock = clock
     this.#isBusy = isBusy
     this.#answer = answer
   }
 
-  add(asker: object, question: Question): void {
-    const waiting = this.#byAsker.get(asker)
-    if (waiting === undefined) this.#byAsker.set(asker, [question])
-    else waiting.push(question)
+  add(caller: object, query: Query): void {
+    const waiting = this.#byCaller.get(caller)
+    if (waiting === undefined) this.#byCaller.set(caller, [query])
+    else waiting.push(query)
     this.#serveLater(0)
   }
 
   /** Drops the queries of a closed connection. */
-  leave(asker: object): void {
-    this.#byAsker.delete(asker)
+  leave(caller: object): void {
+    this.#byCaller.delete(caller)
   }
 
   /** Answers all remaining queries now, without a time limit. */
@@ -44,7 +44,7 @@ export class QuestionQueue<Question> {
   }
 
   #serveLater(delayMs: number): void {
-    if (this.#isServing || this.#byAsker.size === 0) return
+    if (this.#isServing || this.#byCaller.size === 0) return
     this.#isServing = true
     const serve = () => {
       this.#isServing = false
@@ -62,11 +62,11 @@ export class QuestionQueue<Question> {
 
   /** Returns whether there was a query to answer. */
   #answerNext(): boolean {
-    for (const [asker, questions] of this.#byAsker) {
-      const question = questions.shift()!
-      this.#byAsker.delete(asker)
-      if (questions.length > 0) this.#byAsker.set(asker, questions)
-      this.#answer(question)
+    for (const [caller, queries] of this.#byCaller) {
+      const query = queries.shift()!
+      this.#byCaller.delete(caller)
+      if (queries.length > 0) this.#byCaller.set(caller, queries)
+      this.#answer(query)
       return true
     }
     return false

@@ -11,7 +11,7 @@ import type {
 } from '@tenure/protocol'
 import { getTask, listTasks } from '@tenure/state-machine'
 import { rejected } from '../refusals.js'
-import { pageBytes, type QuestionSources } from './question-sources.js'
+import { pageBytes, type QuerySources } from './query-sources.js'
 import { stats } from './stats.js'
 import { why } from './why.js'
 import { workers } from './workers.js'
@@ -20,21 +20,21 @@ import { workers } from './workers.js'
 const summaryBytes = 1024
 
 /** Maximum number of tasks to scan per page, so that a filter with few matches does not block the loop. */
-const lookedAtMax = 2500
+const scannedMax = 2500
 
 /** Requests that need no record: they read applied state, and `history` reads the log. */
-type StateQuestion = Get | List | Workers | Stats | Why
-export type Question = StateQuestion | History
+type StateQuery = Get | List | Workers | Stats | Why
+export type Query = StateQuery | History
 
-const kinds: ReadonlySet<RequestKind | 'malformed'> = new Set<Question['kind']>([
+const kinds: ReadonlySet<RequestKind | 'malformed'> = new Set<Query['kind']>([
   ...(['get', 'list', 'workers', 'stats', 'why', 'history'] as const),
 ])
 
-export function isQuestion({ kind }: { readonly kind: RequestKind | 'malformed' }): boolean {
+export function isQuery({ kind }: { readonly kind: RequestKind | 'malformed' }): boolean {
   return kinds.has(kind)
 }
 
-export function answerQuestion(request: StateQuestion, sources: QuestionSources): Answer {
+export function answerQuery(request: StateQuery, sources: QuerySources): Answer {
   const { id } = request
   switch (request.kind) {
     case 'get': {
@@ -63,15 +63,15 @@ function known(facts: Facts): Facts {
   return Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== undefined))
 }
 
-function list({ id, state, queue, fromTaskId, limit }: List, sources: QuestionSources): Answer {
+function list({ id, state, queue, fromTaskId, limit }: List, sources: QuerySources): Answer {
   const tasks: Facts[] = []
-  let lookedAt = 0
+  let scanned = 0
   let bytes = 0
   for (const task of listTasks(sources.state, fromTaskId)) {
-    if (tasks.length === limit || lookedAt === lookedAtMax || bytes > pageBytes(sources)) {
+    if (tasks.length === limit || scanned === scannedMax || bytes > pageBytes(sources)) {
       return { kind: 'tasks', id, tasks, nextTaskId: task.taskId }
     }
-    lookedAt++
+    scanned++
     if (state !== undefined && task.state !== state) continue
     if (queue !== undefined && task.queue !== queue) continue
     tasks.push({ ...task })
