@@ -56,7 +56,7 @@ const rooms = {
     ...['record', 'store', 'state', 'apply', 'invariants', 'snapshot'],
   ],
   '@tenure/protocol': ['errors limits', 'wire', 'messages', 'connections'],
-  '@tenure/client': ['errors uncaught by-number', 'connection', 'link', 'api'],
+  '@tenure/client': ['errors uncaught id-map', 'connection', 'link', 'api'],
   '@tenure/worker-runtime': [
     'errors handler refusals',
     ...['observe', 'isolation', 'attempt', 'polling', 'options'],

@@ -1,4 +1,4 @@
-import type { Attempt, QueueLine, Stats, Task, TaskSummary, Why, WorkerInfo } from '@tenure/client'
+import type { Attempt, QueueStats, Stats, Task, TaskSummary, Why, WorkerInfo } from '@tenure/client'
 import type { Look } from '../src/terminal/look.js'
 
 /** What is shown in tests: facts as a coordinator tells them, and none of them changes. */
@@ -86,7 +86,7 @@ export const workers: readonly WorkerInfo[] = [
   },
 ]
 
-const queueLines: readonly QueueLine[] = [
+const queueLines: readonly QueueStats[] = [
   {
     queue: 'mail',
     waiting: 12_345,

@@ -46,7 +46,7 @@ export class RejectedError extends TenureError {
   readonly retryAfterMs: number | undefined
 
   constructor({ reason, message, retryAfterMs }: Rejection, options: TenureErrorOptions = {}) {
-    super('CLIENT_REJECTED', `${reason}: ${message}${sequelOf(options)}`, options)
+    super('CLIENT_REJECTED', `${reason}: ${message}${describeUnknownOutcome(options)}`, options)
     this.name = 'RejectedError'
     this.reason = reason
     this.retryAfterMs = retryAfterMs
@@ -60,7 +60,7 @@ interface Rejection {
 }
 
 /** The part of a message that tells that the outcome is unknown. */
-export function sequelOf({ outcomeUnknown = false }: TenureErrorOptions): string {
+export function describeUnknownOutcome({ outcomeUnknown = false }: TenureErrorOptions): string {
   return outcomeUnknown ? '; it is unknown whether the request was carried out' : ''
 }
 

@@ -4,7 +4,7 @@ export type {
   Attempt,
   CheckpointInfo,
   Counters,
-  QueueLine,
+  QueueStats,
   Stats,
   Task,
   TaskState,

@@ -16,7 +16,7 @@ import {
   type TenureError,
   type Transport,
 } from '../src/index.js'
-import { settleLinkOptions } from '../src/link/options.js'
+import { resolveLinkOptions } from '../src/link/options.js'
 import { fixture, limits, ScriptedServer } from './scripted-server.js'
 import { createLinkWorld, createWorld, freeEndpoint, listening, quick, rejection } from './world.js'
 
@@ -151,7 +151,7 @@ t.test('what is no welcome is an error of the protocol', async (t) => {
 t.test('the defaults are those of the README', (t) => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   const documented = documentedDefaults(readme)
-  const settled = settleLinkOptions({ endpoints: ['localhost'] })
+  const settled = resolveLinkOptions({ endpoints: ['localhost'] })
   const { hello, endpoints, tls, connectTimeoutMs, attemptTimeoutMs, ...others } = settled
   const { requestTimeoutMs, keepAliveMs, backoff } = others
   for (const [name, value] of Object.entries({

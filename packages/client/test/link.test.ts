@@ -1,8 +1,8 @@
 import type { Answer } from '@tenure/protocol'
 import { QuietChecks, Random, SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import { ByNumber } from '../src/by-number.js'
 import { formatEndpoint, parseEndpoint } from '../src/connection/endpoint.js'
+import { IdMap } from '../src/id-map.js'
 import type { TenureError } from '../src/index.js'
 import { Deadlines } from '../src/link/deadlines.js'
 import { type PendingRequest, RequestTable } from '../src/link/request-table.js'
@@ -245,10 +245,10 @@ t.test('no deadline, and none any more', async (t) => {
   t.same(over, [])
 })
 
-// ---- ByNumber
+// ---- IdMap
 
 t.test('what stands under a number is found, replaced and taken away', async (t) => {
-  const things = new ByNumber<string>()
+  const things = new IdMap<string>()
   things.set(7, 'seven')
   things.set(1000, 'a thousand')
   things.set(1000, 'a thousand, again')
@@ -271,7 +271,7 @@ t.test('it is what a Map would be, with numbers that go up', async (t) => {
   const checks = new QuietChecks(t)
   for (let seed = 1; seed <= 8; seed++) {
     const random = new Random(seed)
-    const things = new ByNumber<number>()
+    const things = new IdMap<number>()
     const model = new Map<number, number>()
     let number = random.integer(1000)
     for (let step = 0; step < 1500; step++) {
@@ -298,7 +298,7 @@ t.test('it is what a Map would be, with numbers that go up', async (t) => {
 })
 
 t.test('the order is that of the numbers, also where a lower one comes late', async (t) => {
-  const things = new ByNumber<number>()
+  const things = new IdMap<number>()
   for (const number of [5000, 900, 901, 2000, 1]) things.set(number, number)
   t.same(things.all(), [1, 900, 901, 2000, 5000])
   t.equal(things.first(), 1)
@@ -309,7 +309,7 @@ t.test('the order is that of the numbers, also where a lower one comes late', as
 
 t.test('what stands beside the first numbers, on either side, finds room', async (t) => {
   for (const beside of [300, 511, 256]) {
-    const things = new ByNumber<number>()
+    const things = new IdMap<number>()
     for (const number of [290, 293]) things.set(number, number)
     things.delete(290)
     t.equal(things.get(beside), undefined)
@@ -324,7 +324,7 @@ t.test('what stands beside the first numbers, on either side, finds room', async
 })
 
 t.test('behind 2^32 numbers begin anew, and come after those before', async (t) => {
-  const things = new ByNumber<number>()
+  const things = new IdMap<number>()
   const numbers = [2 ** 32 - 700, 2 ** 32 - 1, 1, 2, 600]
   for (const number of numbers.toReversed()) things.set(number, number)
   t.same(things.all(), numbers)

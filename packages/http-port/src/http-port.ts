@@ -54,7 +54,7 @@ export async function openHttpPort(options: HttpPortOptions): Promise<HttpPort> 
   )
   server.timeout = idleMs
   const sockets = new Set<Socket>()
-  server.on('connection', (socket) => makeRoom(sockets, socket, connectionsMax))
+  server.on('connection', (socket) => closeOldest(sockets, socket, connectionsMax))
   await listen(server, host, port)
   const address = server.address()
   return {
@@ -71,7 +71,7 @@ export async function openHttpPort(options: HttpPortOptions): Promise<HttpPort> 
  * Closes the oldest connection at the limit, so that idle connections cannot block the port. A request takes
  * milliseconds, so the oldest connection is the least likely to be active.
  */
-function makeRoom(sockets: Set<Socket>, socket: Socket, connectionsMax: number): void {
+function closeOldest(sockets: Set<Socket>, socket: Socket, connectionsMax: number): void {
   sockets.add(socket)
   socket.once('close', () => sockets.delete(socket))
   const [oldest] = sockets

@@ -59,7 +59,7 @@ export class Worker {
   #link: Link | undefined
   #polls: Polls | undefined
   #lateTimers: LateTimers | undefined
-  /** Not a Set: many pass through it, and what it leaves behind holds them (see the client's `ByNumber`). */
+  /** Not a Set: many pass through it, and what it leaves behind holds them (see the client's `IdMap`). */
   readonly #executions: Execution[] = []
   /** Slots whose handler is not gone. A report on its way takes none. */
   #slotsTaken = 0

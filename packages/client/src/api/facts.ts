@@ -141,7 +141,7 @@ export interface Stats extends Facts {
   /** The last known free disk space, if available. */
   readonly diskFreeBytes?: number
   /** Up to 100 queues, those with the most waiting tasks first. */
-  readonly lines: readonly QueueLine[]
+  readonly lines: readonly QueueStats[]
   /** Number of queues that are not listed in `lines`. */
   readonly linesLeftOut: number
 }
@@ -168,7 +168,7 @@ export interface Counters {
   readonly refusedReports: number
 }
 
-export interface QueueLine {
+export interface QueueStats {
   readonly queue: string
   /** WAITING tasks, eligible or not. */
   readonly waiting: number

@@ -61,11 +61,11 @@ export async function* submitMany(
       return { ok: true, index, ...(await submit(link, request, options)) }
     } catch (error) {
       if (!(error instanceof TenureError)) throw error
-      if (isEndOfAll(error)) pipeline.stop(error)
+      if (failsAll(error)) pipeline.stop(error)
       return { ok: false, index, error }
     }
   }
-  const pipeline = new Pipeline(checkItems(items), settleWindow(link, window), start)
+  const pipeline = new Pipeline(checkItems(items), resolveWindow(link, window), start)
   const onAbort = () => {
     pipeline.stop(aborted(signal))
     ending.abort(signal?.reason)
@@ -80,12 +80,12 @@ export async function* submitMany(
 }
 
 /** Whether every further submission would fail with the same error. */
-function isEndOfAll(error: TenureError): boolean {
+function failsAll(error: TenureError): boolean {
   if (error instanceof RejectedError) return finalReasons.includes(error.reason)
   return error.code === 'CLIENT_CLOSED'
 }
 
-function settleWindow(link: Link, given: number | undefined): number {
+function resolveWindow(link: Link, given: number | undefined): number {
   if (given !== undefined) return check.whole('window', given, 1, windowMax)
   return Math.max(1, Math.min(link.limits?.requestsInFlightMax ?? 1, windowDefault))
 }

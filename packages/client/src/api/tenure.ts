@@ -64,13 +64,13 @@ export class Tenure {
   /** Returns the task with its attempts and its result. */
   async get(taskId: number, options: CallOptions = {}): Promise<Task> {
     const request = { kind: 'get', taskId: checkTaskId(taskId) } as const
-    return readTask((await this.#question(request, 'task', options)).task)
+    return readTask((await this.#query(request, 'task', options)).task)
   }
 
   /** Explains why the task is not running, or which worker runs it. */
   async why(taskId: number, options: CallOptions = {}): Promise<Why> {
     const request = { kind: 'why', taskId: checkTaskId(taskId) } as const
-    return readWhy((await this.#question(request, 'why', options)).why)
+    return readWhy((await this.#query(request, 'why', options)).why)
   }
 
   /**
@@ -90,19 +90,19 @@ export class Tenure {
   async kill(taskId: number, reason = '', options: CallOptions = {}): Promise<{ known: boolean }> {
     const why = check.text('reason', reason, 0, messageLimits.reasonBytesMax)
     const request = { kind: 'kill', taskId: checkTaskId(taskId), reason: why } as const
-    const { known } = await this.#question(request, 'killed', options)
+    const { known } = await this.#query(request, 'killed', options)
     return { known }
   }
 
   /** Lists the known workers. `leftOut` is the number of workers that did not fit into the answer. */
   async workers(options: CallOptions = {}): Promise<WorkersInfo> {
-    const { workers, leftOut } = await this.#question({ kind: 'workers' }, 'workers', options)
+    const { workers, leftOut } = await this.#query({ kind: 'workers' }, 'workers', options)
     return { workers: workers.map(readWorker), leftOut }
   }
 
   /** Returns counts and positions. A newer coordinator may return further fields. */
   async stats(options: CallOptions = {}): Promise<Stats> {
-    return readStats((await this.#question({ kind: 'stats' }, 'stats', options)).stats)
+    return readStats((await this.#query({ kind: 'stats' }, 'stats', options)).stats)
   }
 
   /**
@@ -111,7 +111,7 @@ export class Tenure {
    */
   async checkpoint(options: CallOptions = {}): Promise<CheckpointInfo> {
     const request = { kind: 'checkpoint' } as const
-    const answer = await this.#question(request, 'checkpointed', options, checkpointMsMax)
+    const answer = await this.#query(request, 'checkpointed', options, checkpointMsMax)
     return readCheckpoint(answer.checkpoint)
   }
 
@@ -119,7 +119,7 @@ export class Tenure {
   async ping(options: CallOptions = {}): Promise<number> {
     const { clock } = this.#link
     const sentAt = clock.monotonicMs()
-    await this.#question({ kind: 'ping' }, 'pong', options)
+    await this.#query({ kind: 'ping' }, 'pong', options)
     return clock.monotonicMs() - sentAt
   }
 
@@ -141,7 +141,7 @@ export class Tenure {
   }
 
   /** Sends an idempotent request, which may be sent again after a lost connection. */
-  #question<K extends AnswerKind>(
+  #query<K extends AnswerKind>(
     request: NewRequest,
     kind: K,
     options: CallOptions,

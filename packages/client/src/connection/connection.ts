@@ -169,7 +169,7 @@ export class Connection {
     if (error === undefined) return 'the peer closed the connection'
     if (this.#mode !== 'connecting') return `connection lost: ${error.message}`
     const code = 'code' in error ? String(error.code) : ''
-    const hint = tls && endedByStranger.has(code) ? `; does ${peer} use TLS?` : ''
+    const hint = tls && errorsWithoutTls.has(code) ? `; does ${peer} use TLS?` : ''
     return `cannot connect: ${error.message.trim()}${hint}`
   }
 
@@ -196,7 +196,7 @@ export class Connection {
 }
 
 /** Errors of a TLS handshake with a peer that does not use TLS. */
-const endedByStranger = new Set(['ECONNRESET', 'ERR_SSL_WRONG_VERSION_NUMBER'])
+const errorsWithoutTls = new Set(['ECONNRESET', 'ERR_SSL_WRONG_VERSION_NUMBER'])
 
 function causedBy(error: Error | undefined): ErrorOptions {
   return error === undefined ? {} : { cause: error }

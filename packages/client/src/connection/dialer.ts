@@ -80,7 +80,7 @@ export class Dialer {
     try {
       this.#connection = this.#connect(target, formatEndpoint(endpoint))
     } catch (cause) {
-      this.#onEnded(notBegun(target, cause), formatEndpoint(endpoint))
+      this.#onEnded(failedToStart(target, cause), formatEndpoint(endpoint))
     }
   }
 
@@ -146,7 +146,7 @@ function isFinal(error: TenureError): boolean {
 }
 
 /** The transport failed before connecting, for example because of an invalid key or certificate. */
-function notBegun({ tls, ...endpoint }: Target, cause: unknown): TenureError {
+function failedToStart({ tls, ...endpoint }: Target, cause: unknown): TenureError {
   const why = cause instanceof Error ? cause.message : String(cause)
   if (tls !== undefined) {
     const message = `options.tls is invalid (${why}); it must contain matching PEM texts, and the passphrase if the key is encrypted`

@@ -1,31 +1,31 @@
-import { ByNumber } from '../by-number.js'
+import { IdMap } from '../id-map.js'
 
 interface Waiting {
-  readonly number: number
+  readonly id: number
   readonly callback: () => void
 }
 
 /** Shares one listener per signal among all calls: Node warns of a leak above ten listeners. */
 export class Aborts {
-  readonly #waiting = new Map<AbortSignal, ByNumber<Waiting>>()
-  #lastNumber = 0
+  readonly #waiting = new Map<AbortSignal, IdMap<Waiting>>()
+  #lastId = 0
 
   /** Calls back when the signal aborts, unless the returned function is called first. */
   on(signal: AbortSignal, callback: () => void): () => void {
     const waiting = this.#waiting.get(signal) ?? this.#listen(signal)
-    this.#lastNumber = (this.#lastNumber + 1) >>> 0
-    const number = this.#lastNumber
-    waiting.set(number, { number, callback })
+    this.#lastId = (this.#lastId + 1) >>> 0
+    const id = this.#lastId
+    waiting.set(id, { id, callback })
     return () => {
-      waiting.delete(number)
+      waiting.delete(id)
       if (waiting.size > 0 || this.#waiting.get(signal) !== waiting) return
       this.#waiting.delete(signal)
       signal.removeEventListener('abort', this.#onAbort)
     }
   }
 
-  #listen(signal: AbortSignal): ByNumber<Waiting> {
-    const waiting = new ByNumber<Waiting>()
+  #listen(signal: AbortSignal): IdMap<Waiting> {
+    const waiting = new IdMap<Waiting>()
     this.#waiting.set(signal, waiting)
     signal.addEventListener('abort', this.#onAbort, { once: true })
     return waiting
@@ -36,7 +36,7 @@ export class Aborts {
     const waiting = this.#waiting.get(signal)
     this.#waiting.delete(signal)
     for (let first = waiting?.first(); first !== undefined; first = waiting?.first()) {
-      waiting?.delete(first.number)
+      waiting?.delete(first.id)
       first.callback()
     }
   }

@@ -1,4 +1,4 @@
-import { sequelOf, TenureError } from '../errors.js'
+import { describeUnknownOutcome, TenureError } from '../errors.js'
 
 /** The state of a call that its error reports. */
 export interface CallFacts {
@@ -53,5 +53,5 @@ function make(
   const told = { outcomeUnknown: wasSent, requestId }
   // An explicit `cause: undefined` would be displayed.
   const options = cause === undefined ? told : { ...told, cause }
-  return new TenureError(code, `${message}${sequelOf(options)}`, options)
+  return new TenureError(code, `${message}${describeUnknownOutcome(options)}`, options)
 }

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '@tenure/seams'
-import { ByNumber } from '../by-number.js'
+import { IdMap } from '../id-map.js'
 
 /**
  * Timeouts of calls. Calls with the same timeout expire in the order in which they start, so they share one
@@ -10,7 +10,7 @@ export class Deadlines<Call extends Timed> {
   /** The group of this timeout is kept when it is empty: it will be reused immediately. */
   readonly #usualMs: number
   readonly #onOver: (call: Call) => void
-  readonly #lines = new Map<number, Line<Call>>()
+  readonly #groups = new Map<number, Group<Call>>()
 
   constructor(clock: Clock, usualMs: number, onOver: (call: Call) => void) {
     this.#clock = clock
@@ -21,50 +21,50 @@ export class Deadlines<Call extends Timed> {
   /** `Infinity` sets no deadline. */
   add(call: Call, timeoutMs: number): void {
     if (timeoutMs === Number.POSITIVE_INFINITY) return
-    let line = this.#lines.get(timeoutMs)
-    if (line === undefined) {
-      line = { calls: new ByNumber(), timer: undefined }
-      this.#lines.set(timeoutMs, line)
+    let group = this.#groups.get(timeoutMs)
+    if (group === undefined) {
+      group = { calls: new IdMap(), timer: undefined }
+      this.#groups.set(timeoutMs, group)
     }
     call.dueMs = this.#clock.monotonicMs() + timeoutMs
-    line.calls.set(call.id, call)
-    if (line.timer === undefined) this.#arm(line, timeoutMs, timeoutMs)
+    group.calls.set(call.id, call)
+    if (group.timer === undefined) this.#arm(group, timeoutMs, timeoutMs)
   }
 
   /** Removes a call that has ended. */
   remove(call: Call, timeoutMs: number): void {
-    const line = this.#lines.get(timeoutMs)
-    if (line?.calls.delete(call.id) === undefined) return
-    if (line.calls.size === 0 && timeoutMs !== this.#usualMs) this.#drop(line, timeoutMs)
+    const group = this.#groups.get(timeoutMs)
+    if (group?.calls.delete(call.id) === undefined) return
+    if (group.calls.size === 0 && timeoutMs !== this.#usualMs) this.#drop(group, timeoutMs)
   }
 
   /** Cancels all deadlines. */
   clear(): void {
-    for (const [timeoutMs, line] of this.#lines) this.#drop(line, timeoutMs)
+    for (const [timeoutMs, group] of this.#groups) this.#drop(group, timeoutMs)
   }
 
-  #arm(line: Line<Call>, timeoutMs: number, delayMs: number): void {
-    line.timer = this.#clock.setTimer(delayMs, () => this.#onTimer(line, timeoutMs))
+  #arm(group: Group<Call>, timeoutMs: number, delayMs: number): void {
+    group.timer = this.#clock.setTimer(delayMs, () => this.#onTimer(group, timeoutMs))
   }
 
-  #onTimer(line: Line<Call>, timeoutMs: number): void {
-    line.timer = undefined
+  #onTimer(group: Group<Call>, timeoutMs: number): void {
+    group.timer = undefined
     const now = this.#clock.monotonicMs()
-    for (let call = line.calls.first(); call !== undefined; call = line.calls.first()) {
+    for (let call = group.calls.first(); call !== undefined; call = group.calls.first()) {
       if (call.dueMs > now) {
         // A callback may have started a call, which has already set the timer.
-        if (line.timer === undefined) this.#arm(line, timeoutMs, call.dueMs - now)
+        if (group.timer === undefined) this.#arm(group, timeoutMs, call.dueMs - now)
         return
       }
-      line.calls.delete(call.id)
+      group.calls.delete(call.id)
       this.#onOver(call)
     }
-    this.#drop(line, timeoutMs)
+    this.#drop(group, timeoutMs)
   }
 
-  #drop(line: Line<Call>, timeoutMs: number): void {
-    line.timer?.cancel()
-    if (this.#lines.get(timeoutMs) === line) this.#lines.delete(timeoutMs)
+  #drop(group: Group<Call>, timeoutMs: number): void {
+    group.timer?.cancel()
+    if (this.#groups.get(timeoutMs) === group) this.#groups.delete(timeoutMs)
   }
 }
 
@@ -75,7 +75,7 @@ export interface Timed {
   dueMs: number
 }
 
-interface Line<Call> {
-  readonly calls: ByNumber<Call>
+interface Group<Call> {
+  readonly calls: IdMap<Call>
   timer: Timer | undefined
 }

@@ -14,7 +14,7 @@ import { Call, type Settle } from './call.js'
 import { aborted, closed, lost, timedOut, unreachable, withheld } from './call-errors.js'
 import { Deadlines } from './deadlines.js'
 import { type CallOptions, checkLimit, type RequestOptions } from './limit.js'
-import { type LinkOptions, type LinkSettings, settleLinkOptions } from './options.js'
+import { type LinkOptions, type LinkSettings, resolveLinkOptions } from './options.js'
 import { type PendingRequest, RequestTable } from './request-table.js'
 import { Waiters } from './waiters.js'
 
@@ -269,7 +269,7 @@ export async function openLink(
   call: Pick<CallOptions, 'signal'> = {},
 ): Promise<Link> {
   check.names('call', call, ['signal'])
-  const settings = settleLinkOptions(options)
+  const settings = resolveLinkOptions(options)
   const link = new Link(settings)
   try {
     await link.ready({ signal: call.signal, timeoutMs: settings.connectTimeoutMs })

@@ -61,7 +61,7 @@ const optionNames: readonly (keyof LinkOptions)[] = [
   'random',
 ]
 
-export function settleLinkOptions(options: LinkOptions): LinkSettings {
+export function resolveLinkOptions(options: LinkOptions): LinkSettings {
   check.names('options', options, optionNames)
   const { endpoints, role = 'produce', token, random = systemRandom } = options
   check.list('options.endpoints', endpoints, 'a list of at least one "host:port"', 1)
@@ -78,7 +78,7 @@ export function settleLinkOptions(options: LinkOptions): LinkSettings {
     endpoints: endpoints.map((text, index) => parseEndpoint(text, `options.endpoints[${index}]`)),
     hello,
     random,
-    tls: settleTls(options.tls ?? false),
+    tls: resolveTls(options.tls ?? false),
     connectTimeoutMs: check.duration(
       'options.connectTimeoutMs',
       options.connectTimeoutMs ?? 10_000,
@@ -89,20 +89,20 @@ export function settleLinkOptions(options: LinkOptions): LinkSettings {
       options.requestTimeoutMs ?? 30_000,
     ),
     keepAliveMs: check.duration('options.keepAliveMs', options.keepAliveMs ?? 10_000),
-    backoff: settleBackoff(options.backoff ?? {}),
+    backoff: resolveBackoff(options.backoff ?? {}),
     observer: guarded(options.observer ?? {}),
     transport: options.transport ?? nodeTransport,
     clock: options.clock ?? systemClock,
   }
 }
 
-function settleTls(given: boolean | TlsOptions): TlsOptions | undefined {
+function resolveTls(given: boolean | TlsOptions): TlsOptions | undefined {
   if (typeof given === 'boolean') return given ? {} : undefined
   check.names('options.tls', given, ['ca', 'cert', 'key', 'passphrase', 'servername'])
   return given
 }
 
-function settleBackoff(given: Partial<Backoff>): Backoff {
+function resolveBackoff(given: Partial<Backoff>): Backoff {
   check.names('options.backoff', given, ['initialMs', 'maxMs'])
   const initialMs = check.duration('options.backoff.initialMs', given.initialMs ?? 100)
   const maxMs = check.duration('options.backoff.maxMs', given.maxMs ?? Math.max(5000, initialMs))

@@ -1,6 +1,6 @@
 import type { Answer, Limits, RequestKind } from '@tenure/protocol'
-import { ByNumber } from '../by-number.js'
 import type { TenureError } from '../errors.js'
+import { IdMap } from '../id-map.js'
 
 /** A request with a waiting caller. */
 export interface PendingRequest {
@@ -33,7 +33,7 @@ const ownerlessPoll: Ownerless = { isPoll: true, id: undefined }
 
 /** Requests that share a queue and a limit. */
 interface Lane {
-  readonly queue: ByNumber<PendingRequest>
+  readonly queue: IdMap<PendingRequest>
   inFlight: number
   /** Maximum number in flight; 0 without a connection. */
   window: number
@@ -55,9 +55,9 @@ const idMax = 0xffff_ffff
  * The coordinator counts the request until then, and so must the client.
  */
 export class RequestTable {
-  readonly #requests: Lane = { queue: new ByNumber(), inFlight: 0, window: 0 }
-  readonly #polls: Lane = { queue: new ByNumber(), inFlight: 0, window: 0 }
-  readonly #inFlight = new ByNumber<Sent>()
+  readonly #requests: Lane = { queue: new IdMap(), inFlight: 0, window: 0 }
+  readonly #polls: Lane = { queue: new IdMap(), inFlight: 0, window: 0 }
+  readonly #inFlight = new IdMap<Sent>()
   #lastId = 0
   /** The coordinator's limit of requests in flight. The window is one less, to leave space for a probe. */
   #inFlightMax = 0

@@ -9,64 +9,64 @@ const firstPageSize = 8
  * successor. If the collector has promoted one to the old generation, all later tables and their entries stay
  * alive until a full collection. That cost a third of a busy client's time.
  */
-export class ByNumber<Thing> {
+export class IdMap<Value> {
   /** The newest page is kept when it is empty: it will be reused immediately. */
-  #pages: Page<Thing>[] = []
+  #pages: Page<Value>[] = []
   #size = 0
 
   get size(): number {
     return this.#size
   }
 
-  get(number: number): Thing | undefined {
-    const page = this.#pageOf(number)
-    return page?.things[number - page.start]
+  get(id: number): Value | undefined {
+    const page = this.#pageOf(id)
+    return page?.values[id - page.start]
   }
 
-  has(number: number): boolean {
-    return this.get(number) !== undefined
+  has(id: number): boolean {
+    return this.get(id) !== undefined
   }
 
-  set(number: number, thing: Thing): void {
-    const page = this.#pageOf(number) ?? this.#addPage(number)
-    let at = number - page.start
-    if (at < 0 || at >= page.things.length) {
+  set(id: number, value: Value): void {
+    const page = this.#pageOf(id) ?? this.#addPage(id)
+    let at = id - page.start
+    if (at < 0 || at >= page.values.length) {
       widen(page)
-      at = number - page.start
+      at = id - page.start
     }
-    if (page.things[at] === undefined) {
+    if (page.values[at] === undefined) {
       page.count++
       this.#size++
     }
-    page.things[at] = thing
+    page.values[at] = value
     if (at < page.firstAt) page.firstAt = at
   }
 
-  delete(number: number): Thing | undefined {
-    const page = this.#pageOf(number)
+  delete(id: number): Value | undefined {
+    const page = this.#pageOf(id)
     if (page === undefined) return undefined
-    const at = number - page.start
-    const thing = page.things[at]
-    if (thing === undefined) return undefined
-    page.things[at] = undefined
+    const at = id - page.start
+    const value = page.values[at]
+    if (value === undefined) return undefined
+    page.values[at] = undefined
     page.count--
     this.#size--
     if (page.count === 0 && page !== this.#pages.at(-1)) {
       this.#pages.splice(this.#pages.indexOf(page), 1)
     }
-    return thing
+    return value
   }
 
   /** The value with the lowest id. */
-  first(): Thing | undefined {
+  first(): Value | undefined {
     if (this.#size === 0) return undefined
     const page = this.#pages[0]!
-    while (page.things[page.firstAt] === undefined) page.firstAt++
-    return page.things[page.firstAt]
+    while (page.values[page.firstAt] === undefined) page.firstAt++
+    return page.values[page.firstAt]
   }
 
-  all(): Thing[] {
-    return this.#pages.flatMap(({ things }) => things.filter((thing) => thing !== undefined))
+  all(): Value[] {
+    return this.#pages.flatMap(({ values }) => values.filter((value) => value !== undefined))
   }
 
   clear(): void {
@@ -74,8 +74,8 @@ export class ByNumber<Thing> {
     this.#size = 0
   }
 
-  #pageOf(number: number): Page<Thing> | undefined {
-    const block = number - (number % pageSize)
+  #pageOf(id: number): Page<Value> | undefined {
+    const block = id - (id % pageSize)
     // Lookups mostly hit the oldest or the newest pages.
     if (this.#pages[0]?.block === block) return this.#pages[0]
     for (let index = this.#pages.length - 1; index > 0; index--) {
@@ -84,39 +84,39 @@ export class ByNumber<Thing> {
     return undefined
   }
 
-  #addPage(number: number): Page<Thing> {
+  #addPage(id: number): Page<Value> {
     const size = this.#pages.length === 0 ? firstPageSize : pageSize
     if (this.#pages.at(-1)?.count === 0) this.#pages.pop()
-    const block = number - (number % pageSize)
-    const start = number - (number % size)
-    const page = { block, start, things: empty<Thing>(size), count: 0, firstAt: size }
+    const block = id - (id % pageSize)
+    const start = id - (id % size)
+    const page = { block, start, values: empty<Value>(size), count: 0, firstAt: size }
     const before = this.#pages.findLastIndex((other) => isBefore(other.block, block))
     this.#pages.splice(before + 1, 0, page)
     return page
   }
 }
 
-interface Page<Thing> {
+interface Page<Value> {
   /** The first id in this page's range of `pageSize` ids. */
   readonly block: number
   /** The id of the first slot. */
   start: number
-  things: (Thing | undefined)[]
+  values: (Value | undefined)[]
   count: number
   /** All slots before this one are empty. */
   firstAt: number
 }
 
-function empty<Thing>(size: number): (Thing | undefined)[] {
-  return new Array<Thing | undefined>(size).fill(undefined)
+function empty<Value>(size: number): (Value | undefined)[] {
+  return new Array<Value | undefined>(size).fill(undefined)
 }
 
 /** Extends the first page to the full page size. */
-function widen<Thing>(page: Page<Thing>): void {
-  const things = empty<Thing>(pageSize)
+function widen<Value>(page: Page<Value>): void {
+  const values = empty<Value>(pageSize)
   const from = page.start - page.block
-  for (let at = 0; at < page.things.length; at++) things[from + at] = page.things[at]
-  page.things = things
+  for (let at = 0; at < page.values.length; at++) values[from + at] = page.values[at]
+  page.values = values
   page.start = page.block
   page.firstAt += from
 }
