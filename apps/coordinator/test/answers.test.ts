@@ -5,8 +5,8 @@ import { expect, leaseFrom } from './links.js'
 import { RawPeer } from './raw-peer.js'
 import { essence, type Held, Stage, type SubmitOptions } from './stage.js'
 
-// The table of semantics §6, row by row, and what stands below it: what is answered, and what is
-// written.
+// The table of semantics §6, row by row, and the rules below it: the answer and the written
+// records.
 
 const kinds = ['complete', 'fail'] as const
 type Kind = (typeof kinds)[number]
@@ -113,12 +113,12 @@ t.test(
   },
 )
 
-t.test('another attempt superseded the lease: CANCELLED, naming that one', async (t) => {
+t.test('another attempt superseded the lease: CANCELLED, naming that lease', async (t) => {
   for (const kind of kinds) {
     const first = await stage.lease({ executionWindowMs: 30 })
     const second = await leaseFrom(w2, first.queue)
     t.equal(second.taskId, first.taskId)
-    // The second one is as brief: all that counts is that it is there.
+    // The second lease is as short; only its existence matters.
     const answer = { kind: 'cancelled', reason: 'SUPERSEDED', supersededBy: second.leaseId }
     await stage.expiryOf(second)
     await checkLost(t, first, kind, { found: 'superseded', answer, beat: 'SUPERSEDED' })
@@ -139,7 +139,7 @@ async function checkLost(t: Test, held: Held, kind: Kind, row: Omit<Row, 'arrang
   t.strictSame(await stage.observe(taskId, beatOf(held)), refusal, `${found}: a late heartbeat`)
 }
 
-t.test('complete under the valid lease: COMMITTED, and the result is there', async (t) => {
+t.test('complete under a valid lease: COMMITTED, with the result stored', async (t) => {
   const held = await stage.lease()
   const result = Uint8Array.of(0, 255, 7)
   const answer = { kind: 'committed', state: 'COMPLETED' }
@@ -152,7 +152,7 @@ t.test('complete under the valid lease: COMMITTED, and the result is there', asy
 })
 
 t.test(
-  'fail under the valid lease: COMMITTED with WAITING and from when on, and at last with FAILED',
+  'fail under a valid lease: COMMITTED with WAITING and eligible_at, and finally with FAILED',
   async (t) => {
     const first = await stage.lease(retries(1, 70))
     const { taskId, queue } = first
@@ -171,7 +171,7 @@ t.test(
   },
 )
 
-t.test('the same report sent again: the same COMMITTED again, and no record', async (t) => {
+t.test('the same report sent again: the same COMMITTED, and no record', async (t) => {
   for (const kind of kinds) {
     for (const options of [retries(1, 60_000), retries(0)]) {
       const held = await stage.lease(options)
@@ -183,7 +183,7 @@ t.test('the same report sent again: the same COMMITTED again, and no record', as
   }
 })
 
-t.test('of the same report sent three times at once one is written', async (t) => {
+t.test('of three concurrent copies of a report one is written', async (t) => {
   for (const kind of kinds) {
     const held = await stage.lease()
     const report = reportOf(kind, held, 'p')
@@ -196,7 +196,7 @@ t.test('of the same report sent three times at once one is written', async (t) =
 })
 
 t.test(
-  'a report of failure sent again when the task has gone on: the answer that it had',
+  'a failure report sent again after the task has continued: its original answer',
   async (t) => {
     const first = await stage.lease(retries(1))
     const { taskId } = first
@@ -234,7 +234,7 @@ t.test(
   },
 )
 
-t.test('a report without a report_id is never recognised as sent again', async (t) => {
+t.test('a report without a report_id is never recognised as a repetition', async (t) => {
   for (const kind of kinds) {
     const held = await stage.lease()
     await w1.request(reportOf(kind, held))
@@ -245,7 +245,7 @@ t.test('a report without a report_id is never recognised as sent again', async (
   }
 })
 
-t.test('of 33 leases the oldest is UNKNOWN_LEASE, the next is known', async (t) => {
+t.test('of 33 leases the oldest is UNKNOWN_LEASE, the others are known', async (t) => {
   const oldest = await stage.lease(retries(100))
   const { taskId, queue } = oldest
   await w1.request(reportOf('fail', oldest, 'p'))
@@ -264,11 +264,11 @@ t.test('of 33 leases the oldest is UNKNOWN_LEASE, the next is known', async (t) 
   t.match((await stage.observe(taskId, reportOf('fail', next, 'p'))).answer, repeated)
 })
 
-t.test('a heartbeat is OK: with a record when it moves the expiry, else without', async (t) => {
+t.test('a heartbeat is OK: with a record if it extends the lease, otherwise without', async (t) => {
   const held = await stage.lease()
   const { taskId } = held
   let extended = held.leaseExpiry
-  // It has to be a later millisecond than that of the grant.
+  // The heartbeat must come in a later millisecond than the grant.
   while (extended === held.leaseExpiry) {
     const { leaseExpiry } = await expect(w1, 'extended', beatOf(held))
     extended = leaseExpiry
@@ -285,7 +285,7 @@ t.test('a heartbeat is OK: with a record when it moves the expiry, else without'
   })
 })
 
-t.test('a field that is malformed: REJECTED MALFORMED, and no record', async (t) => {
+t.test('a malformed field: REJECTED MALFORMED, and no record', async (t) => {
   const held = await stage.lease()
   const malformed: [string, NewRequest][] = [
     ['a task_id below 1', { ...reportOf('complete', held), taskId: 0 }],
@@ -304,11 +304,11 @@ t.test('a field that is malformed: REJECTED MALFORMED, and no record', async (t)
     t.strictSame(await stage.observe(held.taskId, request), refusal, name)
   }
   const { answer } = await stage.observe(held.taskId, reportOf('complete', held))
-  t.match(answer, { kind: 'committed' }, 'and the connection goes on')
+  t.match(answer, { kind: 'committed' }, 'and the connection stays open')
 })
 
 t.test(
-  'a frame that is malformed: REJECTED where it has an id, else the connection ends; no record',
+  'a malformed frame: REJECTED if it has an id, otherwise the connection ends; no record',
   async (t) => {
     const held = await stage.lease({}, w2)
     const before = await stage.historyOf(held.taskId)
@@ -322,7 +322,7 @@ t.test(
     t.match(await peer.say(short), refusal)
     const farewell = { kind: 'answer', answer: { kind: 'rejected', id: 0, reason: 'PROTOCOL' } }
     t.match(await peer.say(Buffer.from([0, 0, 0, 1, 0xc1])), farewell)
-    t.equal(await peer.next(), undefined, 'and that is the end of the connection')
+    t.equal(await peer.next(), undefined, 'and the connection ends')
     t.strictSame(await stage.historyOf(held.taskId), before)
     t.match(await w2.request(reportOf('complete', held)), { kind: 'committed' })
   },
@@ -341,7 +341,7 @@ t.test('the task was forgotten after its retention: UNKNOWN_TASK', async (t) => 
   t.strictSame(await own.historyOf(held.taskId), written)
 })
 
-t.test('nothing was written behind an answer, except by time', async (t) => {
+t.test('nothing was written after an answer, except expiries', async (t) => {
   await Promise.all([w1.close(), w2.close()])
   t.match(await stage.coordinator.stop(), { code: 0 })
   const histories = await stage.readHistories()

@@ -10,7 +10,7 @@ import { Transcript } from './transcript.js'
 const names = ['w1', 'w2', 'w3', 'w4']
 const lanesOfEach = 6
 
-/** Producers, and workers that complete every other task, until the coordinator is gone. */
+/** Producers, and workers that complete every other task, until the coordinator is killed. */
 async function startLoad(t: Test, port: number, transcript: Transcript) {
   const lanes: Promise<void>[] = []
   for (const name of names) {
@@ -44,7 +44,7 @@ function reportOf({ taskId, leaseId }: Leased) {
 }
 
 t.test(
-  'a backup under load, restored: what was answered before it is there, and no id comes twice',
+  'a restored backup has everything answered before it, and no id is used twice',
   async (t) => {
     const directory = makeDirectory(t)
     const [dataDir, copy, restored] = ['data', 'copy', 'restored'].map((it) => join(directory, it))
@@ -86,7 +86,7 @@ t.test(
     })
     const { taskId } = await expect(link, 'submitted', { kind: 'submit', payload: Buffer.from('') })
     const { leaseId } = await leaseFrom(link, 'default')
-    t.ok(taskId >= nextLsn && leaseId > nextLsn, 'new ids lie beyond the gap')
+    t.ok(taskId >= nextLsn && leaseId > nextLsn, 'new ids follow the gap')
     t.ok(
       leases.every(({ answer }) => answer.leaseId < nextLsn),
       'no lease id was issued before',

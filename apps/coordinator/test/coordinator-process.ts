@@ -7,13 +7,13 @@ import type { Test } from 'tap'
 
 const binary = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
-/** The built binary as a process of its own, and what it says. */
+/** The built binary in a separate process, with its output. */
 export class CoordinatorProcess extends AppProcess {
   constructor(t: Test, args: readonly string[], env: Record<string, string> = {}) {
     super(t, binary, { args, env: { ...cleanEnvironment(process.env), ...env } })
   }
 
-  /** On free ports, until it has started. */
+  /** Starts on free ports, and resolves when the coordinator has started. */
   static async start(
     t: Test,
     dataDir: string,
@@ -32,7 +32,7 @@ export class CoordinatorProcess extends AppProcess {
   }
 }
 
-/** How it ends when it is not expected to run. */
+/** Resolves to the exit code of a process that should not keep running. */
 export function runToEnd(
   t: Test,
   args: readonly string[],
@@ -41,14 +41,14 @@ export function runToEnd(
   return new CoordinatorProcess(t, args, env).exited
 }
 
-/** Goes when the processes that were started after it was made have gone. */
+/** A directory that is removed after the processes that use it have ended. */
 export function makeDirectory(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), 'tenure-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** Not there yet. */
+/** A path that does not exist yet. */
 export function makeDataDir(t: Test): string {
   return join(makeDirectory(t), 'data')
 }

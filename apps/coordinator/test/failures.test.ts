@@ -16,7 +16,7 @@ const brief = { ...submit, executionWindowMs: 200 } as const
 
 const names = ['w1', 'w2', 'w3', 'w4']
 
-/** However slow the machine is, only a task with a brief execution window loses its lease. */
+/** Even on a slow machine, only a task with a short execution window loses its lease. */
 const longLeases = ['--lease-duration', '10m']
 
 async function start(t: Test) {
@@ -29,7 +29,7 @@ function complete({ taskId, leaseId }: Leased) {
   return { kind: 'complete', taskId, leaseId, reportId: `of ${leaseId}` } as const
 }
 
-/** Leases and completes, as often as it takes: a machine may be so slow that a brief lease is over. */
+/** Leases and completes, repeatedly if necessary: on a slow machine a short lease may expire first. */
 async function finish(link: Link): Promise<Leased> {
   for (;;) {
     const leased = await leaseFrom(link, 'default')
@@ -82,7 +82,7 @@ t.test('§6.1 a worker crashes: its lease expires, and the task is executed agai
 })
 
 t.test(
-  '§6.2 the coordinator crashes under load: replay restores what was answered, and nothing else',
+  '§6.2 the coordinator crashes under load: replay restores exactly what was answered',
   async (t) => {
     const dataDir = join(makeDirectory(t), 'data')
     const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, longLeases)
@@ -91,7 +91,7 @@ t.test(
     await transcript.until(() => transcript.size >= 1000)
     await coordinator.end()
     await Promise.all(lanes)
-    t.equal(transcript.lost.length, lanes.length, 'everybody was in the middle of something')
+    t.equal(transcript.lost.length, lanes.length, 'all clients had requests in flight')
 
     const replayed = await replay(dataDir)
     const again = await CoordinatorProcess.start(t, dataDir, longLeases)
@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-/** Producers and workers, each with several requests under way at any moment. */
+/** Producers and workers, each with several concurrent requests. */
 async function startLoad(t: Test, port: number, transcript: Transcript) {
   const lanes: Promise<void>[] = []
   for (const name of names) {
@@ -143,7 +143,7 @@ async function metric(httpPort: unknown, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1])
 }
 
-/** What was answered is true in the next life, too: whoever asks again is answered the same. */
+/** Everything answered is still true after the restart: repeated requests get the same answers. */
 async function checkFacts(t: Test, port: number, transcript: Transcript): Promise<void> {
   const links = new Map<string, Link>()
   for (const name of names) links.set(name, await connectTo(t, port, name))
@@ -165,7 +165,7 @@ async function checkFacts(t: Test, port: number, transcript: Transcript): Promis
 }
 
 t.test(
-  '§6.3 a partition: who has lost the lease meanwhile is CANCELLED, and the work is done once more',
+  '§6.3 a partition: a worker that lost its lease is CANCELLED, and the task is executed again',
   async (t) => {
     const { port, dataDir } = await start(t)
     const cable = await Cable.lay(t, port)

@@ -10,7 +10,7 @@ const kib = 1024
 const mib = 2 ** 20
 const payload = Buffer.alloc(8 * kib, 'x')
 
-/** The reason for which the request was refused, or `undefined`. */
+/** The reason for a rejection, or `undefined`. */
 async function refusal(asked: Promise<Answer>): Promise<string | undefined> {
   const answer = await asked
   return answer.kind === 'rejected' ? answer.reason : undefined
@@ -22,13 +22,13 @@ const cannot =
   'no small file system can be mounted by this user; the simulated disk is tested in any case'
 
 t.test(
-  'a disk that fills: what makes work is refused first, then everything, and it passes by itself',
+  'a disk that fills up: submissions are rejected first, then everything, and it recovers by itself',
   { skip: disk === undefined && cannot },
   async (t) => {
     if (disk === undefined) return
     const dataDir = join(disk.path, 'data')
     const args = ['--segment-bytes', '1MiB', '--history-bytes-max', '0', '--disk-low-bytes', '8MiB']
-    // However long it takes until there is room again.
+    // No timeout applies, however long the disk stays full.
     args.push('--lease-duration', '10m')
     const { coordinator, port } = await CoordinatorProcess.start(t, dataDir, args)
     const link = await connectTo(t, port, 'w-1')
@@ -44,9 +44,9 @@ t.test(
       if (answer.kind !== 'submitted') break
       accepted.push(answer.taskId)
     }
-    t.ok(accepted.length > 10, 'while there was room submissions were taken')
+    t.ok(accepted.length > 10, 'submissions were accepted while there was space')
     await coordinator.line('disk full: rejecting requests that need disk space')
-    t.equal(await refusal(submit()), 'NO_SPACE', 'then they are refused')
+    t.equal(await refusal(submit()), 'NO_SPACE', 'then they are rejected')
     t.match(await link.request({ kind: 'stats' }), { stats: { diskFull: true } })
 
     const { taskId, leaseId } = held
@@ -54,21 +54,21 @@ t.test(
     t.match(
       await link.request({ kind: 'heartbeat', taskId, leaseId }),
       { kind: 'extended' },
-      'a heartbeat is taken',
+      'a heartbeat is accepted',
     )
     const reported = await finishOne(link)
-    t.equal(reported, undefined, 'and so is a lease and its report, from space kept back')
+    t.equal(reported, undefined, 'and so is a lease and its report, from reserved space')
 
     let refused: string | undefined
     while (refused === undefined) refused = await finishOne(link)
-    t.equal(refused, 'NO_SPACE', 'until there is none of that either')
+    t.equal(refused, 'NO_SPACE', 'until the reserved space is used up')
     while ((await refusal(link.request({ kind: 'heartbeat', taskId, leaseId }))) === undefined);
     t.match(await link.request({ kind: 'ping' }), { kind: 'pong' }, 'the process is alive')
-    t.match(await link.request({ kind: 'get', taskId }), { kind: 'task' }, 'and answers questions')
+    t.match(await link.request({ kind: 'get', taskId }), { kind: 'task' }, 'and answers queries')
 
     disk.empty()
     await coordinator.line('disk has space again')
-    t.equal(await refusal(submit()), undefined, 'space was freed: it continues by itself')
+    t.equal(await refusal(submit()), undefined, 'with free space it recovers by itself')
     t.match(await link.request({ kind: 'stats' }), { stats: { diskFull: false } })
     const completed = { kind: 'complete', taskId, leaseId } as const
     t.match(await link.request(completed), { kind: 'committed' })
@@ -86,7 +86,7 @@ t.test(
 )
 
 t.test(
-  'a coordinator that starts on a full disk makes room of the history that no restart needs',
+  'a coordinator that starts on a full disk removes history that no restart needs',
   { skip: disk === undefined && cannot },
   async (t) => {
     if (disk === undefined) return
@@ -110,7 +110,7 @@ t.test(
   },
 )
 
-/** Leases a task and completes it; the reason where one of both is refused. */
+/** Leases and completes a task; returns the reason if either is rejected. */
 async function finishOne(link: Link): Promise<string | undefined> {
   const leased = await link.request({ kind: 'lease', queues: ['default'], waitMs: 0 })
   if (leased.kind === 'rejected') return leased.reason

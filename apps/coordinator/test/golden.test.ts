@@ -17,16 +17,13 @@ function copyOfGolden(t: Test): string {
   return dataDir
 }
 
-t.test(
-  'a data directory of version 1 holds for this version what it held for that one',
-  async (t) => {
-    t.same(await factsOf(copyOfGolden(t)), facts)
-    t.equal(Object.keys(facts.records).length, 9, 'records of every type')
-    t.equal(facts.hash, facts.hashByCheckpoint)
-  },
-)
+t.test('a data directory of version 1 has the same contents for this version', async (t) => {
+  t.same(await factsOf(copyOfGolden(t)), facts)
+  t.equal(Object.keys(facts.records).length, 9, 'records of every type')
+  t.equal(facts.hash, facts.hashByCheckpoint)
+})
 
-/** The tasks in it ended long ago. */
+/** Its tasks ended long ago. */
 const keepAll = ['--retention', '100000d']
 
 t.test('a coordinator starts on a data directory of version 1', async (t) => {
@@ -35,18 +32,18 @@ t.test('a coordinator starts on a data directory of version 1', async (t) => {
   t.match(started, { epoch: openings.length + 1, tasks: tasks.length })
 })
 
-t.test('this version writes the bytes that are kept', async (t) => {
+t.test('this version writes the same bytes as the kept files', async (t) => {
   const dataDir = makeDataDir(t)
   await makeGolden(dataDir)
   t.same(filesIn(dataDir), filesIn(goldenDirectory))
 })
 
-/** On free ports, if it should start against all expectation. */
+/** Uses free ports in case it starts unexpectedly. */
 function runOn(t: Test, dataDir: string) {
   return runToEnd(t, ['--data-dir', dataDir, '--port', '0', '--http-port', 'off'])
 }
 
-/** Gives the file a format version of the future, with a checksum that fits. */
+/** Sets a future format version in the file, with a matching checksum. */
 function makeNewer(path: string, headers: readonly number[], headerBytes: number): void {
   const bytes = readFileSync(path)
   for (const at of headers) {
@@ -66,7 +63,7 @@ const newerFiles = {
 } as const
 
 for (const [name, { headers, headerBytes }] of Object.entries(newerFiles)) {
-  t.test(`a newer ${name} is refused, and nothing is changed`, async (t) => {
+  t.test(`a newer ${name} is rejected, and nothing is changed`, async (t) => {
     const dataDir = copyOfGolden(t)
     makeNewer(join(dataDir, name), headers, headerBytes)
     const before = filesIn(dataDir)
@@ -78,14 +75,14 @@ for (const [name, { headers, headerBytes }] of Object.entries(newerFiles)) {
   })
 }
 
-/** The version stands behind the head of a MessagePack array, in what is encoded first. */
+/** The version follows the head of a MessagePack array, at the start of the encoding. */
 function newer(bytes: Uint8Array): Uint8Array {
   const changed = bytes.slice()
   changed[1] = 2
   return changed
 }
 
-/** Opening begins a segment of a new epoch before a record is read; all that was there stays as it was. */
+/** Opening creates a segment of a new epoch before a record is read; existing files stay unchanged. */
 async function checkRefused(t: Test, dataDir: string, code: string, words: RegExp): Promise<void> {
   const before = filesIn(dataDir)
   const { code: exitCode, stdout, stderr } = await runOn(t, dataDir)
@@ -97,7 +94,7 @@ async function checkRefused(t: Test, dataDir: string, code: string, words: RegEx
   t.match(await verifyLog(dataDir), { damage: undefined, tornTail: undefined })
 }
 
-t.test('a newer record is refused, and stays', async (t) => {
+t.test('a newer record is rejected and kept', async (t) => {
   const dataDir = copyOfGolden(t)
   const log = await openLog(dataDir)
   await log.append(log.nextLsn, newer(encodeRecord({ type: 'TasksForgotten', at: 1, through: 1 })))
@@ -106,7 +103,7 @@ t.test('a newer record is refused, and stays', async (t) => {
   await checkRefused(t, dataDir, 'HISTORY_UNREADABLE_RECORD', words)
 })
 
-t.test('a newer state in a checkpoint is refused, and stays', async (t) => {
+t.test('a newer state in a checkpoint is rejected and kept', async (t) => {
   const dataDir = copyOfGolden(t)
   const log = await openLog(dataDir)
   const [chunk] = encodeState(beginning())

@@ -13,8 +13,8 @@ import { Faults, runLoad } from './load.js'
 import { type Entry, readLog, replay } from './log-book.js'
 import type { Exchange } from './transcript.js'
 
-// The five invariants of 000 §7, each in what clients were answered and in what the log says, after
-// two SIGKILLs under workers that crash, stall, repeat themselves and report what is not theirs.
+// The five invariants of 000 §7, checked in the answers to clients and in the log, after two
+// SIGKILLs under workers that crash, stall, repeat themselves and report under other leases.
 
 const seed = Number(process.env.TENURE_SEED ?? 1)
 const { dataDir, transcript } = await runLoad(t, seed, 3)
@@ -26,7 +26,7 @@ const grants: Grant[] = transcript.answeredBy('leased')
 const leaseIdOf = ({ answer }: Grant) => answer.leaseId
 const grantedAt = ({ answer }: Grant) => answer.leaseExpiry - answer.leaseMs
 
-/** What was said about a task, and when that was asked for and heard. */
+/** A fact from an answer about a task, with the times of the request and the answer. */
 interface View<T> {
   readonly asked: number
   readonly answered: number
@@ -43,7 +43,7 @@ const views: View<TaskSummary>[] = [
   }),
 ]
 
-t.test('the load was what it was made for', async (t) => {
+t.test('the load has exercised every case', async (t) => {
   const happened = new Set<string>(entries.map(({ record }) => record.type))
   for (const { answer } of transcript.answeredBy('cancelled')) happened.add(answer.reason)
   for (const { answer } of transcript.answeredBy('rejected')) happened.add(answer.reason)
@@ -57,7 +57,7 @@ t.test('the load was what it was made for', async (t) => {
   ]) {
     t.ok(happened.has(what), what)
   }
-  t.ok(transcript.lost.length >= 12, 'every SIGKILL came in the middle of something')
+  t.ok(transcript.lost.length >= 12, 'every SIGKILL hit requests in flight')
   t.comment(`seed ${seed}: ${transcript.size} answers, ${entries.length} records`)
 })
 
@@ -97,7 +97,7 @@ t.test('a task has at most one active lease', async (t) => {
   faults.conclude(t, 'in the log a grant follows the end of the last lease')
 })
 
-/** A report of failure that was accepted, or that may have been. */
+/** A failure report that was accepted, or may have been. */
 function mayHaveReleased({ answer }: Exchange): boolean {
   return answer === undefined || answer.kind === 'committed'
 }
@@ -202,7 +202,7 @@ function running({ attempts }: Task) {
   return attempts.filter(({ outcome }) => outcome === 'OPEN')
 }
 
-/** The one that runs is its newest, and the one it names. */
+/** The newest attempt is the running one, which the task names. */
 function isOwnedOnce(task: Task): boolean {
   const [only, ...others] = running(task)
   const newest = task.attempts.at(-1)
@@ -256,7 +256,7 @@ function isTerminal(answer: Answer): boolean {
 }
 
 t.test(
-  'every record keeps all that must hold, and the last state is what was answered',
+  'every record satisfies all invariants, and the last state matches the answers',
   async (t) => {
     let last: State | undefined
     for (const { state } of replay(entries)) {

@@ -2,7 +2,7 @@ import { type Link, type LinkOptions, type NewRequest, openLink, TenureError } f
 import type { Answer, AnswerKind, Leased } from '@tenure/protocol'
 import type { Test } from 'tap'
 
-/** A connection to the coordinator on this port; it may do everything, and ends with the test. */
+/** An admin connection to the coordinator on this port, closed at the end of the test. */
 export async function connectTo(
   t: Test,
   port: number,
@@ -15,7 +15,7 @@ export async function connectTo(
   return link
 }
 
-/** One that does not come back: when its connection is lost, every request of it is rejected. */
+/** A link that does not reconnect: when its connection is lost, all its requests are rejected. */
 export async function connectOnce(t: Test, port: number, name: string): Promise<Link> {
   const link: Link = await connectTo(t, port, name, {
     observer: { disconnected: () => void link.close() },
@@ -23,7 +23,7 @@ export async function connectOnce(t: Test, port: number, name: string): Promise<
   return link
 }
 
-/** The answer, which has to be of this kind. */
+/** The answer, which must be of this kind. */
 export async function expect<K extends AnswerKind>(
   link: Link,
   kind: K,
@@ -34,7 +34,7 @@ export async function expect<K extends AnswerKind>(
   return answer as Extract<Answer, { kind: K }>
 }
 
-/** A task of one of the queues, however long that takes. */
+/** Leases a task from one of the queues, however long that takes. */
 export async function leaseFrom(link: Link, queue: string): Promise<Leased> {
   for (;;) {
     const answer = await link.request({ kind: 'lease', queues: [queue], waitMs: 20_000 })
@@ -43,7 +43,7 @@ export async function leaseFrom(link: Link, queue: string): Promise<Leased> {
   }
 }
 
-/** Goes on until the connection is lost, which is no mistake. */
+/** Repeats the work until the connection is lost, which is not an error. */
 export async function untilLost(work: () => Promise<unknown>): Promise<void> {
   try {
     await work()

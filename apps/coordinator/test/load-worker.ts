@@ -4,19 +4,19 @@ import type { TaskCounts } from '@tenure/state-machine'
 import type { Random } from '@tenure/testing'
 import type { Transcript } from './transcript.js'
 
-/** So few tasks are under way that most of the time everybody waits for a lease to expire. */
+/** So few tasks that most workers wait for a lease to expire. */
 const population = 8
 const pollMs = 100
 
 /**
- * Submits, leases, and does by chance whatever a worker may do, right or wrong. It outlives its
- * coordinator: what it held, and what it was not answered, it brings to the next one.
+ * Submits, leases, and randomly does anything a worker may do, right or wrong. It survives restarts of the
+ * coordinator with its leases and its unanswered requests.
  */
 export class LoadWorker {
   readonly name: string
   readonly #random: Random
   readonly #transcript: Transcript
-  /** Leases it walked away from; some are reported later, and most of these too late. */
+  /** Leases it abandoned; some are reported later, mostly too late. */
   readonly #abandoned: Leased[] = []
   #submission: Extract<NewRequest, { kind: 'submit' }> | undefined
   #count = 0
@@ -79,7 +79,7 @@ export class LoadWorker {
       return
     }
     if (luck < 0.4) await this.#ask({ kind: 'kill', taskId, reason: 'by chance' })
-    // A lease that is good for one task is good for no other.
+    // A lease of one task is not valid for another.
     if (luck > 0.9) await this.#ask({ ...this.#reportOf(leased), taskId: this.#lastTaskId })
     this.#lastTaskId = taskId
     await this.#report(leased)

@@ -7,7 +7,7 @@ import { LoadWorker } from './load-worker.js'
 import { Transcript } from './transcript.js'
 
 const workers = 6
-/** How much happens in each life of the coordinator before it ends. */
+/** The work done in each run of the coordinator before it ends. */
 const answersPerLife = 1000
 const cancelledPerLife = 20
 const completedPerLife = 20
@@ -16,8 +16,8 @@ const leases = ['--lease-duration', '100ms', '--heartbeat-interval', '50ms']
 const poison = ['--poison-threshold', '3']
 
 /**
- * Several lives of a coordinator on one log, each but the last ended by SIGKILL, under workers that
- * do by chance whatever workers may do.
+ * Several runs of a coordinator on one log, all but the last ended by SIGKILL, under workers that act
+ * randomly.
  */
 export async function runLoad(t: Test, seed: number, lives: number) {
   const dataDir = join(makeDirectory(t), 'data')
@@ -44,7 +44,7 @@ export async function runLoad(t: Test, seed: number, lives: number) {
   return { dataDir, transcript }
 }
 
-/** Until there is this much more of everything: how much of it a second brings is a matter of the machine. */
+/** Waits for a number of further events of each kind, since the rate depends on the machine. */
 function enoughOf(transcript: Transcript): Promise<void> {
   const size = transcript.size + answersPerLife
   const cancelled = () => transcript.answeredBy('cancelled').length
@@ -58,7 +58,7 @@ function enoughOf(transcript: Transcript): Promise<void> {
   })
 }
 
-/** How many tasks were completed, each counted once. */
+/** Number of completed tasks, each counted once. */
 function completedIn(transcript: Transcript): number {
   const reports = transcript.of('complete').filter(({ answer }) => answer?.kind === 'committed')
   return new Set(reports.map(({ request }) => request.taskId)).size
@@ -72,7 +72,7 @@ async function lookAtAll(t: Test, port: number, transcript: Transcript): Promise
   await link.close()
 }
 
-/** What is wrong, of which there has to be nothing: one assertion for thousands of checks. */
+/** Collects faults, of which there must be none: one assertion for thousands of checks. */
 export class Faults {
   readonly #found: string[] = []
 

@@ -11,8 +11,8 @@ import {
 } from '@tenure/state-machine'
 import { type FollowOptions, openReadOnly } from '@tenure/wal'
 
-// What a coordinator has written, read from its directory: beside it while it runs, or when it has
-// gone. What was answered is on the disk, so nobody has to wait for it.
+// Reads the coordinator's log from its directory, while the coordinator runs or after it has ended.
+// Answered facts are already on disk, so no test has to wait for them.
 
 export interface Entry {
   readonly lsn: number
@@ -31,13 +31,13 @@ export async function* readLog(
   }
 }
 
-/** The types of the records about a task, in their order. */
+/** The types of the records about a task, in order. */
 export async function historyOf(dataDir: string, taskId: number): Promise<RecordType[]> {
   const histories = await readHistories(dataDir)
   return histories.get(taskId) ?? []
 }
 
-/** The same for every task that was ever created. */
+/** The record types of every task ever created. */
 export async function readHistories(dataDir: string): Promise<Map<number, RecordType[]>> {
   const histories = new Map<number, RecordType[]>()
   const taskOf = new Map<number, number>()
@@ -45,14 +45,14 @@ export async function readHistories(dataDir: string): Promise<Map<number, Record
     if (record.type === 'TaskCreated') histories.set(record.taskId, [])
     if (record.type === 'LeaseGranted') taskOf.set(record.leaseId, record.taskId)
     if (record.type === 'TasksForgotten') continue
-    // A LeaseExtended names its lease only.
+    // A LeaseExtended names only its lease.
     const taskId = record.type === 'LeaseExtended' ? taskOf.get(record.leaseId)! : record.taskId
     histories.get(taskId)!.push(record.type)
   }
   return histories
 }
 
-/** Settles when the running coordinator has written such a record. */
+/** Resolves when the running coordinator has written such a record. */
 export async function untilWritten(
   dataDir: string,
   isAwaited: (record: LogRecord) => boolean,
@@ -62,7 +62,7 @@ export async function untilWritten(
   }
 }
 
-/** Each record as it is applied: the task it is about, before and after. */
+/** Each record as it is applied, with its task before and after. */
 export function* replay(entries: readonly Entry[]): Generator<Step> {
   const state = createState()
   for (const { lsn, record } of entries) {

@@ -13,7 +13,7 @@ import { RawPeer } from './raw-peer.js'
 const { start } = CoordinatorProcess
 const submit = { kind: 'submit', payload: Buffer.from('work') } as const
 
-t.test('it starts, is ready, and a signal stops it', async (t) => {
+t.test('it starts, becomes ready, and stops on a signal', async (t) => {
   const dataDir = makeDataDir(t)
   const { coordinator, httpPort, started } = await start(t, dataDir)
   t.same(started, { epoch: 1, lastLsn: 0, replayed: 0, tasks: 0 })
@@ -28,7 +28,7 @@ t.test('it starts, is ready, and a signal stops it', async (t) => {
   t.match(coordinator.lines[2], { signal: 'SIGTERM' })
 })
 
-t.test('the recovery that it tells begins with its process, and it counts restarts', async (t) => {
+t.test('the reported recovery starts with the process, and restarts are counted', async (t) => {
   const dataDir = makeDataDir(t)
   for (const restarts of [0, 1]) {
     const { coordinator, httpPort } = await start(t, dataDir)
@@ -49,7 +49,7 @@ t.test('the recovery that it tells begins with its process, and it counts restar
   }
 })
 
-t.test('a signal that comes while it starts stops it, too', async (t) => {
+t.test('a signal during startup also stops it', async (t) => {
   const args = ['--data-dir', makeDataDir(t), '--port', '0', '--http-port', 'off']
   const coordinator = new CoordinatorProcess(t, args)
   await coordinator.line('starting')
@@ -58,10 +58,10 @@ t.test('a signal that comes while it starts stops it, too', async (t) => {
   t.equal(coordinator.lines.at(-1)?.msg, 'stopped')
 })
 
-t.test('a second signal ends it at once', async (t) => {
+t.test('a second signal ends it immediately', async (t) => {
   for (const [signal, code] of [['SIGTERM', 143] as const, ['SIGINT', 130] as const]) {
     const { coordinator, port } = await start(t, makeDataDir(t))
-    // Somebody who keeps their half of a connection open holds the first one up for a while.
+    // A client that keeps its half of a connection open delays the shutdown.
     const peer = await RawPeer.open(port, 'slow', { allowHalfOpen: true })
     coordinator.kill('SIGTERM')
     await coordinator.line('stopping')
@@ -72,7 +72,7 @@ t.test('a second signal ends it at once', async (t) => {
   }
 })
 
-t.test('after SIGKILL it goes on with what it had, in the next epoch', async (t) => {
+t.test('after SIGKILL it continues with its log, in the next epoch', async (t) => {
   const dataDir = makeDataDir(t)
   const first = await start(t, dataDir)
   const link = await connectTo(t, first.port, 'producer')
@@ -83,7 +83,7 @@ t.test('after SIGKILL it goes on with what it had, in the next epoch', async (t)
   t.same(second.started, { epoch: 2, lastLsn: 1, replayed: 1, tasks: 1 })
 })
 
-t.test('it says what it can do, what it is, and what it would do, and ends with 0', async (t) => {
+t.test('--help, --version and --print-config print and exit with 0', async (t) => {
   const manifest = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
   const run = (...args: string[]) => runToEnd(t, args, { TENURE_TOKEN: 'hush' })
   const [help, shown, own] = await Promise.all([
@@ -108,7 +108,7 @@ function listen() {
 
 const refusal = { address: '10.0.0.1', reason: 'PROTOCOL', message: 'a \u001b[31mword\nof theirs' }
 
-t.test('replay tells once a second how fast, how far and how long', async (t) => {
+t.test('replay logs rate, progress and remaining time once a second', async (t) => {
   const { lines, server } = listen()
   for (const ms of [10, 900, 1100, 1500, 2000, 2200]) {
     server.replaying?.({ applied: ms * 100, total: 1_000_000, ms })
@@ -119,7 +119,7 @@ t.test('replay tells once a second how fast, how far and how long', async (t) =>
   ])
 })
 
-t.test('of peers that are refused ten a second get a line, the others are counted', async (t) => {
+t.test('ten rejected peers a second are logged, the others are counted', async (t) => {
   const { lines, server, clock } = listen()
   for (let count = 0; count < 25; count++) server.refused?.(refusal)
   t.equal(lines.length, 10)
@@ -130,28 +130,28 @@ t.test('of peers that are refused ten a second get a line, the others are counte
   server.refused?.(refusal)
   t.equal(lines.length, 12)
   await clock.advance(1000)
-  t.equal(lines.length, 12, 'nothing was left out, so nothing is said')
+  t.equal(lines.length, 12, 'nothing was left out, so nothing is logged')
 })
 
-t.test('fewer descriptors than connections were asked for are told', async (t) => {
+t.test('a limit of open files below --connections-max is logged', async (t) => {
   const { lines, server } = listen()
   server.fewerConnections?.(3896)
   t.match(lines, [{ level: 40, connectionsMax: 3896, msg: /ulimit -n/ }])
 })
 
-t.test('a clock that has leapt since the last time in the log is told', async (t) => {
+t.test('a clock that is far ahead of the last time in the log is logged', async (t) => {
   const { lines, server } = listen()
   server.clockAhead?.(30 * 3_600_000)
   t.match(lines, [{ level: 40, aheadHours: 30, msg: /more than a day ahead/ }])
 })
 
-t.test('a log that is ahead of the clock is told, by how much and where to read on', async (t) => {
+t.test('a clock behind the log is logged with the difference and where to read on', async (t) => {
   const { lines, server } = listen()
   server.clockBehind?.(172_800_499)
   t.match(lines, [{ level: 40, behindSeconds: 172_800, see: /operations/, msg: /clock is behind/ }])
 })
 
-t.test('a start tells the whole recovery and its parts in whole milliseconds', async (t) => {
+t.test('the startup line has the recovery time and its parts in whole milliseconds', async (t) => {
   const { lines, server } = listen()
   const facts = {
     port: 7411,
@@ -168,7 +168,7 @@ t.test('a start tells the whole recovery and its parts in whole milliseconds', a
   t.same(lines, [{ level: 30, ...facts, ...rounded, msg: 'started' }])
 })
 
-t.test('what a start had to do without is told, and of a whole log nothing', async (t) => {
+t.test('skipped parts of a log are logged, and nothing for an intact log', async (t) => {
   const { lines, server } = listen()
   const whole = { badCheckpoints: [], strandedSegments: [], tornTail: undefined }
   server.recovered?.(whole)
@@ -183,7 +183,7 @@ t.test('what a start had to do without is told, and of a whole log nothing', asy
   ])
 })
 
-t.test('a full disk is told, and that it has room again', async (t) => {
+t.test('a full disk is logged, and that it has space again', async (t) => {
   const { lines, log } = listen()
   log.spaceChanged?.(true)
   log.spaceChanged?.(false)
@@ -197,12 +197,12 @@ const root = join(import.meta.dirname, '../../../..')
 const page = readFileSync(join(root, 'docs/operations.md'), 'utf8')
 const alerts = readFileSync(join(root, 'deploy/alerts.yml'), 'utf8')
 
-/** Of the page and of the rules: whatever looks like a metric of ours, and whatever looks like a flag. */
+/** Anything in the guide or the alert rules that looks like one of our metrics or flags. */
 const metricsIn = (text: string) => new Set(text.match(/\btenure_[a-z_]+\b/g))
 const flagsIn = (text: string) => new Set(text.match(/(?<=`)--[a-z-]+(?=`)/g))
 
 t.test(
-  'the page for operators and the alerts name metrics that there are, and the page all of them',
+  'the operations guide and the alerts name existing metrics, and the guide names all',
   async (t) => {
     const { coordinator, httpPort } = await CoordinatorProcess.start(t, makeDataDir(t))
     const text = await (await fetch(`http://127.0.0.1:${httpPort}/metrics`)).text()
@@ -219,7 +219,7 @@ t.test(
   },
 )
 
-t.test('the HTTP port answers under the names that were allowed, and under no other', async (t) => {
+t.test('the HTTP port answers under the allowed names, and under no other', async (t) => {
   const args = ['--http-allowed-hosts', 'tenure.example']
   const { coordinator, httpPort } = await CoordinatorProcess.start(t, makeDataDir(t), args)
   for (const [host, status] of [
@@ -239,7 +239,7 @@ t.test('the HTTP port answers under the names that were allowed, and under no ot
   await coordinator.stop()
 })
 
-t.test('every alert has its line on the page', (t) => {
+t.test('every alert has a row in the operations guide', (t) => {
   const names = alerts.match(/(?<=alert: )\w+/g) ?? []
   t.ok(names.length > 10)
   t.same(
@@ -249,7 +249,7 @@ t.test('every alert has its line on the page', (t) => {
   t.end()
 })
 
-t.test('the settings that the page recommends are settings of the coordinator', async (t) => {
+t.test('the settings recommended in the operations guide exist', async (t) => {
   const { stdout: help } = await runToEnd(t, ['--help'])
   const table = page.slice(page.indexOf('## What to set'), page.indexOf('## What to watch'))
   const flags = [...flagsIn(table)].filter((flag) => flag !== '--print-config')

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { ClientConnection, type Reply } from '@tenure/protocol'
 
-/** Sends whatever bytes it is given behind a hello: for what no client would say. */
+/** Sends arbitrary bytes after a hello, which no client would send. */
 export class RawPeer {
   readonly #socket
   readonly #connection = new ClientConnection()
@@ -16,7 +16,7 @@ export class RawPeer {
     })
   }
 
-  /** Let in under this name, to do everything. */
+  /** Connects as an admin under this name. */
   static async open(
     port: number,
     name: string,
@@ -27,7 +27,7 @@ export class RawPeer {
     return peer
   }
 
-  /** Settles with the next reply; with nothing when the connection ends before. */
+  /** Resolves to the next reply, or to nothing when the connection ends first. */
   say(bytes: Uint8Array): Promise<Reply | undefined> {
     this.#socket.write(bytes)
     return this.next()

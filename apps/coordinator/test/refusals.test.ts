@@ -25,7 +25,7 @@ import { connectOnce, connectTo } from './links.js'
 const { start } = CoordinatorProcess
 const submit = { kind: 'submit', payload: Buffer.from('work') } as const
 
-t.test('a data directory that is in use is refused with 4, and named', async (t) => {
+t.test('a data directory in use is refused with exit code 4 and named', async (t) => {
   const dataDir = makeDataDir(t)
   await start(t, dataDir)
   const args = ['--data-dir', dataDir, '--port', '0', '--http-port', 'off']
@@ -35,13 +35,13 @@ t.test('a data directory that is in use is refused with 4, and named', async (t)
   ])
   t.equal(plain.code, 4)
   t.match(plain.stdout, /"level":"fatal".*"code":"WAL_LOCKED".*not started: .*data is in use by/)
-  t.equal(pretty.code, 4, 'lines for people are not lost when it ends, either')
+  t.equal(pretty.code, 4, 'readable log lines are not lost when it ends, either')
   t.match(pretty.stdout, /^\[[\d:.]+\] INFO: starting \{.*\}\n/)
   t.match(pretty.stdout, /FATAL: not started: .*is in use by process/)
   t.notOk(pretty.stdout.includes('\u001b'), 'no colours in a file')
 })
 
-t.test('a damaged log is refused with 3 and the way out, which works', async (t) => {
+t.test('a damaged log ends it with 3 and names a remedy, which works', async (t) => {
   const dataDir = makeDataDir(t)
   const { coordinator, port } = await start(t, dataDir)
   const link = await connectTo(t, port, 'producer')
@@ -60,27 +60,24 @@ t.test('a damaged log is refused with 3 and the way out, which works', async (t)
   t.match(accepted.started, { epoch: 2, tasks: 0 })
 })
 
-t.test(
-  'a checkpoint that cannot be read is told at the start, which does without it',
-  async (t) => {
-    const dataDir = makeDataDir(t)
-    const { coordinator, port } = await start(t, dataDir)
-    const link = await connectTo(t, port, 'admin')
-    await link.request(submit)
-    await link.request({ kind: 'checkpoint' })
-    await link.close()
-    await coordinator.stop()
-    const [name = ''] = readdirSync(join(dataDir, 'checkpoint'))
-    const path = join(dataDir, 'checkpoint', name)
-    const bytes = readFileSync(path)
-    bytes[600]! ^= 1
-    writeFileSync(path, bytes)
-    const again = await start(t, dataDir)
-    t.match(again.started, { tasks: 1 })
-    const warnings = again.coordinator.lines.filter(({ level }) => level === 'warn')
-    t.match(warnings, [{ lsn: 1, why: /cannot be used/, msg: 'skipped an unreadable checkpoint' }])
-  },
-)
+t.test('an unreadable checkpoint is logged at startup, which continues without it', async (t) => {
+  const dataDir = makeDataDir(t)
+  const { coordinator, port } = await start(t, dataDir)
+  const link = await connectTo(t, port, 'admin')
+  await link.request(submit)
+  await link.request({ kind: 'checkpoint' })
+  await link.close()
+  await coordinator.stop()
+  const [name = ''] = readdirSync(join(dataDir, 'checkpoint'))
+  const path = join(dataDir, 'checkpoint', name)
+  const bytes = readFileSync(path)
+  bytes[600]! ^= 1
+  writeFileSync(path, bytes)
+  const again = await start(t, dataDir)
+  t.match(again.started, { tasks: 1 })
+  const warnings = again.coordinator.lines.filter(({ level }) => level === 'warn')
+  t.match(warnings, [{ lsn: 1, why: /cannot be used/, msg: 'skipped an unreadable checkpoint' }])
+})
 
 t.test('a log that fails ends it with 1 and one fatal line', async (t) => {
   const dataDir = makeDataDir(t)
@@ -110,7 +107,7 @@ t.test('a port that is taken ends it with 1', async (t) => {
   t.match(stdout, /"code":"COORDINATOR_CANNOT_LISTEN".*EADDRINUSE.*another port/)
 })
 
-t.test('what is configured wrongly ends it with 2 and one line', async (t) => {
+t.test('a configuration error ends it with 2 and one line', async (t) => {
   const said = async (args: string[], env = {}) => {
     const { code, stderr } = await runToEnd(t, args, env)
     t.equal(code, 2)
@@ -127,10 +124,10 @@ t.test('what is configured wrongly ends it with 2 and one line', async (t) => {
     await said(['--data-dir', fixture('tls.crt'), '--port', '0', '--http-port', 'off']),
     /tls\.crt is not a directory\. Choose a directory that contains a log; a new log needs one/,
   )
-  t.notOk(existsSync(dataDir), 'and nothing was made')
+  t.notOk(existsSync(dataDir), 'and no file was created')
 })
 
-t.test('a directory that cannot be written ends it with 2, and names the flag', async (t) => {
+t.test('an unwritable directory ends it with 2, and names the flag', async (t) => {
   const disk = SmallDisk.mount(makeDirectory(t), 16)
   if (disk === undefined) return t.pass('this user may mount nothing')
   t.teardown(() => disk.unmount())
@@ -155,7 +152,7 @@ function flipByte(dataDir: string, offset: number): void {
   writeFileSync(path, bytes)
 }
 
-t.test('beyond this machine it listens only with TLS and tokens, or when told so', async (t) => {
+t.test('beyond loopback it listens only with TLS and tokens, or with --insecure', async (t) => {
   const dataDir = makeDataDir(t)
   const args = ['--data-dir', dataDir, '--host', '0.0.0.0', '--port', '0', '--http-port', 'off']
   const { code, stderr } = await runToEnd(t, args)
@@ -171,7 +168,7 @@ t.test('beyond this machine it listens only with TLS and tokens, or when told so
   await start(t, dataDir, ['--host', '0.0.0.0', '--insecure'])
 })
 
-t.test('TLS serves, and asks for a certificate where there is an authority for it', async (t) => {
+t.test('TLS works, and requires a client certificate if a CA is set', async (t) => {
   const [cert, key] = ['tls.crt', 'tls.key'].map((name) => readFileSync(fixture(name), 'utf8'))
   const ca = cert!
   const args = ['--tls-cert', fixture('tls.crt'), '--tls-key', fixture('tls.key')]
@@ -189,7 +186,7 @@ t.test('TLS serves, and asks for a certificate where there is an authority for i
   await t.rejects(stranger, { cause: { code: 'CLIENT_DISCONNECTED' } }, 'without a certificate')
 })
 
-t.test('a token file opens the door; one that others can read is warned of', async (t) => {
+t.test('a token file is accepted, with a warning if other users can read it', async (t) => {
   const directory = makeDirectory(t)
   const tokenFile = join(directory, 'token')
   writeFileSync(tokenFile, 'hush-hush\n', { mode: 0o600 })

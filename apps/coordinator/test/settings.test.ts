@@ -19,7 +19,7 @@ import { command } from '../src/program.js'
 import { settings } from '../src/settings.js'
 import { fixture } from './coordinator-process.js'
 
-// How values are read is app-kit's, and tested there; this is about the coordinator's own table.
+// app-kit parses values and tests that; these tests are about the coordinator's own table.
 
 const all = [...byName(settings)]
 
@@ -33,7 +33,7 @@ function file(t: Test, name: string, content: unknown): string {
   return path
 }
 
-/** The one message that it is refused with. */
+/** The only message of a configuration error. */
 function refusal(args: string[], env: Record<string, string> = {}): string {
   try {
     toOptions(configureWith(args, env))
@@ -44,7 +44,7 @@ function refusal(args: string[], env: Record<string, string> = {}): string {
   return 'it was accepted'
 }
 
-t.test('without a word the coordinator gets its own defaults', async (t) => {
+t.test('without settings the coordinator uses its own defaults', async (t) => {
   t.match(toOptions(configureWith([])), { knobs: defaultKnobs, limits: defaultLimits })
 })
 
@@ -58,14 +58,14 @@ t.test('the defaults in the operations guide are those of the settings', (t) => 
     for (const [index, flag] of flags.split(', ').entries()) {
       const [, { kind, fallback }] = all.find(([name]) => flagOf(name) === flag.slice(1, -1))!
       const value = values[index]!.replaceAll(',', '')
-      // What follows from another setting has no default of its own.
+      // A setting derived from another one has no default of its own.
       if (fallback !== undefined) t.equal(kind.parse(value), fallback, flag)
     }
   }
   t.end()
 })
 
-t.test('each setting reaches the option it stands for', async (t) => {
+t.test('each setting reaches its option', async (t) => {
   const other: Record<string, string> = {
     sync: 'none',
     heartbeatInterval: '7s',
@@ -84,7 +84,7 @@ t.test('each setting reaches the option it stands for', async (t) => {
   }
 })
 
-t.test('where nobody says how often, a heartbeat is wanted three times in a lease', async (t) => {
+t.test('by default the heartbeat interval is a third of the lease duration', async (t) => {
   const intervalOf = (...args: string[]) =>
     toOptions(configureWith(args)).knobs?.heartbeatIntervalMs
   t.equal(intervalOf('--lease-duration', '5s'), 1666)
@@ -92,7 +92,7 @@ t.test('where nobody says how often, a heartbeat is wanted three times in a leas
   t.equal(intervalOf('--lease-duration', '5s', '--heartbeat-interval', '1s'), 1000)
 })
 
-t.test('an exponential backoff takes its delay and its end', async (t) => {
+t.test('an exponential backoff takes its delay and its maximum', async (t) => {
   const args = ['--backoff', 'exponential', '--backoff-delay', '1.5s', '--backoff-max', '2m']
   t.same(toOptions(configureWith(args)).knobs?.retryPolicy, {
     maxRetries: 3,
@@ -103,7 +103,7 @@ t.test('an exponential backoff takes its delay and its end', async (t) => {
   })
 })
 
-t.test('what is not a number of the coordinator reaches it, too', async (t) => {
+t.test('settings that are not numbers reach the coordinator, too', async (t) => {
   const args = ['--data-dir', 'd', '--host', 'h', '--http-host', 'i', '--insecure']
   const ports = ['--port', '0', '--http-port', 'off', '--restored', 'true']
   t.match(toOptions(configureWith([...args, ...ports])), {
@@ -136,7 +136,7 @@ t.test('the ranges are those of the coordinator', async (t) => {
 })
 
 t.test(
-  'every kind of bad value is refused, with where it stands, what it is, and what would do',
+  'every kind of bad value is rejected, with its source, the value, and what is expected',
   async (t) => {
     const bad: [flag: string, given: string, accepted: RegExp][] = [
       ['--port', '65536', /a whole number from 0 to 65535$/],
@@ -168,7 +168,7 @@ t.test(
   },
 )
 
-t.test('what a file may say as JSON, it may', async (t) => {
+t.test('a config file accepts JSON types', async (t) => {
   const content = {
     port: 1,
     httpPort: 'off',
@@ -214,7 +214,7 @@ t.test('the token comes from the environment or a file, never from a flag', asyn
   t.match(refusal([], { TENURE_TOKEN: 'x'.repeat(1025) }), /^TENURE_TOKEN is no token;/)
 })
 
-t.test('a token for every role beside tokens by role is refused', (t) => {
+t.test('a token for every role and tokens per role are mutually exclusive', (t) => {
   const tokens = ['--tokens-file', file(t, 'tokens.json', { work: ['hush'] })]
   t.equal(
     refusal(tokens, { TENURE_TOKEN: 'hush' }),
@@ -227,7 +227,7 @@ t.test('a token for every role beside tokens by role is refused', (t) => {
   t.end()
 })
 
-t.test('tokens for roles come from a file; one may stand under several', async (t) => {
+t.test('tokens per role come from a file, and a token may have several roles', async (t) => {
   const content = { produce: ['one', 'both'], work: ['both'] }
   const args = ['--tokens-file', file(t, 'tokens.json', content)]
   t.same(toOptions(configureWith(args)).tokens, [
@@ -245,11 +245,11 @@ t.test('tokens for roles come from a file; one may stand under several', async (
   t.match(said('["hush"'), /which is not JSON$/, 'and does not quote it')
 })
 
-t.test('no refusal repeats a secret, wherever it was put', async (t) => {
+t.test('no error message contains a secret, wherever it was set', async (t) => {
   const config = (content: unknown) => ['--config', file(t, 'c.json', content)]
   const tokens = (content: unknown) => ['--tokens-file', file(t, 'tokens.json', content)]
   const pem = '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----\n'
-  // One after the other: they write the same files.
+  // One after the other, because they write the same files.
   const wrong: (() => [args: string[], env?: Record<string, string>])[] = [
     () => [tokens({ hush: ['admin'] })],
     () => [tokens({ admin: ['ok'], hush: ['admin'] })],
@@ -287,12 +287,12 @@ t.test('no refusal repeats a secret, wherever it was put', async (t) => {
   }
 })
 
-t.test('the files with tokens and the key are files with secrets', async (t) => {
+t.test('the settings for token files and the key are marked as secret files', async (t) => {
   const secrets = all.filter(([, { isSecretFile }]) => isSecretFile).map(([name]) => name)
   t.same(secrets, ['tlsKey', 'tokenFile', 'tokensFile'])
 })
 
-t.test('certificates are looked at before anything starts', async (t) => {
+t.test('certificates are checked before anything starts', async (t) => {
   const cert = ['--tls-cert', fixture('tls.crt')]
   const key = ['--tls-key', fixture('tls.key')]
   t.match(refusal(cert), /^--tls-cert: TLS needs both --tls-cert and --tls-key/)
@@ -317,7 +317,7 @@ t.test('certificates are looked at before anything starts', async (t) => {
   })
 })
 
-/** What it says with these arguments, when it does not run. */
+/** The output with these arguments, without running. */
 async function said(args: string[], env: Record<string, string> = {}): Promise<string> {
   const told: string[] = []
   const output = { fd: 1, write: (text: string) => told.push(text) }
@@ -327,7 +327,7 @@ async function said(args: string[], env: Record<string, string> = {}): Promise<s
   return told.join('')
 }
 
-t.test('the help names every setting with its variable and default, in 100 columns', async (t) => {
+t.test('the help lists every setting with its variable and default, in 100 columns', async (t) => {
   const help = await said(['--help'])
   for (const [name, { kind, fallback, sources }] of all) {
     const isFlag = (sources ?? kind.sources)?.includes('flag') ?? true
@@ -347,19 +347,16 @@ t.test('the help names every setting with its variable and default, in 100 colum
   )
 })
 
-t.test(
-  'the effective values are shown with where they come from, a secret only as set',
-  async (t) => {
-    const path = file(t, 'c.json', { retention: '90m', acceptLoss: '1:2' })
-    const env = { TENURE_TOKEN: 'hush', TENURE_CONFIG: path }
-    const shown = await said(['--http-port', 'off', '--print-config'], env)
-    t.equal(shown.trimEnd().split('\n').length, all.length)
-    t.match(shown, /^http-port +off +--http-port$/m)
-    t.match(shown, /^token +set +TENURE_TOKEN$/m)
-    t.match(shown, /^retention +90m +.*c\.json: retention$/m)
-    t.match(shown, /^accept-loss +1:2 /m)
-    t.match(shown, /^lease-duration +30s +default$/m)
-    t.match(shown, /^tls-cert +- +default$/m)
-    t.notMatch(shown, /hush/)
-  },
-)
+t.test('--print-config shows values with their sources, and a secret only as set', async (t) => {
+  const path = file(t, 'c.json', { retention: '90m', acceptLoss: '1:2' })
+  const env = { TENURE_TOKEN: 'hush', TENURE_CONFIG: path }
+  const shown = await said(['--http-port', 'off', '--print-config'], env)
+  t.equal(shown.trimEnd().split('\n').length, all.length)
+  t.match(shown, /^http-port +off +--http-port$/m)
+  t.match(shown, /^token +set +TENURE_TOKEN$/m)
+  t.match(shown, /^retention +90m +.*c\.json: retention$/m)
+  t.match(shown, /^accept-loss +1:2 /m)
+  t.match(shown, /^lease-duration +30s +default$/m)
+  t.match(shown, /^tls-cert +- +default$/m)
+  t.notMatch(shown, /hush/)
+})

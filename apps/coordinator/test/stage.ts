@@ -13,11 +13,11 @@ export type SubmitOptions = Partial<Extract<NewRequest, { kind: 'submit' }>>
 const longLeases = ['--lease-duration', '10m']
 
 /**
- * A coordinator, two workers, and its log. Every task has a queue of its own, so that none gets in
- * another's way. A lease lasts for long; one that has to expire gets a short execution window.
+ * A coordinator, two workers, and its log. Every task has its own queue, so that tasks do not affect each
+ * other. Leases are long; a lease that has to expire gets a short execution window.
  */
 export class Stage {
-  /** What was last seen in the log about each task. */
+  /** The last record seen in the log about each task. */
   readonly noted = new Map<number, RecordType[]>()
   readonly coordinator: CoordinatorProcess
   readonly port: number
@@ -51,7 +51,7 @@ export class Stage {
     return leaseFrom(link, queue)
   }
 
-  /** A lease that time has revoked. */
+  /** A lease that has expired. */
   async expired(): Promise<Leased> {
     const held = await this.lease({ executionWindowMs: 30 })
     await this.expiryOf(held)
@@ -81,7 +81,7 @@ export class Stage {
     return readHistories(this.#dataDir)
   }
 
-  /** What is answered, and what is written about the task. */
+  /** The answer, and the records written about the task. */
   async observe(taskId: number, request: NewRequest, link = this.w1) {
     const before = await this.historyOf(taskId)
     const answer = await link.request(request)
@@ -91,7 +91,7 @@ export class Stage {
   }
 }
 
-/** The answer without its id and the words for people. */
+/** The answer without its id and its message. */
 export function essence(answer: Answer): object {
   const { id: _, ...rest } = answer
   if (rest.kind !== 'rejected') return rest

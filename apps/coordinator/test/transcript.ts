@@ -4,7 +4,7 @@ import type { Answer } from '@tenure/protocol'
 type WithKind<T, K> = Extract<T, { kind: K }>
 export type RequestKind = NewRequest['kind']
 
-/** A request and what came of it. Moments are counted, over everybody who asks. */
+/** A request and its outcome. Events are numbered across all clients. */
 export interface Exchange<R extends NewRequest = NewRequest> {
   readonly by: string
   readonly request: R
@@ -14,7 +14,7 @@ export interface Exchange<R extends NewRequest = NewRequest> {
   readonly answer: Answer | undefined
 }
 
-/** Everything that clients asked and were answered: all that can be known from outside. */
+/** All requests and answers of all clients: everything that can be known from outside. */
 export class Transcript {
   readonly #exchanges: Exchange[] = []
   #moment = 0
@@ -45,7 +45,7 @@ export class Transcript {
     return answer
   }
 
-  /** Settles with the answer after which there is enough; it is looked at after each. */
+  /** Resolves with the first answer that satisfies the condition, checked after each. */
   until(isEnough: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting = { isEnough, resolve }
@@ -56,14 +56,14 @@ export class Transcript {
     return this.#exchanges.filter(({ request }) => request.kind === kind) as never
   }
 
-  /** The requests whose answer was of this kind. */
+  /** The requests with an answer of this kind. */
   answeredBy<K extends Answer['kind']>(kind: K) {
     return this.#exchanges.filter(({ answer }) => answer?.kind === kind) as (Exchange & {
       readonly answer: WithKind<Answer, K>
     })[]
   }
 
-  /** Those that nobody knows whether they were carried out. */
+  /** Requests with an unknown outcome. */
   get lost(): Exchange[] {
     return this.#exchanges.filter(({ answer }) => answer === undefined)
   }

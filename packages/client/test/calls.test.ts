@@ -34,9 +34,9 @@ const taskFacts = {
   attempts: [{ attempt: 1, leaseId: 8, workerId: 'w', outcome: 'COMPLETED', cancelled: false }],
 }
 
-// ---- what is asked, and what is made of the answers
+// ---- requests and their answers
 
-t.test('submit sends payload and options, and settles with the task id', async (t) => {
+t.test('submit sends payload and options, and resolves to the task id', async (t) => {
   await using world = await createWorld()
   const notBefore = new Date(1_800_000_000_000)
   const submitted = world.tenure.submit(payload, {
@@ -59,7 +59,7 @@ t.test('submit sends payload and options, and settles with the task id', async (
   t.strictSame(await submitted, { taskId: 7, known: true })
 })
 
-t.test('a submission without a requestId gets one of its own, unless none is wanted', async (t) => {
+t.test('a submission gets a generated requestId, unless it is null', async (t) => {
   await using world = await createWorld({
     answer: () => ({ kind: 'submitted', taskId: 1, known: false }),
   })
@@ -75,7 +75,7 @@ t.test('a submission without a requestId gets one of its own, unless none is wan
   t.ok(ids.has(undefined))
 })
 
-t.test("a payload is copied: its buffer is the caller's again at once", async (t) => {
+t.test('a payload is copied: the caller may reuse its buffer immediately', async (t) => {
   await using world = await createWorld()
   const own = Buffer.from('first')
   const submitted = world.tenure.submit(own)
@@ -86,7 +86,7 @@ t.test("a payload is copied: its buffer is the caller's again at once", async (t
   await submitted
 })
 
-t.test('what is submitted again later are the bytes that were submitted first', async (t) => {
+t.test('a retry sends the bytes of the first attempt', async (t) => {
   const clock = new SimulatedClock()
   await using world = await createWorld({}, { clock })
   const own = Buffer.from('first')
@@ -105,7 +105,7 @@ t.test('what is submitted again later are the bytes that were submitted first', 
   await Promise.all(submitting)
 })
 
-t.test('get gives the task, with bytes of its own, and nil is an absent field', async (t) => {
+t.test('get returns the task in memory of its own, without nil fields', async (t) => {
   await using world = await createWorld({ answer: () => ({ kind: 'task', task: taskFacts }) })
   const task = await world.tenure.get(7)
   t.equal(task.state, 'COMPLETED')
@@ -116,7 +116,7 @@ t.test('get gives the task, with bytes of its own, and nil is an absent field', 
   t.equal(task.attempts[0]?.leaseId, 8)
 })
 
-t.test('list asks for page after page, up to its limit and no further than is taken', async (t) => {
+t.test('list requests pages up to its limit, as the caller consumes them', async (t) => {
   const total = 10
   const pages: number[] = []
   await using world = await createWorld({
@@ -145,12 +145,12 @@ t.test('list asks for page after page, up to its limit and no further than is ta
   t.strictSame(await take({ pageSize: 4, fromTaskId: 3, limit: 5 }), [3, 4, 5, 6, 7])
   t.strictSame(pages, [4, 1])
   t.strictSame(await take({ pageSize: 4, state: 'COMPLETED', queue: 'mail' }, 2), [1, 2])
-  t.strictSame(pages, [4], 'a page that nobody takes is not asked for')
+  t.strictSame(pages, [4], 'a page is not requested before it is needed')
   t.strictSame(await take({ limit: 0 }), [])
   t.strictSame(pages, [])
 })
 
-t.test('list goes on behind a page without a task of the kind', async (t) => {
+t.test('list continues after a page without matching tasks', async (t) => {
   await using world = await createWorld({
     answer: ({ request }) => {
       if (request.kind !== 'list') return undefined
@@ -163,7 +163,7 @@ t.test('list goes on behind a page without a task of the kind', async (t) => {
   t.strictSame(ids, [7])
 })
 
-t.test('kill, workers, stats and ping give what the coordinator says', async (t) => {
+t.test("kill, workers, stats and ping return the coordinator's answer", async (t) => {
   await using world = await createWorld({
     answer: ({ request }) => {
       if (request.kind === 'kill') return { kind: 'killed', known: request.reason === 'again' }
@@ -183,7 +183,7 @@ t.test('kill, workers, stats and ping give what the coordinator says', async (t)
   t.ok((await world.tenure.ping()) >= 0)
 })
 
-t.test('waitFor asks with growing pauses until the task has ended', async (t) => {
+t.test('waitFor polls with growing intervals until the task has ended', async (t) => {
   const clock = new SimulatedClock()
   await using world = await createWorld({}, { clock })
   const waiting = world.tenure.waitFor(7, { pollMs: 100 })
@@ -200,7 +200,7 @@ t.test('waitFor asks with growing pauses until the task has ended', async (t) =>
   t.equal((await waiting).state, 'COMPLETED')
 })
 
-t.test('waitFor ends with its time limit', async (t) => {
+t.test('waitFor ends on timeout', async (t) => {
   const clock = new SimulatedClock()
   let questions = 0
   const received = new Events<Uint8Array>()
@@ -219,7 +219,7 @@ t.test('waitFor ends with its time limit', async (t) => {
   )
   const limited = rejection(world.tenure.waitFor(7, { timeoutMs: 400 }))
   for (let answers = 1; answers <= 4; answers++) {
-    // Behind the welcome.
+    // After the welcome.
     await received.at(1 + answers)
     await clock.advanceToNextTimer()
   }
@@ -227,7 +227,7 @@ t.test('waitFor ends with its time limit', async (t) => {
   t.equal(questions, 4, 'after 0, 50, 125 and 237.5 ms')
 })
 
-t.test('waitFor outlasts a coordinator that is away for long', async (t) => {
+t.test('waitFor survives a coordinator that is away for long', async (t) => {
   const clock = new SimulatedClock()
   let isAway = false
   const greet = (peer: Peer) => (isAway ? peer.refuse('STOPPING') : peer.welcome())
@@ -236,7 +236,7 @@ t.test('waitFor outlasts a coordinator that is away for long', async (t) => {
   await world.server.request('get')
   isAway = true
   world.server.latest.cut()
-  // The first question is lost on its way, the next ones are never sent.
+  // The first poll is lost in transit, the next ones are never sent.
   for (let passedMs = 0; passedMs < 4000; passedMs += 10) await clock.advance(10)
   isAway = false
   const asked = await advanceUntil(clock, world.server.request('get'))
@@ -244,7 +244,7 @@ t.test('waitFor outlasts a coordinator that is away for long', async (t) => {
   t.equal((await waiting).state, 'COMPLETED')
 })
 
-t.test('waitFor asks again where nobody answers, and where the answer is not now', async (t) => {
+t.test('waitFor polls again after a missing answer or a temporary rejection', async (t) => {
   const clock = new SimulatedClock()
   const options = { clock, requestTimeoutMs: 1000, keepAliveMs: Number.POSITIVE_INFINITY }
   await using world = await createWorld({}, options)
@@ -261,7 +261,7 @@ t.test('waitFor asks again where nobody answers, and where the answer is not now
   t.match(await refused, { code: 'CLIENT_REJECTED', reason: 'UNKNOWN_TASK' })
 })
 
-t.test('waitFor ends with its own time limit, too, where nobody answers', async (t) => {
+t.test('waitFor ends on its own timeout even without answers', async (t) => {
   const clock = new SimulatedClock()
   const options = { clock, requestTimeoutMs: 1000, keepAliveMs: Number.POSITIVE_INFINITY }
   await using world = await createWorld({}, options)
@@ -290,7 +290,7 @@ t.test('waitFor ends with its signal, and with close', async (t) => {
   t.equal((await closed).code, 'CLIENT_CLOSED')
 })
 
-t.test('JSON goes to bytes and back', (t) => {
+t.test('values are encoded to JSON bytes and decoded again', (t) => {
   t.strictSame(decodeJson(encodeJson({ a: [1, 'ä'] })), { a: [1, 'ä'] })
   t.throws(() => encodeJson(undefined), { code: 'CLIENT_BAD_ARGUMENT' })
   t.throws(() => decodeJson(Buffer.from('{')), { code: 'CLIENT_BAD_ARGUMENT' })
@@ -300,7 +300,7 @@ t.test('JSON goes to bytes and back', (t) => {
 
 // ---- answers, limits, aborts
 
-t.test('answers in any order reach those who asked', async (t) => {
+t.test('answers in any order reach their callers', async (t) => {
   await using world = await createWorld()
   const names = ['a', 'b', 'c']
   const submitted = names.map((name) => world.tenure.submit(Buffer.from(name)))
@@ -320,7 +320,7 @@ t.test('answers in any order reach those who asked', async (t) => {
   )
 })
 
-t.test('a refusal is an error with its reason, and nothing has changed', async (t) => {
+t.test('a rejection is an error with its reason, and nothing has changed', async (t) => {
   await using world = await createWorld({
     answer: () => ({ kind: 'rejected', reason: 'OVERLOADED', message: 'later', retryAfterMs: 500 }),
   })
@@ -336,7 +336,7 @@ t.test('a refusal is an error with its reason, and nothing has changed', async (
   })
 })
 
-t.test('an answer of another kind than the question allows is an error', async (t) => {
+t.test('an answer of an unexpected kind is an error', async (t) => {
   await using world = await createWorld({ answer: () => ({ kind: 'pong' }) })
   const error = await rejection(world.tenure.submit(payload))
   t.match(error, { code: 'CLIENT_PROTOCOL', outcomeUnknown: true })
@@ -344,7 +344,7 @@ t.test('an answer of another kind than the question allows is an error', async (
   t.equal((await rejection(strange.tenure.get(1))).code, 'CLIENT_PROTOCOL')
 })
 
-t.test('a call that takes too long is rejected, and its late answer is dropped', async (t) => {
+t.test('a call that times out is rejected, and its late answer is dropped', async (t) => {
   const clock = new SimulatedClock()
   await using world = await createWorld({}, { clock, requestTimeoutMs: 1000 })
   const late = rejection(world.tenure.submit(payload, { requestId: 'r1' }))
@@ -360,7 +360,7 @@ t.test('a call that takes too long is rejected, and its late answer is dropped',
   t.equal(world.server.peers.length, 1, 'over the same connection')
 })
 
-t.test('an abort rejects at once, before and after sending', async (t) => {
+t.test('an abort rejects immediately, before and after sending', async (t) => {
   await using world = await createWorld()
   const controller = new AbortController()
   const { signal } = controller
@@ -384,28 +384,31 @@ t.test('an abort rejects at once, before and after sending', async (t) => {
   await ping
 })
 
-t.test('many calls under one signal leave one listener, and none when they are over', async (t) => {
-  await using world = await createWorld({ answer: () => ({ kind: 'pong' }) })
-  const { signal } = new AbortController()
-  let listeners = 0
-  const add = signal.addEventListener.bind(signal)
-  const remove = signal.removeEventListener.bind(signal)
-  signal.addEventListener = (...args: Parameters<typeof add>) => {
-    listeners++
-    add(...args)
-  }
-  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
-    listeners--
-    remove(...args)
-  }
-  const pings = Array.from({ length: 50 }, () => world.tenure.ping({ signal }))
-  t.equal(listeners, 1)
-  await Promise.all(pings)
-  t.equal(listeners, 0)
-})
+t.test(
+  'calls with the same signal share one listener, and none remains after they end',
+  async (t) => {
+    await using world = await createWorld({ answer: () => ({ kind: 'pong' }) })
+    const { signal } = new AbortController()
+    let listeners = 0
+    const add = signal.addEventListener.bind(signal)
+    const remove = signal.removeEventListener.bind(signal)
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners++
+      add(...args)
+    }
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listeners--
+      remove(...args)
+    }
+    const pings = Array.from({ length: 50 }, () => world.tenure.ping({ signal }))
+    t.equal(listeners, 1)
+    await Promise.all(pings)
+    t.equal(listeners, 0)
+  },
+)
 
 t.test(
-  'no more is in flight than the coordinator takes, and what was given up counts',
+  "requests in flight stay within the coordinator's limit, abandoned ones included",
   async (t) => {
     const clock = new SimulatedClock()
     await using world = await createLinkWorld({ limits: { requestsInFlightMax: 3 } }, { clock })
@@ -419,7 +422,7 @@ t.test(
     const second = await world.server.request('get')
     await clock.advance(50)
     await given[0]
-    t.equal(world.server.latest.protocol.inFlight, 2, 'one place is kept for a sign of life')
+    t.equal(world.server.latest.protocol.inFlight, 2, 'one request is reserved for a probe')
     first.answer({ kind: 'task', task: taskFacts })
     const third = await world.server.request('get')
     t.equal(third.request.taskId, 3)
@@ -435,12 +438,12 @@ t.test(
     const pinged = world.link.request({ kind: 'ping' })
     ;(await world.server.request('ping')).answer({ kind: 'pong' })
     await pinged
-    t.equal(world.server.unanswered.length, 0, 'what was given up unsent is never sent')
+    t.equal(world.server.unanswered.length, 0, 'a request abandoned before sending is never sent')
   },
 )
 
 t.test(
-  'lease requests that wait hold back no heartbeat, and have a window of their own',
+  'waiting lease requests do not delay heartbeats, and have a limit of their own',
   async (t) => {
     const limits = { requestsInFlightMax: 2, pollsPerConnectionMax: 2 }
     await using world = await createLinkWorld({ limits })
@@ -451,7 +454,7 @@ t.test(
     const second = await world.server.request('lease')
     ;(await world.server.request('heartbeat')).answer({ kind: 'rejected', ...expired })
     await heartbeat
-    t.equal(world.server.latest.protocol.polls, 2, 'no more than the coordinator takes')
+    t.equal(world.server.latest.protocol.polls, 2, "the coordinator's limit")
     first.answer({ kind: 'empty' })
     const third = await world.server.request('lease')
     for (const asked of [second, third]) asked.answer({ kind: 'empty' })
@@ -464,7 +467,7 @@ t.test(
 
 const expired = { reason: 'EXPIRED', message: '' } as const
 
-t.test('close rejects what waits, and everything after it', async (t) => {
+t.test('close rejects pending calls, and all later ones', async (t) => {
   await using world = await createWorld()
   const waiting = rejection(world.tenure.submit(payload))
   await world.server.request('submit')
@@ -474,7 +477,7 @@ t.test('close rejects what waits, and everything after it', async (t) => {
   await world.tenure.close()
 })
 
-t.test('OVERLOADED is waited out when that is wanted, within the time limit', async (t) => {
+t.test('OVERLOADED is retried on request, within the timeout', async (t) => {
   const clock = new SimulatedClock()
   await using world = await createWorld({}, { clock })
   const submitted = world.tenure.submit(payload, { retryLater: true, timeoutMs: 5000 })
@@ -490,14 +493,14 @@ t.test('OVERLOADED is waited out when that is wanted, within the time limit', as
   const hopeless = rejection(world.tenure.submit(payload, { retryLater: true, timeoutMs: 1000 }))
   const asked = await world.server.request('submit')
   asked.answer({ kind: 'rejected', reason: 'OVERLOADED', message: '', retryAfterMs: 1200 })
-  t.match(await hopeless, { reason: 'OVERLOADED' }, 'nobody would wait any more')
+  t.match(await hopeless, { reason: 'OVERLOADED' }, 'the timeout would have passed')
   const final = rejection(world.tenure.submit(payload, { retryLater: true }))
   const conflicting = await world.server.request('submit')
   conflicting.answer({ kind: 'rejected', reason: 'CONFLICT', message: '' })
   t.match(await final, { reason: 'CONFLICT' })
 })
 
-t.test('a lease request that is given up is withdrawn, if it was sent', async (t) => {
+t.test('an abandoned lease request is withdrawn if it was sent', async (t) => {
   const clock = new SimulatedClock()
   const limits = { pollsPerConnectionMax: 2 }
   const options = { clock, requestTimeoutMs: 500, keepAliveMs: Number.POSITIVE_INFINITY }
@@ -517,7 +520,7 @@ t.test('a lease request that is given up is withdrawn, if it was sent', async (t
   t.equal((await world.server.request('withdraw')).request.of, second.request.id)
   t.match(await advanceUntil(clock, late), { code: 'CLIENT_TIMEOUT' })
   t.equal((await world.server.request('withdraw')).request.of, first.request.id)
-  // Other requests that are given up keep nobody waiting.
+  // Other abandoned requests need no withdrawal.
   t.match(await advanceUntil(clock, rejection(world.link.request({ kind: 'stats' }))), {
     code: 'CLIENT_TIMEOUT',
   })
@@ -527,9 +530,9 @@ t.test('a lease request that is given up is withdrawn, if it was sent', async (t
   )
 })
 
-// ---- asking without a promise
+// ---- ask, without a promise
 
-/** Asks, and tells the outcome. Fails where it was told before `ask` returned, or twice. */
+/** Calls `ask` and records the outcome. Fails if it arrives before `ask` returns, or twice. */
 function outcomeOf(link: Link, request: NewRequest, options: RequestOptions = {}) {
   let hasReturned = false
   let told = 0
@@ -544,13 +547,13 @@ function outcomeOf(link: Link, request: NewRequest, options: RequestOptions = {}
   return { outcome, told: () => told }
 }
 
-t.test('ask tells the answer, whichever it is', async (t) => {
+t.test('ask reports any answer', async (t) => {
   await using world = await createLinkWorld({ answer: () => ({ kind: 'pong' }) })
   const { outcome } = outcomeOf(world.link, { kind: 'ping' })
   t.match(await outcome, { kind: 'pong' })
 })
 
-t.test('ask tells of what is wrong with the question after it has returned', async (t) => {
+t.test('ask reports an invalid request after it has returned', async (t) => {
   await using world = await createLinkWorld()
   const aborted = AbortSignal.abort()
   const large = { kind: 'submit', payload: Buffer.alloc(64 * 1024 * 1024) } as const
@@ -567,7 +570,7 @@ t.test('ask tells of what is wrong with the question after it has returned', asy
   t.match(await outcomeOf(world.link, { kind: 'ping' }).outcome, { code: 'CLIENT_CLOSED' })
 })
 
-t.test('ask tells once, though an answer comes when the question was given up', async (t) => {
+t.test('ask reports one outcome, even if an answer follows an abort', async (t) => {
   await using world = await createLinkWorld()
   const controller = new AbortController()
   const { outcome, told } = outcomeOf(world.link, { kind: 'ping' }, { signal: controller.signal })
@@ -599,7 +602,7 @@ t.test(
       protocol.answer({ kind: 'pong', id: second.request.id }),
       protocol.answer({ kind: 'stats', id: third.request.id, stats: { waiting: 3 } }),
     ]
-    // The last one has its beginning in the bytes that hold the answer over which the caller throws.
+    // The last answer starts in the same bytes as the answer whose callback throws.
     socket.write(Buffer.concat([thrown, told, begun.subarray(0, -4)]))
     t.match(await others[0], { kind: 'pong' })
     socket.write(begun.subarray(-4))
@@ -610,29 +613,26 @@ t.test(
   },
 )
 
-t.test(
-  'a hook that throws is an uncaught exception, and takes no place in the window',
-  async (t) => {
-    // One beside the place that is kept for a sign of life.
-    await using world = await createLinkWorld({
-      limits: { requestsInFlightMax: 2 },
-      answer: () => ({ kind: 'pong' }),
-    })
-    using uncaught = new Uncaught()
-    const fail = () => {
-      throw new Error('the hook erred')
-    }
-    const withheld = outcomeOf(world.link, { kind: 'ping' }, { maySend: fail })
-    t.match(await withheld.outcome, { code: 'CLIENT_WITHHELD', outcomeUnknown: false })
-    const sent = outcomeOf(world.link, { kind: 'ping' }, { onSent: fail })
-    t.match(await sent.outcome, { kind: 'pong' })
-    await world.link.request({ kind: 'ping' })
-    t.match(uncaught.seen, [{ message: 'the hook erred' }, { message: 'the hook erred' }])
-    t.strictSame([withheld.told(), sent.told()], [1, 1])
-  },
-)
+t.test('a hook that throws is an uncaught exception, and does not use up the limit', async (t) => {
+  // One request in addition to the one reserved for a probe.
+  await using world = await createLinkWorld({
+    limits: { requestsInFlightMax: 2 },
+    answer: () => ({ kind: 'pong' }),
+  })
+  using uncaught = new Uncaught()
+  const fail = () => {
+    throw new Error('the hook erred')
+  }
+  const withheld = outcomeOf(world.link, { kind: 'ping' }, { maySend: fail })
+  t.match(await withheld.outcome, { code: 'CLIENT_WITHHELD', outcomeUnknown: false })
+  const sent = outcomeOf(world.link, { kind: 'ping' }, { onSent: fail })
+  t.match(await sent.outcome, { kind: 'pong' })
+  await world.link.request({ kind: 'ping' })
+  t.match(uncaught.seen, [{ message: 'the hook erred' }, { message: 'the hook erred' }])
+  t.strictSame([withheld.told(), sent.told()], [1, 1])
+})
 
-t.test('a signal that is none is told of once, and leaves no call behind', async (t) => {
+t.test('an invalid signal is reported once, and leaves no call behind', async (t) => {
   const clock = new SimulatedClock()
   const options = { clock, keepAliveMs: Number.POSITIVE_INFINITY, requestTimeoutMs: 1000 }
   await using world = await createLinkWorld({}, options)
@@ -644,9 +644,9 @@ t.test('a signal that is none is told of once, and leaves no call behind', async
   }
 })
 
-// ---- what a caller may give
+// ---- checks of arguments
 
-t.test('a submission that cannot be one is refused before it is sent, by its path', async (t) => {
+t.test('an invalid submission is rejected before it is sent, with its path', async (t) => {
   await using world = await createWorld()
   const cases: [unknown, string][] = [
     [{ queue: '' }, 'queue'],
@@ -691,7 +691,7 @@ t.test('a submission that cannot be one is refused before it is sent, by its pat
 })
 
 t.test(
-  'an option that no call has, or a controller for a signal, is refused everywhere',
+  'unknown options, or a controller instead of a signal, are rejected everywhere',
   async (t) => {
     await using world = await createWorld()
     const { tenure, server } = world
@@ -726,7 +726,7 @@ t.test(
   },
 )
 
-t.test('a request over the frame limit is refused here and ends no connection', async (t) => {
+t.test('a request over the frame limit is rejected locally and ends no connection', async (t) => {
   await using world = await createWorld({ answer: () => ({ kind: 'pong' }) })
   const large = Buffer.alloc(limits.frameBytesMax)
   const error = await rejection(world.tenure.submit(large, { requestId: 'r1' }))
@@ -735,7 +735,7 @@ t.test('a request over the frame limit is refused here and ends no connection', 
   t.equal(world.server.peers.length, 1)
 })
 
-/** Lets time pass, and sockets take their turns, until it has happened. */
+/** Advances time and runs socket events until the promise settles. */
 async function advanceUntil<T>(clock: SimulatedClock, happening: Promise<T>): Promise<T> {
   let hasHappened = false
   const happened = happening.finally(() => {
@@ -745,7 +745,7 @@ async function advanceUntil<T>(clock: SimulatedClock, happening: Promise<T>): Pr
   return happened
 }
 
-/** Turns the event loop until something is so; sockets take their turns. */
+/** Runs the event loop, with socket events, until a condition holds. */
 async function turnUntil(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -24,7 +24,7 @@ const payload = Buffer.from('work')
 
 // ---- the first connection
 
-t.test('connect says hello with role, name and token, and takes the welcome', async (t) => {
+t.test('connect sends a hello with role, name and token, and receives the welcome', async (t) => {
   const options = { name: 'me', role: 'admin', token: 'secret', capacity: 4 } as const
   await using world = await createLinkWorld({ epoch: 17 }, options)
   t.strictSame(world.server.hellos, [{ version: 1, ...options }])
@@ -33,7 +33,7 @@ t.test('connect says hello with role, name and token, and takes the welcome', as
   t.equal(world.link.isConnected, true)
 })
 
-t.test('a client that is given no name makes one up', async (t) => {
+t.test('a client without a name generates one', async (t) => {
   await using world = await createWorld()
   t.match(world.server.hellos, [{ role: 'produce', name: /^client-[0-9a-f-]{36}$/, capacity: 0 }])
 })
@@ -55,7 +55,7 @@ t.test('endpoints are tried in turn until one answers', async (t) => {
       { endpoint: down, retryInMs: 0 },
       { endpoint: down, retryInMs: 0 },
     ],
-    'no pause within a round',
+    'no delay within a round',
   )
 })
 
@@ -73,7 +73,7 @@ t.test('when no endpoint answers in time the error says why', async (t) => {
   )
   t.equal((await failed.at(1)).retryInMs, 50)
   await clock.advance(50)
-  t.equal((await failed.at(2)).retryInMs, 100, 'each round is followed by a longer pause')
+  t.equal((await failed.at(2)).retryInMs, 100, 'delays between rounds grow')
   await clock.advance(100)
   await failed.at(3)
   await clock.advance(100)
@@ -83,7 +83,7 @@ t.test('when no endpoint answers in time the error says why', async (t) => {
   t.equal(clock.timers, 0, 'nothing is left behind')
 })
 
-t.test('an endpoint that never lets us in is left for the next one', async (t) => {
+t.test('after an endpoint that sends no welcome the next one is tried', async (t) => {
   const clock = new SimulatedClock()
   await using silent = await ScriptedServer.start({ greet: () => undefined })
   await using server = await ScriptedServer.start()
@@ -97,7 +97,7 @@ t.test('an endpoint that never lets us in is left for the next one', async (t) =
 })
 
 for (const reason of ['UNAUTHORIZED', 'UNSUPPORTED_VERSION', 'FORBIDDEN'] as const) {
-  t.test(`a handshake refused with ${reason} is final`, async (t) => {
+  t.test(`a handshake rejected with ${reason} is final`, async (t) => {
     await using server = await ScriptedServer.start({ greet: (peer) => peer.refuse(reason) })
     const error = await rejection(connect({ endpoints: [server.endpoint], backoff: quick }))
     t.ok(error instanceof RejectedError)
@@ -106,7 +106,7 @@ for (const reason of ['UNAUTHORIZED', 'UNSUPPORTED_VERSION', 'FORBIDDEN'] as con
   })
 }
 
-t.test('a handshake refused for what passes is tried again', async (t) => {
+t.test('a temporary rejection of the handshake is retried', async (t) => {
   const reasons = ['TOO_MANY', 'STOPPING', 'INTERNAL'] as const
   let greetings = 0
   await using world = await createLinkWorld({
@@ -129,7 +129,7 @@ t.test('connecting ends with its signal', async (t) => {
   t.equal((await connecting).code, 'CLIENT_ABORTED')
 })
 
-t.test('what is no welcome is an error of the protocol', async (t) => {
+t.test('an invalid welcome is a protocol error', async (t) => {
   await using server = await ScriptedServer.start({
     greet: (peer) => peer.socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
   })
@@ -148,7 +148,7 @@ t.test('what is no welcome is an error of the protocol', async (t) => {
   t.equal((await connecting).code, 'CLIENT_UNREACHABLE')
 })
 
-t.test('the defaults are those of the README', (t) => {
+t.test('the README lists every default', (t) => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   const documented = documentedDefaults(readme)
   const settled = resolveLinkOptions({ endpoints: ['localhost'] })
@@ -171,7 +171,7 @@ t.test('the defaults are those of the README', (t) => {
   t.end()
 })
 
-t.test('an option that cannot be one is refused by its path', async (t) => {
+t.test('an invalid option is rejected with its path', async (t) => {
   const endpoints = ['127.0.0.1:7411']
   const cases: [object, string][] = [
     [{}, 'options.endpoints'],
@@ -198,7 +198,7 @@ t.test('an option that cannot be one is refused by its path', async (t) => {
   }
 })
 
-t.test('a token never shows in an error', async (t) => {
+t.test('an error never contains a token', async (t) => {
   const endpoints = ['localhost']
   const misplaced: unknown[] = [
     'secret',
@@ -221,7 +221,7 @@ t.test('a token never shows in an error', async (t) => {
 
 // ---- a connection that breaks
 
-t.test('what may be asked twice is asked again over the next connection, in order', async (t) => {
+t.test('idempotent requests are sent again over the next connection, in order', async (t) => {
   await using world = await createWorld()
   const calls = [
     world.tenure.submit(payload, { requestId: 'r1' }),
@@ -248,7 +248,7 @@ t.test('what may be asked twice is asked again over the next connection, in orde
   await settled
 })
 
-t.test('what may not be asked twice is rejected, and its outcome is not known', async (t) => {
+t.test('other requests are rejected with an unknown outcome', async (t) => {
   await using world = await createLinkWorld()
   const lease = rejection(world.link.request({ kind: 'lease', queues: ['a'], waitMs: 1000 }))
   await world.server.request('lease')
@@ -269,7 +269,7 @@ t.test('a submission without a requestId is not sent twice', async (t) => {
   await world.server.peer(2)
 })
 
-t.test('what was sent before and is refused then may have been carried out before', async (t) => {
+t.test('a rejection of a repeated request leaves the outcome of the first unknown', async (t) => {
   for (const [reason, outcomeUnknown] of [
     ['STOPPING', true],
     ['FORBIDDEN', true],
@@ -288,13 +288,13 @@ t.test('what was sent before and is refused then may have been carried out befor
     t.match(
       await first,
       { reason, outcomeUnknown: false },
-      'what is refused the first time was not',
+      'without an earlier copy the outcome is known',
     )
   }
 })
 
 t.test(
-  'what is too large for the next coordinator may have been taken by the one before',
+  'a request too large for the next coordinator may have been accepted by the previous one',
   async (t) => {
     let frameBytesMax = limits.frameBytesMax
     await using world = await createWorld({
@@ -312,7 +312,7 @@ t.test(
   },
 )
 
-t.test('what may have been carried out stays so over every later refusal and pause', async (t) => {
+t.test('an unknown outcome stays unknown over later rejections and delays', async (t) => {
   const clock = new SimulatedClock()
   const disconnected = new Events<TenureError>()
   const options = { clock, observer: { disconnected: disconnected.add } }
@@ -339,7 +339,7 @@ t.test('what may have been carried out stays so over every later refusal and pau
   t.match(await aborted, { code: 'CLIENT_ABORTED', outcomeUnknown: true, requestId: 'r1' })
 })
 
-t.test('what was never sent waits for the next connection, whatever it is', async (t) => {
+t.test('any unsent request waits for the next connection', async (t) => {
   const disconnected = new Events<TenureError>()
   await using world = await createLinkWorld({}, { observer: { disconnected: disconnected.add } })
   world.server.latest.cut()
@@ -349,7 +349,7 @@ t.test('what was never sent waits for the next connection, whatever it is', asyn
   t.equal((await lease).kind, 'empty')
 })
 
-t.test('a connection that breaks in the handshake is made anew', async (t) => {
+t.test('a connection that breaks in its handshake is made again', async (t) => {
   let greetings = 0
   await using world = await createWorld({
     greet: (peer) => {
@@ -364,7 +364,7 @@ t.test('a connection that breaks in the handshake is made anew', async (t) => {
   t.equal(greetings, 3)
 })
 
-t.test('half an answer is no answer', async (t) => {
+t.test('a partial answer is not an answer', async (t) => {
   await using world = await createWorld()
   const pinged = world.tenure.ping()
   const asked = await world.server.request('ping')
@@ -375,23 +375,20 @@ t.test('half an answer is no answer', async (t) => {
   t.equal(world.server.peers.length, 2)
 })
 
-t.test(
-  'an answer that nobody asked for, or garbage, ends the connection and no call',
-  async (t) => {
-    const disconnected = new Events<TenureError>()
-    await using world = await createWorld({}, { observer: { disconnected: disconnected.add } })
-    const pinged = world.tenure.ping()
-    const first = await world.server.request('ping')
-    first.peer.socket.write(first.peer.protocol.answer({ kind: 'pong', id: 4000 }))
-    t.equal((await disconnected.at(1)).code, 'CLIENT_PROTOCOL')
-    const second = await world.server.request('ping')
-    second.peer.socket.write(Buffer.of(0, 0, 0, 1, 0xc1))
-    t.equal((await disconnected.at(2)).code, 'CLIENT_PROTOCOL')
-    const third = await world.server.request('ping')
-    third.answer({ kind: 'pong' })
-    await pinged
-  },
-)
+t.test('an unrequested answer, or garbage, ends the connection and no call', async (t) => {
+  const disconnected = new Events<TenureError>()
+  await using world = await createWorld({}, { observer: { disconnected: disconnected.add } })
+  const pinged = world.tenure.ping()
+  const first = await world.server.request('ping')
+  first.peer.socket.write(first.peer.protocol.answer({ kind: 'pong', id: 4000 }))
+  t.equal((await disconnected.at(1)).code, 'CLIENT_PROTOCOL')
+  const second = await world.server.request('ping')
+  second.peer.socket.write(Buffer.of(0, 0, 0, 1, 0xc1))
+  t.equal((await disconnected.at(2)).code, 'CLIENT_PROTOCOL')
+  const third = await world.server.request('ping')
+  third.answer({ kind: 'pong' })
+  await pinged
+})
 
 t.test('an answer that arrives twice is dropped the second time', async (t) => {
   const disconnected = new Events<TenureError>()
@@ -406,7 +403,7 @@ t.test('an answer that arrives twice is dropped the second time', async (t) => {
   const refused = { kind: 'rejected', reason: 'INTERNAL', message: 'because' } as const
   const answer = peer.protocol.answer({ ...refused, id: request.id })
   peer.socket.write(Buffer.concat([pong, answer]))
-  t.match(await rejection(stats), { reason: 'INTERNAL' }, 'the next one finds its own')
+  t.match(await rejection(stats), { reason: 'INTERNAL' }, 'the next answer reaches its caller')
   t.equal(disconnected.seen.length, 0)
 })
 
@@ -420,7 +417,7 @@ t.test('a farewell says why the coordinator ends the connection', async (t) => {
   t.match(await submitted, { code: 'CLIENT_DISCONNECTED', cause: { reason: 'STOPPING' } })
 })
 
-t.test('a call whose coordinator stays away says whether it was sent', async (t) => {
+t.test('a call without a connection says whether it was sent', async (t) => {
   const clock = new SimulatedClock()
   const disconnected = new Events<TenureError>()
   const options = { clock, observer: { disconnected: disconnected.add } }
@@ -437,7 +434,7 @@ t.test('a call whose coordinator stays away says whether it was sent', async (t)
 })
 
 t.test(
-  'what may be sent no more is given up instead, before and after a lost connection',
+  'a request that maySend vetoes is cancelled, before and after a lost connection',
   async (t) => {
     await using world = await createLinkWorld()
     const numbers: number[] = []
@@ -459,29 +456,32 @@ t.test(
   },
 )
 
-t.test('a client refused when it comes back tries no more before it is asked', async (t) => {
-  let isRefusing = false
-  const failed = new Events<FailedAttempt>()
-  await using world = await createWorld(
-    {
-      greet: (peer) => (isRefusing ? peer.refuse('UNAUTHORIZED') : peer.welcome()),
-      answer: ({ request }) => (request.kind === 'ping' ? { kind: 'pong' } : undefined),
-    },
-    { observer: { attemptFailed: failed.add } },
-  )
-  const sent = rejection(world.tenure.get(1))
-  await world.server.request('get')
-  isRefusing = true
-  world.server.latest.cut()
-  t.match(await sent, { code: 'CLIENT_DISCONNECTED', cause: { reason: 'UNAUTHORIZED' } })
-  t.equal((await failed.at(1)).retryInMs, undefined)
-  t.match(await rejection(world.tenure.ping()), { reason: 'UNAUTHORIZED' })
-  t.equal(world.server.peers.length, 3, 'a call asks once')
-  isRefusing = false
-  await world.tenure.ping()
-})
+t.test(
+  'a client rejected on reconnect waits for the next call before it tries again',
+  async (t) => {
+    let isRefusing = false
+    const failed = new Events<FailedAttempt>()
+    await using world = await createWorld(
+      {
+        greet: (peer) => (isRefusing ? peer.refuse('UNAUTHORIZED') : peer.welcome()),
+        answer: ({ request }) => (request.kind === 'ping' ? { kind: 'pong' } : undefined),
+      },
+      { observer: { attemptFailed: failed.add } },
+    )
+    const sent = rejection(world.tenure.get(1))
+    await world.server.request('get')
+    isRefusing = true
+    world.server.latest.cut()
+    t.match(await sent, { code: 'CLIENT_DISCONNECTED', cause: { reason: 'UNAUTHORIZED' } })
+    t.equal((await failed.at(1)).retryInMs, undefined)
+    t.match(await rejection(world.tenure.ping()), { reason: 'UNAUTHORIZED' })
+    t.equal(world.server.peers.length, 3, 'one attempt for the call')
+    isRefusing = false
+    await world.tenure.ping()
+  },
+)
 
-t.test('a new epoch tells that the coordinator was restarted', async (t) => {
+t.test('a new epoch shows that the coordinator was restarted', async (t) => {
   const epochs = new Events<number>()
   let epoch = 1
   await using world = await createLinkWorld(
@@ -494,7 +494,7 @@ t.test('a new epoch tells that the coordinator was restarted', async (t) => {
   t.equal(world.link.epoch, 2)
 })
 
-t.test('pauses grow to their maximum and begin anew only after an answer', async (t) => {
+t.test('backoff grows to its maximum, and is reset only by an answer', async (t) => {
   const clock = new SimulatedClock()
   const disconnected = new Events<TenureError>()
   const connected = new Events<number>()
@@ -523,7 +523,7 @@ t.test('pauses grow to their maximum and begin anew only after an answer', async
   t.equal(pauses.at(-1), 75)
 })
 
-t.test('a coordinator that lets us in and falls over is left for the next one', async (t) => {
+t.test('after a coordinator that crashes after its welcome the next one is tried', async (t) => {
   await using falling = await ScriptedServer.start({
     greet: (peer) => {
       peer.welcome()
@@ -538,7 +538,7 @@ t.test('a coordinator that lets us in and falls over is left for the next one', 
   t.equal(server.peers.length, 1)
 })
 
-t.test('chance keeps a pause between half of it and all of it', (t) => {
+t.test('jitter keeps a delay between half of it and all of it', (t) => {
   const random = new Random(1)
   for (let round = 0; round < 2000; round++) {
     const full = Math.min(5000, 100 * 2 ** round)
@@ -548,7 +548,7 @@ t.test('chance keeps a pause between half of it and all of it', (t) => {
   t.end()
 })
 
-t.test('a peer that has vanished without a word is noticed, and left', async (t) => {
+t.test('a silent peer is detected and disconnected', async (t) => {
   const clock = new SimulatedClock()
   const disconnected = new Events<TenureError>()
   const received = new Events<Uint8Array>()
@@ -569,7 +569,7 @@ t.test('a peer that has vanished without a word is noticed, and left', async (t)
   probe.answer({ kind: 'pong' })
   await received.at(2)
   await clock.advance(1000)
-  t.equal(disconnected.seen.length, 0, 'a sign of life is enough, a lease may wait')
+  t.equal(disconnected.seen.length, 0, 'any data counts as alive; a lease may wait')
   await clock.advance(1000)
   await world.server.request('ping')
   t.equal(disconnected.seen.length, 0)
@@ -578,7 +578,7 @@ t.test('a peer that has vanished without a word is noticed, and left', async (t)
   t.equal((await lease).code, 'CLIENT_DISCONNECTED')
 })
 
-t.test('a peer that has vanished is left where there is no room for a probe, too', async (t) => {
+t.test('a silent peer is detected even without space for a probe', async (t) => {
   for (const requestsInFlightMax of [1, 2]) {
     const clock = new SimulatedClock()
     const disconnected = new Events<TenureError>()
@@ -595,13 +595,13 @@ t.test('a peer that has vanished is left where there is no room for a probe, too
     const asked = await world.server.request('lease')
     const asking = rejection(world.link.request({ kind: 'stats' }))
     await world.server.request('stats')
-    // Where there is room for a probe it is not answered; other answers come, for a while.
+    // With space for a probe, the probe stays unanswered, while other answers arrive for a while.
     await clock.advance(1000)
     asked.answer({ kind: 'empty' })
     await lease
     await received.at(2)
     await clock.advance(1000)
-    t.equal(disconnected.seen.length, 0, 'a sign of life is enough')
+    t.equal(disconnected.seen.length, 0, 'any data counts as alive')
     await clock.advance(1000)
     t.equal(disconnected.seen.length, 0)
     await clock.advance(1000)
@@ -610,7 +610,7 @@ t.test('a peer that has vanished is left where there is no room for a probe, too
   }
 })
 
-t.test('an observer that throws is an uncaught exception, and the link goes on', async (t) => {
+t.test('an observer that throws is an uncaught exception, and the link continues', async (t) => {
   using uncaught = new Uncaught()
   const fail = (hook: string) => () => {
     throw new Error(hook)
@@ -641,7 +641,7 @@ t.test('bytes may arrive one by one', async (t) => {
   t.equal((await world.tenure.submit(payload)).taskId, 77)
 })
 
-t.test('a transport that asks to write no more is obeyed until it has drained', async (t) => {
+t.test('no writes follow a request to pause until the transport has drained', async (t) => {
   let events: SocketEvents | undefined
   let isHeld = false
   let writes = 0
@@ -659,7 +659,7 @@ t.test('a transport that asks to write no more is obeyed until it has drained', 
   await using world = await createWorld({ answer: () => ({ kind: 'pong' }) }, { transport })
   isHeld = true
   await world.tenure.ping()
-  t.equal(writes, 2, 'the hello, and what was written when it was asked to stop')
+  t.equal(writes, 2, 'the hello, and the writes until the pause')
   const held = world.tenure.ping()
   t.equal(writes, 2)
   isHeld = false
@@ -668,7 +668,7 @@ t.test('a transport that asks to write no more is obeyed until it has drained', 
   t.equal(writes, 3)
 })
 
-t.test('large payloads go through a socket that takes them slowly', async (t) => {
+t.test('large payloads pass a socket that reads slowly', async (t) => {
   let bytes = 0
   await using world = await createWorld({
     answer: ({ request }) => {
@@ -681,7 +681,7 @@ t.test('large payloads go through a socket that takes them slowly', async (t) =>
   t.equal(bytes, 60 * 80_000)
 })
 
-t.test('what is wrong with an address is told by what is found there', async (t) => {
+t.test('a connection error says what is wrong with the address', async (t) => {
   const strangers: [name: string, onSocket: (socket: Socket) => void, tls: boolean, RegExp][] = [
     ['the end', (socket) => socket.end(), false, /:\d+ closed the connection .* require TLS/],
     ['HTTP', (socket) => socket.end('HTTP/1.1 400'), false, /:\d+ sent .* it looks like HTTP/],
@@ -706,7 +706,7 @@ t.test('what is wrong with an address is told by what is found there', async (t)
   }
 })
 
-t.test('a peer that accepts the connection and sends nothing is named as such', async (t) => {
+t.test('the error says that a peer accepted the connection and sent nothing', async (t) => {
   const greeted = new Events<Buffer>()
   const server = createServer((socket) => socket.on('data', greeted.add)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -724,7 +724,7 @@ t.test('a peer that accepts the connection and sends nothing is named as such', 
   server.close()
 })
 
-t.test('over TLS the certificate is checked, by authority and by name', async (t) => {
+t.test('over TLS the certificate is checked, by CA and by name', async (t) => {
   const ca = fixture('certificate.pem')
   await using world = await createWorld(
     { tls: true, answer: () => ({ kind: 'pong' }) },
@@ -746,40 +746,37 @@ t.test('over TLS the certificate is checked, by authority and by name', async (t
     t.equal((await rejection(connecting)).code, 'CLIENT_ABORTED')
     t.match(failed.seen[0]?.error.message, /self-signed|Hostname/)
   }
-  t.equal(world.server.hellos.length, 2, 'no token was sent to a stranger')
+  t.equal(world.server.hellos.length, 2, 'no token was sent to an untrusted peer')
 })
 
-t.test(
-  'TLS options that cannot be used are refused by name, and nobody is left waiting',
-  async (t) => {
-    const { privateKey } = generateKeyPairSync('ec', {
-      namedCurve: 'P-256',
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'p' },
-    })
-    const cert = fixture('certificate.pem')
-    const unhandled = new Events<unknown>()
-    process.on('unhandledRejection', unhandled.add)
-    for (const tls of [
-      { cert, key: 'no key' },
-      { cert: 'no certificate', key: fixture('key.pem') },
-      { cert, key: privateKey, passphrase: 'wrong' },
-      { key: 7 as unknown as string },
-    ]) {
-      const failed = new Events<FailedAttempt>()
-      const options = { endpoints: ['localhost'], tls, observer: { attemptFailed: failed.add } }
-      const error = await rejection(connect(options))
-      t.match(error, { code: 'CLIENT_BAD_ARGUMENT', message: /^options\.tls / })
-      t.ok(error.cause instanceof Error)
-      t.match(failed.seen, [{ endpoint: 'localhost:7411', error }])
-    }
-    await new Promise((resolve) => setImmediate(resolve))
-    process.off('unhandledRejection', unhandled.add)
-    t.same(unhandled.seen, [])
-  },
-)
+t.test('unusable TLS options are rejected by name, and no call keeps waiting', async (t) => {
+  const { privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'p' },
+  })
+  const cert = fixture('certificate.pem')
+  const unhandled = new Events<unknown>()
+  process.on('unhandledRejection', unhandled.add)
+  for (const tls of [
+    { cert, key: 'no key' },
+    { cert: 'no certificate', key: fixture('key.pem') },
+    { cert, key: privateKey, passphrase: 'wrong' },
+    { key: 7 as unknown as string },
+  ]) {
+    const failed = new Events<FailedAttempt>()
+    const options = { endpoints: ['localhost'], tls, observer: { attemptFailed: failed.add } }
+    const error = await rejection(connect(options))
+    t.match(error, { code: 'CLIENT_BAD_ARGUMENT', message: /^options\.tls / })
+    t.ok(error.cause instanceof Error)
+    t.match(failed.seen, [{ endpoint: 'localhost:7411', error }])
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('unhandledRejection', unhandled.add)
+  t.same(unhandled.seen, [])
+})
 
-t.test('a transport that throws is an endpoint that cannot be reached', async (t) => {
+t.test('a transport that throws counts as an unreachable endpoint', async (t) => {
   let isDown = true
   const transport: Transport = {
     connect: (target, events) => {
@@ -801,7 +798,7 @@ t.test('a transport that throws is an endpoint that cannot be reached', async (t
   t.notOk(isDown)
 })
 
-t.test('close ends pauses and what waits for a connection', async (t) => {
+t.test('close ends pauses and waits for a connection', async (t) => {
   const disconnected = new Events<TenureError>()
   const observer = { disconnected: disconnected.add }
   await using world = await createLinkWorld({}, { observer, backoff: { initialMs: 60_000 } })
@@ -812,7 +809,7 @@ t.test('close ends pauses and what waits for a connection', async (t) => {
   for (const error of await Promise.all(waiting)) t.equal(error.code, 'CLIENT_CLOSED')
 })
 
-t.test('close settles when the socket is gone, and leaves no timer', async (t) => {
+t.test('close resolves when the socket is closed, and leaves no timer', async (t) => {
   const clock = new SimulatedClock()
   await using world = await createWorld({}, { clock })
   const { socket } = world.server.latest

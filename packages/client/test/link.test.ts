@@ -25,14 +25,14 @@ function pending(table: RequestTable, retry = true): PendingRequest {
   return request
 }
 
-/** What a coordinator takes at once. */
+/** The limits of a coordinator. */
 const taking = (requestsInFlightMax: number) => ({
   requestsInFlightMax,
   pollsPerConnectionMax: 1,
 })
 const idOf = (request: PendingRequest | undefined) => request?.id
 
-t.test('nothing is sent without a connection, and one place is kept for a probe', (t) => {
+t.test('nothing is sent without a connection, and one request is reserved for a probe', (t) => {
   const table = new RequestTable()
   const requests = [pending(table), pending(table), pending(table)]
   t.equal(table.next(), undefined)
@@ -50,7 +50,7 @@ t.test('nothing is sent without a connection, and one place is kept for a probe'
   t.end()
 })
 
-t.test('where one request at a time is taken, the probe waits for its turn', (t) => {
+t.test('with a limit of one request, the probe waits', (t) => {
   const table = new RequestTable()
   const request = pending(table)
   table.connected(taking(1))
@@ -61,25 +61,22 @@ t.test('where one request at a time is taken, the probe waits for its turn', (t)
   t.end()
 })
 
-t.test(
-  'a request that was given up is gone from the queue, or keeps its place without an owner',
-  (t) => {
-    const table = new RequestTable()
-    const [first, second, third] = [pending(table), pending(table), pending(table)]
-    table.connected(taking(2))
-    t.equal(table.next(), first)
-    table.abandon(first)
-    table.abandon(second)
-    t.equal(table.next(), undefined)
-    t.strictSame(table.answered(1), { known: true, request: undefined })
-    t.strictSame(table.answered(1), { known: true, request: undefined }, 'a second answer')
-    t.strictSame(table.answered(3), { known: false, request: undefined }, 'it was not sent')
-    t.equal(table.next(), third)
-    t.end()
-  },
-)
+t.test('an abandoned request leaves the queue, or keeps its id without an owner', (t) => {
+  const table = new RequestTable()
+  const [first, second, third] = [pending(table), pending(table), pending(table)]
+  table.connected(taking(2))
+  t.equal(table.next(), first)
+  table.abandon(first)
+  table.abandon(second)
+  t.equal(table.next(), undefined)
+  t.strictSame(table.answered(1), { known: true, request: undefined })
+  t.strictSame(table.answered(1), { known: true, request: undefined }, 'a second answer')
+  t.strictSame(table.answered(3), { known: false, request: undefined }, 'it was not sent')
+  t.equal(table.next(), third)
+  t.end()
+})
 
-t.test('after a lost connection comes first what was sent before, in its order', (t) => {
+t.test('after a lost connection, requests sent before come first, in order', (t) => {
   const table = new RequestTable()
   const retries = [true, false, true, true, true]
   const requests = retries.map((retry) => pending(table, retry))
@@ -87,7 +84,7 @@ t.test('after a lost connection comes first what was sent before, in its order',
   for (let sent = 0; sent < 4; sent++) table.next()
   table.abandon(requests[2]!)
   t.strictSame(table.connectionLost().map(idOf), [2])
-  t.equal(table.next(), undefined, 'not before there is another one')
+  t.equal(table.next(), undefined, 'not before the next connection')
   t.strictSame(table.answered(1), { known: false, request: undefined })
   table.connected(taking(5))
   t.strictSame([table.next(), table.next(), table.next(), table.next()].map(idOf), [
@@ -99,7 +96,7 @@ t.test('after a lost connection comes first what was sent before, in its order',
   t.end()
 })
 
-t.test('an endpoint is a host and a port, which is 7411 where it is missing', (t) => {
+t.test('an endpoint is a host and a port, 7411 by default', (t) => {
   const cases = [
     ['127.0.0.1:9', '127.0.0.1', 9, '127.0.0.1:9'],
     ['tenure.example', 'tenure.example', 7411, 'tenure.example:7411'],
@@ -161,31 +158,28 @@ class World {
   }
 }
 
-t.test(
-  'each call ends when its own time is over, with one timer for those of equal length',
-  async (t) => {
-    const world = new World()
-    const { clock, over } = world
-    world.add('first', 1000)
-    await clock.advance(400)
-    world.add('second', 1000)
-    world.add('short', 100)
-    t.equal(clock.timers, 2)
-    await clock.advance(99)
-    t.same(over, [])
-    await clock.advance(1)
-    t.same(over, ['short'])
-    await clock.advance(500)
-    t.same(over, ['short', 'first'])
-    await clock.advance(399)
-    t.same(over, ['short', 'first'])
-    await clock.advance(1)
-    t.same(over, ['short', 'first', 'second'])
-    t.equal(clock.timers, 0)
-  },
-)
+t.test('each call times out separately, with one timer per timeout', async (t) => {
+  const world = new World()
+  const { clock, over } = world
+  world.add('first', 1000)
+  await clock.advance(400)
+  world.add('second', 1000)
+  world.add('short', 100)
+  t.equal(clock.timers, 2)
+  await clock.advance(99)
+  t.same(over, [])
+  await clock.advance(1)
+  t.same(over, ['short'])
+  await clock.advance(500)
+  t.same(over, ['short', 'first'])
+  await clock.advance(399)
+  t.same(over, ['short', 'first'])
+  await clock.advance(1)
+  t.same(over, ['short', 'first', 'second'])
+  t.equal(clock.timers, 0)
+})
 
-t.test('a call that has ended by itself is not called back', async (t) => {
+t.test('a call that has ended does not time out', async (t) => {
   const world = new World()
   const { clock, over } = world
   world.add('first', 1000)
@@ -197,7 +191,7 @@ t.test('a call that has ended by itself is not called back', async (t) => {
 })
 
 t.test(
-  'the timer of an unusual length goes with its last call; the usual one is kept',
+  'the timer of an unusual timeout ends with its last call; the usual one is kept',
   async (t) => {
     const world = new World()
     const { clock, over } = world
@@ -216,7 +210,7 @@ t.test(
   },
 )
 
-t.test('whoever is called back may begin a call of the same length', async (t) => {
+t.test('a callback may start a call with the same timeout', async (t) => {
   const world = new World()
   const { clock, over } = world
   world.onOver = (name) => {
@@ -232,7 +226,7 @@ t.test('whoever is called back may begin a call of the same length', async (t) =
   t.equal(clock.timers, 0)
 })
 
-t.test('no deadline, and none any more', async (t) => {
+t.test('Infinity sets no deadline, and clear cancels all', async (t) => {
   const world = new World()
   const { clock, over } = world
   world.add('for ever', Number.POSITIVE_INFINITY)
@@ -247,7 +241,7 @@ t.test('no deadline, and none any more', async (t) => {
 
 // ---- IdMap
 
-t.test('what stands under a number is found, replaced and taken away', async (t) => {
+t.test('values are found, replaced and deleted by id', async (t) => {
   const things = new IdMap<string>()
   things.set(7, 'seven')
   things.set(1000, 'a thousand')
@@ -267,7 +261,7 @@ t.test('what stands under a number is found, replaced and taken away', async (t)
   t.equal(things.first(), undefined)
 })
 
-t.test('it is what a Map would be, with numbers that go up', async (t) => {
+t.test('it behaves like a Map with increasing ids', async (t) => {
   const checks = new QuietChecks(t)
   for (let seed = 1; seed <= 8; seed++) {
     const random = new Random(seed)
@@ -282,7 +276,7 @@ t.test('it is what a Map would be, with numbers that go up', async (t) => {
         model.set(number, number)
       } else {
         const known = [...model.keys()]
-        // Mostly the oldest, as answers come; now and then any.
+        // Mostly the oldest, as answers arrive; sometimes any.
         const at = random.chance(0.7) ? 0 : random.integer(known.length + 1)
         const key = known[at] ?? number + 1
         checks.equal(things.delete(key), model.get(key), where)
@@ -297,7 +291,7 @@ t.test('it is what a Map would be, with numbers that go up', async (t) => {
   t.ok(checks.count > 25_000)
 })
 
-t.test('the order is that of the numbers, also where a lower one comes late', async (t) => {
+t.test('values are ordered by id, even if a lower id is added late', async (t) => {
   const things = new IdMap<number>()
   for (const number of [5000, 900, 901, 2000, 1]) things.set(number, number)
   t.same(things.all(), [1, 900, 901, 2000, 5000])
@@ -307,7 +301,7 @@ t.test('the order is that of the numbers, also where a lower one comes late', as
   t.equal(things.first(), 899)
 })
 
-t.test('what stands beside the first numbers, on either side, finds room', async (t) => {
+t.test('ids on either side of the first page are accepted', async (t) => {
   for (const beside of [300, 511, 256]) {
     const things = new IdMap<number>()
     for (const number of [290, 293]) things.set(number, number)
@@ -323,7 +317,7 @@ t.test('what stands beside the first numbers, on either side, finds room', async
   }
 })
 
-t.test('behind 2^32 numbers begin anew, and come after those before', async (t) => {
+t.test('after 2^32 ids wrap around, and order after the previous ones', async (t) => {
   const things = new IdMap<number>()
   const numbers = [2 ** 32 - 700, 2 ** 32 - 1, 1, 2, 600]
   for (const number of numbers.toReversed()) things.set(number, number)

@@ -9,7 +9,7 @@ import { createWorld, rejection } from './world.js'
 const item = (number: number): Submission => ({ payload: Buffer.from(String(number)) })
 const numberOf = ({ payload }: { readonly payload: Uint8Array }) => Number(Buffer.from(payload))
 
-/** Items without an end, which counts how many were taken. */
+/** An endless source that counts its consumed items. */
 function endless() {
   const source = {
     taken: 0,
@@ -36,7 +36,7 @@ function answerAll({ request }: Asked) {
   return { kind: 'submitted', taskId: numberOf(request) + 1, known: false } as const
 }
 
-t.test('10,000 items come out in order, with a bounded number in flight', async (t) => {
+t.test('10,000 items are yielded in order, with a bounded number in flight', async (t) => {
   let inFlightMost = 0
   const waiting: Asked[] = []
   await using world = await createWorld({
@@ -69,7 +69,7 @@ t.test('10,000 items come out in order, with a bounded number in flight', async 
   t.ok(aheadMost <= 256, `${aheadMost} read ahead`)
 })
 
-t.test('the window is no larger than what the coordinator takes', async (t) => {
+t.test("the window does not exceed the coordinator's limit", async (t) => {
   await using world = await createWorld({ limits: { requestsInFlightMax: 4 } })
   const source = endless()
   const outcomes = world.tenure.submitMany(source)
@@ -84,20 +84,20 @@ t.test('the window is no larger than what the coordinator takes', async (t) => {
   await outcomes.return()
 })
 
-t.test('a consumer that takes no outcomes stops the reading', async (t) => {
+t.test('a consumer that stops iterating stops the reading', async (t) => {
   await using world = await createWorld({ answer: (asked) => answerAll(asked) ?? { kind: 'pong' } })
   const source = endless()
   const outcomes = world.tenure.submitMany(source, { window: 10 })
   t.match(await outcomes.next(), { value: { ok: true, index: 0 } })
   await world.tenure.ping()
   await world.tenure.ping()
-  t.equal(source.taken, 11, 'one has been taken, ten are ready or on their way')
+  t.equal(source.taken, 11, 'one was consumed, ten are finished or in flight')
   t.match(await outcomes.next(), { value: { index: 1 } })
   await outcomes.return()
-  t.equal(source.isReturned, true, 'the source is told that nobody reads on')
+  t.equal(source.isReturned, true, 'the source is closed')
 })
 
-t.test('reading goes on while the consumer is busy with an outcome', async (t) => {
+t.test('reading continues while the consumer handles an outcome', async (t) => {
   await using world = await createWorld({ limits: { requestsInFlightMax: 10 } })
   const outcomes = world.tenure.submitMany(endless(), { window: 2 })
   const first = outcomes.next()
@@ -108,7 +108,7 @@ t.test('reading goes on while the consumer is busy with an outcome', async (t) =
   await outcomes.return()
 })
 
-t.test('what cannot be submitted is an outcome in its place', async (t) => {
+t.test('an invalid submission is an outcome at its position', async (t) => {
   await using world = await createWorld({
     answer: (asked) => {
       const isRefused = asked.request.kind === 'submit' && asked.request.requestId === 'conflict'
@@ -131,7 +131,7 @@ t.test('what cannot be submitted is an outcome in its place', async (t) => {
   ])
 })
 
-t.test('a source that throws is thrown after the outcomes of what it gave', async (t) => {
+t.test('an error of the source is thrown after the outcomes of its items', async (t) => {
   await using world = await createWorld({ answer: answerAll })
   const seen: SubmitOutcome[] = []
   async function* items() {
@@ -146,7 +146,7 @@ t.test('a source that throws is thrown after the outcomes of what it gave', asyn
   t.equal(seen.length, 2)
 })
 
-t.test('an abort gives up what is on its way, and ends with an error', async (t) => {
+t.test('an abort cancels submissions in flight, and ends with an error', async (t) => {
   await using world = await createWorld()
   const controller = new AbortController()
   const { signal } = controller
@@ -162,7 +162,7 @@ t.test('an abort gives up what is on its way, and ends with an error', async (t)
   }
   const ended = rejection(reading())
   await world.server.request('submit')
-  t.equal(isWaiting, true, 'also while the source is being waited for')
+  t.equal(isWaiting, true, 'even while the source is awaited')
   controller.abort()
   t.equal((await ended).code, 'CLIENT_ABORTED')
   t.match(seen, [{ ok: false, error: { code: 'CLIENT_ABORTED', outcomeUnknown: true } }])
@@ -194,7 +194,7 @@ t.test('over lost connections every item is submitted once, under one requestId'
   t.ok(outcomes.some((outcome) => outcome.ok && outcome.known))
 })
 
-t.test('OVERLOADED is waited out, unless that is not wanted', async (t) => {
+t.test('OVERLOADED is retried, unless retryLater is false', async (t) => {
   const clock = new SimulatedClock()
   let refusals = 0
   await using world = await createWorld(
@@ -220,7 +220,7 @@ t.test('OVERLOADED is waited out, unless that is not wanted', async (t) => {
   t.match(refused, [{ ok: false, error: { reason: 'OVERLOADED' } }])
 })
 
-t.test('what would be said of every further item ends the whole', async (t) => {
+t.test('an error that would repeat for every item ends the iteration', async (t) => {
   await using world = await createWorld({
     answer: () => ({ kind: 'rejected', reason: 'FORBIDDEN', message: 'a worker submits nothing' }),
   })
@@ -236,7 +236,7 @@ t.test('what would be said of every further item ends the whole', async (t) => {
   })
 })
 
-/** Lets everything happen that needs no time. */
+/** Runs everything that needs no time to pass. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -251,7 +251,7 @@ const places = [
   { fromLsn: 2000, endedLsn: 1500 },
 ]
 
-/** Three pages, of which one has nothing. */
+/** Three pages, one of them empty. */
 function answerPages(seen: object[] = []): ServerOptions {
   return {
     answer: ({ request }) => {
@@ -272,7 +272,7 @@ function answerPages(seen: object[] = []): ServerOptions {
   }
 }
 
-t.test('a history is asked for page by page, each with what the one before gave', async (t) => {
+t.test('a history is requested by page, each from the end of the previous one', async (t) => {
   const seen: object[] = []
   await using world = await createWorld(answerPages(seen))
   const progress: HistoryProgress[] = []
@@ -294,14 +294,14 @@ t.test('a history is asked for page by page, each with what the one before gave'
   t.equal(history.firstLsn, 1)
 })
 
-t.test('a task of which nothing is in the log has an empty history', async (t) => {
+t.test('a task without records has an empty history', async (t) => {
   await using world = await createWorld({
     answer: () => ({ kind: 'history', firstLsn: 5, records: [], openings: [] }),
   })
   t.strictSame(await world.tenure.history(7), { firstLsn: 5, records: [], openings: [] })
 })
 
-t.test('what a log loses while it is read leaves no hole in a history', async (t) => {
+t.test('records removed during the read leave no gap in a history', async (t) => {
   const pages = [
     { firstLsn: 5, records: [record(7), record(8)], next: { fromLsn: 10 } },
     { firstLsn: 10, records: [record(11)], next: { fromLsn: 20 } },
@@ -317,21 +317,21 @@ t.test('what a log loses while it is read leaves no hole in a history', async (t
     const { firstLsn, records, openings } = await world.tenure.history(7)
     return [firstLsn, records.map(({ lsn }) => lsn), openings.length]
   }
-  t.strictSame(await found(2), [5, [7, 8, 11], 2], 'all that was found is a whole')
+  t.strictSame(await found(2), [5, [7, 8, 11], 2], 'the found records are contiguous')
   t.strictSame(await found(3), [30, [30], 1])
   t.strictSame(await found(4), [30, [30, 41], 2])
 })
 
-t.test('a history larger than may be kept is an error that says so', async (t) => {
+t.test('a history over bytesMax is an error', async (t) => {
   await using world = await createWorld(answerPages())
-  // Four records of 8 or 9 bytes and three openings, each entry counted with 128 bytes beside.
+  // Four records of 8 or 9 bytes and three openings, each counted with another 128 bytes.
   const bytes = 2 * 8 + 2 * 9 + 7 * 128
   const error = await rejection(world.tenure.history(7, { bytesMax: bytes - 1 }))
   t.match(error, { code: 'CLIENT_TOO_LARGE', message: /task 7 .* larger than 929 bytes/ })
   t.equal((await world.tenure.history(7, { bytesMax: bytes })).records.length, 4)
 })
 
-t.test('a page that leads nowhere is refused, for it would be asked for without end', async (t) => {
+t.test('a page that does not advance is rejected, because it would repeat forever', async (t) => {
   for (const fromLsn of [1, 1000]) {
     await using world = await createWorld({
       answer: () => ({
@@ -346,7 +346,7 @@ t.test('a page that leads nowhere is refused, for it would be asked for without 
   }
 })
 
-t.test('where too many ask for histories, the client comes back', async (t) => {
+t.test('when the history queue is full, the client retries', async (t) => {
   await using world = await createWorld()
   const history = world.tenure.history(7)
   const first = await world.server.request('history')
@@ -357,7 +357,7 @@ t.test('where too many ask for histories, the client comes back', async (t) => {
   t.match(await rejection(history), { code: 'CLIENT_REJECTED', reason: 'OVERLOADED' })
 })
 
-t.test('a page is asked for again when the connection is lost', async (t) => {
+t.test('a page is requested again after a lost connection', async (t) => {
   await using world = await createWorld()
   const history = world.tenure.history(7)
   await world.server.request('history')
@@ -380,7 +380,7 @@ t.test('options of history are checked', async (t) => {
   t.match(await rejection(world.tenure.history(0)), { message: /taskId is 0/ })
 })
 
-t.test('why gives what the coordinator says, and nil is an absent field', async (t) => {
+t.test("why returns the coordinator's answer, without nil fields", async (t) => {
   const facts = { now: 9, state: 'WAITING', queue: 'mail', eligibleAt: 5, ahead: 3, lease: null }
   await using world = await createWorld({ answer: () => ({ kind: 'why', why: facts }) })
   const { lease, ...given } = facts
@@ -389,7 +389,7 @@ t.test('why gives what the coordinator says, and nil is an absent field', async 
   t.match(await rejection(odd.tenure.why(7)), { code: 'CLIENT_PROTOCOL', message: /now is a/ })
 })
 
-t.test('what get says of a task is enough to submit the same work again', async (t) => {
+t.test('the facts of get suffice to submit the same task again', async (t) => {
   const options = {
     queue: 'mail',
     notBefore: 1_800_000_000_000,

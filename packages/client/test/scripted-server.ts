@@ -26,9 +26,9 @@ export const limits: Limits = {
 }
 
 export interface ServerOptions {
-  /** What becomes of a hello. Default: it is welcomed. */
+  /** Handles a hello. Default: it is welcomed. */
   readonly greet?: (peer: Peer, hello: Hello | OtherVersion) => void
-  /** Answers requests at once; what it leaves alone waits for `request`. */
+  /** Answers requests immediately; unanswered ones wait for `request`. */
   readonly answer?: (asked: Asked) => AnswerOf | undefined
   readonly limits?: Partial<Limits>
   readonly epoch?: number
@@ -111,7 +111,7 @@ export class Asked<R extends Request = Request> {
   }
 }
 
-/** A coordinator that does what the test says, on a port of its own. */
+/** A coordinator on its own port that the test scripts. */
 export class ScriptedServer {
   readonly limits: Limits
   readonly epoch: number
@@ -170,7 +170,7 @@ export class ScriptedServer {
     return this.peers[number - 1]!
   }
 
-  /** The next request of this kind, now or when it comes. */
+  /** The next request of this kind, received already or later. */
   request<K extends RequestKind>(kind: K): Promise<Asked<RequestOf<K>>> {
     const at = this.#asked.findIndex(({ request }) => request.kind === kind)
     const here = at === -1 ? undefined : this.#asked.splice(at, 1)[0]
@@ -180,7 +180,7 @@ export class ScriptedServer {
     })
   }
 
-  /** Requests that have come and that no test has taken. */
+  /** Received requests that no test has taken. */
   get unanswered(): readonly Asked[] {
     return this.#asked
   }

@@ -11,10 +11,10 @@ import {
 } from '../src/index.js'
 import { ScriptedServer, type ServerOptions } from './scripted-server.js'
 
-/** Long enough to matter nowhere, short enough for nobody to wait for it. */
+/** Long enough to affect no test, short enough not to delay one. */
 export const quick: Backoff = { initialMs: 1, maxMs: 2 }
 
-/** A coordinator and a client that is connected with it. */
+/** A coordinator and a connected client. */
 export async function createWorld(
   serverOptions: ServerOptions = {},
   options: Partial<LinkOptions> = {},
@@ -31,7 +31,7 @@ export async function createWorld(
   }
 }
 
-/** The same with the lower layer. */
+/** A coordinator and a connected link. */
 export async function createLinkWorld(
   serverOptions: ServerOptions = {},
   options: Partial<LinkOptions> = {},
@@ -48,7 +48,7 @@ export async function createLinkWorld(
   }
 }
 
-/** The error with which the promise is rejected. */
+/** The error with which the promise rejects. */
 export async function rejection(promise: Promise<unknown>): Promise<TenureError> {
   let value: unknown
   try {
@@ -60,13 +60,13 @@ export async function rejection(promise: Promise<unknown>): Promise<TenureError>
   throw new Error(`it was not rejected, but gave ${JSON.stringify(value)}`)
 }
 
-/** A port on which nobody listens. */
+/** A port without a listener. */
 export async function freeEndpoint(): Promise<string> {
   await using server = await ScriptedServer.start()
   return server.endpoint
 }
 
-/** The real transport, with somebody between it and the one who receives. */
+/** The real transport with an interceptor for received data. */
 export function listening(receive: (bytes: Uint8Array, events: SocketEvents) => void): Transport {
   return {
     connect: (target, events) =>

@@ -21,26 +21,23 @@ import { otherWorker, World, worker } from './world.js'
 
 const poll = { kind: 'lease', queues: ['default'], waitMs: 60_000 } as const
 
-t.test(
-  'a poll that comes while a TaskCancelled is on its way gets the task behind it',
-  async (t) => {
-    const world = await World.started()
-    await world.submit()
-    const { taskId, leaseId } = await world.lease()
-    await world.clock.advance(30_000)
-    world.send({ kind: 'complete', taskId, leaseId }, worker)
-    const answers = world.send(poll, otherWorker)
-    await world.clock.settle()
-    t.match(answers, [{ kind: 'leased', taskId, attempt: 2 }])
-  },
-)
+t.test('a poll that arrives while a TaskCancelled is in flight gets the next task', async (t) => {
+  const world = await World.started()
+  await world.submit()
+  const { taskId, leaseId } = await world.lease()
+  await world.clock.advance(30_000)
+  world.send({ kind: 'complete', taskId, leaseId }, worker)
+  const answers = world.send(poll, otherWorker)
+  await world.clock.settle()
+  t.match(answers, [{ kind: 'leased', taskId, attempt: 2 }])
+})
 
-t.test('poison is stopped although its worker reports late, each time', async (t) => {
+t.test('a poison task is stopped even if its worker reports late every time', async (t) => {
   const world = await World.started({ poisonThreshold: 2 })
   const taskId = await world.submit()
   for (let attempt = 1; attempt <= 2; attempt++) {
     const { leaseId } = await world.lease()
-    // Its report comes in the very turn in which the lease is over, and before the alarm.
+    // Its report arrives in the event loop turn in which the lease expires, before the alarm fires.
     world.clock.oversleep(30_000)
     t.match(await world.ask({ kind: 'complete', taskId, leaseId }, worker), { kind: 'cancelled' })
   }
@@ -51,7 +48,7 @@ t.test('poison is stopped although its worker reports late, each time', async (t
   await world.check()
 })
 
-t.test('submissions on their way count where there is a limit', async (t) => {
+t.test('submissions in flight count towards the limits', async (t) => {
   const world = await World.started({ waitingTasksMax: 3 })
   const answers = Array.from({ length: 10 }, () =>
     world.send({ kind: 'submit', payload: Buffer.from('x') }),
@@ -67,21 +64,24 @@ t.test('submissions on their way count where there is a limit', async (t) => {
   t.equal(large.flat().filter(({ kind }) => kind === 'submitted').length, 2)
 })
 
-t.test('a submission whose task is being forgotten waits, and is a new one', async (t) => {
-  const world = await World.started({ retentionMs: 1000 })
-  const submission = { kind: 'submit', payload: Buffer.from('p'), requestId: 'r' } as const
-  const { taskId } = (await world.ask(submission)) as { taskId: number }
-  await world.ask({ kind: 'kill', taskId, reason: '' })
-  await world.clock.advance(1000)
-  world.coordinator.tidy()
-  const again = world.send(submission)
-  await world.clock.settle()
-  t.match(again, [{ kind: 'submitted', known: false }])
-  await world.check()
-})
+t.test(
+  'a submission whose earlier task is being forgotten waits and creates a new task',
+  async (t) => {
+    const world = await World.started({ retentionMs: 1000 })
+    const submission = { kind: 'submit', payload: Buffer.from('p'), requestId: 'r' } as const
+    const { taskId } = (await world.ask(submission)) as { taskId: number }
+    await world.ask({ kind: 'kill', taskId, reason: '' })
+    await world.clock.advance(1000)
+    world.coordinator.tidy()
+    const again = world.send(submission)
+    await world.clock.settle()
+    t.match(again, [{ kind: 'submitted', known: false }])
+    await world.check()
+  },
+)
 
 t.test(
-  'a full disk: submissions are refused first, time is tried again, and it passes by itself',
+  'on a full disk submissions are rejected first, expiries are retried, and it recovers by itself',
   async (t) => {
     const world = await World.started()
     await world.submit()
@@ -107,7 +107,7 @@ t.test(
       noSpace,
       'no EXPIRED without a record',
     )
-    t.ok(rung.length < 40, `${rung.length} timers in forty seconds: it does not spin`)
+    t.ok(rung.length < 40, `${rung.length} timers in forty seconds: no busy loop`)
     isFull = false
     await world.clock.advance(2000)
     t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), { reason: 'EXPIRED' })
@@ -115,7 +115,7 @@ t.test(
   },
 )
 
-t.test('a start that has no room for what time decided does not serve', async (t) => {
+t.test('a coordinator does not start if it has no space to record expired leases', async (t) => {
   const world = await World.started()
   await world.submit()
   await world.lease()
@@ -133,7 +133,7 @@ t.test('a start that has no room for what time decided does not serve', async (t
 })
 
 t.test(
-  'a start expires what is over when it begins; what ends meanwhile may still be extended',
+  'startup expires leases that are over when it begins; later ones may still be extended',
   async (t) => {
     const world = await World.started()
     const leases: { taskId: number; leaseId: number }[] = []
@@ -143,7 +143,7 @@ t.test(
       await world.clock.advance(10)
     }
     await world.stop()
-    // The first one has just expired, and each write takes as long as it is until the next one does.
+    // The first lease has just expired, and each write takes as long as it is until the next one expires.
     const { clock } = world
     await clock.advance(30_000 - 50)
     world.alterLog = (log) => {
@@ -164,7 +164,7 @@ t.test(
   },
 )
 
-t.test('a log that fails while nobody asks is noticed, once, and nothing throws', async (t) => {
+t.test('a log failure without pending requests is reported once, and nothing throws', async (t) => {
   const world = await World.started()
   await world.submit()
   await world.lease()
@@ -178,7 +178,7 @@ t.test('a log that fails while nobody asks is noticed, once, and nothing throws'
   await t.rejects(world.coordinator.stop(), { code: 'WAL_FAILED' })
 })
 
-t.test('a replay walks over one declared gap after the other, and over nothing else', async (t) => {
+t.test('replay skips several declared gaps in a row, and no other gap', async (t) => {
   const gaps = [
     { firstLsn: 1, lastLsn: 99 },
     { firstLsn: 100, lastLsn: 199 },
@@ -199,7 +199,7 @@ t.test('a replay walks over one declared gap after the other, and over nothing e
 })
 
 t.test(
-  'however many have ended, none is remembered for much longer than its retention',
+  'ended tasks are forgotten soon after their retention, however many there are',
   async (t) => {
     const world = await World.started({ retentionMs: 60_000 })
     const ids = Array.from({ length: 2500 }, () => world.submit())
@@ -219,7 +219,7 @@ t.test(
   },
 )
 
-t.test('ended tasks are let go of from time to time, not with every batch', async (t) => {
+t.test('ended tasks are forgotten at intervals, not with every batch', async (t) => {
   const world = await World.started({ retentionTasks: 0 })
   for (let count = 0; count < 5; count++)
     await world.ask({ kind: 'kill', taskId: await world.submit(), reason: '' })
@@ -236,7 +236,7 @@ t.test('ended tasks are let go of from time to time, not with every batch', asyn
 const startMs = Date.UTC(2026, 6, 1)
 const dayMs = 24 * 3_600_000
 
-/** A disk, and clocks that move only when they are told. */
+/** A disk, and clocks that only tests advance. */
 class Machine {
   readonly disk = new SimulatedDisk()
   wallMs = startMs
@@ -252,7 +252,7 @@ class Machine {
     this.monotonicMs += ms
   }
 
-  /** Starts a coordinator, and gives what it said of its start. */
+  /** Starts a coordinator and returns the facts of its `started` event. */
   async start(t: Test, { observer, log, ...options }: CoordinatorOptions = {}) {
     const started: Started[] = []
     const server = await startCoordinator({
@@ -274,7 +274,7 @@ class Machine {
 const submit = { kind: 'submit', payload: Buffer.from('work') } as const
 const lease = { kind: 'lease', queues: ['default'], waitMs: 0 } as const
 
-t.test('restarts are the starts that became ready, without the first one', async (t) => {
+t.test('restarts count the startups that became ready, except the first', async (t) => {
   const machine = new Machine()
   const first = await machine.start(t)
   t.match(first.started, { restarts: 0, epoch: 1 })
@@ -282,7 +282,7 @@ t.test('restarts are the starts that became ready, without the first one', async
   const large = Buffer.alloc(200_000)
   t.match(await client.ask({ ...submit, payload: large }), { kind: 'submitted' })
   t.match(await client.ask({ kind: 'stats' }), { stats: { restarts: 0, epoch: 1 } })
-  // The port is taken; the options are too small; the disk fails while the log is opened, or replayed.
+  // The port is taken; the options are too small; the disk fails while the log is opened or replayed.
   await t.rejects(machine.start(t, { port: first.server.port }), {
     code: 'COORDINATOR_CANNOT_LISTEN',
   })
@@ -311,18 +311,15 @@ t.test('restarts are the starts that became ready, without the first one', async
   await other.close()
 })
 
-t.test(
-  'a restart is counted before it says that it is ready, whatever becomes of it',
-  async (t) => {
-    const machine = new Machine()
-    await machine.start(t)
-    const crashed = machine.disk.powerLoss({ keep: () => false })
-    const { started } = await machine.start(t, { log: { disk: crashed } })
-    t.match(started, { restarts: 1, epoch: 2 })
-  },
-)
+t.test('a restart is counted before readiness is reported, whatever happens next', async (t) => {
+  const machine = new Machine()
+  await machine.start(t)
+  const crashed = machine.disk.powerLoss({ keep: () => false })
+  const { started } = await machine.start(t, { log: { disk: crashed } })
+  t.match(started, { restarts: 1, epoch: 2 })
+})
 
-t.test('the whole recovery is told, from the start of the process, with its parts', async (t) => {
+t.test('the recovery time is reported from the start of the process, with its parts', async (t) => {
   const machine = new Machine()
   const first = await machine.start(t)
   const client = await PeerClient.open(first.server.port)
@@ -364,7 +361,7 @@ t.test('the whole recovery is told, from the start of the process, with its part
   }
 })
 
-t.test('each start whose log is ahead of the clock says by how much', async (t) => {
+t.test('a startup reports by how much its log is ahead of the clock', async (t) => {
   const machine = new Machine()
   const told: number[] = []
   const observer = { clockBehind: (behindMs: number) => told.push(behindMs) }
@@ -375,15 +372,15 @@ t.test('each start whose log is ahead of the clock says by how much', async (t) 
     return told.splice(0)
   }
   t.same(await live(0), [], 'a new log')
-  t.same(await live(2 * dayMs), [], 'the clock leaps forward')
+  t.same(await live(2 * dayMs), [], 'the clock jumps forward')
   t.same(await live(-2 * dayMs), [2 * dayMs], 'and back')
   t.same(await live(3_600_000), [2 * dayMs - 3_600_000])
   t.same(await live(2 * dayMs - 3_600_000), [], 'it has caught up')
-  t.same(await live(-999), [], 'less than a second is what time services correct')
+  t.same(await live(-999), [], 'less than a second, which time services correct')
   t.same(await live(-1), [1000])
 })
 
-/** Makes checkpoints as a thread does that never gets a processor. */
+/** Makes checkpoints like a thread that never gets a core. */
 function starved(): CheckpointMaker {
   let giveUp = () => {}
   return {
@@ -398,10 +395,10 @@ function starved(): CheckpointMaker {
   }
 }
 
-t.test('a coordinator that crashes again and again replays no more than its bound', async (t) => {
+t.test('a coordinator that keeps crashing replays no more than its limit', async (t) => {
   const machine = new Machine()
   const checkpoints = { replayMsMax: 10, historyMs: 0, historyBytesMax: 0 }
-  // 4,000 records are 10 ms.
+  // 4,000 records take 10 ms.
   const [most, perLife, lives] = [4000, 700, 20]
   let { disk } = machine
   const replayed: number[] = []
@@ -417,40 +414,37 @@ t.test('a coordinator that crashes again and again replays no more than its boun
     replayed.push(started.replayed)
     const client = await PeerClient.open(server.port)
     await Promise.all(Array.from({ length: perLife }, () => client.ask(submit)))
-    // Killed: of what it does from now on nothing reaches the disk of the next one.
+    // Killed: nothing it does from now on reaches the next coordinator's disk.
     disk = SimulatedDisk.from(disk.snapshot()).powerLoss({ keep: () => false })
     client.socket.destroy()
   }
   t.ok(Math.max(...replayed) < most + perLife, `${replayed}`)
-  t.ok(Math.max(...replayed) >= most, 'as much as the bound came together')
-  t.equal(made, Math.floor((lives - 1) / Math.ceil(most / perLife)), 'one for each time')
+  t.ok(Math.max(...replayed) >= most, 'the limit was reached')
+  t.equal(made, Math.floor((lives - 1) / Math.ceil(most / perLife)), 'one per run')
   const { started } = await machine.start(t, { httpPort: false, log: { disk } })
   t.equal(started.tasks, lives * perLife, 'and nothing is lost')
   t.equal(disk.files().filter((path) => path.endsWith('.ckpt')).length, 2)
 })
 
-t.test(
-  'a checkpoint that cannot be made at the start is told, and the start goes on',
-  async (t) => {
-    const machine = new Machine()
-    const checkpoints = { replayMsMax: 10 }
-    const first = await machine.start(t, { checkpointMaker: starved() })
-    const client = await PeerClient.open(first.server.port)
-    await Promise.all(Array.from({ length: 4001 }, () => client.ask(submit)))
-    await client.close()
-    await first.server.stop()
-    machine.disk.failWhen(({ kind, path }) => kind === 'write' && path.includes('.ckpt'), {
-      kind: 'error',
-      code: 'ENOSPC',
-    })
-    const failures: unknown[] = []
-    const { started, get } = await machine.start(t, {
-      checkpoints,
-      checkpointMaker: starved(),
-      observer: { checkpointFailed: (error) => failures.push(error) },
-    })
-    t.match(failures, [{ code: 'WAL_NO_SPACE' }])
-    t.equal(started.replayed, 4001)
-    t.match(await get('/metrics'), /^tenure_checkpoints_total\{outcome="failed"\} 1$/m)
-  },
-)
+t.test('a failed checkpoint at startup is reported, and startup continues', async (t) => {
+  const machine = new Machine()
+  const checkpoints = { replayMsMax: 10 }
+  const first = await machine.start(t, { checkpointMaker: starved() })
+  const client = await PeerClient.open(first.server.port)
+  await Promise.all(Array.from({ length: 4001 }, () => client.ask(submit)))
+  await client.close()
+  await first.server.stop()
+  machine.disk.failWhen(({ kind, path }) => kind === 'write' && path.includes('.ckpt'), {
+    kind: 'error',
+    code: 'ENOSPC',
+  })
+  const failures: unknown[] = []
+  const { started, get } = await machine.start(t, {
+    checkpoints,
+    checkpointMaker: starved(),
+    observer: { checkpointFailed: (error) => failures.push(error) },
+  })
+  t.match(failures, [{ code: 'WAL_NO_SPACE' }])
+  t.equal(started.replayed, 4001)
+  t.match(await get('/metrics'), /^tenure_checkpoints_total\{outcome="failed"\} 1$/m)
+})

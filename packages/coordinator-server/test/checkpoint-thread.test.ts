@@ -23,7 +23,7 @@ async function sealedLog(t: Test) {
   return { directory, book }
 }
 
-/** Where other tests leave no processor a rest, too. */
+/** Even if other tests keep all cores busy. */
 async function makeSoon(thread: CheckpointThread, lsn: number) {
   const hurrying = setInterval(() => thread.hurry(), 100)
   try {
@@ -33,7 +33,7 @@ async function makeSoon(thread: CheckpointThread, lsn: number) {
   }
 }
 
-/** A machine that gives a thread in the background as much time as is said. */
+/** A machine that gives a background thread the given share of CPU time. */
 class Watched implements Watching {
   readonly asked: number[] = []
   #nowMs = 0
@@ -50,7 +50,7 @@ class Watched implements Watching {
   }
 }
 
-t.test('the thread makes the state of the sealed log, equal by hash', async (t) => {
+t.test('the thread writes the state of the sealed log, with an equal hash', async (t) => {
   const { directory, book } = await sealedLog(t)
   const log = await openLog(directory, { sync: 'none' })
   t.teardown(() => log.close())
@@ -71,30 +71,37 @@ t.test('the thread makes the state of the sealed log, equal by hash', async (t) 
   const lsn = book.submit()
   await log.append(lsn, encodeRecord(book.entries.at(-1)!.record))
   await log.roll()
-  t.match(await makeSoon(thread, lsn), { lsn, replayed: 1 }, 'and the next one goes on from it')
+  t.match(
+    await makeSoon(thread, lsn),
+    { lsn, replayed: 1 },
+    'the next one starts from that checkpoint',
+  )
 })
 
-t.test('a checkpoint that is made again replays what was replayed before', async (t) => {
+t.test('a repeated checkpoint replays the same records as before', async (t) => {
   const { directory } = await sealedLog(t)
   const log = await openLog(directory, { sync: 'none' })
   t.teardown(() => log.close())
   const means = { disk: nodeDisk, clock: systemClock }
-  // What a thread leaves that was given up when it had only its answer left to send.
+  // The file of a thread that was abandoned just before it could answer.
   await checkpointLog(directory, 151, means)
   t.match(await checkpointLog(directory, 151, means), { lsn: 151, good: [151], replayed: 151 })
 })
 
-t.test('what cannot be made is an error, and the next one is made by a new thread', async (t) => {
-  const { directory } = await sealedLog(t)
-  const log = await openLog(directory, { sync: 'none' })
-  t.teardown(() => log.close())
-  const thread = new CheckpointThread(directory)
-  await t.rejects(makeSoon(thread, 7), { message: /LSN 7 does not end a sealed segment/ })
-  t.match(await makeSoon(thread, log.sealedLsn), { good: [151] })
-  await thread.stop()
-})
+t.test(
+  'a checkpoint that cannot be made is an error, and the next one uses a new thread',
+  async (t) => {
+    const { directory } = await sealedLog(t)
+    const log = await openLog(directory, { sync: 'none' })
+    t.teardown(() => log.close())
+    const thread = new CheckpointThread(directory)
+    await t.rejects(makeSoon(thread, 7), { message: /LSN 7 does not end a sealed segment/ })
+    t.match(await makeSoon(thread, log.sealedLsn), { good: [151] })
+    await thread.stop()
+  },
+)
 
-t.test('a thread that is stopped gives up', async (t) => {
+t.test('stopping the thread aborts its checkpoint', async (t) => {
   const { directory } = await sealedLog(t)
   const thread = new CheckpointThread(directory)
   const making = thread.make(151)
@@ -103,7 +110,7 @@ t.test('a thread that is stopped gives up', async (t) => {
   await rejected
 })
 
-/** What Linux knows of a thread of this process. */
+/** The scheduling figures that Linux reports for a thread of this process. */
 function schedulingClassOf(threadId: number): number {
   const stat = readFileSync(`/proc/self/task/${threadId}/stat`, 'utf8')
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38])
@@ -111,7 +118,7 @@ function schedulingClassOf(threadId: number): number {
 
 const idleClass = 5
 
-t.test('checkpoints are made while a processor has nothing else to do', async (t) => {
+t.test('checkpoints are made while a core has nothing else to do', async (t) => {
   const { directory } = await sealedLog(t)
   const log = await openLog(directory, { sync: 'none' })
   t.teardown(() => log.close())
@@ -125,7 +132,7 @@ t.test('checkpoints are made while a processor has nothing else to do', async (t
 })
 
 t.test(
-  'where no processor rests, one that is needed soon is begun again by a thread like any other',
+  'an urgent checkpoint is started again at normal priority when no core is idle',
   async (t) => {
     const { directory } = await sealedLog(t)
     const log = await openLog(directory, { sync: 'none' })
@@ -134,7 +141,7 @@ t.test(
     const thread = new CheckpointThread(directory, watched)
     const making = thread.make(log.sealedLsn)
     thread.hurry()
-    t.same(watched.asked, [], 'it is not in the background yet')
+    t.same(watched.asked, [], 'not in the background yet')
     while (thread.backgroundThreadId === 0) await turn()
     const first = thread.backgroundThreadId
     thread.hurry()
@@ -145,14 +152,14 @@ t.test(
     }
     watched.pass(499, 499)
     thread.hurry()
-    t.equal(thread.backgroundThreadId, first, 'half a second without any is not too long')
+    t.equal(thread.backgroundThreadId, first, 'half a second without a core is not too long')
     watched.pass(1, 1)
     thread.hurry()
     t.equal(thread.backgroundThreadId, 0)
     thread.hurry()
     t.match(await making, { lsn: 151 })
     t.same(new Set(watched.asked), new Set([first]))
-    t.equal(thread.backgroundThreadId, 0, 'it was made in no background')
+    t.equal(thread.backgroundThreadId, 0, 'it was not made in the background')
     const next = thread.make(log.sealedLsn)
     while (thread.backgroundThreadId === 0) await turn()
     t.pass('but the next one is')
@@ -164,7 +171,7 @@ t.test(
   },
 )
 
-t.test('a thread that is stopped when it is to begin again gives up', async (t) => {
+t.test('a thread that is stopped while it should start again aborts its checkpoint', async (t) => {
   const { directory } = await sealedLog(t)
   const watched = new Watched()
   const thread = new CheckpointThread(directory, watched)
@@ -177,16 +184,16 @@ t.test('a thread that is stopped when it is to begin again gives up', async (t) 
   await rejected
 })
 
-t.test('of a thread that is not there nobody knows how long it waited', (t) => {
+t.test('the waiting time of a thread that does not exist is unknown', (t) => {
   t.equal(waitedMs(2 ** 30), undefined)
   t.end()
 })
 
-t.test('where the process has the lowest priority a checkpoint is made all the same', async (t) => {
+t.test('a process of the lowest priority still makes checkpoints', async (t) => {
   const { directory } = await sealedLog(t)
   const log = await openLog(directory, { sync: 'none' })
   t.teardown(() => log.close())
-  // Only who has all rights may go back up.
+  // Raising the priority again needs privileges.
   setPriority(constants.priority.PRIORITY_LOW)
   t.match(await makeSoon(new CheckpointThread(directory), log.sealedLsn), { lsn: 151 })
 })

@@ -12,7 +12,7 @@ import { GrowingLog, SlowMaker } from './growing-log.js'
 
 const mib = 2 ** 20
 
-/** A log of which only the numbers are there, and a maker that is done when it is told. */
+/** A log that consists of its figures only, and a maker that the test completes. */
 class World {
   readonly clock = new SimulatedClock()
   readonly asked: number[] = []
@@ -69,7 +69,7 @@ class World {
     })
   }
 
-  /** One with a checkpoint behind which hardly anything lies, and a log of three segments of so many bytes. */
+  /** A world with a recent checkpoint and a log of three segments of this size. */
   static async checkpointed(bytes: number, knobs: Partial<CheckpointKnobs> = {}): Promise<World> {
     const world = new World(knobs)
     world.log.nextLsn = 31
@@ -109,7 +109,7 @@ class World {
 }
 
 t.test(
-  'a checkpoint is due when half of what may be replayed lies behind the last one',
+  'a checkpoint is due when half of the replay budget is used since the last one',
   async (t) => {
     const world = new World()
     world.log.nextLsn = 1_000_000
@@ -133,7 +133,7 @@ t.test(
 )
 
 t.test(
-  'the first checkpoint is hurried until it is made, for nobody knows how long one takes',
+  'the first checkpoint is hurried until it is made, because its duration is unknown',
   async (t) => {
     const world = new World()
     world.log.nextLsn = 1_000_001
@@ -148,7 +148,7 @@ t.test(
 )
 
 t.test(
-  'a checkpoint hurries when it would be ready too late, as long as the last one took',
+  'a checkpoint is hurried if it would finish too late, given the duration of the last one',
   async (t) => {
     const world = new World()
     world.log.nextLsn = 1_000_001
@@ -159,13 +159,13 @@ t.test(
     world.log.nextLsn += 1_000_000
     await world.tick()
     t.equal(world.asked.length, 2)
-    // In each second comes a quarter of one to replay: in two, and twice the two that it works, 1.5 s.
+    // Each second adds a quarter second of replay: in 2 s, plus twice the 2 s that a checkpoint takes, 1.5 s.
     for (let second = 1; second <= 3; second++) {
       await world.clock.advance(1000)
       world.log.nextLsn += 100_000
       await world.tick()
     }
-    t.same(world.told, [], 'two and a half seconds, and three times a quarter')
+    t.same(world.told, [], '2.5 s, plus three times a quarter second')
     await world.clock.advance(1000)
     world.log.nextLsn += 100_000
     await world.tick()
@@ -175,7 +175,7 @@ t.test(
 )
 
 t.test(
-  'where half of what may be replayed is too little for the rest, it is begun before',
+  'a checkpoint starts earlier if half of the replay budget would not suffice until it is made',
   async (t) => {
     const world = new World()
     world.log.nextLsn = 1_000_001
@@ -190,11 +190,11 @@ t.test(
     t.equal(world.asked.length, 1)
     world.log.nextLsn += 50_000
     await world.tick()
-    t.equal(world.asked.length, 2, 'a quarter of what may be replayed it is at least')
+    t.equal(world.asked.length, 2, 'at least a quarter of the budget is used')
   },
 )
 
-t.test('LSNs that were never issued are not replayed', async (t) => {
+t.test('LSNs that were never issued do not count as replay', async (t) => {
   const world = new World()
   world.log.nextLsn = 4_000_000_001
   world.log.gaps.push({ firstLsn: 1000, lastLsn: 4_000_000_000 })
@@ -202,7 +202,7 @@ t.test('LSNs that were never issued are not replayed', async (t) => {
   t.same(world.asked, [])
 })
 
-t.test('large records are replayed as slowly as their bytes are read', async (t) => {
+t.test('large records count by their bytes', async (t) => {
   const world = new World()
   world.log.nextLsn = 100
   const usedBytes = 700 * mib
@@ -211,17 +211,17 @@ t.test('large records are replayed as slowly as their bytes are read', async (t)
   t.same(world.asked, [99])
 })
 
-t.test('the zeros of the segment in use are not replayed', async (t) => {
+t.test('the zeros of the current segment do not count as replay', async (t) => {
   const world = await World.checkpointed(64 * mib, { replayMsMax: 10 })
   world.log.segments.push({ firstLsn: 31, bytes: 64 * mib, usedBytes: 5000, begunAt: 0 })
   for (let task = 0; task < 20; task++) {
     world.log.nextLsn++
     await world.tendFor(1)
   }
-  t.equal(world.asked.length, 1, 'only the one that was asked for')
+  t.equal(world.asked.length, 1, 'only the requested checkpoint')
 })
 
-t.test('a checkpoint that failed is reported, and tried again after a while', async (t) => {
+t.test('a failed checkpoint is reported and retried after a delay', async (t) => {
   const world = new World()
   world.log.nextLsn = 3_000_000
   await world.tick()
@@ -236,7 +236,7 @@ t.test('a checkpoint that failed is reported, and tried again after a while', as
   t.equal(world.asked.length, 2)
 })
 
-t.test('behind an attempt that failed the next one needs no file of its own', async (t) => {
+t.test('a retry after a failure needs no file of its own', async (t) => {
   const world = new World()
   world.log.nextLsn = 2_000_001
   await world.tick()
@@ -249,7 +249,7 @@ t.test('behind an attempt that failed the next one needs no file of its own', as
   t.equal(world.rolls, 1)
 })
 
-t.test('a checkpoint that somebody waits for hurries', async (t) => {
+t.test('a requested checkpoint is hurried', async (t) => {
   const world = new World()
   world.log.nextLsn = 10
   const made = world.checkpointer.make()
@@ -261,26 +261,29 @@ t.test('a checkpoint that somebody waits for hurries', async (t) => {
   t.equal((await made).lsn, 9)
 })
 
-t.test('who asks for a checkpoint while one is made gets one of all that was there', async (t) => {
-  const world = new World()
-  world.log.nextLsn = 1_000_001
-  await world.tick()
-  world.log.nextLsn += 10
-  const both = Promise.all([world.checkpointer.make(), world.checkpointer.make()])
-  t.same(world.told, ['hurry'], 'the one that is in the way')
-  await world.finish()
-  t.same(world.asked, [1_000_000, 1_000_010])
-  world.log.nextLsn += 10
-  const third = world.checkpointer.make()
-  await world.finish()
-  const [one, other] = await both
-  t.equal(one.lsn, 1_000_010)
-  t.equal(other, one, 'who asked meanwhile shares it')
-  await world.finish()
-  t.equal((await third).lsn, 1_000_020)
-})
+t.test(
+  'a request during a running checkpoint gets a later one with the state of its arrival',
+  async (t) => {
+    const world = new World()
+    world.log.nextLsn = 1_000_001
+    await world.tick()
+    world.log.nextLsn += 10
+    const both = Promise.all([world.checkpointer.make(), world.checkpointer.make()])
+    t.same(world.told, ['hurry'], 'the running checkpoint')
+    await world.finish()
+    t.same(world.asked, [1_000_000, 1_000_010])
+    world.log.nextLsn += 10
+    const third = world.checkpointer.make()
+    await world.finish()
+    const [one, other] = await both
+    t.equal(one.lsn, 1_000_010)
+    t.equal(other, one, 'a second request shares it')
+    await world.finish()
+    t.equal((await third).lsn, 1_000_020)
+  },
+)
 
-t.test('a checkpoint that was asked for is made also when the one before it fails', async (t) => {
+t.test('a requested checkpoint is made even if the one before it fails', async (t) => {
   const world = new World()
   world.log.nextLsn = 1_000_001
   await world.tick()
@@ -291,14 +294,14 @@ t.test('a checkpoint that was asked for is made also when the one before it fail
   t.equal((await made).lsn, 1_000_000)
 })
 
-t.test('where nothing has happened since, there is nothing to make', async (t) => {
+t.test('a checkpoint without new records does nothing', async (t) => {
   const world = new World()
   const made = await world.checkpointer.make()
   t.match(made, { lsn: 0, replayed: 0, removed: { segments: 0 } })
   t.same([world.asked, world.truncated], [[], []])
 })
 
-t.test('on a full disk history goes that no restart needs, once', async (t) => {
+t.test('on a full disk history that no restart needs is removed, once', async (t) => {
   const world = await World.checkpointed(1024)
   await world.tendFor(2)
   t.same(world.truncated, [], 'there is no other reason')
@@ -308,18 +311,18 @@ t.test('on a full disk history goes that no restart needs, once', async (t) => {
   t.same(world.told, [{ segments: 1, bytes: 1024, checkpoints: 0 }])
 })
 
-t.test('a disk that was full before there was anybody to see it gets room, too', async (t) => {
+t.test('a disk that was full before the first tick is trimmed, too', async (t) => {
   const world = new World()
   world.isDiskFull = true
   await world.tick()
-  t.same(world.truncated, [], 'without a checkpoint everything is needed')
+  t.same(world.truncated, [], 'without a checkpoint every segment is needed')
   world.log.checkpointLsn = 20
   world.log.nextLsn = 31
   await world.tick()
   t.match(world.truncated, [{ verified: [], keepFromLsn: Number.MAX_SAFE_INTEGER }])
 })
 
-t.test('a checkpoint that is ready while the disk is full leaves no history behind', async (t) => {
+t.test('a checkpoint that finishes while the disk is full leaves no history', async (t) => {
   const world = await World.checkpointed(1024)
   world.log.nextLsn = 41
   const making = world.checkpointer.make()
@@ -335,7 +338,7 @@ t.test('a checkpoint that is ready while the disk is full leaves no history behi
   ])
 })
 
-t.test('history that could not be removed is told, and removed after a while', async (t) => {
+t.test('a failure to remove history is reported and retried after a delay', async (t) => {
   const world = await World.checkpointed(1024)
   world.isDiskFull = true
   world.cannotTruncate = new Error('no luck')
@@ -346,7 +349,7 @@ t.test('history that could not be removed is told, and removed after a while', a
   t.equal(world.truncated.length, 2)
 })
 
-t.test('what was read back long ago is read back again before history goes', async (t) => {
+t.test('a checkpoint verified long ago is read back again before history is removed', async (t) => {
   const world = await World.checkpointed(1024)
   await world.clock.advance(601_000)
   world.isDiskFull = true
@@ -354,7 +357,7 @@ t.test('what was read back long ago is read back again before history goes', asy
   t.match(world.truncated, [{ verified: [] }])
 })
 
-t.test('history that gets too old or too much goes without another checkpoint', async (t) => {
+t.test('history over its limits is removed without a new checkpoint', async (t) => {
   const old = await World.checkpointed(1024, { historyMs: 3_600_000 })
   old.log.segments.push({ ...old.log.segments[0]!, firstLsn: 31 })
   await old.tendFor(3)
@@ -367,7 +370,7 @@ t.test('history that gets too old or too much goes without another checkpoint', 
   await large.tick()
   t.match(large.truncated, [{ keepFromLsn: 11 }])
   await large.tendFor(100)
-  t.equal(large.truncated.length, 1, 'what is needed is not asked about again and again')
+  t.equal(large.truncated.length, 1, 'needed segments are not checked again and again')
   large.log.segments.shift()
   large.log.checkpointLsn = 35
   await large.tick()
@@ -378,7 +381,7 @@ t.test('history that gets too old or too much goes without another checkpoint', 
   t.same(large.told, [])
 })
 
-t.test('stopping gives up what is under way, and that is no failure', async (t) => {
+t.test('stopping aborts running checkpoints, and that is not a failure', async (t) => {
   const world = new World()
   world.log.nextLsn = 10
   const making = world.checkpointer.make()
@@ -396,7 +399,7 @@ t.test('stopping gives up what is under way, and that is no failure', async (t) 
   t.equal(world.asked.length, 1)
 })
 
-t.test('stopping gives up a checkpoint for which the log is still being rolled', async (t) => {
+t.test('stopping aborts a checkpoint during its roll', async (t) => {
   const world = new World()
   world.log.nextLsn = 10
   const making = world.checkpointer.make()
@@ -405,7 +408,7 @@ t.test('stopping gives up a checkpoint for which the log is still being rolled',
   t.same(world.told, [])
 })
 
-t.test('history is kept as long as it is young enough and small enough', (t) => {
+t.test('history is kept while it is within both limits', (t) => {
   const segments = [
     { firstLsn: 1, bytes: 100, begunAt: 0 },
     { firstLsn: 11, bytes: 100, begunAt: 1000 },
@@ -415,12 +418,12 @@ t.test('history is kept as long as it is young enough and small enough', (t) => 
   const kept = (historyMs: number, historyBytesMax: number) =>
     historyStart(segments, { historyMs, historyBytesMax }, 3500)
   t.equal(kept(10_000, 10_000), 1)
-  t.equal(kept(2500, 10_000), 1, 'the first one was ended 2.5 s ago')
+  t.equal(kept(2500, 10_000), 1, 'the first segment ended 2.5 s ago')
   t.equal(kept(2499, 10_000), 11)
   t.equal(kept(10_000, 400), 1)
   t.equal(kept(10_000, 399), 11)
   t.equal(kept(10_000, 200), 21)
-  t.equal(kept(0, 0), 31, 'the one that takes the records stays')
+  t.equal(kept(0, 0), 31, 'the current segment stays')
   t.end()
 })
 
@@ -431,7 +434,7 @@ interface Load {
   readonly segmentBytes: number
   readonly recordsPerSecond: number
   readonly recordBytes: number
-  /** What a checkpoint takes: so much, and so much for each million records that there ever were. */
+  /** The duration of a checkpoint: a constant, plus a time per million records ever written. */
   readonly workMs: number
   readonly workMsPerMillion: number
 }
@@ -480,16 +483,13 @@ const loads: Readonly<Record<string, Load>> = {
 }
 
 for (const [name, load] of Object.entries(loads)) {
-  t.test(
-    `what a restart replays, and what the log takes, have their bounds: ${name}`,
-    async (t) => {
-      const knobs = { ...defaultCheckpointKnobs, ...load.knobs }
-      const { made, mostMs, mostBytes } = await run(load, knobs)
-      t.ok(made > 2, `${made} checkpoints`)
-      t.ok(mostMs <= knobs.replayMsMax, `${Math.round(mostMs)} ms`)
-      t.ok(mostBytes <= logBytesBound(knobs, load.segmentBytes), `${mostBytes / mib} MiB`)
-    },
-  )
+  t.test(`replay time and log size stay within their limits: ${name}`, async (t) => {
+    const knobs = { ...defaultCheckpointKnobs, ...load.knobs }
+    const { made, mostMs, mostBytes } = await run(load, knobs)
+    t.ok(made > 2, `${made} checkpoints`)
+    t.ok(mostMs <= knobs.replayMsMax, `${Math.round(mostMs)} ms`)
+    t.ok(mostBytes <= logBytesBound(knobs, load.segmentBytes), `${mostBytes / mib} MiB`)
+  })
 }
 
 async function run(load: Load, knobs: CheckpointKnobs) {

@@ -15,7 +15,7 @@ const submit = { kind: 'submit', payload: Buffer.from('work') } as const
 const lease = { kind: 'lease', queues: ['default'], waitMs: 0 } as const
 const small = { replayMsMax: 10, historyMs: 0, historyBytesMax: 0 }
 
-/** A coordinator that makes checkpoints as often as it can, and a client. */
+/** A coordinator that makes checkpoints as often as possible, and a client. */
 async function start(t: Test, options: CoordinatorOptions = {}) {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tenure-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -38,7 +38,7 @@ async function start(t: Test, options: CoordinatorOptions = {}) {
   })
   t.teardown(() => server.stop())
   const client = await PeerClient.open(server.port)
-  /** As many whole lives as make a checkpoint due, and again, until so many were made. */
+  /** Runs tasks until this many checkpoints have been made. */
   const liveUntil = async (checkpoints: number) => {
     while (made.length < checkpoints) {
       const next = new Promise<void>((resolve) => {
@@ -51,7 +51,7 @@ async function start(t: Test, options: CoordinatorOptions = {}) {
   return { server, client, dataDir, made, liveUntil }
 }
 
-/** More than half of what may be replayed, at three records each. */
+/** More than half of the replay budget, at three records per task. */
 const livesBehind = 700
 
 async function liveOnce(client: PeerClient): Promise<void> {
@@ -62,41 +62,35 @@ async function liveOnce(client: PeerClient): Promise<void> {
   await client.ask({ kind: 'complete', taskId, leaseId })
 }
 
-t.test(
-  'while it works a coordinator keeps what a restart has to replay within its bound',
-  async (t) => {
-    const { server, client, dataDir, made, liveUntil } = await start(t)
-    const first = await client.ask({ ...submit, queue: 'never asked for' })
-    await liveUntil(3)
-    const [, second, third] = made
-    t.ok(second!.lsn < third!.lsn)
-    t.ok(third!.removed.segments > 0, 'and the log does not grow')
-    await client.close()
-    await server.stop()
-    const reader = await openReadOnly(dataDir)
-    // One more may have been made that nobody heard of.
-    const heardOf = reader.checkpoints.filter((lsn) => lsn <= made.at(-1)!.lsn)
-    t.same(heardOf, [made.at(-1)!.lsn, made.at(-2)!.lsn], 'the newest two are kept')
-    t.ok(reader.firstLsn > 1)
-    const history = await openHistory(dataDir)
-    const { taskId } = first as { taskId: number }
-    t.equal(getTask(await history.stateAt(), taskId)?.state, 'WAITING', 'nothing is forgotten')
-    const replayed: number[] = []
-    const again = await startCoordinator({
-      dataDir,
-      port: 0,
-      httpPort: false,
-      observer: { replaying: ({ applied }) => replayed.push(applied) },
-    })
-    t.equal(
-      position(await history.stateAt()).lastLsn,
-      reader.checkpointLsn + (replayed.at(-1) ?? 0),
-    )
-    await again.stop()
-  },
-)
+t.test('a working coordinator keeps the replay of a restart within its limit', async (t) => {
+  const { server, client, dataDir, made, liveUntil } = await start(t)
+  const first = await client.ask({ ...submit, queue: 'never asked for' })
+  await liveUntil(3)
+  const [, second, third] = made
+  t.ok(second!.lsn < third!.lsn)
+  t.ok(third!.removed.segments > 0, 'and the log does not grow')
+  await client.close()
+  await server.stop()
+  const reader = await openReadOnly(dataDir)
+  // Another checkpoint may have been made without being reported.
+  const heardOf = reader.checkpoints.filter((lsn) => lsn <= made.at(-1)!.lsn)
+  t.same(heardOf, [made.at(-1)!.lsn, made.at(-2)!.lsn], 'the newest two are kept')
+  t.ok(reader.firstLsn > 1)
+  const history = await openHistory(dataDir)
+  const { taskId } = first as { taskId: number }
+  t.equal(getTask(await history.stateAt(), taskId)?.state, 'WAITING', 'nothing is forgotten')
+  const replayed: number[] = []
+  const again = await startCoordinator({
+    dataDir,
+    port: 0,
+    httpPort: false,
+    observer: { replaying: ({ applied }) => replayed.push(applied) },
+  })
+  t.equal(position(await history.stateAt()).lastLsn, reader.checkpointLsn + (replayed.at(-1) ?? 0))
+  await again.stop()
+})
 
-t.test('from each checkpoint and from the start the same state is replayed', async (t) => {
+t.test('replay from each checkpoint and from the start gives the same state', async (t) => {
   const checkpoints = { ...small, historyMs: 3_600_000, historyBytesMax: 2 ** 40 }
   const { server, client, dataDir, liveUntil } = await start(t, { checkpoints })
   await liveUntil(2)
@@ -112,7 +106,7 @@ t.test('from each checkpoint and from the start the same state is replayed', asy
   t.equal(new Set(hashes).size, 1)
 })
 
-t.test('the metrics say what a restart would take, and what the log takes', async (t) => {
+t.test('the metrics show the replay time of a restart and the size of the log', async (t) => {
   const { server, liveUntil } = await start(t)
   await liveUntil(1)
   const url = `http://127.0.0.1:${server.httpPort}/metrics`
@@ -124,18 +118,15 @@ t.test('the metrics say what a restart would take, and what the log takes', asyn
   t.match(metrics, /^tenure_log_bytes [1-9]\d+$/m)
 })
 
-t.test(
-  'the first failure counts as one more, because failures are told from the start',
-  async (t) => {
-    const { server } = await start(t)
-    const url = `http://127.0.0.1:${server.httpPort}/metrics`
-    const metrics = await (await fetch(url)).text()
-    t.match(metrics, /^tenure_checkpoints_total\{outcome="failed"\} 0$/m)
-    t.match(metrics, /^tenure_checkpoints_total\{outcome="made"\} 0$/m)
-  },
-)
+t.test('the first failed checkpoint increases its counter, which starts at 0', async (t) => {
+  const { server } = await start(t)
+  const url = `http://127.0.0.1:${server.httpPort}/metrics`
+  const metrics = await (await fetch(url)).text()
+  t.match(metrics, /^tenure_checkpoints_total\{outcome="failed"\} 0$/m)
+  t.match(metrics, /^tenure_checkpoints_total\{outcome="made"\} 0$/m)
+})
 
-t.test('a coordinator that stops does not wait for a checkpoint', async (t) => {
+t.test('stopping does not wait for a checkpoint', async (t) => {
   const { server, client, liveUntil } = await start(t)
   await liveUntil(1)
   await client.close()
@@ -143,7 +134,7 @@ t.test('a coordinator that stops does not wait for a checkpoint', async (t) => {
   t.equal(await server.ended, undefined)
 })
 
-/** The log as if these were its checkpoints. */
+/** The log as if it had only these checkpoints. */
 function withCheckpoints(log: LogReader, checkpoints: readonly number[]): LogSource {
   const { firstLsn, gaps, openings } = log
   return {
@@ -156,7 +147,7 @@ function withCheckpoints(log: LogReader, checkpoints: readonly number[]): LogSou
   }
 }
 
-t.test('who asks for a checkpoint gets it, and a second one finds nothing new', async (t) => {
+t.test('a checkpoint request makes a checkpoint, and a second one finds nothing new', async (t) => {
   const never = { ...small, replayMsMax: 3_600_000 }
   const { client } = await start(t, { checkpoints: never })
   await liveOnce(client)
@@ -167,7 +158,7 @@ t.test('who asks for a checkpoint gets it, and a second one finds nothing new', 
   t.match(again, { kind: 'checkpointed', checkpoint: { lsn: taskId, replayed: 0 } })
 })
 
-t.test('a log that was restored can be checkpointed before anything has happened', async (t) => {
+t.test('a restored log can be checkpointed before it has new records', async (t) => {
   const first = await start(t, { checkpoints: { ...small, replayMsMax: 3_600_000 } })
   await liveOnce(first.client)
   await first.client.close()
@@ -183,7 +174,7 @@ t.test('a log that was restored can be checkpointed before anything has happened
   t.match(countTasks(await history.stateAt()), { ended: 2 })
 })
 
-t.test('only an admin may ask for a checkpoint', async (t) => {
+t.test('only an admin may request a checkpoint', async (t) => {
   const { server } = await start(t)
   for (const role of ['produce', 'work'] as const) {
     const other = await PeerClient.open(server.port, { role })
@@ -191,7 +182,7 @@ t.test('only an admin may ask for a checkpoint', async (t) => {
   }
 })
 
-t.test('what a checkpoint took is answered in whole milliseconds', async (t) => {
+t.test('the duration of a checkpoint is answered in whole milliseconds', async (t) => {
   const removed = { segments: 0, bytes: 0, checkpoints: 0 }
   const made = { lsn: 9, good: [9], replayed: 9, replayMs: 1.5, writeMs: 0.0625, removed }
   const answer = await answerCheckpoint({ kind: 'checkpoint', id: 7 }, async () => made)
@@ -199,7 +190,7 @@ t.test('what a checkpoint took is answered in whole milliseconds', async (t) => 
   t.match(sent, { kind: 'checkpointed', id: 7, checkpoint: { replayMs: 2, writeMs: 0 } })
 })
 
-t.test('a checkpoint that cannot be made is refused with the reason', async (t) => {
+t.test('a checkpoint that fails is rejected with the reason', async (t) => {
   const failing = (code: string) => () =>
     Promise.reject(Object.assign(new Error('no luck'), { code }))
   const request = { kind: 'checkpoint', id: 7 } as const

@@ -7,11 +7,11 @@ const program = fileURLToPath(new URL('./fixtures/coordinator-process.js', impor
 
 export interface ProcessOptions {
   readonly segmentBytes?: number
-  /** How many descriptors the system gives it. */
+  /** Maximum number of open files of the process. */
   readonly openFilesMax?: number
 }
 
-/** A coordinator in a process of its own, that can be killed. */
+/** A coordinator in a separate process, which tests can kill. */
 export class CoordinatorProcess {
   readonly port: number
   readonly httpPort: number
@@ -44,7 +44,7 @@ export class CoordinatorProcess {
     return new CoordinatorProcess(child, lines, JSON.parse(line))
   }
 
-  /** Settles when it has no descriptor left. */
+  /** Resolves when the process has no descriptor left. */
   async takeDescriptors(): Promise<void> {
     const taken = once(this.#lines, 'line')
     this.#child.kill('SIGUSR2')
@@ -55,7 +55,7 @@ export class CoordinatorProcess {
     return this.#child.pid ?? 0
   }
 
-  /** SIGKILL: no chance to do anything any more. */
+  /** Sends SIGKILL. */
   async kill(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const exited = once(this.#child, 'exit')
@@ -63,7 +63,7 @@ export class CoordinatorProcess {
     await exited
   }
 
-  /** SIGTERM, and its exit code. */
+  /** Sends SIGTERM; resolves to the exit code. */
   async stop(): Promise<number | null> {
     const exited = once(this.#child, 'exit')
     this.#child.kill('SIGTERM')

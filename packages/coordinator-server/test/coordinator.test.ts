@@ -3,7 +3,7 @@ import { getTask } from '@tenure/state-machine'
 import t from 'tap'
 import { client, otherWorker, World, worker } from './world.js'
 
-t.test('submit → lease → heartbeat → complete: the whole life of a task', async (t) => {
+t.test('submit → lease → heartbeat → complete: the life of a task', async (t) => {
   const world = await World.started()
   const taskId = await world.submit({ payload: Buffer.from('the work'), queue: 'mail' })
   world.coordinator.join(worker, 2)
@@ -27,7 +27,7 @@ t.test('submit → lease → heartbeat → complete: the whole life of a task', 
   await world.stop()
 })
 
-t.test('semantics §6: what a report comes to, row by row', async (t) => {
+t.test('semantics §6: the answer to a report, row by row', async (t) => {
   const report = (
     world: World,
     taskId: number,
@@ -87,7 +87,7 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     t.strictSame({ ...ended, id: 0 }, { kind: 'committed', id: 0, state: 'FAILED' })
   })
 
-  t.test('the same report sent again: the same COMMITTED again, and no record', async (t) => {
+  t.test('the same report sent again: the same COMMITTED, and no record', async (t) => {
     const world = await World.started()
     await world.submit()
     const { taskId, leaseId } = await world.lease()
@@ -101,7 +101,7 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
   })
 
   t.test(
-    'a report of failure sent again has its answer again, whatever became of the task since',
+    'a failure report sent again gets its answer again, whatever happened to the task since',
     async (t) => {
       const world = await World.started()
       const backoff = { kind: 'exponential', initialMs: 700, maxMs: 5000 } as const
@@ -160,7 +160,11 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
       const committed = { kind: 'committed', state: 'COMPLETED' }
       t.match(await report(world, taskId, leaseId, asReport(first)), committed)
       const lsn = world.log.nextLsn
-      t.match(await report(world, taskId, leaseId, asReport(first)), committed, 'the same again')
+      t.match(
+        await report(world, taskId, leaseId, asReport(first)),
+        committed,
+        'the same report again',
+      )
       t.match(await report(world, taskId, leaseId, asReport(second)), {
         kind: 'rejected',
         reason: 'DUPLICATE_REPORT',
@@ -172,22 +176,19 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     }
   })
 
-  t.test(
-    'the same report_id with another reason of failure: the same COMMITTED again',
-    async (t) => {
-      const world = await World.started()
-      await world.submit()
-      const { taskId, leaseId } = await world.lease()
-      const fail = { kind: 'fail', taskId, leaseId, reason: 'no', reportId: 'p' } as const
-      const first = await world.ask(fail, worker)
-      const lsn = world.log.nextLsn
-      const again = await world.ask({ ...fail, reason: 'never' }, worker)
-      t.strictSame({ ...again, id: 0 }, { ...first, id: 0 })
-      t.equal(world.log.nextLsn, lsn)
-    },
-  )
+  t.test('the same report_id with another failure reason: the same COMMITTED', async (t) => {
+    const world = await World.started()
+    await world.submit()
+    const { taskId, leaseId } = await world.lease()
+    const fail = { kind: 'fail', taskId, leaseId, reason: 'no', reportId: 'p' } as const
+    const first = await world.ask(fail, worker)
+    const lsn = world.log.nextLsn
+    const again = await world.ask({ ...fail, reason: 'never' }, worker)
+    t.strictSame({ ...again, id: 0 }, { ...first, id: 0 })
+    t.equal(world.log.nextLsn, lsn)
+  })
 
-  t.test('a report without a report_id is never recognised as sent again', async (t) => {
+  t.test('a report without a report_id is never recognised as a repetition', async (t) => {
     const world = await World.started()
     await world.submit()
     const { taskId, leaseId } = await world.lease()
@@ -199,7 +200,7 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     const world = await World.started()
     await world.submit()
     const { taskId, leaseId } = await world.lease()
-    // No alarm has gone off: it is the report that finds the lease past its expiry.
+    // No alarm has fired: the report itself finds the lease past its expiry.
     world.clock.oversleep(30_000)
     world.applied.length = 0
     const cancelled = await report(world, taskId, leaseId)
@@ -215,11 +216,11 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
     const records = ['LeaseExpired', 'TaskCancelled']
     t.strictSame(world.applied, records)
     t.match(await report(world, taskId, leaseId), { kind: 'cancelled', reason: 'EXPIRED' })
-    t.strictSame(world.applied, records, 'one confused worker cannot fill the log')
+    t.strictSame(world.applied, records, 'a faulty worker cannot fill the log')
     await world.check()
   })
 
-  t.test('another attempt superseded the lease: CANCELLED, naming the other one', async (t) => {
+  t.test('another attempt superseded the lease: CANCELLED, naming that lease', async (t) => {
     const world = await World.started()
     await world.submit()
     const { taskId, leaseId } = await world.lease()
@@ -257,7 +258,7 @@ t.test('semantics §6: what a report comes to, row by row', async (t) => {
   })
 })
 
-t.test('semantics §8: what killing a task comes to, whatever its state', async (t) => {
+t.test('semantics §8: killing a task, by its state', async (t) => {
   const kill = (world: World, taskId: number) => world.ask({ kind: 'kill', taskId, reason: 'stop' })
 
   t.test('a WAITING or LEASED task is stopped, by one record', async (t) => {
@@ -286,7 +287,7 @@ t.test('semantics §8: what killing a task comes to, whatever its state', async 
     await world.check()
   })
 
-  t.test('a DEAD task is DEAD already, and nothing is written', async (t) => {
+  t.test('a DEAD task stays DEAD, and nothing is written', async (t) => {
     const world = await World.started()
     const taskId = await world.submit()
     await kill(world, taskId)
@@ -295,24 +296,21 @@ t.test('semantics §8: what killing a task comes to, whatever its state', async 
     t.strictSame(world.applied, [])
   })
 
-  t.test(
-    'a COMPLETED or FAILED task is REJECTED TASK_TERMINAL, and stays what it is',
-    async (t) => {
-      const world = await World.started()
-      const retryPolicy = { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } } as const
-      await world.submit({ retryPolicy })
-      await world.submit({ retryPolicy })
-      const [one, two] = [await world.lease(), await world.lease()]
-      await world.ask({ kind: 'complete', taskId: one.taskId, leaseId: one.leaseId }, worker)
-      const { taskId, leaseId } = two
-      await world.ask({ kind: 'fail', taskId, leaseId, reason: 'no' }, worker)
-      world.applied.length = 0
-      const refused = { kind: 'rejected', reason: 'TASK_TERMINAL' }
-      t.match(await kill(world, one.taskId), { ...refused, message: /is COMPLETED$/ })
-      t.match(await kill(world, taskId), { ...refused, message: /is FAILED$/ })
-      t.strictSame(world.applied, [])
-    },
-  )
+  t.test('a COMPLETED or FAILED task is REJECTED TASK_TERMINAL and does not change', async (t) => {
+    const world = await World.started()
+    const retryPolicy = { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } } as const
+    await world.submit({ retryPolicy })
+    await world.submit({ retryPolicy })
+    const [one, two] = [await world.lease(), await world.lease()]
+    await world.ask({ kind: 'complete', taskId: one.taskId, leaseId: one.leaseId }, worker)
+    const { taskId, leaseId } = two
+    await world.ask({ kind: 'fail', taskId, leaseId, reason: 'no' }, worker)
+    world.applied.length = 0
+    const refused = { kind: 'rejected', reason: 'TASK_TERMINAL' }
+    t.match(await kill(world, one.taskId), { ...refused, message: /is COMPLETED$/ })
+    t.match(await kill(world, taskId), { ...refused, message: /is FAILED$/ })
+    t.strictSame(world.applied, [])
+  })
 
   t.test('a task that never existed is REJECTED UNKNOWN_TASK', async (t) => {
     const world = await World.started()
@@ -321,7 +319,7 @@ t.test('semantics §8: what killing a task comes to, whatever its state', async 
 })
 
 t.test(
-  'a heartbeat that finds its lease past expiry is answered when the LeaseExpired is applied',
+  'a heartbeat that finds its lease past expiry is answered after LeaseExpired is applied',
   async (t) => {
     const world = await World.started()
     await world.submit()
@@ -330,15 +328,15 @@ t.test(
     t.match(
       await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker),
       { kind: 'extended' },
-      'a jump is no time',
+      'a clock jump does not count as time',
     )
     await world.clock.advance(29_999)
     t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), { kind: 'extended' })
-    // No alarm has gone off: it is the heartbeat that finds the lease past its expiry.
+    // No alarm has fired: the heartbeat itself finds the lease past its expiry.
     world.clock.oversleep(30_000)
     world.applied.length = 0
     const late = world.send({ kind: 'heartbeat', taskId, leaseId }, worker)
-    t.strictSame(late, [], 'nothing is said before the record is durable')
+    t.strictSame(late, [], 'no answer before the record is durable')
     await world.clock.settle()
     t.match(late, [{ kind: 'rejected', reason: 'EXPIRED' }])
     t.strictSame(world.applied, ['LeaseExpired'])
@@ -353,7 +351,7 @@ t.test(
   },
 )
 
-t.test('heartbeats are idempotent: one that moves nothing is OK and writes nothing', async (t) => {
+t.test('a heartbeat that extends nothing is OK and writes nothing', async (t) => {
   const world = await World.started()
   await world.submit({ executionWindowMs: 40_000 })
   const { taskId, leaseId } = await world.lease()
@@ -378,7 +376,7 @@ t.test('heartbeats are idempotent: one that moves nothing is OK and writes nothi
 })
 
 t.test(
-  'the same request_id with the same payload and options is the same task, else a CONFLICT',
+  'a repeated request_id returns the same task, or CONFLICT if payload or options differ',
   async (t) => {
     const world = await World.started()
     const submit = {
@@ -402,7 +400,7 @@ t.test(
   },
 )
 
-t.test('semantics §9: which options make another submission of one request_id', async (t) => {
+t.test('semantics §9: the options that make a repeated request_id a CONFLICT', async (t) => {
   const payload = Buffer.from('p')
   const fixed = (maxRetries: number, delayMs: number) => {
     return { maxRetries, backoff: { kind: 'fixed', delayMs } } as const
@@ -480,32 +478,29 @@ t.test('limits of a submission', async (t) => {
   t.match(whole, { kind: 'submitted' }, 'up to the last byte')
 })
 
-t.test(
-  'a task has the options of its submission, and for the others those of the knobs',
-  async (t) => {
-    const backoff = { kind: 'fixed', delayMs: 77 } as const
-    const knobs = { executionWindowMs: 5000, retryPolicy: { maxRetries: 7, backoff } }
-    const world = await World.started(knobs)
-    const plain = getTask(world.state, await world.submit())
-    t.match(plain, { ...knobs, queue: 'default', eligibleAt: plain?.createdAt })
-    t.notOk(plain && 'notBefore' in plain)
-    const own = {
-      queue: 'mail',
-      executionWindowMs: 6000,
-      retryPolicy: { maxRetries: 1, backoff: { ...backoff, delayMs: 1 } },
-    }
-    const notBefore = 1_700_000_000_500
-    t.match(getTask(world.state, await world.submit({ ...own, notBefore })), {
-      ...own,
-      notBefore,
-      eligibleAt: notBefore,
-    })
-    const delayed = getTask(world.state, await world.submit({ delayMs: 300 }))
-    t.equal(delayed?.notBefore, 1_700_000_000_300)
-  },
-)
+t.test('a task has the options of its submission, and the knobs for the others', async (t) => {
+  const backoff = { kind: 'fixed', delayMs: 77 } as const
+  const knobs = { executionWindowMs: 5000, retryPolicy: { maxRetries: 7, backoff } }
+  const world = await World.started(knobs)
+  const plain = getTask(world.state, await world.submit())
+  t.match(plain, { ...knobs, queue: 'default', eligibleAt: plain?.createdAt })
+  t.notOk(plain && 'notBefore' in plain)
+  const own = {
+    queue: 'mail',
+    executionWindowMs: 6000,
+    retryPolicy: { maxRetries: 1, backoff: { ...backoff, delayMs: 1 } },
+  }
+  const notBefore = 1_700_000_000_500
+  t.match(getTask(world.state, await world.submit({ ...own, notBefore })), {
+    ...own,
+    notBefore,
+    eligibleAt: notBefore,
+  })
+  const delayed = getTask(world.state, await world.submit({ delayMs: 300 }))
+  t.equal(delayed?.notBefore, 1_700_000_000_300)
+})
 
-t.test('a result may have as many bytes as the knob says', async (t) => {
+t.test('a result may have up to resultBytesMax bytes', async (t) => {
   const world = await World.started({ resultBytesMax: 10 })
   await world.submit()
   const { taskId, leaseId } = await world.lease()
@@ -518,7 +513,7 @@ t.test('a result may have as many bytes as the knob says', async (t) => {
   t.match(exactly, { kind: 'committed' }, 'and its lease was not used up')
 })
 
-t.test('what was taken is known again by a coordinator that takes less', async (t) => {
+t.test('a repeated submission is recognised after the limits were lowered', async (t) => {
   const before = await World.started()
   const submission = { kind: 'submit', payload: Buffer.alloc(11), requestId: 'r' } as const
   const submitted = await before.ask(submission)
@@ -546,7 +541,7 @@ t.test('what was taken is known again by a coordinator that takes less', async (
   await after.stop()
 })
 
-t.test('bytes of tasks that have ended count, too, until these are forgotten', async (t) => {
+t.test('bytes of ended tasks count until these tasks are forgotten', async (t) => {
   const world = await World.started({ tasksBytesMax: 100, retentionMs: 1000 })
   await world.submit({ payload: Buffer.alloc(10) })
   const { taskId, leaseId } = await world.lease()
@@ -561,7 +556,7 @@ t.test('bytes of tasks that have ended count, too, until these are forgotten', a
 })
 
 t.test(
-  'a task with a decision on its way is not decided about again until that is applied',
+  'a task with an in-flight decision is not decided again until that is applied',
   async (t) => {
     const world = await World.started()
     await world.submit()
@@ -573,7 +568,7 @@ t.test(
       world.send({ kind: 'fail', taskId, leaseId, reason: 'x' }, worker),
       world.send({ kind: 'kill', taskId, reason: 'x' }),
     ]
-    t.same(answers, [[], [], [], []], 'nothing is answered before it is durable')
+    t.same(answers, [[], [], [], []], 'no answer before the record is durable')
     await world.clock.settle()
     t.match(answers, [
       [{ kind: 'committed', state: 'COMPLETED' }],
@@ -585,21 +580,18 @@ t.test(
   },
 )
 
-t.test(
-  'semantics §5: a lease lasts as long as the knob says, up to the end of the window',
-  async (t) => {
-    const world = await World.started({ leaseDurationMs: 2000 })
-    await world.submit({ executionWindowMs: 5000 })
-    await world.submit({ executionWindowMs: 1500 })
-    const at = 1_700_000_000_000
-    const [long, short] = [await world.lease(), await world.lease()]
-    t.match(long, { leaseExpiry: at + 2000, leaseMs: 2000, windowEnd: at + 5000, windowMs: 5000 })
-    t.match(short, { leaseExpiry: at + 1500, leaseMs: 1500, windowEnd: at + 1500, windowMs: 1500 })
-  },
-)
+t.test('semantics §5: a lease lasts leaseDurationMs, up to the end of the window', async (t) => {
+  const world = await World.started({ leaseDurationMs: 2000 })
+  await world.submit({ executionWindowMs: 5000 })
+  await world.submit({ executionWindowMs: 1500 })
+  const at = 1_700_000_000_000
+  const [long, short] = [await world.lease(), await world.lease()]
+  t.match(long, { leaseExpiry: at + 2000, leaseMs: 2000, windowEnd: at + 5000, windowMs: 5000 })
+  t.match(short, { leaseExpiry: at + 1500, leaseMs: 1500, windowEnd: at + 1500, windowMs: 1500 })
+})
 
 t.test(
-  'a lease request that does not wait gets the task whose lease it finds expired',
+  'a lease request that does not wait gets the task whose expired lease it finds',
   async (t) => {
     const world = await World.started()
     await world.submit()
@@ -611,7 +603,7 @@ t.test(
 )
 
 t.test(
-  'semantics §1: a wall clock that jumps moves no decision, and no restart takes time back',
+  'semantics §1: wall clock jumps affect no decision, and no restart moves time back',
   async (t) => {
     const world = await World.started()
     const created = async () => getTask(world.state, await world.submit())?.createdAt
@@ -627,11 +619,11 @@ t.test(
     world.clock.jump(60_000)
     await world.stop()
     await world.start()
-    t.equal(await created(), startMs + 50_020, 'a wall clock that is ahead counts at a start')
+    t.equal(await created(), startMs + 50_020, 'a wall clock that is ahead counts at startup')
   },
 )
 
-t.test('many lease requests at once get each a task of their own, in order', async (t) => {
+t.test('concurrent lease requests each get a different task, in order', async (t) => {
   const world = await World.started()
   const tasks = await Promise.all(Array.from({ length: 50 }, () => world.submit()))
   const answers = Array.from({ length: 60 }, () =>
@@ -646,7 +638,7 @@ t.test('many lease requests at once get each a task of their own, in order', asy
   await world.check()
 })
 
-t.test('a lease request waits for a task, until its time is over', async (t) => {
+t.test('a lease request waits for a task until it times out', async (t) => {
   const world = await World.started()
   const poll = world.send({ kind: 'lease', queues: ['q', 'default'], waitMs: 5000 }, worker)
   await world.clock.advance(4000)
@@ -663,11 +655,11 @@ t.test('a lease request waits for a task, until its time is over', async (t) => 
   await world.clock.advance(59_999)
   t.same(patient, [])
   await world.clock.advance(1)
-  t.match(patient, [{ kind: 'empty' }], 'and no longer than the knob allows')
+  t.match(patient, [{ kind: 'empty' }], 'and no longer than waitMsMax')
 })
 
 t.test(
-  'a waiting poll gets a task when it becomes eligible: after a delay, a backoff, an expiry',
+  'a waiting poll gets a task when it becomes eligible: after a delay, a backoff or an expiry',
   async (t) => {
     const world = await World.started()
     await world.submit({ delayMs: 300 })
@@ -691,14 +683,14 @@ t.test(
   },
 )
 
-t.test('a poll ends with its connection, and when it is withdrawn', async (t) => {
+t.test('a poll ends when its connection closes or it is withdrawn', async (t) => {
   const world = await World.started()
   const session = { name: 'w1' }
   const gone = world.send({ kind: 'lease', queues: ['default'], waitMs: 9000 }, session)
   world.coordinator.leave(session)
   const kept = world.send({ kind: 'lease', queues: ['default'], waitMs: 9000 }, worker)
   t.match(await world.ask({ kind: 'withdraw', of: 2 }, { name: 'w1' }), { kind: 'withdrawn' })
-  t.same(kept, [], 'a request belongs to its connection')
+  t.same(kept, [], 'a request id belongs to its connection')
   t.match(await world.ask({ kind: 'withdraw', of: 2 }, worker), { kind: 'withdrawn' })
   t.match(kept, [{ kind: 'empty' }])
   await world.submit()
@@ -707,13 +699,13 @@ t.test('a poll ends with its connection, and when it is withdrawn', async (t) =>
 })
 
 t.test(
-  'a poll that meets an expiry ends with its connection, and when it is withdrawn',
+  'a poll that waits for an expiry ends when its connection closes or it is withdrawn',
   async (t) => {
     const world = await World.started()
     await world.submit()
     const session = { name: 'w3' }
     const poll = { kind: 'lease', queues: ['default'], waitMs: 9000 } as const
-    // Set before the alarm of the lease, so it goes off first: no record says yet that the lease is over.
+    // This timer was set before the lease's alarm, so it fires first: no record says yet that the lease is over.
     const polls = new Promise<Answer[][]>((resolve) => {
       world.clock.setTimer(30_000, () => {
         const gone = world.send(poll, session)
@@ -729,7 +721,7 @@ t.test(
   },
 )
 
-t.test('poison: a task whose leases expire again and again is stopped, visibly', async (t) => {
+t.test('poison: a task whose leases keep expiring is stopped, visibly', async (t) => {
   const world = await World.started({ poisonThreshold: 3 })
   const taskId = await world.submit()
   for (let attempt = 1; attempt <= 3; attempt++) {
@@ -741,24 +733,21 @@ t.test('poison: a task whose leases expire again and again is stopped, visibly',
   await world.check()
 })
 
-t.test(
-  'without a poison threshold no task is stopped, however often its leases expire',
-  async (t) => {
-    const world = await World.started({ poisonThreshold: 0 })
-    const taskId = await world.submit()
-    for (let attempt = 1; attempt <= 50; attempt++) {
-      t.equal((await world.lease()).attempt, attempt)
-      await world.clock.advance(30_000)
-    }
-    t.match(getTask(world.state, taskId), { state: 'WAITING', expiriesInARow: 50 })
-    await world.stop()
-    await world.start()
-    t.match(getTask(world.state, taskId), { state: 'WAITING' }, 'nor at a start')
-  },
-)
+t.test('without a poison threshold no task is stopped, however many leases expire', async (t) => {
+  const world = await World.started({ poisonThreshold: 0 })
+  const taskId = await world.submit()
+  for (let attempt = 1; attempt <= 50; attempt++) {
+    t.equal((await world.lease()).attempt, attempt)
+    await world.clock.advance(30_000)
+  }
+  t.match(getTask(world.state, taskId), { state: 'WAITING', expiriesInARow: 50 })
+  await world.stop()
+  await world.start()
+  t.match(getTask(world.state, taskId), { state: 'WAITING' }, 'nor at startup')
+})
 
 t.test(
-  'leases that ran out during downtime expire before the first request, and do not count as poison',
+  'leases that expired during downtime expire before the first request and do not count as poison',
   async (t) => {
     const world = await World.started({ poisonThreshold: 1 })
     const [valid, over] = [await world.submit(), await world.submit({ executionWindowMs: 1000 })]
@@ -777,13 +766,13 @@ t.test(
     t.match(
       await world.ask(beat, worker),
       { kind: 'extended' },
-      'a lease that is still valid stays so',
+      'a lease that is still valid stays valid',
     )
     await world.check()
   },
 )
 
-t.test('however many leases ran out during downtime, the start expires all of them', async (t) => {
+t.test('startup expires all leases that ended during downtime', async (t) => {
   const world = await World.started({ poisonThreshold: 1, executionWindowMs: 1000 })
   const leases = 2500
   for (let count = 0; count < leases; count++) {
@@ -794,7 +783,7 @@ t.test('however many leases ran out during downtime, the start expires all of th
   await world.stop()
   await world.clock.advance(2000)
   const atStart: unknown[] = []
-  // As on a real machine, an alarm that is due rings in one of the next turns.
+  // As on a real machine, a due alarm fires in one of the next turns.
   const { clock } = world
   const setTimer = clock.setTimer.bind(clock)
   clock.setTimer = (delayMs, callback) => {
@@ -817,24 +806,27 @@ t.test('however many leases ran out during downtime, the start expires all of th
   await world.check()
 })
 
-t.test('who leaves while a lease request waits for an expiry is given no task', async (t) => {
-  const world = await World.started({ executionWindowMs: 1000 })
-  const leaver = { name: 'leaver' }
-  let answers: Answer[] | undefined
-  // Before the alarm that rings at the same moment: it is the request that meets the expiry.
-  world.clock.setTimer(1000, () => {
-    answers = world.send({ kind: 'lease', queues: ['default'], waitMs: 0 }, leaver)
-    world.coordinator.leave(leaver)
-  })
-  const taskId = await world.submit()
-  await world.lease()
-  await world.clock.advance(1000)
-  t.same(answers, [])
-  t.match((await world.expect('task', { kind: 'get', taskId })).task, { state: 'WAITING' })
-  t.match(await world.lease(), { taskId, attempt: 2 })
-})
+t.test(
+  'a connection that closes while its lease request waits for an expiry gets no task',
+  async (t) => {
+    const world = await World.started({ executionWindowMs: 1000 })
+    const leaver = { name: 'leaver' }
+    let answers: Answer[] | undefined
+    // This runs before the alarm of the same moment, so the request finds the expiry.
+    world.clock.setTimer(1000, () => {
+      answers = world.send({ kind: 'lease', queues: ['default'], waitMs: 0 }, leaver)
+      world.coordinator.leave(leaver)
+    })
+    const taskId = await world.submit()
+    await world.lease()
+    await world.clock.advance(1000)
+    t.same(answers, [])
+    t.match((await world.expect('task', { kind: 'get', taskId })).task, { state: 'WAITING' })
+    t.match(await world.lease(), { taskId, attempt: 2 })
+  },
+)
 
-t.test('each queue takes memory of its own, and counts', async (t) => {
+t.test('each queue counts towards the memory limit', async (t) => {
   const world = await World.started({ tasksBytesMax: 4 * 512 })
   const delayMs = 60_000
   for (const queue of ['a', 'b', 'c', 'd'])
@@ -847,7 +839,7 @@ t.test('each queue takes memory of its own, and counts', async (t) => {
   })
 })
 
-t.test('the registry is advice: forgetting it changes no outcome', async (t) => {
+t.test('the registry is advisory: forgetting it changes no outcome', async (t) => {
   const world = await World.started()
   await world.submit()
   await world.submit()
@@ -870,7 +862,7 @@ t.test('the registry is advice: forgetting it changes no outcome', async (t) => 
 })
 
 t.test(
-  'stopping answers those who wait, finishes what is on its way, and refuses what is new',
+  'stopping answers waiting polls, completes records in flight, and rejects new requests',
   async (t) => {
     const world = await World.started()
     const poll = world.send({ kind: 'lease', queues: ['q'], waitMs: 9000 }, worker)
@@ -884,7 +876,7 @@ t.test(
   },
 )
 
-t.test('questions: list by state and queue, a page at a time; workers; stats', async (t) => {
+t.test('queries: list by state and queue, by page; workers; stats', async (t) => {
   const world = await World.started()
   for (const queue of ['a', 'b', 'a', 'a']) await world.submit({ queue })
   await world.lease(worker, ['a'])
@@ -904,11 +896,11 @@ t.test('questions: list by state and queue, a page at a time; workers; stats', a
   t.match(await world.ask({ kind: 'get', taskId: 99 }), { reason: 'UNKNOWN_TASK' })
 })
 
-t.test('questions come behind the work that arrives with them', async (t) => {
+t.test('queries are answered after the work that arrives with them', async (t) => {
   const world = await World.started()
   const stats = world.send({ kind: 'stats' })
   const list = world.send({ kind: 'list', fromTaskId: 1, limit: 10 })
-  t.match(world.send({ kind: 'ping' }), [{ kind: 'pong' }], 'a sign of life waits for nothing')
+  t.match(world.send({ kind: 'ping' }), [{ kind: 'pong' }], 'a ping does not wait')
   t.match(world.send({ kind: 'lease', queues: ['q'], waitMs: 0 }), [{ kind: 'empty' }])
   t.strictSame([stats, list], [[], []])
   await world.clock.settle()
@@ -916,7 +908,7 @@ t.test('questions come behind the work that arrives with them', async (t) => {
 })
 
 t.test(
-  'a question of somebody who has left is not answered; one at the stop is refused',
+  'a query of a closed connection is not answered; one during shutdown is rejected',
   async (t) => {
     const world = await World.started()
     const left = world.send({ kind: 'stats' }, worker)
@@ -932,7 +924,7 @@ t.test(
 )
 
 t.test(
-  'a log that fails ends the coordinator, and answers nothing that is not durable',
+  'a log failure ends the coordinator, and nothing is answered that is not durable',
   async (t) => {
     const world = await World.started()
     world.disk.failWhen(() => true, { kind: 'error', code: 'EIO', times: 'forever' })
@@ -944,7 +936,7 @@ t.test(
   },
 )
 
-t.test('a task that is due in a year sets no timer that Node cannot count', async (t) => {
+t.test("a task due in a year sets no timer beyond Node's maximum", async (t) => {
   const world = await World.started()
   const delays: number[] = []
   const { clock } = world
@@ -960,7 +952,7 @@ t.test('a task that is due in a year sets no timer that Node cannot count', asyn
   t.ok(delays.length >= 2 && delays.every((delayMs) => delayMs < 2 ** 31))
 })
 
-t.test('poison is found again at start, if a crash came between', async (t) => {
+t.test('startup stops a poison task that a crash left waiting', async (t) => {
   const world = await World.started({ poisonThreshold: 0 })
   const taskId = await world.submit()
   for (let attempt = 1; attempt <= 2; attempt++) {

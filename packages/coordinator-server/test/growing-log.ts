@@ -10,7 +10,7 @@ interface Segment {
   lastLsn: number
 }
 
-/** The files of a log that is written, without what is in them. */
+/** A growing log without the contents of its files. */
 export class GrowingLog implements CheckpointedLog {
   readonly gaps = []
   readonly checkpoints: number[] = []
@@ -41,7 +41,7 @@ export class GrowingLog implements CheckpointedLog {
     return this.checkpoints[0] ?? 0
   }
 
-  /** What is on the disk: beside the segments the next one, full of zeros. */
+  /** Includes the preallocated next segment. */
   get bytes(): number {
     return this.#segments.reduce((sum, { bytes }) => sum + bytes, this.#segmentBytes)
   }
@@ -86,8 +86,8 @@ export class GrowingLog implements CheckpointedLog {
 }
 
 /**
- * Makes checkpoints of such a log on a machine whose processors never rest: nothing gets on before it
- * has been hurried for a second.
+ * Makes checkpoints of such a log on a machine without idle cores: a checkpoint only progresses after it has
+ * been hurried for a second.
  */
 export class SlowMaker implements CheckpointMaker {
   readonly #log: GrowingLog

@@ -29,7 +29,7 @@ import { directory } from './world.js'
 const throughAll = Number.MAX_SAFE_INTEGER
 const everything = { leaseIds: [], throughLsn: throughAll, bytesMax: 1_000_000 }
 
-/** All pages of a history, each asked for with what the one before gave. */
+/** Reads all pages of a history. */
 async function readPages(
   log: ReadableLog,
   query: Partial<HistoryQuery> & { readonly taskId: number },
@@ -49,7 +49,7 @@ async function readPages(
 const recordsOf = (pages: readonly HistoryPage[]) => pages.flatMap(({ records }) => records)
 const lsnsOf = (pages: readonly HistoryPage[]) => recordsOf(pages).map(({ lsn }) => lsn)
 
-/** A log of these records, from an LSN on, in runs of two. */
+/** A log of these records, starting at an LSN, in groups of two. */
 function logOf(
   records: readonly LogRecord[],
   firstLsn = 1,
@@ -70,7 +70,7 @@ function logOf(
 
 // ---- a life
 
-/** Which records concern each task, by what the state before and after each of them says. */
+/** The records that concern each task, found by comparing the state before and after each record. */
 async function naively(log: ReadableLog): Promise<Map<number, number[]>> {
   const state = createState()
   const found = new Map<number, number[]>()
@@ -90,7 +90,7 @@ async function naively(log: ReadableLog): Promise<Map<number, number[]>> {
   return found
 }
 
-t.test('a history is every record that concerns the task, whatever a page can hold', async (t) => {
+t.test('a history has every record that concerns the task, whatever the page limits', async (t) => {
   const seen = new Set<string>()
   for (const seed of [1, 2, 3]) {
     const world = await liveThrough(seed, 500)
@@ -109,7 +109,8 @@ t.test('a history is every record that concerns the task, whatever a page can ho
         if (lsnsOf(pages).join() !== lsns.join())
           t.strictSame(lsnsOf(pages), lsns, `seed ${seed}, task ${taskId}, ${scannedMax}`)
         for (const { bytes } of recordsOf(pages)) seen.add(decodeRecord(bytes).type)
-        if (lsns.length === 0) t.equal(pages.length, 1, 'an id of no task makes nobody read')
+        if (lsns.length === 0)
+          t.equal(pages.length, 1, 'reading an id of no task stops at its first record')
       }
     }
     t.ok(expected.size > 30, `${expected.size} tasks, ${durableLsn} records`)
@@ -118,7 +119,7 @@ t.test('a history is every record that concerns the task, whatever a page can ho
   t.equal(seen.size, 9, 'records of every type')
 })
 
-t.test('openings are told in the part of the log that a page has looked at', async (t) => {
+t.test('openings are listed for the part of the log that a page has scanned', async (t) => {
   const world = await liveThrough(4, 300)
   const log = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
   const { openings } = log
@@ -128,7 +129,7 @@ t.test('openings are told in the part of the log that a page has looked at', asy
   await world.start()
   const later = await openReadOnly(directory, { disk: world.disk, clock: world.clock })
   const whole = await readPages(later, { taskId })
-  t.strictSame(whole[0]?.openings, later.openings.slice(-1), 'the one that nothing follows, too')
+  t.strictSame(whole[0]?.openings, later.openings.slice(-1), 'including one without later records')
   const first = openings.find(({ firstLsn }) => firstLsn > 1)!
   const alive = Array.from(listTasks(world.state), (task) => task.taskId)[0]!
   const pages = await readPages(later, { taskId: alive }, { scannedMax: 3 })
@@ -175,7 +176,7 @@ const failed = (taskId: number, leaseId: number): LogRecord => ({
 })
 const forgotten = (through: number): LogRecord => ({ type: 'TasksForgotten', at: 1, through })
 
-t.test('a task that waits for another attempt is not what a TasksForgotten drops', async (t) => {
+t.test('TasksForgotten does not drop a task that waits for another attempt', async (t) => {
   const life = [created(1, 1), granted(1, 2), failed(1, 2), forgotten(3)]
   const log = logOf([
     ...life,
@@ -190,25 +191,22 @@ t.test('a task that waits for another attempt is not what a TasksForgotten drops
   }
 })
 
-t.test(
-  'where the beginning is gone, extensions are found by the leases that are known',
-  async (t) => {
-    const log = logOf([extended(4), extended(5), granted(1, 22), extended(22)], 20)
-    t.strictSame(lsnsOf(await readPages(log, { taskId: 1 })), [22, 23])
-    t.strictSame(lsnsOf(await readPages(log, { taskId: 1, leaseIds: [4] })), [20, 22, 23])
-    const page = await readPage(async () => log, {
-      ...everything,
-      taskId: 1,
-      fromLsn: 20,
-      leaseId: 5,
-    })
-    t.strictSame([page.firstLsn, lsnsOf([page])], [20, [21, 22, 23]])
-  },
-)
+t.test("without the task's first records, extensions are found by its known leases", async (t) => {
+  const log = logOf([extended(4), extended(5), granted(1, 22), extended(22)], 20)
+  t.strictSame(lsnsOf(await readPages(log, { taskId: 1 })), [22, 23])
+  t.strictSame(lsnsOf(await readPages(log, { taskId: 1, leaseIds: [4] })), [20, 22, 23])
+  const page = await readPage(async () => log, {
+    ...everything,
+    taskId: 1,
+    fromLsn: 20,
+    leaseId: 5,
+  })
+  t.strictSame([page.firstLsn, lsnsOf([page])], [20, [21, 22, 23]])
+})
 
 // ---- what bounds a page
 
-t.test('a record that is larger than a page has one of its own', async (t) => {
+t.test('a record larger than a page gets a page of its own', async (t) => {
   const large = { ...created(1), payload: Buffer.alloc(5000) } as LogRecord
   const log = logOf([large, granted(1, 2), extended(2), created(4)])
   const pages = await readPages(log, { taskId: 1, bytesMax: 100 })
@@ -218,7 +216,7 @@ t.test('a record that is larger than a page has one of its own', async (t) => {
   )
 })
 
-t.test('what was written behind the moment of asking is not told', async (t) => {
+t.test('records written after the request are not returned', async (t) => {
   const log = logOf([created(1), granted(1, 2), extended(2)])
   const pages = await readPages(log, { taskId: 1, throughLsn: 2 })
   t.strictSame(lsnsOf(pages), [1, 2])
@@ -226,7 +224,7 @@ t.test('what was written behind the moment of asking is not told', async (t) => 
   t.strictSame(lsnsOf(await readPages(log, { taskId: 3, throughLsn: 2 })), [])
 })
 
-t.test('what is found shares no memory with what is read', async (t) => {
+t.test("returned records share no memory with the log's buffer", async (t) => {
   const bytes = Buffer.from(encodeRecord(created(1)))
   const log = {
     ...logOf([]),
@@ -242,27 +240,30 @@ t.test('what is found shares no memory with what is read', async (t) => {
 
 // ---- what goes wrong
 
-t.test('a page whose beginning is removed meanwhile is begun again, a few times', async (t) => {
-  const log = logOf([extended(4), granted(1, 11)], 10)
-  const gone: ReadableLog = {
-    firstLsn: 1,
-    openings: [],
-    // biome-ignore lint/correctness/useYield: it fails before it has any.
-    async *replay() {
-      throw new WalError('WAL_FORGOTTEN', 'gone')
-    },
-  }
-  const logs = [gone, gone, log]
-  const page = await readPage(async () => logs.shift()!, { ...everything, taskId: 1, fromLsn: 1 })
-  t.strictSame([page.firstLsn, lsnsOf([page])], [10, [11]])
-  const query = { ...everything, taskId: 1, fromLsn: 1 }
-  await t.rejects(
-    readPage(async () => gone, query),
-    { code: 'WAL_FORGOTTEN' },
-  )
-})
+t.test(
+  'a page whose first segment is removed meanwhile is read again, up to three times',
+  async (t) => {
+    const log = logOf([extended(4), granted(1, 11)], 10)
+    const gone: ReadableLog = {
+      firstLsn: 1,
+      openings: [],
+      // biome-ignore lint/correctness/useYield: it fails before it has any.
+      async *replay() {
+        throw new WalError('WAL_FORGOTTEN', 'gone')
+      },
+    }
+    const logs = [gone, gone, log]
+    const page = await readPage(async () => logs.shift()!, { ...everything, taskId: 1, fromLsn: 1 })
+    t.strictSame([page.firstLsn, lsnsOf([page])], [10, [11]])
+    const query = { ...everything, taskId: 1, fromLsn: 1 }
+    await t.rejects(
+      readPage(async () => gone, query),
+      { code: 'WAL_FORGOTTEN' },
+    )
+  },
+)
 
-t.test('what cannot be read is an error; who gives up is not read for any more', async (t) => {
+t.test('a read failure is an error, and an aborted read stops', async (t) => {
   const query = { ...everything, taskId: 1, fromLsn: 1 }
   await t.rejects(
     readPage(() => Promise.reject(new Error('no disk')), query),
@@ -297,7 +298,7 @@ t.test('what cannot be read is an error; who gives up is not read for any more',
 
 const never = new AbortController().signal
 
-/** A thread that reads a real directory, with a log of so many tasks. */
+/** A thread that reads a real directory, whose log has this many tasks. */
 async function create(t: Test, tasks = 1) {
   const dataDir = await mkdtemp(join(tmpdir(), 'tenure-'))
   const log = await openLog(dataDir)
@@ -317,34 +318,34 @@ async function create(t: Test, tasks = 1) {
 
 const fromStart = { fromLsn: 1, leaseIds: [], throughLsn: 100, bytesMax: 1000 }
 
-t.test('a page is read beside the one who writes, what was durable before included', async (t) => {
-  const { thread, log } = await create(t, 3)
-  const page = await thread.read({ ...fromStart, taskId: 2 }, never)
-  t.equal(page.firstLsn, 1)
-  t.match(page.records, [{ lsn: 2 }])
-  t.strictSame(Buffer.from(page.records[0]!.bytes), Buffer.from(encodeRecord(created(2))))
-  const bytes = encodeRecord(created(4))
-  await log.append(4, bytes, log.claim(bytes.length, 'normal'))
-  t.match((await thread.read({ ...fromStart, taskId: 4 }, never)).records, [{ lsn: 4 }])
-})
-
 t.test(
-  'the thread starts when it is needed, and ends when nobody has asked for long',
+  'a page is read while the log is written, and includes everything durable before',
   async (t) => {
-    const { thread, clock } = await create(t)
-    t.equal(thread.isRunning, false)
-    await thread.read({ ...fromStart, taskId: 1 }, never)
-    await clock.advance(999)
-    await thread.read({ ...fromStart, taskId: 1 }, never)
-    await clock.advance(999)
-    t.equal(thread.isRunning, true, 'it was asked meanwhile')
-    await clock.advance(1)
-    t.equal(thread.isRunning, false)
-    t.match(await thread.read({ ...fromStart, taskId: 1 }, never), { records: [{ lsn: 1 }] })
+    const { thread, log } = await create(t, 3)
+    const page = await thread.read({ ...fromStart, taskId: 2 }, never)
+    t.equal(page.firstLsn, 1)
+    t.match(page.records, [{ lsn: 2 }])
+    t.strictSame(Buffer.from(page.records[0]!.bytes), Buffer.from(encodeRecord(created(2))))
+    const bytes = encodeRecord(created(4))
+    await log.append(4, bytes, log.claim(bytes.length, 'normal'))
+    t.match((await thread.read({ ...fromStart, taskId: 4 }, never)).records, [{ lsn: 4 }])
   },
 )
 
-t.test('a log that is not there is an error that says so; the thread lives on', async (t) => {
+t.test('the thread starts on demand and ends when it is idle', async (t) => {
+  const { thread, clock } = await create(t)
+  t.equal(thread.isRunning, false)
+  await thread.read({ ...fromStart, taskId: 1 }, never)
+  await clock.advance(999)
+  await thread.read({ ...fromStart, taskId: 1 }, never)
+  await clock.advance(999)
+  t.equal(thread.isRunning, true, 'it was used meanwhile')
+  await clock.advance(1)
+  t.equal(thread.isRunning, false)
+  t.match(await thread.read({ ...fromStart, taskId: 1 }, never), { records: [{ lsn: 1 }] })
+})
+
+t.test('a missing log is an error with its name, and the thread survives it', async (t) => {
   const nowhere = new HistoryThread(join(tmpdir(), 'tenure-nowhere'), new SimulatedClock())
   for (let time = 0; time < 2; time++)
     await t.rejects(nowhere.read({ ...fromStart, taskId: 1 }, never), /nowhere/)
@@ -353,7 +354,7 @@ t.test('a log that is not there is an error that says so; the thread lives on', 
   t.equal(nowhere.isRunning, false)
 })
 
-t.test('who gives up gets no page, and the next one gets theirs', async (t) => {
+t.test('an aborted read returns no page, and the next read works', async (t) => {
   const { thread } = await create(t)
   const given = new AbortController()
   given.abort()
@@ -361,7 +362,7 @@ t.test('who gives up gets no page, and the next one gets theirs', async (t) => {
   t.match(await thread.read({ ...fromStart, taskId: 1 }, never), { records: [{ lsn: 1 }] })
 })
 
-t.test('closing ends what is being read, and two pages at once are a mistake', async (t) => {
+t.test('closing ends the running read, and a second concurrent read throws', async (t) => {
   const { thread } = await create(t)
   const page = thread.read({ ...fromStart, taskId: 1 }, never)
   await t.rejects(thread.read({ ...fromStart, taskId: 1 }, never), /already/)
@@ -370,7 +371,7 @@ t.test('closing ends what is being read, and two pages at once are a mistake', a
   await rejected
 })
 
-t.test('a thread that cannot start rejects the question, and nothing is thrown', async (t) => {
+t.test('a thread that cannot start rejects the request, and nothing is thrown', async (t) => {
   const cannotBeSent = (() => {}) as unknown as string
   const thread = new HistoryThread(cannotBeSent, new SimulatedClock())
   const page = thread.read({ ...fromStart, taskId: 1 }, never)

@@ -5,7 +5,7 @@ export interface Life {
   isOver: boolean
 }
 
-/** A clock of which a process that has died hears nothing any more. */
+/** A clock that stops calling back when its process has died. */
 export function mortalClock(clock: SimulatedClock, life: Readonly<Life>): Clock {
   const whileAlive = (callback: () => void) => () => {
     if (!life.isOver) callback()

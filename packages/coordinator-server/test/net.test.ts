@@ -30,7 +30,7 @@ async function listen(t: Test, lingerMs: number, onSocket: (socket: Socket) => v
   return listener.port
 }
 
-/** A client that does not end because the other side does. */
+/** A client that stays open when the server ends the connection. */
 function connectHalfOpen(port: number): NetSocket {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   return socket.on('error', () => {})
@@ -43,7 +43,7 @@ function connectSilent(port: number): NetSocket {
 
 const closed = (socket: NetSocket) => new Promise<void>((done) => socket.on('close', () => done()))
 
-t.test('a peer that goes on sending after the end is not waited for', async (t) => {
+t.test('a peer that keeps sending after the end is closed', async (t) => {
   const port = await listen(t, 200, (socket) => socket.end())
   const client = connectHalfOpen(port).resume()
   const dribbling = setInterval(() => client.write('x'), 20)
@@ -52,7 +52,7 @@ t.test('a peer that goes on sending after the end is not waited for', async (t) 
   t.pass('it is closed')
 })
 
-t.test('what was answered leaves, though the peer has ended its side', async (t) => {
+t.test('answers are sent even after the peer has ended its side', async (t) => {
   const bytes = 20_000_000
   const port = await listen(t, 60_000, (socket) => {
     socket.onData(() => socket.write(Buffer.alloc(bytes)))
@@ -67,7 +67,7 @@ t.test('what was answered leaves, though the peer has ended its side', async (t)
   t.equal(received, bytes)
 })
 
-t.test('what a peer sends before its socket is resumed waits for it', async (t) => {
+t.test('data sent before the socket is resumed stays unread until then', async (t) => {
   for (const tls of [undefined, { key, cert }]) {
     let accepted = (_socket: Socket) => {}
     const socket = new Promise<Socket>((resolve) => {
@@ -79,7 +79,7 @@ t.test('what a peer sends before its socket is resumed waits for it', async (t) 
     const client = tls === undefined ? connectHalfOpen(place.port) : connectTls(place)
     await new Promise((sent) => client.write('early', sent))
     const server = await socket
-    // Were it read too soon, it would be by now.
+    // If it were read too early, it would have arrived by now.
     for (let turn = 0; turn < 20; turn++) await setImmediate()
     const heard = new Promise<string>((resolve) => server.onData((bytes) => resolve(`${bytes}`)))
     server.resume()
@@ -90,7 +90,7 @@ t.test('what a peer sends before its socket is resumed waits for it', async (t) 
   }
 })
 
-t.test('what leaves is seen to leave, piece by piece', async (t) => {
+t.test('sent bytes leave the count of unsent bytes piece by piece', async (t) => {
   const bytes = 50_000_000
   const sockets: Socket[] = []
   let drains = 0
@@ -110,7 +110,7 @@ t.test('what leaves is seen to leave, piece by piece', async (t) => {
     if (received === bytes) client.end()
   })
   await closed(client)
-  t.ok(unsent.size > 3, 'long before all of it has')
+  t.ok(unsent.size > 3, 'long before all bytes have left')
   t.strictSame([drains, sockets[0]?.unsentBytes], [1, 0])
 })
 
@@ -140,7 +140,7 @@ async function start(t: Test, tls: TlsOptions, options: CoordinatorOptions = {})
   return { server, port: server.port, refused, untilRefused }
 }
 
-/** Greets and pings; what came back, when the connection has ended or the pong is there. */
+/** Sends a hello and a ping; returns the received bytes at the pong or at the end of the connection. */
 function ping(port: number, options: object = {}): Promise<string[]> {
   const connection = new ClientConnection()
   const kinds: string[] = []
@@ -158,13 +158,13 @@ function ping(port: number, options: object = {}): Promise<string[]> {
   return closed(socket).then(() => kinds)
 }
 
-t.test('through TLS it is the same', async (t) => {
+t.test('the same works over TLS', async (t) => {
   const { port, refused } = await start(t, {})
   t.strictSame(await ping(port), ['welcome', 'answer'])
   t.strictSame(refused, [])
 })
 
-t.test('a client whose certificate is not trusted stays outside', async (t) => {
+t.test('a client with an untrusted certificate is rejected', async (t) => {
   const { port, refused, untilRefused } = await start(t, {
     ca: cert,
     requestCert: true,
@@ -176,7 +176,7 @@ t.test('a client whose certificate is not trusted stays outside', async (t) => {
   t.strictSame(await ping(port, { key, cert }), ['welcome', 'answer'])
 })
 
-t.test('what is no TLS is refused, and said', async (t) => {
+t.test('a client without TLS is rejected with a hint', async (t) => {
   const { port, refused, untilRefused } = await start(t, {})
   const client = connectSilent(port)
   client.write('GET / HTTP/1.1\r\n\r\n')
@@ -185,7 +185,7 @@ t.test('what is no TLS is refused, and said', async (t) => {
   t.match(refused, [/failed: http request \(does the peer use TLS\?\)$/])
 })
 
-t.test('who does not begin with TLS is counted, and disconnected in time', async (t) => {
+t.test('a client that does not start TLS is counted, and disconnected on timeout', async (t) => {
   const { port, refused } = await start(t, {}, { limits: { connectionsMax: 2, handshakeMs: 2000 } })
   const clients = Array.from({ length: 5 }, () => connectSilent(port))
   await Promise.all(clients.map(closed))
@@ -193,7 +193,7 @@ t.test('who does not begin with TLS is counted, and disconnected in time', async
   t.equal(refused.filter((message) => message.includes('timed out waiting')).length, 2)
 })
 
-t.test('who is in the middle of TLS does not hold up the stop', async (t) => {
+t.test('a client in the middle of its TLS handshake does not delay shutdown', async (t) => {
   const { server, port } = await start(t, {})
   const silent = connectSilent(port)
   await new Promise<void>((done) => silent.on('connect', () => done()))
@@ -201,13 +201,13 @@ t.test('who is in the middle of TLS does not hold up the stop', async (t) => {
   t.pass('it has stopped')
 })
 
-t.test('a key that is none is an error of the start', async (t) => {
+t.test('an invalid key fails startup', async (t) => {
   await t.rejects(start(t, { key: 'no key' }), { code: 'COORDINATOR_CANNOT_LISTEN' })
 })
 
 // ---- sockets that come during the start
 
-/** A start that does not get beyond its first call to the disk before it is let go on. */
+/** A startup that hangs in its first disk call until the test continues it. */
 async function beginStart(t: Test, options: CoordinatorOptions = {}) {
   let goOn = (_error?: Error) => {}
   const gate = new Promise<void>((resolve, reject) => {
@@ -240,7 +240,7 @@ async function beginStart(t: Test, options: CoordinatorOptions = {}) {
     goOn()
     return starting.then((server) => server.stop()).catch(() => {})
   })
-  /** Settles when this many connections have reached the coordinator. */
+  /** Resolves when this many connections have reached the coordinator. */
   const arrival = async (count: number) => {
     while (arrived < count) await setImmediate()
   }
@@ -250,43 +250,49 @@ async function beginStart(t: Test, options: CoordinatorOptions = {}) {
 const connected = (client: PeerClient) =>
   new Promise<void>((resolve) => client.socket.once('connect', () => resolve()))
 
-t.test('a client that comes during the start is served when it is ready', async (t) => {
-  const { starting, port, goOn } = await beginStart(t)
-  const client = new PeerClient(port)
-  const greeting = client.greet()
-  const submitted = client.ask({ kind: 'submit', payload: Buffer.from('work') })
-  await connected(client)
-  goOn()
-  await starting
-  t.match(await greeting, { version: 1, epoch: 1 })
-  t.match(await submitted, { kind: 'submitted', taskId: 1 })
-  await client.close()
-})
+t.test(
+  'a client that connects during startup is served when the coordinator is ready',
+  async (t) => {
+    const { starting, port, goOn } = await beginStart(t)
+    const client = new PeerClient(port)
+    const greeting = client.greet()
+    const submitted = client.ask({ kind: 'submit', payload: Buffer.from('work') })
+    await connected(client)
+    goOn()
+    await starting
+    t.match(await greeting, { version: 1, epoch: 1 })
+    t.match(await submitted, { kind: 'submitted', taskId: 1 })
+    await client.close()
+  },
+)
 
-t.test('through TLS it is the same for a client that comes during the start', async (t) => {
-  const { starting, port, goOn } = await beginStart(t, { tls: { key, cert } })
-  const socket = connectTls({ port, host: '127.0.0.1', ca: cert })
-  const connection = new ClientConnection()
-  const answered = new Promise<string>((resolve, reject) => {
-    socket.on('error', reject).on('close', () => reject(new Error('it was closed')))
-    socket.on('data', (bytes) => {
-      connection.push(bytes)
-      for (let reply = connection.next(); reply !== undefined; reply = connection.next()) {
-        if (reply.kind === 'answer') resolve(reply.answer.kind)
-      }
+t.test(
+  'a client that connects over TLS during startup is served when the coordinator is ready',
+  async (t) => {
+    const { starting, port, goOn } = await beginStart(t, { tls: { key, cert } })
+    const socket = connectTls({ port, host: '127.0.0.1', ca: cert })
+    const connection = new ClientConnection()
+    const answered = new Promise<string>((resolve, reject) => {
+      socket.on('error', reject).on('close', () => reject(new Error('it was closed')))
+      socket.on('data', (bytes) => {
+        connection.push(bytes)
+        for (let reply = connection.next(); reply !== undefined; reply = connection.next()) {
+          if (reply.kind === 'answer') resolve(reply.answer.kind)
+        }
+      })
     })
-  })
-  // The handshake is done during the start; what comes after it is read later.
-  await new Promise<void>((shaken) => socket.once('secureConnect', () => shaken()))
-  socket.write(ClientConnection.hello({ role: 'admin', name: 'x', capacity: 1 }))
-  socket.write(encodeRequest({ kind: 'ping', id: 1 }))
-  goOn()
-  await starting
-  t.equal(await answered, 'pong')
-  socket.destroy()
-})
+    // The handshake completes during startup; later data is read afterwards.
+    await new Promise<void>((shaken) => socket.once('secureConnect', () => shaken()))
+    socket.write(ClientConnection.hello({ role: 'admin', name: 'x', capacity: 1 }))
+    socket.write(encodeRequest({ kind: 'ping', id: 1 }))
+    goOn()
+    await starting
+    t.equal(await answered, 'pong')
+    socket.destroy()
+  },
+)
 
-t.test('of more clients than may wait for the start the oldest is closed', async (t) => {
+t.test('above the limit of clients during startup, the oldest is closed', async (t) => {
   const { starting, port, goOn, arrival } = await beginStart(t, { limits: { connectionsMax: 2 } })
   const clients: PeerClient[] = []
   for (let index = 0; index < 3; index++) {
@@ -302,7 +308,7 @@ t.test('of more clients than may wait for the start the oldest is closed', async
   await Promise.all(clients.map((client) => client.close()))
 })
 
-t.test('a client that left during the start does not keep the next one out', async (t) => {
+t.test('a client that left during startup does not keep the next one out', async (t) => {
   const { starting, port, goOn } = await beginStart(t, { limits: { connectionsMax: 1 } })
   const gone = new PeerClient(port)
   await connected(gone)
@@ -316,7 +322,7 @@ t.test('a client that left during the start does not keep the next one out', asy
   await client.close()
 })
 
-t.test('a start that fails closes those that wait for it', async (t) => {
+t.test('a failed startup closes the waiting connections', async (t) => {
   const { starting, port, goOn } = await beginStart(t)
   const client = new PeerClient(port)
   await connected(client)
@@ -328,7 +334,7 @@ t.test('a start that fails closes those that wait for it', async (t) => {
 
 // ---- the turns of the event loop
 
-/** An event loop of which each turn is made by hand. */
+/** An event loop whose turns the test runs. */
 class Loop {
   nowMs = 0
   turns = 0
@@ -347,7 +353,7 @@ class Loop {
     return this.#next !== undefined
   }
 
-  /** As long as it is awake, but no more than so many turns. */
+  /** Runs turns while the loop spins, at most this many. */
   turn(turns: number, msEach: number): void {
     for (let turn = 0; turn < turns && this.#next !== undefined; turn++) {
       this.nowMs += msEach
@@ -361,32 +367,32 @@ class Loop {
 
 const [one, other] = [{}, {}]
 
-/** A request that comes so long after the last answer, and is answered at once. */
+/** A request that arrives this long after the last answer, and is answered immediately. */
 function ask(busyPoll: BusyPoll, loop: Loop, afterMs: number, connection = one): void {
   loop.nowMs += afterMs
   busyPoll.heard(connection)
   busyPoll.answered(connection)
 }
 
-t.test('where one asks alone, and soon, the loop stays awake for the next request', (t) => {
+t.test('with a single client that sends its next request soon, the loop spins', (t) => {
   const loop = new Loop()
   const busyPoll = new BusyPoll(loop)
   ask(busyPoll, loop, 1000)
-  t.notOk(loop.isAwake, 'nothing is known of who asks for the first time')
+  t.notOk(loop.isAwake, 'a first request does not start spinning')
   ask(busyPoll, loop, spinMs / 2)
   t.ok(loop.isAwake)
   loop.turn(4, spinMs / 5)
   t.ok(loop.isAwake)
   ask(busyPoll, loop, 0)
   loop.turn(4, spinMs / 5)
-  t.ok(loop.isAwake, 'each answer begins the time anew')
+  t.ok(loop.isAwake, 'each answer restarts the time')
   loop.turn(4, spinMs / 5)
   t.notOk(loop.isAwake)
   t.equal(loop.turns, 10)
   t.end()
 })
 
-t.test('where nothing follows soon the loop sleeps at once, until it does', (t) => {
+t.test('without a next request in time the loop sleeps until one arrives', (t) => {
   const loop = new Loop()
   const busyPoll = new BusyPoll(loop)
   for (let request = 0; request < 5; request++) {
@@ -396,11 +402,11 @@ t.test('where nothing follows soon the loop sleeps at once, until it does', (t) 
   ask(busyPoll, loop, spinMs / 2)
   loop.turn(100, spinMs / 5)
   ask(busyPoll, loop, spinMs * 10)
-  t.notOk(loop.isAwake, 'who has waited in vain sleeps the next time')
+  t.notOk(loop.isAwake, 'after spinning in vain, the loop sleeps')
   t.end()
 })
 
-t.test('where several ask the loop sleeps, and takes together what they ask', (t) => {
+t.test('with several active clients the loop sleeps, and handles their requests together', (t) => {
   const loop = new Loop()
   const busyPoll = new BusyPoll(loop)
   for (let request = 0; request < 5; request++) {
@@ -408,13 +414,13 @@ t.test('where several ask the loop sleeps, and takes together what they ask', (t
     t.notOk(loop.isAwake)
   }
   ask(busyPoll, loop, 0, other)
-  t.ok(loop.isAwake, 'the other one asks alone now')
+  t.ok(loop.isAwake, 'the other client is alone now')
   ask(busyPoll, loop, 0, one)
   loop.turn(1, 0)
   t.notOk(loop.isAwake)
   for (const connection of [one, other]) busyPoll.heard(connection)
   for (const connection of [one, other]) busyPoll.answered(connection)
   for (const connection of [one, other]) busyPoll.heard(connection)
-  t.notOk(loop.isAwake, 'the last one of a batch is not alone')
+  t.notOk(loop.isAwake, 'the last client of a batch is not alone')
   t.end()
 })

@@ -12,7 +12,7 @@ import { type World as Machine, otherWorker, World, worker } from './world.js'
 const maxRetries = (count: number) =>
   ({ retryPolicy: { maxRetries: count, backoff: { kind: 'fixed', delayMs: 0 } } }) as const
 
-/** So many tasks of a queue of their own, each under a lease. */
+/** Tasks in a queue of their own, each under a lease. */
 async function lease(world: Machine, queue: string, count: number, session = worker, more = {}) {
   const leases: { taskId: number; leaseId: number }[] = []
   for (let index = 0; index < count; index++) await world.submit({ queue, ...more })
@@ -23,7 +23,7 @@ async function lease(world: Machine, queue: string, count: number, session = wor
   return leases
 }
 
-/** A history in which every count that a metric can have comes to a number of its own. */
+/** A history in which every counter has a different value. */
 async function live(world: Machine, metrics: Metrics): Promise<void> {
   await world.start(metrics.coordinatorObserver)
   for (let count = 0; count < 13; count++)
@@ -53,7 +53,7 @@ async function live(world: Machine, metrics: Metrics): Promise<void> {
   for (const { taskId, leaseId } of again)
     await world.ask({ kind: 'complete', taskId, leaseId }, otherWorker)
 
-  // Leases that have expired when it starts again, which forgets what has ended before.
+  // Leases that expire during a restart, after which the ended tasks are forgotten.
   await lease(world, 'started', 10)
   await world.stop()
   await world.clock.advance(30_000)
@@ -75,12 +75,12 @@ async function live(world: Machine, metrics: Metrics): Promise<void> {
     await world.clock.advance(1)
     await world.ask({ kind: 'heartbeat', ...held! }, worker)
   }
-  // How long its oldest task has waited is the lag of a queue.
+  // The lag of a queue is the waiting time of its oldest task.
   await world.submit({ queue: 'waiting' })
   await world.clock.advance(1500)
 }
 
-/** What each metric that is asked for has to be, none like another. */
+/** The expected value of each scraped metric, all different. */
 const expected = {
   tenure_tasks_created_total: 75,
   tenure_leases_granted_total: 67,
@@ -117,13 +117,13 @@ const expected = {
   'tenure_queue_lag_seconds{queue="retried"}': 1.509,
 }
 
-/** Each line of the text: a metric with its labels, and its value. */
+/** The metrics of the text: name with labels, and value. */
 async function read(metrics: Metrics): Promise<ReadonlyMap<string, string>> {
   const lines = (await metrics.text()).split('\n')
   return new Map(lines.map((line) => line.split(' ') as [string, string]))
 }
 
-t.test('002 §8: each metric tells what its name says, and not what another one does', async (t) => {
+t.test('002 §8: each metric exports its own value', async (t) => {
   const world = new World({ retentionMs: 1000 })
   const metrics = new Metrics(false)
   await live(world, metrics)
@@ -155,7 +155,7 @@ t.test('002 §8: each metric tells what its name says, and not what another one 
   const told = await read(metrics)
   for (const [name, value] of Object.entries(expected)) t.equal(told.get(name), `${value}`, name)
   const values = Object.values(expected)
-  t.equal(new Set(values).size, values.length, 'no two are alike')
+  t.equal(new Set(values).size, values.length, 'all values differ')
   await world.check()
 })
 
@@ -168,7 +168,7 @@ const made = {
 }
 
 t.test(
-  'what the log, its checkpoints and the loop tell is counted under its own name',
+  'events of the log, its checkpoints and the loop are counted under their own names',
   async (t) => {
     const metrics = new Metrics(false)
     metrics.logObserver.committed?.({
@@ -214,7 +214,7 @@ t.test(
   },
 )
 
-t.test('requests are counted by kind and answer, a refusal by its reason', (t) => {
+t.test('requests are counted by kind and answer, rejections by reason', (t) => {
   const metrics = new RequestMetrics()
   metrics.answered('submit', { kind: 'submitted', id: 1, taskId: 1, known: false }, 0.2)
   metrics.answered('submit', { kind: 'submitted', id: 2, taskId: 2, known: false }, 3)
@@ -248,23 +248,26 @@ async function start(t: Test, metrics = new Metrics(true), health: Health = { is
   return (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`)
 }
 
-t.test('metrics and health are there, and a path that is not there names them', async (t) => {
+t.test('metrics and health are served, and an unknown path lists them', async (t) => {
   const ask = await start(t)
   t.equal(await (await ask('/healthz')).text(), 'alive\n')
   t.match(await (await ask('/metrics')).text(), /^# HELP tenure_/m)
   t.match(await (await ask('/')).text(), /\/healthz, \/readyz, \/metrics/)
 })
 
-t.test('before requests are served it is not ready, and says how far the replay is', async (t) => {
-  const health = { isReady: false, replayed: { applied: 3, total: 7 } }
-  const ask = await start(t, new Metrics(false), health)
-  const answer = await ask('/readyz')
-  t.equal(answer.status, 503)
-  t.same(await answer.json(), health)
-  t.equal((await (await start(t))('/readyz')).status, 200)
-})
+t.test(
+  'before requests are served /readyz returns 503 with the progress of the replay',
+  async (t) => {
+    const health = { isReady: false, replayed: { applied: 3, total: 7 } }
+    const ask = await start(t, new Metrics(false), health)
+    const answer = await ask('/readyz')
+    t.equal(answer.status, 503)
+    t.same(await answer.json(), health)
+    t.equal((await (await start(t))('/readyz')).status, 200)
+  },
+)
 
-t.test('metrics that cannot be had are 500, and nothing else suffers', async (t) => {
+t.test('failing metrics return 500 and affect nothing else', async (t) => {
   const metrics = new Metrics(true)
   metrics.text = () => Promise.reject(new Error('no metrics today'))
   const ask = await start(t, metrics)
@@ -287,7 +290,7 @@ t.test('a port that is taken is a clear error', async (t) => {
 
 // ---- the room on the disk
 
-t.test('a disk that gets low is told once, and that there is enough again', async (t) => {
+t.test('low disk space is reported once, and so is its end', async (t) => {
   let free = 2000
   const told: (boolean | number)[][] = []
   const watch = new DiskWatch(1000, {
@@ -305,7 +308,7 @@ t.test('a disk that gets low is told once, and that there is enough again', asyn
   ])
 })
 
-t.test('a disk that hangs is asked once', async (t) => {
+t.test('a hanging disk is queried once', async (t) => {
   let asked = 0
   let answer = (_: number) => {}
   const hangs = {
@@ -326,7 +329,7 @@ t.test('a disk that hangs is asked once', async (t) => {
   t.equal(asked, 2)
 })
 
-t.test('a disk that does not say how much room it has is no full disk', async (t) => {
+t.test('a disk that does not report its free space counts as not low', async (t) => {
   const watch = new DiskWatch(1000, {
     diskLow: () => t.fail('told'),
   })

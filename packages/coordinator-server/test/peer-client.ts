@@ -11,16 +11,16 @@ import {
 
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
 
-/** The least that can speak the protocol through a real socket. */
+/** A minimal client of the protocol over a real socket. */
 export class PeerClient {
   readonly socket: Socket
-  /** Settles when the connection has ended. */
+  /** Resolves when the connection has ended. */
   readonly closed: Promise<void>
   readonly #connection = new ClientConnection()
   readonly #waiting = new Map<number, (answer: Answer) => void>()
   #nextId = 1
   #greeted: (greeting: Welcome | Refusal) => void = () => {}
-  /** What came under the id 0: why the connection ends. */
+  /** The answer with id 0, which says why the connection ends. */
   farewell: Answer | undefined
 
   constructor(port: number) {

@@ -13,7 +13,7 @@ import type { Socket } from '../src/net/transport.js'
 import { PeerClient } from './peer-client.js'
 import { World, worker } from './world.js'
 
-/** A socket of which nothing leaves before the test says so. */
+/** A socket whose bytes leave only when the test says so. */
 class StuckSocket implements Socket {
   readonly address = 'here'
   unsentBytes = 0
@@ -66,7 +66,7 @@ class StuckSocket implements Socket {
     this.#onDrain()
   }
 
-  /** The kinds of what was written since the last call. */
+  /** The kinds of the messages written since the last call. */
   kinds(): string[] {
     const kinds: string[] = []
     for (let reply = this.client.next(); reply !== undefined; reply = this.client.next()) {
@@ -76,7 +76,7 @@ class StuckSocket implements Socket {
   }
 }
 
-/** With `msPerLook` the clock of the connection goes on each time that it is looked at. */
+/** `msPerLook` advances the connection's clock each time it is read. */
 async function serve(limits: Partial<ServerLimits> = {}, msPerLook = 0) {
   const world = await World.started()
   let slowMs = 0
@@ -124,7 +124,7 @@ const list = { kind: 'list', id: 1, fromTaskId: 1, limit: 1000 } as const
 const get = { kind: 'get', id: 1, taskId: 1 } as const
 const largePayload = Buffer.alloc(256 * 1024)
 
-t.test('a frame that is too large ends a connection that is full, once', async (t) => {
+t.test('an oversized frame ends a connection that is at its limits, once', async (t) => {
   const { world, greet, refused } = await serve({ requestsInFlightMax: 1 })
   const socket = await greet()
   const tooLarge = Buffer.from([0xff, 0xff, 0xff, 0xff])
@@ -135,7 +135,7 @@ t.test('a frame that is too large ends a connection that is full, once', async (
   t.strictSame(socket.kinds(), ['submitted', 'rejected'])
 })
 
-t.test('what waits for an answer is bounded by its bytes, too', async (t) => {
+t.test('unanswered requests are also limited by their bytes', async (t) => {
   const { world, greet } = await serve()
   const socket = await greet()
   const { log } = world
@@ -144,36 +144,33 @@ t.test('what waits for an answer is bounded by its bytes, too', async (t) => {
     socket.receive(encodeRequest({ ...submit, id, payload: largePayload }))
   }
   const taken = log.nextLsn - before
-  t.equal(taken, 64, '16 MiB at once')
+  t.equal(taken, 64, '16 MiB in one batch')
   await world.clock.settle()
   socket.drain()
   await world.clock.settle()
   t.equal(socket.kinds().filter((kind) => kind === 'submitted').length, 100, 'and then the others')
 })
 
-t.test(
-  'lease requests that wait keep nobody from heartbeats, reports and withdrawals',
-  async (t) => {
-    const { world, greet } = await serve({ requestsInFlightMax: 1, pollsPerConnectionMax: 3 })
-    await world.submit()
-    const { taskId, leaseId } = await world.lease(worker)
-    const socket = await greet({ role: 'work', name: worker.name })
-    socket.receive(Buffer.concat([2, 3, 4].map((id) => encodeRequest({ ...poll, id }))))
-    await world.clock.settle()
-    t.strictSame(socket.kinds(), [])
-    socket.receive(
-      Buffer.concat([
-        encodeRequest({ kind: 'heartbeat', id: 5, taskId, leaseId }),
-        encodeRequest({ kind: 'complete', id: 6, taskId, leaseId }),
-        encodeRequest({ kind: 'withdraw', id: 7, of: 3 }),
-      ]),
-    )
-    await world.clock.settle()
-    t.strictSame(socket.kinds(), ['extended', 'committed', 'empty', 'withdrawn'])
-  },
-)
+t.test('waiting lease requests do not block heartbeats, reports and withdrawals', async (t) => {
+  const { world, greet } = await serve({ requestsInFlightMax: 1, pollsPerConnectionMax: 3 })
+  await world.submit()
+  const { taskId, leaseId } = await world.lease(worker)
+  const socket = await greet({ role: 'work', name: worker.name })
+  socket.receive(Buffer.concat([2, 3, 4].map((id) => encodeRequest({ ...poll, id }))))
+  await world.clock.settle()
+  t.strictSame(socket.kinds(), [])
+  socket.receive(
+    Buffer.concat([
+      encodeRequest({ kind: 'heartbeat', id: 5, taskId, leaseId }),
+      encodeRequest({ kind: 'complete', id: 6, taskId, leaseId }),
+      encodeRequest({ kind: 'withdraw', id: 7, of: 3 }),
+    ]),
+  )
+  await world.clock.settle()
+  t.strictSame(socket.kinds(), ['extended', 'committed', 'empty', 'withdrawn'])
+})
 
-t.test('one lease request too many that would wait is told so at once', async (t) => {
+t.test('a waiting lease request over the limit is rejected immediately', async (t) => {
   const { world, greet } = await serve({ pollsPerConnectionMax: 2 })
   const [socket, other] = [await greet(), await greet({ name: 'other' })]
   socket.receive(many(3, poll))
@@ -184,62 +181,56 @@ t.test('one lease request too many that would wait is told so at once', async (t
   t.strictSame(socket.kinds(), ['leased'])
   socket.receive(many(1, poll))
   await world.clock.settle()
-  t.strictSame(socket.kinds(), [], 'there is room again')
+  t.strictSame(socket.kinds(), [], 'below the limit again')
 })
 
-t.test(
-  'of lease requests under one number none is left when the connection has ended',
-  async (t) => {
-    const { world, greet } = await serve()
-    const socket = await greet({ role: 'work', name: worker.name })
-    socket.receive(Buffer.concat([many(3, poll), encodeRequest({ ...poll, id: 2 })]))
-    await world.clock.settle()
-    t.equal(world.coordinator.waitingPolls, 4)
-    socket.receive(encodeRequest({ kind: 'withdraw', id: 3, of: 1 }))
-    await world.clock.settle()
-    t.strictSame(socket.kinds(), ['empty', 'withdrawn'])
-    socket.destroy()
-    t.equal(world.coordinator.waitingPolls, 0)
-    const taskId = await world.submit()
-    t.match(await world.ask({ kind: 'get', taskId }), { task: { state: 'WAITING' } })
-  },
-)
+t.test('lease requests with the same id all end with their connection', async (t) => {
+  const { world, greet } = await serve()
+  const socket = await greet({ role: 'work', name: worker.name })
+  socket.receive(Buffer.concat([many(3, poll), encodeRequest({ ...poll, id: 2 })]))
+  await world.clock.settle()
+  t.equal(world.coordinator.waitingPolls, 4)
+  socket.receive(encodeRequest({ kind: 'withdraw', id: 3, of: 1 }))
+  await world.clock.settle()
+  t.strictSame(socket.kinds(), ['empty', 'withdrawn'])
+  socket.destroy()
+  t.equal(world.coordinator.waitingPolls, 0)
+  const taskId = await world.submit()
+  t.match(await world.ask({ kind: 'get', taskId }), { task: { state: 'WAITING' } })
+})
 
-t.test('what is answered at once takes turns', async (t) => {
+t.test('immediate answers are spread over turns', async (t) => {
   const { world, greet } = await serve()
   const socket = await greet()
   socket.receive(many(1000, ping))
   await Promise.resolve()
   t.equal(socket.kinds().length, 64)
   await world.clock.settle()
-  t.equal(socket.kinds().length, 1000 - 64, 'and all of it is answered')
+  t.equal(socket.kinds().length, 1000 - 64, 'and all are answered')
 })
 
-t.test(
-  'of the questions of one connection few wait at once, and all of them are answered',
-  async (t) => {
-    const { world, greet } = await serve()
-    const socket = await greet()
-    socket.drain()
-    let asked = 0
-    const handle = world.coordinator.handle.bind(world.coordinator)
-    world.coordinator.handle = (...args) => {
-      asked++
-      return handle(...args)
-    }
-    socket.receive(many(100, list))
-    t.equal(asked, 4)
-    socket.receive(many(1, ping))
-    await world.clock.settle()
-    t.strictSame(socket.kinds(), [...Array.from({ length: 100 }, () => 'tasks'), 'pong'])
-    t.ok(socket.unsentBytes > 0)
-    asked = 0
-    socket.receive(many(100, list))
-    t.equal(asked, 1, 'only one of somebody to whom something has to leave')
-  },
-)
+t.test('a connection has few queries in progress, and all of them are answered', async (t) => {
+  const { world, greet } = await serve()
+  const socket = await greet()
+  socket.drain()
+  let asked = 0
+  const handle = world.coordinator.handle.bind(world.coordinator)
+  world.coordinator.handle = (...args) => {
+    asked++
+    return handle(...args)
+  }
+  socket.receive(many(100, list))
+  t.equal(asked, 4)
+  socket.receive(many(1, ping))
+  await world.clock.settle()
+  t.strictSame(socket.kinds(), [...Array.from({ length: 100 }, () => 'tasks'), 'pong'])
+  t.ok(socket.unsentBytes > 0)
+  asked = 0
+  socket.receive(many(100, list))
+  t.equal(asked, 1, 'only one while answers are unsent')
+})
 
-t.test('a turn is over when it has taken long', async (t) => {
+t.test('a turn ends after its time limit', async (t) => {
   const { world, greet } = await serve({}, 1)
   const socket = await greet()
   socket.receive(many(100, ping))
@@ -250,79 +241,88 @@ t.test('a turn is over when it has taken long', async (t) => {
   t.equal(socket.kinds().length, 100 - length)
 })
 
-t.test('nothing is read for a peer that does not read, and all of it when it does', async (t) => {
-  const { world, greet } = await serve()
-  await world.ask({ kind: 'submit', payload: largePayload })
-  const socket = await greet()
-  socket.receive(many(4000, get))
-  await world.clock.settle()
-  t.ok(socket.unsentBytes < 2 * 2 ** 20, 'one answer more than a mebibyte')
-  let answers = 0
-  for (let drained = 0; socket.unsentBytes > 0 && drained < 200; drained++) {
-    answers += socket.kinds().length
-    socket.drain()
-    await world.clock.settle()
-  }
-  t.ok(answers > 500, 'it goes on each time that there is room')
-})
-
-t.test('only who takes nothing for long is disconnected, however much there is', async (t) => {
-  const { world, peers, greet, refused } = await serve({
-    slowReaderMs: 10_000,
-    unsentBytesMax: 1 << 20,
-  })
-  for (let count = 0; count < 20; count++) {
+t.test(
+  'requests of a peer that does not read stay unread, and are served when it reads',
+  async (t) => {
+    const { world, greet } = await serve()
     await world.ask({ kind: 'submit', payload: largePayload })
-  }
-  const worker = await greet()
-  worker.drain()
-  worker.receive(many(20, { ...poll, waitMs: 0 }))
-  await world.clock.settle()
-  t.ok(worker.unsentBytes > 5 * 2 ** 20, 'much more than may be unsent')
-  for (let count = 0; count < 10; count++) {
-    peers.checkTime()
-    await world.clock.advance(9000)
-    worker.unsentBytes -= 1
-  }
-  t.strictSame([worker.isDestroyed, refused], [false, []], 'one byte now and then is enough')
-  peers.checkTime()
-  await world.clock.advance(10_000)
-  peers.checkTime()
-  t.strictSame([worker.isDestroyed, refused], [true, ['the peer does not read its answers']])
-})
+    const socket = await greet()
+    socket.receive(many(4000, get))
+    await world.clock.settle()
+    t.ok(socket.unsentBytes < 2 * 2 ** 20, 'one answer over 1 MiB')
+    let answers = 0
+    for (let drained = 0; socket.unsentBytes > 0 && drained < 200; drained++) {
+      answers += socket.kinds().length
+      socket.drain()
+      await world.clock.settle()
+    }
+    t.ok(answers > 500, 'it continues whenever the send buffer allows')
+  },
+)
 
-t.test('a connection that is full goes on listening for its end, up to a bound', async (t) => {
+t.test(
+  'a peer is disconnected only if it reads nothing for slowReaderMs, however much is unsent',
+  async (t) => {
+    const { world, peers, greet, refused } = await serve({
+      slowReaderMs: 10_000,
+      unsentBytesMax: 1 << 20,
+    })
+    for (let count = 0; count < 20; count++) {
+      await world.ask({ kind: 'submit', payload: largePayload })
+    }
+    const worker = await greet()
+    worker.drain()
+    worker.receive(many(20, { ...poll, waitMs: 0 }))
+    await world.clock.settle()
+    t.ok(worker.unsentBytes > 5 * 2 ** 20, 'far over the send buffer limit')
+    for (let count = 0; count < 10; count++) {
+      peers.checkTime()
+      await world.clock.advance(9000)
+      worker.unsentBytes -= 1
+    }
+    t.strictSame([worker.isDestroyed, refused], [false, []], 'one byte now and then is enough')
+    peers.checkTime()
+    await world.clock.advance(10_000)
+    peers.checkTime()
+    t.strictSame([worker.isDestroyed, refused], [true, ['the peer does not read its answers']])
+  },
+)
+
+t.test('a connection at its limits still detects its end, up to a number of bytes', async (t) => {
   const { world, greet } = await serve({ requestsInFlightMax: 2 })
   const socket = await greet()
   socket.receive(many(3, submit))
-  t.notOk(socket.isPaused, 'a socket that pauses does not see its end')
+  t.notOk(socket.isPaused, 'a paused socket does not detect its end')
   const piece = many(1000, ping)
   while (!socket.isPaused && socket.writtenBytes < 2 ** 20) socket.receive(piece)
-  t.ok(socket.isPaused, 'but what arrives meanwhile is bounded')
+  t.ok(socket.isPaused, 'but the received bytes are limited')
   socket.drain()
   await world.clock.settle()
   t.notOk(socket.isPaused)
   t.equal(socket.kinds().filter((kind) => kind === 'submitted').length, 3)
 })
 
-t.test('who waits for the coordinator is not late with what it has begun', async (t) => {
-  const { world, peers, greet, refused } = await serve({ requestsInFlightMax: 1, frameMs: 1000 })
-  const socket = await greet()
-  world.coordinator.handle = () => 'pending'
-  socket.receive(Buffer.concat([encodeRequest(submit), encodeRequest(ping).subarray(0, 6)]))
-  await world.clock.advance(5000)
-  peers.checkTime()
-  t.strictSame([socket.hasEnded, refused], [false, []])
-})
+t.test(
+  'a peer that waits for the coordinator does not time out in the middle of a frame',
+  async (t) => {
+    const { world, peers, greet, refused } = await serve({ requestsInFlightMax: 1, frameMs: 1000 })
+    const socket = await greet()
+    world.coordinator.handle = () => 'pending'
+    socket.receive(Buffer.concat([encodeRequest(submit), encodeRequest(ping).subarray(0, 6)]))
+    await world.clock.advance(5000)
+    peers.checkTime()
+    t.strictSame([socket.hasEnded, refused], [false, []])
+  },
+)
 
-t.test('who was not read in the middle of a frame has its whole time again', async (t) => {
+t.test('a peer that was paused in the middle of a frame gets its whole time again', async (t) => {
   const { world, peers, greet, refused } = await serve({ frameMs: 1000 })
   for (let count = 0; count < 8; count++) await world.submit({ payload: largePayload })
   const socket = await greet()
   const half = encodeRequest(ping).subarray(0, 6)
   socket.receive(Buffer.concat([many(8, { ...poll, waitMs: 0 }), half]))
   await world.clock.settle()
-  t.ok(socket.unsentBytes > 2 ** 20, 'its answers have come, and wait for it')
+  t.ok(socket.unsentBytes > 2 ** 20, 'its answers are ready and unread')
   await world.clock.advance(5000)
   socket.drain()
   peers.checkTime()
@@ -335,24 +335,27 @@ t.test('who was not read in the middle of a frame has its whole time again', asy
   t.ok(socket.hasEnded)
 })
 
-t.test('a worker is leased no more than its hello says, an admin too if it says so', async (t) => {
-  for (const role of ['work', 'admin'] as const) {
-    const { world, greet } = await serve()
-    const socket = await greet({ role, name: 'w1', capacity: 1 })
-    for (let count = 0; count < 2; count++) await world.submit()
-    socket.receive(many(2, { ...poll, waitMs: 0 }))
-    await world.clock.settle()
-    t.strictSame(socket.kinds(), ['empty', 'leased'], role)
-    socket.destroy()
-    t.match(await world.ask({ kind: 'workers' }), { workers: [{ connections: 0, leases: 1 }] })
-    const again = await greet({ role, name: 'w1', capacity: 1 })
-    again.receive(encodeRequest({ ...poll, waitMs: 0 }))
-    await world.clock.settle()
-    t.strictSame(again.kinds(), ['leased'], 'it may be another process')
-  }
-})
+t.test(
+  'a worker is leased no more than the capacity in its hello, and so is an admin with one',
+  async (t) => {
+    for (const role of ['work', 'admin'] as const) {
+      const { world, greet } = await serve()
+      const socket = await greet({ role, name: 'w1', capacity: 1 })
+      for (let count = 0; count < 2; count++) await world.submit()
+      socket.receive(many(2, { ...poll, waitMs: 0 }))
+      await world.clock.settle()
+      t.strictSame(socket.kinds(), ['empty', 'leased'], role)
+      socket.destroy()
+      t.match(await world.ask({ kind: 'workers' }), { workers: [{ connections: 0, leases: 1 }] })
+      const again = await greet({ role, name: 'w1', capacity: 1 })
+      again.receive(encodeRequest({ ...poll, waitMs: 0 }))
+      await world.clock.settle()
+      t.strictSame(again.kinds(), ['leased'], 'it may be another process')
+    }
+  },
+)
 
-t.test('an admin that states no capacity is no worker before it holds a lease', async (t) => {
+t.test('an admin without a capacity counts as a worker only when it holds a lease', async (t) => {
   const { world, greet } = await serve()
   const socket = await greet({ role: 'admin', name: 'w1' })
   t.strictSame((await world.expect('workers', { kind: 'workers' })).workers, [])
@@ -363,7 +366,7 @@ t.test('an admin that states no capacity is no worker before it holds a lease', 
   t.match(await world.ask({ kind: 'workers' }), { workers: [{ name: 'w1', leases: 2 }] })
 })
 
-t.test('a worker was heard of by the time of decisions', async (t) => {
+t.test('lastHeardAt is in decision time', async (t) => {
   const { world, greet } = await serve()
   await greet({ role: 'work', name: 'w1' })
   t.match(await world.ask({ kind: 'workers' }), {
@@ -371,7 +374,7 @@ t.test('a worker was heard of by the time of decisions', async (t) => {
   })
 })
 
-t.test('of those who are refused only some are waited for', async (t) => {
+t.test('only a limited number of rejected peers is kept open', async (t) => {
   const { peers } = await serve({ connectionsMax: 1 })
   const sockets = Array.from({ length: 103 }, () => new StuckSocket())
   for (const socket of sockets) peers.accept(socket)
@@ -393,7 +396,7 @@ async function start(t: Test, options: CoordinatorOptions = {}) {
   return { server, port: server.port, refused }
 }
 
-/** Sends bytes, and settles when the server has ended the connection. */
+/** Sends bytes, and resolves when the server has ended the connection. */
 function sendAndWait(port: number, ...pieces: Uint8Array[]): Promise<Buffer> {
   return new Promise((resolve) => {
     const received: Buffer[] = []
@@ -409,7 +412,7 @@ function sendAndWait(port: number, ...pieces: Uint8Array[]): Promise<Buffer> {
 const helloFrame = ClientConnection.hello({ role: 'admin', name: 'x', capacity: 1 })
 const frame = (...body: number[]) => Buffer.from([0, 0, 0, body.length, ...body])
 
-t.test('bombs and rubbish end their own connection and nothing else', async (t) => {
+t.test('bombs and garbage end their own connection and nothing else', async (t) => {
   const { port } = await start(t)
   const healthy = await PeerClient.open(port)
   const bombs: [name: string, bytes: Uint8Array][] = [
@@ -431,13 +434,13 @@ t.test('bombs and rubbish end their own connection and nothing else', async (t) 
     if (bytes !== helloFrame)
       t.equal((await sendAndWait(port, bytes)).length, 0, `${name}, before the handshake`)
     const answered = await sendAndWait(port, helloFrame, bytes)
-    t.ok(answered.length > 20, `${name}, after the handshake: one clear word`)
+    t.ok(answered.length > 20, `${name}, after the handshake: one rejection`)
   }
   t.match(await healthy.ask({ kind: 'ping' }), { kind: 'pong' })
   await healthy.close()
 })
 
-t.test('who speaks HTTP or TLS to the port of the protocol is told of as such', async (t) => {
+t.test('a client that sends HTTP or TLS to the protocol port is reported as such', async (t) => {
   const { port, refused } = await start(t)
   await sendAndWait(port, Buffer.from('GET / HTTP/1.1\r\nhost: x\r\n\r\n'))
   await sendAndWait(port, Buffer.of(22, 3, 1, 2, 0, 1, 0, 1, 0xfc))
@@ -467,19 +470,22 @@ t.test('random bytes never stop the process', async (t) => {
   await healthy.close()
 })
 
-t.test('who does not greet, or does not end a frame, is disconnected in time', async (t) => {
-  const { port, refused } = await start(t, { limits: { handshakeMs: 2000, frameMs: 100 } })
-  const silent = sendAndWait(port)
-  const half = sendAndWait(port, helloFrame, Buffer.from([0, 0, 0, 9, 1]))
-  const slowGreeting = sendAndWait(port, helloFrame.subarray(0, 7))
-  const idle = await PeerClient.open(port)
-  await Promise.all([silent, half, slowGreeting])
-  t.equal(refused.filter((message) => /timed out waiting/.test(message)).length, 3)
-  t.match(await idle.ask({ kind: 'ping' }), { kind: 'pong' }, 'who has nothing to say may stay')
-  await idle.close()
-})
+t.test(
+  'a peer that sends no hello, or no complete frame, is disconnected on timeout',
+  async (t) => {
+    const { port, refused } = await start(t, { limits: { handshakeMs: 2000, frameMs: 100 } })
+    const silent = sendAndWait(port)
+    const half = sendAndWait(port, helloFrame, Buffer.from([0, 0, 0, 9, 1]))
+    const slowGreeting = sendAndWait(port, helloFrame.subarray(0, 7))
+    const idle = await PeerClient.open(port)
+    await Promise.all([silent, half, slowGreeting])
+    t.equal(refused.filter((message) => /timed out waiting/.test(message)).length, 3)
+    t.match(await idle.ask({ kind: 'ping' }), { kind: 'pong' }, 'an idle peer stays connected')
+    await idle.close()
+  },
+)
 
-t.test('who does not read is disconnected when too much waits for it', async (t) => {
+t.test('a peer that does not read is disconnected when its send buffer is full', async (t) => {
   const { port, refused } = await start(t, {
     limits: { unsentBytesMax: 256 * 1024, slowReaderMs: 100 },
   })

@@ -12,7 +12,7 @@ import { otherWorker, World, worker } from './world.js'
 
 const queues = ['a', 'b', 'c']
 
-/** The polls in their order, and the choice among them as the documents tell it. */
+/** A reference model: all polls in order, and the documented choice among them. */
 class Naive {
   polls: Poll[] = []
   readonly #registry: WorkerRegistry
@@ -36,7 +36,7 @@ class Naive {
   }
 }
 
-/** Random workers ask, are leased tasks, end them, come, go and are forgotten. */
+/** Random workers poll, get leases, end them, connect, disconnect and are forgotten. */
 function compare(seed: number, steps: number, workers: number): number {
   const random = new Random(seed)
   const registry = new WorkerRegistry()
@@ -95,11 +95,11 @@ function compare(seed: number, steps: number, workers: number): number {
   return chosen
 }
 
-t.test('the choice is that of a look at every poll, whatever happens', async (t) => {
+t.test('the choice equals that of the reference model, whatever happens', async (t) => {
   for (let seed = 1; seed <= 60; seed++) t.ok(compare(seed, 400, 2 + (seed % 30)) > 0)
 })
 
-t.test('a poll of a worker without room is not served', async (t) => {
+t.test('a poll of a full worker is not served', async (t) => {
   const ranks = new Map([
     ['full', noCapacity],
     ['unbounded', -5],
@@ -113,10 +113,10 @@ t.test('a poll of a worker without room is not served', async (t) => {
   ask('full')
   t.equal(polls.next('a'), undefined)
   const other = ask('unbounded')
-  t.equal(polls.next('a'), other, 'a worker that states no capacity has room whatever it holds')
+  t.equal(polls.next('a'), other, 'a worker without a stated capacity is never full')
 })
 
-t.test('a worker is told to have room when it has some again, once', async (t) => {
+t.test('a worker is reported as having capacity again, once', async (t) => {
   const registry = new WorkerRegistry()
   const polls = new WaitingPolls((name) => rankOf(registry.advice(name)))
   registry.connected('w', 1, 0)
@@ -129,7 +129,7 @@ t.test('a worker is told to have room when it has some again, once', async (t) =
   t.strictSame(polls.reconsider('another'), [])
 })
 
-/** The most polls that are looked at for a grant, with a lease that ends and a new poll behind it. */
+/** The maximum number of polls examined for a grant that is followed by the end of a lease and a new poll. */
 function looksPerGrant(workers: number, pollsEach: number): number {
   const leases = new Array<number>(workers).fill(0)
   const polls = new WaitingPolls((name) => 100 - leases[Number(name)]!)
@@ -163,7 +163,7 @@ function looksPerGrant(workers: number, pollsEach: number): number {
   return most
 }
 
-t.test('however many polls wait, few of them are looked at for a grant', async (t) => {
+t.test('few polls are examined for a grant, however many wait', async (t) => {
   t.ok(looksPerGrant(10_000, 1) < 10, '10,000 workers with one poll each')
   t.ok(looksPerGrant(1, 10_000) < 10, 'one worker with 10,000 polls')
 })
@@ -173,7 +173,7 @@ t.test('however many polls wait, few of them are looked at for a grant', async (
 const longPoll = { kind: 'lease', queues: ['default'], waitMs: 20_000 } as const
 const leaseNow = { ...longPoll, waitMs: 0 } as const
 
-/** A world with these tasks, in which the worker has said how many it runs at once. */
+/** A world with these tasks, in which the worker has stated this capacity. */
 async function worldWith(tasks: number, capacity: number): Promise<World> {
   const world = await World.started()
   for (let count = 0; count < tasks; count++) await world.submit()
@@ -188,11 +188,11 @@ t.test('a worker is leased no more tasks than its capacity', async (t) => {
   await world.clock.settle()
   t.match(together, [[{ kind: 'leased' }], [{ kind: 'empty' }]], 'two requests in one batch')
   t.match(await world.ask(leaseNow, worker), { kind: 'empty' })
-  t.match(await world.ask(leaseNow, otherWorker), { kind: 'leased' }, 'another worker has room')
+  t.match(await world.ask(leaseNow, otherWorker), { kind: 'leased' }, 'another worker has capacity')
   await world.check()
 })
 
-t.test('the poll of a full worker gets a task as soon as a lease of the worker ends', async (t) => {
+t.test('the poll of a full worker gets a task when one of its leases ends', async (t) => {
   const ends = {
     'by a result': (world: World, lease: { taskId: number; leaseId: number }) =>
       world.send({ kind: 'complete', ...lease }, worker),
@@ -216,7 +216,7 @@ t.test('the poll of a full worker gets a task as soon as a lease of the worker e
   }
 })
 
-t.test('the poll of a full worker is answered empty when its wait is over', async (t) => {
+t.test('the poll of a full worker is answered EMPTY on timeout', async (t) => {
   const world = await worldWith(2, 1)
   await world.lease()
   const waiting = world.send(longPoll, worker)
@@ -226,7 +226,7 @@ t.test('the poll of a full worker is answered empty when its wait is over', asyn
   t.match(waiting, [{ kind: 'empty' }])
 })
 
-t.test('a full worker that waits sets no alarm for tasks that are eligible', async (t) => {
+t.test("a full worker's poll sets no alarm for eligible tasks", async (t) => {
   const world = await worldWith(2, 1)
   await world.lease()
   const delays: number[] = []
@@ -239,7 +239,7 @@ t.test('a full worker that waits sets no alarm for tasks that are eligible', asy
   t.strictSame(delays, [20_000])
 })
 
-t.test('a lease that goes to another queue leaves the worker full for all of them', async (t) => {
+t.test('a lease from one queue makes the worker full for all queues', async (t) => {
   const world = await worldWith(1, 1)
   await world.submit({ queue: 'mail' })
   const polls = [
@@ -252,52 +252,55 @@ t.test('a lease that goes to another queue leaves the worker full for all of the
 
 for (const width of [1, 64]) {
   const place = width === 1 ? 'one slot' : `${width} slots`
-  t.test(`a worker with ${place} lives on one batch: its report makes room at once`, async (t) => {
-    const batchesOf = async (capacity: number, isPollFirst: boolean) => {
-      const world = new World()
-      const batches = new Set<Promise<number>>()
-      world.alterLog = (log) => {
-        const append = log.append.bind(log)
-        log.append = (...record) => {
-          const batch = append(...record)
-          batches.add(batch)
-          return batch
+  t.test(
+    `a worker with ${place} continues within one batch: its report frees capacity immediately`,
+    async (t) => {
+      const batchesOf = async (capacity: number, isPollFirst: boolean) => {
+        const world = new World()
+        const batches = new Set<Promise<number>>()
+        world.alterLog = (log) => {
+          const append = log.append.bind(log)
+          log.append = (...record) => {
+            const batch = append(...record)
+            batches.add(batch)
+            return batch
+          }
         }
-      }
-      await world.start()
-      for (let count = 0; count < 4 * width; count++) await world.submit()
-      world.coordinator.join(worker, capacity)
-      let answers = Array.from({ length: width }, () => world.send(longPoll, worker))
-      await world.clock.settle()
-      batches.clear()
-      for (let life = 0; life < 3; life++) {
-        const reports = answers.flat().map((answer) => {
-          if (answer.kind !== 'leased') throw new Error(`a poll is answered ${answer.kind}`)
-          const { taskId, leaseId } = answer
-          return { kind: 'complete', taskId, leaseId } as const
-        })
-        answers = []
-        for (const report of reports) {
-          if (isPollFirst) answers.push(world.send(longPoll, worker))
-          world.send(report, worker)
-          if (!isPollFirst) answers.push(world.send(longPoll, worker))
-        }
+        await world.start()
+        for (let count = 0; count < 4 * width; count++) await world.submit()
+        world.coordinator.join(worker, capacity)
+        let answers = Array.from({ length: width }, () => world.send(longPoll, worker))
         await world.clock.settle()
+        batches.clear()
+        for (let life = 0; life < 3; life++) {
+          const reports = answers.flat().map((answer) => {
+            if (answer.kind !== 'leased') throw new Error(`a poll is answered ${answer.kind}`)
+            const { taskId, leaseId } = answer
+            return { kind: 'complete', taskId, leaseId } as const
+          })
+          answers = []
+          for (const report of reports) {
+            if (isPollFirst) answers.push(world.send(longPoll, worker))
+            world.send(report, worker)
+            if (!isPollFirst) answers.push(world.send(longPoll, worker))
+          }
+          await world.clock.settle()
+        }
+        t.equal(answers.flat().length, width)
+        return batches.size
       }
-      t.equal(answers.flat().length, width)
-      return batches.size
-    }
-    t.equal(await batchesOf(0, false), 3, 'a worker that states no capacity')
-    t.equal(await batchesOf(width, false), 3, 'the report, then the next request')
-    t.equal(await batchesOf(width, true), 3, 'the next request, then the report')
-  })
+      t.equal(await batchesOf(0, false), 3, 'a worker that states no capacity')
+      t.equal(await batchesOf(width, false), 3, 'the report, then the next request')
+      t.equal(await batchesOf(width, true), 3, 'the next request, then the report')
+    },
+  )
 }
 
-t.test('a worker that comes back does not wait for leases of the process before it', async (t) => {
+t.test('a worker that reconnects does not wait for leases of its previous process', async (t) => {
   const world = await worldWith(3, 1)
   const { taskId, leaseId } = await world.lease()
   world.coordinator.leave(worker)
-  t.match(world.registry.get('w1')?.leaseIds.size, 1, 'people still see what it held')
+  t.match(world.registry.get('w1')?.leaseIds.size, 1, 'queries still show its leases')
   const again: Session = { name: 'w1' }
   world.coordinator.join(again, 1)
   const next = await world.lease(again)
@@ -307,11 +310,11 @@ t.test('a worker that comes back does not wait for leases of the process before 
   t.match(
     await world.ask(leaseNow, again),
     { kind: 'empty' },
-    'it does hold it, its heartbeat says',
+    'its heartbeat shows that it holds the lease',
   )
 })
 
-t.test('a grant on its way to a connection that ended does not count for the next', async (t) => {
+t.test('a grant in flight to a closed connection does not count for the next one', async (t) => {
   const world = await worldWith(2, 1)
   world.send(leaseNow, worker)
   world.coordinator.leave(worker)
@@ -321,7 +324,7 @@ t.test('a grant on its way to a connection that ended does not count for the nex
   t.match(await world.ask(leaseNow, again), { kind: 'leased' })
 })
 
-t.test('a second connection of a name keeps what is held, and sets the capacity', async (t) => {
+t.test('a second connection under a name keeps the leases and sets the capacity', async (t) => {
   const world = await worldWith(3, 1)
   await world.lease()
   const waiting = world.send(longPoll, worker)
@@ -332,11 +335,11 @@ t.test('a second connection of a name keeps what is held, and sets the capacity'
   const third: Session = { name: 'w1' }
   world.coordinator.join(third, 2)
   await world.clock.settle()
-  t.match(waiting, [{ kind: 'leased' }], 'there is room, and nobody had to ask')
+  t.match(waiting, [{ kind: 'leased' }], 'there is capacity, without a new request')
   t.match(await world.ask(leaseNow, third), { kind: 'empty' })
 })
 
-t.test('capacity 0 states none: such a worker is bounded by what it asks for', async (t) => {
+t.test('capacity 0 states none: the worker is limited by its requests', async (t) => {
   const world = await worldWith(3, 0)
   for (let count = 0; count < 3; count++) await world.lease()
   t.strictSame(world.registry.advice('w1'), { capacity: 0, leases: 3 })
@@ -357,21 +360,21 @@ t.test('waiting polls are served by free capacity, then by waiting time', async 
   }
   t.strictSame(await served(), [0, 0, 1], 'three free')
   t.strictSame(await served(), [0, 0, 2], 'two free')
-  t.strictSame(await served(), [0, 1, 2], 'one free each, and it waits longer')
+  t.strictSame(await served(), [0, 1, 2], 'one free each, and this one waits longer')
   t.strictSame(await served(), [0, 1, 3], 'one free')
-  t.strictSame(await served(), [1, 1, 3], 'none who states a capacity has room')
-  t.strictSame(await served(), [1, 1, 3], 'nobody has room')
+  t.strictSame(await served(), [1, 1, 3], 'no worker with a stated capacity is free')
+  t.strictSame(await served(), [1, 1, 3], 'no worker is free')
   await world.check()
 })
 
-t.test('a worker is leased what it asks for when the registry has forgotten it', async (t) => {
+t.test('a worker still gets leases after the registry has forgotten it', async (t) => {
   const world = await worldWith(3, 1)
   const { taskId, leaseId } = await world.lease()
   const waiting = world.send(longPoll, worker)
   world.registry.clear()
   t.match(await world.ask({ kind: 'heartbeat', taskId, leaseId }, worker), { kind: 'extended' })
   await world.clock.settle()
-  t.match(waiting, [{ kind: 'leased' }], 'with the next request of anybody')
+  t.match(waiting, [{ kind: 'leased' }], 'with the next request of any worker')
   world.coordinator.leave(worker)
   t.match(await world.ask({ kind: 'complete', taskId, leaseId }, worker), { kind: 'committed' })
   await world.check()
@@ -384,7 +387,7 @@ interface Item {
   heapIndex: number
 }
 
-t.test('the smallest item is first, whichever items come, change and go', async (t) => {
+t.test('the smallest item is first, whichever items are added, changed and removed', async (t) => {
   const random = new Random(7)
   const heap = new IndexedHeap<Item>((one, other) => one.key - other.key)
   const items: Item[] = []
@@ -407,7 +410,7 @@ t.test('the smallest item is first, whichever items come, change and go', async 
   t.ok(items.length > 10)
 })
 
-t.test('an item costs as many comparisons as the heap is deep', async (t) => {
+t.test('an operation needs as many comparisons as the heap is deep', async (t) => {
   let comparisons = 0
   const heap = new IndexedHeap<Item>((one, other) => {
     comparisons++
@@ -433,7 +436,7 @@ t.test('an item costs as many comparisons as the heap is deep', async (t) => {
 
 // ---- queues that polls name
 
-t.test('it is known when a queue was named last', (t) => {
+t.test('the last request for each queue is known', (t) => {
   const asked = new RequestedQueues()
   asked.note(['a', 'b'], 10)
   asked.note(['b', 'b'], 20)
@@ -441,7 +444,7 @@ t.test('it is known when a queue was named last', (t) => {
   t.end()
 })
 
-t.test('of very many queues those that were named last are known', (t) => {
+t.test('above the limit the most recently requested queues are known', (t) => {
   const asked = new RequestedQueues(2)
   asked.note(['a'], 1)
   asked.note(['b'], 2)

@@ -14,22 +14,19 @@ import { PeerClient } from './peer-client.js'
 
 const openFilesMax = 256
 
-t.test(
-  'the descriptors are shared out, and enough are left for what is no connection',
-  async (t) => {
-    for (const max of [128, 256, 1024, 4096, 65_536]) {
-      const { connections, refused, http } = shareOpenFiles(max)
-      for (const share of [connections, refused, http]) t.ok(share >= 1)
-      t.ok(connections > refused + http, 'most are for clients')
-      t.ok(connections + refused + http <= Math.max(max - 200, 8), `of ${max}`)
-    }
-    t.same(shareOpenFiles(Number.POSITIVE_INFINITY), {
-      connections: Number.POSITIVE_INFINITY,
-      refused: 100,
-      http: 64,
-    })
-  },
-)
+t.test('descriptors are divided, and enough remain for other uses', async (t) => {
+  for (const max of [128, 256, 1024, 4096, 65_536]) {
+    const { connections, refused, http } = shareOpenFiles(max)
+    for (const share of [connections, refused, http]) t.ok(share >= 1)
+    t.ok(connections > refused + http, 'most are for clients')
+    t.ok(connections + refused + http <= Math.max(max - 200, 8), `of ${max}`)
+  }
+  t.same(shareOpenFiles(Number.POSITIVE_INFINITY), {
+    connections: Number.POSITIVE_INFINITY,
+    refused: 100,
+    http: 64,
+  })
+})
 
 async function connectMany(t: Test, port: number, count: number): Promise<void> {
   const sockets: Socket[] = []
@@ -53,7 +50,7 @@ async function start(t: Test): Promise<CoordinatorProcess> {
   return coordinator
 }
 
-/** Fills ten files of the log. */
+/** Fills ten segments of the log. */
 async function submitMuch(t: Test, client: PeerClient): Promise<void> {
   const payload = Buffer.alloc(250 * 1024)
   for (let count = 0; count < 40; count++) {
@@ -63,7 +60,7 @@ async function submitMuch(t: Test, client: PeerClient): Promise<void> {
 
 const history = { kind: 'history', taskId: 1, fromLsn: 1 } as const
 
-t.test('silent connections, more than there are descriptors, stop nothing', { skip }, async (t) => {
+t.test('more idle connections than descriptors stop nothing', { skip }, async (t) => {
   const coordinator = await start(t)
   const { pid, port, httpPort } = coordinator
   const client = await PeerClient.open(port)
@@ -78,12 +75,12 @@ t.test('silent connections, more than there are descriptors, stop nothing', { sk
   t.equal(await coordinator.stop(), 0)
 })
 
-t.test('without a descriptor left tasks are taken all the same', { skip }, async (t) => {
+t.test('without free descriptors, tasks are still accepted', { skip }, async (t) => {
   const coordinator = await start(t)
   const { port, httpPort } = coordinator
   const client = await PeerClient.open(port)
   await coordinator.takeDescriptors()
-  // They cannot be accepted, and are not kept waiting either.
+  // The connections cannot be accepted, and they are not kept waiting either.
   await Promise.all([port, httpPort].map((to) => untilRefused(to)))
   await submitMuch(t, client)
   t.match(await client.ask({ kind: 'checkpoint' }), { kind: 'rejected' })
@@ -131,7 +128,7 @@ async function metric(httpPort: number, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1])
 }
 
-/** What was acknowledged, and who waits for more of it. */
+/** The acknowledged facts, and callbacks for further ones. */
 class Witness {
   readonly #submitted: number[] = []
   readonly #leases: { readonly taskId: number; readonly leaseId: number; readonly name: string }[] =
@@ -151,7 +148,7 @@ class Witness {
     })
   }
 
-  /** Submits, leases, and completes every other lease, until the connection breaks. */
+  /** Submits, leases and completes every other task, until the connection breaks. */
   async load(port: number, name: string): Promise<void> {
     const client = await PeerClient.open(port, { name }).catch(() => undefined)
     if (client === undefined) return
@@ -180,7 +177,7 @@ class Witness {
     }
   }
 
-  /** Everything of the last round is there, and every lease of it that was not used up is still valid. */
+  /** Everything of the last round exists, and each of its unreported leases is still valid. */
   async check(port: number): Promise<number> {
     const client = await PeerClient.open(port, { name: 'witness' })
     const tasks = new Map<
@@ -204,7 +201,7 @@ class Witness {
       if (task === undefined) continue
       const attempt = task.attempts.find((attempt) => attempt.leaseId === leaseId)
       if (attempt?.workerId !== name) throw new Error(`lease ${leaseId} was granted and is lost`)
-      // The last word may not have come back: a completed task is fine, a task without a valid lease is not.
+      // The last answer may be lost: a completed task is correct, a task without a valid lease is not.
       const expected = completed.has(taskId) ? ['COMPLETED'] : ['LEASED', 'COMPLETED']
       if (!expected.includes(task.state)) throw new Error(`task ${taskId} is ${task.state}`)
     }

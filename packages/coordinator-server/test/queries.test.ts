@@ -19,37 +19,34 @@ async function stats(world: World): Promise<Facts> {
 
 // ---- why
 
-t.test(
-  'why: the place in line of a task that is eligible, and who asks for its queue',
-  async (t) => {
-    const world = await World.started()
-    await world.clock.advance(1000)
-    const tasks = [await world.submit(), await world.submit(), await world.submit()]
-    await world.submit({ queue: 'other' })
-    const since = startMs + 1000
-    const waiting = { state: 'WAITING', queue: 'default', stateSince: since, eligibleAt: since }
-    t.strictSame(await why(world, tasks[2]!), {
-      now: since,
-      startedAt: startMs,
-      ...waiting,
-      ahead: 2,
-      pollsWaiting: 0,
-    })
-    await world.clock.advance(500)
-    await world.ask({ kind: 'lease', queues: ['default'], waitMs: 0 }, worker)
-    await world.clock.advance(500)
-    t.strictSame(await why(world, tasks[2]!), {
-      now: since + 1000,
-      startedAt: startMs,
-      ...waiting,
-      ahead: 1,
-      pollsWaiting: 0,
-      queueLastAskedAt: since + 500,
-    })
-  },
-)
+t.test("why: an eligible task's position, and the polls of its queue", async (t) => {
+  const world = await World.started()
+  await world.clock.advance(1000)
+  const tasks = [await world.submit(), await world.submit(), await world.submit()]
+  await world.submit({ queue: 'other' })
+  const since = startMs + 1000
+  const waiting = { state: 'WAITING', queue: 'default', stateSince: since, eligibleAt: since }
+  t.strictSame(await why(world, tasks[2]!), {
+    now: since,
+    startedAt: startMs,
+    ...waiting,
+    ahead: 2,
+    pollsWaiting: 0,
+  })
+  await world.clock.advance(500)
+  await world.ask({ kind: 'lease', queues: ['default'], waitMs: 0 }, worker)
+  await world.clock.advance(500)
+  t.strictSame(await why(world, tasks[2]!), {
+    now: since + 1000,
+    startedAt: startMs,
+    ...waiting,
+    ahead: 1,
+    pollsWaiting: 0,
+    queueLastAskedAt: since + 500,
+  })
+})
 
-t.test('why: a task that is not eligible has no place in line', async (t) => {
+t.test('why: a task that is not eligible has no position', async (t) => {
   const world = await World.started()
   world.send({ kind: 'lease', queues: ['mail'], waitMs: 9000 }, worker)
   const taskId = await world.submit({ queue: 'mail', delayMs: 5000 })
@@ -69,22 +66,22 @@ t.test('why: a task that is not eligible has no place in line', async (t) => {
   t.match(await why(world, taskId), { ahead: 0, pollsWaiting: 0 })
 })
 
-t.test('why: all workers that ask for the task are at capacity', async (t) => {
+t.test('why: all polling workers are at capacity', async (t) => {
   const world = await World.started()
   world.coordinator.join(worker, 1)
   await world.submit()
   await world.lease()
   const taskId = await world.submit()
-  t.notOk('pollsAreFull' in (await why(world, taskId)), 'nobody asks')
+  t.notOk('pollsAreFull' in (await why(world, taskId)), 'no poll waits')
   world.send({ kind: 'lease', queues: ['default', 'mail'], waitMs: 9000 }, worker)
   t.match(await why(world, taskId), { pollsWaiting: 1, pollsAreFull: true })
   world.send({ kind: 'lease', queues: ['mail'], waitMs: 9000 }, otherWorker)
   t.match(await why(world, taskId), { pollsWaiting: 1, pollsAreFull: true })
   const later = await world.submit({ queue: 'mail', delayMs: 9000 })
-  t.notOk('pollsAreFull' in (await why(world, later)), 'one of them has room')
+  t.notOk('pollsAreFull' in (await why(world, later)), 'one of them has capacity')
 })
 
-t.test('why: whose a leased task is, and when they were heard of last', async (t) => {
+t.test('why: the worker of a leased task, and when it was last heard from', async (t) => {
   const world = await World.started()
   world.coordinator.join(worker, 1)
   await world.submit()
@@ -113,7 +110,7 @@ t.test('why: whose a leased task is, and when they were heard of last', async (t
   })
 })
 
-t.test('why: a restart forgets who was heard of, and says when it was', async (t) => {
+t.test('why: a restart forgets when workers were heard from, and says when it was', async (t) => {
   const world = await World.started()
   await world.submit()
   const { taskId } = await world.lease()
@@ -125,7 +122,7 @@ t.test('why: a restart forgets who was heard of, and says when it was', async (t
   t.notOk('workerLastHeardAt' in facts || 'queueLastAskedAt' in facts)
 })
 
-t.test('why: of a task that has ended only that; of none UNKNOWN_TASK', async (t) => {
+t.test('why: only the state of an ended task; UNKNOWN_TASK for no task', async (t) => {
   const world = await World.started()
   const taskId = await world.submit()
   await world.ask({ kind: 'kill', taskId, reason: '' })
@@ -141,7 +138,7 @@ t.test('why: of a task that has ended only that; of none UNKNOWN_TASK', async (t
   t.match(none, { kind: 'rejected', reason: 'UNKNOWN_TASK' })
 })
 
-t.test('why: very many before it are not counted to the end', async (t) => {
+t.test('why: counting the tasks ahead stops at a limit', async (t) => {
   const world = await World.started()
   const payload = Buffer.of(1)
   for (let i = 0; i < 10_000; i++) world.send({ kind: 'submit', payload })
@@ -152,7 +149,7 @@ t.test('why: very many before it are not counted to the end', async (t) => {
 
 // ---- stats
 
-t.test('stats: the longest queues, and who waits for their tasks', async (t) => {
+t.test('stats: the longest queues, and the polls that wait for them', async (t) => {
   const world = await World.started()
   for (const queue of ['a', 'b', 'b']) await world.submit({ queue })
   await world.clock.advance(1000)
@@ -178,7 +175,7 @@ t.test('stats: the longest queues, and who waits for their tasks', async (t) => 
   ])
 })
 
-t.test('stats: of many queues a hundred are told about, and how many are not', async (t) => {
+t.test('stats: a hundred queues are listed, and the number of the others', async (t) => {
   const world = await World.started()
   const payload = Buffer.of(1)
   for (let i = 0; i < 150; i++) world.send({ kind: 'submit', payload, queue: `q${i}` })
@@ -190,7 +187,7 @@ t.test('stats: of many queues a hundred are told about, and how many are not', a
 
 // ---- workers
 
-t.test('workers: what each holds for longest, and what it asked for last', async (t) => {
+t.test('workers: the tasks that each holds longest, and its last requested queues', async (t) => {
   const world = await World.started()
   world.coordinator.join(worker, 20)
   world.coordinator.join(otherWorker, 1)
@@ -210,7 +207,7 @@ t.test('workers: what each holds for longest, and what it asked for last', async
   t.match((await workers())[0], { leases: 11, tasks: tasks.slice(1, 11), queues: ['b'] })
 })
 
-t.test('list and get tell the worker of a leased task, and when its lease expires', async (t) => {
+t.test('list and get show the worker of a leased task, and when its lease expires', async (t) => {
   const world = await World.started()
   await world.submit()
   await world.submit()
@@ -234,7 +231,7 @@ t.test('list and get tell the worker of a leased task, and when its lease expire
 
 // ---- history
 
-/** A world whose log is read by somebody who waits for the test. */
+/** A world whose log reader waits for the test. */
 async function withReader(): Promise<{ world: World; reader: ScriptedReader }> {
   const world = new World()
   const reader = new ScriptedReader()
@@ -245,20 +242,20 @@ async function withReader(): Promise<{ world: World; reader: ScriptedReader }> {
 const history = { kind: 'history', taskId: 1, fromLsn: 1 } as const
 const page = { firstLsn: 1, records: [], openings: [] }
 
-t.test('a submission is answered while the log is read for somebody', async (t) => {
+t.test('a submission is answered while a history is read', async (t) => {
   const { world, reader } = await withReader()
   const answers = world.send(history)
   await world.clock.settle()
   t.strictSame([reader.asked(), answers], [[1], []])
   const taskId = await world.submit()
-  t.match(await world.ask({ kind: 'get', taskId }), { kind: 'task' }, 'a question, too')
+  t.match(await world.ask({ kind: 'get', taskId }), { kind: 'task' }, 'and so is a query')
   t.match(await world.lease(), { taskId })
   t.strictSame(answers, [])
   await reader.give(page)
   t.match(answers, [{ kind: 'history', ...page }])
 })
 
-t.test('a history is read through what is durable, with the leases that are known', async (t) => {
+t.test('a history is read up to the durable end, with the known leases', async (t) => {
   const { world, reader } = await withReader()
   const taskId = await world.submit({ retryPolicy: { maxRetries: 5, backoff: fixed } })
   const leases: number[] = []
@@ -276,32 +273,35 @@ t.test('a history is read through what is durable, with the leases that are know
   await reader.give(page)
   world.send({ kind: 'history', taskId: 999, fromLsn: 1 })
   await world.clock.settle()
-  t.match(reader.queries[1], { taskId: 999, leaseIds: [] }, 'whether it exists or not')
+  t.match(reader.queries[1], { taskId: 999, leaseIds: [] }, 'whether the task exists or not')
 })
 
 const fixed = { kind: 'fixed', delayMs: 0 } as const
 
-t.test('what is read for a connection that ends, or at the stop, is given up', async (t) => {
-  const { world, reader } = await withReader()
-  const left = world.send(history, worker)
-  const waiting = world.send({ ...history, taskId: 2 }, client)
-  await world.clock.settle()
-  world.coordinator.leave(worker)
-  t.equal(reader.signal.aborted, true)
-  await reader.fail(new Error('given up'))
-  t.strictSame([reader.asked(), left], [[1, 2], []])
-  const stopped = world.coordinator.stop()
-  t.match(waiting, [{ kind: 'rejected', reason: 'STOPPING' }])
-  t.equal(reader.signal.aborted, true)
-  await stopped
-})
+t.test(
+  'a history read is aborted when its connection closes or the coordinator stops',
+  async (t) => {
+    const { world, reader } = await withReader()
+    const left = world.send(history, worker)
+    const waiting = world.send({ ...history, taskId: 2 }, client)
+    await world.clock.settle()
+    world.coordinator.leave(worker)
+    t.equal(reader.signal.aborted, true)
+    await reader.fail(new Error('given up'))
+    t.strictSame([reader.asked(), left], [[1, 2], []])
+    const stopped = world.coordinator.stop()
+    t.match(waiting, [{ kind: 'rejected', reason: 'STOPPING' }])
+    t.equal(reader.signal.aborted, true)
+    await stopped
+  },
+)
 
-t.test('a coordinator that cannot read its log says so', async (t) => {
+t.test('a coordinator that cannot read its log rejects history', async (t) => {
   const world = await World.started()
   t.match(await world.ask(history), { kind: 'rejected', message: /cannot read history/ })
 })
 
-t.test('a lease request that names many queues is remembered for each', async (t) => {
+t.test('a lease request with several queues is remembered for each', async (t) => {
   const world = await World.started()
   const queues = Array.from({ length: messageLimits.queuesMax }, (_, index) => `q${index}`)
   await world.ask({ kind: 'lease', queues, waitMs: 0 }, worker)
@@ -332,7 +332,7 @@ function createHistories() {
 
 const [one, other] = [{}, {}]
 
-t.test('pages are read one at a time, in the order in which they were asked for', async (t) => {
+t.test('history pages are read one at a time, in order of arrival', async (t) => {
   const { reader, answers, ask } = createHistories()
   for (const id of [1, 2, 3]) ask(id === 2 ? other : one, id)
   t.strictSame(reader.asked(), [1])
@@ -343,23 +343,23 @@ t.test('pages are read one at a time, in the order in which they were asked for'
   t.strictSame([reader.asked(), answers.length], [[1, 2, 3], 3])
 })
 
-t.test('more than may wait are sent away for a while', async (t) => {
+t.test('a full history queue answers OVERLOADED', async (t) => {
   const { reader, answers, ask } = createHistories()
   for (let id = 1; id <= 17; id++) ask(one, id)
   t.match(answers, [{ kind: 'rejected', id: 17, reason: 'OVERLOADED', retryAfterMs: 1000 }])
   await reader.give(page)
   ask(one, 18)
-  t.equal(answers.length, 2, 'there is room again')
+  t.equal(answers.length, 2, 'below the limit again')
 })
 
-t.test('what is read for somebody who leaves is given up, and the next one comes', async (t) => {
+t.test('a read for a closed connection is aborted, and the next one starts', async (t) => {
   const { reader, histories, answers, ask } = createHistories()
   ask(one, 1)
   ask(one, 2)
   ask(other, 3)
   histories.leave(one)
   t.equal(reader.signal.aborted, true)
-  t.strictSame(reader.asked(), [1], 'one at a time still')
+  t.strictSame(reader.asked(), [1], 'still one at a time')
   await reader.fail(new Error('given up'))
   t.strictSame([reader.asked(), reader.signal.aborted], [[1, 3], false])
   histories.leave({})
@@ -368,7 +368,7 @@ t.test('what is read for somebody who leaves is given up, and the next one comes
   t.match(answers, [{ kind: 'history', id: 3 }])
 })
 
-t.test("a page that comes all the same for somebody who has left is nobody else's", async (t) => {
+t.test('a page that arrives for a closed connection is dropped', async (t) => {
   const { reader, histories, answers, ask } = createHistories()
   ask(one, 1)
   ask(other, 2)
@@ -379,7 +379,7 @@ t.test("a page that comes all the same for somebody who has left is nobody else'
   t.match(answers, [{ kind: 'history', id: 2, firstLsn: 7 }])
 })
 
-t.test('a log that cannot be read is an answer, and the next one is read for', async (t) => {
+t.test('a failed read is rejected, and the next one starts', async (t) => {
   const { reader, answers, ask } = createHistories()
   ask(one, 1)
   ask(one, 2)
@@ -391,7 +391,7 @@ t.test('a log that cannot be read is an answer, and the next one is read for', a
   t.match(answers[1], { kind: 'history', id: 2 })
 })
 
-t.test('at the end whoever waits is told so, and nothing more is read', async (t) => {
+t.test('shutdown rejects waiting history requests, and nothing more is read', async (t) => {
   const { reader, histories, answers, ask } = createHistories()
   ask(one, 1)
   ask(other, 2)
@@ -406,7 +406,7 @@ t.test('at the end whoever waits is told so, and nothing more is read', async (t
   t.strictSame([reader.asked(), answers.length], [[1], 2])
 })
 
-t.test('without a reader everybody is told that there is none', (t) => {
+t.test('without a reader every history request is rejected', (t) => {
   const histories = new HistoryQueue(undefined, () => t.fail('nothing is read') as never)
   const answers: Answer[] = []
   histories.add(one, { kind: 'history', id: 1, taskId: 1, fromLsn: 1 }, (own) => answers.push(own))
@@ -416,9 +416,9 @@ t.test('without a reader everybody is told that there is none', (t) => {
   t.end()
 })
 
-// ---- the queue of questions
+// ---- the queue of queries
 
-/** A queue whose questions each take so long. */
+/** A queue whose queries each take this long. */
 function createQueue({ questionMs = 0, isBusy = false } = {}) {
   const clock = new SimulatedClock({ soon: 'manual' })
   const answered: string[] = []
@@ -446,44 +446,44 @@ function createQueue({ questionMs = 0, isBusy = false } = {}) {
   return { clock, queue, answered, turns }
 }
 
-t.test('questions are answered in a later turn, a short time in each, one at least', async (t) => {
-  const quick = createQueue({ questionMs: 0.1 })
-  for (const question of ['1', '2', '3', '4', '5']) quick.queue.add(one, question)
-  t.strictSame(quick.answered, [])
-  await quick.clock.settle()
-  t.strictSame(quick.turns, [
-    ['1', '2', '3'],
-    ['4', '5'],
-  ])
-  const long = createQueue({ questionMs: 100 })
-  for (const question of ['1', '2']) long.queue.add(one, question)
-  await long.clock.settle()
-  t.strictSame(long.turns, [['1'], ['2']])
-})
-
 t.test(
-  'who asks much takes turns with who asks little, and gets its answers in order',
+  'queries are answered in a later turn, for a short time each, at least one per turn',
   async (t) => {
-    const { clock, queue, turns } = createQueue()
-    for (const question of ['1', '2', '3']) queue.add(one, question)
-    queue.add(other, 'other')
-    await clock.settle()
-    t.strictSame(turns, [['1', 'other', '2', '3']])
+    const quick = createQueue({ questionMs: 0.1 })
+    for (const question of ['1', '2', '3', '4', '5']) quick.queue.add(one, question)
+    t.strictSame(quick.answered, [])
+    await quick.clock.settle()
+    t.strictSame(quick.turns, [
+      ['1', '2', '3'],
+      ['4', '5'],
+    ])
+    const long = createQueue({ questionMs: 100 })
+    for (const question of ['1', '2']) long.queue.add(one, question)
+    await long.clock.settle()
+    t.strictSame(long.turns, [['1'], ['2']])
   },
 )
 
-t.test('while there is other work, questions rest between their turns', async (t) => {
+t.test('connections take turns, and each gets its answers in order', async (t) => {
+  const { clock, queue, turns } = createQueue()
+  for (const question of ['1', '2', '3']) queue.add(one, question)
+  queue.add(other, 'other')
+  await clock.settle()
+  t.strictSame(turns, [['1', 'other', '2', '3']])
+})
+
+t.test('while there is other work, queries pause between turns', async (t) => {
   const { clock, queue, answered, turns } = createQueue({ questionMs: 1, isBusy: true })
   for (const question of ['1', '2', '3']) queue.add(one, question)
   await clock.settle()
-  t.strictSame(turns, [['1']], 'the first one waits for nothing')
+  t.strictSame(turns, [['1']], 'the first one does not wait')
   await clock.advance(5)
   t.strictSame(answered, ['2'])
   await clock.advance(5)
   t.strictSame(answered, ['2', '3'])
 })
 
-t.test('questions of somebody who has left are not answered', async (t) => {
+t.test('queries of a closed connection are not answered', async (t) => {
   const { clock, queue, turns } = createQueue()
   queue.add(one, '1')
   queue.add(other, '2')
@@ -492,7 +492,7 @@ t.test('questions of somebody who has left are not answered', async (t) => {
   t.strictSame(turns, [['2']])
 })
 
-t.test('what is left at the end is answered at once', (t) => {
+t.test('shutdown answers the remaining queries immediately', (t) => {
   const { queue, answered } = createQueue({ questionMs: 100, isBusy: true })
   for (const question of ['1', '2', '3']) queue.add(one, question)
   queue.finish()

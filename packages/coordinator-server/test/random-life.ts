@@ -2,8 +2,8 @@ import { Random } from '@tenure/testing'
 import { otherWorker, World, worker } from './world.js'
 
 /**
- * What a coordinator goes through in so many random steps: tasks live in every way there is, are
- * forgotten, and it is started again now and then.
+ * Runs a coordinator through this many random steps: tasks take every possible course, are forgotten, and the
+ * coordinator restarts now and then.
  */
 export async function liveThrough(seed: number, steps: number): Promise<World> {
   const random = new Random(seed)
@@ -34,7 +34,7 @@ export async function liveThrough(seed: number, steps: number): Promise<World> {
       await world.start()
     },
   }
-  /** About one of the last leases, by its worker or by another one. */
+  /** A request about one of the last leases, from its worker or another one. */
   async function ask(kind: 'heartbeat' | 'complete' | 'fail' | 'kill'): Promise<void> {
     const lease = leases.at(-1 - random.integer(Math.max(1, Math.min(4, leases.length))))
     if (lease === undefined) return

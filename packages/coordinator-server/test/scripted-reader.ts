@@ -1,6 +1,6 @@
 import type { HistoryPage, HistoryQuery, HistoryReader } from '../src/history/history-page.js'
 
-/** A reader that says nothing before the test wants it to. */
+/** A history reader that answers when the test says so. */
 export class ScriptedReader implements HistoryReader {
   readonly queries: HistoryQuery[] = []
   #signal = new AbortController().signal
@@ -16,17 +16,17 @@ export class ScriptedReader implements HistoryReader {
     })
   }
 
-  /** The signal of what is being read. */
+  /** The signal of the running read. */
   get signal(): AbortSignal {
     return this.#signal
   }
 
-  /** The tasks that were asked about. */
+  /** The requested tasks. */
   asked(): number[] {
     return this.queries.map(({ taskId }) => taskId)
   }
 
-  /** Settles when whoever waited for the page has it. */
+  /** Resolves when the page has been delivered. */
   async give(page: HistoryPage): Promise<void> {
     this.#resolve(page)
     await handled()
@@ -38,7 +38,7 @@ export class ScriptedReader implements HistoryReader {
   }
 }
 
-/** A turn of the event loop: what follows from a promise has happened behind it. */
+/** A turn of the event loop, which runs the callbacks of settled promises. */
 function handled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

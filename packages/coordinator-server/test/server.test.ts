@@ -34,7 +34,7 @@ async function start(t: Test, options: CoordinatorOptions = {}) {
 const submit = { kind: 'submit', payload: Buffer.from('work') } as const
 const lease = { kind: 'lease', queues: ['default'], waitMs: 0 } as const
 
-t.test('the whole life of a task, through a socket', async (t) => {
+t.test('the life of a task, through a socket', async (t) => {
   const { port } = await start(t)
   const producer = await PeerClient.open(port, { role: 'produce', name: 'p' })
   const worker = await PeerClient.open(port, { role: 'work' })
@@ -49,7 +49,7 @@ t.test('the whole life of a task, through a socket', async (t) => {
   await Promise.all([producer.close(), worker.close()])
 })
 
-t.test('answers come in any order: a poll that waits holds up nobody', async (t) => {
+t.test('answers arrive in any order: a waiting poll blocks no other request', async (t) => {
   const { port } = await start(t)
   const client = await PeerClient.open(port)
   const poll = client.ask({ ...lease, waitMs: 60_000 })
@@ -75,7 +75,7 @@ t.test('state survives a restart, and the restart is counted', async (t) => {
   await other.close()
 })
 
-t.test('002 §8: everything that must be observable is', async (t) => {
+t.test('002 §8: all required facts are observable', async (t) => {
   const { server, port } = await start(t)
   const client = await PeerClient.open(port)
   await client.ask({ ...submit, queue: 'mail' })
@@ -105,13 +105,13 @@ t.test('002 §8: everything that must be observable is', async (t) => {
   t.strictSame(
     [ready.isReady, ready.replayMs],
     [true, Math.round(Number(replaySeconds) * 1000)],
-    'both say how long the replay took, one of them in whole milliseconds',
+    'both report the replay time, one of them in whole milliseconds',
   )
   t.equal((await fetch(`http://127.0.0.1:${server.httpPort}/other`)).status, 404)
   await client.close()
 })
 
-t.test('nothing but the handshake is reachable before it', async (t) => {
+t.test('before the handshake only the handshake is possible', async (t) => {
   const { port } = await start(t)
   const client = new PeerClient(port)
   client.socket.write(encodeRequest({ kind: 'ping', id: 1 }))
@@ -119,7 +119,7 @@ t.test('nothing but the handshake is reachable before it', async (t) => {
   t.pass('the connection was closed')
 })
 
-t.test('a token opens the roles it stands for', async (t) => {
+t.test('a token grants its roles', async (t) => {
   const tokens = [
     { token: 'secret', roles: ['produce', 'work', 'admin'] as const },
     { token: 'for workers', roles: ['work'] as const },
@@ -141,7 +141,7 @@ t.test('a token opens the roles it stands for', async (t) => {
   })
 })
 
-t.test('a role may ask what is its own', async (t) => {
+t.test('a role may send its own requests', async (t) => {
   const { port } = await start(t)
   const producer = await PeerClient.open(port, { role: 'produce' })
   t.match(await producer.ask(lease), { kind: 'rejected', reason: 'FORBIDDEN' })
@@ -161,7 +161,7 @@ t.test('a role may ask what is its own', async (t) => {
   await Promise.all([producer.close(), worker.close()])
 })
 
-t.test('a role may ask what docs/protocol.md says, and nothing else', (t) => {
+t.test('a role may send what docs/protocol.md lists, and nothing else', (t) => {
   const page = readFileSync(new URL('../../../../docs/protocol.md', import.meta.url), 'utf8')
   const listed = (role: string) =>
     new RegExp(`^\\| \`${role}\` \\| ([^|]*) \\|$`, 'm').exec(page)?.[1]?.split(', ') ?? []
@@ -196,7 +196,7 @@ t.test('a role may ask what docs/protocol.md says, and nothing else', (t) => {
   t.end()
 })
 
-t.test('another version of the protocol is refused by name', async (t) => {
+t.test('a peer with another protocol version is rejected by version number', async (t) => {
   const { port } = await start(t)
   const client = new PeerClient(port)
   // [0, 9]: a hello of version 9.
@@ -209,7 +209,7 @@ t.test('another version of the protocol is refused by name', async (t) => {
   await client.closed
 })
 
-t.test('what cannot be understood ends the connection, with one clear word', async (t) => {
+t.test('invalid data ends the connection with one rejection', async (t) => {
   const { port } = await start(t)
   const client = await PeerClient.open(port)
   client.socket.write(Buffer.from([0, 0, 0, 1, 0xc1]))
@@ -221,11 +221,11 @@ t.test('what cannot be understood ends the connection, with one clear word', asy
   t.match(large.farewell, { reason: 'PROTOCOL', message: /4294967295 bytes/ })
 })
 
-t.test('more connections than may be are refused', async (t) => {
+t.test('connections over the limit are rejected', async (t) => {
   const { port } = await start(t, { limits: { connectionsMax: 2 } })
   const clients = [await PeerClient.open(port), await PeerClient.open(port)]
   const third = new PeerClient(port)
-  // One that is let in is not disconnected, and would be waited for.
+  // An accepted client is not disconnected, so the test would wait for it.
   if (!t.match(await third.greet(), { reason: 'TOO_MANY' })) third.socket.destroy()
   await third.closed
   await clients[0]?.close()
@@ -234,7 +234,7 @@ t.test('more connections than may be are refused', async (t) => {
 })
 
 t.test(
-  'no more connections are let in than there are descriptors beside those of the log',
+  'the connection limit leaves enough descriptors for the log',
   { skip: process.platform !== 'linux' && 'only Linux tells how many there are' },
   async (t) => {
     const told: number[] = []
@@ -248,20 +248,20 @@ t.test(
   },
 )
 
-t.test('no more lease requests wait than may, on all connections together', async (t) => {
+t.test('waiting lease requests are limited over all connections', async (t) => {
   const { port } = await start(t, { limits: { waitingPollsMax: 2 } })
   const clients = [await PeerClient.open(port), await PeerClient.open(port)]
   const poll = { ...lease, waitMs: 60_000 }
   const waiting = clients.map((client) => client.ask(poll))
   for (const client of clients) await client.ask({ kind: 'ping' })
   t.match(await clients[0]!.ask(poll), { reason: 'TOO_MANY', retryAfterMs: 1000 })
-  t.match(await clients[0]!.ask(lease), { kind: 'empty' }, 'who does not wait is served')
+  t.match(await clients[0]!.ask(lease), { kind: 'empty' }, 'a request that does not wait is served')
   await clients[1]!.ask(submit)
   t.match(await Promise.race(waiting), { kind: 'leased' })
   await Promise.all(clients.map((client) => client.close()))
 })
 
-t.test('a burst larger than what may be in flight is answered, every request of it', async (t) => {
+t.test('every request of a burst over the in-flight limit is answered', async (t) => {
   const { port } = await start(t, { limits: { requestsInFlightMax: 8 } })
   const client = await PeerClient.open(port)
   const answers = await Promise.all(Array.from({ length: 500 }, () => client.ask(submit)))
@@ -269,7 +269,7 @@ t.test('a burst larger than what may be in flight is answered, every request of 
   await client.close()
 })
 
-t.test('the defaults are those of the README, and it tells every one', (t) => {
+t.test('the README lists every default', (t) => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   const { dataDir, host, port, httpHost, httpPort, diskLowBytes, ...parts } = resolveOptions({})
   const { knobs, checkpoints, limits } = parts
@@ -288,7 +288,7 @@ t.test('the defaults are those of the README, and it tells every one', (t) => {
   t.end()
 })
 
-t.test('a bad option stops the start, with its path and its range', async (t) => {
+t.test('a bad option fails startup, with its path and range', async (t) => {
   const refused = (options: CoordinatorOptions, code: string, message: RegExp) =>
     t.rejects(startCoordinator({ port: 0, httpPort: false, ...options }), { code, message })
   await refused(
@@ -328,7 +328,7 @@ t.test('a bad option stops the start, with its path and its range', async (t) =>
   t.equal(new CoordinatorError('COORDINATOR_FAILED', 'x').name, 'CoordinatorError')
 })
 
-t.test('a bad option of any type is refused with its path', async (t) => {
+t.test('a bad option of any type is rejected with its path', async (t) => {
   const roles = ['admin']
   const bad: [options: object, path: RegExp][] = [
     [{ knobs: { retryPolicy: { maxRetries: 1 } } }, /knobs\.retryPolicy\.backoff is missing/],
@@ -364,7 +364,7 @@ t.test('a bad option of any type is refused with its path', async (t) => {
   }
 })
 
-t.test('no token is not the empty token', (t) => {
+t.test('a missing token differs from an empty one', (t) => {
   const gate = new Gate([{ token: '', roles: ['admin'] }])
   t.match(gate.refusal({ version: 1, role: 'admin', name: 'x', capacity: 1 }), {
     reason: 'UNAUTHORIZED',
@@ -372,7 +372,7 @@ t.test('no token is not the empty token', (t) => {
   t.end()
 })
 
-t.test('a worker that takes many large tasks at once gets them all', async (t) => {
+t.test('a worker that leases many large tasks concurrently gets them all', async (t) => {
   const { port } = await start(t)
   const [producer, worker] = [await PeerClient.open(port), await PeerClient.open(port)]
   const payload = Buffer.alloc(256 * 1024)
@@ -386,7 +386,7 @@ t.test('a worker that takes many large tasks at once gets them all', async (t) =
   await Promise.all([producer.close(), worker.close().then(() => closed.catch(() => {}))])
 })
 
-t.test('lists of tasks and workers fit in a frame', async (t) => {
+t.test('lists of tasks and workers fit into a frame', async (t) => {
   const frameBytesMax = 70_000
   const { port } = await start(t, {
     knobs: { payloadBytesMax: 100, resultBytesMax: 100 },
@@ -403,7 +403,7 @@ t.test('lists of tasks and workers fit in a frame', async (t) => {
     for (const { taskId } of page.tasks) seen.add(taskId)
     next = page.nextTaskId
   }
-  t.equal(seen.size, 900, 'and everything is on one of the pages')
+  t.equal(seen.size, 900, 'and the pages contain everything')
   const names = Array.from({ length: 600 }, (_, index) => `${index}`.padStart(128, 'w'))
   const others = await Promise.all(
     names.map((name) => PeerClient.open(port, { name, role: 'work' })),
@@ -412,18 +412,18 @@ t.test('lists of tasks and workers fit in a frame', async (t) => {
   t.ok(encodeAnswer(workers).length <= frameBytesMax)
   if (workers.kind !== 'workers') throw new Error(workers.kind)
   t.ok(workers.workers.length > 100, 'as many as fit')
-  t.equal(workers.workers.length + workers.leftOut, names.length, 'and how many did not')
+  t.equal(workers.workers.length + workers.leftOut, names.length, 'and the number of the others')
   for (const other of others) other.socket.destroy()
   await client.close()
 })
 
-t.test('the history of a task is in the log, before and after a restart', async (t) => {
+t.test("a task's history is in the log, before and after a restart", async (t) => {
   const { server, dataDir, port } = await start(t)
   const client = await PeerClient.open(port)
   await client.ask(submit)
   await client.ask(submit)
   const { leaseId, leaseExpiry } = (await client.ask(lease)) as Leased
-  // One that comes within the millisecond of the grant moves nothing, and is no record.
+  // A heartbeat within the millisecond of the grant extends nothing and writes no record.
   let extended = leaseExpiry
   while (extended === leaseExpiry) {
     const answer = await client.ask({ kind: 'heartbeat', taskId: 1, leaseId })
@@ -451,33 +451,30 @@ t.test('the history of a task is in the log, before and after a restart', async 
   t.strictSame(
     await types(other, 1),
     { types: [...life, 'TasksForgotten'], epochs: [1, 2] },
-    'a task that is forgotten',
+    'a forgotten task',
   )
   t.strictSame((await types(other, 2)).types, ['TaskCreated'])
   t.strictSame((await types(other, 3)).types, [], 'the id of a lease')
   await other.close()
 })
 
-t.test(
-  'who asks for a history and leaves, or the server that stops, waits for nothing',
-  async (t) => {
-    const { server, port } = await start(t)
-    const client = await PeerClient.open(port)
-    await client.ask(submit)
-    const leaving = await PeerClient.open(port)
-    const unanswered = leaving.ask({ kind: 'history', taskId: 1, fromLsn: 1 })
-    unanswered.catch(() => {})
-    leaving.socket.destroy()
-    const asked = client.ask({ kind: 'history', taskId: 1, fromLsn: 1 })
-    t.match(await client.ask(submit), { kind: 'submitted' })
-    t.match(await asked, { kind: 'history', records: [{ lsn: 1 }] })
-    client.ask({ kind: 'history', taskId: 1, fromLsn: 1 }).catch(() => {})
-    await server.stop()
-    t.equal(await server.ended, undefined)
-  },
-)
+t.test('closing a connection or the server does not wait for a history read', async (t) => {
+  const { server, port } = await start(t)
+  const client = await PeerClient.open(port)
+  await client.ask(submit)
+  const leaving = await PeerClient.open(port)
+  const unanswered = leaving.ask({ kind: 'history', taskId: 1, fromLsn: 1 })
+  unanswered.catch(() => {})
+  leaving.socket.destroy()
+  const asked = client.ask({ kind: 'history', taskId: 1, fromLsn: 1 })
+  t.match(await client.ask(submit), { kind: 'submitted' })
+  t.match(await asked, { kind: 'history', records: [{ lsn: 1 }] })
+  client.ask({ kind: 'history', taskId: 1, fromLsn: 1 }).catch(() => {})
+  await server.stop()
+  t.equal(await server.ended, undefined)
+})
 
-t.test('stats say how often the log was opened, and how many are connected', async (t) => {
+t.test('stats show the number of openings and connections', async (t) => {
   const { port } = await start(t)
   const [client, other] = [await PeerClient.open(port), await PeerClient.open(port)]
   t.match(await client.ask({ kind: 'stats' }), { stats: { epoch: 1, connections: 2 } })
@@ -487,7 +484,7 @@ t.test('stats say how often the log was opened, and how many are connected', asy
   await Promise.all([client.close(), other.close()])
 })
 
-t.test('stats leave out the free bytes of a disk that does not tell them', async (t) => {
+t.test('stats omit free bytes that are unknown', async (t) => {
   const disk: Disk = { ...nodeDisk, freeBytes: () => Promise.reject(new Error('EIO')) }
   const { port } = await start(t, { log: { disk } })
   const client = await PeerClient.open(port)
@@ -497,18 +494,18 @@ t.test('stats leave out the free bytes of a disk that does not tell them', async
   await client.close()
 })
 
-t.test('a port that is taken is an error that says so, and gives the log back', async (t) => {
+t.test('a taken port is an error with its name, and the log is released', async (t) => {
   const { port, dataDir } = await start(t)
   const other = await mkdtemp(join(tmpdir(), 'tenure-'))
   const taken = { dataDir: other, port, httpPort: false } as const
   await t.rejects(startCoordinator(taken), { code: 'COORDINATOR_CANNOT_LISTEN' })
-  t.same(await readdir(other), [], 'the log was not opened: that leaves a file each time')
+  t.same(await readdir(other), [], 'the log was not opened, which would create a file each time')
   const { server } = await start(t, { dataDir: other })
   t.ok(server.port > 0)
   await t.rejects(startCoordinator({ dataDir, port: 0, httpPort: false }), { code: 'WAL_LOCKED' })
 })
 
-t.test('a payload as large as allowed goes all the way', async (t) => {
+t.test('a payload of the maximum size works end to end', async (t) => {
   const payloadBytesMax = 4 << 20
   const { port } = await start(t, {
     knobs: { payloadBytesMax },
@@ -527,7 +524,7 @@ t.test('a payload as large as allowed goes all the way', async (t) => {
 })
 
 t.test(
-  'a start with smaller limits than what the log holds is refused, with what would do',
+  'startup rejects limits that are too small for the log, with the needed value',
   async (t) => {
     const large = { knobs: { payloadBytesMax: 4 << 20 }, limits: { frameBytesMax: 5 << 20 } }
     const { server, dataDir, port } = await start(t, large)
@@ -543,7 +540,7 @@ t.test(
   },
 )
 
-t.test('the observer of the log is told, beside the metrics', async (t) => {
+t.test("the log's observer is called in addition to the metrics", async (t) => {
   let commits = 0
   const { port, server } = await start(t, {
     log: { observer: { committed: () => void commits++ } },

@@ -23,15 +23,15 @@ export const directory = '/data'
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
 type Asking = WithoutId<Request>
 
-/** A machine on which a coordinator lives and dies: the real one, on a simulated disk and clock. */
+/** A machine that runs a coordinator: the real one, on a simulated disk and clock. */
 export class World {
   disk: SimulatedDisk
   readonly clock: SimulatedClock
   readonly knobs: Knobs
   readonly failures: unknown[] = []
-  /** The types of the records that were applied while a coordinator ran, in their order. */
+  /** The types of the records applied while a coordinator ran, in order. */
   readonly applied: LogRecord['type'][] = []
-  /** Makes the log of the next start another one. */
+  /** Wraps the log of the next start. */
   alterLog: (log: Log) => void = () => {}
   #running: Running | undefined
   #nextId = 1
@@ -96,7 +96,7 @@ export class World {
     this.#running = undefined
   }
 
-  /** Power goes; what was not synced is lost. Then the machine starts again. */
+  /** Cuts the power, which loses unsynced data, and starts the machine again. */
   async crash(): Promise<void> {
     this.#part('life').isOver = true
     this.disk = this.disk.powerLoss({ keep: () => false })
@@ -104,7 +104,7 @@ export class World {
     await this.start()
   }
 
-  /** Asks and waits for the answer, letting no time pass. */
+  /** Sends a request and waits for its answer without advancing time. */
   async ask(asking: Asking, session: Session = client): Promise<Answer> {
     const answers = this.send(asking, session)
     await this.clock.settle()
@@ -113,7 +113,7 @@ export class World {
     return answer
   }
 
-  /** Asks; the answers stand in the list when they have come. */
+  /** Sends a request; answers are added to the list as they arrive. */
   send(asking: Asking, session: Session = client): Answer[] {
     const answers: Answer[] = []
     const request = { ...asking, id: this.#nextId++ } as Request
@@ -121,7 +121,7 @@ export class World {
     return answers
   }
 
-  /** The answer, which has to be of this kind. */
+  /** The answer, which must be of this kind. */
   async expect<K extends AnswerKind>(
     kind: K,
     asking: Asking,
@@ -145,7 +145,7 @@ export class World {
     return this.expect('leased', { kind: 'lease', queues, waitMs: 0 }, session)
   }
 
-  /** Live state, and what a replay of the log gives, are the same and whole. */
+  /** The live state and a replay of the log are equal and valid. */
   async check(): Promise<void> {
     checkInvariants(this.state)
     const live = hashState(this.state)

@@ -9,21 +9,21 @@ import { defaultHttpPortLimits } from '../src/http-port.js'
 import { openHttpPort } from '../src/index.js'
 import { ask, open, Peer } from './world.js'
 
-/** The server behind the port that is opened next. */
+/** The server of the next opened port. */
 function captureServer(t: Test): () => Server {
   const listened = t.capture(Server.prototype, 'listen', Server.prototype.listen)
   let server: Server | undefined
   return () => (server ??= (listened() as unknown as [{ receiver: Server }])[0].receiver)
 }
 
-t.test('a page is answered with its status and its type, whatever follows the path', async (t) => {
+t.test('a page is answered with its status and type; a query string is ignored', async (t) => {
   const port = await open(t)
   t.match(await ask(port, '/healthz?now'), { status: 200, body: 'alive\n' })
   const headers = { 'content-type': 'application/json', 'content-length': '3' }
   t.match(await ask(port, '/readyz'), { status: 503, body: '{}\n', headers })
 })
 
-t.test('a path without a page is 404, and the answer names those there are', async (t) => {
+t.test('an unknown path is 404, and the answer lists the paths', async (t) => {
   const port = await open(t)
   for (const path of ['/', '/healthz/', '/healthzx', '/%2e%2e/healthz', '//', '/constructor']) {
     t.match(await ask(port, path), {
@@ -34,7 +34,7 @@ t.test('a path without a page is 404, and the answer names those there are', asy
 })
 
 t.test(
-  'another method than GET and HEAD is 405 on every path, and the answer says so',
+  'a method other than GET and HEAD is 405 on every path, with the allowed ones',
   async (t) => {
     const port = await open(t)
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
@@ -57,7 +57,7 @@ t.test('HEAD is GET without the body', async (t) => {
   }
 })
 
-t.test('a page that cannot be made is 500, and the others go on', async (t) => {
+t.test('a page that throws is 500, and others still work', async (t) => {
   const pages = {
     '/throws': () => {
       throw new Error('not today')
@@ -90,16 +90,16 @@ t.test('requests that arrive while a page is being made share it', async (t) => 
   const asked = Array.from({ length: 20 }, () => new Peer(port))
   for (const { socket } of asked) socket.write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await Promise.all(asked.map(({ socket }) => once(socket, 'ready')))
-  // What one connection has sent before is read before what another sends now.
+  // Data sent earlier on one connection is read before data sent now on another.
   await ask(port, '/arrived')
   const heard = asked.map((peer) => peer.heard())
   finish()
   for (const text of await Promise.all(heard)) t.match(text, /^HTTP\/1.1 200 .*\r\n\r\n1$/s)
   t.equal(made, 1)
-  t.match(await ask(port, '/metrics'), { body: '2' }, 'and the next one is made anew')
+  t.match(await ask(port, '/metrics'), { body: '2' }, 'and the next one is built again')
 })
 
-t.test('a request under a foreign name is refused, and told what allows the name', async (t) => {
+t.test('a request with a foreign host is rejected, with the flag that allows it', async (t) => {
   const port = await open(t, { allowedHosts: ['metrics.example'] })
   for (const path of ['/healthz', '/readyz', '/other']) {
     const { status, body } = await ask(port, path, 'GET', 'evil.example:7412')
@@ -111,12 +111,12 @@ t.test('a request under a foreign name is refused, and told what allows the name
   }
 })
 
-t.test('the name that the port listens under is allowed without being named again', async (t) => {
+t.test("the port's own host name is allowed by default", async (t) => {
   const port = await open(t, { host: 'localhost' })
   t.match(await ask(port, '/healthz', 'GET', 'localhost'), { status: 200 })
 })
 
-t.test('HTTP/1.0 may leave out the host, HTTP/1.1 may not', async (t) => {
+t.test('HTTP/1.0 may omit the host, HTTP/1.1 may not', async (t) => {
   const port = await open(t)
   const [older, newer] = [new Peer(port), new Peer(port)]
   older.socket.write('GET /healthz HTTP/1.0\r\n\r\n')
@@ -125,7 +125,7 @@ t.test('HTTP/1.0 may leave out the host, HTTP/1.1 may not', async (t) => {
   t.match(await newer.heard(), /^HTTP\/1.1 400 /)
 })
 
-t.test('rubbish is answered and ends its own connection', async (t) => {
+t.test('garbage is answered and ends its own connection', async (t) => {
   const port = await open(t)
   const peer = new Peer(port)
   peer.socket.write('no HTTP at all\r\n\r\n')
@@ -133,7 +133,7 @@ t.test('rubbish is answered and ends its own connection', async (t) => {
   t.match(await ask(port, '/healthz'), { status: 200 })
 })
 
-t.test('a connection carries one request, and is closed when it is answered', async (t) => {
+t.test('a connection carries one request and is then closed', async (t) => {
   const port = await open(t)
   const peer = new Peer(port)
   peer.socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(3))
@@ -161,11 +161,11 @@ t.test('a connection that never ends its body is closed', async (t) => {
   const port = await open(t, { limits: { requestMs: 10 } })
   const peer = new Peer(port)
   peer.socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n')
-  t.match(await peer.heard(), /^HTTP\/1.1 200/, 'it is answered, and no more is waited for')
+  t.match(await peer.heard(), /^HTTP\/1.1 200/, 'it is answered without waiting for the body')
 })
 
 t.test('a connection that never reads its answer is closed', async (t) => {
-  // More than the system holds for a connection.
+  // More than the system's buffers hold for a connection.
   const pages = { '/large': () => ({ body: 'x'.repeat(32 * 2 ** 20) }) }
   const server = captureServer(t)
   const port = await open(t, { pages, limits: { idleMs: 50 } })
@@ -190,7 +190,7 @@ t.test('silent connections do not block the port: the oldest one is closed', asy
   t.match(await ask(port, '/healthz'), { status: 200 })
 })
 
-t.test('an error after it has begun to listen does not stop it', async (t) => {
+t.test('an accept error does not stop the server', async (t) => {
   const server = captureServer(t)
   const port = await open(t)
   const error = Object.assign(new Error('too many open files'), { code: 'EMFILE' })
@@ -198,13 +198,13 @@ t.test('an error after it has begun to listen does not stop it', async (t) => {
   t.match(await ask(port, '/healthz'), { status: 200 })
 })
 
-t.test('a port that is taken is the error of the system', async (t) => {
+t.test("a taken port rejects with the system's error", async (t) => {
   const { port } = await open(t)
   const taken = openHttpPort({ host: '127.0.0.1', port, pages: {} })
   await t.rejects(taken, { code: 'EADDRINUSE' })
 })
 
-t.test('connections of every kind do not hold up the close', async (t) => {
+t.test('open connections do not delay close', async (t) => {
   const port = await open(t)
   const [silent, half] = [await Peer.open(port), await Peer.open(port)]
   half.socket.write('GET /healthz HTTP/1.1\r\nhost:')
@@ -254,17 +254,17 @@ t.test('a connection that is idle for too long is closed without an answer', asy
   t.equal(await peer.heard(), '')
 })
 
-t.test('the defaults are those of the README', (t) => {
+t.test('the README lists the defaults', (t) => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   t.strictSame(Object.fromEntries(documentedDefaults(readme)), { ...defaultHttpPortLimits })
   t.end()
 })
 
-// ---- which names are allowed
+// ---- allowed host names
 
 const hosts = new AllowedHosts(['Metrics.Example', 'coordinator'])
 
-t.test('loopback names, addresses and the names that were allowed are let in', async (t) => {
+t.test('loopback names, addresses and configured names are allowed', async (t) => {
   const good = [
     ...['localhost', 'localhost:7412', 'LOCALHOST.', 'tenure.localhost:7412'],
     ...['127.0.0.1', '127.0.0.1:7412', '10.1.2.3:80', '[::1]', '[fe80::1]:7412'],
@@ -273,7 +273,7 @@ t.test('loopback names, addresses and the names that were allowed are let in', a
   for (const host of good) t.equal(hosts.allows(host), true, host)
 })
 
-t.test('every other name is refused, however much it looks like an allowed one', async (t) => {
+t.test('any other name is rejected, however similar to an allowed one', async (t) => {
   const bad = [
     ...['evil.example', 'evil.example:7412', 'localhost.evil.example', 'notlocalhost'],
     ...['127.0.0.1.evil.example', 'x.metrics.example', 'metrics.example.evil', 'coordinator2'],
@@ -290,7 +290,7 @@ t.test('every other name is refused, however much it looks like an allowed one',
   for (const host of bad) t.equal(hosts.allows(host), false, host)
 })
 
-t.test('a program that sends no host is let in: a browser always sends one', async (t) => {
+t.test('a request without a host is allowed: a browser always sends one', async (t) => {
   t.equal(hosts.allows(undefined), true)
   t.equal(hosts.allows(''), true)
 })

@@ -34,7 +34,7 @@ export function ask({ port }: HttpPort, path: string, method = 'GET', host?: str
   })
 }
 
-/** A connection that does only what the test makes it do. */
+/** A connection that the test controls. */
 export class Peer {
   readonly socket: Socket
   readonly closed: Promise<void>
@@ -52,7 +52,7 @@ export class Peer {
     return peer
   }
 
-  /** All that is answered, once the port has closed the connection. */
+  /** Everything received, once the port has closed the connection. */
   async heard(): Promise<string> {
     this.socket.on('data', (bytes) => this.#received.push(bytes))
     await this.closed

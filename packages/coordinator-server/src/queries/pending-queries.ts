@@ -15,7 +15,7 @@ export interface PendingQuery {
   answer(answer: Answer): void
 }
 
-/** What queries need in addition to their sources. */
+/** Further inputs of queries. */
 interface Dependencies {
   readonly clock: Clock
   readonly log: { readonly durableLsn: number }

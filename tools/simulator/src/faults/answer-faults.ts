@@ -1,10 +1,10 @@
 import { editOf, type Fault } from './fault.js'
 
 const test = 'packages/coordinator-server/test/coordinator.test.ts'
-const rows = 'semantics §6: what a report comes to, row by row'
+const rows = 'semantics §6: the answer to a report, row by row'
 const pastExpiry =
-  'a heartbeat that finds its lease past expiry is answered when the LeaseExpired is applied'
-const kills = 'semantics §8: what killing a task comes to, whatever its state'
+  'a heartbeat that finds its lease past expiry is answered after LeaseExpired is applied'
+const kills = 'semantics §8: killing a task, by its state'
 
 const judgement = editOf('coordinator-server', 'decide/lease-judgement')
 const manager = editOf('coordinator-server', 'decide/task-manager')
@@ -68,7 +68,7 @@ export const answerFaults: readonly Fault[] = [
   },
   {
     name: 'a report that is sent again is another one',
-    test: [test, rows, 'the same report sent again: the same COMMITTED again, and no record'],
+    test: [test, rows, 'the same report sent again: the same COMMITTED, and no record'],
     edits: manager('if (isSameReport(state, request, standing))', 'if (false)'),
   },
   {
@@ -78,7 +78,7 @@ export const answerFaults: readonly Fault[] = [
   },
   {
     name: 'two reports without a report_id are the same',
-    test: [test, rows, 'a report without a report_id is never recognised as sent again'],
+    test: [test, rows, 'a report without a report_id is never recognised as a repetition'],
     edits: manager('request.reportId === undefined ||', ''),
   },
   {
@@ -108,12 +108,12 @@ export const answerFaults: readonly Fault[] = [
   },
   {
     name: 'a lease that another one has superseded has merely expired',
-    test: [test, rows, 'another attempt superseded the lease: CANCELLED, naming the other one'],
+    test: [test, rows, 'another attempt superseded the lease: CANCELLED, naming that lease'],
     edits: judgement('if (newestLeaseId !== leaseId)', 'if (false)'),
   },
   {
     name: 'the lease that supersedes is not named',
-    test: [test, rows, 'another attempt superseded the lease: CANCELLED, naming the other one'],
+    test: [test, rows, 'another attempt superseded the lease: CANCELLED, naming that lease'],
     edits: judgement(', supersededBy: newestLeaseId', ''),
   },
   {
@@ -138,7 +138,7 @@ export const answerFaults: readonly Fault[] = [
     name: 'a failure that is sent again has the state of now for an answer',
     test: [
       ...([test, rows] as const),
-      'a report of failure sent again has its answer again, whatever became of the task since',
+      'a failure report sent again gets its answer again, whatever happened to the task since',
     ],
     edits: manager(
       'return answer(committedBefore(state, request))',
@@ -152,12 +152,12 @@ export const answerFaults: readonly Fault[] = [
   },
   {
     name: 'a result of any size is taken',
-    test: [test, 'a result may have as many bytes as the knob says'],
+    test: [test, 'a result may have up to resultBytesMax bytes'],
     edits: manager('if (bytes <= knobs.resultBytesMax)', 'if (true)'),
   },
   {
     name: 'a result of exactly the limit is too large',
-    test: [test, 'a result may have as many bytes as the knob says'],
+    test: [test, 'a result may have up to resultBytesMax bytes'],
     edits: manager('if (bytes <= knobs.resultBytesMax)', 'if (bytes < knobs.resultBytesMax)'),
   },
   {
@@ -172,12 +172,12 @@ export const answerFaults: readonly Fault[] = [
   },
   {
     name: 'a heartbeat that moves nothing is written',
-    test: [test, 'heartbeats are idempotent: one that moves nothing is OK and writes nothing'],
+    test: [test, 'a heartbeat that extends nothing is OK and writes nothing'],
     edits: leases('if (newLeaseExpiry <= leaseExpiry)', 'if (false)'),
   },
   {
     name: 'a heartbeat extends its lease beyond the execution window',
-    test: [test, 'heartbeats are idempotent: one that moves nothing is OK and writes nothing'],
+    test: [test, 'a heartbeat that extends nothing is OK and writes nothing'],
     edits: leases(
       'Math.min(now + knobs.leaseDurationMs, windowEnd)',
       'now + knobs.leaseDurationMs',
@@ -200,7 +200,7 @@ export const answerFaults: readonly Fault[] = [
   },
   {
     name: 'a task that is DEAD already cannot be killed again',
-    test: [test, kills, 'a DEAD task is DEAD already, and nothing is written'],
+    test: [test, kills, 'a DEAD task stays DEAD, and nothing is written'],
     edits: manager(
       "return answer({ kind: 'killed', id, known: true });",
       "return answer(rejected(id, 'TASK_TERMINAL'));",
@@ -208,11 +208,7 @@ export const answerFaults: readonly Fault[] = [
   },
   {
     name: 'killing a task that has ended is accepted',
-    test: [
-      test,
-      kills,
-      'a COMPLETED or FAILED task is REJECTED TASK_TERMINAL, and stays what it is',
-    ],
+    test: [test, kills, 'a COMPLETED or FAILED task is REJECTED TASK_TERMINAL and does not change'],
     edits: manager(
       "answer(rejected(id, 'TASK_TERMINAL', ",
       "answer({ kind: 'killed', id, known: true }, (",

@@ -2,7 +2,7 @@ import { editOf, type Fault, type NamedTest } from './fault.js'
 
 const all: NamedTest = [
   'packages/coordinator-server/test/server.test.ts',
-  'the defaults are those of the README, and it tells every one',
+  'the README lists every default',
 ]
 const ofLog: NamedTest = [
   'packages/wal/test/append.test.ts',
@@ -14,7 +14,7 @@ const ofWorker: NamedTest = [
 ]
 const ofClient: NamedTest = [
   'packages/client/test/connection.test.ts',
-  'the defaults are those of the README',
+  'the README lists every default',
 ]
 
 const knobs = editOf('coordinator-server', 'decide/knobs')

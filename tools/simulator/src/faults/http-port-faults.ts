@@ -1,7 +1,7 @@
 import { editOf, type Fault } from './fault.js'
 
 const asked = 'packages/http-port/test/http-port.test.ts'
-const foreign = 'every other name is refused, however much it looks like an allowed one'
+const foreign = 'any other name is rejected, however similar to an allowed one'
 
 const http = editOf('http-port', 'http-port')
 const hosts = editOf('http-port', 'allowed-hosts')
@@ -10,22 +10,22 @@ const hosts = editOf('http-port', 'allowed-hosts')
 export const httpPortFaults: readonly Fault[] = [
   {
     name: 'a path without a page is served',
-    test: [asked, 'a path without a page is 404, and the answer names those there are'],
+    test: [asked, 'an unknown path is 404, and the answer lists the paths'],
     edits: http('status: 404', 'status: 200'),
   },
   {
     name: 'a POST is a GET',
-    test: [asked, 'another method than GET and HEAD is 405 on every path, and the answer says so'],
+    test: [asked, 'a method other than GET and HEAD is 405 on every path, with the allowed ones'],
     edits: http("if (method !== 'GET' && method !== 'HEAD')", 'if (false)'),
   },
   {
     name: 'a page that cannot be made is no error',
-    test: [asked, 'a page that cannot be made is 500, and the others go on'],
+    test: [asked, 'a page that throws is 500, and others still work'],
     edits: editOf('http-port', 'pages')('status: 500', 'status: 200'),
   },
   {
     name: 'a web page may ask under a name of its own',
-    test: [asked, 'a request under a foreign name is refused, and told what allows the name'],
+    test: [asked, 'a request with a foreign host is rejected, with the flag that allows it'],
     edits: http('if (!allowed.allows(headers.host))', 'if (false)'),
   },
   {

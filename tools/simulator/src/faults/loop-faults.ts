@@ -3,21 +3,20 @@ import { editOf, type Fault } from './fault.js'
 const test = 'packages/coordinator-server/test/coordinator.test.ts'
 const polled = 'packages/coordinator-server/test/polls.test.ts'
 const badDays = 'packages/coordinator-server/test/bad-days.test.ts'
-const window = 'semantics §5: a lease lasts as long as the knob says, up to the end of the window'
-const time =
-  'semantics §1: a wall clock that jumps moves no decision, and no restart takes time back'
-const waits = 'a lease request waits for a task, until its time is over'
-const ends = 'a poll ends with its connection, and when it is withdrawn'
-const poison = 'poison: a task whose leases expire again and again is stopped, visibly'
+const window = 'semantics §5: a lease lasts leaseDurationMs, up to the end of the window'
+const time = 'semantics §1: wall clock jumps affect no decision, and no restart moves time back'
+const waits = 'a lease request waits for a task until it times out'
+const ends = 'a poll ends when its connection closes or it is withdrawn'
+const poison = 'poison: a task whose leases keep expiring is stopped, visibly'
 const atStart =
-  'leases that ran out during downtime expire before the first request, and do not count as poison'
-const locked = 'a task with a decision on its way is not decided about again until that is applied'
+  'leases that expired during downtime expire before the first request and do not count as poison'
+const locked = 'a task with an in-flight decision is not decided again until that is applied'
 const fullDisk =
-  'a full disk: submissions are refused first, time is tried again, and it passes by itself'
-const retention = 'however many have ended, none is remembered for much longer than its retention'
+  'on a full disk submissions are rejected first, expiries are retried, and it recovers by itself'
+const retention = 'ended tasks are forgotten soon after their retention, however many there are'
 const stopping =
-  'stopping answers those who wait, finishes what is on its way, and refuses what is new'
-const failing = 'a log that fails ends the coordinator, and answers nothing that is not durable'
+  'stopping answers waiting polls, completes records in flight, and rejects new requests'
+const failing = 'a log failure ends the coordinator, and nothing is answered that is not durable'
 
 const leases = editOf('coordinator-server', 'decide/lease-manager')
 const loop = editOf('coordinator-server', 'core/coordinator')
@@ -73,7 +72,7 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'a lease request that meets an expiry is sent away',
-    test: [test, 'a lease request that does not wait gets the task whose lease it finds expired'],
+    test: [test, 'a lease request that does not wait gets the task whose expired lease it finds'],
     edits: loop('if (expiring !== undefined)', 'if (false)'),
   },
   {
@@ -83,7 +82,10 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'a worker that has left is given a task',
-    test: [test, 'who leaves while a lease request waits for an expiry is given no task'],
+    test: [
+      test,
+      'a connection that closes while its lease request waits for an expiry gets no task',
+    ],
     edits: loop("request.kind === 'lease' && this.#gone.has(session)", 'false'),
   },
   {
@@ -114,17 +116,17 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'a poison threshold of 0 stops every task',
-    test: [test, 'without a poison threshold no task is stopped, however often its leases expire'],
+    test: [test, 'without a poison threshold no task is stopped, however many leases expire'],
     edits: keeper('poisonThreshold === 0 ||', ''),
   },
   {
     name: 'poison is not looked for at a start',
-    test: [test, 'poison is found again at start, if a crash came between'],
+    test: [test, 'startup stops a poison task that a crash left waiting'],
     edits: loop('timekeeper.stopPoisonAtStart();', ''),
   },
   {
     name: 'a late report saves a task from being stopped',
-    test: [badDays, 'poison is stopped although its worker reports late, each time'],
+    test: [badDays, 'a poison task is stopped even if its worker reports late every time'],
     edits: loop('if (!this.#isStopping)\n            timekeeper.stopPoison();', ''),
   },
   {
@@ -183,7 +185,7 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'submissions on their way to the disk do not count as waiting',
-    test: [badDays, 'submissions on their way count where there is a limit'],
+    test: [badDays, 'submissions in flight count towards the limits'],
     edits: editOf('coordinator-server', 'decide/task-manager')(
       'counts.waiting + submissions.count',
       'counts.waiting',
@@ -191,7 +193,7 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'payloads on their way to the disk take nothing',
-    test: [badDays, 'submissions on their way count where there is a limit'],
+    test: [badDays, 'submissions in flight count towards the limits'],
     edits: editOf('coordinator-server', 'decide/task-manager')(
       'counts.bytes + submissions.bytes',
       'counts.bytes',
@@ -199,7 +201,10 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'a submission whose task is being forgotten is that task',
-    test: [badDays, 'a submission whose task is being forgotten waits, and is a new one'],
+    test: [
+      badDays,
+      'a submission whose earlier task is being forgotten waits and creates a new task',
+    ],
     edits: loop(
       'if (requestId !== undefined && this.#timekeeper.isIdBeingForgotten(requestId))',
       'if (false)',
@@ -217,7 +222,7 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'ended tasks are remembered whatever their number',
-    test: [badDays, 'ended tasks are let go of from time to time, not with every batch'],
+    test: [badDays, 'ended tasks are forgotten at intervals, not with every batch'],
     edits: keeper('keep: knobs.retentionTasks', 'keep: Number.MAX_SAFE_INTEGER'),
   },
   {
@@ -227,7 +232,7 @@ export const loopFaults: readonly Fault[] = [
   },
   {
     name: 'a poll of a worker without room is served',
-    test: [polled, 'a poll of a worker without room is not served'],
+    test: [polled, 'a poll of a full worker is not served'],
     edits: waiting('fifo === undefined || fifo.rank === noCapacity', 'fifo === undefined'),
   },
   {

@@ -2,8 +2,8 @@ import type { Edit } from '../bugs/bug.js'
 import { editOf, type Fault } from './fault.js'
 
 const file = 'packages/coordinator-server/test/observe.test.ts'
-const asked = '002 §8: each metric tells what its name says, and not what another one does'
-const told = 'what the log, its checkpoints and the loop tell is counted under its own name'
+const asked = '002 §8: each metric exports its own value'
+const told = 'events of the log, its checkpoints and the loop are counted under their own names'
 
 const history = 'packages/state-machine/test/apply.test.ts'
 const counters = 'each counter counts exactly its own records'
@@ -122,7 +122,7 @@ export const metricFaults: readonly Fault[] = [
   ),
   {
     name: 'tenure_requests_total counts refusals as one',
-    test: [file, 'requests are counted by kind and answer, a refusal by its reason'],
+    test: [file, 'requests are counted by kind and answer, rejections by reason'],
     edits: requests("answer.kind === 'rejected' ? answer.reason : answer.kind", 'answer.kind'),
   },
   {

@@ -4,7 +4,7 @@ const recovered = 'packages/coordinator-server/test/bad-days.test.ts'
 const early = 'packages/coordinator-server/test/net.test.ts'
 const shared = 'packages/coordinator-server/test/process.test.ts'
 const configured = 'apps/coordinator/test/settings.test.ts'
-const leftOver = 'the descriptors are shared out, and enough are left for what is no connection'
+const leftOver = 'descriptors are divided, and enough remain for other uses'
 
 const server = editOf('coordinator-server', 'server')
 const sockets = editOf('coordinator-server', 'net/early-sockets')
@@ -14,7 +14,7 @@ const openFiles = editOf('coordinator-server', 'options/open-files')
 export const startFaults: readonly Fault[] = [
   {
     name: 'no checkpoint is made at the start',
-    test: [recovered, 'a coordinator that crashes again and again replays no more than its bound'],
+    test: [recovered, 'a coordinator that keeps crashing replays no more than its limit'],
     edits: editOf('coordinator-server', 'checkpoints/checkpointer')(
       'if (position(state).lastLsn !== sealedLsn)',
       'if (true)',
@@ -22,7 +22,10 @@ export const startFaults: readonly Fault[] = [
   },
   {
     name: 'recovery time leaves out what came before the server',
-    test: [recovered, 'the whole recovery is told, from the start of the process, with its parts'],
+    test: [
+      recovered,
+      'the recovery time is reported from the start of the process, with its parts',
+    ],
     edits: editOf('coordinator-server', 'observe/startup')(
       'this.#sinceMs = sinceMs;',
       'this.#sinceMs = clock.monotonicMs();',
@@ -30,17 +33,17 @@ export const startFaults: readonly Fault[] = [
   },
   {
     name: 'a clock behind the log is not reported',
-    test: [recovered, 'each start whose log is ahead of the clock says by how much'],
+    test: [recovered, 'a startup reports by how much its log is ahead of the clock'],
     edits: server('if (-aheadMs >= clockBehindMinMs)', 'if (false)'),
   },
   {
     name: 'a clock that is less than a second behind is reported',
-    test: [recovered, 'each start whose log is ahead of the clock says by how much'],
+    test: [recovered, 'a startup reports by how much its log is ahead of the clock'],
     edits: server('if (-aheadMs >= clockBehindMinMs)', 'if (aheadMs < 0)'),
   },
   {
     name: 'a start is counted as soon as the log is open',
-    test: [recovered, 'restarts are the starts that became ready, without the first one'],
+    test: [recovered, 'restarts count the startups that became ready, except the first'],
     edits: [
       ...server(
         'lifetime.defer(() => log.close());',
@@ -51,20 +54,17 @@ export const startFaults: readonly Fault[] = [
   },
   {
     name: 'a start says that it is ready before it is counted',
-    test: [
-      recovered,
-      'a restart is counted before it says that it is ready, whatever becomes of it',
-    ],
+    test: [recovered, 'a restart is counted before readiness is reported, whatever happens next'],
     edits: server('await log.markStarted();', ''),
   },
   {
     name: 'a client that connects before the log is open is disconnected',
-    test: [early, 'a client that comes during the start is served when it is ready'],
+    test: [early, 'a client that connects during startup is served when the coordinator is ready'],
     edits: sockets('this.#waiting.add(socket);', 'socket.destroy();'),
   },
   {
     name: 'any number of clients may wait for the start',
-    test: [early, 'of more clients than may wait for the start the oldest is closed'],
+    test: [early, 'above the limit of clients during startup, the oldest is closed'],
     edits: sockets('if (this.#waiting.size <= this.#max)', 'if (true)'),
   },
   {
@@ -89,7 +89,7 @@ export const startFaults: readonly Fault[] = [
   },
   {
     name: 'a wrong key of the tokens file is printed',
-    test: [configured, 'no refusal repeats a secret, wherever it was put'],
+    test: [configured, 'no error message contains a secret, wherever it was set'],
     edits: editOfApp('coordinator', 'credentials')('at + 1', 'key'),
   },
 ]

@@ -1,10 +1,9 @@
 import { editOf, type Fault } from './fault.js'
 
 const test = 'packages/coordinator-server/test/coordinator.test.ts'
-const same =
-  'the same request_id with the same payload and options is the same task, else a CONFLICT'
+const same = 'a repeated request_id returns the same task, or CONFLICT if payload or options differ'
 const limits = 'limits of a submission'
-const options = 'a task has the options of its submission, and for the others those of the knobs'
+const options = 'a task has the options of its submission, and the knobs for the others'
 
 const manager = editOf('coordinator-server', 'decide/task-manager')
 const sameness = editOf('state-machine', 'state/submission')
@@ -83,7 +82,7 @@ export const submissionFaults: readonly Fault[] = [
   },
   {
     name: 'a queue takes nothing',
-    test: [test, 'each queue takes memory of its own, and counts'],
+    test: [test, 'each queue counts towards the memory limit'],
     edits: manager('const queueBytes = 512;', 'const queueBytes = 0;'),
   },
   {
@@ -121,12 +120,12 @@ export const submissionFaults: readonly Fault[] = [
   },
   {
     name: 'retries that are left out are compared with the defaults',
-    test: [test, 'semantics §9: which options make another submission of one request_id'],
+    test: [test, 'semantics §9: the options that make a repeated request_id a CONFLICT'],
     edits: sameness('(retryPolicy === undefined ||', '(false ||'),
   },
   {
     name: 'an execution window that is left out makes another submission',
-    test: [test, 'semantics §9: which options make another submission of one request_id'],
+    test: [test, 'semantics §9: the options that make a repeated request_id a CONFLICT'],
     edits: sameness('(executionWindowMs === undefined ||', '(false ||'),
   },
 ]

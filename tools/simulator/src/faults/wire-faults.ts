@@ -8,10 +8,10 @@ const hostile = 'packages/protocol/test/hostile.test.ts'
 const spelled = 'packages/protocol/test/spelling.test.ts'
 const served = 'packages/coordinator-server/test/server.test.ts'
 const peered = 'packages/coordinator-server/test/peer.test.ts'
-const role = 'a role may ask what docs/protocol.md says, and nothing else'
+const role = 'a role may send what docs/protocol.md lists, and nothing else'
 const small = 'before the welcome a frame has 4096 bytes at most, then as many as were agreed'
 const greeting = 'a hello has to be there, and welcomed, within the time for the handshake'
-const token = 'a token opens the roles it stands for'
+const token = 'a token grants its roles'
 const levels =
   'a message at the limit of levels or of values is accepted, and one more of either is refused'
 
@@ -211,7 +211,7 @@ export const wireFaults: readonly Fault[] = [
   ),
   {
     name: 'a role may ask everything',
-    test: [served, 'a role may ask what is its own'],
+    test: [served, 'a role may send its own requests'],
     edits: peer('!Gate.mayAsk(role, kind)', 'false'),
   },
   {
@@ -226,32 +226,38 @@ export const wireFaults: readonly Fault[] = [
   },
   {
     name: 'no token is the empty token',
-    test: [served, 'no token is not the empty token'],
+    test: [served, 'a missing token differs from an empty one'],
     edits: gate('if (token === undefined || roles.length === 0)', 'if (roles.length === 0)'),
   },
   {
     name: 'a hello in another version is welcomed',
-    test: [served, 'another version of the protocol is refused by name'],
+    test: [served, 'a peer with another protocol version is rejected by version number'],
     edits: peer("'UNSUPPORTED_VERSION', message", "'PROTOCOL', message"),
   },
   {
     name: 'one connection too many is let in',
-    test: [served, 'more connections than may be are refused'],
+    test: [served, 'connections over the limit are rejected'],
     edits: peers('connections.size >= connectionsMax', 'connections.size > connectionsMax'),
   },
   {
     name: 'one poll too many of a connection waits',
-    test: [peered, 'one lease request too many that would wait is told so at once'],
+    test: [peered, 'a waiting lease request over the limit is rejected immediately'],
     edits: peer('this.#connection.polls > this', 'this.#connection.polls - 1 > this'),
   },
   {
     name: 'a peer that does not read stays',
-    test: [peered, 'only who takes nothing for long is disconnected, however much there is'],
+    test: [
+      peered,
+      'a peer is disconnected only if it reads nothing for slowReaderMs, however much is unsent',
+    ],
     edits: flow('return nowMs - this.#left.atMs >= slowReaderMs;', 'return false;'),
   },
   {
     name: 'a slow reader is disconnected',
-    test: [peered, 'only who takes nothing for long is disconnected, however much there is'],
+    test: [
+      peered,
+      'a peer is disconnected only if it reads nothing for slowReaderMs, however much is unsent',
+    ],
     edits: flow('|| bytes !== this.#left.bytes', ''),
   },
 ]
