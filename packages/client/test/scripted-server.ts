@@ -158,7 +158,7 @@ export class ScriptedServer {
 
   get latest(): Peer {
     const peer = this.peers.at(-1)
-    if (peer === undefined) throw new Error('nobody has connected')
+    if (peer === undefined) throw new Error('no client has connected')
     return peer
   }
 

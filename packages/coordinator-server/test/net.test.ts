@@ -329,7 +329,7 @@ t.test('a failed startup closes the waiting connections', async (t) => {
   goOn(new Error('no such disk'))
   await t.rejects(starting, /no such disk/)
   await client.closed
-  t.pass('and nobody listens any more')
+  t.pass('and the port is closed')
 })
 
 // ---- the turns of the event loop
