@@ -43,15 +43,15 @@ export function explain(error: unknown, configuration: Configuration): string {
     return `${error.message} (${exposedHelp})`
   }
   if (error instanceof WalError && error.code === 'WAL_READ_ONLY') {
-    const wayOut = `, or choose another directory with ${flagOf('dataDir')}.`
-    return error.message.replace(', or use openReadOnly.', wayOut)
+    const remedy = `, or choose another directory with ${flagOf('dataDir')}.`
+    return error.message.replace(', or use openReadOnly.', remedy)
   }
   const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
   const message = error.message
     .replaceAll('options.restored.nextLsn', 'options.restored')
     .replace(
       `Restore a backup, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
-      `Run tenure log doctor ${configuration.values.dataDir} first: it says what each way out would lose. ` +
+      `Run tenure log doctor ${configuration.values.dataDir} first to see what each option would lose. ` +
         `Restore a backup, or start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
     )
   return inOwnWords(message, configuration)

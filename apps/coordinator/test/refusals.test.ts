@@ -55,7 +55,7 @@ t.test('a damaged log ends it with 3 and names a remedy, which works', async (t)
   const [, place = ''] = /start with --accept-loss (\d+:\d+) to give up/.exec(stdout) ?? []
   t.match(stdout, /"level":"fatal".*"code":"WAL_CORRUPT"/)
   const [first = ''] = stdout.split('--accept-loss')
-  t.match(first, `Run tenure log doctor ${dataDir} first: it says what each way out would lose.`)
+  t.match(first, `Run tenure log doctor ${dataDir} first to see what each option would lose.`)
   const accepted = await start(t, dataDir, ['--accept-loss', place])
   t.match(accepted.started, { epoch: 2, tasks: 0 })
 })

@@ -9,7 +9,7 @@ export function rejected(id: number, reason: Reason, message: string = reasons[r
 export const tooManyRetryMs = 1000
 
 /** A temporary rejection with a retry delay. */
-export function notNow(
+export function rejectedForNow(
   id: number,
   reason: Reason,
   retryAfterMs: number,

@@ -127,7 +127,7 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
   const { epoch, starts: restarts } = log.recovery
   const time = anchorTime(settings, Math.max(log.recovery.latestClockMs, position(state).lastAt))
   const connections = new ConnectionCount()
-  const told = [metrics.coordinatorObserver, observer]
+  const coordinatorObservers = [metrics.coordinatorObserver, observer]
   const coordinator = new Coordinator({
     state,
     log,
@@ -143,7 +143,7 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
     waitingPollsMax: limits.waitingPollsMax,
     checkpoint: checkpointer && (() => checkpointer.make()),
     answerBytesMax: Math.floor(limits.frameBytesMax / 2),
-    observer: new Observers<CoordinatorObserver>(coordinatorHooks, told).all,
+    observer: new Observers<CoordinatorObserver>(coordinatorHooks, coordinatorObservers).all,
     onFailure: (error) => lifetime.fail(error),
   })
   const context = {
@@ -162,7 +162,7 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
   lifetime.defer(() => endService(clock, listener, coordinator, peers))
   await watch.measure('expiryMs', () => coordinator.start())
 
-  await disk.look(log)
+  await disk.refresh(log)
   // Must be the last step that can fail, so that a failed startup does not count as a start.
   await log.markStarted()
   const recovery = watch.times
@@ -182,7 +182,7 @@ async function start(settings: Settings, lifetime: Lifetime): Promise<Coordinato
     peers.checkTime()
     coordinator.tidy()
     tick()
-    void disk.look(log)
+    void disk.refresh(log)
   })
   lifetime.defer(() => maintenance.cancel())
   tick()
@@ -291,14 +291,14 @@ function openCheckpointer(
   const isOfMachine = settings.log.disk === undefined
   const maker = checkpointMaker ?? (isOfMachine ? new CheckpointThread(dataDir) : undefined)
   if (maker === undefined) return undefined
-  const told = [metrics.checkpointObserver, observer]
+  const checkpointObservers = [metrics.checkpointObserver, observer]
   const checkpointer = new Checkpointer({
     log,
     clock,
     maker,
     knobs,
     isDiskFull: () => disk.isFull,
-    observer: new Observers<CheckpointObserver>(checkpointHooks, told).all,
+    observer: new Observers<CheckpointObserver>(checkpointHooks, checkpointObservers).all,
   })
   lifetime.defer(() => checkpointer.stop())
   return checkpointer

@@ -10,7 +10,7 @@ import { nodeDisk, openLog } from '@tenure/wal'
 import t, { type Test } from 'tap'
 import { waitedMs } from '../src/checkpoints/background.js'
 import { checkpointLog } from '../src/checkpoints/checkpoint-of-log.js'
-import { CheckpointThread, type Watching } from '../src/checkpoints/checkpoint-thread.js'
+import { CheckpointThread, type ThreadMonitor } from '../src/checkpoints/checkpoint-thread.js'
 
 /** A log whose records are all sealed. */
 async function sealedLog(t: Test) {
@@ -34,7 +34,7 @@ async function makeSoon(thread: CheckpointThread, lsn: number) {
 }
 
 /** A machine that gives a background thread the given share of CPU time. */
-class Watched implements Watching {
+class Watched implements ThreadMonitor {
   readonly asked: number[] = []
   #nowMs = 0
   #waitedMs = 0

@@ -298,7 +298,7 @@ t.test('low disk space is reported once, and so is its end', async (t) => {
   })
   for (const bytes of [2000, 1000, 999, 500, 1000, 1099, 1100, 1050, 999]) {
     free = bytes
-    await watch.look({ freeBytes: async () => free })
+    await watch.refresh({ freeBytes: async () => free })
     t.equal(watch.freeBytes, bytes)
   }
   t.same(told, [
@@ -320,12 +320,12 @@ t.test('a hanging disk is queried once', async (t) => {
     },
   }
   const watch = new DiskWatch(1000, {})
-  const looks = [watch.look(hangs), watch.look(hangs), watch.look(hangs)]
+  const looks = [watch.refresh(hangs), watch.refresh(hangs), watch.refresh(hangs)]
   t.equal(asked, 1)
   answer(7)
   await Promise.all(looks)
   t.equal(watch.freeBytes, 7)
-  watch.look(hangs).catch(() => {})
+  watch.refresh(hangs).catch(() => {})
   t.equal(asked, 2)
 })
 
@@ -333,6 +333,6 @@ t.test('a disk that does not report its free space counts as not low', async (t)
   const watch = new DiskWatch(1000, {
     diskLow: () => t.fail('told'),
   })
-  await watch.look({ freeBytes: () => Promise.reject(new Error('EIO')) })
+  await watch.refresh({ freeBytes: () => Promise.reject(new Error('EIO')) })
   t.ok(Number.isNaN(watch.freeBytes))
 })

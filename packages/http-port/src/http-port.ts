@@ -106,8 +106,8 @@ function answerWith(options: HttpPortOptions) {
 /** All our processes with such a port use this flag name. */
 function wrongHost(host: string): ReadyPage {
   const shown = JSON.stringify(host.slice(0, 100))
-  const wayOut = 'allow the name with --http-allowed-hosts (option httpAllowedHosts)'
-  const body = `the host ${shown} is not allowed; use an IP address or localhost, or ${wayOut}\n`
+  const remedy = 'allow the name with --http-allowed-hosts (option httpAllowedHosts)'
+  const body = `the host ${shown} is not allowed; use an IP address or localhost, or ${remedy}\n`
   return ready({ status: 421, body })
 }
 

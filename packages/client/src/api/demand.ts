@@ -15,12 +15,12 @@ export function demand<K extends AnswerKind>(
     link.ask(request, options, (outcome, wasSentBefore) => {
       if (outcome instanceof Error) reject(outcome)
       else if (outcome.kind === kind) resolve(outcome as Extract<Answer, { kind: K }>)
-      else reject(unwanted(outcome, request, kind, wasSentBefore))
+      else reject(unexpectedAnswer(outcome, request, kind, wasSentBefore))
     })
   })
 }
 
-function unwanted(
+function unexpectedAnswer(
   answer: Answer,
   request: NewRequest,
   kind: AnswerKind,
@@ -35,7 +35,7 @@ function unwanted(
   return new TenureError('CLIENT_PROTOCOL', message, { outcomeUnknown: true, requestId })
 }
 
-export interface PatientOptions extends CallOptions {
+export interface DemandRetryOptions extends CallOptions {
   /** Whether the request is idempotent, so that it may be sent again. */
   readonly retry: boolean
   /** Whether to retry, within the timeout, after a temporary rejection. */
@@ -45,11 +45,11 @@ export interface PatientOptions extends CallOptions {
 const retryAfterMsDefault = 1000
 
 /** Calls `demand`, and retries temporary rejections within the timeout. */
-export async function demandPatiently<K extends AnswerKind>(
+export async function demandWithRetry<K extends AnswerKind>(
   link: Link,
   request: NewRequest,
   kind: K,
-  { signal, timeoutMs = link.requestTimeoutMs, retry, retryLater }: PatientOptions,
+  { signal, timeoutMs = link.requestTimeoutMs, retry, retryLater }: DemandRetryOptions,
 ): Promise<Extract<Answer, { kind: K }>> {
   check.duration('timeoutMs', timeoutMs)
   const until = link.clock.monotonicMs() + timeoutMs
@@ -65,13 +65,13 @@ export async function demandPatiently<K extends AnswerKind>(
       if (pauseMs === undefined || link.clock.monotonicMs() + pauseMs >= until) throw error
       // A later rejection does not tell whether an earlier attempt was carried out.
       wasSent ||= (error as TenureError).outcomeUnknown
-      await rest(link, pauseMs, signal, { wasSent, requestId })
+      await pauseBeforeRetry(link, pauseMs, signal, { wasSent, requestId })
     }
   }
 }
 
 /** Pauses between attempts. If the pause is interrupted, the error reflects the state of the call. */
-async function rest(
+async function pauseBeforeRetry(
   link: Link,
   pauseMs: number,
   signal: AbortSignal | undefined,

@@ -9,7 +9,7 @@ import type {
 import { check, TenureError } from '../errors.js'
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
-import { demandPatiently } from './demand.js'
+import { demandWithRetry } from './demand.js'
 
 export type { HistoryRecord, Opening } from '@tenure/protocol'
 
@@ -62,7 +62,7 @@ export async function readHistory(
   while (place !== undefined) {
     const request: NewRequest = { kind: 'history', taskId, ...place }
     const call = { signal, timeoutMs, retry: true, retryLater: true }
-    const page: HistoryFound = await demandPatiently(link, request, 'history', call)
+    const page: HistoryFound = await demandWithRetry(link, request, 'history', call)
     if (page.firstLsn > place.fromLsn) {
       // Earlier records were removed meanwhile. Drop the pages before the gap, which would be misleading.
       firstLsn = page.firstLsn

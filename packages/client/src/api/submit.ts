@@ -2,7 +2,7 @@ import { check, finalReasons, RejectedError, TenureError } from '../errors.js'
 import { aborted } from '../link/call-errors.js'
 import { type CallOptions, checkCallOptions } from '../link/limit.js'
 import type { Link } from '../link/link.js'
-import { demandPatiently } from './demand.js'
+import { demandWithRetry } from './demand.js'
 import { Pipeline } from './pipeline.js'
 import { checkSubmission, type NewSubmit, type Submission, toRequest } from './submission.js'
 
@@ -20,11 +20,11 @@ export async function submit(
   { signal, timeoutMs, retryLater }: CallOptions & { readonly retryLater: boolean },
 ): Promise<Submitted> {
   const retry = request.requestId !== undefined
-  const patience = { signal, timeoutMs, retryLater, retry }
+  const retryOptions = { signal, timeoutMs, retryLater, retry }
   // The first attempt copies the payload when it encodes it. A retry must send the same bytes, even if the
   // caller has reused its buffer.
   const own = retryLater ? { ...request, payload: new Uint8Array(request.payload) } : request
-  const { taskId, known } = await demandPatiently(link, own, 'submitted', patience)
+  const { taskId, known } = await demandWithRetry(link, own, 'submitted', retryOptions)
   return { taskId, known }
 }
 

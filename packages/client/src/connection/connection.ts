@@ -139,7 +139,7 @@ export class Connection {
     this.#mode = 'open'
     this.#isWritable = true
     this.#timer.cancel()
-    this.#listenForLife()
+    this.#watchForSilence()
     this.#listener.welcomed(welcome)
   }
 
@@ -173,7 +173,7 @@ export class Connection {
     return `cannot connect: ${error.message.trim()}${hint}`
   }
 
-  #listenForLife(): void {
+  #watchForSilence(): void {
     const { clock, keepAliveMs } = this.#settings
     this.#heard = false
     this.#timer = clock.setTimer(keepAliveMs, () => {
@@ -183,7 +183,7 @@ export class Connection {
         this.end(new TenureError('CLIENT_DISCONNECTED', message))
         return
       } else this.#probe()
-      this.#listenForLife()
+      this.#watchForSilence()
     })
   }
 

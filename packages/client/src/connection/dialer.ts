@@ -28,8 +28,8 @@ export interface DialerListener {
 /**
  * Keeps one connection to one of the endpoints:
  *
- *     idle ──start──▶ dialing ──welcome──▶ open ──loss──▶ resting ──▶ dialing
- *      ▲                │ └─each endpoint failed─▶ resting ──▶ dialing
+ *     idle ──start──▶ dialing ──welcome──▶ open ──loss──▶ waiting ──▶ dialing
+ *      ▲                │ └─each endpoint failed─▶ waiting ──▶ dialing
  *      └──refused───────┘
  *
  * Endpoints are tried in turn without a delay; the dialer backs off after each round. The backoff is
@@ -38,7 +38,7 @@ export interface DialerListener {
 export class Dialer {
   readonly #settings: DialerSettings
   readonly #listener: DialerListener
-  #mode: 'idle' | 'dialing' | 'open' | 'resting' | 'stopped' = 'idle'
+  #mode: 'idle' | 'dialing' | 'open' | 'waiting' | 'stopped' = 'idle'
   #connection: Connection | undefined
   #timer: Timer | undefined
   #at = 0
@@ -106,7 +106,7 @@ export class Dialer {
     if (this.#mode === 'open') {
       // A connection without any answer counts as a failed attempt.
       if (this.#round > 0) this.#at++
-      this.#rest(this.#nextPause())
+      this.#dialLater(this.#nextPause())
       this.#listener.disconnected(error)
     } else if (this.#mode === 'dialing') {
       this.#onAttemptFailed(error, endpoint)
@@ -124,7 +124,7 @@ export class Dialer {
     this.#failedInRow++
     const isRoundOver = this.#failedInRow % this.#settings.endpoints.length === 0
     const retryInMs = isRoundOver ? this.#nextPause() : 0
-    this.#rest(retryInMs)
+    this.#dialLater(retryInMs)
     this.#listener.attemptFailed({ endpoint, error, retryInMs })
   }
 
@@ -134,8 +134,8 @@ export class Dialer {
   }
 
   /** Uses a timer even for 0 ms, so that listeners see the end before the next attempt starts. */
-  #rest(pauseMs: number): void {
-    this.#mode = 'resting'
+  #dialLater(pauseMs: number): void {
+    this.#mode = 'waiting'
     this.#timer = this.#settings.clock.setTimer(pauseMs, () => this.#dial())
   }
 }

@@ -14,7 +14,7 @@ export interface CheckpointJob {
 export type BackgroundCell = Int32Array
 
 /** External inputs, replaced in tests. */
-export interface Watching {
+export interface ThreadMonitor {
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly waitedMs: (threadId: number) => number | undefined
 }
@@ -30,20 +30,20 @@ export interface Watching {
  */
 export class CheckpointThread implements CheckpointMaker {
   readonly #directory: string
-  readonly #watching: Watching
+  readonly #monitor: ThreadMonitor
   #thread: Worker | undefined
   #background: BackgroundCell = createBackgroundCell()
   /** The thread's last observed waiting time. */
   #seen: { readonly waitedMs: number; readonly atMs: number } | undefined
   /** Stops waiting for the running thread, so that the checkpoint is started again. */
-  #beginAgain: () => void = () => {}
+  #restart: () => void = () => {}
   /** Settles when all abandoned threads have ended. */
-  #leaving: Promise<unknown> = Promise.resolve()
+  #abandoned: Promise<unknown> = Promise.resolve()
   #isStopped = false
 
-  constructor(directory: string, watching: Watching = { clock: systemClock, waitedMs }) {
+  constructor(directory: string, monitor: ThreadMonitor = { clock: systemClock, waitedMs }) {
     this.#directory = directory
-    this.#watching = watching
+    this.#monitor = monitor
   }
 
   /** Id of the checkpoint thread while it is in the background; otherwise 0. */
@@ -54,14 +54,14 @@ export class CheckpointThread implements CheckpointMaker {
   async make(lsn: number): Promise<MadeCheckpoint> {
     this.#seen = undefined
     const made = await this.#make({ lsn, inBackground: true })
-    return made ?? (await this.#make({ lsn, inBackground: false })) ?? giveUp()
+    return made ?? (await this.#make({ lsn, inBackground: false })) ?? throwAborted()
   }
 
   hurry(): void {
     const threadId = this.backgroundThreadId
-    const waitedMs = threadId === 0 ? undefined : this.#watching.waitedMs(threadId)
+    const waitedMs = threadId === 0 ? undefined : this.#monitor.waitedMs(threadId)
     if (waitedMs === undefined) return
-    const atMs = this.#watching.clock.monotonicMs()
+    const atMs = this.#monitor.clock.monotonicMs()
     const seen = this.#seen ?? { waitedMs, atMs }
     const passedMs = atMs - seen.atMs
     if (passedMs < minWatchMs) {
@@ -69,21 +69,21 @@ export class CheckpointThread implements CheckpointMaker {
       return
     }
     this.#seen = { waitedMs, atMs }
-    if (waitedMs - seen.waitedMs > passedMs * starvedShare) this.#giveUpThread()
+    if (waitedMs - seen.waitedMs > passedMs * starvedShare) this.#abandonThread()
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    await Promise.all([this.#leaving, this.#thread?.terminate()])
+    await Promise.all([this.#abandoned, this.#thread?.terminate()])
   }
 
   /** Does not await the termination: a starved thread also needs CPU time to end. */
-  #giveUpThread(): void {
+  #abandonThread(): void {
     const thread = this.#thread
     this.#thread = undefined
     this.#background = createBackgroundCell()
-    this.#beginAgain()
-    this.#leaving = Promise.all([this.#leaving, thread?.terminate()])
+    this.#restart()
+    this.#abandoned = Promise.all([this.#abandoned, thread?.terminate()])
   }
 
   /** Resolves to `undefined` when the checkpoint must be started again. */
@@ -106,9 +106,9 @@ export class CheckpointThread implements CheckpointMaker {
         settle()
         reject(error)
       }
-      const ended = () => failed(givenUp())
+      const ended = () => failed(aborted())
       thread.on('message', made).on('error', failed).on('exit', ended)
-      this.#beginAgain = () => {
+      this.#restart = () => {
         settle()
         resolve(undefined)
       }
@@ -124,10 +124,10 @@ export class CheckpointThread implements CheckpointMaker {
       execArgv: [],
       env: {},
     })
-    const lose = () => {
+    const forgetThread = () => {
       if (this.#thread === thread) this.#thread = undefined
     }
-    thread.once('error', lose).once('exit', lose)
+    thread.once('error', forgetThread).once('exit', forgetThread)
     this.#thread = thread
     this.#background = background
     return thread
@@ -138,11 +138,11 @@ function createBackgroundCell(): BackgroundCell {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 }
 
-function giveUp(): never {
-  throw givenUp()
+function throwAborted(): never {
+  throw aborted()
 }
 
-function givenUp(): CoordinatorError {
+function aborted(): CoordinatorError {
   return new CoordinatorError('COORDINATOR_FAILED', 'the checkpoint was aborted')
 }
 

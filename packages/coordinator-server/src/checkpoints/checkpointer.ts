@@ -46,7 +46,7 @@ export class Checkpointer {
   #making: Promise<Checkpointed> | undefined
   #isHurried = false
   /** A requested checkpoint that starts after the running one. */
-  #asked: Promise<Checkpointed> | undefined
+  #requested: Promise<Checkpointed> | undefined
   #notBeforeMs = Number.NEGATIVE_INFINITY
   #isStopping = false
 
@@ -66,7 +66,7 @@ export class Checkpointer {
     this.#observer = parts.observer
     this.#trimmer = new HistoryTrimmer({
       ...parts,
-      onRoomMade: (removed) => this.#observer.historyRemoved?.(removed),
+      onSpaceFreed: (removed) => this.#observer.historyRemoved?.(removed),
       onFailure: (error) => this.#reportFailure(error),
     })
   }
@@ -79,11 +79,11 @@ export class Checkpointer {
     if (this.#isStopping) return
     const nowMs = this.#clock.monotonicMs()
     const dueMs = replayMs(this.#log)
-    this.#forecast.see(dueMs, nowMs)
+    this.#forecast.addSample(dueMs, nowMs)
     this.#trimmer.tick()
     if (this.#making !== undefined) {
       if (this.#isHurried || this.#isUrgent(dueMs)) this.#hurry()
-    } else if (this.#asked === undefined && this.#isDue(dueMs) && nowMs >= this.#notBeforeMs) {
+    } else if (this.#requested === undefined && this.#isDue(dueMs) && nowMs >= this.#notBeforeMs) {
       // The observer has already received the error.
       this.#begin(false).catch(() => {})
     }
@@ -94,16 +94,16 @@ export class Checkpointer {
    * early to include it, so another one follows.
    */
   make(): Promise<Checkpointed> {
-    if (this.#asked !== undefined) return this.#asked
+    if (this.#requested !== undefined) return this.#requested
     if (this.#making === undefined) return this.#begin(true)
     this.#hurry()
-    this.#asked = this.#making
+    this.#requested = this.#making
       .catch(() => {})
       .then(() => {
-        this.#asked = undefined
+        this.#requested = undefined
         return this.#begin(true)
       })
-    return this.#asked
+    return this.#requested
   }
 
   /**
@@ -124,7 +124,7 @@ export class Checkpointer {
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#maker.stop()
-    await Promise.allSettled([this.#making, this.#asked])
+    await Promise.allSettled([this.#making, this.#requested])
   }
 
   #isDue(dueMs: number): boolean {
@@ -138,7 +138,7 @@ export class Checkpointer {
     const { replayMsMax } = this.#knobs
     // Without a measured duration, treat the checkpoint as urgent from its start.
     const share = this.#forecast.hasDuration ? urgentShare : dueShare
-    return dueMs >= replayMsMax * share || this.#forecast.dueWhenMadeMs(dueMs) >= replayMsMax
+    return dueMs >= replayMsMax * share || this.#forecast.replayWhenDoneMs(dueMs) >= replayMsMax
   }
 
   #hurry(): void {
@@ -146,8 +146,8 @@ export class Checkpointer {
     this.#maker.hurry()
   }
 
-  #begin(isAsked: boolean, make = () => this.#make(isAsked)): Promise<Checkpointed> {
-    this.#isHurried = isAsked
+  #begin(isRequested: boolean, make = () => this.#make(isRequested)): Promise<Checkpointed> {
+    this.#isHurried = isRequested
     this.#making = make()
       .catch((error: unknown) => {
         this.#notBeforeMs = this.#clock.monotonicMs() + retryDelayMs
@@ -160,9 +160,9 @@ export class Checkpointer {
     return this.#making
   }
 
-  async #make(isAsked: boolean): Promise<Checkpointed> {
+  async #make(isRequested: boolean): Promise<Checkpointed> {
     this.#refuseIfStopping()
-    if (isAsked || !this.#isEnoughSealed()) await this.#log.roll()
+    if (isRequested || !this.#isEnoughSealed()) await this.#log.roll()
     // `stop` may have run during the roll, before there was a maker to stop.
     this.#refuseIfStopping()
     const { sealedLsn: lsn, checkpointLsn } = this.#log
@@ -171,7 +171,7 @@ export class Checkpointer {
     const making = this.#maker.make(lsn)
     if (this.#isHurried) this.#maker.hurry()
     const made = await making
-    this.#forecast.learn(made.replayMs + made.writeMs)
+    this.#forecast.setDuration(made.replayMs + made.writeMs)
     const checkpointed = { ...made, removed: await this.#trimmer.trimBehind(made.good) }
     this.#observer.checkpointed?.(checkpointed)
     return checkpointed
@@ -198,7 +198,7 @@ export class Checkpointer {
   }
 
   #refuseIfStopping(): void {
-    if (this.#isStopping) throw new CoordinatorError('COORDINATOR_FAILED', givenUp)
+    if (this.#isStopping) throw new CoordinatorError('COORDINATOR_FAILED', aborted)
   }
 
   #reportFailure(error: unknown): void {
@@ -222,7 +222,7 @@ const minDueMs = 5
 /** Above this share, a running checkpoint is urgent regardless of the forecast. */
 const urgentShare = 7 / 8
 
-const givenUp = 'the checkpoint was aborted'
+const aborted = 'the checkpoint was aborted'
 
 /** Delay before the next attempt after a failure. */
 const retryDelayMs = 60_000

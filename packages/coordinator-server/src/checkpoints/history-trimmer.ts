@@ -11,7 +11,7 @@ export class HistoryTrimmer {
   readonly #knobs: HistoryLimits
   readonly #clock: Clock
   readonly #isDiskFull: () => boolean
-  readonly #onRoomMade: (removed: Removed) => void
+  readonly #onSpaceFreed: (removed: Removed) => void
   readonly #onFailure: (error: unknown) => void
   /** Checkpoints that were read back and verified. */
   #verified: { readonly lsns: readonly number[]; readonly atMs: number } | undefined
@@ -26,14 +26,14 @@ export class HistoryTrimmer {
     readonly clock: Clock
     readonly isDiskFull: () => boolean
     /** Segments were removed because the disk is full. */
-    readonly onRoomMade: (removed: Removed) => void
+    readonly onSpaceFreed: (removed: Removed) => void
     readonly onFailure: (error: unknown) => void
   }) {
     this.#log = parts.log
     this.#knobs = parts.knobs
     this.#clock = parts.clock
     this.#isDiskFull = parts.isDiskFull
-    this.#onRoomMade = parts.onRoomMade
+    this.#onSpaceFreed = parts.onSpaceFreed
     this.#onFailure = parts.onFailure
   }
 
@@ -45,7 +45,7 @@ export class HistoryTrimmer {
     this.#trim()
       .then(
         (removed) => {
-          if (isFull && removed.segments > 0) this.#onRoomMade(removed)
+          if (isFull && removed.segments > 0) this.#onSpaceFreed(removed)
         },
         (error: unknown) => {
           this.#notBeforeMs = this.#clock.monotonicMs() + retryDelayMs

@@ -57,7 +57,7 @@ export class ReplayForecast {
   }
 
   /** Records the current replay time. Call it regularly. */
-  see(dueMs: number, atMs: number): void {
+  addSample(dueMs: number, atMs: number): void {
     if (this.#seen === undefined || dueMs < this.#seen.dueMs) {
       // A new checkpoint reduces the replay time, so this sample gives no rate.
       this.#seen = { dueMs, atMs }
@@ -70,19 +70,19 @@ export class ReplayForecast {
   }
 
   /** Records the duration of a finished checkpoint. */
-  learn(workMs: number): void {
+  setDuration(workMs: number): void {
     this.#workMs = workMs
   }
 
   /** The expected replay time when a checkpoint finishes that becomes urgent at the next tick. */
-  dueWhenMadeMs(dueMs: number): number {
-    return dueMs + this.#rate * (twoLooksMs + (this.#workMs ?? 0) * workMargin)
+  replayWhenDoneMs(dueMs: number): number {
+    return dueMs + this.#rate * (twoTicksMs + (this.#workMs ?? 0) * workMargin)
   }
 }
 
 /** Over a shorter time, one batch would distort the rate. */
 const minSampleMs = 500
 /** Up to one tick until the checkpoint is urgent, and one until starvation is detected. */
-const twoLooksMs = 2000
+const twoTicksMs = 2000
 /** The next checkpoint may be larger, and other load may be higher. */
 const workMargin = 2

@@ -20,7 +20,7 @@ import { CoordinatorError } from '../errors.js'
 import { RequestedQueues } from '../polls/requested-queues.js'
 import { type Poll, WaitingPolls } from '../polls/waiting-polls.js'
 import { PendingQueries } from '../queries/pending-queries.js'
-import { notNow, rejected, tooManyRetryMs } from '../refusals.js'
+import { rejected, rejectedForNow, tooManyRetryMs } from '../refusals.js'
 import { Alarm } from './alarm.js'
 import { Commits, type LockedKeys, type Reply, type Urgency } from './commits.js'
 import type { CoordinatorParts } from './coordinator-parts.js'
@@ -52,7 +52,7 @@ export class Coordinator {
   /** Connections of workers. */
   readonly #workers = new WeakSet<Session>()
   /** Closed connections, whose queued lease requests must not be granted. */
-  readonly #gone = new WeakSet<Session>()
+  readonly #closedSessions = new WeakSet<Session>()
   #hasStarted = false
   #isStopping = false
   #hasFailed = false
@@ -120,7 +120,7 @@ export class Coordinator {
   ): 'answered' | 'pending' {
     const pending = new PendingRequest(this.#parts, request, session, respond)
     this.#parts.registry.heard(session.name, pending.arrivedAt)
-    if (request.kind === 'lease') this.#noteAsked(request, pending)
+    if (request.kind === 'lease') this.#noteRequestedQueues(request, pending)
     if (!pending.isQuery()) this.#queries.noteWork(pending.arrivedMs)
     this.#consider(pending)
     this.#offerNoted()
@@ -137,7 +137,7 @@ export class Coordinator {
 
   /** Removes a closed connection with its waiting polls and queries. In-flight records continue. */
   leave(session: Session): void {
-    this.#gone.add(session)
+    this.#closedSessions.add(session)
     for (const poll of this.#polls.of(session)) this.#endPoll(poll)
     if (this.#workers.delete(session)) this.#parts.registry.disconnected(session.name)
     this.#queries.leave(session)
@@ -226,7 +226,7 @@ export class Coordinator {
       tasks.wait(taskId, pending)
     } else {
       // An answer about the lease needs a durable expiry, and there is no space to write it.
-      pending.answer(notNow(request.id, 'NO_SPACE', noSpaceRetryMs))
+      pending.answer(rejectedForNow(request.id, 'NO_SPACE', noSpaceRetryMs))
     }
   }
 
@@ -254,7 +254,7 @@ export class Coordinator {
       if (expiring !== undefined) this.#commits.tasks.wait(expiring, pending)
       else pending.answer({ kind: 'empty', id: request.id })
     } else if (this.#polls.size >= (this.#parts.waitingPollsMax ?? Number.POSITIVE_INFINITY)) {
-      pending.answer(notNow(request.id, 'TOO_MANY', tooManyRetryMs))
+      pending.answer(rejectedForNow(request.id, 'TOO_MANY', tooManyRetryMs))
     } else {
       this.#wait(pending, request, rankOf(advice) !== noCapacity)
     }
@@ -327,7 +327,7 @@ export class Coordinator {
     }
     const { record, answer } = decision
     if (this.#write(record, urgency, keys, { to: pending, answer })) return
-    pending.answer(notNow(pending.request.id, 'NO_SPACE', noSpaceRetryMs))
+    pending.answer(rejectedForNow(pending.request.id, 'NO_SPACE', noSpaceRetryMs))
   }
 
   /** The only path to the log. False when the disk has no space for the record. */
@@ -368,7 +368,7 @@ export class Coordinator {
 
   /** A task granted to a closed connection would sit idle until its lease expired. */
   #isAbandoned({ request, session }: PendingRequest): boolean {
-    return request.kind === 'lease' && this.#gone.has(session)
+    return request.kind === 'lease' && this.#closedSessions.has(session)
   }
 
   #onAlarm(): void {
@@ -379,7 +379,7 @@ export class Coordinator {
     this.#timekeeper.arm()
   }
 
-  #noteAsked({ queues }: Lease, { name, arrivedAt }: Caller): void {
+  #noteRequestedQueues({ queues }: Lease, { name, arrivedAt }: Caller): void {
     this.#requestedQueues.note(queues, arrivedAt)
     this.#parts.registry.asked(name, queues)
   }

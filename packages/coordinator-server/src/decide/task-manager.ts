@@ -16,7 +16,7 @@ import {
   notBeforeOf,
   viewResult,
 } from '@tenure/state-machine/internal'
-import { notNow, rejected } from '../refusals.js'
+import { rejected, rejectedForNow } from '../refusals.js'
 import { answer, type Caller, type Decision, type DecisionContext } from './decision.js'
 import { judgeLease } from './lease-judgement.js'
 
@@ -49,7 +49,7 @@ export function decideSubmit(context: DecisionContext, request: Submit): Decisio
   }
   const overload = whyOverloaded(context, payload.length)
   if (overload !== undefined) {
-    return answer(notNow(id, 'OVERLOADED', overloadedRetryMs, overload))
+    return answer(rejectedForNow(id, 'OVERLOADED', overloadedRetryMs, overload))
   }
   const notBefore = notBeforeOf(request, now)
   const record: Building<'TaskCreated'> = {

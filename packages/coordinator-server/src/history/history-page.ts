@@ -35,7 +35,7 @@ const entryBytes = 16
 const openingsMax = 1000
 
 /** Maximum attempts per page; an attempt fails when its first segment is removed meanwhile. */
-const startsMax = 3
+const attemptsMax = 3
 
 export interface PageOptions {
   readonly scannedMax?: number
@@ -51,12 +51,12 @@ export async function readPage(
   query: HistoryQuery,
   options: PageOptions = {},
 ): Promise<HistoryPage> {
-  for (let start = 1; ; start++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await new PageReading(await open(), query, options).read()
     } catch (error) {
       const isOvertaken = error instanceof WalError && error.code === 'WAL_FORGOTTEN'
-      if (!isOvertaken || start === startsMax) throw error
+      if (!isOvertaken || attempt === attemptsMax) throw error
     }
   }
 }
@@ -85,7 +85,7 @@ class PageReading {
   }
 
   async read(): Promise<HistoryPage> {
-    const isFull = await this.#lookAtAll()
+    const isFull = await this.#scan()
     return {
       firstLsn: this.#log.firstLsn,
       records: this.#records,
@@ -95,7 +95,7 @@ class PageReading {
   }
 
   /** True when the page is full; false at the end of the history. */
-  async #lookAtAll(): Promise<boolean> {
+  async #scan(): Promise<boolean> {
     if (this.#fromLsn > this.#query.throughLsn) return false
     for await (const { firstLsn, records } of this.#log.replay({ fromLsn: this.#fromLsn })) {
       this.#signal?.throwIfAborted()
@@ -103,7 +103,7 @@ class PageReading {
       for (const bytes of records) {
         if (lsn > this.#query.throughLsn) return false
         const isOver = this.#isOver(lsn, bytes)
-        if (isOver || !this.#look(lsn, bytes)) {
+        if (isOver || !this.#scanRecord(lsn, bytes)) {
           this.#untilLsn = lsn
           return !isOver
         }
@@ -121,7 +121,7 @@ class PageReading {
   }
 
   /** Adds the record if it concerns the task; false when it does not fit in the page. */
-  #look(lsn: number, bytes: Uint8Array): boolean {
+  #scanRecord(lsn: number, bytes: Uint8Array): boolean {
     if (this.#scanned++ === this.#scannedMax) return false
     const record = decodeRecord(bytes)
     if (!this.#filter.concerns(record)) return true

@@ -41,7 +41,7 @@ export class HistoryThread implements HistoryReader {
     if (this.#settle !== undefined) throw new Error('a history page is already being read')
     this.#idle?.cancel()
     const worker = this.#worker ?? this.#start()
-    const abort = () => this.#tell(worker, { kind: 'abort' })
+    const abort = () => this.#post(worker, { kind: 'abort' })
     const page = new Promise<HistoryPage>((resolve, reject) => {
       this.#settle = (outcome) => {
         signal.removeEventListener('abort', abort)
@@ -49,7 +49,7 @@ export class HistoryThread implements HistoryReader {
         else resolve(outcome)
       }
     })
-    this.#tell(worker, { kind: 'read', query })
+    this.#post(worker, { kind: 'read', query })
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort)
     return page
@@ -79,8 +79,8 @@ export class HistoryThread implements HistoryReader {
       else this.#finish(new CoordinatorError('COORDINATOR_FAILED', message.why))
       this.#endWhenIdle(worker)
     })
-    worker.on('error', (error) => this.#lose(worker, error))
-    worker.on('exit', () => this.#lose(worker, undefined))
+    worker.on('error', (error) => this.#onThreadEnd(worker, error))
+    worker.on('exit', () => this.#onThreadEnd(worker, undefined))
     this.#worker = worker
     return worker
   }
@@ -95,7 +95,7 @@ export class HistoryThread implements HistoryReader {
   }
 
   /** The thread ended unexpectedly: fails the running read; the next request starts a new thread. */
-  #lose(worker: Worker, error: unknown): void {
+  #onThreadEnd(worker: Worker, error: unknown): void {
     if (worker !== this.#worker) return
     this.#worker = undefined
     const end = 'the history thread has ended'
@@ -109,7 +109,7 @@ export class HistoryThread implements HistoryReader {
     settle?.(outcome)
   }
 
-  #tell(worker: Worker, message: ToHistoryThread): void {
+  #post(worker: Worker, message: ToHistoryThread): void {
     worker.postMessage(message)
   }
 }

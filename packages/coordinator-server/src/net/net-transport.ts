@@ -15,7 +15,7 @@ const keepAliveMs = 30_000
 const pieceBytes = 64 * 1024
 
 /** OpenSSL's error reasons for a client that does not use TLS. */
-const withoutTls = ['wrong version number', 'http request']
+const noTlsReasons = ['wrong version number', 'http request']
 
 export interface NetTransportOptions {
   readonly host: string
@@ -30,8 +30,8 @@ export function netTransport(options: NetTransportOptions): Transport {
   const { host, port, tls, lingerMs = 5000 } = options
   return {
     async listen(onSocket) {
-      const common = { lingerMs, busyPoll: new BusyPoll(systemClock) }
-      const accept = tls === undefined ? acceptPlain(common) : acceptTls(tls, common)
+      const shared = { lingerMs, busyPoll: new BusyPoll(systemClock) }
+      const accept = tls === undefined ? acceptPlain(shared) : acceptTls(tls, shared)
       // Half open: send the remaining answers even after the peer has ended its side.
       const server = createServer({ allowHalfOpen: true }, (raw) => onSocket(accept(raw)))
       return listen(server, host, port)
@@ -56,14 +56,14 @@ function listen(server: Server, host: string, port: number): Promise<Listener> {
 }
 
 /** State shared by all connections. */
-interface Common {
+interface SharedState {
   readonly lingerMs: number
   readonly busyPoll: BusyPoll
 }
 
-function acceptPlain(common: Common): (raw: NetSocket) => Socket {
+function acceptPlain(shared: SharedState): (raw: NetSocket) => Socket {
   return (raw) => {
-    const connection = new Connection(raw, common)
+    const connection = new Connection(raw, shared)
     connection.begin(raw)
     return connection
   }
@@ -74,20 +74,20 @@ function acceptPlain(common: Common): (raw: NetSocket) => Socket {
  * TLS server without a listening port does the handshake: unlike a bare TLSSocket, it rejects untrusted
  * client certificates.
  */
-function acceptTls(tls: TlsOptions, common: Common): (raw: NetSocket) => Socket {
+function acceptTls(tls: TlsOptions, shared: SharedState): (raw: NetSocket) => Socket {
   const server: TlsServer = createTlsServer(tls)
-  const shaking = new Map<string, Connection>()
-  server.on('secureConnection', (stream) => shaking.get(nameOf(stream))?.begin(stream))
+  const handshakes = new Map<string, Connection>()
+  server.on('secureConnection', (stream) => handshakes.get(nameOf(stream))?.begin(stream))
   server.on('tlsClientError', (error, stream) => {
-    shaking.get(nameOf(stream))?.fail(error)
+    handshakes.get(nameOf(stream))?.fail(error)
     stream.destroy()
   })
   return (raw) => {
-    const connection = new Connection(raw, common)
+    const connection = new Connection(raw, shared)
     const name = nameOf(raw)
-    shaking.set(name, connection)
+    handshakes.set(name, connection)
     raw.on('close', () => {
-      if (shaking.get(name) === connection) shaking.delete(name)
+      if (handshakes.get(name) === connection) handshakes.delete(name)
     })
     server.emit('connection', raw)
     return connection
@@ -103,7 +103,7 @@ function nameOf({ remoteAddress, remotePort }: NetSocket): string {
 class Connection implements Socket {
   readonly address: string
   readonly #raw: NetSocket
-  readonly #common: Common
+  readonly #shared: SharedState
   #stream: NetSocket | undefined
   /** Pieces not yet passed to the stream. */
   readonly #queue: Uint8Array[] = []
@@ -114,9 +114,9 @@ class Connection implements Socket {
   #hasEnded = false
   #failure: string | undefined
 
-  constructor(raw: NetSocket, common: Common) {
+  constructor(raw: NetSocket, shared: SharedState) {
     this.#raw = raw
-    this.#common = common
+    this.#shared = shared
     this.address = raw.remoteAddress ?? 'unknown'
     raw.setNoDelay(true)
     raw.setKeepAlive(true, keepAliveMs)
@@ -134,22 +134,22 @@ class Connection implements Socket {
     if (this.#isPaused) stream.pause()
     stream.on('error', () => this.#raw.destroy())
     stream.on('data', (bytes) => {
-      this.#common.busyPoll.heard(this)
+      this.#shared.busyPoll.heard(this)
       this.#onData(bytes)
     })
     stream.on('end', () => this.end())
     stream.on('drain', () => {
-      this.#handOver()
+      this.#drainQueue()
       if (this.#queue.length === 0) this.#onDrain()
     })
-    this.#handOver()
+    this.#drainQueue()
   }
 
   /** Closes the connection after a failed TLS handshake. */
   fail(error: Error): void {
     // OpenSSL's full message is meant for its developers.
     const why = 'reason' in error ? String(error.reason) : error.message
-    const guess = withoutTls.includes(why) ? ' (does the peer use TLS?)' : ''
+    const guess = noTlsReasons.includes(why) ? ' (does the peer use TLS?)' : ''
     this.#failure = `the TLS handshake failed: ${why}${guess}`
     this.#raw.destroy()
   }
@@ -168,7 +168,7 @@ class Connection implements Socket {
 
   write(bytes: Uint8Array): void {
     if (this.#hasEnded) return
-    this.#common.busyPoll.answered(this)
+    this.#shared.busyPoll.answered(this)
     // Fast path: the queue is empty and the bytes fit into one piece.
     const stream = this.#stream
     if (stream !== undefined && this.#queue.length === 0 && bytes.length <= pieceBytes) {
@@ -181,7 +181,7 @@ class Connection implements Socket {
       this.#queue.push(bytes.subarray(at, at + pieceBytes))
     }
     this.#queuedBytes += bytes.length
-    this.#handOver()
+    this.#drainQueue()
   }
 
   pause(): void {
@@ -202,11 +202,11 @@ class Connection implements Socket {
       this.#raw.destroy()
       return
     }
-    this.#handOver()
+    this.#drainQueue()
     // Discard further input; otherwise the peer's end would go unnoticed.
     this.#stream.resume()
     // A deadline instead of an idle timeout: a peer that keeps sending is closed as well.
-    const linger = systemClock.setTimer(this.#common.lingerMs, () => this.#raw.destroy())
+    const linger = systemClock.setTimer(this.#shared.lingerMs, () => this.#raw.destroy())
     this.#raw.on('close', () => linger.cancel())
   }
 
@@ -215,7 +215,7 @@ class Connection implements Socket {
     this.#raw.destroy()
   }
 
-  #handOver(): void {
+  #drainQueue(): void {
     const stream = this.#stream
     if (stream === undefined) return
     while (this.#queue.length > 0 && !stream.writableNeedDrain) {

@@ -15,7 +15,7 @@ import { isPoll } from '@tenure/protocol/internal'
 import type { Coordinator } from '../core/coordinator.js'
 import type { Session } from '../core/pending-request.js'
 import { isQuery } from '../queries/queries.js'
-import { notNow, rejected, tooManyRetryMs } from '../refusals.js'
+import { rejected, rejectedForNow, tooManyRetryMs } from '../refusals.js'
 import { FlowControl } from './flow-control.js'
 import { Gate } from './gate.js'
 import type { ServerLimits } from './limits.js'
@@ -158,7 +158,7 @@ export class Peer implements Flushable {
       return rejected(id, 'FORBIDDEN', `the role ${role} may not send ${kind}`)
     }
     const isOneTooMany = this.#connection.polls > this.#context.limits.pollsPerConnectionMax
-    return isPoll && isOneTooMany ? notNow(id, 'TOO_MANY', tooManyRetryMs) : undefined
+    return isPoll && isOneTooMany ? rejectedForNow(id, 'TOO_MANY', tooManyRetryMs) : undefined
   }
 
   #greet(hello: Hello | OtherVersion): void {

@@ -13,7 +13,7 @@ export class DiskWatch {
   #isFull = false
   #freeBytes = Number.NaN
   #isLow = false
-  #isLooking = false
+  #isQuerying = false
 
   constructor(lowBytes: number, observer: DiskObserver) {
     this.#lowBytes = lowBytes
@@ -38,15 +38,15 @@ export class DiskWatch {
   }
 
   /** Updates the free space. Call it regularly. */
-  async look(disk: { freeBytes(): Promise<number> }): Promise<void> {
+  async refresh(disk: { freeBytes(): Promise<number> }): Promise<void> {
     // Start no second query while a hung disk has not answered the first.
-    if (this.#isLooking) return
-    this.#isLooking = true
+    if (this.#isQuerying) return
+    this.#isQuerying = true
     // A disk that fails this query reports its errors on writes.
     this.#freeBytes = await disk.freeBytes().catch(() => Number.NaN)
-    this.#isLooking = false
+    this.#isQuerying = false
     const isLow = this.#freeBytes < this.#lowBytes
-    const isAmple = this.#freeBytes >= this.#lowBytes * amplerThanLow
+    const isAmple = this.#freeBytes >= this.#lowBytes * sufficientFactor
     if (this.#isLow ? isAmple : isLow) {
       this.#isLow = !this.#isLow
       this.#observer.diskLow?.(this.#isLow, this.#freeBytes)
@@ -55,4 +55,4 @@ export class DiskWatch {
 }
 
 /** Hysteresis, so that free space near the limit does not cause repeated events. */
-const amplerThanLow = 1.1
+const sufficientFactor = 1.1

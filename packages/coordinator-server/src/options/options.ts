@@ -129,7 +129,7 @@ export interface Settings {
 }
 
 /** Maximum size of a task without its payload: 32 attempts with worker names, a reason, ids. */
-const besideBytes = 64 * 1024
+const taskOverheadBytes = 64 * 1024
 
 const check = new Checks((message) => new CoordinatorError('COORDINATOR_BAD_OPTION', message))
 
@@ -143,7 +143,7 @@ export function resolveOptions(options: CoordinatorOptions): Settings {
   const checkpoints = { ...defaultCheckpointKnobs, ...options.checkpoints }
   check.names('checkpoints', checkpoints, Object.keys(checkpointRanges))
   check.ranges('checkpoints', checkpointRanges, checkpoints)
-  const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax) + besideBytes
+  const largestBytes = Math.max(knobs.payloadBytesMax, knobs.resultBytesMax) + taskOverheadBytes
   checkAtLeast('limits.frameBytesMax', limits.frameBytesMax, largestBytes)
   const { host = '127.0.0.1', httpHost = '127.0.0.1', port = 7411, httpPort = 7412 } = options
   notEmpty('host', host)
@@ -194,7 +194,7 @@ export function resolveOptions(options: CoordinatorOptions): Settings {
  * that it cannot read, repeatedly, until the task counts as poison.
  */
 export function checkFrameLimit({ frameBytesMax }: ServerLimits, largestKept: number): void {
-  checkAtLeast('limits.frameBytesMax', frameBytesMax, largestKept + besideBytes)
+  checkAtLeast('limits.frameBytesMax', frameBytesMax, largestKept + taskOverheadBytes)
 }
 
 const optionNames: readonly (keyof CoordinatorOptions)[] = [
@@ -226,21 +226,22 @@ const unsentBytesMin = 64 * 1024
 const appendBytesMaxDefault = 512 * 1024
 
 function checkAtLeast(path: string, bytes: number, least: number): void {
-  if (bytes < least) throw check.refusal(path, describe(bytes), `at least ${least}, ${whatFor}`)
+  if (bytes < least)
+    throw check.refusal(path, describe(bytes), `at least ${least}, ${minimumReason}`)
 }
 
-const whatFor =
+const minimumReason =
   "to fit the largest payload or result, including those in the log, and the task's other data"
 
-function checkExposure(path: string, host: string, isMeant: boolean): void {
-  if (isMeant || isLoopback(host)) return
-  const wayOut =
+function checkExposure(path: string, host: string, isAllowed: boolean): void {
+  if (isAllowed || isLoopback(host)) return
+  const remedy =
     path === 'host'
       ? 'set tls and tokens, or set insecure if this network is trusted'
       : 'this port has neither TLS nor tokens, so set insecure if this network is trusted'
   throw new CoordinatorError(
     'COORDINATOR_EXPOSED',
-    `${path} ${host} is reachable from other machines; ${wayOut}`,
+    `${path} ${host} is reachable from other machines; ${remedy}`,
   )
 }
 

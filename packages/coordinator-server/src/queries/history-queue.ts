@@ -1,6 +1,6 @@
 import type { Answer, History } from '@tenure/protocol'
 import type { HistoryQuery, HistoryReader } from '../history/history-page.js'
-import { notNow, rejected } from '../refusals.js'
+import { rejected, rejectedForNow } from '../refusals.js'
 
 /** Maximum number of queued history requests; further ones are rejected with a retry delay. */
 const waitingMax = 16
@@ -14,7 +14,7 @@ export class HistoryQueue {
   readonly #reader: HistoryReader | undefined
   readonly #queryFor: (request: History) => HistoryQuery
   /** The first request is being read while `#reading` is set. */
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: WaitingRead[] = []
   #reading: AbortController | undefined
 
   constructor(reader: HistoryReader | undefined, queryFor: (request: History) => HistoryQuery) {
@@ -28,7 +28,7 @@ export class HistoryQueue {
       respond(rejected(id, 'INTERNAL', 'this coordinator cannot read history'))
     } else if (this.#waiting.length >= waitingMax) {
       const message = 'too many history requests are waiting; retry later'
-      respond(notNow(id, 'OVERLOADED', retryMs, message))
+      respond(rejectedForNow(id, 'OVERLOADED', retryMs, message))
     } else {
       this.#waiting.push({ caller, request, respond })
       this.#readNext(this.#reader)
@@ -77,7 +77,7 @@ function unreadable(id: number, error: unknown): Answer {
   return rejected(id, 'INTERNAL', `reading the log failed: ${why}`)
 }
 
-interface Waiting {
+interface WaitingRead {
   readonly caller: object
   readonly request: History
   readonly respond: (answer: Answer) => void

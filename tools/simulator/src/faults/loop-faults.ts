@@ -86,7 +86,7 @@ export const loopFaults: readonly Fault[] = [
       test,
       'a connection that closes while its lease request waits for an expiry gets no task',
     ],
-    edits: loop("request.kind === 'lease' && this.#gone.has(session)", 'false'),
+    edits: loop("request.kind === 'lease' && this.#closedSessions.has(session)", 'false'),
   },
   {
     name: 'a poll that is withdrawn goes on waiting',
@@ -179,7 +179,7 @@ export const loopFaults: readonly Fault[] = [
     name: 'a refusal for want of room does not say when to come back',
     test: [badDays, fullDisk],
     edits: loop(
-      "pending.answer(notNow(pending.request.id, 'NO_SPACE', noSpaceRetryMs));",
+      "pending.answer(rejectedForNow(pending.request.id, 'NO_SPACE', noSpaceRetryMs));",
       "pending.answer(rejected(pending.request.id, 'NO_SPACE'));",
     ),
   },

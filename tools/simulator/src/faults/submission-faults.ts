@@ -76,7 +76,7 @@ export const submissionFaults: readonly Fault[] = [
     name: 'a submission that is refused for now does not say when to come back',
     test: [test, limits],
     edits: manager(
-      "notNow(id, 'OVERLOADED', overloadedRetryMs, overload)",
+      "rejectedForNow(id, 'OVERLOADED', overloadedRetryMs, overload)",
       "rejected(id, 'OVERLOADED', overload)",
     ),
   },
