@@ -1,8 +1,8 @@
-// Whether the coordinator has become slower: `pnpm bench:guard`. Figures of two machines cannot be
-// compared, but shares can: ours of what a bare echo of the same frames does in the same run, and ours
-// beside many waiting tasks of ours beside few. What they were when they were recorded stands in
-// `guard.json`; a loss of more than a fifth fails. Where a quarter of the rounds say so and a quarter do
-// not, the machine is too restless for a verdict, and that is said. `--record` writes them anew.
+// Whether the coordinator has become slower: `pnpm bench:guard`. Figures from two machines cannot
+// be compared, but ratios from one run can: throughput over that of a bare echo of the same frames,
+// and throughput with many waiting tasks over that with few. `guard.json` has the recorded ratios.
+// A loss of more than a fifth fails. The verdict is "unclear" when at least a quarter of the rounds
+// fall below the limit and at least a quarter do not. `--record` writes the ratios again.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { drawTable, readOptions, scratchDirectory, spreadOf } from '@tenure/harness'
@@ -12,18 +12,20 @@ const { record = false, json = false } = await readOptions('pnpm bench:guard [--
   record: 'boolean',
   json: 'boolean',
 })
-/** In the sources: what is recorded is committed. */
+/** In the sources, because the recorded ratios are committed. */
 const recordPath = fileURLToPath(new URL('../../src/guard/guard.json', import.meta.url))
 const recorded = JSON.parse(readFileSync(recordPath, 'utf8')) as Readonly<Record<string, number>>
 const root = scratchDirectory()
 
 const roundsMin = 5
-/** Work on the machine that comes and goes fails nothing: it is looked at for longer. */
+/**
+ * An unclear ratio is measured for more rounds, so that passing load on the machine fails nothing.
+ */
 const roundsMax = 15
 const lossMax = 0.2
 const words = {
   holds: 'holds',
-  unclear: 'UNCLEAR: again, when the machine does nothing else',
+  unclear: 'UNCLEAR: run it again on an idle machine',
   lost: `LOST more than ${lossMax * 100} %`,
 }
 
@@ -68,7 +70,7 @@ if (record) {
 function judge({ name }: Ratio, values: readonly number[]): keyof typeof words {
   if (record) return 'holds'
   const expected = recorded[name]
-  if (expected === undefined) throw new Error(`${name} was never recorded: use --record`)
+  if (expected === undefined) throw new Error(`${name} has no recorded value; run with --record`)
   return judgeLoss(values, expected * (1 - lossMax))
 }
 

@@ -1,6 +1,6 @@
 // How long an explanation takes: `pnpm bench:history`. The real command reads a long log for a task
-// that was in its first record and in its last, first from the disk, then from the page cache; and a
-// client asks a real coordinator, with its tasks in memory, for what it remembers.
+// that occurs in its first and its last records, first from the disk, then from the page cache. A
+// client also asks a real coordinator for a task that is still in memory.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,11 +31,13 @@ interface Figure {
 if (!json) console.log(machineLine())
 const directory = mkdtempSync(join(tmpdir(), 'tenure-bench-'))
 try {
-  process.stderr.write(`writes ${records} records\n`)
+  process.stderr.write(`writing ${records} records\n`)
   await writeLongLog(directory, records)
   const goal = quick ? 'none for --quick' : '<= 20 s'
   const isCold = evict(directory)
-  const cold = isCold ? `${records} records from the disk` : `${records} records, cache not dropped`
+  const cold = isCold
+    ? `${records} records from the disk`
+    : `${records} records, page cache not dropped`
   tell(figure(cold, 's', repeat(rounds, explainCold), goal))
   tell(figure(`${records} records from the cache`, 's', repeat(rounds, explainSeconds), goal))
 } finally {
@@ -56,7 +58,10 @@ function explainCold(): number {
   return explainSeconds()
 }
 
-/** Takes the files of the log, and nothing else, out of the page cache; false where that cannot be done. */
+/**
+ * Drops only the files of the log from the page cache; returns false where the system cannot do
+ * that.
+ */
 function evict(path: string): boolean {
   return readdirSync(path, { recursive: true, encoding: 'utf8' })
     .map((name) => join(path, name))

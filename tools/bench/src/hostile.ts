@@ -1,6 +1,6 @@
-// How long a healthy client waits beside peers that mean no good: `pnpm bench:hostile`. The
-// coordinator, the peers and the client each have a process of their own. Everything is measured
-// several times in alternation, for other work on the machine comes and goes; medians count.
+// How long a healthy client waits beside hostile peers: `pnpm bench:hostile`. The coordinator, the
+// peers and the client each have a process of their own. The cases take turns for several rounds,
+// because other load on the machine comes and goes. Each figure is a median.
 import { type Link, openLink } from '@tenure/client'
 import {
   drawTable,
@@ -19,7 +19,7 @@ const { quick = false, json = false } = await readOptions('pnpm bench:hostile [-
 })
 const pace = quick ? { rounds: 3, seconds: 1 } : { rounds: 7, seconds: 3 }
 const payload = Buffer.alloc(100, 7)
-/** So many that a list of them is as large as a list gets. */
+/** Enough tasks to fill the longest list that the coordinator answers with. */
 const tasksToList = 2000
 const script = new URL('./hostile/peers.js', import.meta.url)
 
@@ -27,7 +27,7 @@ interface Company {
   readonly name: string
   readonly manner?: string
   readonly count?: number
-  /** Whether the client is measured from the moment in which they come, or when all are there. */
+  /** Whether the client is measured while the peers arrive, or after all of them are connected. */
   readonly isArriving?: boolean
 }
 
@@ -53,7 +53,9 @@ for (let round = 0; round < pace.rounds; round++) {
 }
 report()
 
-/** On a coordinator of its own: what the peers of one round leave behind is no part of the next. */
+/**
+ * Each round has a coordinator of its own, so that it starts without the peers of the one before.
+ */
 async function measure({ manner, count = 0, isArriving = false }: Company): Promise<Round> {
   await using stage = await Stage.set()
   const { port } = stage
@@ -74,7 +76,7 @@ async function measure({ manner, count = 0, isArriving = false }: Company): Prom
   return { p50: p50!, p99: p99!, max: max!, submissions: latencies.count }
 }
 
-/** One submission after the other, each answered after its sync. */
+/** Submits one task after the other; each is answered after its sync. */
 async function submitFor(client: Link, seconds: number): Promise<Latencies> {
   const latencies = new Latencies()
   const end = performance.now() + seconds * 1000
@@ -100,8 +102,8 @@ function report(): void {
     return [name, show(p50), show(p99), show(max), `× ${ratio.toFixed(1)}`]
   })
   console.log(machineLine())
-  console.log(`${pace.rounds} rounds of ${pace.seconds} s; medians (least to most), ms`)
-  console.log(drawTable([['company', 'p50', 'p99', 'longest', 'p99 beside alone'], ...rows]))
+  console.log(`${pace.rounds} rounds of ${pace.seconds} s; medians (minimum to maximum), ms`)
+  console.log(drawTable([['peers', 'p50', 'p99', 'longest', 'p99 / p99 alone'], ...rows]))
 }
 
 function summary(measured: readonly Round[]) {

@@ -1,6 +1,7 @@
-// Where the coordinator's time goes: `pnpm bench:profile`. Under each load a processor profile, as shares
-// by package, and what an operation costs: microseconds of processor, and calls of the kernel. With
-// `--out dir` the profiles are kept; the performance panel of a browser, or speedscope, draws them as flames.
+// Where the coordinator's time goes: `pnpm bench:profile`. For each load it shows a CPU profile as
+// shares by package, and the cost of one operation in microseconds of CPU time and in system calls.
+// `--out directory` keeps the profiles; the performance panel of a browser, or speedscope, shows
+// them as flame graphs.
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readOptions, scratchDirectory } from '@tenure/harness'
@@ -23,7 +24,7 @@ const root = scratchDirectory()
 const warm = { warmUpSeconds: 0, seconds: 2 }
 const measured = { warmUpSeconds: 0, seconds: 3 }
 const traced = { warmUpSeconds: 0, seconds: 1 }
-/** Shares and calls below this say nothing. */
+/** Smaller shares and fewer calls are noise, and are not shown. */
 const leastShown = 0.02
 
 const submit = (client: Client) => client.submit()
@@ -61,11 +62,11 @@ for (const [work, shape, operation] of loads) {
 interface Cost {
   readonly opsPerSecond: number
   readonly microseconds: number
-  /** Of each name, for one operation. Empty without `strace`. */
+  /** System calls for one operation, by name; empty without `strace`. */
   readonly calls: ReadonlyMap<string, number>
 }
 
-/** Without the profiler, which takes time and calls the kernel itself. */
+/** Measured without the profiler, which takes CPU time and makes system calls itself. */
 async function measureCost({ connections, inFlight }: Shape, operation: Operation): Promise<Cost> {
   await using stand = await Stand.set(tenure, root)
   const { pid } = stand.server
@@ -77,7 +78,7 @@ async function measureCost({ connections, inFlight }: Shape, operation: Operatio
   const microseconds = (tookSeconds / measured.seconds / opsPerSecond) * 1e6
   const calls = new Map<string, number>()
   if (isInstalled('strace')) {
-    // Whoever is watched gets slower, and makes no more calls for it.
+    // strace slows the coordinator down but does not change the number of calls for one operation.
     const [counted, { opsPerSecond: slower }] = await Promise.all([
       countCalls(pid, traced.seconds),
       drive(clients, inFlight, traced, operation),
@@ -87,7 +88,10 @@ async function measureCost({ connections, inFlight }: Shape, operation: Operatio
   return { opsPerSecond, microseconds, calls }
 }
 
-/** From the server's start to its end, which it comes to by itself, because only then it writes what was found. */
+/**
+ * Covers the server from its startup to its graceful shutdown: Node writes the profile only when
+ * the process exits by itself.
+ */
 async function takeProfile(
   { connections, inFlight }: Shape,
   operation: Operation,
@@ -100,24 +104,24 @@ async function takeProfile(
     await drive(await stand.open(connections), inFlight, measured, operation)
   }
   const name = readdirSync(directory).find(isOfMainThread)
-  if (name === undefined) throw new Error('the coordinator has left no profile behind')
+  if (name === undefined) throw new Error('the coordinator wrote no profile')
   return join(directory, name)
 }
 
-/** `CPU.<date>.<time>.<process>.<thread>.<number>.cpuprofile`; other threads leave theirs as well. */
+/** `CPU.<date>.<time>.<process>.<thread>.<number>.cpuprofile`. Other threads write one, too. */
 function isOfMainThread(name: string): boolean {
   return name.split('.')[4] === '0'
 }
 
 function describe(title: string, cost: Cost, shares: ReadonlyMap<string, number>): string {
-  const head = `${title}: ${Math.round(cost.opsPerSecond).toLocaleString('en')}/s, ${cost.microseconds.toFixed(1)} µs of processor each`
-  const rooms = [...shares]
+  const head = `${title}: ${Math.round(cost.opsPerSecond).toLocaleString('en')}/s, ${cost.microseconds.toFixed(1)} µs of CPU time each`
+  const areas = [...shares]
     .filter(([, share]) => share >= leastShown)
-    .map(([room, share]) => `  ${`${Math.round(share * 100)} %`.padStart(5)}  ${room}`)
+    .map(([area, share]) => `  ${`${Math.round(share * 100)} %`.padStart(5)}  ${area}`)
   const calls = [...cost.calls]
     .filter(([, each]) => each >= leastShown)
     .sort(([, one], [, other]) => other - one)
     .map(([name, each]) => `${name} ${each.toFixed(2)}`)
-  const counted = calls.length === 0 ? [] : [`  calls of the kernel: ${calls.join(', ')}`]
-  return [head, ...rooms, ...counted, ''].join('\n')
+  const counted = calls.length === 0 ? [] : [`  system calls: ${calls.join(', ')}`]
+  return [head, ...areas, ...counted, ''].join('\n')
 }

@@ -1,6 +1,6 @@
-// How long a restart takes: `pnpm bench:recovery`. A server holds many tasks, is killed with SIGKILL
-// and started again at once; what counts is the time from the kill to the first answer. Before the
-// first kill everything was read once: all of it comes from the page cache, for all of them.
+// How long a restart takes: `pnpm bench:recovery`. A server that holds many tasks is killed with
+// SIGKILL and immediately started again. The figure is the time from the kill to the first answer.
+// All files are read once before the first kill, so every system recovers from the page cache.
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { machineLine, readOptions, scratchDirectory } from '@tenure/harness'

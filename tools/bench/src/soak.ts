@@ -1,9 +1,10 @@
-// Whether it goes on like this: `pnpm bench:soak`. The real coordinator under a steady load of whole
-// task lives, for half an hour, while it makes checkpoints and removes what they cover.
+// Whether the coordinator keeps its pace: `pnpm bench:soak`. The real coordinator runs under a
+// steady load of whole task lives for half an hour, while it makes checkpoints and removes the
+// segments that they cover.
 import { drawTable, parseAmount, parseOptions, readCommandLine } from '@tenure/harness'
 import { measureSoak } from './soak/measure.js'
 
-const usage = 'pnpm bench:soak [--minutes m] [--rate lives a second] [--json]'
+const usage = 'pnpm bench:soak [--minutes m] [--rate lives-per-second] [--json]'
 
 const { minutes, rate, json } = await readCommandLine(usage, (args) => {
   const { minutes, rate, json } = parseOptions(args, {

@@ -1,20 +1,20 @@
-// Ours beside its peers: `pnpm bench:system`. Each system with the same work, from this one process as
-// the load, one after the other, and all of it again in every round; medians count. Which of them are
-// there decides what is installed on this machine.
+// Tenure beside its peers: `pnpm bench:system`. Each system gets the same work from this one
+// process, one system after the other, once in every round. Each figure is a median. Systems that
+// are not installed on this machine are skipped.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeMachine, machineLine, readCommandLine, scratchDirectory } from '@tenure/harness'
 import { isInstalled } from './servers/server.js'
-import { parseAsked, usage } from './system/asked.js'
 import { measureBareDisk } from './system/bare-disk.js'
 import type { Figure, Footprint } from './system/figure.js'
 import { drawPlots } from './system/plots.js'
+import { parseRun, usage } from './system/requested-run.js'
 import { summarize } from './system/summary.js'
 import { drawTables, drawVerdicts } from './system/table.js'
 import { judge } from './system/targets.js'
 import { Trial } from './system/trial.js'
 
-const { plan, contenders, json, out } = await readCommandLine(usage, parseAsked)
+const { plan, contenders, json, out } = await readCommandLine(usage, parseRun)
 const root = scratchDirectory()
 
 const there = contenders.filter(({ program }) => isInstalled(program))

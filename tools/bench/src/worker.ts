@@ -1,5 +1,6 @@
-// What a worker process does in a second: `pnpm bench:worker`. The real binaries, a coordinator and
-// one worker on this machine. Cases take turns, round after round; medians count.
+// How many tasks a worker process runs per second: `pnpm bench:worker`. The real binaries, a
+// coordinator and one worker, run on this machine. The cases take turns, round after round. Each
+// figure is a median.
 import { drawTable, machineLine, readOptions, spreadOf } from '@tenure/harness'
 import { type Case, cases, type Figures } from './worker/cases.js'
 

@@ -23,12 +23,12 @@ const profile: CpuProfile = {
   timeDeltas: [1000, 10, 20, 30, 15, 25],
 }
 
-t.test('time is told by the room it was spent in, and idle time is none', (t) => {
+t.test('time is counted by area, without idle time', (t) => {
   t.same(
     [...sharesOf(profile)],
     [
       ['wal', 0.35],
-      ['the disk', 0.3],
+      ['disk', 0.3],
       ['Node and the kernel, unattributed', 0.25],
       ['garbage collection', 0.1],
     ],
@@ -36,7 +36,7 @@ t.test('time is told by the room it was spent in, and idle time is none', (t) =>
   t.end()
 })
 
-t.test('calls are read from the table of strace, with errors in it and without', (t) => {
+t.test('counts are read from the table of strace, with and without an errors column', (t) => {
   const table = `% time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------
  94.85    9.607654        2103      4567       628 futex

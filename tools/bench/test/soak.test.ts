@@ -3,7 +3,7 @@ import { measureSoak } from '../src/soak/measure.js'
 import { Stretches } from '../src/soak/stretches.js'
 
 t.test(
-  'under a steady load the log stays within the bound that its knobs say, and it starts again',
+  'under a steady load the log stays within its configured bound, and the coordinator restarts',
   async (t) => {
     const figures = await measureSoak({
       seconds: 1,
@@ -13,7 +13,7 @@ t.test(
       historyBytes: 0,
       segmentBytes: 2 ** 20,
     })
-    // How long things take is for a longer run on a machine that does nothing else.
+    // The durations themselves need a longer run on an idle machine.
     const find = (name: string) => figures.find((figure) => figure.name.startsWith(name))
     t.ok(Number(find('checkpoints made')?.value) >= 2, 'checkpoints are made')
     t.match(find('log on the disk'), { holds: true })
@@ -26,7 +26,7 @@ function addMany(stretches: Stretches, count: number, ms: number): void {
   for (let index = 0; index < count; index++) stretches.add('submit', ms)
 }
 
-t.test('one checkpoint in a bad minute is one of several, but seen in all', async (t) => {
+t.test('one slow checkpoint does not move the median, but shows in the p99 over all', async (t) => {
   const stretches = new Stretches()
   for (const ms of [1, 90, 1]) {
     stretches.begin('checkpoint')
@@ -41,7 +41,7 @@ t.test('one checkpoint in a bad minute is one of several, but seen in all', asyn
   t.ok(stretches.p99('quiet', 'submit') < 2)
 })
 
-t.test('what has not ended, or was too short, has no figure of its own', async (t) => {
+t.test('a stretch that is unfinished or too short has no p99 of its own', async (t) => {
   const stretches = new Stretches()
   stretches.begin('checkpoint')
   addMany(stretches, 10, 1)

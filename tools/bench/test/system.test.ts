@@ -29,14 +29,14 @@ const footprint: Footprint = {
 
 class CountingClient implements Client {
   submitted = 0
-  onTheirWay = 0
+  inFlight = 0
   most = 0
 
   async submit(): Promise<void> {
-    this.onTheirWay++
-    this.most = Math.max(this.most, this.onTheirWay)
+    this.inFlight++
+    this.most = Math.max(this.most, this.inFlight)
     await new Promise((resolve) => setImmediate(resolve))
-    this.onTheirWay--
+    this.inFlight--
     this.submitted++
   }
 
@@ -44,7 +44,7 @@ class CountingClient implements Client {
 }
 
 t.test(
-  'a closed loop keeps as many operations on their way as it is told, and counts them',
+  'a closed loop keeps the given number of operations in flight, and counts them',
   async (t) => {
     const clients = [new CountingClient(), new CountingClient()]
     const pace = { warmUpSeconds: 0, seconds: 0.1 }
@@ -54,13 +54,13 @@ t.test(
     const [one, other] = clients
     t.equal(one?.most, 8)
     t.equal(other?.most, 8)
-    // How much it is depends on what else the machine does.
+    // The value depends on the load of the machine.
     t.ok(opsPerSecond > 0)
     t.ok(p50Ms > 0 && p50Ms <= p99Ms)
   },
 )
 
-t.test('where nothing is left to do the loop ends', async (t) => {
+t.test('the loop ends when there is nothing left to do', async (t) => {
   let left = 5
   const clients = [new CountingClient()]
   const pace = { warmUpSeconds: 0, seconds: 60 }
@@ -77,7 +77,7 @@ t.test('no more is submitted than a steady rate allows', async (t) => {
   t.ok(opsPerSecond <= 1005, String(opsPerSecond))
 })
 
-t.test('of several rounds the median counts, and the least and most are told', (t) => {
+t.test('several rounds give a median, a minimum and a maximum', (t) => {
   const rounds = [30, 10, 20].map((opsPerSecond) => ({ ...figure, opsPerSecond }))
   const other = { ...figure, work: 'life' as const }
   const [first, second, third] = summarize([...rounds, other, footprint])
@@ -87,13 +87,13 @@ t.test('of several rounds the median counts, and the least and most are told', (
   t.end()
 })
 
-t.test('loads and shapes are measurements of their own', (t) => {
+t.test('each load and shape is a measurement of its own', (t) => {
   const all = [figure, { ...figure, load: 0.5 }, { ...figure, connections: 1 }, figure]
   t.equal(summarize(all).length, 3)
   t.end()
 })
 
-t.test('only what was measured is judged', (t) => {
+t.test('only measured targets are judged', (t) => {
   const found = (system: string, opsPerSecond: number): Summary => ({
     ...figure,
     system,
@@ -113,7 +113,7 @@ t.test('only what was measured is judged', (t) => {
   t.end()
 })
 
-t.test('the table fits a terminal, and names what was not measured by leaving it out', (t) => {
+t.test('the table fits a terminal and leaves out missing values', (t) => {
   const handlers = { ...figure, system: 'bullmq always', p50Ms: Number.NaN, p99Ms: Number.NaN }
   const table = drawTables(summarize([figure, handlers, footprint]))
   for (const line of table.split('\n')) t.ok(line.length <= 100, line)
@@ -124,11 +124,11 @@ t.test('the table fits a terminal, and names what was not measured by leaving it
 })
 
 t.test(
-  'the memory of a process counts what it has started',
+  'the memory of a process includes its children',
   { skip: process.platform !== 'linux' },
   (t) => {
     t.ok(memoryOf(process.pid) > 10 * 2 ** 20)
-    t.equal(memoryOf(2 ** 22 + 1), 0, 'nobody has such a number')
+    t.equal(memoryOf(2 ** 22 + 1), 0, 'no process has this id')
     t.end()
   },
 )

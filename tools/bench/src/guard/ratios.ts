@@ -6,7 +6,7 @@ import { drive } from '../system/drive.js'
 import type { Shape } from '../system/plan.js'
 import { Stand } from '../system/stand.js'
 
-/** Two things that are measured one right after the other, and the one as a share of the other. */
+/** Two measurements, one right after the other, and the first divided by the second. */
 export interface Ratio {
   readonly name: string
   measure(root: string): Promise<number>
@@ -21,19 +21,19 @@ const waiting = 200_000
 
 export const ratios: readonly Ratio[] = [
   {
-    name: 'submit 64 x 1, of a bare echo',
+    name: 'submit 64 x 1 / bare echo',
     measure: async (root) => (await submit(tenure, many, root)) / (await submit(echo, many, root)),
   },
   {
-    name: 'submit 16 x 64, of a bare echo',
+    name: 'submit 16 x 64 / bare echo',
     measure: async (root) => (await submit(tenure, deep, root)) / (await submit(echo, deep, root)),
   },
   {
-    name: 'life 16 x 64, of a bare echo',
+    name: 'life 16 x 64 / bare echo',
     measure: async (root) => (await live(0, root)) / (await submit(echo, deep, root)),
   },
   {
-    name: `life beside ${waiting} tasks, of beside few`,
+    name: `life with ${waiting} waiting tasks / with few`,
     measure: async (root) => (await live(waiting, root)) / (await live(0, root)),
   },
 ]
@@ -45,7 +45,7 @@ async function submit(contender: Contender, shape: Shape, root: string): Promise
   return opsPerSecond
 }
 
-/** Each task is submitted as one is processed, so that the number of those that wait stays as it is. */
+/** Submits one task for each processed task, so that the number of waiting tasks stays the same. */
 async function live(waitingTasks: number, root: string): Promise<number> {
   await using stand = await Stand.set(tenure, root)
   await tenure.fill(stand.port, waitingTasks + 2000)
@@ -57,7 +57,7 @@ async function live(waitingTasks: number, root: string): Promise<number> {
   return opsPerSecond
 }
 
-/** Whether what was measured in many rounds is less than it has to be. */
+/** Whether the values of many rounds stay above the least allowed one. */
 export function judgeLoss(values: readonly number[], least: number): 'holds' | 'unclear' | 'lost' {
   if (median(values) >= least) return 'holds'
   const enough = values.filter((value) => value >= least)

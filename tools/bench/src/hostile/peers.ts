@@ -1,6 +1,6 @@
-// Peers that mean no good, in a process of their own: `node peers.js <port> <manner> <count>`.
-// It says `ready` when it could begin, begins when it is told anything, and says `there` when all of
-// them are connected and have said what they have to say.
+// Hostile peers in a process of their own: `node peers.js <port> <manner> <count>`. It prints
+// `ready`, starts when it receives a message, and prints `there` when all peers are connected and
+// have sent their bytes.
 import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { ClientConnection, encodeRequest } from '@tenure/protocol'
@@ -9,7 +9,7 @@ const [port, manner, count] = process.argv.slice(2)
 const hello = ClientConnection.hello({ role: 'admin', name: 'hostile', capacity: 1 })
 const list = encodeRequest({ kind: 'list', id: 1, fromTaskId: 1, limit: 1000 })
 const lists = Buffer.concat(Array.from({ length: 2000 }, () => list))
-/** A frame of 64 KiB, of which one byte leaves each second. */
+/** A frame of 64 KiB, sent one byte a second. */
 const longFrame = Buffer.from([0, 1, 0, 0, 0x92])
 
 const sockets = () =>
@@ -19,7 +19,7 @@ const sockets = () =>
       () =>
         new Promise<Socket>((resolve) => {
           const socket = connect(Number(port), '127.0.0.1', () => resolve(socket))
-          // Being thrown out is what such peers expect.
+          // The coordinator is expected to disconnect these peers.
           socket.on('error', () => {})
         }),
     ),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** How often a process and its threads call the kernel, by the call's name, while it is watched by `strace`. */
+/** Counts the system calls of a process and its threads by name, with `strace`. */
 export async function countCalls(pid: number, seconds: number): Promise<Map<string, number>> {
   const directory = mkdtempSync(join(tmpdir(), 'tenure-strace-'))
   try {
@@ -21,7 +21,10 @@ export async function countCalls(pid: number, seconds: number): Promise<Map<stri
   }
 }
 
-/** Of each line of a table: percent, seconds, microseconds a call, calls, errors if there are any, the name. */
+/**
+ * The columns of each line: percent, seconds, microseconds a call, calls, errors if there are any,
+ * name.
+ */
 export function readCounts(table: string): Map<string, number> {
   const lines = table.split('\n').map((line) => line.trim().split(/\s+/))
   const counted = lines.filter(([percent]) => /^\d+\.\d+$/.test(percent ?? ''))
@@ -32,13 +35,13 @@ export function readCounts(table: string): Map<string, number> {
   )
 }
 
-/** What Linux counts by, on every machine that Node runs on. */
+/** Linux reports CPU time in this unit on every machine that Node runs on. */
 const ticksPerSecond = 100
 
-/** The processor's time that a process has taken, its threads and the kernel's work for it included. */
+/** CPU time of a process: all threads, and the kernel's work for them. */
 export function processorSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // Behind the command's name, which may hold anything.
+  // The fields start after the command's name, which may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }

@@ -2,7 +2,7 @@ import { ask } from '../servers/ask.js'
 import { beanstalkd } from '../system/contenders/beanstalkd.js'
 import type { RecoveryCase } from './case.js'
 
-/** With its binlog, synced as it is by default: every 50 ms. */
+/** beanstalkd with its binlog, which by default is synced every 50 ms. */
 export function beanstalkdCases(jobs: number): RecoveryCase[] {
   const server = beanstalkd('-f50', 'soon after', 'an fsync of its binlog every 50 ms')
   return [

@@ -1,25 +1,25 @@
 import { spreadOf } from '@tenure/harness'
 import { freePort, isInstalled, type Place, Server, type ServerProgram } from '../servers/server.js'
-import type { Held } from '../servers/written-logs.js'
+import type { LogContents } from '../servers/written-logs.js'
 
-/** A server with its data, to be killed and started again. */
+/** A server with its data, which is killed and started again. */
 export interface RecoveryCase extends ServerProgram {
   readonly system: string
   readonly name: string
-  /** The most seconds that it should take, at full size. */
+  /** Maximum time in seconds, at full size. */
   readonly target?: number
-  /** Makes the data without the server, where that can be done. */
-  write?(directory: string): Promise<Held>
-  /** Makes it through the server. */
-  fill?(place: Place): Promise<Held>
-  /** How many tasks it knows, to be held against what it was given. */
+  /** Writes the data without the server, where that is possible. */
+  write?(directory: string): Promise<LogContents>
+  /** Writes the data through the server. */
+  fill?(place: Place): Promise<LogContents>
+  /** How many tasks the server knows; compared with the number that was written. */
   countTasks(place: Place): Promise<number>
 }
 
-export interface Figure extends Held {
+export interface Figure extends LogContents {
   readonly system: string
   readonly case: string
-  /** From the kill to the first answer, the median of the rounds. */
+  /** Median over the rounds of the time from the kill to the first answer. */
   readonly seconds: number
   readonly least: number
   readonly most: number
@@ -35,7 +35,10 @@ export interface Skipped {
 
 const rounds = 3
 
-/** Gives the server its data, kills it again and again, and looks each time whether all is there. */
+/**
+ * Gives the server its data, kills it repeatedly, and checks after each restart that all tasks are
+ * there.
+ */
 export async function measureCase(own: RecoveryCase, directory: string): Promise<Figure | Skipped> {
   const names = { system: own.system, case: own.name }
   if (!isInstalled(own.program)) {
@@ -55,7 +58,7 @@ async function restart(
   server: Server,
   own: RecoveryCase,
   place: Place,
-  { liveTasks }: Held,
+  { liveTasks }: LogContents,
 ): Promise<number[]> {
   const took: number[] = []
   for (let round = 0; round < rounds; round++) {

@@ -7,9 +7,9 @@ import type { RecoveryCase } from './case.js'
 const lookEveryMs = 100
 
 /**
- * With BullMQ's jobs in its append-only file, synced every second: as it was written, and rewritten,
- * which is its checkpoint. By itself Redis does that whenever the file has doubled, so that a
- * restart lies somewhere between the two.
+ * BullMQ's jobs in Redis' append-only file, synced every second: once as written, and once
+ * rewritten, which is Redis' checkpoint. By default Redis rewrites the file whenever it has
+ * doubled, so a real restart takes a time between these two.
  */
 export function redisCases(jobs: number): RecoveryCase[] {
   const server = bullmq('everysec', 'soon after', 'an fsync every second')

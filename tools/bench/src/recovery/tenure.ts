@@ -15,7 +15,7 @@ export function tenureCases(tasks: number): RecoveryCase[] {
     program: programOf(import.meta.resolve('@tenure/coordinator/package.json')),
     args: ({ directory, port }) => [
       ...['--data-dir', join(directory, 'data'), '--port', `${port}`, '--http-port', 'off'],
-      // None is made beside the measurement.
+      // No checkpoint is made during the measurement.
       ...['--replay-max', '1h'],
     ],
     answers,
@@ -39,7 +39,7 @@ export function tenureCases(tasks: number): RecoveryCase[] {
   ]
 }
 
-/** A client would take longer pauses between two attempts to connect. */
+/** Connects directly, because a client backs off for longer between two attempts to connect. */
 async function answers(port: number): Promise<boolean> {
   if (!(await isListening(port))) return false
   await withClient(port, (tenure) => tenure.ping())
@@ -48,7 +48,7 @@ async function answers(port: number): Promise<boolean> {
 
 async function countTasks({ directory, port }: Place, checkpoints: number): Promise<number> {
   const found = (await openReadOnly(join(directory, 'data'))).checkpoints.length
-  if (found !== checkpoints) throw new Error(`${found} checkpoints are there, not ${checkpoints}`)
+  if (found !== checkpoints) throw new Error(`${found} checkpoints found, expected ${checkpoints}`)
   const { tasks } = await withClient(port, (tenure) => tenure.stats())
   return tasks.waiting + tasks.leased
 }

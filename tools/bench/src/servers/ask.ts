@@ -1,6 +1,9 @@
 import { connect } from 'node:net'
 
-/** Asks in a text protocol, on a connection of its own, until what has come looks whole. */
+/**
+ * Sends one request in a text protocol over a new connection, and reads until the answer is
+ * complete.
+ */
 export async function ask(port: number, question: string, isWhole: RegExp): Promise<string> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1')
   try {
@@ -16,7 +19,7 @@ export async function ask(port: number, question: string, isWhole: RegExp): Prom
   }
 }
 
-/** Whether anybody listens there. */
+/** Whether a server listens on this port. */
 export async function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -1,2 +1,2 @@
-/** Nothing: what is left is the worker's own. */
+/** Does nothing, so that only the cost of the worker itself is measured. */
 export default async function empty(): Promise<void> {}

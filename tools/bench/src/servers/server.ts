@@ -9,20 +9,20 @@ import { cleanEnvironment } from '@tenure/testing'
 const askEveryMs = 5
 const answerMsMax = 300_000
 
-/** A server of which there is a program on this machine. */
+/** A server that is started from a program on this machine. */
 export interface ServerProgram {
-  /** Where this is missing, what needs it is skipped. */
+  /** A case whose program is not installed is skipped. */
   readonly program: string
-  /** Whom it runs as, where that is somebody else than whoever starts it. */
+  /** The user that it runs as, if that is not the current one. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined
-  /** What ends it and all that it has started at once; SIGKILL, where nothing else is said. */
+  /** The signal that ends it and all its children immediately; SIGKILL by default. */
   readonly endSignal?: NodeJS.Signals
-  /** Where the program is a script of ours. */
+  /** Options for Node, where the program is a script of this repository. */
   readonly nodeOptions?: readonly string[]
   args(place: Place): readonly string[]
-  /** Beside the environment that is here. */
+  /** Added to the current environment. */
   env?(place: Place): NodeJS.ProcessEnv
-  /** Whether it answers a request now; that nobody listens yet is an error or `false`. */
+  /** Whether it answers a request now; a refused connection is an error or `false`. */
   answers(port: number): Promise<boolean>
 }
 
@@ -31,7 +31,7 @@ export interface Place {
   readonly port: number
 }
 
-/** A process of it: started, killed, started again, and asked until it answers. */
+/** A process of the program, which can be killed and started again. */
 export class Server {
   readonly #program: ServerProgram
   readonly #place: Place
@@ -41,7 +41,7 @@ export class Server {
   private constructor(program: ServerProgram, place: Place) {
     this.#program = program
     this.#place = place
-    // Before whatever else happens then: its directory may be removed.
+    // Ahead of other exit listeners: one of them may remove the directory that the server uses.
     process.prependOnceListener('exit', this.#onExit)
   }
 
@@ -56,7 +56,7 @@ export class Server {
     return this.#child?.pid ?? 0
   }
 
-  /** From the kill to the first answer, in seconds. That the killed one has to be gone first is part of it. */
+  /** Seconds from the kill to the first answer. The exit of the killed process is part of it. */
   async restart(): Promise<number> {
     const killedMs = performance.now()
     await this.#kill()
@@ -74,7 +74,7 @@ export class Server {
     const log = openSync(this.#log, 'w')
     const { program, nodeOptions = [] } = this.#program
     const args = this.#program.args(this.#place)
-    // Scripts of ours are run by this Node; the others are programs of the machine.
+    // Scripts of this repository run in this Node; other programs are run directly.
     const [file, all] = program.endsWith('.js')
       ? [process.execPath, [...nodeOptions, program, ...args]]
       : [program, args]
@@ -120,13 +120,16 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null
 }
 
-/** Whether there is such a program: a path, or a name to be looked for. */
+/** Whether the program exists: a path, or a name to look up in PATH. */
 export function isInstalled(program: string): boolean {
   const directories = (process.env.PATH ?? '').split(delimiter)
   return existsSync(program) || directories.some((path) => existsSync(join(path, program)))
 }
 
-/** One that can be used at each start of a server, because whoever asks has to know it before anybody says it. */
+/**
+ * A port that a server can use at each start: clients need to know it before the server can report
+ * it.
+ */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

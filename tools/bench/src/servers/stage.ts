@@ -8,7 +8,7 @@ import { AppProcess, cleanEnvironment, type LogLine } from '@tenure/testing'
 
 const handler = fileURLToPath(new URL('./empty-handler.js', import.meta.url))
 
-/** A coordinator with an empty log and a client, for one round; workers come as they are asked for. */
+/** A coordinator with an empty log and a client, for one round. Workers are started on request. */
 export class Stage {
   readonly tenure: Tenure
   readonly port: number
@@ -31,7 +31,7 @@ export class Stage {
     return new Stage(tenure, port, endings)
   }
 
-  /** A worker that asks for tasks. */
+  /** Starts a worker that asks for tasks. */
   async startWorker(settings: readonly string[]): Promise<WorkerProcess> {
     const where = ['--coordinator', `127.0.0.1:${this.port}`, '--http-port', '0']
     const worker = startProgram(this.#endings, 'worker', [
@@ -43,13 +43,13 @@ export class Stage {
     return new WorkerProcess(Number((await worker.line('started')).httpPort))
   }
 
-  /** Everybody goes, the last one first, and nothing is left behind. */
+  /** Stops all processes, the last one first, and removes their files. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const end of this.#endings.toReversed()) await end()
   }
 }
 
-/** What a worker says of itself. */
+/** A worker, and the metrics that it reports. */
 export class WorkerProcess {
   readonly #httpPort: number
 
@@ -57,11 +57,11 @@ export class WorkerProcess {
     this.#httpPort = httpPort
   }
 
-  /** Of its processor time, all threads together. */
+  /** CPU time of all threads of the worker. */
   async cpuSeconds(): Promise<number> {
     const response = await fetch(`http://127.0.0.1:${this.#httpPort}/metrics`)
     const [, value] = /^tenure_process_cpu_seconds_total (\S+)$/m.exec(await response.text()) ?? []
-    if (value === undefined) throw new Error('the worker does not tell its processor time')
+    if (value === undefined) throw new Error('the worker reports no CPU time')
     return Number(value)
   }
 }
@@ -71,7 +71,7 @@ const programs = {
   worker: import.meta.resolve('@tenure/worker/package.json'),
 }
 
-/** Starts the built program of an app; it ends with the others, the last one first. */
+/** Starts the built program of an app. Programs are stopped with the stage, the last one first. */
 export function startProgram(
   endings: (() => Promise<void>)[],
   name: keyof typeof programs,

@@ -17,21 +17,24 @@ const leaseMs = 30_000
 const batchRecords = 2000
 
 const waveTasks = 100
-/** So many waves that have ended are remembered: memory stays as it is, however long the log. */
+/** Number of ended waves to remember: memory stays the same for a log of any length. */
 const wavesKept = 100
 
-/** What a log holds: tasks, and in how many records they were written. */
-export interface Held {
+/** The contents of a log: its tasks, and the number of records that wrote them. */
+export interface LogContents {
   readonly liveTasks: number
   readonly records: number
 }
 
-/** So many waiting tasks, as a coordinator leaves them: a checkpoint, and the last few records behind it. */
+/**
+ * Writes this many waiting tasks as a coordinator leaves them: a checkpoint, followed by a few
+ * records.
+ */
 export async function writeWaiting(
   directory: string,
   tasks: number,
   tailRecords: number,
-): Promise<Held> {
+): Promise<LogContents> {
   const log = await openLog(directory, { sync: 'none' })
   const state = createState()
   const at = Date.now() - tasks
@@ -46,8 +49,11 @@ export async function writeWaiting(
   return { liveTasks: tasks, records: tasks }
 }
 
-/** So many records of tasks that are submitted, leased, completed and forgotten, and no checkpoint. */
-export async function writeLives(directory: string, records: number): Promise<Held> {
+/**
+ * Writes this many records of tasks that are submitted, leased, completed and forgotten, and no
+ * checkpoint.
+ */
+export async function writeLives(directory: string, records: number): Promise<LogContents> {
   const log = await openLog(directory, { sync: 'none' })
   let liveTasks = 0
   await append(log, counted())
@@ -77,8 +83,8 @@ async function append(log: Log, records: Iterable<LogRecord>): Promise<void> {
 }
 
 /**
- * Without an end, from LSN 1: a hundred tasks at a time are submitted, ninety-nine of them leased and
- * completed, and the hundred from some time ago forgotten. One in a hundred waits for good.
+ * An endless log from LSN 1. Each step submits a hundred tasks, leases and completes ninety-nine of
+ * them, and forgets the hundred of an earlier step. One task in a hundred waits until the end.
  */
 function* lives(startAt: number): Generator<LogRecord> {
   let lsn = 0
@@ -120,10 +126,16 @@ function granted(
   return { type: 'LeaseGranted', at, taskId, leaseId, workerId, attempt, leaseExpiry }
 }
 
-/** The first task of a long log, which runs again only at its end: what is read for it is all there is. */
+/**
+ * The first task of a long log. It runs again only at the end, so that explaining it needs the
+ * whole log.
+ */
 export const taskAsked = 1
 
-/** So many records: tasks that are submitted, leased, extended and completed, four records each. */
+/**
+ * Writes this many records: tasks that are submitted, leased, extended and completed, four records
+ * each.
+ */
 export async function writeLongLog(directory: string, records: number): Promise<void> {
   const log = await openLog(directory, { sync: 'none' })
   await append(log, longLives(Date.now(), records))
@@ -146,7 +158,7 @@ function recordOfOthers(lsn: number, at: number): LogRecord {
   return { type: 'LeaseExtended', at, leaseId, newLeaseExpiry: at + leaseMs }
 }
 
-/** What happens to the task that is asked for: in the first three records and in the last two. */
+/** The records of the explained task: the first three and the last two of the log. */
 function recordOfAsked(lsn: number, at: number, last: number): LogRecord | undefined {
   const taskId = taskAsked
   switch (lsn) {

@@ -3,18 +3,18 @@ import { type Link, type NewRequest, openLink } from '@tenure/client'
 
 export type Kind = 'submit' | 'lease' | 'heartbeat' | 'complete'
 
-/** Told how long each request took. */
+/** Receives how long each request took. */
 export type Note = (kind: Kind, ms: number) => void
 
 const connections = 4
 const tickMs = 2
 const payload = Buffer.alloc(100, 7)
-/** One in so many attempts sends a heartbeat. */
+/** One attempt in this many sends a heartbeat. */
 const heartbeatEvery = 10
 
 /**
- * Whole lives of tasks, begun at a steady rate whether those before have ended or not: a coordinator
- * that pauses makes all wait that come meanwhile, as real clients would.
+ * Whole lives of tasks, started at a steady rate whether or not earlier lives have ended. A
+ * coordinator that pauses delays all lives that start meanwhile, as it would delay real clients.
  */
 export class Load {
   readonly #links: readonly Link[]
@@ -35,7 +35,7 @@ export class Load {
     return new Load(await Promise.all(links), note)
   }
 
-  /** Settles when the signal says that it is enough, and every life that was begun has ended. */
+  /** Settles when the signal has fired and every started life has ended. */
   async run(livesPerSecond: number, signal: AbortSignal): Promise<void> {
     const startedMs = performance.now()
     while (!signal.aborted) {

@@ -14,7 +14,7 @@ import { kinds, Stretches } from './stretches.js'
 export interface SoakOptions {
   readonly seconds: number
   readonly livesPerSecond: number
-  /** What a restart may have to replay, and how much history is kept. */
+  /** How much log a restart may have to replay, and how much history is kept. */
   readonly replayMs: number
   readonly historyBytes: number
   readonly segmentBytes: number
@@ -30,13 +30,13 @@ export interface Figure {
 }
 
 const mib = 2 ** 20
-/** Ended tasks are forgotten this soon, so that memory has its final size early. */
+/** Ended tasks are forgotten this soon, so that memory reaches its final size early. */
 const retention = '60s'
 const sampleEveryMs = 1000
-/** Of the time, in which code is compiled and no latency counts. */
+/** The share of the time in which Node compiles the code; latencies are not counted in it. */
 const warmUpShare = 0.1
 
-/** Runs the load beside samples of memory and disk, then restarts. */
+/** Runs the load, samples memory and disk meanwhile, then restarts the coordinator. */
 export async function measureSoak(options: SoakOptions): Promise<Figure[]> {
   const dataDir = await mkdtemp(join(tmpdir(), 'tenure-soak-'))
   const endings = [() => rm(dataDir, { recursive: true, force: true })]
@@ -75,7 +75,9 @@ export async function measureSoak(options: SoakOptions): Promise<Figure[]> {
   }
 }
 
-/** Node itself, and the checkpoint. */
+/**
+ * The part of a restart that does not depend on the log: starting Node and reading the checkpoint.
+ */
 const startSeconds = 2
 
 function startCoordinator(
@@ -98,7 +100,7 @@ function follow(stretches: Stretches, { msg }: LogLine): void {
   if (msg === 'checkpoint made') stretches.begin('quiet')
 }
 
-/** With fewer there is nothing to say about them: a machine that has much else to do takes longer. */
+/** Fewer checkpoints give no meaningful median; a busy machine takes longer to make this many. */
 const leastCheckpoints = 2
 
 async function runFor(
@@ -110,7 +112,7 @@ async function runFor(
 ): Promise<Sample[]> {
   const enough = new AbortController()
   const running = load.run(livesPerSecond, enough.signal)
-  // It is awaited below; until then a failure only ends the wait.
+  // The result is awaited below. Until then a failure only ends the wait.
   const failed = running.then(() => {})
   const samples: Sample[] = []
   const isOver = (second: number) => second > seconds && stretches.checkpoints >= leastCheckpoints
@@ -138,14 +140,14 @@ function figuresOf(
   const bound = logBytesBound({ ...defaultCheckpointKnobs, ...knobs }, segmentBytes) / mib
   const log = Math.max(...samples.map(({ logBytes }) => logBytes)) / mib
   const checkpoints = Math.max(...samples.map(({ checkpointBytes }) => checkpointBytes)) / mib
-  // The first third is for the memory to fill with tasks that are remembered.
+  // During the first third memory still fills with remembered tasks.
   const steady = samples.slice(Math.floor(samples.length / 3))
   const quarter = Math.floor(steady.length / 4)
   const early = median(steady.slice(0, quarter).map(({ residentBytes }) => residentBytes)) / mib
   const late = median(steady.slice(-quarter).map(({ residentBytes }) => residentBytes)) / mib
   return [
-    { name: 'log on the disk, most', value: log, unit: 'MiB', bound, holds: log <= bound },
-    { name: 'checkpoints on the disk, most', value: checkpoints, unit: 'MiB' },
+    { name: 'log on the disk, maximum', value: log, unit: 'MiB', bound, holds: log <= bound },
+    { name: 'checkpoints on the disk, maximum', value: checkpoints, unit: 'MiB' },
     { name: 'memory, first quarter of the last two thirds', value: early, unit: 'MiB' },
     {
       name: 'memory, last quarter',
@@ -159,7 +161,10 @@ function figuresOf(
 
 const growthMax = 1.05
 
-/** The bound is for the median of them: what a disk of others' does for a second is not the checkpoint's. */
+/**
+ * The bound applies to the median checkpoint: one second in which the shared disk stalls is not the
+ * checkpoint's fault.
+ */
 function latenciesOf(stretches: Stretches, kind: Kind): Figure[] {
   const quiet = median(stretches.p99s('quiet', kind))
   const during = median(stretches.p99s('checkpoint', kind))

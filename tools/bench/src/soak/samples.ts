@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a process and a directory take at some moment. */
+/** Memory of a process and disk usage of a directory at one moment. */
 export interface Sample {
   readonly second: number
   readonly residentBytes: number
@@ -20,7 +20,7 @@ export function takeSample(second: number, pid: number, dataDir: string): Sample
   }
 }
 
-/** What the files take on the disk. One may go while they are counted. */
+/** Size of the files on the disk. A file may be removed during the count. */
 function bytesIn(directory: string): number {
   return readdirSync(directory).reduce((sum, name) => {
     const found = statSync(join(directory, name), { throwIfNoEntry: false })

@@ -8,11 +8,11 @@ export type Phase = 'quiet' | 'checkpoint'
 type ByKind = Readonly<Record<Kind, Latencies>>
 
 /**
- * Latencies of each checkpoint, and of each time between two, apart. A second in which the machine's
- * disk stands still belongs to one of them, and not to all that half an hour has of its kind.
+ * Latencies of each checkpoint, and of each time between two checkpoints, kept apart. A second in
+ * which the machine's disk stalls then affects one stretch, not all of the same phase.
  */
 export class Stretches {
-  /** Of each stretch that has ended, and had enough of a kind. */
+  /** The p99 of each ended stretch that had enough requests of a kind. */
   readonly #p99s: Record<Phase, Record<Kind, number[]>> = { quiet: noP99s(), checkpoint: noP99s() }
   readonly #all: Record<Phase, ByKind> = { quiet: byKind(), checkpoint: byKind() }
   #phase: Phase = 'quiet'
@@ -23,7 +23,7 @@ export class Stretches {
     return this.#checkpoints
   }
 
-  /** What comes from now on belongs to the next one. */
+  /** Starts a stretch; later latencies belong to it. */
   begin(phase: Phase): void {
     for (const kind of kinds) {
       const latencies = this.#now[kind]
@@ -45,13 +45,13 @@ export class Stretches {
     return this.#p99s[phase][kind]
   }
 
-  /** Over all of them. */
+  /** The p99 over all stretches of a phase. */
   p99(phase: Phase, kind: Kind): number {
     return this.#all[phase][kind].quantile(0.99)
   }
 }
 
-/** With fewer the 99th of a hundred is one or two of them. */
+/** With fewer requests the p99 rests on one or two of them. */
 const leastCount = 200
 
 function byKind(): ByKind {

@@ -6,14 +6,17 @@ import type { Figure } from './figure.js'
 const blockBytes = 4096
 const fileBlocks = 4096
 
-/** What a write takes that is on the disk when it returns: nothing durable can be quicker than that. */
+/**
+ * How long one write takes that is on the disk when it returns. No durable submission can be
+ * faster.
+ */
 export function measureBareDisk(root: string, seconds: number): Figure {
   const path = join(root, 'bare')
   const block = Buffer.alloc(blockBytes, 1)
   const flags = constants.O_CREAT | constants.O_RDWR | constants.O_DSYNC
   const file = openSync(path, flags, 0o600)
   try {
-    // As a log does it: the file has its size before.
+    // As in a log, the file has its full size before the first write.
     for (let at = 0; at < fileBlocks; at += 256) {
       writeSync(file, Buffer.alloc(256 * blockBytes), 0, 256 * blockBytes, at * blockBytes)
     }

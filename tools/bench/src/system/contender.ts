@@ -2,38 +2,41 @@ import type { Place, ServerProgram } from '../servers/server.js'
 
 /** A system in one configuration, with the client that its users use. */
 export interface Contender extends ServerProgram {
-  /** Its name, with the setting that decides about durability. */
+  /** Its name, with the setting that decides when a task is durable. */
   readonly system: string
   readonly durability: Durability
-  /** What an answer promises in this configuration, in words. */
+  /** The guarantee of an answer in this configuration. */
   readonly promise: string
-  /** Its code is compiled while it runs: it is measured when it has run for a while. */
+  /** Its code is compiled while it runs, so it is measured after a warm-up. */
   readonly warmsUp?: true
-  /** Lives are measured through its handlers, too, beside those of requests made one by one. */
+  /** Whole lives are also measured through its handlers, not only by single requests. */
   readonly runsHandlers?: true
-  /** It takes submissions and does nothing with them. */
+  /** It answers submissions and does nothing with them. */
   readonly isEcho?: true
-  /** What it calls its version, where it is installed. */
+  /** The version that the installed program reports. */
   version(): string
-  /** Once for an empty directory, before the first start. */
+  /** Called once for an empty directory, before the first start. */
   prepare?(place: Place): Promise<void>
-  /** One connection. Those of one system are opened one after the other, and are numbered from 0. */
+  /**
+   * Opens one connection. The connections of a system are opened one after the other and numbered
+   * from 0.
+   */
   open(port: number, index: number): Promise<Client>
-  /** With more tasks than this it is not measured: to put them there takes minutes. */
+  /** Maximum number of waiting tasks to measure with: submitting more takes minutes. */
   readonly fillMax?: number
-  /** Puts so many tasks there as quickly as its clients can. */
+  /** Submits this many tasks as fast as its clients can. */
   fill(port: number, tasks: number): Promise<void>
-  /** Calls `begun` for each task as its handler begins, and ends the task. */
+  /** Handles tasks: calls `begun` when a handler begins, then ends the task. */
   consume(port: number, handlers: Handlers, begun: () => void): Promise<Consumer>
 }
 
 /**
- * When a task is on the disk: before its submission is answered, some time after it, or whenever the
- * operating system writes it.
+ * When a task is on the disk: before its submission is answered, some time after that, or whenever
+ * the operating system writes it.
  */
 export type Durability = 'before the answer' | 'soon after' | 'unsynced'
 
-/** How many connections take tasks, and how many tasks each of them handles at once. */
+/** How many connections take tasks, and how many tasks each of them handles concurrently. */
 export interface Handlers {
   readonly connections: number
   readonly atOnce: number
@@ -42,16 +45,16 @@ export interface Handlers {
 export interface Client {
   /** Settles when the task is accepted. */
   submit(): Promise<unknown>
-  /** The same under an id of its own, with which it can be repeated without being two tasks. */
+  /** Submits with an id, so that a repeated submission creates no second task. */
   submitWithId?(): Promise<unknown>
   /**
-   * Takes a task, and ends it when it has it; false where there was none. Missing where the system's
-   * client gives tasks to handlers only: then `consume` is what is measured.
+   * Takes a task and ends it; returns false if there was none. Missing where the system's client
+   * gives tasks only to handlers; `consume` is measured instead.
    */
   process?(): Promise<boolean>
   /** Takes a task and keeps it. Missing where the system has no heartbeats. */
   hold?(): Promise<void>
-  /** Says of one of the tasks that it keeps, of each in turn, that it is still at work. */
+  /** Sends a heartbeat for one of the held tasks, each in turn. */
   heartbeat?(): Promise<unknown>
   close(): Promise<unknown>
 }
@@ -65,7 +68,7 @@ export const payloadBytes = 100
 const connections = 16
 const inFlight = 64
 
-/** One submission for each task, many on their way: as quick as it gets where a client may send on. */
+/** One submission for each task, many in flight: the fastest way for a client that pipelines. */
 export async function fillThrough({ open }: Contender, port: number, tasks: number): Promise<void> {
   const clients = await Promise.all(Array.from({ length: connections }, (_, n) => open(port, n)))
   let left = tasks

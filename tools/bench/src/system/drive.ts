@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Latencies } from '@tenure/harness'
 import type { Client, Consumer, Contender } from './contender.js'
-import { Line } from './line.js'
+import { FifoQueue } from './fifo-queue.js'
 import { handlersOf, type Shape } from './plan.js'
 
 export interface Pace {
@@ -9,17 +9,19 @@ export interface Pace {
   readonly warmUpSeconds: number
 }
 
-/** What was counted in the time behind the warm-up. */
+/** Counted after the warm-up. */
 export interface Drive {
   readonly opsPerSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
 }
 
-/** `false` where there was nothing left to do. */
+/** Returns `false` when there was nothing left to do. */
 export type Operation = (client: Client) => Promise<unknown>
 
-/** A closed loop: each client has so many operations on their way, and begins one when one ends. */
+/**
+ * A closed loop: each client keeps this many operations in flight, and starts one when one ends.
+ */
 export async function drive(
   clients: readonly Client[],
   inFlight: number,
@@ -34,7 +36,8 @@ export async function drive(
     for (let begunMs = performance.now(); begunMs < endMs; ) {
       if ((await operation(client)) === false) return
       const endedMs = performance.now()
-      // Those that end behind the time, too: something so slow that none else ends is measured then.
+      // Includes operations that end after the time is over: a very slow one may be the only one to
+      // measure.
       if (endedMs >= countedFromMs) {
         latencies.add(endedMs - begunMs)
         lastMs = endedMs
@@ -49,9 +52,10 @@ export async function drive(
 }
 
 /**
- * Submissions at a steady rate, whether those before were answered or not: how long each takes from when it
- * was due. No more are on their way than when the most was measured: a load that holds a hundred thousand of
- * them spends half of its time on collecting garbage, and never catches up with what it owes.
+ * Submits at a steady rate, whether or not earlier submissions were answered. Latency counts from
+ * the time a submission was due. The number in flight is limited to that of the closed loop: with a
+ * hundred thousand in flight, the load spends half its time collecting garbage and never catches
+ * up.
  */
 export async function driveAtRate(
   clients: readonly Client[],
@@ -60,7 +64,7 @@ export async function driveAtRate(
   { seconds, warmUpSeconds }: Pace,
 ): Promise<Drive> {
   const latencies = new Latencies()
-  const onTheirWayMax = clients.length * inFlight
+  const inFlightMax = clients.length * inFlight
   const startMs = performance.now()
   const countedFromMs = startMs + warmUpSeconds * 1000
   let begun = 0
@@ -69,7 +73,7 @@ export async function driveAtRate(
   const submit = async (client: Client, dueMs: number) => {
     try {
       await client.submit()
-      // From when it was due: a load that is held up itself does not make the server look quicker.
+      // Counted from the due time, so that a delayed load does not make the server look faster.
       if (dueMs >= countedFromMs) latencies.add(performance.now() - dueMs)
     } catch (cause) {
       failure ??= new Error('a submission failed', { cause })
@@ -79,7 +83,7 @@ export async function driveAtRate(
   const all = Math.floor((warmUpSeconds + seconds) * perSecond)
   while (begun < all) {
     const due = Math.min(all, ((performance.now() - startMs) / 1000) * perSecond)
-    for (; begun < due && begun - ended < onTheirWayMax; begun++) {
+    for (; begun < due && begun - ended < inFlightMax; begun++) {
       void submit(clients[begun % clients.length]!, startMs + (begun / perSecond) * 1000)
     }
     await nextTurn()
@@ -89,7 +93,9 @@ export async function driveAtRate(
   return figuresOf(latencies, (performance.now() - countedFromMs) / 1000)
 }
 
-/** Not at once: a load that never rests takes a processor from the threads of the server. */
+/**
+ * A pause between turns: a load that never idles takes a processor from the threads of the server.
+ */
 async function nextTurn(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve))
   Atomics.wait(nap, 0, 0, napMs)
@@ -98,7 +104,9 @@ async function nextTurn(): Promise<void> {
 const nap = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 const napMs = 0.1
 
-/** For what gives tasks to handlers only: how many it begins in a second, while there are some. */
+/**
+ * For systems that give tasks only to handlers: how many tasks their handlers begin in a second.
+ */
 export async function driveHandlers(
   { consume }: Contender,
   port: number,
@@ -111,7 +119,7 @@ export async function driveHandlers(
   await pause((warmUpSeconds + seconds) * 1000)
   const endMs = performance.now()
   await consumer.stop()
-  // Where the tasks have not lasted for longer than the warm-up, all of it counts.
+  // All tasks count if they lasted no longer than the warm-up.
   const isLong = (begunAtMs.at(-1) ?? 0) > startMs + 2 * warmUpSeconds * 1000
   const countedFromMs = isLong ? startMs + warmUpSeconds * 1000 : startMs
   const counted = begunAtMs.filter((at) => at >= countedFromMs && at < endMs)
@@ -120,7 +128,7 @@ export async function driveHandlers(
   return { opsPerSecond, p50Ms: Number.NaN, p99Ms: Number.NaN }
 }
 
-/** The same for whole lives: a task is submitted whenever one of those submitted before was handled. */
+/** Whole lives by handlers: a task is submitted whenever an earlier one was handled. */
 export async function driveLives(
   contender: Contender,
   port: number,
@@ -128,7 +136,7 @@ export async function driveLives(
   shape: Shape,
   pace: Pace,
 ): Promise<Drive> {
-  const waiting = new Line<() => void>(shape.connections * shape.inFlight)
+  const waiting = new FifoQueue<() => void>(shape.connections * shape.inFlight)
   const consumer: Consumer = await contender.consume(port, handlersOf(shape), () =>
     waiting.shift()?.(),
   )
@@ -141,7 +149,9 @@ export async function driveLives(
   return result
 }
 
-/** On an idle system: from a submission until its handler begins, one after the other. */
+/**
+ * On an idle system: the time from a submission until its handler begins, one task after the other.
+ */
 export async function drivePickUps(
   { consume }: Contender,
   port: number,
@@ -167,7 +177,7 @@ export async function drivePickUps(
   return figuresOf(latencies, (performance.now() - startMs) / 1000)
 }
 
-/** So that the worker asks again and everything falls asleep. */
+/** Long enough for the worker to ask again and for all processes to go idle. */
 const idleMs = 5
 
 function figuresOf(latencies: Latencies, seconds: number): Drive {

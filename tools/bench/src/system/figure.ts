@@ -1,21 +1,23 @@
 import type { Durability } from './contender.js'
 import type { Shape, Work } from './plan.js'
 
-/** What one round has found, or several of them. */
+/** The result of one round, or of several. */
 export interface Figure extends Shape {
   readonly system: string
   readonly durability: Durability
   readonly work: Work
-  /** Tasks that wait beside what is measured, when it begins. */
+  /** Number of waiting tasks when the measurement starts. */
   readonly liveTasks: number
-  /** Submissions at a steady rate, in place of a closed loop: the share of the most that was reached. */
+  /**
+   * Submissions at a steady rate instead of a closed loop: the share of the highest measured rate.
+   */
   readonly load?: number
   readonly opsPerSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
 }
 
-/** What a waiting task takes. */
+/** Memory and disk space of one waiting task. */
 export interface Footprint {
   readonly system: string
   readonly durability: Durability

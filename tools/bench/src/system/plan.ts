@@ -10,7 +10,7 @@ export type Work =
   | 'heartbeat'
   | 'pick-up'
 
-/** How the load asks: so many connections, each with so many requests on their way. */
+/** The shape of a load: the number of connections, and of requests in flight on each. */
 export interface Shape {
   readonly connections: number
   readonly inFlight: number
@@ -18,22 +18,25 @@ export interface Shape {
 
 export interface Plan {
   readonly rounds: number
-  /** Nothing but how long a submission takes under load. */
+  /** Measure only the latency of submissions under load. */
   readonly isOfLatency: boolean
-  /** Of each measurement, and before it without counting. */
+  /** Duration of each measurement, and of the warm-up before it. */
   readonly seconds: number
   readonly warmUpSeconds: number
-  /** Of whole lives, in each new process of what is compiled while it runs. */
+  /** Duration of whole lives in each new process whose code is compiled while it runs. */
   readonly compileSeconds: number
   readonly shapes: readonly Shape[]
-  /** Beside how many waiting tasks submitting and leasing are measured again, and with which shapes. */
+  /**
+   * Numbers of waiting tasks with which submitting and leasing are measured again, and the shapes
+   * for that.
+   */
   readonly waiting: readonly number[]
   readonly shapesBesideWaiting: readonly Shape[]
-  /** On how many leases heartbeats are sent, and how. */
+  /** Number of leases for which heartbeats are sent, and the shape of that load. */
   readonly heldLeases: number
   readonly shapesOfHeartbeats: readonly Shape[]
   readonly pickUps: number
-  /** Shares of what was submitted at most, at which latency is looked at. */
+  /** Shares of the highest submission rate at which latency is measured. */
   readonly loads: readonly number[]
 }
 
@@ -71,7 +74,7 @@ export const quickPlan: Plan = {
   loads: [0.5],
 }
 
-/** As many tasks are handled at once as there would be requests on their way. */
+/** As many concurrent handlers as there would be requests in flight. */
 export function handlersOf({ connections, inFlight }: Shape): Handlers {
   return { connections, atOnce: inFlight }
 }

@@ -3,7 +3,7 @@ import { compile, type TopLevelSpec } from 'vega-lite'
 import type { Footprint } from './figure.js'
 import type { Summary } from './summary.js'
 
-/** The pictures of a run by their file names, as SVG. */
+/** The plots of a run as SVG, by file name. */
 export async function drawPlots(
   found: readonly (Summary | Footprint)[],
   subtitle: string,
@@ -29,7 +29,7 @@ async function draw(spec: TopLevelSpec): Promise<string> {
   }
 }
 
-/** Colours that people with any kind of colour vision tell apart (Okabe and Ito), and a brown. */
+/** Colours that readers with any colour vision can tell apart (Okabe and Ito), and a brown. */
 const durabilities = {
   domain: ['before the answer', 'soon after', 'unsynced'],
   range: ['#0072b2', '#e69f00', '#999999'],
@@ -81,7 +81,7 @@ function throughput(figures: readonly Summary[], subtitle: string): TopLevelSpec
     ...rest,
   }))
   return {
-    ...frame('Operations in a second, by when a task is on the disk', subtitle),
+    ...frame('Operations per second, by when a task is on the disk', subtitle),
     data: { values },
     facet: { field: 'panel', type: 'nominal', title: null, sort: values.map(({ panel }) => panel) },
     columns: 3,
@@ -129,7 +129,7 @@ function latencyOverLoad(figures: readonly Summary[], subtitle: string): TopLeve
         field: 'opsPerSecond',
         type: 'quantitative',
         scale: { type: 'log' },
-        title: 'submissions in a second (log scale)',
+        title: 'submissions per second (log scale)',
         axis: { format: '~s' },
       },
       y: {
@@ -140,7 +140,7 @@ function latencyOverLoad(figures: readonly Summary[], subtitle: string): TopLeve
         axis: { format: '~r' },
       },
       color: systemColour(values),
-      // A server with too much to do may do less than with less.
+      // An overloaded server may answer fewer requests than one with less load.
       order: { field: 'load', type: 'quantitative' },
       strokeDash: {
         field: 'percentile',
@@ -152,7 +152,9 @@ function latencyOverLoad(figures: readonly Summary[], subtitle: string): TopLeve
   }
 }
 
-/** A flat line is what it should be: an operation costs the same whatever waits beside it. */
+/**
+ * A flat line is the goal: the cost of an operation does not depend on the number of waiting tasks.
+ */
 function costOverTasks(figures: readonly Summary[], subtitle: string): TopLevelSpec {
   const sizes = new Set(figures.filter(isBesideTasks).map(({ liveTasks }) => liveTasks))
   const shapes = new Set(figures.filter(isBesideTasks).map(shapeOf))
@@ -167,7 +169,7 @@ function costOverTasks(figures: readonly Summary[], subtitle: string): TopLevelS
       microseconds: 1e6 / figure.opsPerSecond,
     }))
   return {
-    ...frame('What an operation costs beside waiting tasks', subtitle),
+    ...frame('Cost of an operation, by number of waiting tasks', subtitle),
     data: { values },
     facet: { field: 'panel', type: 'nominal', title: null },
     columns: 2,

@@ -5,7 +5,9 @@ import type { Client, Contender } from './contender.js'
 
 let stands = 0
 
-/** A contender with an empty directory of its own, running, and the clients that were opened to it. */
+/**
+ * A running contender with an empty directory of its own, and the clients that are connected to it.
+ */
 export class Stand {
   readonly contender: Contender
   readonly place: Place
@@ -29,7 +31,7 @@ export class Stand {
     return this.place.port
   }
 
-  /** So many more. */
+  /** Opens this many more connections. */
   async open(connections: number): Promise<readonly Client[]> {
     const opened: Client[] = []
     for (let count = 0; count < connections; count++) {
@@ -39,7 +41,7 @@ export class Stand {
     return opened
   }
 
-  /** Nothing of it is left behind. */
+  /** Stops the server and removes its directory. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.close()))
     await this.server[Symbol.asyncDispose]()

@@ -1,15 +1,15 @@
 import { groupBy, type Spread, spreadOf } from '@tenure/harness'
 import type { Figure, Footprint } from './figure.js'
 
-/** A figure as the median of its rounds. */
+/** The median of a figure over its rounds. */
 export interface Summary extends Figure {
-  /** Of the operations in a second. */
+  /** Lowest number of operations per second. */
   readonly least: number
   readonly most: number
   readonly rounds: number
 }
 
-/** The same measurements of several rounds in one, in the order in which they came first. */
+/** Combines the measurements of several rounds, in the order in which they first occurred. */
 export function summarize(all: readonly (Figure | Footprint)[]): (Summary | Footprint)[] {
   const groups = groupBy(all, keyOf)
   return [...groups.values()].map((group) => {

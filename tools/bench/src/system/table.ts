@@ -3,7 +3,7 @@ import type { Footprint } from './figure.js'
 import type { Summary } from './summary.js'
 import type { Verdict } from './targets.js'
 
-/** Each work with all systems below each other, as text that fits 100 columns. */
+/** One table for each kind of work, with all systems, as text that fits 100 columns. */
 export function drawTables(all: readonly (Summary | Footprint)[]): string {
   return [...groupBy(all, titleOf)]
     .map(
@@ -15,11 +15,13 @@ export function drawTables(all: readonly (Summary | Footprint)[]): string {
 
 function titleOf(figure: Summary | Footprint): string {
   const { work, liveTasks } = figure
-  const beside = liveTasks === 0 ? '' : `, ${count(liveTasks)} tasks`
-  if (!isSummary(figure)) return `what a waiting task takes${beside}`
+  const beside = liveTasks === 0 ? '' : `, ${count(liveTasks)} waiting tasks`
+  if (!isSummary(figure)) return `size of a waiting task${beside}`
   const { connections, inFlight, load } = figure
   const shape = `${connections} x ${inFlight}`
-  return load === undefined ? `${work}, ${shape}${beside}` : `${work}, at ${load} of the most`
+  return load === undefined
+    ? `${work}, ${shape}${beside}`
+    : `${work}, at ${load} of the highest rate`
 }
 
 function rowOf(figure: Summary | Footprint): string[] {
@@ -44,7 +46,7 @@ export function drawVerdicts(verdicts: readonly Verdict[]): string {
     `target ${target}${unit}, aim ${aim}${unit}`,
     holds ? 'holds' : 'MISSED',
   ])
-  return `what it was to show\n${drawTable(rows, { align: 'lrll', indent: '  ' })}`
+  return `targets\n${drawTable(rows, { align: 'lrll', indent: '  ' })}`
 }
 
 function count(value: number): string {

@@ -1,7 +1,7 @@
 import type { Footprint } from './figure.js'
 import type { Summary } from './summary.js'
 
-/** What was to be shown, and what was found. */
+/** A target, and the measured value. */
 export interface Verdict {
   readonly name: string
   readonly value: number
@@ -17,7 +17,7 @@ const alone = [1, 1] as const
 const many = [64, 1] as const
 const deep = [16, 64] as const
 
-/** Those that can be judged by what was measured. */
+/** Judges the targets that the run has measured. */
 export function judge(found: Found): Verdict[] {
   const speed = (system: string, work: string, shape: readonly [number, number], live = 0) =>
     find(found, system, work, shape, live)?.opsPerSecond

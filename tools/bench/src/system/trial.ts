@@ -5,7 +5,7 @@ import { diskOf, memoryOf } from './footprint.js'
 import type { Plan, Shape, Work } from './plan.js'
 import { Stand } from './stand.js'
 
-/** One contender in one round: everything that is measured of it, each time with an empty directory. */
+/** One contender in one round: all its measurements, each with an empty directory. */
 export class Trial {
   readonly #contender: Contender
   readonly #plan: Plan
@@ -44,7 +44,7 @@ export class Trial {
     const submitted = await this.#submit(clients, shape)
     this.#add('submit', shape, 0, submitted)
     if (this.#contender.isEcho) return
-    // What was submitted, in the warm-up too, is what there is to be processed.
+    // Processes the tasks that were submitted before, those of the warm-up included.
     this.#add('lease+complete', shape, 0, await this.#process(stand, clients, shape))
   }
 
@@ -74,7 +74,7 @@ export class Trial {
     this.#add('life by handlers', shape, 0, lived)
   }
 
-  /** On many leases that are held, each of which gets its heartbeat in turn. */
+  /** Holds many leases, and sends a heartbeat for each in turn. */
   async #sendHeartbeats(shape: Shape): Promise<void> {
     const { heldLeases } = this.#plan
     await using stand = await this.#stand()
@@ -99,7 +99,7 @@ export class Trial {
     this.#add('pick-up', { connections: 1, inFlight: 1 }, 0, picked)
   }
 
-  /** At shares of what this very server takes at most. */
+  /** Submits at shares of the highest rate that this very server has reached. */
   async #submitUnderLoad(): Promise<void> {
     const shape = this.#plan.shapes.at(-1)!
     await using stand = await this.#stand()
@@ -127,7 +127,7 @@ export class Trial {
         diskBytesPerTask: (after.disk - before.disk) / waiting,
       })
     }
-    // What one shape submits beyond what it processes waits beside the next: a few seconds' worth.
+    // Tasks that one shape submits and does not process wait during the next: a few seconds' worth.
     for (const shape of this.#plan.shapesBesideWaiting) {
       const clients = await stand.open(shape.connections)
       this.#add('submit', shape, waiting, await this.#submit(clients, shape))
@@ -152,7 +152,7 @@ export class Trial {
     return stand
   }
 
-  /** By whole lives, so that nothing of it waits afterwards. */
+  /** Warms up with whole lives, which leave no waiting tasks. */
   async #warmUp(stand: Stand): Promise<void> {
     const clients = await stand.open(16)
     const pace = { warmUpSeconds: 0, seconds: this.#plan.compileSeconds }
@@ -172,7 +172,7 @@ export class Trial {
   }
 }
 
-/** Fewer do not say what one of them takes. */
+/** Fewer tasks are too few to tell the size of one. */
 const footprintFrom = 100_000
 
 async function liveOnce(client: Client): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Stage } from '../servers/stage.js'
 
-/** One thing that is measured, once in every round. */
+/** One measurement, taken once in every round. */
 export interface Case {
   readonly name: string
   readonly unit: 'tasks/s' | '% of a processor'
@@ -16,24 +16,24 @@ interface Pace {
 
 export interface Figures {
   readonly value: number
-  /** Processors that the worker kept busy. */
+  /** Number of processors that the worker kept busy. */
   readonly cpu: number
 }
 
 export const cases: readonly Case[] = [
   {
-    name: 'inline, 64 at once',
+    name: 'inline, 64 concurrent',
     unit: 'tasks/s',
     target: '>= 20,000',
     measure: drain('inline', 64),
   },
   {
-    name: 'thread, 16 at once',
+    name: 'thread, 16 concurrent',
     unit: 'tasks/s',
     target: '>= 10,000',
     measure: drain('thread', 16, 2),
   },
-  { name: 'process, 8 at once', unit: 'tasks/s', measure: drain('process', 8, 5) },
+  { name: 'process, 8 concurrent', unit: 'tasks/s', measure: drain('process', 8, 5) },
   { name: 'idle', unit: '% of a processor', target: '< 1', measure: idle },
 ]
 
@@ -41,7 +41,7 @@ const payload = Buffer.alloc(100, 7)
 const lookEveryMs = 10
 const warmUp = 0.2
 
-/** Tasks wait already; how many a worker runs in a second, with a handler that does nothing. */
+/** How many waiting tasks a worker runs per second with a handler that does nothing. */
 function drain(isolation: string, concurrency: number, fewer = 1): Case['measure'] {
   return async (pace) => {
     await using stage = await Stage.set()
@@ -50,7 +50,7 @@ function drain(isolation: string, concurrency: number, fewer = 1): Case['measure
     for await (const outcome of stage.tenure.submitMany(items)) if (!outcome.ok) throw outcome.error
     const settings = ['--isolation', isolation, '--concurrency', String(concurrency)]
     const worker = await stage.startWorker(settings)
-    // The first part is for the threads to start and for the code to be compiled.
+    // During the first part threads start and code is compiled.
     const before = await untilCompleted(stage, tasks * warmUp)
     const [startMs, startCpu] = [performance.now(), await worker.cpuSeconds()]
     await untilCompleted(stage, tasks)
@@ -60,7 +60,7 @@ function drain(isolation: string, concurrency: number, fewer = 1): Case['measure
   }
 }
 
-/** How many there are, once it is that many. */
+/** Waits for at least this many completed tasks, and returns their number. */
 async function untilCompleted({ tenure }: Stage, tasks: number): Promise<number> {
   for (;;) {
     const { counters } = (await tenure.stats()) as { counters: { tasksCompleted: number } }
@@ -69,7 +69,7 @@ async function untilCompleted({ tenure }: Stage, tasks: number): Promise<number>
   }
 }
 
-/** A worker as it is without settings, and nothing to do. */
+/** A worker with default settings and nothing to do. */
 async function idle({ idleSeconds }: Pace): Promise<Figures> {
   await using stage = await Stage.set()
   const worker = await stage.startWorker([])

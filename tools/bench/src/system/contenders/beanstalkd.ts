@@ -21,7 +21,7 @@ export const beanstalkdContenders: readonly Contender[] = [
   beanstalkd('-F', 'unsynced', 'a binlog that is never synced'),
 ]
 
-/** There is one thread in the server, and its answers come in the order of the commands: a client may send on. */
+/** The server has one thread and answers in the order of the commands, so a client may pipeline. */
 export function beanstalkd(flag: string, durability: Durability, promise: string): Contender {
   const contender: Contender = {
     system: `beanstalkd ${flag}`,
@@ -51,7 +51,10 @@ export function beanstalkd(flag: string, durability: Durability, promise: string
   return contender
 }
 
-/** A `reserve` that waits holds up whatever is behind it on its connection: each handler has one of its own. */
+/**
+ * A `reserve` that waits blocks later commands on its connection, so each handler has its own
+ * connection.
+ */
 async function handleAll(connection: TextConnection, begun: () => void): Promise<void> {
   for (;;) {
     const answer = await connection.ask('reserve\r\n')
@@ -108,7 +111,7 @@ class BeanstalkdClient implements Client {
   }
 }
 
-/** Of `RESERVED <id> <bytes>`. */
+/** Reads the id in `RESERVED <id> <bytes>`. */
 function idOf(answer: string): string {
   return answer.slice(9, answer.indexOf(' ', 9))
 }

@@ -7,7 +7,7 @@ import { type Client, type Contender, type Durability, payloadBytes } from '../c
 const manifest = createRequire(import.meta.url)('bullmq/package.json') as { version: string }
 export const queueName = 'bench'
 const job = { name: 'task', data: { payload: 'x'.repeat(payloadBytes) } }
-/** Longer than anything is measured: what is held is lost only if a heartbeat fails. */
+/** Longer than any measurement, so that a held job is lost only if a heartbeat fails. */
 const lockMs = 600_000
 const token = 'bench'
 const bulkJobs = 1000
@@ -42,7 +42,7 @@ export function bullmq(appendfsync: string, durability: Durability, promise: str
         const worker = new Worker(queueName, async () => begun(), {
           connection: { port },
           concurrency: atOnce,
-          // By default they are kept, all of them.
+          // By default BullMQ keeps all completed jobs.
           removeOnComplete: { count: 0 },
         })
         return worker.on('error', fail)
@@ -73,7 +73,10 @@ async function fill(port: number, tasks: number): Promise<void> {
   await queue.close()
 }
 
-/** Jobs are given to handlers; one by one they can be taken, too, and their locks be extended by hand. */
+/**
+ * BullMQ gives jobs to handlers. Jobs can also be taken singly, and their locks be extended by
+ * hand.
+ */
 class BullmqClient implements Client {
   readonly #port: number
   readonly #queue: Queue
@@ -113,7 +116,10 @@ class BullmqClient implements Client {
   }
 }
 
-/** Thrown where nobody catches it: whoever emits it does, prints it, and tries again for ever. */
+/**
+ * BullMQ's emitter catches and prints thrown errors and retries forever, so this ends the process
+ * instead.
+ */
 function fail(error: Error): void {
   setImmediate(() => {
     throw error

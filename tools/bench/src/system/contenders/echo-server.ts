@@ -1,5 +1,5 @@
-// Answers every request as if it were a submission that is accepted: `node echo-server.js <port>`. The
-// id is put into the answer as it came, and nothing else is looked at.
+// Answers every request like an accepted submission: `node echo-server.js <port>`. It copies the id
+// into the answer and ignores the rest of the request.
 import { createServer } from 'node:net'
 import { encodeWelcome, FrameDecoder, protocolVersion } from '@tenure/protocol'
 import { frameHeadBytes } from '@tenure/protocol/internal'
@@ -19,7 +19,9 @@ const welcome = encodeWelcome({
     waitMsMax: 1000,
   },
 })
-/** Of a MessagePack list: its head and its type, a byte each, stand before the id. */
+/**
+ * Offset of the id in a MessagePack list: the list head and the type before it are one byte each.
+ */
 const idAt = 2
 const head = [0x94, 65]
 /** Task 1, not known before. */
@@ -53,7 +55,7 @@ function answerTo(request: Uint8Array): Uint8Array {
   return answer
 }
 
-/** How many a whole number takes that begins with this byte. */
+/** Length of a whole number in bytes, by its first byte. */
 function bytesOfWhole(first: number): number {
   if (first < 0x80) return 1
   return 1 + 2 ** (first - 0xcc)

@@ -4,8 +4,8 @@ import type { Contender } from '../contender.js'
 import { openAs, TenureClient } from './tenure.js'
 
 /**
- * The limit that sockets, frames and the load itself set in Node: every submission is answered at once,
- * and nothing is decided or written.
+ * The limit that sockets, framing and the load itself set in Node: every submission is answered
+ * immediately, nothing is decided or written.
  */
 export const echoContenders: readonly Contender[] = [
   {

@@ -22,7 +22,7 @@ const config = {
   storage: StorageType.File,
 }
 
-/** Only as it is by default: `sync_interval: always` came with 2.10, and Debian's 2.9 does not know it. */
+/** Measured only with its default: `sync_interval: always` came with 2.10, and Debian ships 2.9. */
 const nats: Contender = {
   system: 'nats',
   durability: 'soon after',
@@ -31,7 +31,7 @@ const nats: Contender = {
   args: ({ directory, port }) => [
     ...['--addr', '127.0.0.1', '--port', `${port}`, '--jetstream', '--store_dir', directory],
   ],
-  // With its stream: to make one that is there changes nothing.
+  // Also creates the stream; creating one that exists changes nothing.
   answers: async (port) => {
     const connection = await openTo(port)
     try {
@@ -50,7 +50,8 @@ const nats: Contender = {
     await manager.consumers.add(stream, {
       durable_name: workers,
       ack_policy: AckPolicy.Explicit,
-      // By default a thousand for all of them together; each asks for no more than it handles.
+      // The default is a thousand for all handlers together; each handler pulls only as many
+      // messages as it handles.
       max_ack_pending: -1,
     })
     const handling = await Promise.all(
@@ -59,7 +60,7 @@ const nats: Contender = {
     return {
       async stop() {
         await Promise.all(handling.map((stop) => stop()))
-        // What was on its way to it waits again, and at once.
+        // Deleting the consumer returns its unacknowledged messages to the stream immediately.
         await manager.consumers.delete(stream, workers)
         await Promise.all(opened.map((connection) => connection.close()))
       },
@@ -70,11 +71,13 @@ const nats: Contender = {
 export const natsContenders: readonly Contender[] = [nats]
 
 function openTo(port: number): Promise<NatsConnection> {
-  // Otherwise a stack trace is made for each request.
+  // Without this option the client makes a stack trace for each request.
   return connect({ servers: `127.0.0.1:${port}`, reconnect: false, noAsyncTraces: true })
 }
 
-/** The documentation has an iterator for handlers that are asynchronous; so many loops share one. */
+/**
+ * The documentation uses an iterator for asynchronous handlers; this many loops share one iterator.
+ */
 async function handle(
   connection: NatsConnection,
   atOnce: number,
@@ -86,7 +89,7 @@ async function handle(
   const handleAll = async () => {
     for await (const message of { [Symbol.asyncIterator]: () => shared }) {
       begun()
-      // `ack` has no answer, and may be lost; this one says that the message has gone.
+      // `ack` is not confirmed and may be lost; `ackAck` confirms that the message is removed.
       if (!(await message.ackAck())) throw new Error('nats does not confirm an acknowledgement')
     }
   }

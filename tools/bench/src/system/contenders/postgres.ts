@@ -19,7 +19,7 @@ const batching = {
   failJobBatchDelay: 0,
 } satisfies GraphileConfig.WorkerOptions
 
-/** Its errors are thrown where nobody catches them: it logs them, and tries again for ever. */
+/** The worker logs its errors and retries forever, so this logger ends the process instead. */
 const logger = new Logger(() => (level, message) => {
   if (level !== 'error') return
   setImmediate(() => {
@@ -32,7 +32,7 @@ const graphileWorker: Contender = {
   system: 'graphile-worker',
   durability: 'before the answer',
   promise: 'an fsync of the write-ahead log before a commit is answered (synchronous_commit=on)',
-  // With its tables: they are made when they are missing.
+  // Also creates the missing tables.
   answers: async (port) => {
     await (await openTo(port, 1)).release()
     return true
@@ -41,8 +41,8 @@ const graphileWorker: Contender = {
   open: async (port) => new GraphileClient(await openTo(port, 1)),
   fill,
   /**
-   * A runner in place of each connection, up to as many as its documentation has: a runner takes tasks for
-   * all its handlers at once, and gets slower with more of both.
+   * One runner for each connection, up to the number in its documentation. A runner takes tasks for
+   * all its handlers together, and gets slower with more runners and more handlers.
    */
   async consume(port, { connections, atOnce }, begun) {
     const runners = Math.min(connections, runnersMax)
@@ -85,7 +85,7 @@ async function startRunner(
     const empty = new Promise<void>((resolve) => {
       tellEmpty = resolve
     })
-    // With tasks in its local queue it does not stop: 0.17.3 fails to give them back.
+    // With tasks in its local queue it does not stop: 0.17.3 fails to return them.
     if (isHolding) await empty
     await runner.stop()
   }

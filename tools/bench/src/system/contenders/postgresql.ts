@@ -4,23 +4,24 @@ import { dirname, join } from 'node:path'
 import type { Place, ServerProgram } from '../../servers/server.js'
 import { isInstalled } from '../../servers/server.js'
 
-// Debian puts them where only its own wrappers look.
+// Debian installs the programs outside PATH.
 const programs = isInstalled('postgres') ? '' : '/usr/lib/postgresql/15/bin/'
 const user = process.getuid?.() === 0 ? (userOf('postgres') ?? userOf('nobody')) : undefined
 
-/** PostgreSQL as it comes, for programs of this machine only. */
+/** PostgreSQL with its defaults, listening on loopback only. */
 export const postgresql = {
   program: `${programs}postgres`,
   user,
-  // An immediate shutdown, which is a crash to whoever starts it again; no process and no memory is left.
+  // An immediate shutdown, which the next start treats as a crash. It leaves no process and no
+  // shared memory.
   endSignal: 'SIGQUIT',
   args: ({ directory, port }) => [
     ...['-D', dataOf(directory), '-p', `${port}`, '-h', '127.0.0.1', '-k', ''],
-    // By default a hundred, which clients and workers together would reach.
+    // The default of a hundred is too low for clients and workers together.
     ...['-c', 'max_connections=300'],
   ],
   version: () => execFileSync(`${programs}postgres`, ['--version'], { encoding: 'utf8' }).trim(),
-  /** It refuses to run as root, and the other one has to reach the directory. */
+  /** PostgreSQL refuses to run as root, so another user needs access to the directory. */
   async prepare({ directory }) {
     const data = dataOf(directory)
     mkdirSync(data, { mode: 0o700 })

@@ -5,7 +5,7 @@ import type { Place } from '../../servers/server.js'
 import { freePort } from '../../servers/server.js'
 import { type Client, type Contender, fillThrough, payloadBytes } from '../contender.js'
 
-/** Where its packages put it. What is in the path asks for another user, and for that one's home. */
+/** The path of its package. The wrapper in PATH switches to another user and its home directory. */
 const program = '/usr/lib/rabbitmq/bin/rabbitmq-server'
 const queue = 'bench'
 const payload = Buffer.alloc(payloadBytes, 'x')
@@ -20,7 +20,7 @@ const rabbitmq: Contender = {
   prepare,
   args: () => [],
   env: ({ directory }) => ({ RABBITMQ_CONF_ENV_FILE: environmentOf(directory) }),
-  // With its queue, which must not be made by two at once.
+  // Also creates the queue, which two clients must not create concurrently.
   answers: async (port) => {
     const connection = await openTo(port)
     const channel = await connection.createChannel()
@@ -49,8 +49,9 @@ function environmentOf(directory: string): string {
 }
 
 /**
- * All that it has is in the directory. The shell that reads this becomes the server. It needs the Erlang
- * port mapper, and would leave one behind: this one is for it alone, and ends with it.
+ * Keeps everything in the directory. The shell that reads this file becomes the server. RabbitMQ
+ * needs the Erlang port mapper and would leave one running; this mapper is its own and ends with
+ * it.
  */
 async function prepare({ directory, port }: Place): Promise<void> {
   const mapperPort = await freePort()
@@ -78,7 +79,7 @@ function openTo(port: number): Promise<ChannelModel> {
   return connect({ hostname: '127.0.0.1', port })
 }
 
-/** One acknowledgement for each task, as its handler ends. There is no answer to it. */
+/** Acknowledges each task when its handler ends. RabbitMQ does not answer an acknowledgement. */
 async function handle(
   port: number,
   atOnce: number,
@@ -94,7 +95,7 @@ async function handle(
   })
   return async () => {
     await channel.cancel(consumerTag)
-    // Behind the acknowledgements: it is answered when they have arrived.
+    // The answer to `close` comes after all acknowledgements have arrived.
     await channel.close()
     await connection.close()
   }

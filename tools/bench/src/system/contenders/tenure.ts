@@ -42,7 +42,7 @@ const tenure: Contender = {
 
 export const tenureContenders: readonly Contender[] = [tenure]
 
-/** Also for whatever answers in our protocol. */
+/** Also for servers that speak the same protocol. */
 export function openAs(port: number, name: string): Promise<Link> {
   return openLink({ endpoints: [`127.0.0.1:${port}`], role: 'admin', name })
 }

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /**
- * A connection on which each command has one answer, a line, in the order of the commands; behind a line
- * that begins with `RESERVED` comes a body. What is asked in one turn leaves in one write.
+ * A connection with one answer for each command, in order. An answer is one line; a line that
+ * begins with `RESERVED` is followed by a body. Commands of one turn of the event loop leave in one
+ * write.
  */
 export class TextConnection {
   readonly #socket: Socket
@@ -17,7 +18,7 @@ export class TextConnection {
     socket.setNoDelay(true).setEncoding('latin1')
     socket.on('data', (text: string) => this.#take(text))
     socket.on('close', () => this.#end())
-    // The end that follows is what whoever waits is told of.
+    // Waiting commands are settled by the `close` event that follows.
     socket.on('error', () => {})
   }
 

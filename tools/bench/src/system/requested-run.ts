@@ -9,7 +9,7 @@ import { rabbitmqContenders } from './contenders/rabbitmq.js'
 import { tenureContenders } from './contenders/tenure.js'
 import { fullPlan, type Plan, quickPlan } from './plan.js'
 
-/** In the order in which they are measured in a round. */
+/** The order in which they are measured in a round. */
 const contenders: readonly Contender[] = [
   ...tenureContenders,
   ...beanstalkdContenders,
@@ -20,8 +20,8 @@ const contenders: readonly Contender[] = [
   ...rabbitmqContenders,
 ]
 
-/** What is to be measured, as it was typed. */
-export interface Asked {
+/** The measurements that the command line selects. */
+export interface RequestedRun {
   readonly plan: Plan
   readonly contenders: readonly Contender[]
   readonly json: boolean
@@ -30,13 +30,17 @@ export interface Asked {
 
 export const usage = `pnpm bench:system [--quick] [--json] [--rounds n] [--peers name,name] [--latency] [--out directory]
 
-  --peers    beginnings of their names: ${contenders.map(({ system }) => system).join(', ')}
-  --latency  nothing but how long a submission takes under load`
+  --quick    short measurements of beanstalkd and a bare echo
+  --json     print the results as JSON, one line each
+  --rounds   number of rounds; each figure is their median
+  --peers    names of peers, or their beginnings: ${contenders.map(({ system }) => system).join(', ')}
+  --latency  measure only the latency of submissions under load
+  --out      directory for the results and plots`
 
-/** The others take longer to start than to be measured quickly. */
+/** The other peers take too long to start for a quick run. */
 const quickPeers = 'beanstalkd,echo'
 
-export function parseAsked(args: readonly string[]): Asked {
+export function parseRun(args: readonly string[]): RequestedRun {
   const typed = parseOptions(args, {
     quick: 'boolean',
     json: 'boolean',
@@ -57,13 +61,13 @@ export function parseAsked(args: readonly string[]): Asked {
   return { plan: { ...plan, rounds, isOfLatency }, contenders: choose(peers), json, out }
 }
 
-/** By the beginning of a name; ours is always there. */
+/** Selects contenders by the beginning of their names; Tenure is always included. */
 function choose(peers: string | undefined): readonly Contender[] {
   if (peers === undefined) return contenders
   const names = peers.split(',').map((name) => name.trim())
   const isMeant = ({ system }: Contender, name: string) => name !== '' && system.startsWith(name)
   const unknown = names.find((name) => !contenders.some((one) => isMeant(one, name)))
-  if (unknown !== undefined) throw new UsageError(`--peers names "${unknown}"; there is none`)
+  if (unknown !== undefined) throw new UsageError(`--peers: no peer is called "${unknown}"`)
   return contenders.filter(
     (one) => one.system === 'tenure' || names.some((name) => isMeant(one, name)),
   )

@@ -1,16 +1,16 @@
-/** First come, first served, in one piece of memory: an Array that is shifted is copied again and again. */
-export class Line<Thing> {
+/** A bounded FIFO queue in one array: shifting a plain Array copies it again and again. */
+export class FifoQueue<Thing> {
   readonly #places: (Thing | undefined)[]
   #first = 0
   #size = 0
 
-  /** `most`: how many may wait at once. */
+  /** `most`: the capacity. */
   constructor(most: number) {
     this.#places = new Array<Thing | undefined>(most).fill(undefined)
   }
 
   push(thing: Thing): void {
-    if (this.#size === this.#places.length) throw new Error('there is no place left in the line')
+    if (this.#size === this.#places.length) throw new Error('the queue is full')
     this.#places[(this.#first + this.#size) % this.#places.length] = thing
     this.#size++
   }
