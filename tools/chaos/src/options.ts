@@ -3,15 +3,15 @@ import { parseAmount, parseOptions, parseWhole } from '@tenure/harness'
 export interface Options {
   /** How long faults are injected. */
   readonly faultMs: number
-  /** How many tasks are submitted meanwhile: fewer, where the machine cannot do so many. */
+  /** Maximum number of submitted tasks; a slow machine submits fewer. */
   readonly tasks: number
-  /** Of the faults and of the work; what the machine makes of them is not repeated. */
+  /** Seed of the faults and of the work; the timing of the machine is not repeatable. */
   readonly seed: number
-  /** How many of each kind of isolation. */
+  /** Workers of each isolation. */
   readonly workers: number
-  /** Payloads are up to so much longer than they need to be. */
+  /** Maximum number of padding bytes in a payload. */
   readonly paddingBytesMax: number
-  /** Whether what was written stays when everything holds, too. */
+  /** Keep all files even when every check holds. */
   readonly keep: boolean
 }
 
@@ -21,15 +21,15 @@ export interface CommandLine extends Options {
 
 export const usage = `pnpm chaos [--minutes m] [--tasks n] [--workers n] [--padding n] [--seed s] [--keep] [--json]
 
-  --minutes   how long processes are killed and stopped (2)
-  --tasks     how many tasks are submitted meanwhile, at most (25000 for each minute)
-  --workers   how many workers of each kind: thread, process, inline (4)
-  --padding   how many bytes payloads are longer than they need to be, at most (1024)
-  --seed      of the faults and of the work (made from the time)
-  --keep      keeps what everybody has written, also when everything holds
-  --json      ends with one line of JSON on the standard output`
+  --minutes   minutes of faults (default 2)
+  --tasks     maximum number of tasks to submit (default 25000 a minute)
+  --workers   number of workers of each isolation: thread, process, inline (default 4)
+  --padding   maximum number of padding bytes in a payload (default 1024)
+  --seed      seed of the faults and the work (default: taken from the clock)
+  --keep      keep all files, even when every check holds
+  --json      print the summary as one line of JSON`
 
-/** Two slow cores do that many beside all that goes wrong. */
+/** A rate that two slow cores reach under faults. */
 const tasksPerMinute = 25_000
 
 export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {

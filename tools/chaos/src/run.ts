@@ -5,8 +5,8 @@ import { connect, type Tenure } from '@tenure/client'
 import { Progress, type ProgressOutput } from '@tenure/harness'
 import { Random, SmallDisk } from '@tenure/testing'
 import { judge, type Verdict, type Violation, violation } from './checks/verdict.js'
-import { openEvidence, type Seen } from './evidence/evidence.js'
-import { lookAtLast } from './evidence/last-look.js'
+import { type FinalState, openEvidence } from './evidence/evidence.js'
+import { readFinalAnswers } from './evidence/final-answers.js'
 import { Parcels } from './evidence/parcels.js'
 import { Places } from './evidence/places.js'
 import { FaultJournal } from './faults/fault-journal.js'
@@ -20,16 +20,16 @@ import { Refusals } from './work/refusals.js'
 import { submitAll } from './work/submitting.js'
 
 /**
- * Room for a log of little history, three checkpoints of all tasks that are remembered, and the files
+ * Space for a log with little history, three checkpoints of all remembered tasks, and the files
  * that a minute of restarts leaves while no checkpoint can be made.
  */
 const diskMegabytes = 192
 
-const noSmallDisk = 'the disk is never full: this user can mount no small file system'
+const noSmallDisk = 'the disk is never full: this user may not mount a small file system'
 
 /**
- * The whole of it: starts the fleet, submits under faults, lets it drain, stops it, and judges what
- * everybody has written. Whatever happens, no process is left; files are where something was found.
+ * Runs everything: starts the fleet, submits under faults, drains, stops the fleet, and judges the
+ * evidence. It always ends all processes, and keeps the files if a check fails.
  */
 export async function runChaos(
   options: Options,
@@ -61,18 +61,18 @@ export async function runChaos(
     return isWorthKeeping ? { ...summary, directory: places.root } : summary
   } catch (error) {
     isWorthKeeping = !signal.aborted
-    if (isWorthKeeping) output.write(`what was written is kept in ${places.root}\n`)
+    if (isWorthKeeping) output.write(`all files are kept in ${places.root}\n`)
     throw fleet.broken.aborted ? fleet.broken.reason : error
   } finally {
     await fleet.end()
     process.off('exit', end)
-    if (disk !== undefined) giveBack(disk, places, isWorthKeeping)
+    if (disk !== undefined) releaseDisk(disk, places, isWorthKeeping)
     if (!isWorthKeeping) rmSync(places.root, { recursive: true })
   }
 }
 
-/** The small disk goes; what is worth it stays in its place. */
-function giveBack(disk: SmallDisk, places: Places, isWorthKeeping: boolean): void {
+/** Unmounts the small disk; files worth keeping are copied to its mount point. */
+function releaseDisk(disk: SmallDisk, places: Places, isWorthKeeping: boolean): void {
   const kept = join(places.root, 'kept')
   if (isWorthKeeping) cpSync(places.disk, kept, { recursive: true })
   disk.unmount()
@@ -157,11 +157,11 @@ class Run {
     return connect({ endpoints, name: 'chaos', ...times }, { signal: this.#signal })
   }
 
-  /** Until no task is alive any more. */
+  /** Runs until no task is alive. */
   async #work(tenure: Tenure, random: Random): Promise<void> {
     const fleet = this.#fleet
     this.#begin('faults')
-    // What goes wrong with one ends the other.
+    // A failure of one aborts the other.
     const failing = new AbortController()
     const signal = AbortSignal.any([this.#signal, failing.signal])
     const book = {
@@ -185,21 +185,21 @@ class Run {
     const onCount = (alive: number) => {
       this.#alive = alive
     }
-    this.#note('everything drains', await drain(tenure, onCount, this.#signal))
+    this.#note('all tasks end after the faults', await drain(tenure, onCount, this.#signal))
   }
 
-  /** The workers first, so that what the coordinator says then is the last that it says. */
-  async #stop(tenure: Tenure): Promise<Seen> {
+  /** Stops the workers first, so that the coordinator's final answers do not change. */
+  async #stop(tenure: Tenure): Promise<FinalState> {
     const fleet = this.#fleet
     this.#begin('stopping')
     const badEnds = await fleet.stopWorkers()
-    const look = await lookAtLast(tenure, fleet.httpPort, this.#places.live, this.#signal)
+    const look = await readFinalAnswers(tenure, fleet.httpPort, this.#places.live, this.#signal)
     await tenure.close()
     badEnds.push(...(await fleet.stopCoordinator()))
     badEnds.push(...(await fleet.stopWitness()))
-    this.#note('processes end only when they are told to', [...fleet.ownEnds, ...badEnds])
-    this.#note('nothing outlives its process', await fleet.leftovers())
-    this.#note('nobody complains', readComplaints(this.#places.errors))
+    this.#note('processes exit only when told to', [...fleet.unexpectedExits, ...badEnds])
+    this.#note('no child outlives its process', await fleet.leftovers())
+    this.#note('standard error stays empty', readComplaints(this.#places.errors))
     const { life: coordinatorLives } = fleet.coordinator
     const workers = fleet.workers.length
     return { ...look, coordinatorLives, workers, refusals: this.#refusals.list }
@@ -223,7 +223,7 @@ class Run {
   }
 }
 
-/** What processes wrote to their standard error. */
+/** Lines that processes wrote to standard error. */
 function readComplaints(path: string): string[] {
   return readFileSync(path, 'utf8')
     .split('\n')

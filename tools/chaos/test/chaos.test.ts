@@ -11,7 +11,7 @@ import { gather } from './gathered.js'
 import { plants } from './plants.js'
 
 const tasks = 500
-// Large payloads: the log grows so fast that a few seconds are enough for a checkpoint and a full disk.
+// Large payloads make the log grow fast, so that a few seconds give a checkpoint and a full disk.
 const work = { tasks, seed: 1, workers: 1, paddingBytesMax: 6000 }
 const options = { ...work, faultMs: 4000, keep: true }
 const lines: string[] = []
@@ -22,7 +22,7 @@ const { acknowledged, directory = '' } = summary
 t.teardown(() => rmSync(directory, { recursive: true, force: true }))
 const evidence = await gather(new Places(directory))
 
-t.test('a small fleet under faults for a few seconds keeps all its promises', async (t) => {
+t.test('all checks hold for a small fleet under faults', async (t) => {
   t.same(summary.violations, [])
   t.match(summary, { lost: 0, unexplained: 0, seed: 1 })
   t.ok(acknowledged > 0 && acknowledged <= tasks)
@@ -30,7 +30,7 @@ t.test('a small fleet under faults for a few seconds keeps all its promises', as
   t.equal(summary.executions, summary.grants - summary.answersLost - summary.notBegun)
 })
 
-t.test('there were faults', async (t) => {
+t.test('faults were injected', async (t) => {
   const { kills, stops, restarts, coordinatorKills, startsRefused, fills, skipped } = summary
   t.ok(kills > 0)
   t.ok(stops > 0)
@@ -40,7 +40,7 @@ t.test('there were faults', async (t) => {
   else t.match(skipped, [/no small file system/])
 })
 
-t.test('it tells how far it is', async (t) => {
+t.test('a run reports its progress', async (t) => {
   const phases = lines.map((line) => /s {2}(\w+):/.exec(line)?.[1])
   t.same([...new Set(phases)], ['faults', 'draining', 'stopping', 'judging'])
   t.match(
@@ -51,7 +51,7 @@ t.test('it tells how far it is', async (t) => {
   )
 })
 
-t.test('the text ends with the totals, and says what could not be done', async (t) => {
+t.test('the text names skipped faults and ends with the totals', async (t) => {
   const lines = describeSummary({ ...summary, skipped: ['the disk is never full'] }).split('\n')
   t.match(lines.at(-2), new RegExp(`^acknowledged +${acknowledged}, of which 0 lost$`))
   t.match(lines.at(-1), /^duplicate executions +\d+ possible, \d+ confirmed, 0 unexplained$/)
@@ -59,7 +59,7 @@ t.test('the text ends with the totals, and says what could not be done', async (
 })
 
 for (const { name, check, says, plant } of plants) {
-  t.test(`it finds ${name}`, async (t) => {
+  t.test(`the checks find ${name}`, async (t) => {
     const { violations } = await judgeInParcels(plant(evidence))
     const found = violations.find((violation) => violation.check === check)?.found ?? []
     t.ok(
@@ -69,14 +69,14 @@ for (const { name, check, says, plant } of plants) {
   })
 }
 
-t.test('what is sound is found to be so in parcels of any size', async (t) => {
+t.test('sound evidence passes in parcels of any size', async (t) => {
   const { violations, ...totals } = await judgeInParcels({}, 500)
   t.same(violations, [])
   t.match(summary, totals)
 })
 
 t.test(
-  'what nobody acknowledged in the end is counted as lost, and what nobody granted as unexplained',
+  'an acknowledged task without an end counts as lost, an execution without a grant as unexplained',
   async (t) => {
     const [first] = evidence.acknowledged
     const lost = await judgeInParcels({

@@ -11,7 +11,7 @@ import { parseCommandLine } from '../src/options.js'
 const program = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
 t.test(
-  'without options it is two minutes, 50,000 tasks and four workers of each kind',
+  'the defaults are two minutes, 50,000 tasks and four workers of each isolation',
   async (t) => {
     t.same(parseCommandLine([], 7), {
       faultMs: 120_000,
@@ -25,11 +25,11 @@ t.test(
   },
 )
 
-t.test('as many minutes as there are, as much work there is', async (t) => {
+t.test('the number of tasks grows with the minutes', async (t) => {
   t.equal(parseCommandLine(['--minutes', '30'], 7).tasks, 750_000)
 })
 
-t.test('every option is taken', async (t) => {
+t.test('every option is read', async (t) => {
   const numbers = ['--minutes', '0.5', '--tasks', '9', '--workers', '2', '--seed', '3']
   const others = ['--padding', '5', '--keep', '--json']
   t.same(parseCommandLine(['--', ...numbers, ...others], 7), {
@@ -43,7 +43,7 @@ t.test('every option is taken', async (t) => {
   })
 })
 
-t.test('what makes no sense is refused', async (t) => {
+t.test('invalid options are rejected', async (t) => {
   for (const [args, message] of [
     [['--minutes', '0'], /^--minutes is 0; it must be a number above 0/],
     [['--tasks', '1.5'], /^--tasks is 1.5; it must be a whole number above 0$/],
@@ -72,7 +72,7 @@ t.test('Ctrl-C ends every process and leaves no file', { skip: reason }, async (
   t.same(readdirSync(directory), [])
 })
 
-/** It tells how far it is when the coordinator has let it in. */
+/** Progress is reported only after the coordinator has accepted the connection. */
 async function firstLine(chaos: ChildProcess): Promise<void> {
   await once(createInterface({ input: chaos.stderr! }), 'line')
 }
@@ -82,7 +82,7 @@ function processesWith(variable: string): number {
   return pids.filter((pid) => environmentOf(pid).includes(variable)).length
 }
 
-/** Of others it cannot be read, and of those that are gone there is none. */
+/** Empty for processes of other users and for processes that have exited. */
 function environmentOf(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeRecord, type LogRecord } from '@tenure/state-machine'
 import t, { type Test } from 'tap'
-import { readCoordinatorStory, Tail } from '../src/evidence/coordinator-lines.js'
+import { readCoordinatorReport, Tail } from '../src/evidence/coordinator-lines.js'
 import { readLines } from '../src/evidence/lines.js'
 import { isSameRecord, RecordFile, readRecords } from '../src/evidence/record-file.js'
 import { FaultJournal, type FaultLine } from '../src/faults/fault-journal.js'
-import { isForWantOfRoom } from '../src/fleet/fleet.js'
+import { isDiskFullExit } from '../src/fleet/fleet.js'
 
 function makeDirectory(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), 'tenure-chaos-test-'))
@@ -26,7 +26,7 @@ function completed(number: number): LogRecord {
   return { type: 'TaskCompleted', ...ids, result: Buffer.alloc(50_000 + number, number) }
 }
 
-t.test('records come out of their file as they went in, over many pieces', async (t) => {
+t.test('records are read as they were written, across many chunks', async (t) => {
   const path = join(makeDirectory(t), 'records')
   const file = new RecordFile(path)
   const records = Array.from({ length: 60 }, (_, index) => completed(index + 1))
@@ -44,15 +44,15 @@ t.test('records come out of their file as they went in, over many pieces', async
   await t.rejects(listOf(readRecords(path)), /ends in the middle of a record/)
 })
 
-t.test('what a process had no time to end with a line feed was not said', async (t) => {
+t.test('a last line without a line feed is ignored', async (t) => {
   const path = join(makeDirectory(t), 'lines.jsonl')
   appendFileSync(path, '{"n":1}\n{"n":2}\n{"n":')
   t.same(await listOf(readLines(path)), [{ n: 1 }, { n: 2 }])
   appendFileSync(path, 'x}\n')
-  await t.rejects(listOf(readLines(path)), /lines\.jsonl:3 is no JSON/)
+  await t.rejects(listOf(readLines(path)), /lines\.jsonl:3 is not valid JSON/)
 })
 
-t.test('lines are read as they come, and from the next life when there is one', async (t) => {
+t.test('a tail reads new lines, and continues with the file of the next life', async (t) => {
   const directory = makeDirectory(t)
   let life = 1
   const pathOf = () => join(directory, `${life}.jsonl`)
@@ -67,7 +67,7 @@ t.test('lines are read as they come, and from the next life when there is one', 
   t.same(tail.read(), [{ msg: 'three' }])
 })
 
-t.test('a checkpoint that nobody ended was broken off', async (t) => {
+t.test('a checkpoint without an end was interrupted', async (t) => {
   const directory = makeDirectory(t)
   const lives = [
     ['started', 'making a checkpoint', 'checkpoint made', 'making a checkpoint'],
@@ -80,7 +80,7 @@ t.test('a checkpoint that nobody ended was broken off', async (t) => {
     )
     appendFileSync(join(directory, `${epoch}.jsonl`), `${lines.join('\n')}\n`)
   }
-  t.same(await readCoordinatorStory(directory), {
+  t.same(await readCoordinatorReport(directory), {
     starts: [
       { epoch: 1, restarts: 0 },
       { epoch: 2, restarts: 1 },
@@ -89,36 +89,33 @@ t.test('a checkpoint that nobody ended was broken off', async (t) => {
   })
 })
 
-t.test(
-  'a fault is written down when it is over, and a full disk is known of at once',
-  async (t) => {
-    const path = join(makeDirectory(t), 'faults.jsonl')
-    const journal = new FaultJournal(path)
-    t.notOk(journal.wasFullWithin(60_000))
-    await journal.record('fill', 'disk', async () => {
-      t.ok(journal.wasFullWithin(0))
-      t.same(await listOf(readLines(path)), [])
-    })
-    t.ok(journal.wasFullWithin(60_000))
-    t.notOk(journal.wasFullWithin(-1))
-    t.equal(journal.fills, 1)
-    const [line] = await listOf(readLines<FaultLine>(path))
-    t.match(line, { kind: 'fill', target: 'disk', fromMs: Number, toMs: Number })
-  },
-)
+t.test('a fault is written when it ends, and a full disk is known immediately', async (t) => {
+  const path = join(makeDirectory(t), 'faults.jsonl')
+  const journal = new FaultJournal(path)
+  t.notOk(journal.wasFullWithin(60_000))
+  await journal.record('fill', 'disk', async () => {
+    t.ok(journal.wasFullWithin(0))
+    t.same(await listOf(readLines(path)), [])
+  })
+  t.ok(journal.wasFullWithin(60_000))
+  t.notOk(journal.wasFullWithin(-1))
+  t.equal(journal.fills, 1)
+  const [line] = await listOf(readLines<FaultLine>(path))
+  t.match(line, { kind: 'fill', target: 'disk', fromMs: Number, toMs: Number })
+})
 
-t.test('only a start on a full disk may end for want of room', async (t) => {
+t.test('only a start on a full disk may fail for lack of space', async (t) => {
   const exit = { code: 1, signal: null }
   const noRoom = { msg: 'not started: … without room for another segment', code: 'WAL_NO_SPACE' }
   const noRoomForExpiries = {
     msg: 'not started: the disk has no space to record expired leases',
     code: 'COORDINATOR_FAILED',
   }
-  t.ok(isForWantOfRoom(exit, noRoom, true))
-  t.ok(isForWantOfRoom(exit, noRoomForExpiries, true))
-  t.notOk(isForWantOfRoom(exit, noRoom, false), 'there was room')
-  t.notOk(isForWantOfRoom({ ...exit, code: 3 }, noRoom, true), 'it says that the log is damaged')
-  t.notOk(isForWantOfRoom(exit, { msg: 'log failed: EIO' }, true), 'it ran, and should go on')
-  t.notOk(isForWantOfRoom(exit, { msg: 'not started: EIO', code: 'EIO' }, true))
-  t.notOk(isForWantOfRoom(exit, undefined, true))
+  t.ok(isDiskFullExit(exit, noRoom, true))
+  t.ok(isDiskFullExit(exit, noRoomForExpiries, true))
+  t.notOk(isDiskFullExit(exit, noRoom, false), 'the disk had space')
+  t.notOk(isDiskFullExit({ ...exit, code: 3 }, noRoom, true), 'it says that the log is damaged')
+  t.notOk(isDiskFullExit(exit, { msg: 'log failed: EIO' }, true), 'it ran, and should go on')
+  t.notOk(isDiskFullExit(exit, { msg: 'not started: EIO', code: 'EIO' }, true))
+  t.notOk(isDiskFullExit(exit, undefined, true))
 })

@@ -7,7 +7,7 @@ import type { WorkerLine } from '../src/evidence/worker-lines.js'
 import type { FaultLine } from '../src/faults/fault-journal.js'
 import type { Refusal } from '../src/work/refusals.js'
 
-/** Evidence that is small enough to be looked at more than once, and changed. */
+/** Evidence in arrays, small enough to be read repeatedly and changed. */
 export type Gathered = Omit<Evidence, keyof Parcel> & Readonly<Parcel>
 
 export async function gather(places: Places): Promise<Gathered> {
@@ -35,7 +35,7 @@ export const reports: readonly string[] = [
   'TaskFailed',
 ]
 
-/** Nobody is disturbed but by a disk that was full from the first completion on. */
+/** No fault but a disk that is full from the first completion on. */
 export function fill(evidence: Gathered, refusal: Partial<Refusal>): Partial<Gathered> {
   const line = fillOf(evidence)
   const times = { firstMs: line.fromMs, lastMs: line.toMs }
@@ -50,7 +50,7 @@ export function fillOf(evidence: Gathered): FaultLine {
   return { kind: 'fill', target: 'disk', fromMs: at, toMs: at + 5000 }
 }
 
-/** It says the LSN of a record that is not in it. */
+/** A checkpoint whose LSN belongs to a record that its state does not contain. */
 export function checkpointOfTooLittle({ logged }: Gathered): Partial<Gathered> {
   const state = createState()
   const { length } = logged.slice(0, 100)
@@ -64,7 +64,9 @@ export function forgetAll(evidence: Gathered): Partial<Gathered> {
   return append(evidence, (lsn) => ({ type: 'TasksForgotten', at, through: lsn - 1 }))
 }
 
-/** One more life of the coordinator, with an epoch and a count of restarts this far beyond the last ones. */
+/**
+ * Adds a start of the coordinator whose epoch and restart count are this far above the last ones.
+ */
 export function sayStarted(
   { coordinator }: Gathered,
   epochs: number,
@@ -78,7 +80,9 @@ export function sayStarted(
 
 type Records<T extends LogRecord['type']> = Extract<LogRecord, { type: T }>
 
-/** A completion of which its worker wrote that it was committed; not every one had the time. */
+/**
+ * A completion that its worker also logged as committed; a killed worker may not have logged it.
+ */
 export function completion({ logged, workerLines }: Gathered) {
   const told = new Set(
     workerLines.filter(({ what }) => what === 'committed').map(({ leaseId }) => leaseId),
@@ -101,7 +105,7 @@ export function created(evidence: Gathered): Records<'TaskCreated'> {
   return { ...(record as Records<'TaskCreated'>), at: lastAt(evidence) }
 }
 
-/** In the place of the completion the lease expires; its worker was told otherwise. */
+/** Raises one metric by one. */
 export function countOneMore(metric: string): (evidence: Gathered) => Partial<Gathered> {
   return ({ metrics }) => ({ metrics: { ...metrics, [metric]: metrics[metric]! + 1 } })
 }
@@ -112,7 +116,7 @@ export function expire(evidence: Gathered): Partial<Gathered> {
   return replace(evidence, lsn, { type: 'LeaseExpired', at, taskId, leaseId, atStart: false })
 }
 
-/** The worker of `completion` says one thing more. */
+/** The worker of `completion` writes one more line. */
 export function say(evidence: Gathered, what: WorkerLine['what']): Partial<Gathered> {
   const { leaseId, taskId } = completion(evidence).record
   const { workerId: worker } = grantOf(evidence)
@@ -124,7 +128,9 @@ export function append(evidence: Gathered, make: (lsn: number) => LogRecord): Pa
   return insert(evidence, evidence.logged.length, make)
 }
 
-/** Behind an LSN; those that follow keep their numbers, which is one thing more to be found. */
+/**
+ * Inserts a record after an LSN; later records keep their LSNs, which the checks also have to find.
+ */
 export function insert(
   { logged }: Gathered,
   behind: number,

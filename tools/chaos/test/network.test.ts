@@ -4,7 +4,7 @@ import { Random } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { findPort, Network } from '../src/fleet/network.js'
 
-/** A network before somebody who answers with what he hears, and a line through it. */
+/** A network in front of an echo server, and one connection through it. */
 async function openLine(t: Test): Promise<{ network: Network; line: Socket; heard: Buffer[] }> {
   const heard: Buffer[] = []
   const server = createServer((socket) => {
@@ -35,12 +35,12 @@ async function ask(line: Socket, question: string): Promise<string> {
   return String(answer)
 }
 
-/** More than enough for a few bytes to come through on one machine. */
+/** More than enough for a few bytes to arrive on one machine. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
 }
 
-t.test('what is cut was heard, and its answer is lost', async (t) => {
+t.test('a cut lets the request through and loses its answer', async (t) => {
   const { network, line, heard } = await openLine(t)
   t.equal(await ask(line, 'one'), 'one')
   const answers: unknown[] = []
@@ -55,7 +55,7 @@ t.test('what is cut was heard, and its answer is lost', async (t) => {
   t.same(answers, [])
 })
 
-t.test('what is stalled comes when it flows again', async (t) => {
+t.test('stalled bytes arrive after the stall', async (t) => {
   const { network, line, heard } = await openLine(t)
   t.equal(await ask(line, 'one'), 'one')
   network.stall()

@@ -6,21 +6,23 @@ import { submitAll } from '../src/work/submitting.js'
 
 const options = { faultMs: 1000, tasks: 10, seed: 1, workers: 1, paddingBytesMax: 1, keep: false }
 
-t.test('whoever is not told how many tasks wait leaves no submission behind', async (t) => {
-  let onTheirWay = 0
+t.test('a failed query of the backlog leaves no submission in flight', async (t) => {
+  let inFlight = 0
   const tenure = {
     async stats() {
-      throw new Error('nobody is told')
+      throw new Error('no statistics')
     },
-    /** Is answered too late for anybody. */
+    /** Never answered: it ends only with the signal. */
     async submit(_payload: Uint8Array, { signal }: { signal: AbortSignal }) {
-      onTheirWay++
-      return setTimeout(60_000, { taskId: 1 }, { signal }).finally(() => onTheirWay--)
+      inFlight++
+      return setTimeout(60_000, { taskId: 1 }, { signal }).finally(() => inFlight--)
     },
   } as unknown as Tenure
-  const acknowledged = { add: () => t.fail('nothing was answered') } as unknown as Acknowledged
+  const acknowledged = {
+    add: () => t.fail('a submission was acknowledged'),
+  } as unknown as Acknowledged
   const book = { acknowledged, noteRefusal: () => {} }
   const submitting = submitAll(tenure, options, book, new AbortController().signal)
-  await t.rejects(submitting, { message: 'nobody is told' })
-  t.equal(onTheirWay, 0)
+  await t.rejects(submitting, { message: 'no statistics' })
+  t.equal(inFlight, 0)
 })

@@ -3,7 +3,7 @@ import type { Parcel } from '../evidence/parcels.js'
 import type { ExecutionReturned, ExecutionStarted, WorkerLine } from '../evidence/worker-lines.js'
 import { type Forgetting, type History, readHistory } from './history.js'
 
-/** What was seen of some tasks, in the order in which the checks ask for it. */
+/** The evidence about some tasks, arranged for the checks. */
 export interface Case {
   readonly parcel: Parcel
   readonly history: History

@@ -1,9 +1,12 @@
 import { isSameRecord, type Logged } from '../evidence/record-file.js'
-import { Found } from './found.js'
+import { FaultSample } from './fault-sample.js'
 
-/** Whether the copy of the log holds what is left of the log itself, record for record, to its end. */
+/**
+ * Compares the copy of the log with the records that the log still holds, record for record, to its
+ * end.
+ */
 export class CopyCheck {
-  readonly faults = new Found()
+  readonly faults = new FaultSample()
   readonly #left: readonly Logged[]
   #next = 0
 
@@ -11,17 +14,17 @@ export class CopyCheck {
     this.#left = left
   }
 
-  /** Of the copy, in its order. */
+  /** Takes the records of the copy in their order. */
   read({ lsn, record }: Logged): void {
     this.#passBefore(lsn)
     const left = this.#left[this.#next]
     const isBehindAll = left === undefined && this.#left.length > 0
-    if (isBehindAll) this.faults.add(`LSN ${lsn} was copied and is in the log no more`)
-    // What comes before all that is left has been removed behind a checkpoint.
+    if (isBehindAll) this.faults.add(`LSN ${lsn} was copied and is no longer in the log`)
+    // Records before the first one left were removed after a checkpoint.
     if (left === undefined || left.lsn > lsn) return
     this.#next++
     if (!isSameRecord(left.record, record)) {
-      this.faults.add(`LSN ${lsn} is ${left.record.type}; when it was copied it was ${record.type}`)
+      this.faults.add(`LSN ${lsn} is ${left.record.type} in the log and ${record.type} in the copy`)
     }
   }
 
@@ -35,7 +38,7 @@ export class CopyCheck {
 
   #passBefore(lsn: number): void {
     for (; this.#nextLsn < lsn; this.#next++) {
-      this.faults.add(`LSN ${this.#nextLsn} is in the log and was not copied`)
+      this.faults.add(`LSN ${this.#nextLsn} is in the log and not in the copy`)
     }
   }
 }

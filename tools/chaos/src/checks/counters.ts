@@ -3,14 +3,14 @@ import type { Evidence } from '../evidence/evidence.js'
 import type { LogOverview } from './log-overview.js'
 import type { Tally } from './tally.js'
 
-/** 002 §8, semantics §12: the metrics say what the log says, over all restarts. */
+/** 002 §8, semantics §12: the metrics match the log, over all restarts. */
 export function* findWrongCounters(
   { metrics, lastLsn }: Evidence,
   overview: LogOverview,
   tally: Tally,
 ): Generator<string> {
   if (lastLsn !== overview.lastLsn) {
-    yield `the log ends at LSN ${overview.lastLsn}; the coordinator said ${lastLsn}`
+    yield `the log ends at LSN ${overview.lastLsn}; the coordinator reported ${lastLsn}`
   }
   for (const [name, count] of Object.entries(countersOf(tally, overview.forgotten))) {
     const said = metrics[name]
@@ -19,8 +19,9 @@ export function* findWrongCounters(
 }
 
 /**
- * 002 §8: each opening of the log has its epoch, and each start that became ready is counted. A life
- * that was killed early may not have opened the log, or may have had no time to say that it was ready.
+ * 002 §8: each open of the log has its epoch, and each start that became ready is counted. A
+ * coordinator that was killed early may not have opened the log, or may not have reported that it
+ * was ready.
  */
 export function* findWrongStarts(evidence: Evidence): Generator<string> {
   const { coordinatorLives, metrics } = evidence
@@ -30,10 +31,10 @@ export function* findWrongStarts(evidence: Evidence): Generator<string> {
     ['tenure_log_epoch', last?.epoch],
     ['tenure_coordinator_restarts', last?.restarts],
   ] as const) {
-    if (metrics[name] !== said) yield `${name} is ${metrics[name]}; the last start said ${said}`
+    if (metrics[name] !== said) yield `${name} is ${metrics[name]}; the last start reported ${said}`
   }
   if (last !== undefined && last.epoch > coordinatorLives)
-    yield `epoch ${last.epoch} of ${coordinatorLives} lives`
+    yield `epoch ${last.epoch} after ${coordinatorLives} launches`
   let before: Start = { epoch: 0, restarts: -1 }
   for (const start of starts) {
     const { epoch, restarts } = start

@@ -2,36 +2,42 @@ import type { Evidence } from '../evidence/evidence.js'
 import type { Logged } from '../evidence/record-file.js'
 import type { FaultLine } from '../faults/fault-journal.js'
 import type { Refusal } from '../work/refusals.js'
-import { Found } from './found.js'
+import { FaultSample } from './fault-sample.js'
 
-/** docs/operations.md: within a second it goes on; but somebody may stand still, or be killed. */
+/** docs/operations.md promises one second; processes that are stopped or killed need longer. */
 const passesMs = 10_000
-/** Workers that were cut off may take so long to come back. */
+/** Workers that were cut off may take this long to reconnect. */
 const undisturbedMs = 3000
-/** With more of them killed or stopped there may be nobody who works. */
+/** With more workers killed or stopped there may be none left to work. */
 const awayShareMax = 0.5
 
-/** Behind the first refusal: what was on its way then, or is small enough for what is left, says nothing. */
+/**
+ * Counted from the first rejection: records that were in flight then, or that fit into the
+ * remaining space, prove nothing.
+ */
 const watchAfterMs = 500
-/** Twice as long as a worker waits before it sends a heartbeat. */
+/** Twice the time that a worker waits before it sends a heartbeat. */
 const watchMs = 1000
-/** So many leases must be open: of fewer the workers may all be away. */
+/** Minimum number of open leases: with fewer, all of their workers may be stopped. */
 const leasesMin = 5
 
-/** docs/operations.md, A full disk: it refuses submissions as NO_SPACE, nothing else does, and it passes. */
+/**
+ * docs/operations.md, A full disk: only submissions are rejected, only as NO_SPACE, and only while
+ * the disk is full.
+ */
 export function* findWrongRefusals(
   refusals: readonly Refusal[],
   faults: readonly FaultLine[],
 ): Generator<string> {
   const fills = fillsOf(faults)
   for (const { reason, fill, count, lastMs } of refusals) {
-    const what = `${count} submissions were refused as ${reason}`
+    const what = `${count} submissions were rejected as ${reason}`
     const full = fills[fill - 1]
     if (reason !== 'NO_SPACE') yield what
     else if (full === undefined) yield `${what} before the disk was full`
     else if (lastMs > full.toMs + passesMs) {
       const seconds = Math.round((lastMs - full.toMs) / 1000)
-      yield `${what}, the last of them ${seconds} s after there was room again`
+      yield `${what}, the last of them ${seconds} s after the disk had space again`
     }
   }
 }
@@ -39,14 +45,15 @@ export function* findWrongRefusals(
 interface Watch {
   readonly fromMs: number
   readonly toMs: number
-  /** How many leases were open when it began. */
+  /** Number of open leases when it began. */
   leases?: number
   reports: number
 }
 
 /**
- * While submissions are refused, work that is under way goes on: in a second soon after the first
- * refusal, somebody must be heard who holds a lease. Watched where nobody else disturbs.
+ * Work continues while submissions are rejected: in the second after the first rejection, at least
+ * one worker that holds a lease reports or sends a heartbeat. Watched only while no other fault is
+ * active.
  */
 export class ReserveWatch {
   readonly #watches: Watch[]
@@ -92,17 +99,17 @@ export class ReserveWatch {
     this.#open(Number.POSITIVE_INFINITY)
   }
 
-  /** How often it was watched. */
+  /** Number of times that this was watched. */
   get count(): number {
     return this.#telling.length
   }
 
-  get faults(): Found {
-    const found = new Found()
+  get faults(): FaultSample {
+    const found = new FaultSample()
     for (const { fromMs, reports } of this.#telling) {
       if (reports > 0) continue
       const since = new Date(fromMs - watchAfterMs).toISOString()
-      found.add(`submissions were refused from ${since} on, and nobody who held a lease was heard`)
+      found.add(`submissions were rejected from ${since} on, and no lease made progress`)
     }
     return found
   }
@@ -124,7 +131,7 @@ export class ReserveWatch {
   }
 }
 
-/** Whether it may be for another reason that nothing happens. */
+/** Whether another fault may be the reason that nothing happens. */
 function isDisturbed(
   faults: readonly FaultLine[],
   workers: number,

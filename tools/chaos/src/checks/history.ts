@@ -7,49 +7,50 @@ export interface Grant {
   readonly leaseId: number
   readonly attempt: number
   readonly worker: string
-  /** As last extended. */
+  /** After the last extension. */
   expiry: number
   end?: {
     readonly how: 'COMPLETED' | 'FAILED' | 'EXPIRED' | 'DEAD'
     readonly result?: string | undefined
   }
-  /** How many TaskCancelled name it. */
+  /** Number of TaskCancelled records for it. */
   cancelled: number
 }
 
-export interface TaskStory {
+export interface TaskHistory {
   readonly taskId: number
   readonly requestId: string
   readonly payload: Uint8Array
   readonly maxRetries: number
   readonly grants: Grant[]
   failures: number
-  /** The terminal states it was brought into, in the order of the log: there should be one. */
+  /** The terminal states of the task, in the order of the log: there should be one. */
   readonly ends: ('COMPLETED' | 'FAILED' | 'DEAD')[]
-  /** Where it was brought into the first of them. */
+  /** LSN of the first terminal state. */
   endedLsn?: number
 }
 
-/** A decision to drop all tasks that have ended at an LSN or before. */
+/** A decision to drop all tasks that have ended at or before an LSN. */
 export interface Forgetting {
   readonly lsn: number
   readonly through: number
 }
 
-/** What a log says about each task and each lease. */
+/** The history of each task and each lease in a log. */
 export interface History {
-  readonly tasks: ReadonlyMap<number, TaskStory>
+  readonly tasks: ReadonlyMap<number, TaskHistory>
   readonly leases: ReadonlyMap<number, Grant>
   readonly counts: Readonly<Record<RecordType, number>>
-  /** Every task that ended there or before is forgotten. */
+  /** Every task that ended at or before this LSN is forgotten. */
   readonly forgottenThrough: number
-  /** What cannot be, seen at the LSN where it was. */
+  /** Violations of the specification, each with its LSN. */
   readonly faults: readonly string[]
 }
 
 /**
- * Tells the stories of some tasks of a log: the records about them, and all decisions to forget. It is written from the specification and uses nothing of the state
- * machine: what that one lets pass by mistake it must not let pass as well.
+ * Reads the history of some tasks from their records and from all decisions to forget. It follows
+ * the specification alone and shares no code with the state machine, so that it cannot share its
+ * mistakes.
  */
 export function readHistory(
   logged: readonly Logged[],
@@ -61,19 +62,19 @@ export function readHistory(
   return reader
 }
 
-/** Whether the task ended at this LSN or before. */
-export function isBehind({ endedLsn }: TaskStory, lsn: number): boolean {
+/** Whether the task ended at or before this LSN. */
+export function isBehind({ endedLsn }: TaskHistory, lsn: number): boolean {
   return endedLsn !== undefined && endedLsn <= lsn
 }
 
-function end(task: TaskStory | undefined, lsn: number, how: TaskStory['ends'][number]): void {
+function end(task: TaskHistory | undefined, lsn: number, how: TaskHistory['ends'][number]): void {
   if (task === undefined) return
   task.ends.push(how)
   task.endedLsn ??= lsn
 }
 
 class HistoryReader implements History {
-  readonly tasks = new Map<number, TaskStory>()
+  readonly tasks = new Map<number, TaskHistory>()
   readonly leases = new Map<number, Grant>()
   readonly faults: string[] = []
   readonly counts: Record<RecordType, number> = {
@@ -155,10 +156,10 @@ class HistoryReader implements History {
     const task = this.#task(lsn, taskId)
     if (task === undefined) return
     const open = task.grants.find((grant) => grant.end === undefined)
-    this.#require(open === undefined, lsn, `task ${taskId} has the lease ${open?.leaseId} already`)
+    this.#require(open === undefined, lsn, `task ${taskId} already has the lease ${open?.leaseId}`)
     this.#require(task.ends.length === 0, lsn, `task ${taskId} has ended and is leased`)
     const grant = { taskId, leaseId, attempt, worker, expiry, cancelled: 0 }
-    this.#require(attempt === task.grants.length + 1, lsn, `attempt ${attempt} is out of turn`)
+    this.#require(attempt === task.grants.length + 1, lsn, `attempt ${attempt} is out of order`)
     task.grants.push(grant)
     this.leases.set(leaseId, grant)
   }
@@ -181,7 +182,7 @@ class HistoryReader implements History {
     const { leaseId, at } = record
     const grant = this.#openGrant(lsn, leaseId)
     this.#require(grant === undefined || at < grant.expiry, lsn, `lease ${leaseId} had expired`)
-    // An end is an end, whoever had no right to bring it about.
+    // The task has ended, even if this report had no right to end it.
     const task = this.#task(lsn, record.taskId)
     if (record.type === 'TaskCompleted') {
       const result = record.result && Buffer.from(record.result).toString()
@@ -196,7 +197,7 @@ class HistoryReader implements History {
   #cancel(lsn: number, { leaseId }: RecordOf<'TaskCancelled'>): void {
     const grant = this.leases.get(leaseId)
     const isLost = grant?.end?.how === 'EXPIRED' || grant?.end?.how === 'DEAD'
-    this.#require(isLost, lsn, `lease ${leaseId} is cancelled and had not lost its authority`)
+    this.#require(isLost, lsn, `lease ${leaseId} is cancelled although it still had authority`)
     if (grant === undefined) return
     this.#task(lsn, grant.taskId)
     grant.cancelled++
@@ -210,7 +211,7 @@ class HistoryReader implements History {
     end(task, lsn, 'DEAD')
   }
 
-  #task(lsn: number, taskId: number): TaskStory | undefined {
+  #task(lsn: number, taskId: number): TaskHistory | undefined {
     const task = this.tasks.get(taskId)
     this.#require(task !== undefined, lsn, `there is no task ${taskId}`)
     const isForgotten = task !== undefined && isBehind(task, this.#forgottenThrough)

@@ -1,35 +1,34 @@
 import type { LogRecord, RecordOf } from '@tenure/state-machine'
 import type { Logged } from '../evidence/record-file.js'
 import { numberOf } from '../work/work.js'
-import { Found } from './found.js'
+import { FaultSample } from './fault-sample.js'
 import type { Forgetting } from './history.js'
 
-/** What is known of a task that has not ended. */
+/** A task that has not ended. */
 interface Alive {
   retriesLeft: number
 }
 
 /**
- * What only the whole log tells: that its records follow each other, that no request became two tasks,
- * and that no task was forgotten before its time. It remembers those that are alive, and of all others
- * no more than a number each.
+ * Checks that need the whole log: records are consecutive, no request became two tasks, no task was
+ * forgotten early. It remembers live tasks, and only a number for each of the others.
  */
 export class LogOverview {
-  readonly faults = new Found()
-  readonly repeated = new Found()
+  readonly faults = new FaultSample()
+  readonly repeated = new FaultSample()
   readonly forgettings: Forgetting[] = []
   #forgotten = 0
   #lastLsn = 0
   #lastAt = 0
   #lastLeaseId = 0
   readonly #retentionTasks: number
-  /** By number of the submission: its task. */
+  /** Task id, by number of the submission. */
   readonly #tasks: number[] = []
   readonly #alive = new Map<number, Alive>()
   /** The task of each lease that has not ended. */
   readonly #leases = new Map<number, number>()
   readonly #openLeaseOf = new Map<number, number>()
-  /** Of the tasks that ended and are remembered, where they ended. */
+  /** LSNs at which the ended tasks that are still remembered ended. */
   #ended: number[] = []
 
   constructor(retentionTasks: number) {
@@ -40,12 +39,12 @@ export class LogOverview {
     return this.#lastLsn
   }
 
-  /** How many tasks were forgotten. */
+  /** Number of forgotten tasks. */
   get forgotten(): number {
     return this.#forgotten
   }
 
-  /** The task that a record is about; of a lease that is no more, the number of the lease. */
+  /** The task of a record; if its lease no longer exists, the id of the lease. */
   taskOf(record: Exclude<LogRecord, { type: 'TasksForgotten' }>): number {
     if (record.type !== 'LeaseExtended') return record.taskId
     return this.#leases.get(record.leaseId) ?? record.leaseId
@@ -85,7 +84,7 @@ export class LogOverview {
   #create({ taskId, requestId = '', retryPolicy }: RecordOf<'TaskCreated'>): void {
     this.#alive.set(taskId, { retriesLeft: retryPolicy.maxRetries })
     const number = numberOf(requestId)
-    this.#require(number !== undefined, taskId, `nobody made the request ${requestId}`)
+    this.#require(number !== undefined, taskId, `request ${requestId} was never sent`)
     if (number === undefined) return
     const first = this.#tasks[number]
     if (first !== undefined) {
@@ -95,7 +94,7 @@ export class LogOverview {
   }
 
   #grant(lsn: number, { taskId, leaseId }: RecordOf<'LeaseGranted'>): void {
-    this.#require(leaseId > this.#lastLeaseId, lsn, `lease ${leaseId} is not above the last one`)
+    this.#require(leaseId > this.#lastLeaseId, lsn, `lease ${leaseId} is not above the one before`)
     this.#lastLeaseId = leaseId
     this.#leases.set(leaseId, taskId)
     this.#openLeaseOf.set(taskId, leaseId)
@@ -118,14 +117,14 @@ export class LogOverview {
     this.#openLeaseOf.delete(taskId)
   }
 
-  /** 004 §2: whoever asks again has to be known again, so long as the knobs say. */
+  /** 004 §2: a repeated request must be recognised for as long as the options say. */
   #forget(lsn: number, through: number): void {
     this.forgettings.push({ lsn, through })
     const kept = this.#ended.filter((endedLsn) => endedLsn > through)
     this.#forgotten += this.#ended.length - kept.length
     this.#ended = kept
     const isMeant = kept.length >= this.#retentionTasks
-    this.#require(isMeant, lsn, `leaves ${kept.length} of ${this.#retentionTasks} ended tasks`)
+    this.#require(isMeant, lsn, `keeps ${kept.length} ended tasks, not ${this.#retentionTasks}`)
   }
 
   #require(holds: boolean, lsn: number, otherwise: string): void {

@@ -8,17 +8,18 @@ import {
 } from '@tenure/state-machine'
 import type { WrittenCheckpoint } from '../evidence/log-left.js'
 import type { Logged } from '../evidence/record-file.js'
-import { Found } from './found.js'
+import { FaultSample } from './fault-sample.js'
 
 /**
- * 003 §7, 000 §6: the copied log replayed by the state machine itself, and beside it what a restart
- * would do: each checkpoint that is left must be the state at its LSN, and go on to the same end.
+ * 003 §7, 000 §6: replays the copied log with the state machine, and also replays it as a restart
+ * would: each remaining checkpoint must equal the state at its LSN and lead to the same final
+ * state.
  */
 export class Replay {
-  readonly faults = new Found()
+  readonly faults = new FaultSample()
   readonly #state = createState()
   #checkpoints: readonly WrittenCheckpoint[]
-  /** From the newest checkpoint that was come by. */
+  /** The replay that continues from the newest checkpoint reached. */
   #resumed: { readonly lsn: number; readonly state: State } | undefined
   #isBroken = false
 

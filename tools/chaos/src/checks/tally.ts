@@ -1,10 +1,10 @@
 import type { Case } from './case.js'
-import type { Grant, History, TaskStory } from './history.js'
+import type { Grant, History, TaskHistory } from './history.js'
 
-/** What can be counted of some tasks, and added up. */
+/** Counts of some tasks, which can be added up. */
 export interface Tally {
   readonly acknowledged: number
-  /** Acknowledged tasks that are not in the log, or have come to no end. */
+  /** Acknowledged tasks that are not in the log or have not ended. */
   readonly lost: number
   readonly completed: number
   readonly failed: number
@@ -12,14 +12,14 @@ export interface Tally {
   readonly grants: number
   /** Executions that started. */
   readonly executions: number
-  /** Grants of which their worker never knew: the answer was lost on the way. */
+  /** Grants that never reached their worker: the answer was lost in the network. */
   readonly answersLost: number
-  /** Grants that their worker knew of, and whose handler did not begin before it was ended. */
+  /** Grants that reached their worker but ended before the handler began. */
   readonly notBegun: number
   readonly expirations: number
-  /** Attempts granted after the previous one had ended by expiry. */
+  /** Attempts granted after the previous one had expired. */
   readonly possibleDuplicates: number
-  /** Attempts that expired, were followed by another one, and whose worker reported all the same. */
+  /** Attempts that expired and were followed by another one, but whose worker reported later. */
   readonly confirmedDuplicates: number
   /** Reports answered CANCELLED, one for each lease. */
   readonly refusedReports: number
@@ -34,7 +34,7 @@ export function count({ parcel, history, started, workerLines }: Case): Tally {
   const answersLost = notStarted.filter((leaseId) => !workerLines.has(leaseId)).length
   const hasEnded = (taskId: number) => tasks.get(taskId)?.ends.length === 1
   const ends = [...tasks.values()].flatMap((task) => task.ends)
-  const countEnds = (end: TaskStory['ends'][number]) => ends.filter((it) => it === end).length
+  const countEnds = (end: TaskHistory['ends'][number]) => ends.filter((it) => it === end).length
   return {
     acknowledged: parcel.acknowledged.length,
     lost: parcel.acknowledged.filter(({ taskId }) => !hasEnded(taskId)).length,

@@ -6,52 +6,52 @@ import { type Case, openCase } from './case.js'
 import { CopyCheck } from './copy-check.js'
 import { findWrongCounters, findWrongStarts } from './counters.js'
 import {
-  findReportsByNobody,
+  findReportsWithoutExecution,
   findUnexplainedGrants,
   findUngrantedExecutions,
 } from './executions.js'
-import { Found } from './found.js'
+import { FaultSample } from './fault-sample.js'
 import { findWrongRefusals, ReserveWatch } from './full-disk.js'
 import { LogOverview } from './log-overview.js'
 import { findLostTasks, findWrongEnds } from './nothing-is-lost.js'
 import { Replay } from './replay.js'
-import { findWordsAfterTheLast, findWrongAnswers, findWrongResults } from './reports.js'
+import { findReportsAfterFinalAnswer, findWrongAnswers, findWrongResults } from './reports.js'
 import { addUp, count, type Tally } from './tally.js'
 
-/** What must hold of tasks, each by itself, with what finds where it does not. */
+/** Checks of single tasks; each yields the faults it finds. */
 const checksOfTasks = {
   'nothing acknowledged is lost': findLostTasks,
-  'every task has its one end': findWrongEnds,
-  'the log is possible': ({ history }) => history.faults,
-  'answers to reports are what the log says': findWrongAnswers,
-  'nothing follows the last word on a lease': findWordsAfterTheLast,
-  'results are what handlers returned': findWrongResults,
+  'every task ends exactly once': findWrongEnds,
+  'the log follows the specification': ({ history }) => history.faults,
+  'answers to reports match the log': findWrongAnswers,
+  'no report follows the final answer to a lease': findReportsAfterFinalAnswer,
+  'results match what handlers returned': findWrongResults,
   'every execution has a lease of its own': findUngrantedExecutions,
-  'every second execution is explained': findUnexplainedGrants,
-  'what is reported was executed': findReportsByNobody,
+  'every repeated execution is explained': findUnexplainedGrants,
+  'every reported task was executed': findReportsWithoutExecution,
 } as const satisfies Record<string, (it: Case) => Iterable<string>>
 
-/** And of all of it. */
+/** Checks of the whole run. */
 type CheckOfAll =
-  | 'a request id is one task'
-  | 'the log is possible'
-  | 'the copy of the log is what is left of it'
-  | 'the log replays to one sound state'
-  | 'the metrics say what the log says'
+  | 'a request id names one task'
+  | 'the log follows the specification'
+  | 'the copy matches the log'
+  | 'the log replays to one valid state'
+  | 'the metrics match the log'
   | 'every start is counted'
-  | 'only a full disk refuses, and it passes'
-  | 'work goes on while a full disk refuses'
+  | 'submissions are rejected only on a full disk'
+  | 'work continues on a full disk'
 
 export type Check = keyof typeof checksOfTasks | CheckOfAll
 
 export interface Violation {
   readonly check: string
-  /** The first of them. */
+  /** The first few faults. */
   readonly found: readonly string[]
   readonly count: number
 }
 
-/** The totals, exact. */
+/** The exact totals. */
 export interface Verdict
   extends Omit<
     Tally,
@@ -59,14 +59,14 @@ export interface Verdict
   > {
   readonly violations: readonly Violation[]
   readonly duplicates: { readonly possible: number; readonly confirmed: number }
-  /** Executions without a grant of their own, and grants without an end of the one before. */
+  /** Executions without their own grant, and grants although the attempt before had not ended. */
   readonly unexplained: number
   readonly checkpoints: CheckpointCounts
-  /** How often it was watched what goes on while submissions are refused. */
+  /** Number of times that work was watched while submissions were rejected. */
   readonly reserveWatched: number
 }
 
-/** Goes through the evidence once; nothing of it stays in memory but one parcel at a time. */
+/** Reads the evidence once, and keeps only one parcel at a time in memory. */
 export async function judge(evidence: Evidence, parcels: Parcels): Promise<Verdict> {
   const findings = new Findings()
   const whole = await readWhole(evidence, parcels)
@@ -80,21 +80,21 @@ export async function judge(evidence: Evidence, parcels: Parcels): Promise<Verdi
     tallies.push(count(it))
   }
   const tally = addUp(tallies)
-  findings.take('the log is possible', overview.faults)
-  findings.take('a request id is one task', overview.repeated)
-  findings.take('the copy of the log is what is left of it', copy.faults)
-  findings.take('the log replays to one sound state', replay.faults)
-  findings.take('work goes on while a full disk refuses', reserve.faults)
+  findings.take('the log follows the specification', overview.faults)
+  findings.take('a request id names one task', overview.repeated)
+  findings.take('the copy matches the log', copy.faults)
+  findings.take('the log replays to one valid state', replay.faults)
+  findings.take('work continues on a full disk', reserve.faults)
   const { refusals, faults } = evidence
-  findings
-    .of('the metrics say what the log says')
-    .addAll(findWrongCounters(evidence, overview, tally))
+  findings.of('the metrics match the log').addAll(findWrongCounters(evidence, overview, tally))
   findings.of('every start is counted').addAll(findWrongStarts(evidence))
-  findings.of('only a full disk refuses, and it passes').addAll(findWrongRefusals(refusals, faults))
+  findings
+    .of('submissions are rejected only on a full disk')
+    .addAll(findWrongRefusals(refusals, faults))
   return summarizeCounts(tally, evidence, findings, reserve.count)
 }
 
-/** What the witnesses saw goes to the parcels, and what only the whole log tells is found out on the way. */
+/** Sorts the evidence into parcels; checks that need the whole log run on the way. */
 async function readWhole(evidence: Evidence, parcels: Parcels) {
   const overview = new LogOverview(retentionTasks)
   const replay = new Replay(evidence.checkpoints)
@@ -102,7 +102,7 @@ async function readWhole(evidence: Evidence, parcels: Parcels) {
   const reserve = new ReserveWatch(evidence)
   for await (const logged of evidence.logged) {
     const { record } = logged
-    // Where it stands is asked before it ends the lease that says so.
+    // Look up the task first: `read` may end the lease that leads to it.
     if (record.type !== 'TasksForgotten') parcels.put('logged', overview.taskOf(record), logged)
     for (const reader of [overview, replay, copy, reserve]) reader.read(logged)
   }
@@ -128,24 +128,24 @@ function summarizeCounts(
     duplicates: { possible: possibleDuplicates, confirmed: confirmedDuplicates },
     unexplained:
       findings.of('every execution has a lease of its own').count +
-      findings.of('every second execution is explained').count,
+      findings.of('every repeated execution is explained').count,
     checkpoints: coordinator.checkpoints,
     reserveWatched,
     violations: findings.violations,
   }
 }
 
-/** What was found, by check. */
+/** The faults of each check. */
 class Findings {
-  readonly #found = new Map<Check, Found>()
+  readonly #found = new Map<Check, FaultSample>()
 
-  of(check: Check): Found {
-    const found = this.#found.get(check) ?? new Found()
+  of(check: Check): FaultSample {
+    const found = this.#found.get(check) ?? new FaultSample()
     this.#found.set(check, found)
     return found
   }
 
-  take(check: Check, found: Found): void {
+  take(check: Check, found: FaultSample): void {
     this.of(check).join(found)
   }
 
@@ -157,7 +157,7 @@ class Findings {
 }
 
 export function violation(check: string, faults: readonly string[]): Violation {
-  const found = new Found()
+  const found = new FaultSample()
   found.addAll(faults)
   return { check, found: found.first, count: found.count }
 }

@@ -1,32 +1,37 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { listFiles, readLines } from './lines.js'
 
-/** A line of the coordinator's log, as far as anybody asks for it. */
+/** A line of the coordinator's log: the fields that the checks read. */
 export interface CoordinatorLine {
   readonly msg: string
   readonly code?: string
-  /** Of `started`: which opening of the log it is, which restart, its last LSN, and how many records were replayed. */
+  /**
+   * In `started`: number of opens, number of restarts, last LSN, and number of replayed records.
+   */
   readonly epoch?: number
   readonly restarts?: number
   readonly lastLsn?: number
   readonly replayed?: number
 }
 
-/** By what its lines about a checkpoint begin with. */
+/** The first words of its lines about checkpoints. */
 export const checkpointWords = {
   begun: 'making a checkpoint',
   made: 'checkpoint made',
   failed: 'checkpoint failed',
 } as const
 
-/** What the lives of the coordinator said of themselves. */
-export interface CoordinatorStory {
-  /** Of those that said they had started. */
+/** Log lines of all coordinator processes, summarized. */
+export interface CoordinatorReport {
+  /** Only starts that became ready. */
   readonly starts: readonly Start[]
   readonly checkpoints: CheckpointCounts
 }
 
-/** How often the log had been opened, this time included, and how often a coordinator had become ready before. */
+/**
+ * `epoch` counts opens of the log, this one included; `restarts` counts earlier starts that became
+ * ready.
+ */
 export interface Start {
   readonly epoch: number
   readonly restarts: number
@@ -34,13 +39,13 @@ export interface Start {
 
 export interface CheckpointCounts {
   readonly made: number
-  /** Those that a kill broke off. */
+  /** Checkpoints that a kill interrupted. */
   readonly cut: number
-  /** Starts that took their state from one, and the records behind it from the log. */
+  /** Starts that read a checkpoint, and only the later records from the log. */
   readonly starts: number
 }
 
-export async function readCoordinatorStory(directory: string): Promise<CoordinatorStory> {
+export async function readCoordinatorReport(directory: string): Promise<CoordinatorReport> {
   const starts: Start[] = []
   const checkpoints = { made: 0, cut: 0, starts: 0 }
   for (const { path } of listFiles(directory)) {
@@ -64,7 +69,7 @@ function isEndOfCheckpoint(msg: string): boolean {
   return msg.startsWith(checkpointWords.made) || msg.startsWith(checkpointWords.failed)
 }
 
-/** Reads what is added to a file, or to the one that has taken its place. */
+/** Reads new lines of a file, or of the newest file once the coordinator writes to another one. */
 export class Tail {
   readonly #pathOf: () => string
   #path = ''
@@ -75,7 +80,7 @@ export class Tail {
     this.#pathOf = pathOf
   }
 
-  /** The lines that were ended since it was asked last. */
+  /** The lines that were completed since the last call. */
   read(): CoordinatorLine[] {
     const path = this.#pathOf()
     if (path !== this.#path) {

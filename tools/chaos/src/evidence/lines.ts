@@ -15,20 +15,20 @@ export function listFiles(directory: string): LinesFile[] {
     .map((file) => ({ name: file.replace(/\.\w+$/, ''), path: join(directory, file) }))
 }
 
-/** A file as lines of JSON, one by one: it may be larger than the memory. */
+/** Reads a file of JSON lines one by one: it may be larger than memory. */
 export async function* readLines<T>(path: string): AsyncGenerator<T> {
   if (!existsSync(path)) return
   let rest = ''
   let number = 0
   for await (const text of createReadStream(path, 'utf8')) {
     const lines = (rest + text).split('\n')
-    // What a process had no time to end with a line feed was not said.
+    // A kill may leave the last line without a line feed; an unfinished line does not count.
     rest = lines.pop() ?? ''
     for (const line of lines) yield parseLine(line, path, ++number) as T
   }
 }
 
-/** The same of all files of a directory. */
+/** Reads the lines of all files of a directory. */
 export async function* readAllLines<T>(directory: string): AsyncGenerator<T> {
   for (const { path } of listFiles(directory)) yield* readLines<T>(path)
 }
@@ -37,6 +37,6 @@ function parseLine(line: string, path: string, number: number): unknown {
   try {
     return JSON.parse(line)
   } catch {
-    throw new Error(`${path}:${number} is no JSON: ${line}`)
+    throw new Error(`${path}:${number} is not valid JSON: ${line}`)
   }
 }

@@ -8,13 +8,13 @@ export interface WrittenCheckpoint {
   readonly chunks: readonly Uint8Array[]
 }
 
-/** What a data directory holds at the end: its checkpoints, and the records that were not removed. */
+/** The data directory at the end: its checkpoints, and the records that were not removed. */
 export interface LogLeft {
   readonly left: readonly Logged[]
   readonly checkpoints: readonly WrittenCheckpoint[]
 }
 
-/** It must be whole: nothing of it is cut off here. */
+/** The log must be intact: a damaged tail is not truncated here. */
 export async function readLogLeft(directory: string): Promise<LogLeft> {
   const { damage, gaps, badCheckpoints, firstLsn } = await verifyLog(directory)
   if (damage !== undefined) throw new Error(`the log is damaged: ${JSON.stringify(damage)}`)
@@ -25,7 +25,7 @@ export async function readLogLeft(directory: string): Promise<LogLeft> {
   const log = await openReadOnly(directory)
   const left: Logged[] = []
   for await (const { firstLsn: lsn, records } of log.replay({ fromLsn: firstLsn })) {
-    // What is decoded may share its memory with the run that it was read in.
+    // Copies the record: a decoded record may share memory with the chunk it was read from.
     for (const [index, bytes] of records.entries()) {
       left.push({ lsn: lsn + index, record: decodeRecord(bytes.slice()) })
     }

@@ -6,13 +6,13 @@ import type { Acknowledgement } from '../work/acknowledged.js'
 import type { Logged } from './record-file.js'
 import type { ExecutionLine, WorkerLine } from './worker-lines.js'
 
-/** What the coordinator says of a task. */
+/** A task as the coordinator reports it. */
 export interface LiveTask {
   readonly taskId: number
   readonly state: TaskState
 }
 
-/** All that anybody has seen of some tasks, in the order in which he has seen it. */
+/** All evidence about some tasks; each kind is in the order in which it was written. */
 export interface Parcel {
   readonly acknowledged: Acknowledgement[]
   readonly executions: ExecutionLine[]
@@ -23,15 +23,15 @@ export interface Parcel {
 
 export type Witness = keyof Parcel
 
-/** A task is in the parcel of its id, and ids are LSNs: so many records make up one. */
+/** A task is in the parcel of its id. Ids are LSNs, so a parcel covers this many records. */
 const lsnsPerParcel = 100_000
 
-/** So much of a parcel waits in memory to be written. */
+/** Maximum number of items of a parcel that wait in memory to be written. */
 const itemsInMemoryMax = 500
 
 /**
- * Sorts what was seen by tasks, in files: what a long run leaves is larger than the memory, and what
- * is to be found out of one task needs all that was seen of it.
+ * Sorts the evidence by tasks into files: the evidence of a long run is larger than memory, and
+ * judging one task needs all evidence about it.
  */
 export class Parcels {
   readonly #directory: string
@@ -56,7 +56,7 @@ export class Parcels {
     if (++filling.count >= itemsInMemoryMax) this.#write(number, filling.parcel)
   }
 
-  /** One after the other, when all has been put in. */
+  /** Reads one parcel after the other, after everything has been put in. */
   *open(): Generator<Parcel> {
     for (const [number, { parcel }] of [...this.#filling]) this.#write(number, parcel)
     for (const name of readdirSync(this.#directory)) yield readParcel(join(this.#directory, name))
@@ -66,7 +66,7 @@ export class Parcels {
     rmSync(this.#directory, { recursive: true })
   }
 
-  /** A piece of a parcel: its length, and the arrays. */
+  /** A piece of a parcel: its length, followed by the arrays. */
   #write(number: number, parcel: Parcel): void {
     this.#filling.delete(number)
     const bytes = serialize(parcel)

@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The places of a run's files. */
+/** The paths of a run's files. */
 export class Places {
   readonly root: string
-  /** Where the coordinator's small disk is mounted, if one can be. */
+  /** Mount point of the coordinator's small disk. */
   readonly disk: string
   readonly data: string
-  /** What the witness has copied from the log. */
+  /** The witness's copy of the log. */
   readonly records: string
   readonly executions: string
   readonly workers: string
@@ -15,10 +15,10 @@ export class Places {
   readonly errors: string
   readonly acknowledged: string
   readonly faults: string
-  /** What was asked at the end. */
+  /** The coordinator's final list of tasks. */
   readonly live: string
   readonly seen: string
-  /** All of it, sorted by tasks, while it is judged. */
+  /** The evidence, sorted by tasks while it is judged. */
   readonly parcels: string
 
   constructor(root: string) {

@@ -1,7 +1,7 @@
 import { closeSync, createReadStream, existsSync, openSync, writeSync } from 'node:fs'
 import { decodeRecord, encodeRecord, type LogRecord } from '@tenure/state-machine'
 
-/** A record as it stands in the log. */
+/** A record with its LSN. */
 export interface Logged {
   readonly lsn: number
   readonly record: LogRecord
@@ -16,7 +16,7 @@ export interface Logged {
 //     └────────┴────────────┴───────────────
 const headerBytes = 12
 
-/** Takes records, as they were in the log, byte for byte. */
+/** Stores records byte for byte as they were in the log. */
 export class RecordFile {
   readonly #file: number
 
@@ -24,7 +24,7 @@ export class RecordFile {
     this.#file = openSync(path, 'a')
   }
 
-  /** Consecutive records. */
+  /** Appends consecutive records. */
   append(firstLsn: number, records: readonly Uint8Array[]): void {
     const frames = records.flatMap((bytes, index) => {
       const header = Buffer.alloc(headerBytes)
@@ -43,7 +43,7 @@ export class RecordFile {
   }
 }
 
-/** What such a file holds, one by one: it may be larger than the memory. */
+/** Reads the records one by one: the file may be larger than memory. */
 export async function* readRecords(path: string): AsyncGenerator<Logged> {
   if (!existsSync(path)) return
   let rest = Buffer.alloc(0)

@@ -1,13 +1,13 @@
 import { openReadOnly } from '@tenure/wal'
 import { RecordFile } from './record-file.js'
 
-// A process of its own that reads the log while it is written, from its first record on, and keeps a
-// copy of each record: what a checkpoint covers the coordinator removes, and on a full disk it
-// removes all that it can do without. Told to stop, it reads on to the end.
+// Copies the log from its first record while it is written, in a process of its own: the
+// coordinator removes records that a checkpoint covers, and on a full disk all records that no
+// restart needs. When told to stop, it reads to the end of the log first.
 
 const [directory, path] = process.argv.slice(2)
 if (directory === undefined || path === undefined)
-  throw new Error('where is the log, and the copy?')
+  throw new Error('usage: witness <log directory> <copy>')
 
 const stopping = new AbortController()
 process.on('SIGTERM', () => stopping.abort())

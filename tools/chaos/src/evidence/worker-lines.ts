@@ -1,6 +1,6 @@
 import { listFiles, readLines } from './lines.js'
 
-/** What handlers say of themselves. */
+/** A line that a handler writes about its execution. */
 export type ExecutionLine = ExecutionStarted | ExecutionReturned
 
 export interface ExecutionStarted {
@@ -24,11 +24,11 @@ export interface WorkerLine {
   readonly taskId: number
   readonly leaseId: number
   readonly what: WorkerWord
-  /** Of `committed`: the state in which the report left the task. */
+  /** In `committed`: the state of the task after the report. */
   readonly state: string | undefined
 }
 
-/** By the words that `tenure-worker` begins these lines with. */
+/** The first words of these lines in the log of `tenure-worker`. */
 const words = [
   'leased',
   'lease lost',

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 
-/** What was done to whom, by the clock on the wall. */
+/** A fault, its target, and its time by the wall clock. */
 export interface FaultLine {
   readonly kind: FaultKind
   /** A process by its name, `network` or `disk`. */
@@ -11,7 +11,7 @@ export interface FaultLine {
 
 export type FaultKind = 'kill' | 'stop' | 'cut' | 'stall' | 'fill'
 
-/** Writes down each fault when it is over; and when the disk was full, for whoever has to know at once. */
+/** Writes each fault to a file when it is over, and knows immediately whether the disk is full. */
 export class FaultJournal {
   readonly #path: string
   #fullSinceMs: number | undefined
@@ -22,12 +22,12 @@ export class FaultJournal {
     this.#path = path
   }
 
-  /** How often the disk was filled until now. */
+  /** How often the disk has been filled. */
   get fills(): number {
     return this.#fills
   }
 
-  /** Whether it is full, or was so short a time ago that somebody may not know better yet. */
+  /** Whether the disk is full, or was full this recently: a process may notice new space later. */
   wasFullWithin(ms: number): boolean {
     return this.#fullSinceMs !== undefined || Date.now() - this.#roomSinceMs <= ms
   }

@@ -9,14 +9,14 @@ type Range = readonly [least: number, most: number]
 
 type Fault = {
   readonly share: number
-  /** How long the process is away or stands still; how long answers are lost before lines break. */
+  /** How long a process is down or stopped, or answers are lost before connections break. */
   readonly forMs: Range
 } & (
   | { readonly target: 'coordinator' | 'worker'; readonly kind: 'kill' | 'stop' }
   | { readonly target: 'network'; readonly kind: 'cut' | 'stall' }
 )
 
-/** What can happen. The coordinator is one of many processes, but all depend on it. */
+/** Kinds of faults. The coordinator is one of many processes, but all depend on it. */
 const faults: readonly Fault[] = [
   { share: 40, target: 'worker', kind: 'kill', forMs: [0, 2000] },
   { share: 15, target: 'worker', kind: 'stop', forMs: [50, leaseMs * 0.8] },
@@ -30,19 +30,22 @@ const faults: readonly Fault[] = [
 
 const betweenMs: Range = [100, 1300]
 
-/** The disk: in the middle of a short run, when there are checkpoints, and then from time to time. */
+/**
+ * The disk is first filled in the middle of a short run, when there are checkpoints, and then from
+ * time to time.
+ */
 const firstFillAfterShare = 0.4
 const firstFillAfterMsMax = 5000
 const betweenFillsMs: Range = [10_000, 40_000]
 const fullForMs: Range = [6000, 15_000]
-/** What is left free of it, where somebody else takes nearly all, once. */
+/** Space left on the disk where it is filled only once. */
 const leftBytes: Range = [0, 4 * 2 ** 20]
-/** Of those times, how many are left alone with it: what goes on then shows only where nobody disturbs. */
+/** Share of fillings without other faults: only these show whether work continues. */
 const calmShare = 0.4
-/** How often somebody else takes what became free, where he takes all of it. */
+/** How often freed space is taken again, where the disk is kept full. */
 const refillMs = 20
 
-/** Of the checkpoints, those that a kill is aimed at; and how long after their beginning. */
+/** Share of checkpoints that are interrupted by a kill, and the delay after their start. */
 const checkpointKillShare = 0.3
 const intoCheckpointMs: Range = [0, 100]
 const lookMs = 10
@@ -50,15 +53,15 @@ const lookMs = 10
 export interface FaultCounts {
   kills: number
   stops: number
-  /** Processes that were started in the place of one that was killed. */
+  /** Processes that replaced a killed one. */
   restarts: number
-  /** Of the kills, those of the coordinator, and of these, those that were aimed at a checkpoint. */
+  /** Kills of the coordinator, and of these the ones aimed at a checkpoint. */
   coordinatorKills: number
   checkpointKills: number
-  /** How often answers were lost and lines broken, and how often nothing came through for a while. */
+  /** How often answers were lost and connections broken, and how often all traffic stalled. */
   cuts: number
   stalls: number
-  /** How often somebody else took the room on the coordinator's disk. */
+  /** How often the coordinator's disk was filled. */
   fills: number
 }
 
@@ -68,14 +71,14 @@ export function noFaults(): FaultCounts {
 }
 
 /**
- * Kills and stops processes, cuts and stalls the network, fills the disk, until the time is over;
- * returns when all is well again. What has a fault is left alone until that is over; several may have
- * one at once.
+ * Kills and stops processes, cuts and stalls the network, and fills the disk until the time is
+ * over. Returns when all faults have ended. A target has one fault at a time; several targets may
+ * have faults concurrently.
  */
 export async function injectFaults(
   parts: {
     readonly fleet: Fleet
-    /** The coordinator's, where it could be made small. */
+    /** The coordinator's disk, where it could be made small. */
     readonly disk: SmallDisk | undefined
     readonly random: Random
     readonly counts: FaultCounts
@@ -101,10 +104,10 @@ class Injector {
   readonly #journal: FaultJournal
   readonly #signal: AbortSignal
   readonly #endMs: number
-  /** Nothing befalls now what everybody depends on. */
+  /** While true, no fault starts on a target that all processes depend on. */
   #isCalm = false
-  /** Whoever has a fault now, and when it is over. */
-  readonly #struck = new Map<string, Promise<void>>()
+  /** Targets with a fault, and when it ends. */
+  readonly #faulty = new Map<string, Promise<void>>()
 
   constructor(
     parts: {
@@ -123,7 +126,8 @@ class Injector {
   }
 
   async strikeAtRandom(random: Random): Promise<void> {
-    // A run without both has shown nothing, however slow the machine is.
+    // A run without a kill and a stop proves nothing, so a slow machine continues until it had
+    // both.
     const hasSeenBoth = () => this.#counts.kills > 0 && this.#counts.stops > 0
     while (!this.#isOver || !hasSeenBoth()) {
       await this.#wait(within(random, betweenMs))
@@ -137,7 +141,7 @@ class Injector {
     }
   }
 
-  /** While a checkpoint is being made, and soon after, its files are in a state that is seldom seen. */
+  /** Files are in rare states while a checkpoint is made and shortly after it. */
   async killAtCheckpoints(random: Random): Promise<void> {
     const tail = new Tail(() => this.#fleet.coordinatorOutput)
     let share = 1
@@ -152,7 +156,7 @@ class Injector {
     }
   }
 
-  /** At times somebody takes all that becomes free, too; at times nearly all, and no more. */
+  /** Some fillings also take all freed space; others take nearly all, once. */
   async fill(disk: SmallDisk, random: Random): Promise<void> {
     let isAllTaken = true
     await this.#wait(Math.min(firstFillAfterMsMax, this.#leftMs * firstFillAfterShare))
@@ -178,9 +182,9 @@ class Injector {
     }
   }
 
-  /** Settles when nobody has a fault any more. */
+  /** Settles when no target has a fault. */
   async over(): Promise<void> {
-    await Promise.all(this.#struck.values())
+    await Promise.all(this.#faulty.values())
   }
 
   get #leftMs(): number {
@@ -191,7 +195,7 @@ class Injector {
     return this.#leftMs === 0
   }
 
-  /** Who is down already is not killed. */
+  /** A process that is already down is not killed. */
   #kill(seat: Seat, ms: number): boolean {
     if (seat.mode !== 'running') return false
     return this.#strike('kill', seat.name, async () => {
@@ -232,16 +236,16 @@ class Injector {
     })
   }
 
-  /** Whether the target had no fault until now. */
+  /** Returns whether the target had no fault before. */
   #strike(kind: FaultKind, target: string, strike: () => Promise<void>): boolean {
-    if (this.#struck.has(target)) return false
+    if (this.#faulty.has(target)) return false
     if (this.#isCalm && (target === 'network' || target === this.#fleet.coordinator.name))
       return false
     const over = this.#journal.record(kind, target, strike)
-    // The end of all shows with the next wait, or at the end.
-    const forgotten = over.finally(() => this.#struck.delete(target))
+    // A rejection is reported by the next wait, or at the end.
+    const forgotten = over.finally(() => this.#faulty.delete(target))
     forgotten.catch(() => {})
-    this.#struck.set(target, forgotten)
+    this.#faulty.set(target, forgotten)
     return true
   }
 

@@ -5,9 +5,12 @@ import { cleanEnvironment } from '@tenure/testing'
 export interface ChildOptions {
   readonly program: string
   readonly args: readonly string[]
-  /** Beside the variables of this process. */
+  /** Added to the environment of this process. */
   readonly env: Readonly<Record<string, string>>
-  /** Takes what it writes, each line before the call that wrote it returns: a kill loses none. */
+  /**
+   * Receives the output. The operating system has each line when the write returns, so a kill loses
+   * none.
+   */
   readonly outputPath: string
   readonly errorPath: string
 }
@@ -17,19 +20,19 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** One process of a real binary, from its start to its end. */
+/** One process of a real binary, from its start to its exit. */
 export class Child {
   readonly exited: Promise<Exit>
   readonly #pid: number | undefined
   #exit: Exit | undefined
-  /** Nothing is left of its group, and its number may be given to others. */
+  /** The whole process group has exited, so its number may be reused. */
   #isGone = false
 
   constructor({ program, args, env, outputPath, errorPath }: ChildOptions) {
     const output = openSync(outputPath, 'a')
     const errors = openSync(errorPath, 'a')
-    // In a process group of its own: Ctrl-C is for this process, which then ends its children; and
-    // what a child has started can be found, and ended, when the child is gone.
+    // A process group of its own: Ctrl-C reaches only this process, which then ends its children.
+    // The group also finds and ends processes that the child leaves behind.
     const child = spawn(process.execPath, [program, ...args], {
       detached: true,
       env: { ...cleanEnvironment(process.env), ...env },
@@ -46,7 +49,7 @@ export class Child {
         resolve(this.#exit)
       })
     })
-    // Whoever waits for the end hears of it.
+    // A rejection is reported to those who await it.
     this.exited.catch(() => {})
   }
 
@@ -54,17 +57,17 @@ export class Child {
     return this.#exit !== undefined
   }
 
-  /** To the process alone, not to what it has started. */
+  /** Signals the process alone, not its children. */
   signal(signal: NodeJS.Signals): void {
     if (this.#pid !== undefined && !this.hasExited) process.kill(this.#pid, signal)
   }
 
-  /** Whether anything is left of it or of what it has started. */
+  /** Whether any process of its group is still alive. */
   get isLeft(): boolean {
     return this.#signalGroup(0)
   }
 
-  /** Ends whatever is left of it and of what it has started. */
+  /** Ends all processes of its group. */
   end(): void {
     this.#signalGroup('SIGKILL')
   }

@@ -12,24 +12,27 @@ import { Child, type Exit } from './child.js'
 import { findPort, Network } from './network.js'
 import { Seat } from './seat.js'
 
-/** Without a heartbeat a worker owns its task for so long. */
+/** Lease duration without a heartbeat. */
 export const leaseMs = 2000
 
-/** So many tasks that have ended are remembered: much longer than anybody asks again. */
+/** Number of ended tasks to remember: far more than the client asks for again. */
 export const retentionTasks = 30_000
 
-/** Short leases, so that much happens, small files of the log, and little history. */
+/** Short leases, small segments and little history, so that much happens in a short run. */
 const coordinatorArgs = [
   ...['--lease-duration', `${leaseMs}ms`, '--heartbeat-interval', '500ms'],
-  // By their number alone, so that nothing is forgotten any more when nothing happens any more.
+  // Limited by number alone, so that nothing more is forgotten once the fleet is idle.
   ...['--retention', '365d', '--retention-tasks', `${retentionTasks}`],
   ...['--segment-bytes', '1MiB', '--history-bytes-max', '8MiB', '--disk-low-bytes', '8MiB'],
   ...['--log-level', 'debug'],
 ]
 
-/** About how often a checkpoint is made; the witness must not be further behind than two of them. */
+/** Approximate checkpoint interval; the witness may lag by at most two checkpoints. */
 const checkpointEveryS = 3
-/** What the life of a task comes to, and what the coordinator takes for a millisecond of replay. */
+/**
+ * Records of one task life, and the records that the coordinator estimates to replay in a
+ * millisecond.
+ */
 const recordsPerTask = 3.4
 const replayedPerMs = 400
 const replayMsMin = 10
@@ -48,9 +51,9 @@ const crews: { readonly [I in IsolationKind]: { concurrency: number; queues: rea
 
 const ownEndsMax = 10
 
-/** What an operator's supervisor waits before it starts again what could not start. */
+/** Delay after which a supervisor restarts a process that failed to start. */
 const startAgainMs = 1000
-/** So long after there is room again a start may have found none. */
+/** A start may fail for lack of space until this long after the disk has space again. */
 const startingMs = 10_000
 
 interface Ports {
@@ -61,22 +64,25 @@ interface Ports {
 
 export interface FleetSize {
   readonly workersOfEach: number
-  /** How many tasks are submitted. */
+  /** Submission rate. */
   readonly tasksPerSecond: number
 }
 
-/** The coordinator, the workers and the witness, each a process of the real binary in a seat of its own. */
+/**
+ * The coordinator, the workers and the witness, each a process of the real binary in a seat of its
+ * own.
+ */
 export class Fleet {
   readonly port: number
   readonly httpPort: number
-  /** All but the metrics go through it. */
+  /** All traffic except the metrics goes through it. */
   readonly network: Network
   readonly coordinator: Seat
   readonly workers: readonly Seat[]
-  /** It copies the log; to be started when there is one. */
+  /** Copies the log; can only be started after the log exists. */
   readonly witness: Seat
-  /** Processes that ended though nobody had told them to. Others took their places. */
-  readonly ownEnds: string[] = []
+  /** Processes that exited without being told to. Each was replaced. */
+  readonly unexpectedExits: string[] = []
   readonly #broken = new AbortController()
   readonly #places: Places
   readonly #coordinatorPort: number
@@ -99,13 +105,21 @@ export class Fleet {
     this.port = ports.network
     this.httpPort = ports.http
     this.#coordinatorPort = ports.coordinator
-    const onOwnEnd = (seat: Seat, exit: Exit) => this.#onOwnEnd(seat, exit)
-    this.coordinator = new Seat('coordinator', (life) => this.#launchCoordinator(life), onOwnEnd)
-    this.witness = new Seat('witness', () => this.#launchWitness(), onOwnEnd)
+    const onUnexpectedExit = (seat: Seat, exit: Exit) => this.#onUnexpectedExit(seat, exit)
+    this.coordinator = new Seat(
+      'coordinator',
+      (life) => this.#launchCoordinator(life),
+      onUnexpectedExit,
+    )
+    this.witness = new Seat('witness', () => this.#launchWitness(), onUnexpectedExit)
     this.workers = isolations.flatMap((isolation) =>
       Array.from({ length: size.workersOfEach }, (_, index) => {
         const name = `${isolation}-${index + 1}`
-        return new Seat(name, (life) => this.#launchWorker(isolation, `${name}.${life}`), onOwnEnd)
+        return new Seat(
+          name,
+          (life) => this.#launchWorker(isolation, `${name}.${life}`),
+          onUnexpectedExit,
+        )
       }),
     )
   }
@@ -125,7 +139,7 @@ export class Fleet {
     return new Fleet(size, places, journal, network, ports)
   }
 
-  /** Aborts when so many processes end by themselves that there is no point in going on. */
+  /** Aborts when too many processes exit by themselves. */
   get broken(): AbortSignal {
     return this.#broken.signal
   }
@@ -134,60 +148,66 @@ export class Fleet {
     return [this.coordinator, this.witness, ...this.workers]
   }
 
-  /** Where the coordinator of now writes its lines. */
+  /** File that the current coordinator writes its log lines to. */
   get coordinatorOutput(): string {
     return join(this.#places.coordinator, `${this.coordinator.life}.jsonl`)
   }
 
-  /** How often a coordinator could not start because its disk was full; each time it was tried again. */
+  /**
+   * How often the coordinator failed to start because its disk was full; each time it was
+   * restarted.
+   */
   get startsRefused(): number {
     return this.#startsRefused
   }
 
-  /** Stops the workers as an operator would; gives what did not end as it should. */
+  /** Stops the workers as an operator would; returns those that did not exit cleanly. */
   async stopWorkers(): Promise<string[]> {
-    const ends = await Promise.all(this.workers.map(stopWell))
+    const ends = await Promise.all(this.workers.map(stopCleanly))
     return ends.flat()
   }
 
   async stopCoordinator(): Promise<string[]> {
-    return stopWell(this.coordinator)
+    return stopCleanly(this.coordinator)
   }
 
-  /** When it has read to the end of the log. */
+  /** Stops the witness after it has read to the end of the log. */
   async stopWitness(): Promise<string[]> {
-    return stopWell(this.witness)
+    return stopCleanly(this.witness)
   }
 
-  /** What is left of processes that are gone, after the time that it may take them to see it. */
+  /** Process groups that survive their leader, after the time they may take to notice its death. */
   async leftovers(): Promise<string[]> {
     const left = () => this.seats.filter((seat) => seat.leftovers > 0)
     for (let look = 0; look < 600 && left().length > 0; look++) await setTimeout(100)
-    return left().map((seat) => `${seat.name} left ${seat.leftovers} groups of processes running`)
+    return left().map((seat) => `${seat.name} left ${seat.leftovers} process groups running`)
   }
 
-  /** At once, whatever state it is in; settles when all are gone. */
+  /** Kills all processes immediately; settles when all are gone. */
   async end(): Promise<void> {
     this.#isEnding = true
     this.network.close()
     await Promise.all(this.seats.map((seat) => seat.end()))
   }
 
-  #onOwnEnd(seat: Seat, exit: Exit): void {
+  #onUnexpectedExit(seat: Seat, exit: Exit): void {
     if (seat === this.coordinator && this.#hadNoRoom(exit)) {
       this.#startsRefused++
       void this.#startAgain(seat)
       return
     }
-    this.ownEnds.push(`${seat.name}.${seat.life} ended by itself, ${describeExit(exit)}`)
-    const isReplaceable = seat !== this.witness && this.ownEnds.length < ownEndsMax
+    this.unexpectedExits.push(`${seat.name}.${seat.life} exited by itself, ${describeExit(exit)}`)
+    const isReplaceable = seat !== this.witness && this.unexpectedExits.length < ownEndsMax
     if (isReplaceable) seat.start()
-    else this.#broken.abort(new Error(`no point in going on:\n${this.ownEnds.join('\n')}`))
+    else
+      this.#broken.abort(
+        new Error(`too many processes exited by themselves:\n${this.unexpectedExits.join('\n')}`),
+      )
   }
 
   #hadNoRoom(exit: Exit): boolean {
     const last = new Tail(() => this.coordinatorOutput).read().at(-1)
-    return isForWantOfRoom(exit, last, this.#journal.wasFullWithin(startingMs))
+    return isDiskFullExit(exit, last, this.#journal.wasFullWithin(startingMs))
   }
 
   async #startAgain(seat: Seat): Promise<void> {
@@ -237,17 +257,18 @@ export class Fleet {
   }
 }
 
-/** A checkpoint is due when half of that lies behind the last one. */
+/** A checkpoint is due when half of this must be replayed since the last one. */
 function replayMsMax(tasksPerSecond: number): number {
   const dueMs = (checkpointEveryS * tasksPerSecond * recordsPerTask) / replayedPerMs
   return Math.max(replayMsMin, Math.round(2 * dueMs))
 }
 
 /**
- * docs/operations.md, A full disk: the second start on one ends like this, and changes nothing. There
- * was no room for another file of the log, or in the one that was kept for this start.
+ * docs/operations.md, A full disk: a later start on a full disk exits like this and changes
+ * nothing. It had no space for another segment, or not enough in the segment that was kept for this
+ * start.
  */
-export function isForWantOfRoom(
+export function isDiskFullExit(
   { code }: Exit,
   last: CoordinatorLine | undefined,
   wasFull: boolean,
@@ -259,10 +280,10 @@ export function isForWantOfRoom(
   )
 }
 
-async function stopWell(seat: Seat): Promise<string[]> {
+async function stopCleanly(seat: Seat): Promise<string[]> {
   const exit = await seat.stop()
   if (exit?.code === 0) return []
-  return [`${seat.name}.${seat.life} was told to stop, and ended ${describeExit(exit)}`]
+  return [`${seat.name}.${seat.life} was told to stop and exited ${describeExit(exit)}`]
 }
 
 function describeExit(exit: Exit | undefined): string {
@@ -275,5 +296,5 @@ const workerProgram = programOf(import.meta.resolve('@tenure/worker/package.json
 /** The module whose default export the workers run. */
 const handlerModule = fileURLToPath(new URL('./handler.js', import.meta.url))
 
-/** Who copies the log. */
+/** The program that copies the log. */
 const witnessProgram = fileURLToPath(new URL('../evidence/witness.js', import.meta.url))

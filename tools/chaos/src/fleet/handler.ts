@@ -8,8 +8,8 @@ const path = process.env.CHAOS_EXECUTIONS ?? ''
 const worker = process.env.CHAOS_WORKER ?? ''
 
 /**
- * What the workers run. It says that it began before it does anything, in a file of its own and by
- * one write that is appended: an execution that nobody else knows of is known there.
+ * The workers' handler. Before anything else it appends a line to a file of its own with one write,
+ * so that even an execution that no other witness saw is recorded.
  */
 export default async function handle(task: HandlerTask): Promise<Uint8Array> {
   const { taskId, attempt, leaseId, payload, signal } = task

@@ -3,9 +3,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Random } from '@tenure/testing'
 
 /**
- * A port that the coordinator can come back to after every death. It lies below those that the
- * operating system gives to outgoing connections: a worker that tries to connect to one of these
- * while nobody listens there may be connected to itself, and then nobody can listen there any more.
+ * A port that the coordinator can listen on again after every kill. It is below the range for
+ * outgoing connections: otherwise a worker that connects while no server listens may connect to
+ * itself, and block the port.
  */
 export async function findPort(random: Random): Promise<number> {
   for (;;) {
@@ -30,19 +30,19 @@ async function isFree(port: number): Promise<boolean> {
   return true
 }
 
-interface Line {
+interface Connection {
   readonly near: Socket
   readonly far: Socket
 }
 
 /**
- * What lies between the fleet and its coordinator: it passes bytes on, until it is told to lose
- * them. Only here an answer can get lost whose record is on the disk: a coordinator that is killed
- * hardly ever dies between the two.
+ * A proxy between the fleet and its coordinator that forwards bytes until it is told to lose them.
+ * Only here can an answer get lost whose record is on the disk: a killed coordinator hardly ever
+ * dies between the two.
  */
 export class Network {
   readonly #server: Server
-  readonly #lines = new Set<Line>()
+  readonly #connections = new Set<Connection>()
   #isStalled = false
 
   private constructor(server: Server, targetPort: number) {
@@ -58,9 +58,9 @@ export class Network {
     return network
   }
 
-  /** Of these lines no answer comes through any more; what it gives breaks them. */
+  /** Drops all answers on these connections; call the result to break them. */
   lose(isLost: () => boolean): () => void {
-    const lost = [...this.#lines].filter(isLost)
+    const lost = [...this.#connections].filter(isLost)
     for (const { near, far } of lost) {
       far.unpipe(near)
       far.resume()
@@ -73,20 +73,20 @@ export class Network {
     }
   }
 
-  /** Nothing passes, in no direction, and nothing is lost. */
+  /** Stops all traffic in both directions and loses nothing. */
   stall(): void {
     this.#isStalled = true
-    for (const line of this.#lines) stop(line)
+    for (const connection of this.#connections) stop(connection)
   }
 
   flow(): void {
     this.#isStalled = false
-    for (const line of this.#lines) start(line)
+    for (const connection of this.#connections) start(connection)
   }
 
   close(): void {
     this.#server.close()
-    for (const { near, far } of this.#lines) {
+    for (const { near, far } of this.#connections) {
       near.destroy()
       far.destroy()
     }
@@ -94,8 +94,8 @@ export class Network {
 
   #connect(near: Socket, targetPort: number): void {
     const far = connect(targetPort, '127.0.0.1')
-    const line = { near, far }
-    this.#lines.add(line)
+    const connection = { near, far }
+    this.#connections.add(connection)
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -103,20 +103,20 @@ export class Network {
       one.setNoDelay(true)
       one.on('error', () => {})
       one.on('close', () => {
-        this.#lines.delete(line)
+        this.#connections.delete(connection)
         other.destroySoon()
       })
     }
-    if (!this.#isStalled) start(line)
+    if (!this.#isStalled) start(connection)
   }
 }
 
-function start({ near, far }: Line): void {
+function start({ near, far }: Connection): void {
   near.pipe(far)
   far.pipe(near)
 }
 
-function stop({ near, far }: Line): void {
+function stop({ near, far }: Connection): void {
   near.unpipe(far)
   far.unpipe(near)
 }

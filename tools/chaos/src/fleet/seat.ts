@@ -10,23 +10,23 @@ import type { Child, Exit } from './child.js'
 export class Seat {
   readonly name: string
   readonly #launch: (life: number) => Child
-  readonly #onOwnEnd: (seat: Seat, exit: Exit) => void
+  readonly #onUnexpectedExit: (seat: Seat, exit: Exit) => void
   readonly #children: Child[] = []
   #mode: 'down' | 'running' | 'paused' = 'down'
   #isExpectedToEnd = false
 
-  /** `onOwnEnd` hears of a process that nobody told to end; the seat is down then. */
+  /** `onUnexpectedExit` is called when the process exits without being told to; the seat is then down. */
   constructor(
     name: string,
     launch: (life: number) => Child,
-    onOwnEnd: (seat: Seat, exit: Exit) => void,
+    onUnexpectedExit: (seat: Seat, exit: Exit) => void,
   ) {
     this.name = name
     this.#launch = launch
-    this.#onOwnEnd = onOwnEnd
+    this.#onUnexpectedExit = onUnexpectedExit
   }
 
-  /** How many processes have sat here, and which of them sits here now. */
+  /** The number of processes that this seat has had; also the number of the current one. */
   get life(): number {
     return this.#children.length
   }
@@ -36,7 +36,7 @@ export class Seat {
   }
 
   start(): void {
-    if (this.#mode !== 'down') throw new Error(`${this.name} is ${this.#mode} already`)
+    if (this.#mode !== 'down') throw new Error(`${this.name} is already ${this.#mode}`)
     this.#mode = 'running'
     this.#isExpectedToEnd = false
     const child = this.#launch(this.life + 1)
@@ -49,32 +49,32 @@ export class Seat {
     this.#child?.signal('SIGSTOP')
   }
 
-  /** One that has ended meanwhile by itself does not run again. */
+  /** Does nothing if the process has exited meanwhile. */
   resume(): void {
     if (this.#mode !== 'paused') return
     this.#mode = 'running'
     this.#child?.signal('SIGCONT')
   }
 
-  /** SIGKILL: no chance to do anything any more. */
+  /** SIGKILL: the process can do nothing more. */
   async kill(): Promise<void> {
     this.#mode = 'down'
     await this.#endBy('SIGKILL')
   }
 
-  /** SIGTERM, and how it ended. */
+  /** SIGTERM; returns how the process exited. */
   async stop(): Promise<Exit | undefined> {
     const exit = await this.#endBy('SIGTERM')
     this.#mode = 'down'
     return exit
   }
 
-  /** How many of its processes have left something behind that runs. */
+  /** Number of its past processes that left children running. */
   get leftovers(): number {
     return this.#children.filter((child) => child.isLeft).length
   }
 
-  /** At once, with whatever is left of all who sat here; settles when the last of them is gone. */
+  /** Kills the current process and all leftovers immediately; settles when the last one is gone. */
   async end(): Promise<void> {
     this.#isExpectedToEnd = true
     for (const child of this.#children) child.end()
@@ -95,6 +95,6 @@ export class Seat {
     const exit = await child.exited
     if (this.#child !== child || this.#isExpectedToEnd) return
     this.#mode = 'down'
-    this.#onOwnEnd(this, exit)
+    this.#onUnexpectedExit(this, exit)
   }
 }

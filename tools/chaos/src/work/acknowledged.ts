@@ -1,12 +1,12 @@
 import { appendFileSync } from 'node:fs'
 
-/** A submission, by its number, and the task that the coordinator said it is. */
+/** A submission, by its number, and the task id that the coordinator returned. */
 export interface Acknowledgement {
   readonly number: number
   readonly taskId: number
 }
 
-/** Writes down what the coordinator has acknowledged, before anything else is done with it. */
+/** Writes each acknowledgement to a file before anything else is done with it. */
 export class Acknowledged {
   readonly #path: string
   #count = 0

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Tenure } from '@tenure/client'
 
-/** Without any task that ends for so long nothing more will. */
+/** If no task ends for this long, no more will. */
 const patienceMs = 60_000
 
-/** Settles when no task is alive any more; says what is wrong when there will always be one. */
+/** Settles when no task is alive; returns a fault if tasks stop ending. */
 export async function drain(
   tenure: Tenure,
   onCount: (alive: number) => void,
@@ -19,7 +19,7 @@ export async function drain(
     if (ended !== lastEnded) lastChangeMs = performance.now()
     lastEnded = ended
     if (performance.now() - lastChangeMs > patienceMs) {
-      return [`${alive} tasks are alive, and for ${patienceMs / 1000} s none has ended`]
+      return [`${alive} tasks are alive, and none has ended for ${patienceMs / 1000} s`]
     }
     await setTimeout(200, undefined, { signal })
   }
@@ -27,7 +27,7 @@ export async function drain(
 
 async function countTasks(tenure: Tenure, signal: AbortSignal) {
   const { tasks, counters } = await tenure.stats({ signal, timeoutMs: Number.POSITIVE_INFINITY })
-  // Those that are remembered may get fewer while others end.
+  // The number of remembered tasks may shrink while others end, so forgotten tasks count too.
   const ended = tasks.ended + counters.tasksForgotten
   return { alive: tasks.waiting + tasks.leased, ended }
 }

@@ -1,14 +1,16 @@
-/** How often submissions were refused for a reason, during one filling of the disk and after it. */
+/**
+ * How often submissions were rejected for a reason, during one filling of the disk and after it.
+ */
 export interface Refusal {
   readonly reason: string
-  /** Which filling of the disk was the last one that had begun, counted from 1; 0: none yet. */
+  /** Number of the last filling that had begun, from 1; 0 before the first. */
   readonly fill: number
   readonly count: number
   readonly firstMs: number
   readonly lastMs: number
 }
 
-/** Counts them: there may be thousands for each time that the disk is full. */
+/** Counts rejections instead of listing them: each filling may cause thousands. */
 export class Refusals {
   readonly #entries = new Map<string, Refusal>()
   #count = 0

@@ -5,31 +5,31 @@ import type { Options } from '../options.js'
 import type { Acknowledged } from './acknowledged.js'
 import { toSubmission } from './work.js'
 
-/** The last is submitted before the faults end: all of them have their share of bad days. */
+/** The last task is submitted before the faults end, so that every task lives under faults. */
 const shareOfTime = 0.9
 
-/** How many wait for their answer at once. */
+/** Number of concurrent submissions. */
 const window = 256
 
-/** No fault lasts so long: who is not acknowledged by then never will be. */
+/** Every fault is shorter than this; a submission without an answer by then will never get one. */
 const patienceMs = 120_000
 
 const retryAfterMsDefault = 1000
 
-/** With so many that nobody has come to, none is added: on a slow machine they would become ever more. */
+/** Submitting pauses above this many waiting tasks; on a slow machine they would only grow. */
 const waitingMax = 10_000
 const askEveryMs = 500
 
-/** Where what happens to submissions is kept. */
+/** Records the answers to submissions. */
 export interface SubmissionBook {
   readonly acknowledged: Acknowledged
-  /** It was refused for this reason, and will be tried again. */
+  /** The submission was rejected for this reason and will be retried. */
   noteRefusal(reason: string): void
 }
 
 /**
- * Submits tasks evenly over the time of the faults, each until it is acknowledged; not all of them
- * where the time is too short for that.
+ * Submits tasks evenly over the time of the faults, and retries each until it is acknowledged. On a
+ * slow machine the time ends before all tasks are submitted.
  */
 export async function submitAll(
   tenure: Tenure,
@@ -39,7 +39,7 @@ export async function submitAll(
 ): Promise<void> {
   const ended = new AbortController()
   const ending = AbortSignal.any([signal, ended.signal])
-  // All submissions that are on their way hear it.
+  // All submissions in flight listen to this signal.
   setMaxListeners(0, ending)
   const backlog = new Backlog()
   const numbers = paced(options, backlog, ending)
@@ -56,13 +56,13 @@ export async function submitAll(
   try {
     await Promise.all([watching, submitting])
   } finally {
-    // What goes wrong with one ends the others.
+    // A failure of one aborts the others.
     ended.abort()
     await Promise.allSettled([watching, ...turns])
   }
 }
 
-/** How many tasks wait, as the coordinator said last. */
+/** The number of waiting tasks that the coordinator reported last. */
 class Backlog {
   #waiting = 0
 
@@ -70,7 +70,7 @@ class Backlog {
     return this.#waiting > waitingMax
   }
 
-  /** Until the signal says that it is enough. */
+  /** Polls until the signal fires. */
   async watch(tenure: Tenure, signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
@@ -84,7 +84,7 @@ class Backlog {
   }
 }
 
-/** A refusal that passes is waited out here, where it can be seen. */
+/** Retries temporary rejections here rather than in the client, so that they are counted. */
 async function submitPatiently(
   tenure: Tenure,
   { payload, ...task }: Submission,
@@ -122,7 +122,9 @@ async function* paced(
   }
 }
 
-/** For several who take from it in turn: one who leaves does not end it for the others. */
+/**
+ * Lets several consumers share one generator: a consumer that stops does not end it for the others.
+ */
 async function* shared<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
   for (;;) {
     const { done, value } = await source.next()

@@ -1,13 +1,13 @@
 import type { Submission } from '@tenure/client'
 import { Random } from '@tenure/testing'
 
-/** What a task is, as its payload says it to the handler. */
+/** The payload of a task, which tells the handler what to do. */
 export interface Work {
-  /** Counts the submissions, from 0. */
+  /** Number of the submission, from 0. */
   readonly number: number
   readonly kind: WorkKind
   readonly waitMs: number
-  /** Says nothing: payloads of many sizes fill the files of the log in many ways. */
+  /** Has no meaning: payloads of many sizes fill segments in many ways. */
   readonly padding: string
 }
 
@@ -22,17 +22,17 @@ const workKinds = [
 export type WorkKind = (typeof workKinds)[number]
 
 interface Kind {
-  /** Of 1000 tasks. */
+  /** Tasks of this kind among 1000. */
   readonly share: number
   readonly queue: Queue
   readonly waitMs: readonly [least: number, most: number]
   readonly executionWindowMs: number
   readonly maxRetries: number
-  /** Where the task must be at the end. */
+  /** Allowed terminal states. */
   readonly ends: readonly ('COMPLETED' | 'FAILED' | 'DEAD')[]
 }
 
-/** Workers whose handlers run inline take only what is short and only waits. */
+/** Workers with inline handlers take only `short` tasks, which do nothing but wait. */
 export type Queue = 'short' | 'long'
 
 const minute = 60_000
@@ -47,7 +47,7 @@ export const kinds: { readonly [K in WorkKind]: Kind } = {
     maxRetries: 3,
     ends: ['COMPLETED'],
   },
-  // Longer than a lease lasts without a heartbeat.
+  // Lasts longer than a lease without a heartbeat.
   long: {
     share: 10,
     queue: 'long',
@@ -80,8 +80,8 @@ export const kinds: { readonly [K in WorkKind]: Kind } = {
     maxRetries: 3,
     ends: ['COMPLETED'],
   },
-  // The window ends it. Where its worker is not quick enough to say so the lease expires; and a task
-  // whose leases do nothing but expire is stopped as poison.
+  // The execution window ends it. If its worker does not report that in time, the lease expires; a
+  // task whose leases only expire is stopped as poison.
   overrunning: {
     share: 2,
     queue: 'long',
@@ -92,7 +92,7 @@ export const kinds: { readonly [K in WorkKind]: Kind } = {
   },
 }
 
-/** What the same work is made of, whenever it is asked for. */
+/** Determines all tasks of a run. */
 export interface WorkPlan {
   readonly seed: number
   readonly paddingBytesMax: number

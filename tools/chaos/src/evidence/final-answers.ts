@@ -1,25 +1,25 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Tenure } from '@tenure/client'
 
-export interface LastLook {
+export interface FinalAnswers {
   readonly lastLsn: number
   readonly metrics: Metrics
 }
 
-/** So often something may come between. */
+/** Maximum number of tries, because each may be disturbed by a new record. */
 const triesMax = 50
 
 /**
- * What the coordinator says when nothing happens any more: its tasks, one by one, into a file; its
- * counters, and where its log ends. It still forgets for a moment, so it is asked until nothing has
- * been written between the first answer and the last.
+ * Queries the idle coordinator: its tasks, which are written to a file, its counters, and its last
+ * LSN. It may still forget tasks, so the queries repeat until the log has not grown between the first
+ * and the last of them.
  */
-export async function lookAtLast(
+export async function readFinalAnswers(
   tenure: Tenure,
   httpPort: number,
   livePath: string,
   signal: AbortSignal,
-): Promise<LastLook> {
+): Promise<FinalAnswers> {
   for (let tries = 0; tries < triesMax; tries++) {
     const { lastLsn } = await tenure.stats({ signal })
     await writeLive(tenure, livePath, signal)
@@ -27,7 +27,7 @@ export async function lookAtLast(
     const after = await tenure.stats({ signal })
     if (after.lastLsn === lastLsn) return { lastLsn, metrics }
   }
-  throw new Error('nothing is alive any more, and yet the log grows')
+  throw new Error('no task is alive, but the log still grows')
 }
 
 async function writeLive(tenure: Tenure, path: string, signal: AbortSignal): Promise<void> {
@@ -38,7 +38,7 @@ async function writeLive(tenure: Tenure, path: string, signal: AbortSignal): Pro
   closeSync(file)
 }
 
-/** The samples without labels of a page of metrics. */
+/** The samples without labels on the metrics page. */
 export type Metrics = Readonly<Record<string, number>>
 
 async function fetchMetrics(httpPort: number): Promise<Metrics> {

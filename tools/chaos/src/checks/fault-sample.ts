@@ -1,5 +1,7 @@
-/** The first of what was found, and how much there was: of a broken log everything may be wrong. */
-export class Found {
+/**
+ * The first faults of a check, and their total: in a broken log almost every record may be wrong.
+ */
+export class FaultSample {
   readonly first: string[] = []
   #count = 0
 
@@ -15,7 +17,7 @@ export class Found {
     for (const fault of faults) this.add(fault)
   }
 
-  join({ first, count }: Found): void {
+  join({ first, count }: FaultSample): void {
     this.addAll(first)
     this.#count += count - first.length
   }
