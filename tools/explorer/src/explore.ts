@@ -10,7 +10,10 @@ export interface ExploreOptions {
   readonly onProgress?: (search: Search) => void
 }
 
-/** Visits everything, one scope after the other; when it finds a fault it looks for the shortest way to one. */
+/**
+ * Visits everything, one scope after the other. After a fault it searches for the shortest path to
+ * one.
+ */
 export async function explore(options: ExploreOptions): Promise<Summary> {
   const parts: Part[] = []
   for (const scope of options.scopes) {

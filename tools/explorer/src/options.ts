@@ -9,9 +9,9 @@ export interface CommandLine {
 
 export const usage = `pnpm explore [--quick] [--states n] [--json]
 
-  --quick   narrower bounds, for a few seconds
-  --states  stops each part when so many states are known
-  --json    ends with one line of JSON on the standard output`
+  --quick   explore narrower bounds, which takes a few seconds
+  --states  stop each part after this many states
+  --json    print the summary as one line of JSON`
 
 export function parseCommandLine(args: readonly string[]): CommandLine {
   const { quick, states, json } = parseOptions(args, {

@@ -2,29 +2,34 @@ import type { Knobs } from '@tenure/coordinator-server'
 import { defaultKnobs } from '@tenure/coordinator-server/internal'
 
 /**
- * The bounds of an exploration. Everything that can happen within them is explored; what would lead
- * past them does not happen: time stands still, the disk is full, nobody asks more.
+ * The bounds of an exploration. Everything that can happen within them is explored; a step past
+ * them cannot happen: time stands still, the disk is full, peers send nothing more.
  */
 export interface Scope {
   readonly name: string
   readonly knobs: Knobs
-  /** How many tasks are submitted: one or two. */
+  /** Number of submitted tasks: one or two. */
   readonly tasks: number
-  /** The first instant is 1. An instant is a millisecond, the unit of every time in the log. */
+  /**
+   * The last instant; the first is 1. An instant is a millisecond, the unit of every time in the
+   * log.
+   */
   readonly lastInstant: number
-  /** Behind so many records the disk has no room. */
+  /** The disk is full after this many records. */
   readonly recordsMax: number
-  /** How many requests may be without an answer at once, beside those that wait for a task. */
+  /** Maximum number of concurrent requests without an answer, besides waiting lease requests. */
   readonly requestsInFlight: number
-  /** How long a lease request may wait; 0 leaves out those that wait. */
+  /** How long a lease request may wait; 0 excludes waiting ones. */
   readonly pollMs: number
-  /** Behind it nobody begins to wait. */
+  /** After this LSN no request starts to wait. */
   readonly pollsUntilLsn: number
-  /** Whether the first worker may seem to be full at any time, and to have room again. */
+  /**
+   * Whether the first worker may report at any time that it is full, or that it has free capacity.
+   */
   readonly mayFill: boolean
 }
 
-/** Leases that end within the instants there are, one retry, and poison after two expiries. */
+/** Leases that end within the explored instants, one retry, and poison after two expiries. */
 const knobs: Knobs = {
   ...defaultKnobs,
   leaseDurationMs: 2,
@@ -35,8 +40,8 @@ const knobs: Knobs = {
 }
 
 /**
- * Two tasks and much at once, in logs that are short; one task, with time for all of its life; and one
- * task, with a worker that may be full.
+ * Two tasks and many concurrent requests in short logs; one task with time for its whole life; and
+ * one task with a worker that may be full.
  */
 export const fullScopes: readonly Scope[] = [
   {
@@ -74,7 +79,7 @@ export const fullScopes: readonly Scope[] = [
   },
 ]
 
-/** What a run of the test suite has the time for. */
+/** Small enough for the test suite. */
 export const quickScopes: readonly Scope[] = [
   {
     name: 'two tasks',

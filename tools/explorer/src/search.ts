@@ -13,16 +13,16 @@ export interface SearchOptions {
   readonly scope: Scope
   readonly subject: Subject
   /**
-   * `states` finishes one state of the log before the next, which is quick: a state object serves all
-   * nodes that have it. `depth` goes by the number of actions, so that what it finds is found at the
-   * end of a shortest path.
+   * `states` finishes one state of the log before the next, which is fast: one state object serves
+   * all its nodes. `depth` goes by the number of actions, so that a fault is found by a shortest
+   * path.
    */
   readonly order: 'states' | 'depth'
   readonly statesMax?: number
-  /** Nodes that so many actions lead to are not expanded. */
+  /** Nodes at this depth are not expanded. */
   readonly depthMax?: number
   readonly onProgress?: (search: Search) => void
-  /** Told of every other way to a node that is known. */
+  /** Called for every further path to a known node. */
   readonly onOtherWay?: (search: Search, node: Node, recipe: Recipe) => Promise<void>
 }
 
@@ -34,10 +34,10 @@ export interface Finding {
 }
 
 const firstInstant = 1
-/** State objects that are kept at hand: each takes a quarter of a megabyte. */
+/** Number of cached state objects; each takes a quarter of a megabyte. */
 const statesKept = 32
 
-/** Visits every state of the system that lies within the scope. */
+/** Visits every state of the system within the scope. */
 export class Search {
   readonly #options: SearchOptions
   readonly #durables: DurableStates
@@ -45,11 +45,11 @@ export class Search {
   readonly #states = new Map<string, State>()
   readonly #visits = new Map<DurableState, Visit>()
   readonly #inOrder: Node[] = []
-  /** What is being done, for the path to a fault. */
+  /** The current step, which completes the path to a fault. */
   #doing = { index: 0, action: packAction('begin') }
   transitions = 0
   isComplete = false
-  /** How many records the log has in the states that are visited now. */
+  /** Number of records in the log states that are being visited. */
   lsn = 0
 
   constructor(options: SearchOptions) {
@@ -57,12 +57,12 @@ export class Search {
     this.#durables = new DurableStates(options.subject)
   }
 
-  /** How many states of the system were found. */
+  /** Number of system states found. */
   get states(): number {
     return this.#paths.size
   }
 
-  /** How many states of the log they have. */
+  /** Number of log states found. */
   get durableStates(): number {
     return this.#durables.size
   }
@@ -71,7 +71,7 @@ export class Search {
     return this.#paths.longest
   }
 
-  /** The first fault that is found, if there is one. */
+  /** The first fault, if there is one. */
   async run(): Promise<Finding | undefined> {
     try {
       const root = await this.#durables.root()
@@ -87,7 +87,10 @@ export class Search {
     }
   }
 
-  /** A batch leads to a longer log, and all else leaves it as long: so what is left behind stays behind. */
+  /**
+   * A batch makes the log longer and other actions do not change its length, so a finished length
+   * stays finished.
+   */
   async #byState(): Promise<boolean> {
     for (this.lsn = 0; this.lsn <= this.#options.scope.recordsMax; this.lsn++) {
       for (const durable of this.#durables.level(this.lsn)) {
@@ -121,7 +124,7 @@ export class Search {
   async #expand(node: Node): Promise<void> {
     this.#doing = { index: node.index, action: packAction('begin') }
     const { recipe, machine: first } = await this.#remake(node)
-    const actions = first.possible()
+    const actions = first.possibleActions()
     const { now, writing } = first
     let machine: Machine | undefined = first
     for (const action of actions) {
@@ -151,12 +154,14 @@ export class Search {
     }
   }
 
-  /** What every action leads to, and what is heard then: two ways to one node must not differ in it. */
+  /**
+   * The next key and the answers for every action; two paths to one node must not differ in them.
+   */
   async behaviour(recipe: Recipe): Promise<Map<number, string>> {
     const behaviour = new Map<number, string>()
     const first = await this.#make(recipe)
     const { key: unchanged } = first
-    const actions = first.possible()
+    const actions = first.possibleActions()
     first.abandon()
     for (const action of actions) {
       const isSync = unpackAction(action).kind === 'sync'
@@ -165,7 +170,8 @@ export class Search {
       await machine.perform(action, await this.#ahead(machine, action))
       const heard = machine.heard.slice(length)
       const { key, durable } = machine
-      // A timer that goes off for nothing is set in one and not in the other: that is no difference.
+      // A timer that fires without effect may exist on one path and not on the other; that is no
+      // difference.
       const isNothing = key === unchanged && heard.length === 0
       if (!isNothing) behaviour.set(action, [durable.number, key, ...heard].join('\n'))
       if (!isSync) machine.abandon()
@@ -173,20 +179,21 @@ export class Search {
     return behaviour
   }
 
-  /** The machine of the node, and the recipe that does make it. */
+  /** Rebuilds the machine of the node, and returns the recipe that worked. */
   async #remake({ key, recipe, detour }: Node): Promise<{ recipe: Recipe; machine: Machine }> {
     const machine = await this.#make(recipe).catch((error: unknown) => {
       if (detour === undefined || !(error instanceof Violation)) throw error
     })
     if (machine?.key === key) return { recipe, machine }
     machine?.abandon()
-    if (detour === undefined) throw new Error(`the explorer is at ${machine?.key}, not at ${key}`)
+    if (detour === undefined)
+      throw new Error(`the explorer reached ${machine?.key} instead of ${key}`)
     const other = await this.#make(detour)
-    if (other.key !== key) throw new Error(`the explorer is at ${other.key}, not at ${key}`)
+    if (other.key !== key) throw new Error(`the explorer reached ${other.key} instead of ${key}`)
     return { recipe: detour, machine: other }
   }
 
-  /** With a state of its own where the state is changed. */
+  /** Uses a state object of its own if the state will change. */
   async #make({ root, actions }: Recipe, willSync = false): Promise<Machine> {
     const isChanged = willSync || actions.some((action) => unpackAction(action).kind === 'sync')
     const state = isChanged ? await this.#newState(root) : await this.#stateOf(root)
@@ -196,7 +203,7 @@ export class Search {
     return machine
   }
 
-  /** The states behind the records that the action makes durable. */
+  /** The states after each record that the action makes durable. */
   async #ahead({ durable, writing }: Machine, action: number): Promise<DurableState[]> {
     if (unpackAction(action).kind !== 'sync') return []
     const ahead: DurableState[] = []
@@ -213,7 +220,7 @@ export class Search {
     await this.#addResumable(machine, detour)
   }
 
-  /** Where nothing is on the disk's side there is mostly a shorter way. */
+  /** While no batch is at the disk there is usually a shorter recipe. */
   async #addResumable(machine: Machine, recipe: Recipe): Promise<void> {
     const { durable, key } = machine
     const root = machine.resumption()
@@ -233,7 +240,7 @@ export class Search {
     }
   }
 
-  /** What comes of a start is the same whenever it is the same time for the coordinator. */
+  /** A restart gives the same result for every node at which the coordinator's time is the same. */
   async #restart(
     durable: DurableState,
     wallMs: number,
@@ -274,7 +281,7 @@ export class Search {
     return visit
   }
 
-  /** One that is used again and again: whoever has used it leaves it as it was. */
+  /** A shared object: each user leaves it as it was. */
   async #stateOf(root: Root): Promise<State> {
     const key = `${root.kind}${root.durable.number}`
     const known = this.#states.get(key)
@@ -285,7 +292,7 @@ export class Search {
     return state
   }
 
-  /** From a checkpoint, or for a start by the replay that ships. */
+  /** Decoded from a checkpoint, or for a start made by the shipped replay. */
   #newState({ kind, durable }: Root): Promise<State> | State {
     return kind === 'running'
       ? decodeState(durable.encoded)

@@ -1,27 +1,27 @@
 import { describeAction } from './machine/action.js'
 import type { Finding, Search } from './search.js'
 
-/** What an exploration comes to. */
+/** The result of an exploration. */
 export interface Summary {
-  /** Different states of the whole system that were visited, those of all parts added up. */
+  /** Distinct states of the whole system, added up over all parts. */
   readonly states: number
   readonly violations: number
-  /** Steps that were taken from them. */
+  /** Steps taken from these states. */
   readonly transitions: number
-  /** How many actions lead to the state that is farthest from the beginning. */
+  /** Number of actions to the state farthest from the start. */
   readonly longestPath: number
   readonly seconds: number
-  /** Nothing within the bounds is left. */
+  /** Every state within the bounds was visited. */
   readonly complete: boolean
   readonly parts: readonly Part[]
   readonly violation: DescribedViolation | undefined
 }
 
-/** What one scope comes to. */
+/** The result of one scope. */
 export interface Part {
   readonly name: string
   readonly states: number
-  /** Different states that its logs give. */
+  /** Distinct states of its logs. */
   readonly durableStates: number
   readonly transitions: number
   readonly longestPath: number
@@ -32,7 +32,7 @@ export interface Part {
 interface DescribedViolation {
   readonly rule: string
   readonly found: string
-  /** The shortest there is. */
+  /** A shortest path. */
   readonly path: readonly string[]
 }
 
@@ -61,7 +61,7 @@ function describeFinding({ rule, found, path }: Finding): DescribedViolation {
 }
 
 export function describeSummary({ parts, violation }: Summary): string {
-  const end = violation === undefined ? 'everything holds' : describeViolation(violation)
+  const end = violation === undefined ? 'all checks hold' : describeViolation(violation)
   return [...parts.map(describeNumbers), end].join('\n')
 }
 
@@ -69,8 +69,8 @@ function describeNumbers(part: Part): string {
   const { name, states, durableStates, transitions, longestPath, seconds, complete } = part
   const perSecond = Math.round(states / Math.max(seconds, 0.1))
   return `${name}
-  states        ${states}, ${complete ? 'all there are' : 'and there are more'}
-  of the log    ${durableStates}
+  states        ${states}, ${complete ? 'complete' : 'incomplete'}
+  log states    ${durableStates}
   transitions   ${transitions}, the longest path has ${longestPath}
   time          ${seconds} s, ${perSecond} states/s`
 }

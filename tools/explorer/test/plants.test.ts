@@ -4,7 +4,7 @@ import { shipped } from '../src/machine/subject.js'
 import { quickScopes, type Scope } from '../src/scope.js'
 import { forgetfulStarts, plant, plants } from './plants.js'
 
-/** Deep enough for a task that expires and is reported late, narrow enough for a second. */
+/** Deep enough for a late report on an expired task, narrow enough to take a second. */
 const narrow: Scope = {
   ...quickScopes[0]!,
   name: 'narrow',
@@ -14,13 +14,13 @@ const narrow: Scope = {
   pollMs: 0,
 }
 
-t.test('without a plant nothing is found where they are planted', async (t) => {
+t.test('the code without a plant has no fault within the same bounds', async (t) => {
   const { violations, complete } = await explore({ scopes: [narrow], subject: shipped })
   t.same({ violations, complete }, { violations: 0, complete: true })
 })
 
 for (const it of plants) {
-  t.test(`${it.name} is found, with the way to it`, async (t) => {
+  t.test(`${it.name} is found, with a path to it`, async (t) => {
     const { requestsInFlight = 1, pollMs = 0, mayFill = false } = it
     const pollsUntilLsn = narrow.recordsMax
     const scope = { ...narrow, requestsInFlight, pollMs, pollsUntilLsn, mayFill }
@@ -31,7 +31,7 @@ for (const it of plants) {
   })
 }
 
-t.test('the way to a fault is the shortest', async (t) => {
+t.test('the path to a fault is the shortest one', async (t) => {
   const resurrection = plants.find(({ name }) => name.startsWith('a heartbeat that resurrects'))!
   const subject = await plant(resurrection, (remove) => t.teardown(remove))
   const { violation } = await explore({ scopes: [narrow], subject })
@@ -52,6 +52,6 @@ t.test('the way to a fault is the shortest', async (t) => {
 for (const [name, recover] of Object.entries(forgetfulStarts)) {
   t.test(`${name} is found`, async (t) => {
     const { violation } = await explore({ scopes: [narrow], subject: { ...shipped, recover } })
-    t.equal(violation?.rule, 'a replay gives the state again')
+    t.equal(violation?.rule, 'a replay gives the same state')
   })
 }

@@ -19,7 +19,7 @@ export interface Plant {
   readonly to: string
   /** The rule that it breaks. */
   readonly rule: RegExp
-  /** Where it takes two requests at once, or one that waits, to be seen. */
+  /** For faults that only show with two concurrent requests, or with a waiting one. */
   readonly requestsInFlight?: number
   readonly pollMs?: number
   readonly mayFill?: boolean
@@ -34,40 +34,40 @@ export const plants: readonly Plant[] = [
     rule: /^nothing is answered before its record is durable$/,
   },
   {
-    name: 'a lease that is past its expiry and taken for valid',
+    name: 'an expired lease that is treated as valid',
     file: 'decide/lease-judgement.js',
     from: 'return now < standing.leaseExpiry',
     to: 'return now <= standing.leaseExpiry',
-    rule: /^every record is due, or asked for$/,
+    rule: /^every record follows from a request or from time$/,
   },
   {
-    name: 'a stale lease that is taken for the current one',
+    name: 'a stale lease that is treated as the current one',
     file: 'decide/lease-judgement.js',
     from: "case 'EXPIRED': {",
     to: "case 'EXPIRED': { return { kind: 'valid', standing };",
-    rule: /^every record is due, or asked for$/,
+    rule: /^every record follows from a request or from time$/,
   },
   {
     name: 'a heartbeat that resurrects an expired lease',
     file: 'decide/lease-manager.js',
     from: 'judgeLease(context, request, caller)',
     to: 'judgeLease({ ...context, now: 0 }, request, caller)',
-    rule: /^every record is due, or asked for$/,
+    rule: /^every record follows from a request or from time$/,
   },
   {
-    name: 'a second decision about a task while the first is on its way',
+    name: 'a second decision about a task while the first is in flight',
     file: 'core/coordinator.js',
     from: 'if (tasks.isLocked(taskId)) {',
     to: 'if (false) {',
-    rule: /^every record is due, or asked for$/,
+    rule: /^every record follows from a request or from time$/,
     requestsInFlight: 2,
   },
   {
-    name: 'a second task under a request id that is on its way',
+    name: 'a second task under a request id that is in flight',
     file: 'core/coordinator.js',
     from: 'requestId !== undefined && this.#commits.requestIds.isLocked(requestId)',
     to: 'false',
-    rule: /^every record is due, or asked for$/,
+    rule: /^every record follows from a request or from time$/,
     requestsInFlight: 2,
   },
   {
@@ -75,24 +75,24 @@ export const plants: readonly Plant[] = [
     file: 'decide/task-manager.js',
     from: 'if (standing.cancelled)',
     to: 'if (false)',
-    rule: /^every record is due, or asked for$/,
+    rule: /^every record follows from a request or from time$/,
   },
   {
-    name: 'any result under the report_id of the first report',
+    name: 'a changed result under the report_id of the first report',
     file: 'decide/task-manager.js',
     from: 'isSameResult(request.result, viewResult(state, request.taskId))',
     to: 'true',
-    rule: /^an answer is what the log says$/,
+    rule: /^an answer matches the log$/,
   },
   {
     name: 'an alarm that is not set for the next lease',
     file: 'core/coordinator.js',
     from: 'if (this.#isStopping || !this.#hasStarted)\n            return;\n        timekeeper.arm();',
     to: 'if (this.#isStopping || !this.#hasStarted)\n            return;',
-    rule: /^time is not slept through$/,
+    rule: /^no due time is missed$/,
   },
   {
-    name: 'a poll that does not hear of a task that is free again',
+    name: 'a poll that is not woken when a task becomes available again',
     file: 'core/coordinator.js',
     from: 'this.#queuesToOffer.add(getQueue(state, record.taskId));\n                break;\n            // A WAITING task is',
     to: 'break;\n            // A WAITING task is',
@@ -100,11 +100,11 @@ export const plants: readonly Plant[] = [
     pollMs: 2,
   },
   {
-    name: 'a poll behind an expiry that outlives its connection',
+    name: 'a poll that waits for an expiry and outlives its connection',
     file: 'core/coordinator.js',
     from: 'else if (request.waitMs === 0) {',
     to: 'else if (request.waitMs === 0 || expiring !== undefined) {',
-    rule: /^every record is due, or asked for$|^every request is answered$/,
+    rule: /^every record follows from a request or from time$|^every request is answered$/,
     pollMs: 1,
   },
   {
@@ -112,11 +112,11 @@ export const plants: readonly Plant[] = [
     file: 'decide/lease-manager.js',
     from: 'if (rankOf(advice) === noCapacity)',
     to: 'if (false)',
-    rule: /^every record is due, or asked for$/,
+    rule: /^every record follows from a request or from time$/,
     mayFill: true,
   },
   {
-    name: 'a poll that does not hear that its worker has room again',
+    name: 'a poll that is not woken when its worker has free capacity again',
     file: 'polls/waiting-polls.js',
     from: 'return rankBefore === noCapacity ? [...worker.fifos.keys()] : [];',
     to: 'return [];',
@@ -129,11 +129,11 @@ export const plants: readonly Plant[] = [
     file: 'core/coordinator.js',
     from: 'while (timekeeper.expireDue(startedAt, true).length > 0)',
     to: 'while (timekeeper.expireDue(startedAt, false).length > 0)',
-    rule: /^every record is due, or asked for$/,
+    rule: /^every record follows from a request or from time$/,
   },
 ]
 
-/** The coordinator with the plant in it, in a directory of its own that is gone when the test is over. */
+/** A copy of the coordinator with the plant, in a directory that is removed after the test. */
 export async function plant(
   { file, from, to }: Plant,
   teardown: (remove: () => void) => void,
@@ -147,7 +147,7 @@ export async function plant(
   symlinkSync(join(home, 'node_modules'), join(directory, 'node_modules'), 'junction')
   const path = join(directory, 'src', file)
   const text = readFileSync(path, 'utf8')
-  if (text.split(from).length !== 2) throw new Error(`${file} does not have once: ${from}`)
+  if (text.split(from).length !== 2) throw new Error(`${file} must contain exactly once: ${from}`)
   writeFileSync(
     path,
     text.replace(from, () => to),
@@ -159,7 +159,7 @@ export async function plant(
 
 type CoordinatorClass = new (parts: CoordinatorParts) => ExploredCoordinator
 
-/** Starts that do not find in the log what was written there. */
+/** Starts whose state differs from the log. */
 export const forgetfulStarts: Readonly<Record<string, typeof Recover>> = {
   'a start that forgets request ids': async (log) => {
     const records: Uint8Array[] = []

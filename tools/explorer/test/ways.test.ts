@@ -5,9 +5,9 @@ import { Search } from '../src/search.js'
 import type { Node, Recipe } from '../src/states/node.js'
 
 /**
- * A node's key leaves out much of what a coordinator has in memory: timers, the inner order of its
- * indexes, who was heard of. Here is what says that it may: wherever two ways lead to one key, all
- * that can happen next leads to the same keys by both, and the same is heard.
+ * A node's key leaves out much of a coordinator's memory: timers, the inner order of its indexes,
+ * known peers. This test justifies that: wherever two paths lead to one key, every next action
+ * leads to the same key and the same answers.
  */
 async function compareWays(scope: Scope, statesMax: number): Promise<number> {
   let compared = 0
@@ -31,15 +31,15 @@ async function compareWays(scope: Scope, statesMax: number): Promise<number> {
 const [quick, full] = quickScopes
 const oneTask = { ...quick!, tasks: 1, recordsMax: 5, pollMs: 0 }
 
-t.test('whichever way leads to a state, the same follows from it', async (t) => {
+t.test('all paths to a state have the same continuations', async (t) => {
   t.ok((await compareWays(oneTask, 800)) > 200)
 })
 
-t.test('the same with two requests at once, and lease requests that wait', async (t) => {
+t.test('all paths agree with two concurrent requests and waiting lease requests', async (t) => {
   const busy = { ...quick!, requestsInFlight: 2 }
   t.ok((await compareWays(busy, 800)) > 200)
 })
 
-t.test('the same with a worker that seems to be full, and to have room again', async (t) => {
+t.test('all paths agree with a worker that is full for a while', async (t) => {
   t.ok((await compareWays(full!, 800)) > 200)
 })

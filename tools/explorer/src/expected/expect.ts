@@ -2,19 +2,19 @@ import type { Answer, Request } from '@tenure/protocol'
 import type { LogRecord } from '@tenure/state-machine'
 import { lossOf, type NaiveTask, windowEndOf } from '@tenure/testing'
 import { expectLease } from './lease.js'
-import { answer, type Outcome, type Payloads, type Surroundings } from './outcome.js'
+import { answer, type DecisionContext, type Outcome, type Payloads } from './outcome.js'
 import { expectSubmit } from './submit.js'
 import { expectKill, expectUnderLease, terms } from './under-lease.js'
 
 /**
- * The specification as a function: what a request has to come to, in the circumstances as the naive
- * model knows them. Written from the documents, to be compared with what the coordinator does.
+ * The specification as a function: the required outcome of a request, given the tasks of the naive
+ * model. It is written from the documents, and compared with the coordinator.
  */
 export function expectOutcome(
   request: Request,
   name: string,
   arrivedAt: number,
-  it: Surroundings,
+  it: DecisionContext,
 ): Outcome {
   switch (request.kind) {
     case 'submit':
@@ -30,11 +30,11 @@ export function expectOutcome(
     case 'withdraw':
       return answer({ kind: 'withdrawn', id: request.id })
     default:
-      throw new Error(`nobody asks ${request.kind} here`)
+      throw new Error(`${request.kind} is not explored`)
   }
 }
 
-/** The answer to a request whose record this is, once it is applied. */
+/** The required answer to the request of this record, once the record is applied. */
 export function expectAnswer(
   id: number,
   arrivedAt: number,
@@ -78,7 +78,7 @@ export function expectAnswer(
     case 'TaskDead':
       return { kind: 'killed', id, known: false }
     default:
-      throw new Error(`nobody asks for a ${record.type}`)
+      throw new Error(`no request leads to a ${record.type}`)
   }
 }
 
@@ -86,7 +86,7 @@ function taskOf(tasks: readonly NaiveTask[], taskId: number): NaiveTask {
   return tasks.find((task) => task.taskId === taskId)!
 }
 
-/** The message is for people: its words are free. */
+/** Ignores messages, which are for people and not specified. */
 export function isSameAnswer(one: Answer, other: Answer): boolean {
   const names = new Set([...Object.keys(one), ...Object.keys(other)])
   names.delete('message')

@@ -2,18 +2,21 @@ import type { RequestOf } from '@tenure/protocol'
 import { firstEligible } from '@tenure/testing'
 import {
   answer,
+  type DecisionContext,
   isPastExpiry,
   isPending,
   type Outcome,
   record,
-  type Surroundings,
 } from './outcome.js'
 
-/** `semantics` §10 and §5: the first eligible task by `(eligible_at, task_id)`, to a worker with room. */
+/**
+ * `semantics` §10 and §5: the first eligible task by `(eligible_at, task_id)`, for a worker with
+ * free capacity.
+ */
 export function expectLease(
   { id, waitMs }: RequestOf<'lease'>,
   workerId: string,
-  it: Surroundings,
+  it: DecisionContext,
 ): Outcome {
   const first = it.fullWorkers.includes(workerId) ? undefined : firstOffered(it)
   if (first !== undefined) {
@@ -29,7 +32,7 @@ export function expectLease(
   return waitMs === 0 ? answer({ kind: 'empty', id }) : { kind: 'polls' }
 }
 
-/** Tasks with a decision on its way may not be offered. */
-function firstOffered(it: Surroundings) {
+/** A task with a pending decision may not be offered. */
+function firstOffered(it: DecisionContext) {
   return firstEligible(it.tasks, it.now, ({ taskId }) => !isPending(it, taskId))
 }

@@ -3,33 +3,36 @@ import { type Answer, type Reason, reasons } from '@tenure/protocol'
 import type { LogRecord } from '@tenure/state-machine'
 import type { NaiveTask } from '@tenure/testing'
 
-/** What a decision may look at, from the naive model's tasks on: nothing of the shipped code. */
-export interface Surroundings {
+/**
+ * Everything that a decision may depend on, starting with the tasks of the naive model; no shipped
+ * code.
+ */
+export interface DecisionContext {
   readonly knobs: Knobs
-  /** What is applied. */
+  /** The applied tasks. */
   readonly tasks: readonly NaiveTask[]
   readonly now: number
   readonly nextLsn: number
-  /** What is on its way: nothing is decided about the same task or request_id. */
+  /** Records in flight: the same task or request_id may not be decided twice. */
   readonly pending: readonly { readonly record: LogRecord }[]
   readonly isFull: boolean
-  /** The workers that seem to have no room for a task. */
+  /** Workers that report no free capacity. */
   readonly fullWorkers: readonly string[]
   readonly payloads: Payloads
 }
 
-/** With what each task was submitted. */
+/** The payloads of the submitted tasks. */
 export interface Payloads {
   payloadOf(taskId: number): Uint8Array
 }
 
-/** What a request has to come to now. */
+/** The required outcome of a request at this moment. */
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: Answer }
   | { readonly kind: 'record'; readonly record: LogRecord }
-  /** Something it is about is on its way, or goes on its way first. */
+  /** A record about the same thing is in flight, or has to be written first. */
   | { readonly kind: 'waits' }
-  /** Nothing is there for it, and it may wait until something is. */
+  /** No task is available, and the request may wait for one. */
   | { readonly kind: 'polls' }
 
 export function answer(answer: Answer): Outcome {
@@ -40,13 +43,13 @@ export function refusal(id: number, reason: Reason): Outcome {
   return answer({ kind: 'rejected', id, reason, message: reasons[reason] })
 }
 
-/** A record, while the disk has room for it. */
-export function record(record: LogRecord, id: number, { isFull }: Surroundings): Outcome {
+/** A record, if the disk has space for it. */
+export function record(record: LogRecord, id: number, { isFull }: DecisionContext): Outcome {
   return isFull ? noSpace(id) : { kind: 'record', record }
 }
 
-/** Time decides first; without room for that nothing can be said. */
-export function afterExpiry(id: number, { isFull }: Surroundings): Outcome {
+/** Expiries are decided first; without space for them the request is rejected. */
+export function afterExpiry(id: number, { isFull }: DecisionContext): Outcome {
   return isFull ? noSpace(id) : { kind: 'waits' }
 }
 
@@ -55,8 +58,8 @@ function noSpace(id: number): Outcome {
   return answer({ kind: 'rejected', id, reason: 'NO_SPACE', message, retryAfterMs: 1000 })
 }
 
-/** Whether a record that is on its way is about the task. */
-export function isPending({ pending, tasks }: Surroundings, taskId: number): boolean {
+/** Whether a record in flight is about the task. */
+export function isPending({ pending, tasks }: DecisionContext, taskId: number): boolean {
   return pending.some(({ record }) => {
     if (record.type !== 'LeaseExtended') return 'taskId' in record && record.taskId === taskId
     const task = tasks.find(({ currentLeaseId }) => currentLeaseId === record.leaseId)
@@ -64,11 +67,11 @@ export function isPending({ pending, tasks }: Surroundings, taskId: number): boo
   })
 }
 
-export function findTask({ tasks }: Surroundings, taskId: number): NaiveTask | undefined {
+export function findTask({ tasks }: DecisionContext, taskId: number): NaiveTask | undefined {
   return tasks.find((task) => task.taskId === taskId)
 }
 
-/** Of LEASED tasks: whether the lease's time is over. */
+/** For LEASED tasks: whether the lease has expired. */
 export function isPastExpiry(task: NaiveTask, now: number): boolean {
   const lease = task.attempts.at(-1)
   return task.state === 'LEASED' && lease !== undefined && now >= lease.leaseExpiry

@@ -1,8 +1,8 @@
 import { type RequestOf, reasons } from '@tenure/protocol'
-import { answer, type Outcome, record, type Surroundings } from './outcome.js'
+import { answer, type DecisionContext, type Outcome, record } from './outcome.js'
 
 /** `semantics` §9. */
-export function expectSubmit(request: RequestOf<'submit'>, it: Surroundings): Outcome {
+export function expectSubmit(request: RequestOf<'submit'>, it: DecisionContext): Outcome {
   const { id, requestId, payload } = request
   const isOnItsWay = it.pending.some(
     ({ record }) => record.type === 'TaskCreated' && record.requestId === requestId,

@@ -1,11 +1,11 @@
 import type { LogRecord } from '@tenure/state-machine'
-import { findTask, isPastExpiry, isPending, type Surroundings } from './outcome.js'
+import { type DecisionContext, findTask, isPastExpiry, isPending } from './outcome.js'
 
-/** Whether time may decide this now, without being asked (`semantics` §4 and §7). */
+/** Whether time may cause this record now, without a request (`semantics` §4 and §7). */
 export function isDecisionOfTime(
   record: LogRecord,
   hasStarted: boolean,
-  it: Surroundings,
+  it: DecisionContext,
 ): boolean {
   if (record.at !== it.now || !('taskId' in record) || isPending(it, record.taskId)) return false
   const task = findTask(it, record.taskId)
@@ -19,8 +19,8 @@ export function isDecisionOfTime(
   return isPoison(task.taskId, it) && record.reason === reason
 }
 
-/** A task that has to be stopped, with no decision on its way that could be it. */
-export function isPoison(taskId: number, it: Surroundings): boolean {
+/** A task that has to be stopped, unless a record in flight may already do that. */
+export function isPoison(taskId: number, it: DecisionContext): boolean {
   const task = findTask(it, taskId)!
   const { poisonThreshold } = it.knobs
   if (poisonThreshold === 0 || isPending(it, taskId)) return false

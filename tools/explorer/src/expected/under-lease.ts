@@ -11,12 +11,12 @@ import {
 import {
   afterExpiry,
   answer,
+  type DecisionContext,
   findTask,
   isPending,
   type Outcome,
   record,
   refusal,
-  type Surroundings,
 } from './outcome.js'
 
 type Report = RequestOf<'complete'> | RequestOf<'fail'>
@@ -27,7 +27,7 @@ export function expectUnderLease(
   request: Report | RequestOf<'heartbeat'>,
   name: string,
   arrivedAt: number,
-  it: Surroundings,
+  it: DecisionContext,
 ): Outcome {
   const { id, taskId, leaseId } = request
   if (isPending(it, taskId)) return { kind: 'waits' }
@@ -36,7 +36,7 @@ export function expectUnderLease(
   if (refused !== undefined) {
     if (request.kind === 'heartbeat' || !isLoss(refused)) return refusal(id, refused.reason)
     const { cancelled } = findAttempt(task!, leaseId)!
-    // One record of it for each lease.
+    // Each lease has at most one TaskCancelled record.
     if (cancelled) return answer({ kind: 'cancelled', id, ...refused })
     return record({ type: 'TaskCancelled', at: it.now, taskId, leaseId }, id, it)
   }
@@ -49,13 +49,13 @@ export function expectUnderLease(
   return record(reportRecord(request, it.now), id, it)
 }
 
-/** `semantics` §5: never past the window, and nothing is written that would not move the expiry. */
+/** `semantics` §5: never past the window; no record is written that would not move the expiry. */
 function extension(
   id: number,
   arrivedAt: number,
   task: NaiveTask,
   attempt: Attempt,
-  it: Surroundings,
+  it: DecisionContext,
 ): Outcome {
   const { now } = it
   const { leaseId, leaseExpiry } = attempt
@@ -80,7 +80,7 @@ function reportRecord(request: Report, at: number): LogRecord {
 }
 
 /** `semantics` §8. */
-export function expectKill(request: RequestOf<'kill'>, it: Surroundings): Outcome {
+export function expectKill(request: RequestOf<'kill'>, it: DecisionContext): Outcome {
   const { id, taskId, reason } = request
   if (isPending(it, taskId)) return { kind: 'waits' }
   const task = findTask(it, taskId)

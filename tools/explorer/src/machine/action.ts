@@ -1,8 +1,7 @@
 /**
- * One step of the system: something arrives, time passes, the disk does its part, or the coordinator
- * dies. An action is one number, so that millions of them can be remembered:
- *
- *     | who, 2 bits | lease or number, 8 bits | task, 8 bits | kind, 5 bits |
+ * One step of the system: a request arrives, time passes, the disk writes or syncs, or the
+ * coordinator dies. An action is a single number, so that millions of them fit into memory:
+ * ¶ | who, 2 bits | lease or number, 8 bits | task, 8 bits | kind, 5 bits |
  */
 const kinds = [
   'begin',
@@ -11,8 +10,8 @@ const kinds = [
   'poll',
   'heartbeat',
   'complete',
-  'complete anew',
-  'complete otherwise',
+  'complete with another report',
+  'complete with a result',
   'fail',
   'kill',
   'leave',
@@ -25,24 +24,24 @@ const kinds = [
   'crash, clock set back',
   'withdraw',
   'fill',
-  'make room',
+  'free capacity',
 ] as const
 
 export type Kind = (typeof kinds)[number]
 
 export interface Action {
   readonly kind: Kind
-  /** The place in `names` of who does it. */
+  /** Index in `names` of the peer that acts. */
   readonly who: number
   readonly task: number
-  /** A lease, the place of a submission in `submissions`, or how many records survive a crash. */
+  /** A lease, an index in `submissions`, or the number of records that survive a crash. */
   readonly number: number
 }
 
-/** Who asks. The client submits and kills, the others work. */
+/** The peers: the client submits and kills, the others are workers. */
 export const names = ['client', 'w1', 'w2'] as const
 
-/** What the client submits: two tasks, and another payload under the request id of the first. */
+/** The client submits two tasks, and another payload under the request id of the first. */
 export const submissions = [
   { requestId: 'a', payload: Uint8Array.of(1) },
   { requestId: 'b', payload: Uint8Array.of(2) },
@@ -68,7 +67,7 @@ export function unpackAction(packed: number): Action {
 export function describeAction(packed: number): string {
   const { kind, who, task, number } = unpackAction(packed)
   const name = names[who]!
-  const favoured = who === 0 ? '' : `; ${name} seems to have more room`
+  const preference = who === 0 ? '' : `; ${name} reports more free capacity`
   switch (kind) {
     case 'begin':
       return 'the coordinator starts with an empty log'
@@ -79,15 +78,15 @@ export function describeAction(packed: number): string {
     case 'lease':
       return `${name} asks for a task`
     case 'poll':
-      return `${name} asks for a task and would wait`
+      return `${name} asks for a task and is willing to wait`
     case 'heartbeat':
       return `${name} sends a heartbeat for task ${task} under lease ${number}`
     case 'complete':
       return `${name} completes task ${task} under lease ${number}`
-    case 'complete anew':
-      return `${name} completes task ${task} under lease ${number} by another report`
-    case 'complete otherwise':
-      return `${name} completes task ${task} under lease ${number} by the same report with a result`
+    case 'complete with another report':
+      return `${name} completes task ${task} under lease ${number} with another report id`
+    case 'complete with a result':
+      return `${name} completes task ${task} under lease ${number} with the same report id and a result`
     case 'fail':
       return `${name} fails task ${task} under lease ${number}`
     case 'kill':
@@ -95,24 +94,24 @@ export function describeAction(packed: number): string {
     case 'leave':
       return `the connection of ${name} ends`
     case 'withdraw':
-      return `${name} withdraws the request that waits`
+      return `${name} withdraws its waiting request`
     case 'fill':
-      return `${name} seems to be full`
-    case 'make room':
-      return `${name} connects once more, and seems to have room`
+      return `${name} reports that it is full`
+    case 'free capacity':
+      return `${name} connects again and reports free capacity`
     case 'tick':
       return 'a millisecond passes'
     case 'ring':
-      return `timers that are due go off${favoured}`
+      return `due timers fire${preference}`
     case 'write':
       return 'the batch goes to the disk'
     case 'sync':
-      return `the batch is durable${favoured}`
+      return `the batch is durable${preference}`
     case 'fail to sync':
       return 'the disk fails'
     case 'crash':
-      return `crash: ${number} of the records on their way survive; restart`
+      return `crash: ${number} of the records in flight survive; restart`
     case 'crash, clock set back':
-      return `crash: ${number} of the records on their way survive; restart with the wall clock at 1`
+      return `crash: ${number} of the records in flight survive; restart with the wall clock at 1`
   }
 }

@@ -8,12 +8,12 @@ import { Violation } from '@tenure/harness'
 import type { Request } from '@tenure/protocol'
 import { decodeRecord, type LogRecord, position, type State } from '@tenure/state-machine'
 import { release } from '@tenure/state-machine/internal'
-import { isPending, type Surroundings } from '../expected/outcome.js'
+import { type DecisionContext, isPending } from '../expected/outcome.js'
 import { isPoison } from '../expected/time.js'
 import type { Scope } from '../scope.js'
 import type { DurableState } from '../states/durable-state.js'
 import { encode } from '../states/durable-states.js'
-import type { Asked, Root, Running } from '../states/node.js'
+import type { RebuildStep, Root, Running } from '../states/node.js'
 import {
   type Action,
   conflicting,
@@ -29,8 +29,8 @@ import { possibleRequests, toRequest } from './requests.js'
 import { SteppedClock } from './stepped-clock.js'
 import type { ExploredCoordinator, Subject } from './subject.js'
 
-/** Advice, so any is as good as another: the explorer tries each. */
-class Favour extends WorkerRegistry {
+/** The ranking is advice, so every order is allowed; the explorer tries each. */
+class ProposedOrder extends WorkerRegistry {
   #favourite = 0
   #isFull = false
   #onAdvice: (name: string) => void = () => {}
@@ -50,7 +50,7 @@ class Favour extends WorkerRegistry {
     for (const name of names) this.#onAdvice(name)
   }
 
-  /** Whether the first worker seems to be full. */
+  /** Whether the first worker reports that it is full. */
   get isFull(): boolean {
     return this.#isFull
   }
@@ -65,20 +65,20 @@ const fillable = names[1]
 
 const sessions: readonly Session[] = names.map((name) => ({ name }))
 
-/** A coordinator that lives, with its log, its clock and everybody who talks to it. */
+/** A running coordinator with its log, its clock and its peers. */
 export class Machine {
   readonly #scope: Scope
   readonly #state: State
   readonly #clock: SteppedClock
   readonly #log: MemoryLog
   readonly #peers: Peers
-  readonly #registry = new Favour()
+  readonly #registry = new ProposedOrder()
   readonly #coordinator: ExploredCoordinator
-  /** States behind the applied one that a batch leads to. */
+  /** The states that the records of a batch lead to, after the applied one. */
   #ahead: readonly DurableState[] = []
   #applied: DurableState
-  /** On their way, with what they say. */
-  #pending: OnItsWay[] = []
+  /** Decoded records in flight. */
+  #pending: InFlightRecord[] = []
   #hasStarted = false
   #isDown = false
   #failure: unknown
@@ -116,13 +116,13 @@ export class Machine {
   static async make(subject: Subject, scope: Scope, state: State, root: Root): Promise<Machine> {
     const machine = new Machine(subject, scope, state, root)
     machine.#start()
-    await settle()
+    await flushPromises()
     if (root.kind === 'running') machine.#resume(root)
     machine.#check()
     return machine
   }
 
-  /** What tells this state of the system from every other one on the same records. */
+  /** Identifies this state of the system among all states with the same records. */
   get key(): string {
     const pending = this.#pending.map(({ lsn, bytes }) => {
       const owner = this.#peers.unanswered.findIndex((asked) => asked.lsn === lsn)
@@ -133,23 +133,23 @@ export class Machine {
     )
     const life = this.#isDown ? 'down' : this.#hasStarted ? 'up' : 'starting'
     const onDisk = this.#log.writing.length
-    const room = this.#registry.isFull ? 'full' : ''
-    return [this.#clock.ms, life, room, onDisk, ...unanswered, '', ...pending].join('|')
+    const fullness = this.#registry.isFull ? 'full' : ''
+    return [this.#clock.ms, life, fullness, onDisk, ...unanswered, '', ...pending].join('|')
   }
 
-  /** The state of what is durable. */
+  /** The state of the durable records. */
   get durable(): DurableState {
     return this.#applied
   }
 
-  /** Every answer so far, but for the numbers of the requests. */
+  /** Every answer so far, without request ids. */
   get heard(): readonly string[] {
     return this.#peers.heard.map(
       ([name, { id: _, ...answer }]) => `${name}: ${JSON.stringify(answer)}`,
     )
   }
 
-  /** Records that the disk has been given. */
+  /** Records that were handed to the disk. */
   get writing(): readonly Pending[] {
     return this.#log.writing
   }
@@ -158,23 +158,23 @@ export class Machine {
     return this.#clock.ms
   }
 
-  /** Everything that can happen now, except crashes. */
-  possible(): number[] {
+  /** All actions that are possible now, except crashes. */
+  possibleActions(): number[] {
     const actions: number[] = []
     if (this.#clock.ms < this.#scope.lastInstant) actions.push(packAction('tick'))
     if (this.#hasStarted && !this.#isDown) {
       actions.push(...this.#possibleRequests())
       if (this.#scope.mayFill) {
-        actions.push(packAction(this.#registry.isFull ? 'make room' : 'fill', { who: 1 }))
+        actions.push(packAction(this.#registry.isFull ? 'free capacity' : 'fill', { who: 1 }))
       }
-      if (this.#clock.isDue()) actions.push(...this.#eachFavour('ring'))
+      if (this.#clock.isDue()) actions.push(...this.#eachOrder('ring'))
       for (const asked of this.#polls()) {
         const who = names.indexOf(asked.name as 'w1')
         actions.push(packAction('leave', { who }), packAction('withdraw', { who }))
       }
     }
     if (this.#log.writing.length > 0) {
-      actions.push(packAction('fail to sync'), ...this.#eachFavour('sync'))
+      actions.push(packAction('fail to sync'), ...this.#eachOrder('sync'))
     } else if (this.#log.filling.length > 0) actions.push(packAction('write'))
     return actions
   }
@@ -190,15 +190,15 @@ export class Machine {
     this.#check()
   }
 
-  /** How to make this machine again without its past, when nothing is on the disk's side. */
+  /** A way to rebuild this machine without its history, possible while no batch is at the disk. */
   resumption(): Running | undefined {
     const isUp = this.#hasStarted && !this.#isDown
-    // A poisoned task would be stopped at the start already, and at the time of then.
+    // A start would stop a poison task immediately, and at its own time.
     const isPoisonStopped = this.#pending.some(
       ({ lsn, record }) => record.type === 'TaskDead' && !this.#isAsked(lsn),
     )
     if (!isUp || isPoisonStopped) return undefined
-    const asked: Asked[] = this.#pending.map(({ lsn, record }) => {
+    const asked: RebuildStep[] = this.#pending.map(({ lsn, record }) => {
       const owner = this.#peers.unanswered.find((it) => it.lsn === lsn)
       const decided = { decidedAt: record.at, isFull: false }
       if (owner === undefined)
@@ -218,7 +218,7 @@ export class Machine {
     return this.#peers.unanswered.some((asked) => asked.lsn === lsn)
   }
 
-  /** Gives the state back as it was: what was on its way is forgotten. */
+  /** Returns the state unchanged; records in flight are dropped. */
   abandon(): void {
     for (const { taskId } of this.#applied.tasks) release(this.#state, taskId)
   }
@@ -264,7 +264,7 @@ export class Machine {
       case 'fill':
         this.#registry.isFull = true
         break
-      case 'make room':
+      case 'free capacity':
         this.#registry.isFull = false
         this.#coordinator.join(sessions[action.who]!, 1)
         break
@@ -277,12 +277,12 @@ export class Machine {
       case 'sync':
         this.#ahead = ahead
         this.#log.sync()
-        await settle()
+        await flushPromises()
         this.#checkReplayed()
         break
       case 'fail to sync':
         this.#log.fail()
-        await settle()
+        await flushPromises()
         this.#checkFailed()
         break
       default:
@@ -292,7 +292,7 @@ export class Machine {
 
   #ask(packed: number, action: Action, arrivedAt: number): void {
     const request = this.#toRequest(action)
-    if (request === undefined) throw new Error(`${action.kind} is no request`)
+    if (request === undefined) throw new Error(`${action.kind} is not a request`)
     const session = sessions[action.who]!
     const asked = { action: packed, request, name: session.name, arrivedAt, lsn: 0 }
     if (arrivedAt !== this.#clock.ms) this.#clock.readNext(arrivedAt)
@@ -318,7 +318,7 @@ export class Machine {
     this.#pending = [...this.#pending, { lsn, record, bytes }]
   }
 
-  /** What is applied by now, in the midst of a batch, too. */
+  /** The applied state, also in the middle of a batch. */
   #look(): DurableState {
     const { lastLsn } = position(this.#state)
     if (lastLsn === this.#applied.lsn) return this.#applied
@@ -329,7 +329,7 @@ export class Machine {
     return applied
   }
 
-  #surroundings(nextLsn: number): Surroundings {
+  #surroundings(nextLsn: number): DecisionContext {
     const applied = this.#look()
     return {
       knobs: this.#scope.knobs,
@@ -347,8 +347,8 @@ export class Machine {
     return this.#peers.unanswered.filter((asked) => asked.lsn === 0 && isPoll(asked))
   }
 
-  /** With two who wait, either may be served first. */
-  #eachFavour(kind: Kind): number[] {
+  /** If two workers wait, either may be served first. */
+  #eachOrder(kind: Kind): number[] {
     return this.#polls().length < 2
       ? [packAction(kind)]
       : [1, 2].map((who) => packAction(kind, { who }))
@@ -364,7 +364,10 @@ export class Machine {
     return requests.filter((it) => !isPolling.has(it))
   }
 
-  /** Another payload comes behind the one with the same id: before it, it would be just a third task. */
+  /**
+   * The other payload comes after the first one with the same id; before it, it would be just
+   * another task.
+   */
   #submissions(): number[] {
     const isNamed = (requestId: string) =>
       this.#applied.tasks.some((task) => task.requestId === requestId) ||
@@ -387,7 +390,7 @@ export class Machine {
     if (this.#hasStarted && !this.#isDown) this.#checkWaiting()
   }
 
-  /** Nobody waits for what never comes, and time is not slept through. */
+  /** No request waits forever, and no due time is missed. */
   #checkWaiting(): void {
     const forgotten = this.#peers.findForgotten(this.#clock.isDue(), this.#log.nextLsn)
     if (forgotten !== undefined) {
@@ -403,39 +406,39 @@ export class Machine {
       const dueMs =
         state === 'LEASED' ? attempts.at(-1)!.leaseExpiry : isPolled ? eligibleAt : undefined
       if (dueMs !== undefined && nextMs > Math.max(dueMs, it.now)) {
-        throw new Violation('time is not slept through', `task ${taskId} is due at ${dueMs}`)
+        throw new Violation('no due time is missed', `task ${taskId} is due at ${dueMs}`)
       }
-      if (isPoison(taskId, it)) throw new Violation('poison is stopped', `task ${taskId}`)
+      if (isPoison(taskId, it)) throw new Violation('a poison task is stopped', `task ${taskId}`)
     }
   }
 
-  /** What is live is what the records give. */
+  /** The live state equals a replay of the records. */
   #checkReplayed(): void {
     const { encoded, lsn } = this.#look()
     if (lsn !== this.#log.durableLsn) {
       const found = `LSN ${this.#log.durableLsn} is durable, LSN ${lsn} is applied`
-      throw new Violation('what is durable is applied', found)
+      throw new Violation('every durable record is applied', found)
     }
     if (Buffer.compare(encode(this.#state), encoded) === 0) return
     throw new Violation('a replay gives the live state', `not at LSN ${lsn}`)
   }
 
-  /** Nothing that was on its way is answered, now or later. */
+  /** No request in flight is answered, now or later. */
   #checkFailed(): void {
     const isNoticed = this.#failure !== undefined
     this.#failure = undefined
     this.#isDown = true
-    if (!isNoticed) throw new Violation('a failed log is noticed', 'the coordinator goes on')
+    if (!isNoticed) throw new Violation('a failed log is noticed', 'the coordinator keeps running')
   }
 }
 
-interface OnItsWay {
+interface InFlightRecord {
   readonly lsn: number
   readonly record: LogRecord
   readonly bytes: Uint8Array
 }
 
-/** Lets every promise that can go on do so: the longest chain of them is that of a start. */
-async function settle(): Promise<void> {
+/** Runs all pending promise callbacks; startup has the longest chain of them. */
+async function flushPromises(): Promise<void> {
   for (let turn = 0; turn < 12; turn++) await undefined
 }

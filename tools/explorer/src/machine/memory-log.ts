@@ -1,15 +1,15 @@
 import type { Claim, CommitLog } from '@tenure/coordinator-server/internal'
 
-/** A record on its way. */
+/** A record in flight. */
 export interface Pending {
   readonly lsn: number
   readonly bytes: Uint8Array
 }
 
 /**
- * A log whose disk does what it is told, when it is told. Appended records fill a batch; `write`
- * gives the batch to the disk, where a crash may leave any number of its first records; `sync` makes
- * it durable. One batch is on the disk's side at a time, as in `@tenure/wal`.
+ * A log whose disk acts on command. Appended records fill a batch. `write` hands the batch to the
+ * disk; a crash may then leave any number of its first records. `sync` makes the batch durable. The
+ * disk has one batch at a time, as in `@tenure/wal`.
  */
 export class MemoryLog implements CommitLog {
   readonly #recordsMax: number
@@ -81,7 +81,7 @@ export class MemoryLog implements CommitLog {
   }
 }
 
-/** Made once: where an error comes from takes longer to find out than all the rest. */
+/** Created once, because collecting a stack trace would take longer than everything else. */
 const noSpace = Object.assign(new Error('the disk is full'), { code: 'WAL_NO_SPACE' })
 const diskFailed = Object.assign(new Error('the disk failed'), { code: 'EIO' })
 

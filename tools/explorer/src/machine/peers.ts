@@ -2,45 +2,44 @@ import { Violation } from '@tenure/harness'
 import type { Answer, Request } from '@tenure/protocol'
 import { encodeRecord, type LogRecord } from '@tenure/state-machine'
 import { expectAnswer, expectOutcome, isSameAnswer } from '../expected/expect.js'
-import { isPending, type Outcome, type Surroundings } from '../expected/outcome.js'
+import { type DecisionContext, isPending, type Outcome } from '../expected/outcome.js'
 import { isDecisionOfTime } from '../expected/time.js'
 import type { DurableState } from '../states/durable-state.js'
 
-/** A request that was not answered yet. */
+/** A request without an answer. */
 export interface Unanswered {
   readonly action: number
   readonly request: Request
   readonly name: string
   readonly arrivedAt: number
-  /** Of the record that decides it; 0 while there is none. */
+  /** LSN of the record that decides it; 0 until there is one. */
   lsn: number
   record?: LogRecord
-  /** Who asked for it does not want to wait any longer. */
+  /** The worker no longer wants to wait. */
   isWithdrawn?: boolean
 }
 
-/** What the peers can see of the coordinator. */
+/** The part of the coordinator that peers can observe. */
 export interface View {
   applied(): DurableState
   durableLsn(): number
   hasStarted(): boolean
-  surroundings(nextLsn: number): Surroundings
+  surroundings(nextLsn: number): DecisionContext
 }
 
 /**
- * Everybody who asks, and judges what comes of it: each record has to be what the specification
- * makes of a request that is unanswered, or of time; each answer what it makes of the log.
- *
- * The coordinator would take an error that is thrown here for one of its own, so the first fault is
- * kept for whoever asks next.
+ * All peers, which also judge the outcome. Each record must follow from an unanswered request or
+ * from time, by the specification. Each answer must follow from the log.
+ * The coordinator would treat an error thrown here as its own, so the first fault is kept until it
+ * is asked for.
  */
 export class Peers {
   readonly #view: View
   #unanswered: Unanswered[] = []
-  /** The one that is being handled: nobody else is decided about meanwhile. */
+  /** The request being handled; no other request is decided meanwhile. */
   #asking: Unanswered | undefined
   fault: Violation | undefined
-  /** Who was told what. */
+  /** All answers, with the name of the peer. */
   readonly heard: [name: string, answer: Answer][] = []
 
   constructor(view: View) {
@@ -58,7 +57,7 @@ export class Peers {
     this.#asking = undefined
   }
 
-  /** The connection of those is gone; nobody hears what may come. */
+  /** Drops the requests of closed connections; their answers have no receiver. */
   forget(isGone: (asked: Unanswered) => boolean): void {
     this.#unanswered = this.#unanswered.filter((asked) => !isGone(asked))
   }
@@ -67,7 +66,7 @@ export class Peers {
     this.#unanswered = [...unanswered]
   }
 
-  /** Somebody has to want this record. */
+  /** Checks that a request or time explains this record. */
   see(lsn: number, record: LogRecord, bytes: Uint8Array): void {
     const it = { ...this.#view.surroundings(lsn), isFull: false }
     const asked = this.#candidates().find((asked) => wants(asked, bytes, it))
@@ -75,18 +74,18 @@ export class Peers {
       asked.lsn = lsn
       asked.record = record
     } else if (!isDecisionOfTime(record, this.#view.hasStarted(), it)) {
-      this.#note('every record is due, or asked for', JSON.stringify(record))
+      this.#note('every record follows from a request or from time', JSON.stringify(record))
     }
   }
 
-  /** Whose wait nothing will end. */
+  /** A request that waits for an event that will never come. */
   findForgotten(isRingDue: boolean, nextLsn: number): Unanswered | undefined {
     if (this.#unanswered.length === 0) return undefined
     const it = this.#view.surroundings(nextLsn)
     return this.#unanswered.find((asked) => asked.lsn === 0 && !mayWait(asked, isRingDue, it))
   }
 
-  /** After a batch those who waited for it are decided about first, and then those who poll. */
+  /** After a batch the requests that waited for it are decided first, then the polls. */
   #candidates(): readonly Unanswered[] {
     if (this.#asking !== undefined) return this.#asking.lsn === 0 ? [this.#asking] : []
     const undecided = this.#unanswered.filter(({ lsn }) => lsn === 0)
@@ -111,7 +110,7 @@ export class Peers {
     const expected = this.#expect(asked, answer)
     if (expected.kind === 'answer' && isSameAnswer(answer, expected.answer)) return
     const found = `${JSON.stringify(answer)} should be ${JSON.stringify(expected)}`
-    this.#note('an answer is what the log says', found)
+    this.#note('an answer matches the log', found)
   }
 
   #expect(asked: Unanswered, given: Answer): Outcome {
@@ -127,7 +126,7 @@ export class Peers {
     }
     const it = this.#view.surroundings(0)
     const outcome = expectOutcome(request, name, arrivedAt, it)
-    // Whose wait is over at the very time at which a task is there for it may go away without one.
+    // A poll that times out exactly when a task becomes available may end without one.
     const isOver =
       request.kind === 'lease' && request.waitMs > 0 && it.now >= arrivedAt + request.waitMs
     return (isOver || isWithdrawn) && given.kind === 'empty'
@@ -144,12 +143,12 @@ export function isPoll({ request }: Unanswered): boolean {
   return request.kind === 'lease' && request.waitMs > 0
 }
 
-function wants(asked: Unanswered, bytes: Uint8Array, it: Surroundings): boolean {
+function wants(asked: Unanswered, bytes: Uint8Array, it: DecisionContext): boolean {
   const outcome = expectOutcome(asked.request, asked.name, asked.arrivedAt, it)
   return outcome.kind === 'record' && Buffer.compare(encodeRecord(outcome.record), bytes) === 0
 }
 
-function mayWait(asked: Unanswered, isRingDue: boolean, it: Surroundings): boolean {
+function mayWait(asked: Unanswered, isRingDue: boolean, it: DecisionContext): boolean {
   const { request, name, arrivedAt } = asked
   switch (request.kind) {
     case 'submit':

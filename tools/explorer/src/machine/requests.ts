@@ -4,12 +4,11 @@ import type { Scope } from '../scope.js'
 import { type Action, names, packAction, submissions } from './action.js'
 
 /**
- * Everything that anybody may ask in this state, as actions.
- *
- * Peers keep nothing in mind here: whoever could have heard of a lease may use it, at any time and
- * any number of times. So a request that is sent again because its answer was lost, one that the
- * network kept back, and one from a worker that never noticed its lease's end are all among these,
- * and it does not have to be part of a state which answers were heard.
+ * All requests that are possible in this state, as actions.
+ * Peers have no memory here: a worker that could have heard of a lease may use it at any time and
+ * any number of times. This includes a request that is repeated because its answer was lost, one
+ * that the network delayed, and one from a worker that never noticed the end of its lease. So a
+ * state does not have to contain the answers that peers received.
  */
 export function possibleRequests(
   tasks: readonly NaiveTask[],
@@ -31,20 +30,20 @@ const unknownTask = 255
 function requestsAbout({ taskId: task, attempts }: NaiveTask): number[] {
   const underLeases = attempts.flatMap(({ leaseId: number, workerId, outcome }) => {
     const who = names.indexOf(workerId as (typeof names)[number])
-    const owned = (['heartbeat', 'complete', 'complete anew', 'fail'] as const).map((kind) =>
-      packAction(kind, { who, task, number }),
+    const owned = (['heartbeat', 'complete', 'complete with another report', 'fail'] as const).map(
+      (kind) => packAction(kind, { who, task, number }),
     )
     const other = 3 - who
-    // Before the task is COMPLETED its result changes nothing but the number of states.
+    // Before the task is COMPLETED, its result only multiplies the number of states.
     const again =
-      outcome === 'COMPLETED' ? [packAction('complete otherwise', { who, task, number })] : []
+      outcome === 'COMPLETED' ? [packAction('complete with a result', { who, task, number })] : []
     return [...owned, ...again, packAction('complete', { who: other, task, number })]
   })
   const ofNoLease = packAction('heartbeat', { who: 1, task, number: task })
   return [packAction('kill', { task }), ofNoLease, ...underLeases]
 }
 
-/** The request of the action, if it is one. */
+/** The request of an action, if it is one. */
 export function toRequest(action: Action, id: number, { pollMs }: Scope): Request | undefined {
   const { kind, task: taskId, number: leaseId } = action
   const reportId = `r${leaseId}`
@@ -59,9 +58,9 @@ export function toRequest(action: Action, id: number, { pollMs }: Scope): Reques
       return { kind, id, taskId, leaseId }
     case 'complete':
       return { kind, id, taskId, leaseId, reportId }
-    case 'complete anew':
+    case 'complete with another report':
       return { kind: 'complete', id, taskId, leaseId, reportId: `s${leaseId}` }
-    case 'complete otherwise':
+    case 'complete with a result':
       return { kind: 'complete', id, taskId, leaseId, reportId, result: Uint8Array.of(1) }
     case 'fail':
       return { kind, id, taskId, leaseId, reportId, reason: 'no' }

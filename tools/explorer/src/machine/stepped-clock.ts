@@ -3,12 +3,12 @@ interface Entry {
   readonly callback: () => void
 }
 
-/** Time that stands still between two actions, and goes off nothing by itself. */
+/** A clock that stands still between two actions and fires no timers by itself. */
 export class SteppedClock {
   readonly #wallMs: number
   #ms: number
   #nextReadingMs: number | undefined
-  /** In the order in which they go off. */
+  /** In the order in which they fire. */
   readonly #timers: Entry[] = []
 
   constructor(wallMs: number, monotonicMs: number) {
@@ -34,7 +34,7 @@ export class SteppedClock {
     this.#ms = ms
   }
 
-  /** Whoever reads the clock next reads this, and everybody after them the present. */
+  /** The next read of the clock returns this; later reads return the present. */
   readNext(ms: number): void {
     this.#nextReadingMs = ms
   }
@@ -51,9 +51,9 @@ export class SteppedClock {
     }
   }
 
-  /** Nothing that is explored needs it: questions are read, and change nothing. */
+  /** Only queries use it. They are not explored, because they change nothing. */
   soon(): void {
-    throw new Error('nobody asks questions here')
+    throw new Error('queries are not explored')
   }
 
   get nextTimerMs(): number | undefined {
@@ -64,7 +64,7 @@ export class SteppedClock {
     return this.#timers[0] !== undefined && this.#timers[0].dueMs <= this.#ms
   }
 
-  /** What is due goes off; what it sets anew waits for the next time. */
+  /** Fires due timers; timers that are set meanwhile wait for the next call. */
   ring(): void {
     const count = this.#timers.filter(({ dueMs }) => dueMs <= this.#ms).length
     for (const { callback } of this.#timers.splice(0, count)) callback()

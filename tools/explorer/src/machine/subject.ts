@@ -8,7 +8,7 @@ import {
 import type { Answer, Request } from '@tenure/protocol'
 import type { State } from '@tenure/state-machine'
 
-/** What is explored: the code that ships, or in a test of the explorer a copy with a fault in it. */
+/** The explored code: the shipped code, or in a test of the explorer a copy with a fault. */
 export interface Subject {
   createCoordinator(parts: CoordinatorParts): ExploredCoordinator
   recover(log: ReplayedLog): Promise<State>

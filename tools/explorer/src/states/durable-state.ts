@@ -2,20 +2,20 @@ import type { ReplayedLog } from '@tenure/coordinator-server/internal'
 import { decodeRecord } from '@tenure/state-machine'
 import type { NaiveTask } from '@tenure/testing'
 
-/** A state that a log of some records gives. */
+/** The state of a log. */
 export class DurableState {
-  /** In the order in which they were found. */
+  /** In the order of discovery. */
   readonly number: number
   /** The LSN and the `at` of its last record. */
   readonly lsn: number
   readonly at: number
-  /** As `encodeState` writes it: two logs that give the same bytes give the same state. */
+  /** Encoded by `encodeState`: two logs with the same bytes have the same state. */
   readonly encoded: Uint8Array
   /** As the naive model knows them. */
   readonly tasks: readonly NaiveTask[]
-  /** The first list of records that led here. Others may have led here since, in another order. */
+  /** The first list of records that led here; others may lead here in another order. */
   readonly records: readonly Uint8Array[]
-  /** The states that one more record leads to, by the record's bytes. */
+  /** The states after one more record, by the record's bytes. */
   readonly next = new Map<string, DurableState>()
 
   constructor(
@@ -35,11 +35,11 @@ export class DurableState {
 
   payloadOf(taskId: number): Uint8Array {
     const record = decodeRecord(this.records[taskId - 1]!)
-    if (record.type !== 'TaskCreated') throw new Error(`LSN ${taskId} made no task`)
+    if (record.type !== 'TaskCreated') throw new Error(`LSN ${taskId} created no task`)
     return record.payload
   }
 
-  /** The log as a start finds it. */
+  /** The log as a restart finds it. */
   log(): ReplayedLog {
     return logOf(this.records)
   }

@@ -16,13 +16,12 @@ import type { Subject } from '../machine/subject.js'
 import { DurableState } from './durable-state.js'
 
 /**
- * The states that logs give, each once. A new one is held to everything that has to hold of a state
- * by itself: the naive model knows the same, all indexes are whole, and a replay and a checkpoint
- * give it again.
+ * All states of logs, each once. A new state is checked by itself: the naive model agrees, all
+ * indexes are consistent, and a replay and a checkpoint give the same state.
  */
 export class DurableStates {
   readonly #subject: Subject
-  /** By LSN, and there by encoding. */
+  /** By LSN, then by encoding. */
   readonly #levels: Map<string, DurableState>[] = []
   #size = 0
 
@@ -38,7 +37,7 @@ export class DurableStates {
     return this.#levels[lsn]?.values() ?? []
   }
 
-  /** Nothing leads to states of this many records any more. */
+  /** Forgets states of this many records; no further path leads to them. */
   drop(lsn: number): void {
     this.#levels[lsn]?.clear()
   }
@@ -47,7 +46,7 @@ export class DurableStates {
     return this.#find(createState(), 0, [])
   }
 
-  /** The state behind one more record, which has to be a legal step. */
+  /** The state after one more record, which has to be a legal step. */
   async next(from: DurableState, bytes: Uint8Array): Promise<DurableState> {
     const key = Buffer.from(bytes).toString('latin1')
     const known = from.next.get(key)
@@ -57,7 +56,7 @@ export class DurableStates {
     try {
       apply(state, from.lsn + 1, record)
     } catch (error) {
-      throw new Violation('every record that is written can be applied', String(error))
+      throw new Violation('every written record can be applied', String(error))
     }
     const next = await this.#find(state, record.at, [...from.records, bytes])
     from.next.set(key, next)
@@ -86,17 +85,17 @@ export class DurableStates {
     const replayed = await this.#subject.recover(durable.log())
     checkInvariants(replayed)
     const isSame = hashState(replayed) === hashState(live)
-    if (!isSame) throw new Violation('a replay gives the state again', describe(live, replayed))
+    if (!isSame) throw new Violation('a replay gives the same state', describe(live, replayed))
   }
 }
 
-/** What a replay of the same records gives, written a second time. */
+/** The naive model of the same records. */
 function modelOf(records: readonly Uint8Array[]): NaiveModel {
   const model = new NaiveModel()
   for (const [index, bytes] of records.entries()) {
     const broken = model.apply(index + 1, decodeRecord(bytes))
     if (broken !== undefined) {
-      throw new Violation('every record that is written can be applied', broken)
+      throw new Violation('every written record can be applied', broken)
     }
   }
   return model
@@ -104,14 +103,14 @@ function modelOf(records: readonly Uint8Array[]): NaiveModel {
 
 function checkModel(model: NaiveModel, state: State): void {
   const difference = findDifference(state, model)
-  if (difference !== undefined) throw new Violation('the naive model knows the same', difference)
+  if (difference !== undefined) throw new Violation('the naive model agrees', difference)
 }
 
 function checkCheckpoint(durable: DurableState): void {
   const state = decodeState(durable.encoded)
   checkInvariants(state)
   if (Buffer.compare(encode(state), durable.encoded) === 0) return
-  throw new Violation('a checkpoint gives the state again', `not at LSN ${durable.lsn}`)
+  throw new Violation('a checkpoint gives the same state', `not at LSN ${durable.lsn}`)
 }
 
 function describe(live: State, replayed: State): string {

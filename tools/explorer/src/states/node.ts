@@ -1,25 +1,25 @@
 import type { DurableState } from './durable-state.js'
 
-/** A state of the whole system that was reached, and how to make it again. */
+/** A reached state of the whole system, and how to rebuild it. */
 export interface Node {
-  /** Its place in the order of discovery. */
+  /** Its number in the order of discovery. */
   readonly index: number
   readonly durable: DurableState
   readonly key: string
   readonly recipe: Recipe
-  /** The long way, for where the short one leads elsewhere. */
+  /** The full recipe, for nodes whose short recipe leads elsewhere. */
   readonly detour: Recipe | undefined
 }
 
-/** What is known of the nodes that have one state of the log. */
+/** Known facts about the nodes of one log state. */
 export class Visit {
   readonly byKey = new Map<string, Node>()
   readonly unexpanded: Node[] = []
-  /** When a coordinator has been started with this state. */
+  /** Times at which a coordinator was started with this state. */
   readonly startedAt = new Set<number>()
 }
 
-/** Where a coordinator begins, and what happens to it from there. */
+/** The starting point of a coordinator, and the actions from there. */
 export interface Recipe {
   readonly root: Root
   readonly actions: readonly number[]
@@ -28,29 +28,29 @@ export interface Recipe {
 export type Root = Running | Restarted
 
 /**
- * A coordinator that has been running for a while. What it has in memory beside the state follows
- * from the requests that are unanswered: they are sent to it once more, at the times of then.
+ * A coordinator that has been running for a while. Its memory besides the state follows from the
+ * unanswered requests, which are sent again at their original times.
  */
 export interface Running {
   readonly kind: 'running'
   readonly durable: DurableState
   readonly now: number
   readonly isFull: boolean
-  readonly asked: readonly Asked[]
-  /** The places in `asked` of those that were not answered, in the order in which they had come. */
+  readonly asked: readonly RebuildStep[]
+  /** Indexes in `asked` of the unanswered requests, in the order of their arrival. */
   readonly order: readonly number[]
 }
 
-/** A request, or timers that go off. */
-export interface Asked {
+/** A request, or timers that fire. */
+export interface RebuildStep {
   readonly action: number
   readonly arrivedAt: number
   readonly decidedAt: number
-  /** Whether the first worker seems to be full then. */
+  /** Whether the first worker reports at that time that it is full. */
   readonly isFull: boolean
 }
 
-/** A coordinator that has just been started on the records that survived. */
+/** A coordinator that has just been started on the surviving records. */
 interface Restarted {
   readonly kind: 'restarted'
   readonly durable: DurableState

@@ -1,4 +1,4 @@
-/** How every node was reached first: millions of them, so there is no object for each. */
+/** How each node was first reached. There are millions, so no node has an object of its own. */
 export class Paths {
   #parents = new Uint32Array(1024)
   #actions = new Uint32Array(1024)
@@ -10,12 +10,12 @@ export class Paths {
     return this.#size
   }
 
-  /** How many actions lead to the node that is farthest from the beginning. */
+  /** Number of actions to the farthest node. */
   get longest(): number {
     return this.#longest
   }
 
-  /** The place of the new node. The first one has no parent, and names itself. */
+  /** Returns the index of the new node. The first one has no parent and names itself. */
   add(parent: number, action: number): number {
     if (this.#size === this.#parents.length) this.#grow()
     const index = this.#size++
@@ -30,7 +30,7 @@ export class Paths {
     return this.#depths[index]!
   }
 
-  /** The actions from the beginning to the node. */
+  /** The actions from the start to the node. */
   to(index: number): number[] {
     const actions = [this.#actions[index]!]
     for (let at = index; at !== 0; at = this.#parents[at]!) {
