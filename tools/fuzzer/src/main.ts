@@ -34,8 +34,8 @@ async function tryAgain(path: string, json: boolean): Promise<number> {
   target.close?.()
   const { check, message } = violation ?? {}
   if (json) console.log(JSON.stringify({ target: name, check: check ?? null, detail: message }))
-  else if (violation === undefined) console.log(`${path}: everything holds`)
-  else console.log(`${path}: it does not hold that ${check}\n${message}`)
+  else if (violation === undefined) console.log(`${path}: all checks hold`)
+  else console.log(`${path}: violated: ${check}\n${message}`)
   return violation === undefined ? 0 : 1
 }
 

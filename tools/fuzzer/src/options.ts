@@ -7,25 +7,25 @@ export interface CommandLine {
   readonly targets: readonly string[]
   readonly seed: number
   readonly json: boolean
-  /** A file to try again, and nothing else. */
+  /** A file with a finding to replay; excludes the other modes. */
   readonly replay: string | undefined
   readonly bombs: boolean
 }
 
 export const usage = `pnpm fuzz [--minutes m] [--target name] [--seed s] [--json]
-pnpm fuzz --replay file [--json]
-pnpm fuzz --bombs [--minutes m] [--json]
+       pnpm fuzz --replay file [--json]
+       pnpm fuzz --bombs [--minutes m] [--json]
 
-  --minutes   how long each target is tried, or how long bombs are thrown (1)
-  --target    one of ${targetNames.join(', ')}; all of them, where none is named
-  --seed      the same seed tries the same inputs (made from the time)
-  --json      ends with one line of JSON on the standard output
-  --replay    tries the input of a finding again
-  --bombs     sends what asks for memory, depth or classes to a real coordinator with a small heap`
+  --minutes   minutes for each target, or of bombs (default 1)
+  --target    one of ${targetNames.join(', ')} (default all)
+  --seed      seed of the inputs (default: taken from the clock)
+  --json      print the summary as one line of JSON
+  --replay    replay the input of a finding
+  --bombs     attack a real coordinator with a small heap: messages that ask for memory, depth or classes`
 
 export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {
   const typed = parse(args)
-  refuseStrangers(typed)
+  rejectExcludedOptions(typed)
   const { minutes, target, seed, json, replay, bombs } = typed
   if (target !== undefined && !targetNames.includes(target)) {
     throw new UsageError(`--target is ${target}; it must be one of ${targetNames.join(', ')}`)
@@ -40,18 +40,18 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
   }
 }
 
-/** What is of no use beside what. */
-const strangers = {
+/** Options that each mode excludes. */
+const excluded = {
   replay: ['bombs', 'minutes', 'target', 'seed'],
   bombs: ['target', 'seed'],
 } as const
 
-function refuseStrangers(typed: ReturnType<typeof parse>): void {
+function rejectExcludedOptions(typed: ReturnType<typeof parse>): void {
   for (const mode of ['replay', 'bombs'] as const) {
     if (typed[mode] === undefined) continue
-    const stranger = strangers[mode].find((name) => typed[name] !== undefined)
-    if (stranger === undefined) continue
-    throw new UsageError(`--${stranger} is given beside --${mode}; it must be left out there`)
+    const option = excluded[mode].find((name) => typed[name] !== undefined)
+    if (option === undefined) continue
+    throw new UsageError(`--${mode} and --${option} are mutually exclusive`)
   }
 }
 

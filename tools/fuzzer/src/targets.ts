@@ -6,7 +6,7 @@ import type { Target } from './input/target.js'
 import { recordsTarget } from './records/records-target.js'
 import { segmentsTarget } from './segments/segments-target.js'
 
-/** Each as it ships. */
+/** All targets, with the shipped code. */
 const targets = {
   frames: framesTarget,
   guard: guardTarget,
@@ -20,6 +20,7 @@ export const targetNames = Object.keys(targets)
 
 export function openTarget(name: string): Target {
   const open = targets[name as keyof typeof targets]
-  if (open === undefined) throw new Error(`there is no target ${name}: ${targetNames.join(', ')}`)
+  if (open === undefined)
+    throw new Error(`${name} is not a target; use one of ${targetNames.join(', ')}`)
   return open()
 }

@@ -25,11 +25,11 @@ import type { Target } from '../src/input/target.js'
 import { recordsTarget } from '../src/records/records-target.js'
 import { segmentsTarget } from '../src/segments/segments-target.js'
 
-// Each fuzzer is given something that is broken on purpose, and has to see it.
+// Each fuzzer gets deliberately broken code, and has to find the fault.
 
 const inputsMax = 3000
 
-/** Fuzzes until something is found, which has to be this. */
+/** Fuzzes until something is found, which has to be this check. */
 async function finds(t: Test, target: Target, check: string): Promise<void> {
   t.teardown(() => target.close?.())
   const found: string[] = []
@@ -45,11 +45,11 @@ async function finds(t: Test, target: Target, check: string): Promise<void> {
 }
 
 t.test('guard', async (t) => {
-  await t.test('that lets through whatever there is', async (t) => {
+  await t.test('that accepts everything', async (t) => {
     const target = guardTarget({ checkStructure: () => {} })
-    await finds(t, target, 'the guard lets through what is sound and nothing else')
+    await finds(t, target, 'the guard accepts exactly the valid structures')
   })
-  await t.test('that does not look behind the value', async (t) => {
+  await t.test('that ignores bytes after the value', async (t) => {
     const target = guardTarget({
       checkStructure(bytes, limits) {
         try {
@@ -59,9 +59,9 @@ t.test('guard', async (t) => {
         }
       },
     })
-    await finds(t, target, 'the guard lets through what is sound and nothing else')
+    await finds(t, target, 'the guard accepts exactly the valid structures')
   })
-  await t.test('before which a decoder reads', async (t) => {
+  await t.test('that runs after a decoder', async (t) => {
     const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true })
     const target = guardTarget({
       decodeRequest(body) {
@@ -69,19 +69,19 @@ t.test('guard', async (t) => {
         return decodeRequest(body)
       },
     })
-    await finds(t, target, 'nothing but typed errors is thrown')
+    await finds(t, target, 'only typed errors are thrown')
   })
-  await t.test('beside which the typed reader takes less care', async (t) => {
+  await t.test('whose typed decoder checks less', async (t) => {
     const target = guardTarget({
       decodeRequest(body) {
-        // As if a heartbeat in its shortest spelling were read without a look at its fields.
+        // As if a heartbeat in its shortest encoding were read without checking its fields.
         const isLonger = body[0] === 0x94 && body[1] === 3 && body.length > 5
         return decodeRequest(isLonger ? Buffer.of(0x94, 3, 1, 1, 1) : body)
       },
     })
-    await finds(t, target, 'a message is the same in every spelling')
+    await finds(t, target, 'a message decodes the same in every encoding')
   })
-  await t.test('that reserves what is announced', async (t) => {
+  await t.test('that allocates the announced length', async (t) => {
     const reserved: Uint8Array[] = []
     const target = guardTarget({
       checkStructure(bytes, limits) {
@@ -90,34 +90,34 @@ t.test('guard', async (t) => {
         checkStructure(bytes, limits)
       },
     })
-    await finds(t, target, 'memory grows with what has arrived')
+    await finds(t, target, 'memory grows only with received bytes')
   })
 })
 
 t.test('frames', async (t) => {
-  await t.test('whose beginning is lost when a length comes in pieces', async (t) => {
+  await t.test('whose start is lost when a length arrives in chunks', async (t) => {
     class Careless extends ServerConnection {
       override push(bytes: Uint8Array, now: number): void {
         super.push(bytes.length === 1 && bytes[0] === 0 ? Uint8Array.of(0, 0) : bytes, now)
       }
     }
     const target = framesTarget({ openServer: (limits, now) => new Careless(limits, now) })
-    await finds(t, target, 'how bytes are cut changes nothing')
+    await finds(t, target, 'chunk boundaries change nothing')
   })
-  await t.test('which an asker does not keep', async (t) => {
+  await t.test('that a client does not copy', async (t) => {
     class Forgetful extends ClientConnection {
       override keep(): void {}
     }
     const target = framesTarget({ openClient: () => new Forgetful() })
-    await finds(t, target, 'how bytes are cut changes nothing')
+    await finds(t, target, 'chunk boundaries change nothing')
   })
-  await t.test('that go to whoever has not been let in', async (t) => {
+  await t.test('that are sent to an unaccepted peer', async (t) => {
     const target = framesTarget({
       openPeers: (context, limits) => new Peers({ ...context, gate: new Gate([]) }, limits),
     })
     await finds(t, target, 'a violation ends the connection, and nothing else does')
   })
-  await t.test('of which one is answered twice', async (t) => {
+  await t.test('with one answered twice', async (t) => {
     const target = framesTarget({
       openPeers: (context, limits) => {
         const { coordinator } = context
@@ -130,26 +130,26 @@ t.test('frames', async (t) => {
         return new Peers(context, limits)
       },
     })
-    await finds(t, target, 'what was not asked is not answered')
+    await finds(t, target, 'every answer belongs to a request')
   })
-  await t.test('on which an error of nobody ends the process', async (t) => {
+  await t.test('with an error that ends the process', async (t) => {
     const target = framesTarget({
       openPeers: (context, limits) => {
         const { coordinator } = context
         const handle = coordinator.handle.bind(coordinator)
         coordinator.handle = (...asked) => {
-          if ((asked[0] as Request).kind === 'why') throw new TypeError('nobody expected that')
+          if ((asked[0] as Request).kind === 'why') throw new TypeError('unexpected')
           return handle(...asked)
         }
         return new Peers(context, limits)
       },
     })
-    await finds(t, target, 'nothing but typed errors is thrown')
+    await finds(t, target, 'only typed errors are thrown')
   })
 })
 
 t.test('records', async (t) => {
-  await t.test('that have two spellings', async (t) => {
+  await t.test('with two encodings', async (t) => {
     const target = recordsTarget({
       decodeRecord(bytes) {
         try {
@@ -159,17 +159,17 @@ t.test('records', async (t) => {
         }
       },
     })
-    await finds(t, target, 'a record has one spelling')
+    await finds(t, target, 'a record has one encoding')
   })
-  await t.test('that are applied against the rules', async (t) => {
+  await t.test('applied against the rules', async (t) => {
     const target = recordsTarget({
       apply(state, lsn, record) {
         apply(state, lsn, record.type === 'TaskDead' ? { ...record, reason: 'why' } : record)
       },
     })
-    await finds(t, target, 'a record that is refused changes nothing')
+    await finds(t, target, 'a rejected record changes nothing')
   })
-  await t.test('of which one is refused for nothing', async (t) => {
+  await t.test('with one rejected without a reason', async (t) => {
     const target = recordsTarget({
       apply(state, lsn, record) {
         if (record.type === 'TasksForgotten' && record.through === 1) {
@@ -177,12 +177,12 @@ t.test('records', async (t) => {
         } else apply(state, lsn, record)
       },
     })
-    await finds(t, target, 'a record is refused for what breaks a rule, and for nothing else')
+    await finds(t, target, 'the state machine and the naive model reject the same records')
   })
 })
 
 t.test('segments', async (t) => {
-  await t.test('of which damage is cut off in silence', async (t) => {
+  await t.test('with silently truncated damage', async (t) => {
     const target = segmentsTarget({
       async openLog(directory, options) {
         try {
@@ -195,9 +195,9 @@ t.test('segments', async (t) => {
         }
       },
     })
-    await finds(t, target, 'what is damaged does not open')
+    await finds(t, target, 'a damaged log does not open')
   })
-  await t.test('whose reader gives what is not there', async (t) => {
+  await t.test('with a reader that skips records', async (t) => {
     const target = segmentsTarget({
       async openReadOnly(directory, options) {
         const reader = await openReadOnly(directory, options)
@@ -208,9 +208,9 @@ t.test('segments', async (t) => {
         return reader
       },
     })
-    await finds(t, target, 'nothing is missing in the middle')
+    await finds(t, target, 'no record is missing in the middle')
   })
-  await t.test('whose damage is told in nobody’s words', async (t) => {
+  await t.test('with damage reported by an untyped error', async (t) => {
     const target = segmentsTarget({
       async verifyLog(directory, options) {
         const report = await verifyLog(directory, options)
@@ -218,11 +218,11 @@ t.test('segments', async (t) => {
         return report
       },
     })
-    await finds(t, target, 'nothing but typed errors is thrown')
+    await finds(t, target, 'only typed errors are thrown')
   })
 })
 
-/** A `verifyLog` that finds nothing bad about these. */
+/** A `verifyLog` that reports these as good. */
 function callingGood(isMeant: (lsn: number, disk: SimulatedDisk) => boolean): typeof verifyLog {
   return async (directory, options) => {
     const { goodCheckpoints, badCheckpoints, ...rest } = await verifyLog(directory, options)
@@ -244,16 +244,16 @@ function hasSameSegments(one: SimulatedDisk, other: SimulatedDisk): boolean {
 }
 
 t.test('checkpoints', async (t) => {
-  await t.test('that are not verified', async (t) => {
+  await t.test('that are not reported', async (t) => {
     const target = checkpointsTarget({
       async verifyLog(directory, options) {
         const report = await verifyLog(directory, options)
         return { ...report, badCheckpoints: [] }
       },
     })
-    await finds(t, target, 'every checkpoint is told of')
+    await finds(t, target, 'every checkpoint is reported')
   })
-  await t.test('of which nothing but the length is looked at', async (t) => {
+  await t.test('verified by length only', async (t) => {
     const bases = await makeBaseHistories()
     const target = checkpointsTarget({
       verifyLog: callingGood((lsn, disk) => {
@@ -263,22 +263,22 @@ t.test('checkpoints', async (t) => {
         return disk.readFile(path).length === base.disk.readFile(path).length
       }),
     })
-    await finds(t, target, 'a good checkpoint holds what it held')
+    await finds(t, target, 'a good checkpoint has its original content')
   })
-  await t.test('that are all good to whoever verifies them', async (t) => {
+  await t.test('that are all reported as good', async (t) => {
     const target = checkpointsTarget({ verifyLog: callingGood(() => true) })
-    await finds(t, target, 'a good checkpoint holds what it held')
+    await finds(t, target, 'a good checkpoint has its original content')
   })
-  await t.test('of which the history tells nothing', async (t) => {
+  await t.test('that verifyHistory does not report', async (t) => {
     const target = checkpointsTarget({
       verifyHistory: async (log, options) => ({
         ...(await verifyHistory(log, options)),
         checkpoints: [],
       }),
     })
-    await finds(t, target, 'the history tells of every checkpoint')
+    await finds(t, target, 'verifyHistory reports every checkpoint')
   })
-  await t.test('that are equal whatever they hold', async (t) => {
+  await t.test('compared as always equal', async (t) => {
     const target = checkpointsTarget({
       async verifyHistory(log, options) {
         const verification = await verifyHistory(log, options)
@@ -288,16 +288,16 @@ t.test('checkpoints', async (t) => {
         return { ...verification, checkpoints }
       },
     })
-    await finds(t, target, 'a checkpoint that is not what the records make is found')
+    await finds(t, target, 'verifyHistory finds a checkpoint that differs from its records')
   })
-  await t.test('behind which nothing is replayed', async (t) => {
+  await t.test('with no records replayed after them', async (t) => {
     const target = checkpointsTarget({
       recover: async (log, options) =>
         log.checkpointLsn === 0 ? createState() : recover(log, options),
     })
-    await finds(t, target, 'the state is what the records make')
+    await finds(t, target, 'the state matches the records')
   })
-  await t.test('whose decoder gives another state than it was given', async (t) => {
+  await t.test('with a decoder that changes the state', async (t) => {
     class Ahead extends StateDecoder {
       override finish(): State {
         const state = super.finish()
@@ -306,7 +306,7 @@ t.test('checkpoints', async (t) => {
       }
     }
     const target = checkpointsTarget({ openDecoder: () => new Ahead() })
-    await finds(t, target, 'a state has one spelling')
+    await finds(t, target, 'a state has one encoding')
   })
 })
 
@@ -319,9 +319,9 @@ t.test('configuration', async (t) => {
         return { exitCode: 2, message, error: new Error(message) }
       },
     }))
-    await finds(t, target, 'no secret is ever shown')
+    await finds(t, target, 'no secret is shown')
   })
-  await t.test('that ends in an error of nobody', async (t) => {
+  await t.test('that ends with an untyped error', async (t) => {
     const target = configurationTarget((program) => ({
       ...program,
       async start(args, env) {
@@ -329,9 +329,9 @@ t.test('configuration', async (t) => {
         return program.start(args, env)
       },
     }))
-    await finds(t, target, 'nothing but typed errors is thrown')
+    await finds(t, target, 'only typed errors are thrown')
   })
-  await t.test('that does not say what is wrong', async (t) => {
+  await t.test('that does not name the wrong setting', async (t) => {
     const target = configurationTarget((program) => ({
       ...program,
       async start(args, env) {
@@ -340,6 +340,6 @@ t.test('configuration', async (t) => {
         return { exitCode: 2, message, error: new Error(message) }
       },
     }))
-    await finds(t, target, 'a refusal names what is meant')
+    await finds(t, target, 'a configuration error names the setting')
   })
 })

@@ -10,7 +10,7 @@ import type { Target } from '../src/input/target.js'
 const sum = (input: Input) =>
   input.flatMap(({ bytes }) => [...bytes!]).reduce((total, byte) => total + byte, 0)
 
-/** Does not like large sums. */
+/** A target that fails on large sums. */
 function adder(tried: Input[] = []): Target {
   return {
     name: 'adder',
@@ -35,7 +35,7 @@ t.test('the same seed tries the same inputs', async (t) => {
   t.notSame(one, another)
 })
 
-t.test('what is found is as short as it can be, and found once', async (t) => {
+t.test('a finding is as short as possible, and reported once', async (t) => {
   const { findings, inputs } = await fuzz(adder(), { seed: 1, isOver: (tried) => tried >= 2000 })
   t.equal(findings.length, 1)
   t.equal(inputs, 2000)
@@ -46,11 +46,11 @@ t.test('what is found is as short as it can be, and found once', async (t) => {
   const bytes = [...input[0]!.bytes!]
   t.ok(
     bytes.every((byte) => sum(input) - byte < 200),
-    `each of ${bytes} is needed`,
+    `every byte of ${bytes} is needed`,
   )
 })
 
-t.test('steps, bytes and letters are left out', async (t) => {
+t.test('steps, bytes and letters are removed', async (t) => {
   const input = [
     { kind: 'noise', text: 'nothing' },
     { kind: 'word', text: 'a needle in hay' },
@@ -67,7 +67,7 @@ t.test('steps, bytes and letters are left out', async (t) => {
   ])
 })
 
-t.test('a finding comes back from its file', async (t) => {
+t.test('a finding is read back from its file', async (t) => {
   const finding = {
     target: 'adder',
     check: 'sums are small',

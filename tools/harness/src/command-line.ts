@@ -21,14 +21,14 @@ export async function runTool(
   args: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
   if (args.includes('--help')) {
-    process.stdout.write(`${usage}\n`)
+    process.stdout.write(`Usage: ${usage}\n`)
     return
   }
   try {
     process.exitCode = await run(args)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    process.stderr.write(`${error.message}\n\n${usage}\n`)
+    process.stderr.write(`${error.message}\n\nUsage: ${usage}\n`)
     process.exitCode = 2
   }
 }

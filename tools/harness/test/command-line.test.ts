@@ -16,17 +16,17 @@ async function run(...args: readonly string[]) {
 }
 
 t.test('a tool that is asked for help says how it is used, and has not failed', async (t) => {
-  t.same(await run('--help'), { out: 'tool [--count n]\n', error: '', code: 0 })
+  t.same(await run('--help'), { out: 'Usage: tool [--count n]\n', error: '', code: 0 })
 })
 
 t.test('what makes no sense is answered with how the tool is used', async (t) => {
   t.same(await run('--count', 'many'), {
     out: '',
-    error: '--count is many; it must be a whole number above 0\n\ntool [--count n]\n',
+    error: '--count is many; it must be a whole number above 0\n\nUsage: tool [--count n]\n',
     code: 2,
   })
   const unknown = await run('--cuont', '3')
-  t.match(unknown, { out: '', error: /^Unknown option '--cuont'.*\n\ntool/, code: 2 })
+  t.match(unknown, { out: '', error: /^Unknown option '--cuont'.*\n\nUsage: tool/, code: 2 })
 })
 
 t.test('a tool ends with the code that it returns', async (t) => {

@@ -4,28 +4,30 @@ import { join } from 'node:path'
 import { connect, type Tenure } from '@tenure/client'
 import { Latencies, type ProgressOutput, programOf, ScriptProcess } from '@tenure/harness'
 import { type AppExit, AppProcess, cleanEnvironment } from '@tenure/testing'
-import type { Thrown } from './bomber.js'
+import type { BombReport } from './bomber.js'
 
 export interface BombSummary {
   readonly bombs: number
-  /** Bombs that were neither answered nor ended. */
-  readonly unheeded: readonly string[]
-  /** `null` of a coordinator that was gone before anybody could look. */
+  /** Bombs whose connection was neither answered nor closed. */
+  readonly unhandled: readonly string[]
+  /** `null` if the coordinator exited before it was measured. */
   readonly beforeRssBytes: number | null
   readonly peakRssBytes: number | null
   readonly afterRssBytes: number | null
-  /** Of the healthy client, without bombs and beside them. */
+  /** Latency of the healthy client without bombs and with them. */
   readonly aloneP99Ms: number
   readonly healthyP99Ms: number
   readonly healthySubmissions: number
-  /** It answers, and ends in order when it is told to; where not, the output says why. */
+  /**
+   * The coordinator answers, and shuts down cleanly when told to; otherwise the output says why.
+   */
   readonly survived: boolean
 }
 
-/** In mebibytes: what is left of it is little beside what a bomb asks for. */
+/** In MiB. The remaining heap is small compared with the memory that a bomb asks for. */
 const heapMiB = 128
 
-/** Throws the set at a real coordinator for some time, while a healthy client submits. */
+/** Sends the bombs to a real coordinator for some time, while a healthy client submits. */
 export async function runBombs(
   { minutes }: { readonly minutes: number },
   output: ProgressOutput,
@@ -35,7 +37,7 @@ export async function runBombs(
   try {
     return await bombard(minutes * 60_000, endings, output, signal)
   } finally {
-    // One that fails keeps no other from being ended.
+    // A failure to end one process does not stop the others from being ended.
     const tell = (error: unknown) => output.write(`${error}\n`)
     for (const end of endings.toReversed()) await end().catch(tell)
   }
@@ -62,21 +64,24 @@ async function bombard(
   const alone = await submitUntil(tenure, elapsed(Math.min(5000, ms / 4), signal), death)
   const { pid } = coordinator
   const before = await memoryOf(pid)
-  output.write(`process ${pid} takes ${mebibytes(before.rss)} before the first bomb\n`)
+  output.write(`process ${pid} uses ${mebibytes(before.rss)} before the first bomb\n`)
   signal.throwIfAborted()
   const [thrown, healthy] = await Promise.all([
     bombardBy(bomber),
     submitUntil(tenure, () => bomber.hasEnded || signal.aborted, death),
   ])
   const after = await memoryOf(pid)
-  output.write(`${mebibytes(after.peak)} at most, ${mebibytes(after.rss)} after the last one\n`)
+  output.write(`peak ${mebibytes(after.peak)}, ${mebibytes(after.rss)} after the last one\n`)
   const failure = alone.failure ?? healthy.failure
   const end = await endInOrder(coordinator, tenure, death)
-  const faults = [...faultsOf(end, failure), ...thrown.unheeded.map((bomb) => `unheeded: ${bomb}`)]
+  const faults = [
+    ...faultsOf(end, failure),
+    ...thrown.unhandled.map((bomb) => `unhandled: ${bomb}`),
+  ]
   for (const fault of faults) output.write(`${fault}\n`)
   return {
     bombs: thrown.count,
-    unheeded: thrown.unheeded,
+    unhandled: thrown.unhandled,
     beforeRssBytes: before.rss,
     peakRssBytes: after.peak,
     afterRssBytes: after.rss,
@@ -87,12 +92,12 @@ async function bombard(
   }
 }
 
-async function bombardBy(bomber: ScriptProcess): Promise<Thrown> {
+async function bombardBy(bomber: ScriptProcess): Promise<BombReport> {
   bomber.tell('begin')
-  return JSON.parse(await bomber.hear()) as Thrown
+  return JSON.parse(await bomber.hear()) as BombReport
 }
 
-/** Aborted once the process has ended: what it was asked for is not waited for any longer. */
+/** Aborted when the process has exited, so that pending requests are not awaited. */
 function deathOf(coordinator: AppProcess): AbortSignal {
   const dying = new AbortController()
   void coordinator.exited.then(() => dying.abort())
@@ -114,17 +119,17 @@ async function endInOrder(
     () => false,
   )
   const isByItself = death.aborted
-  // Whoever does not answer may not hear, either.
+  // A coordinator that does not answer may ignore the signal, too.
   if (!isAnswering) await coordinator.end()
   return { ...(await coordinator.stop()), isByItself, isAnswering }
 }
 
 function faultsOf({ isByItself, isAnswering, code, stderr }: End, failure: unknown): string[] {
-  if (isByItself) return [`the coordinator ended by itself, with exit code ${code}\n${stderr}`]
+  if (isByItself) return [`the coordinator exited by itself with code ${code}\n${stderr}`]
   const faults: string[] = []
   if (failure !== undefined) faults.push(`the healthy client was not served: ${failure}`)
-  if (!isAnswering) faults.push('the coordinator does not answer any more')
-  else if (code !== 0) faults.push(`told to end, the coordinator did with exit code ${code}`)
+  if (!isAnswering) faults.push('the coordinator no longer answers')
+  else if (code !== 0) faults.push(`the coordinator was told to stop and exited with code ${code}`)
   return faults
 }
 
@@ -138,11 +143,14 @@ function startCoordinator(directory: string, endings: (() => Promise<void>)[]): 
 
 interface Submitted {
   readonly latencies: Latencies
-  /** Why there were no more. */
+  /** Why the client stopped early. */
   readonly failure?: unknown
 }
 
-/** One submission after the other, each answered after its sync, until it is over or one fails. */
+/**
+ * Submits one task after the other until the time is over or a submission fails; each is answered
+ * after its sync.
+ */
 async function submitUntil(
   tenure: Tenure,
   isOver: () => boolean,
@@ -176,7 +184,7 @@ interface Memory {
   readonly peak: number | null
 }
 
-/** As the system counts it: at no moment was there more than the peak. */
+/** As counted by the system; the peak covers the whole life of the process. */
 async function memoryOf(pid: number): Promise<Memory> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const read = (name: string) => {
@@ -187,5 +195,5 @@ async function memoryOf(pid: number): Promise<Memory> {
 }
 
 function mebibytes(bytes: number | null): string {
-  return bytes === null ? 'nobody knows how much' : `${Math.round(bytes / 2 ** 20)} MiB`
+  return bytes === null ? 'an unknown amount' : `${Math.round(bytes / 2 ** 20)} MiB`
 }

@@ -1,16 +1,19 @@
 import { frameOf } from '../corpus/messages.js'
 
-/** Bytes that mean no good. Each has to end its own connection, or be refused, and harm nothing else. */
+/**
+ * Malicious bytes. Each bomb has to end its own connection or be rejected, and must not affect
+ * others.
+ */
 export interface Bomb {
   readonly name: string
   readonly bytes: Uint8Array
-  /** It ends before it is whole: whoever waits for the rest waits in vain. */
+  /** The message is incomplete; the rest never arrives. */
   readonly isUnfinished?: boolean
 }
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
 const mebibyte = 2 ** 20
-/** What fits into a frame, with some room. */
+/** Fits into a frame with some space left. */
 const most = mebibyte - 64
 
 function sized(head: number, length: number): Buffer {
@@ -19,36 +22,39 @@ function sized(head: number, length: number): Buffer {
   return bytes
 }
 
-/** A list or map of as many values as there is room for, each the same bytes. */
+/** A list or map of this many values, limited by the frame, each with the same bytes. */
 function many(head: number, count: number, each: Uint8Array): Buffer {
   return Buffer.concat([sized(head, count), Buffer.alloc(count * each.length, each)])
 }
 
 const bodies: readonly (readonly [name: string, body: Uint8Array])[] = [
   ['a list of 2^32 - 1 values', hex('ddffffffff')],
-  ['a list of 2^27 values, few of them there', Buffer.concat([sized(0xdd, 2 ** 27), hex('0102')])],
+  [
+    'a list of 2^27 values, most of them missing',
+    Buffer.concat([sized(0xdd, 2 ** 27), hex('0102')]),
+  ],
   ['a map of 2^32 - 1 pairs', hex('dfffffffff')],
   ['a text of 2^32 - 1 bytes', hex('dbffffffff')],
-  ['bytes, 2^32 - 1 of them', hex('c6ffffffff')],
+  ['binary data of 2^32 - 1 bytes', hex('c6ffffffff')],
   ['an extension of 2^32 - 1 bytes', hex('c9ffffffff01')],
-  ['a submission whose payload is not there', hex('990107c6ffffffffc0c0c0c0c0c0')],
-  ['a million lists in each other', Buffer.alloc(1_000_000, 0x91)],
-  ['a million maps in each other', Buffer.alloc(1_000_000, 0x81)],
-  ['long lists in each other', Buffer.alloc(1_000_000, hex('dd000000ff'))],
+  ['a submission whose payload is missing', hex('990107c6ffffffffc0c0c0c0c0c0')],
+  ['a million nested lists', Buffer.alloc(1_000_000, 0x91)],
+  ['a million nested maps', Buffer.alloc(1_000_000, 0x81)],
+  ['nested long lists', Buffer.alloc(1_000_000, hex('dd000000ff'))],
   ['a million values', many(0xdd, 1_000_000, hex('00'))],
   ['a million empty maps', many(0xdd, 1_000_000, hex('80'))],
   ['a million empty lists', many(0xdd, 1_000_000, hex('90'))],
   ['half a million pairs', many(0xdf, Math.floor(most / 2), hex('a0c0'))],
-  ['as many empty maps as may be', many(0xdd, 99_999, hex('80'))],
+  ['the maximum number of empty maps', many(0xdd, 99_999, hex('80'))],
   [
-    'a request of as many empty maps as may be',
+    'a request with the maximum number of empty maps',
     Buffer.concat([hex('930107'), many(0xdd, 99_990, hex('80'))]),
   ],
   [
-    'a lease request of as many queues as may be',
+    'a lease request with the maximum number of queues',
     Buffer.concat([hex('940207'), many(0xdd, 99_990, hex('a161')), hex('00')]),
   ],
-  ['a text of a mebibyte where a number should be', textOfMebibyte()],
+  ['a text of a mebibyte instead of a number', textOfMebibyte()],
   ['a definition of a record', hex('92d47240 92a161a162 01 02')],
   ['a definition of a record of many fields', recordOfManyFields()],
   ['a set', hex('91d47300 93010203')],
@@ -59,8 +65,8 @@ const bodies: readonly (readonly [name: string, body: Uint8Array])[] = [
   ['a reference to itself', hex('91d66900000001 91d67000000001')],
   ['a buffer of doubles', hex('c7097408 0000000000000000')],
   ['a big integer', hex('91c7044201020304')],
-  ['the byte that is never used', hex('91c1')],
-  ['nothing at all', hex('')],
+  ['the unused byte 0xc1', hex('91c1')],
+  ['an empty body', hex('')],
 ]
 
 function textOfMebibyte(): Buffer {
@@ -77,7 +83,7 @@ export const bombs: readonly Bomb[] = [
   ...bodies.map(([name, body]) => ({ name, bytes: frameOf(body) })),
   { name: 'a frame of four gigabytes', bytes: hex('ffffffff') },
   {
-    name: 'a frame of a mebibyte, of which a hundred bytes come',
+    name: 'a frame of a mebibyte, of which a hundred bytes arrive',
     bytes: unfinished(),
     isUnfinished: true,
   },

@@ -1,33 +1,33 @@
-// Throws bombs from a process of its own: `node bomber.js <port> <ms>`. It says `ready`, begins when
-// it is told anything, and says at the end in one line of JSON what came of it.
+// Sends bombs from a process of its own: `node bomber.js <port> <ms>`. It prints `ready`, starts
+// when it receives a message, and prints its results as one line of JSON at the end.
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { ClientConnection } from '@tenure/protocol'
 import { type Bomb, bombs } from './bomb-set.js'
 
-export interface Thrown {
+export interface BombReport {
   readonly count: number
-  /** After which the connection was neither ended nor answered in time. */
-  readonly unheeded: readonly string[]
+  /** Bombs after which the connection was neither answered nor closed in time. */
+  readonly unhandled: readonly string[]
 }
 
-/** So many at once: a coordinator with a small heap has to hold them all. */
+/** Number of concurrent bombs: a coordinator with a small heap has to hold them all. */
 const atOnce = 8
-/** How long a whole bomb may go without an answer or an end. */
+/** Time limit for an answer to a complete bomb, or for the end of its connection. */
 const answerMsMax = 20_000
-/** How long one that is not whole is left lying. */
+/** How long an incomplete bomb stays on its connection. */
 const unfinishedMs = 50
 
 const hello = ClientConnection.hello({ role: 'admin', name: 'bomber', capacity: 1 })
 
-/** `absent`: nobody takes connections any more. */
-type Fate = 'heeded' | 'unheeded' | 'absent'
+/** `absent`: connections are refused. */
+type Fate = 'handled' | 'unhandled' | 'absent'
 
 function throwOne(port: number, { bytes, isUnfinished = false }: Bomb, greets: boolean) {
   return new Promise<Fate>((resolve) => {
     const socket = connect(port, '127.0.0.1')
     const patience = setTimeout(
-      () => end(isUnfinished ? 'heeded' : 'unheeded'),
+      () => end(isUnfinished ? 'handled' : 'unhandled'),
       isUnfinished ? unfinishedMs : answerMsMax,
     )
     let isConnected = false
@@ -42,21 +42,21 @@ function throwOne(port: number, { bytes, isUnfinished = false }: Bomb, greets: b
       socket.write(greets ? hello : bytes)
     })
     socket.on('data', () => {
-      if (isGreeted) end('heeded')
+      if (isGreeted) end('handled')
       else {
         isGreeted = true
         socket.write(bytes)
       }
     })
-    // To be thrown out is what it is for.
+    // The coordinator is expected to close the connection.
     socket.on('error', () => {})
-    socket.on('close', () => end(isConnected ? 'heeded' : 'absent'))
+    socket.on('close', () => end(isConnected ? 'handled' : 'absent'))
   })
 }
 
-/** Ends early where nobody is left to throw at. */
-async function bombard(port: number, ms: number): Promise<Thrown> {
-  const unheeded = new Set<string>()
+/** Ends early when the coordinator is gone. */
+async function bombard(port: number, ms: number): Promise<BombReport> {
+  const unhandled = new Set<string>()
   const endMs = performance.now() + ms
   let count = 0
   do {
@@ -66,14 +66,14 @@ async function bombard(port: number, ms: number): Promise<Thrown> {
         const fates = await Promise.all(thrown)
         count += fates.length
         const what = `${bomb.name}, ${greets ? 'after' : 'before'} the handshake`
-        if (fates.includes('unheeded')) unheeded.add(what)
+        if (fates.includes('unhandled')) unhandled.add(what)
         if (!fates.includes('absent')) continue
-        unheeded.add(`${what}: nobody was there any more`)
-        return { count, unheeded: [...unheeded] }
+        unhandled.add(`${what}: connection refused`)
+        return { count, unhandled: [...unhandled] }
       }
     }
   } while (performance.now() < endMs)
-  return { count, unheeded: [...unheeded] }
+  return { count, unhandled: [...unhandled] }
 }
 
 const [port, ms] = process.argv.slice(2)

@@ -6,17 +6,17 @@ import type { Target } from '../input/target.js'
 import { toViolation } from '../input/violation.js'
 import { shrink } from './shrink.js'
 
-/** Inputs that are worth changing further. */
+/** Inputs that are worth mutating further. */
 const keptMax = 256
 
-/** One more of a kind tells nothing; what goes wrong in so many ways is to be repaired first. */
+/** Further findings of the same check add nothing; with this many different ones, the run ends. */
 const findingsMax = 10
 
-/** Signals and the words of others are heard between inputs only. */
-const breathEvery = 500
+/** Signals and messages are handled only between inputs, after this many of them. */
+const yieldEvery = 500
 const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** Something that does not hold, and the shortest input that was found to show it. */
+/** A violated check, and the shortest known input that violates it. */
 export interface Finding {
   readonly target: string
   readonly check: string
@@ -26,23 +26,25 @@ export interface Finding {
 
 export interface Campaign {
   readonly inputs: number
-  /** How often what came of an input. */
+  /** Number of inputs by outcome. */
   readonly outcomes: ReadonlyMap<string, number>
   readonly findings: readonly Finding[]
 }
 
 export interface CampaignOptions {
   readonly seed: number
-  /** Asked before each input with how many there were. */
+  /** Called before each input with the number of inputs so far. */
   readonly isOver: (inputs: number) => boolean
   readonly onFinding?: (finding: Finding) => void
-  /** Before each input that is tried, also to make a finding shorter. */
+  /** Called before each run of an input, also while a finding is shrunk. */
   readonly onTry?: (input: Input) => void
-  /** How much is tried to make a finding shorter. However slow a target is, somebody waits for that. */
+  /**
+   * Maximum number of runs to shrink a finding, so that a slow target does not delay the report.
+   */
   readonly shrinksMax?: number
 }
 
-/** Tries one input after the other: the same seed tries the same ones. */
+/** Runs one input after the other; the same seed gives the same inputs. */
 export async function fuzz(tried: Target, options: CampaignOptions): Promise<Campaign> {
   const { seed, isOver, onFinding, onTry, shrinksMax = 3000 } = options
   const run: Target['run'] = (input) => {
@@ -56,7 +58,7 @@ export async function fuzz(tried: Target, options: CampaignOptions): Promise<Cam
   const kept: Input[] = []
   let inputs = 0
   for (; !isOver(inputs) && findings.length < findingsMax; inputs++) {
-    if (inputs % breathEvery === 0) await breathe()
+    if (inputs % yieldEvery === 0) await breathe()
     const input = nextInput(target, random.fork(), kept)
     const outcome = await outcomeOf(target, input)
     if (typeof outcome !== 'string') {
@@ -72,7 +74,7 @@ export async function fuzz(tried: Target, options: CampaignOptions): Promise<Cam
   return { inputs, outcomes, findings }
 }
 
-/** Tries an input once more; gives what does not hold. */
+/** Runs an input once; returns the violated check. */
 export async function tryOnce(target: Target, input: Input): Promise<Violation | undefined> {
   const outcome = await outcomeOf(target, input)
   return typeof outcome === 'string' ? undefined : outcome
@@ -86,7 +88,7 @@ async function outcomeOf(target: Target, input: Input): Promise<string | Violati
   }
 }
 
-/** One in four is sound or nearly so; the others were, before they were changed a few times. */
+/** One input in four is fresh, valid or nearly so; the others are mutations of kept inputs. */
 function nextInput(target: Target, random: Random, kept: readonly Input[]): Input {
   const taken = random.chance(0.5) ? pickOf(random, kept) : undefined
   let input = taken ?? target.generate(random)
@@ -112,6 +114,6 @@ async function shrunk(
   const fails = async (smaller: Input) => (await tryOnce(target, smaller))?.check === check
   const smallest = await shrink(input, fails, triesMax)
   const violation = await tryOnce(target, smallest)
-  const detail = violation?.message ?? 'it does not show a second time'
+  const detail = violation?.message ?? 'it did not occur again'
   return { target: target.name, check, detail, input: smallest }
 }

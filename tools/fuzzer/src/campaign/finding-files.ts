@@ -6,15 +6,15 @@ import { UsageError } from '@tenure/harness'
 import { fromPlain, isPlain, toPlain } from '../input/input.js'
 import type { Finding } from './campaign.js'
 
-/** Where findings are kept: the tests try each of them again, for ever. */
+/** Directory of findings. The tests replay all of them permanently. */
 export const findingsDirectory = fileURLToPath(new URL('../../../findings', import.meta.url))
 
-/** What is said of a finding whose input stands in a file. */
+/** A finding whose input is in a file. */
 export interface FoundInFile {
   readonly target: string
   readonly check: string
   readonly detail: string
-  /** What tries it again. */
+  /** The command that replays it. */
   readonly command: string
 }
 
@@ -25,10 +25,10 @@ export function keepFinding(finding: Finding, directory = findingsDirectory): Fo
 }
 
 export function describeFinding({ target, check, detail, command }: FoundInFile): string {
-  return `FOUND in ${target}: it does not hold that ${check}\n  ${detail}\n  ${command}\n`
+  return `FOUND in ${target}: violated: ${check}\n  ${detail}\n  ${command}\n`
 }
 
-/** Gives the path. The same input has the same name. */
+/** Returns the path. An input always gets the same name. */
 export function saveFinding(finding: Finding, directory: string): string {
   const { target, check, detail, input } = finding
   const plain = toPlain(input)
@@ -39,11 +39,11 @@ export function saveFinding(finding: Finding, directory: string): string {
   return path
 }
 
-/** Whoever names the file on a command line is told when it holds no finding. */
+/** Rejects a file that is not a finding with a usage error. */
 export function readFinding(path: string): Finding {
   const { target, check, detail, input } = parseFinding(path)
   const isFinding = [target, check, detail].every((text) => typeof text === 'string')
-  if (!isFinding || !isPlain(input)) throw noFinding(path, 'it holds something else')
+  if (!isFinding || !isPlain(input)) throw noFinding(path, 'its fields are wrong')
   return { target, check, detail, input: fromPlain(input) }
 }
 
@@ -56,7 +56,7 @@ function parseFinding(path: string): Finding {
 }
 
 function noFinding(path: string, why: string): UsageError {
-  return new UsageError(`--replay is ${path}; it must be a file that holds a finding: ${why}`)
+  return new UsageError(`--replay is ${path}; it must be a file with a finding: ${why}`)
 }
 
 export function listFindings(directory: string): string[] {

@@ -11,18 +11,18 @@ export interface FuzzOptions {
   readonly seed: number
 }
 
-/** What a run comes to. */
+/** The result of a run. */
 export interface Summary {
   readonly seed: number
   readonly minutes: number
-  /** How many were tried, by target. */
+  /** Number of inputs, by target. */
   readonly inputs: Readonly<Record<string, number>>
-  /** In how many different ways they ended. */
+  /** Number of distinct outcomes, by target. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly findings: readonly FoundInFile[]
 }
 
-/** Tries all targets, one after the other, and keeps what it finds in files. */
+/** Fuzzes all targets, one after the other, and writes findings to files. */
 export async function runFuzz(
   { minutes, targets, seed }: FuzzOptions,
   output: ProgressOutput,
@@ -37,7 +37,7 @@ export async function runFuzz(
     const endMs = performance.now() + minutes * 60_000
     const campaign = await fuzz(target, {
       seed,
-      // However short the time is, one input is tried.
+      // At least one input is run, even in a very short time.
       isOver: (tried) => signal.aborted || (tried > 0 && performance.now() >= endMs),
       onTry: (input) => watchdog.watch(input),
       onFinding: (finding) => {
@@ -49,7 +49,7 @@ export async function runFuzz(
     inputs[name] = campaign.inputs
     outcomes[name] = campaign.outcomes.size
     output.write(
-      `${name.padEnd(14)} ${campaign.inputs} inputs, ${campaign.outcomes.size} different outcomes, ` +
+      `${name.padEnd(14)} ${campaign.inputs} inputs, ${campaign.outcomes.size} distinct outcomes, ` +
         `${campaign.findings.length} findings\n`,
     )
   }

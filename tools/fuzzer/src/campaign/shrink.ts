@@ -1,6 +1,9 @@
 import type { Input, Step } from '../input/input.js'
 
-/** Leaves out whatever can be left out while it still fails: steps first, then parts of their bytes and texts. */
+/**
+ * Removes everything that the failure does not need: whole steps first, then parts of their bytes
+ * and texts.
+ */
 export async function shrink(
   input: Input,
   fails: (input: Input) => Promise<boolean>,
@@ -43,7 +46,7 @@ async function shortenStep(input: Input, at: number, attempts: Attempts): Promis
   return toInput(await shorten([...step.text], attempts, toInput))
 }
 
-/** Halves, then quarters, and so on to single items. */
+/** Tries to remove halves, then quarters, down to single items. */
 async function shorten<T>(
   items: readonly T[],
   attempts: Attempts,

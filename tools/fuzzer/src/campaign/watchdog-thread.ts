@@ -6,20 +6,20 @@ import type { Input } from '../input/input.js'
 import { describeFinding, keepFinding } from './finding-files.js'
 import type { Watched } from './watchdog.js'
 
-/** How long the process may take to end. */
+/** Time limit for the process to exit. */
 const graceMs = 5000
 
 const { beats, target, patienceMs, directory } = workerData as Watched
-let { room } = workerData as Watched
+let { buffer } = workerData as Watched
 let seen = 0
 
 parentPort?.on('message', (larger: Uint8Array) => {
-  room = larger
+  buffer = larger
 })
 
 const watching = setInterval(() => {
   const count = Atomics.load(beats, 0)
-  // Before the first input there is nothing that could hang.
+  // Nothing can hang before the first input.
   if (count !== seen || count === 0) {
     seen = count
     return
@@ -33,15 +33,15 @@ const watching = setInterval(() => {
 }, patienceMs)
 
 function saveInput(): void {
-  const input = deserialize(Uint8Array.from(room)) as Input
-  const check = 'an input is done in time'
-  const detail = `it is not done after ${patienceMs} ms`
+  const input = deserialize(Uint8Array.from(buffer)) as Input
+  const check = 'every input finishes in time'
+  const detail = `it did not finish within ${patienceMs} ms`
   writeSync(2, describeFinding(keepFinding({ target, check, detail, input }, directory)))
 }
 
 /**
- * As whoever else finds something ends it, with exit code 1. A thread that hangs hears nobody but its
- * inspector, and in native code not even that one.
+ * Exits with code 1, as for every other finding. A hanging thread reacts only to its inspector, and
+ * in native code not even to that.
  */
 function endProcess(): void {
   const session = new Session()

@@ -3,38 +3,38 @@ import { Worker } from 'node:worker_threads'
 import type { Input } from '../input/input.js'
 import { findingsDirectory } from './finding-files.js'
 
-/** No input takes long. One that takes this long takes for ever. */
+/** Inputs normally take milliseconds; one that takes this long counts as hanging. */
 const patienceMsDefault = 30_000
 
-/** Most inputs need less. One that needs more gets it. */
-const roomBytes = 2 ** 16
+/** Initial buffer size, enough for most inputs; it grows when needed. */
+const initialBytes = 2 ** 16
 
 /**
- * An input that is never done would hold up whoever could tell of it: so a thread watches, to which
- * each one is shown before it is tried. It saves the one that hangs, and ends the process.
+ * A hanging input blocks the thread that would report it. So each input is first shown to a second
+ * thread, which saves it if it hangs, and ends the process.
  */
 export class Watchdog {
   readonly #beats = new Int32Array(new SharedArrayBuffer(4))
   readonly #thread: Worker
-  #room = sharedBytes(roomBytes)
+  #buffer = sharedBytes(initialBytes)
 
   constructor(target: string, options: WatchdogOptions = {}) {
     const { patienceMs = patienceMsDefault, directory = findingsDirectory } = options
     const path = new URL('./watchdog-thread.js', import.meta.url)
-    const [beats, room] = [this.#beats, this.#room]
-    const workerData: Watched = { beats, room, target, patienceMs, directory }
-    // It keeps the process going, too, where an input waits for what never comes.
+    const [beats, buffer] = [this.#beats, this.#buffer]
+    const workerData: Watched = { beats, buffer, target, patienceMs, directory }
+    // The thread also keeps the process alive while an input awaits a promise that never settles.
     this.#thread = new Worker(path, { workerData })
   }
 
-  /** Before it is tried. */
+  /** Called before the input is run. */
   watch(input: Input): void {
     const bytes = serialize(input)
-    if (bytes.length > this.#room.length) {
-      this.#room = sharedBytes(2 * bytes.length)
-      this.#thread.postMessage(this.#room)
+    if (bytes.length > this.#buffer.length) {
+      this.#buffer = sharedBytes(2 * bytes.length)
+      this.#thread.postMessage(this.#buffer)
     }
-    this.#room.set(bytes)
+    this.#buffer.set(bytes)
     Atomics.add(this.#beats, 0, 1)
   }
 
@@ -45,15 +45,15 @@ export class Watchdog {
 
 export interface WatchdogOptions {
   readonly patienceMs?: number
-  /** Where an input that hangs is saved. */
+  /** Directory in which a hanging input is saved. */
   readonly directory?: string
 }
 
 export interface Watched {
-  /** How many inputs there were. */
+  /** Number of inputs so far. */
   readonly beats: Int32Array
-  /** The last one of them, serialized. */
-  readonly room: Uint8Array
+  /** The latest input, serialized. */
+  readonly buffer: Uint8Array
   readonly target: string
   readonly patienceMs: number
   readonly directory: string

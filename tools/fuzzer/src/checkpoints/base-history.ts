@@ -3,14 +3,14 @@ import { Random, SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import { randomBook } from '@tenure/testing-histories'
 import { type LogOptions, openLog } from '@tenure/wal'
 
-/** A log of a whole history with checkpoints in it, and what all of it comes to. */
+/** A log of a whole history with checkpoints, and the final state of the history. */
 export interface BaseHistory {
   readonly disk: SimulatedDisk
   readonly hash: string
   readonly checkpointLsns: readonly number[]
-  /** What each checkpoint holds, by its LSN. */
+  /** The encoded state of each checkpoint, by its LSN. */
   readonly states: ReadonlyMap<number, Buffer>
-  /** What comes behind the newest checkpoint cannot make up for the beginning. */
+  /** The beginning of the log was removed, so that records alone cannot rebuild the state. */
   readonly isTruncated: boolean
 }
 
@@ -22,7 +22,7 @@ export function logOptions(disk: SimulatedDisk): LogOptions {
   return { disk, clock, randomBytes, segmentBytes: 8192, appendBytesMax: 1024 }
 }
 
-/** The same in every process. */
+/** Identical in every process. */
 export async function makeBaseHistories(): Promise<readonly BaseHistory[]> {
   return [await makeHistory(1, false), await makeHistory(2, true), await makeHistory(3, false)]
 }
@@ -47,7 +47,7 @@ async function makeHistory(seed: number, isTruncated: boolean): Promise<BaseHist
     if (isTruncated) await log.truncate()
   }
   await log.close()
-  // A truncation keeps two of them.
+  // A truncation keeps two checkpoints.
   const kept = [...states.keys()].slice(isTruncated ? -2 : 0)
   const hash = hashState(state)
   const left = disk.powerLoss('keep-all')

@@ -23,7 +23,7 @@ import {
   makeBaseHistories,
 } from './base-history.js'
 
-/** Who reads a checkpoint, and who goes on from it. */
+/** The code that reads a checkpoint and the code that recovers from it. */
 export interface CheckpointsParts {
   readonly openLog: typeof openLog
   readonly verifyLog: typeof verifyLog
@@ -41,8 +41,8 @@ const shipped: CheckpointsParts = {
 }
 
 /**
- * Checkpoints after something has happened to their files, and encoded states (`state` steps, the
- * chunks of one) that nobody encoded. A `history` step says which log it was.
+ * Damaged checkpoint files, and states (`state` steps, the chunks of one) that no encoder wrote. A
+ * `history` step chooses the log.
  */
 export function checkpointsTarget(parts: Partial<CheckpointsParts> = {}): Target {
   const used = { ...shipped, ...parts }
@@ -101,7 +101,7 @@ function changeState(random: Random, steps: Input, other: Input): Input {
   const states = other.filter(({ kind }) => kind === 'state')
   if (random.chance(0.1)) return mutateSteps(random, steps, states)
   if (random.chance(0.5)) return mutateOneOf(random, steps, states)
-  // Anywhere: the structure of a state goes on to its end.
+  // Any offset: a state has structure up to its end.
   const at = random.integer(steps.length)
   const { bytes = new Uint8Array() } = steps[at]!
   if (bytes.length === 0) return steps
@@ -111,7 +111,7 @@ function changeState(random: Random, steps: Input, other: Input): Input {
   return steps.with(at, { kind: 'state', bytes: whole })
 }
 
-/** A state that is taken is the one that its bytes say, and no other. */
+/** An accepted state encodes to the same bytes. */
 async function tryState(
   parts: CheckpointsParts,
   base: BaseHistory,
@@ -122,8 +122,8 @@ async function tryState(
   const encoded = [...encodeState(found.state)]
   holds(
     Buffer.compare(Buffer.concat(encoded), Buffer.concat(chunks)) === 0,
-    'a state has one spelling',
-    () => 'it is encoded as something else than it was decoded from',
+    'a state has one encoding',
+    () => 'it does not encode to the same bytes',
   )
   const verdict = found.fault ?? 'sound'
   return `state ${verdict} ${await tryRecovery(parts, base, chunks)}`
@@ -151,9 +151,9 @@ function faultOf(act: () => void): string | undefined {
 }
 
 /**
- * A state that decodes stands in a sound file in place of the newest checkpoint, as a fault in the
- * writer would leave it: the start goes on from it or says in a typed error why not, and whoever
- * verifies the log finds that it is another one than the records make.
+ * Puts a decodable state into an intact file in place of the newest checkpoint, as a faulty writer
+ * would. Recovery must continue from it or fail with a typed error, and verifying the log must find
+ * that it differs from the records.
  */
 async function tryRecovery(
   { openLog, recover, verifyHistory }: CheckpointsParts,
@@ -173,20 +173,23 @@ async function tryRecovery(
   const { checkpoints } = await verifyHistory(await openReader(disk))
   const verdicts = new Map(checkpoints.map(({ lsn, verdict }) => [lsn, verdict]))
   for (const lsn of base.checkpointLsns) {
-    holds(verdicts.has(lsn), 'the history tells of every checkpoint', () => `LSN ${lsn}`)
+    holds(verdicts.has(lsn), 'verifyHistory reports every checkpoint', () => `LSN ${lsn}`)
   }
   const isSame = Buffer.compare(Buffer.concat(chunks), base.states.get(lsn)!) === 0
   const verdict = verdicts.get(lsn)
-  // Where the beginning is gone, the older one is what all is held against, and the newer one is compared.
+  // Without the beginning of the log, the older checkpoint is the base, and the newer one is
+  // compared with it.
   holds(
     (verdict === 'equal') === isSame,
-    'a checkpoint that is not what the records make is found',
-    () => `${verdict}; it is ${isSame ? 'the same' : 'another one'}`,
+    'verifyHistory finds a checkpoint that differs from its records',
+    () => `${verdict}; the state is ${isSame ? 'the same' : 'different'}`,
   )
   return `${outcome} ${verdict}`
 }
 
-/** Damaged files are named, and what is left is enough or the log does not open. */
+/**
+ * Damaged files are reported. The remaining ones suffice for recovery, or the log does not open.
+ */
 async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input): Promise<string> {
   const { disk, isForged } = harm({ disk: base.disk, earlier: [] }, steps)
   const sound = base.checkpointLsns.filter((lsn) => isUntouched(base, disk, lsn))
@@ -194,7 +197,7 @@ async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input
     return codeOf(error, isTyped)
   })
   if (typeof report === 'string') {
-    holds(isForged, 'a damaged checkpoint is named', () => report)
+    holds(isForged, 'a damaged checkpoint is reported', () => report)
     return `files: ${report}`
   }
   if (!isForged) await checkReport(base, disk, sound, report)
@@ -204,7 +207,9 @@ async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input
   } catch (error) {
     const code = codeOf(error, isTyped)
     const isEnough = sound.length > 0 || !base.isTruncated
-    holds(isForged || !isEnough, 'a bad checkpoint keeps no log from opening', () => String(error))
+    holds(isForged || !isEnough, 'a bad checkpoint does not stop a log from opening', () =>
+      String(error),
+    )
     return `files ${code}`
   }
   const outcome = await parts
@@ -215,13 +220,13 @@ async function tryFiles(parts: CheckpointsParts, base: BaseHistory, steps: Input
   await log.close()
   holds(
     isForged || outcome === base.hash,
-    'the state is what the records make',
+    'the state matches the records',
     () => `recovered from LSN ${checkpointLsn}: ${outcome}`,
   )
-  return `files: goes on from ${base.checkpointLsns.indexOf(checkpointLsn)}, ${bad} bad, ${report.goodCheckpoints.length} good`
+  return `files: continues from ${base.checkpointLsns.indexOf(checkpointLsn)}, ${bad} bad, ${report.goodCheckpoints.length} good`
 }
 
-/** A file is either named as bad or holds what it held. */
+/** A checkpoint file is either reported as bad or has its original content. */
 async function checkReport(
   base: BaseHistory,
   disk: SimulatedDisk,
@@ -230,21 +235,33 @@ async function checkReport(
 ): Promise<void> {
   const bad = badCheckpoints.map(({ lsn }) => lsn)
   for (const lsn of sound) {
-    holds(goodCheckpoints.includes(lsn), 'a sound checkpoint is good', () => `LSN ${lsn}`)
+    holds(
+      goodCheckpoints.includes(lsn),
+      'an intact checkpoint is reported as good',
+      () => `LSN ${lsn}`,
+    )
   }
   for (const lsn of goodCheckpoints) {
-    holds(base.checkpointLsns.includes(lsn), 'a good checkpoint was made', () => `LSN ${lsn}`)
+    holds(
+      base.checkpointLsns.includes(lsn),
+      'every reported checkpoint was written',
+      () => `LSN ${lsn}`,
+    )
     const held = await lookInto(base, disk, lsn)
-    holds(held === 'the same', 'a good checkpoint holds what it held', () => `LSN ${lsn}: ${held}`)
+    holds(
+      held === 'the same',
+      'a good checkpoint has its original content',
+      () => `LSN ${lsn}: ${held}`,
+    )
   }
   for (const lsn of base.checkpointLsns) {
     const isThere = disk.files().includes(checkpointPath(lsn))
     const isTold = goodCheckpoints.includes(lsn) || bad.includes(lsn)
-    holds(isThere === isTold, 'every checkpoint is told of', () => `LSN ${lsn}`)
+    holds(isThere === isTold, 'every checkpoint is reported', () => `LSN ${lsn}`)
   }
 }
 
-/** Whether who starts from it gets what was written; or the word of the error that keeps it from him. */
+/** Whether a reader gets the original state, or the code of the error that prevents it. */
 async function lookInto(base: BaseHistory, disk: SimulatedDisk, lsn: number): Promise<string> {
   const chunks: Uint8Array[] = []
   try {

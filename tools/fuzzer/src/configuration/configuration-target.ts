@@ -19,23 +19,23 @@ import { untyped } from '../input/violation.js'
 import { loadPrograms, type Program, type Refusal } from './programs.js'
 import { anyJson, anyText } from './settings-text.js'
 
-/** A fault can be put between a program and whoever configures it. */
+/** A fault can be inserted between a program and its configuration. */
 export type Wrap = (program: Program) => Program
 
-/** Of tokens and passphrases there is one, so that it is known wherever it turns up. */
+/** The only token and passphrase, so that every leak is recognised. */
 const secret = 'opensesame-41c7'
 
-/** Stand for files that a step of their kind has written. */
+/** In a text, these stand for the file that a step of this kind has written. */
 const fileKinds = ['config-file', 'token-file', 'tokens-file'] as const
 
 /**
  * Words and variables for a program, and the files that they name: `{config-file}` in a text stands
- * for the path of the file that the step of that kind holds.
+ * for the path of the file of that step.
  */
 export function configurationTarget(wrap: Wrap = (program) => program): Target {
   let programs: readonly Program[] | undefined
   const directory = mkdtempSync(join(tmpdir(), 'tenure-fuzzer-'))
-  // Where somebody ends the process, too.
+  // Also when the process exits early.
   const remove = () => rmSync(directory, { recursive: true, force: true })
   process.once('exit', remove)
   const programOf = (list: readonly Program[], input: Input) => {
@@ -50,7 +50,7 @@ export function configurationTarget(wrap: Wrap = (program) => program): Target {
       const { settings } = programOf(programs, [first])
       const count = 1 + random.integer(4)
       const steps = Array.from({ length: count }, () => anySteps(random, settings))
-      // Without something to run no worker says anything else.
+      // A worker without a handler reports nothing but that.
       const runs = settings.has('exec') && random.chance(0.6) ? [word('--exec'), word('cat')] : []
       return [first, ...runs, ...steps.flat()]
     },
@@ -81,7 +81,7 @@ function word(text: string): Step {
   return { kind: 'word', text }
 }
 
-/** One setting, in one of the places where it can stand. */
+/** One setting, in one of its possible sources. */
 function anySteps(random: Random, settings: SettingsByName): Step[] {
   const isAboutSecrets = random.chance(0.1)
   const [name, setting] = random.pick(
@@ -142,7 +142,7 @@ function tokensFile(random: Random): string {
   return JSON.stringify(roles)
 }
 
-/** As if somebody had mistyped, or written another file than was meant. */
+/** Changes a text like a typing mistake, or replaces a file with another one. */
 function mutateText(random: Random, steps: Input): Input {
   const step = pickOf(
     random,
@@ -150,7 +150,7 @@ function mutateText(random: Random, steps: Input): Input {
   )
   if (step === undefined) return steps
   const bytes = mutateBytes(random, Buffer.from(step.text!))
-  // No program is given a word with a zero in it, and none that is not UTF-8.
+  // The operating system passes no NUL bytes and Node no invalid UTF-8 in words.
   const text = Buffer.from(bytes).toString().replaceAll('\0', '')
   return replaced(steps, step, { ...step, text })
 }
@@ -167,10 +167,11 @@ async function configureOnce(program: Program, directory: string, input: Input):
   )
   const scene: Scene = { program, args, env, paths: [...paths.values()] }
   const shown = await printConfiguration(scene)
-  if (shown !== undefined) return `${program.name} refused: ${shape(scene, shown)}`
+  if (shown !== undefined)
+    return `${program.name} rejects its configuration: ${shape(scene, shown)}`
   const refusal = await start(scene)
   if (refusal === undefined) return `${program.name} starts with ${kindsOf(input)}`
-  return `${program.name} does not start: ${shape(scene, refusal.message)}`
+  return `${program.name} fails to start: ${shape(scene, refusal.message)}`
 }
 
 interface Scene {
@@ -180,7 +181,7 @@ interface Scene {
   readonly paths: readonly string[]
 }
 
-/** As it runs for whoever only wants to see; gives the one line of the refusal. */
+/** Runs the program with --print-config; returns the error line if it fails. */
 async function printConfiguration(scene: Scene): Promise<string | undefined> {
   const { program, args, env } = scene
   const out: string[] = []
@@ -192,25 +193,27 @@ async function printConfiguration(scene: Scene): Promise<string | undefined> {
     stderr: { fd: 2, write: (text) => err.push(String(text)) },
     on: () => {},
     exit: (code) => {
-      throw new Violation('who only looks starts nothing', `it ended with ${code}`)
+      throw new Violation('--print-config starts nothing', `it exited with ${code}`)
     },
   }
   const code = await runCommand(program.command, host)
   const said = err.join('')
   checkSilence(scene, out.join('') + said)
   if (code === 0) {
-    holds(said === '', 'what is sound is no error', () => said)
+    holds(said === '', 'a valid configuration prints no error', () => said)
     return undefined
   }
-  holds(code === 2, 'what is configured wrongly has its own exit code', () => String(code))
-  holds(said.startsWith(`${program.name}: `), 'a refusal says who refuses', () => said)
+  holds(code === 2, 'a configuration error exits with 2', () => String(code))
+  holds(said.startsWith(`${program.name}: `), 'a configuration error names the program', () => said)
   const message = said.slice(program.name.length + 2, -1)
-  holds(!/[\p{Cc}\p{Zl}\p{Zp}]/u.test(message), 'a refusal is one line', () => JSON.stringify(said))
+  holds(!/[\p{Cc}\p{Zl}\p{Zp}]/u.test(message), 'a configuration error is one line', () =>
+    JSON.stringify(said),
+  )
   checkRefusal(scene, message)
   return said
 }
 
-/** What is shown as sound starts, or says in the same way why it does not. */
+/** A configuration that prints without an error either starts or fails with a proper message. */
 async function start(scene: Scene): Promise<Refusal | undefined> {
   const { program, args, env } = scene
   let refusal: Refusal | undefined
@@ -230,7 +233,7 @@ async function start(scene: Scene): Promise<Refusal | undefined> {
   return refusal
 }
 
-/** It names where the mistake stands. */
+/** The message names the source of the mistake. */
 function checkRefusal({ program, args, env, paths }: Scene, message: string): void {
   const names = [...program.settings.keys()].flatMap((name) => [flagOf(name), variableOf(name)])
   const given = [
@@ -238,22 +241,22 @@ function checkRefusal({ program, args, env, paths }: Scene, message: string): vo
     ...[...Object.keys(env), ...paths],
   ].map(printable)
   const isNamed = [...names, ...given].some((name) => printable(message).includes(name))
-  holds(isNamed, 'a refusal names what is meant', () => message)
+  holds(isNamed, 'a configuration error names the setting', () => message)
 }
 
-/** What is looked at: behind one dash each letter, behind two what stands before the value. */
+/** The flags in a word: each letter after one dash, or the name before the value after two. */
 function flagsIn(word: string): string[] {
   if (word.startsWith('--')) return [word.replace(/^(--[^=]*).*/s, '$1')]
   return word === '-' ? [word] : Array.from(word.slice(1), (letter) => `-${letter}`)
 }
 
 function checkSilence({ args }: Scene, said: string): void {
-  // Who hands over a secret where a word is expected has shown it to everybody already.
+  // A secret that was typed as an ordinary word was already visible on the command line.
   const isShown = args.some((word, index) => word.includes(secret) && !isForSecret(args, index))
-  holds(isShown || !said.includes(secret), 'no secret is ever shown', () => said)
+  holds(isShown || !said.includes(secret), 'no secret is shown', () => said)
 }
 
-/** Whether the word is the value of a flag, or of what looks like one. */
+/** Whether the word is the value of a flag, or of a word that looks like one. */
 function isForSecret(args: readonly string[], index: number): boolean {
   const secretFlag = /^--(token|tls-key-passphrase)(=|$)/
   return secretFlag.test(args[index]!) || secretFlag.test(args[index - 1] ?? '')
@@ -271,7 +274,7 @@ function writeFiles(directory: string, input: Input): Map<string, string> {
   )
 }
 
-/** Without what was given, so that two refusals for the same reason are the same. */
+/** Removes the given values, so that two errors with the same reason look the same. */
 function shape({ paths }: Scene, message: string): string {
   const withoutPaths = paths.reduce((text, path) => text.replaceAll(path, 'file'), message)
   return withoutPaths.replaceAll(/"[^"]*"|-?\d+/g, '#').slice(0, 100)

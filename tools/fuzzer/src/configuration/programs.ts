@@ -13,14 +13,14 @@ import { startCoordinator } from '@tenure/coordinator-server'
 import type { Disk } from '@tenure/wal'
 import { Worker } from '@tenure/worker-runtime'
 
-/** A program as far as it can be configured. */
+/** The part of a program that handles its configuration. */
 export interface Program {
   readonly name: string
   readonly command: Command
   readonly settings: SettingsByName
   /**
-   * Goes as far as the program goes before it touches the world: gives `undefined` where it would have
-   * done so, or the words with which it does not start.
+   * Runs the program up to the point at which it would touch disk or network. Returns `undefined`
+   * if it gets there, or the message with which it fails.
    */
   start(args: readonly string[], env: Environment): Promise<Refusal | undefined>
 }
@@ -31,7 +31,7 @@ export interface Refusal {
   readonly error: unknown
 }
 
-/** What the parts of a program that are loaded here have. */
+/** Exports of the program parts that are loaded here. */
 interface Modules {
   readonly command: Command
   readonly toOptions: (configuration: Configuration) => object
@@ -43,7 +43,7 @@ export async function loadPrograms(): Promise<readonly Program[]> {
   return [
     toProgram(await load('coordinator'), async (options: object) => {
       const log = { ...('log' in options && (options.log as object)), disk: refusingDisk }
-      // No port is opened: there may be somebody at it.
+      // No HTTP port is opened: another program may use it.
       const server = await startCoordinator({ ...options, httpPort: false, log, transport })
       await server.stop()
     }),
@@ -52,13 +52,13 @@ export async function loadPrograms(): Promise<readonly Program[]> {
       const { name } = worker
       const link = { endpoints: [], ...options, name, role: 'work', capacity: 1 } as const
       for (const own of workersOwn) delete (link as Record<string, unknown>)[own]
-      // Whoever has given up already only has its options looked at.
+      // An aborted signal limits the call to checking its options.
       await openLink(link, { signal: AbortSignal.abort(gaveUp) })
     }),
   ]
 }
 
-/** Takes no port, and no connection comes. */
+/** Opens no port and accepts no connection. */
 const transport = { listen: async () => ({ port: 0, close: async () => {} }) }
 
 const workersOwn = [
@@ -66,7 +66,7 @@ const workersOwn = [
   ...['pollWaitMs', 'abortGraceMs', 'drainGraceMs'],
 ]
 
-const gaveUp = new Error('gave up before it began')
+const gaveUp = new Error('aborted on purpose')
 
 function toProgram(
   { command, toOptions, explain, exitCodeOfStart }: Modules,
@@ -96,8 +96,8 @@ function isGivenUp(error: unknown): boolean {
 }
 
 /**
- * A program has no face to import, and a process for each input would take all the time there is. So
- * its parts are loaded as they were built, from where its manifest says that it is.
+ * A program has no entry to import, and a process for each input would be too slow. So its built
+ * parts are loaded from the paths in its manifest.
  */
 async function load(name: string): Promise<Modules> {
   const manifest = fileURLToPath(import.meta.resolve(`@tenure/${name}/package.json`))
@@ -117,7 +117,7 @@ async function refuse(): Promise<never> {
   throw new Reached('the disk was reached')
 }
 
-/** Whoever comes as far as this disk has been configured soundly, and comes no further. */
+/** A start that reaches this disk has a valid configuration, and ends here. */
 const refusingDisk: Disk = {
   createDirectory: refuse,
   list: refuse,

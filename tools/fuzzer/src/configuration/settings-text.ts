@@ -19,7 +19,7 @@ const numbers = [
   ],
 ]
 
-/** By what a kind of value is called in the help. */
+/** Sample values by the placeholder in the help. */
 const byPlaceholder: readonly (readonly [RegExp, readonly string[]])[] = [
   [/number|lsn/, numbers],
   [/port/, [...numbers, 'off', 'OFF']],
@@ -52,7 +52,7 @@ const words = [
   ...['__proto__', 'constructor', '--port', '-', '--', '\u001b[2J', 'a\nb', 'x'.repeat(300)],
 ]
 
-/** Something to set: what this kind takes, most of the time, or anything. */
+/** A value for a setting: mostly of its kind, sometimes anything. */
 export function anyText(random: Random, { kind, fallback }: Setting<unknown>): string {
   if (random.chance(0.3) && fallback !== undefined) return kind.format(fallback)
   if (random.chance(0.3) && kind.choices !== undefined) return random.pick(kind.choices)
@@ -66,7 +66,7 @@ export function anyText(random: Random, { kind, fallback }: Setting<unknown>): s
   return random.chance(0.9) ? random.pick(words) : text(random, 0, 300)
 }
 
-/** The same as a value of JSON. */
+/** A value for a setting, as JSON. */
 export function anyJson(random: Random, setting: Setting<unknown>): unknown {
   if (random.chance(0.6)) return anyText(random, setting)
   return random.pick([null, true, false, 0, 1, -1, 0.5, 1e300, 7411, [], {}, ['a'], { a: 1 }])

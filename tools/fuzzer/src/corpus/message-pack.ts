@@ -1,14 +1,14 @@
 import type { Random } from '@tenure/testing'
 import { text, whole } from './scalars.js'
 
-/** MessagePack in every form that there is, the ones that nobody should send among them. */
+/** MessagePack in every existing form, including forms that no encoder should use. */
 export function anyValue(random: Random, depth = 0): Uint8Array {
   const isInner = random.chance(depth === 0 ? 0.8 : 0.35 - 0.03 * depth)
   if (isInner) return random.chance(0.6) ? list(random, depth) : map(random, depth)
   return random.chance(0.9) ? scalar(random) : random.pick(dirt)(random)
 }
 
-/** What looks like a message: a list that begins with a type and an id. */
+/** Looks like a message: a list that begins with a type and an id. */
 export function anyMessage(random: Random): Uint8Array {
   const type = random.chance(0.5) ? random.integer(17) : 63 + random.integer(20)
   const count = random.integer(9)
@@ -16,7 +16,7 @@ export function anyMessage(random: Random): Uint8Array {
   return Buffer.concat([Buffer.of(0x92 + count, type, 1 + random.integer(9)), ...values])
 }
 
-/** Wide enough for every length that a container can say. */
+/** Large enough to need each width of a container's length. */
 export function wideValue(random: Random): Uint8Array {
   const count = random.pick([15, 16, 255, 256, 65_535, 65_536, 99_999, 100_000])
   if (random.chance(0.7)) return Buffer.concat([sized(0xdd, 4, count), Buffer.alloc(count)])
@@ -64,7 +64,7 @@ const scalars: readonly ((random: Random) => Uint8Array)[] = [
   },
 ]
 
-/** Heads by their width; one of width 0 holds a length up to its first number. */
+/** First bytes by width; one of width 0 contains lengths up to its first number. */
 type Forms = readonly (readonly [lengthMax: number, head: number, width: number])[]
 
 const textForms: Forms = [
@@ -112,7 +112,7 @@ function map(random: Random, depth: number): Uint8Array {
   return Buffer.concat([head(random, mapForms, count), ...pairs.flat()])
 }
 
-/** A decoded value with each part in the longest form there is. */
+/** A decoded value with each part in its longest encoding. */
 export function spelledLongest(value: unknown): Uint8Array {
   if (value === null) return Buffer.of(0xc0)
   if (typeof value === 'boolean') return Buffer.of(value ? 0xc3 : 0xc2)
@@ -140,7 +140,7 @@ function key(random: Random): Uint8Array {
   return Buffer.concat([head(random, textForms, name.length), name])
 }
 
-/** Records, sets, expressions, errors, dates, references: what msgpackr would act upon. */
+/** Types that msgpackr would act upon: records, sets, expressions, errors, dates, references. */
 const extensionTypes = [0x72, 0x73, 0x78, 0x65, 0xff, 0x69, 0x70, 0x74, 0x62, 0x42, 0x00, 0x01]
 const notUtf8 = ['c3', 'c0af', 'eda080', 'f4908080', '80', 'ff', '61e28261']
 

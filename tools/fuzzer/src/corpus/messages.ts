@@ -16,7 +16,7 @@ import {
 import type { Random } from '@tenure/testing'
 import { bytes, maybe, text, whole } from './scalars.js'
 
-/** Sound messages of every kind, with each field at its limits now and then. */
+/** Valid messages of every kind; fields are sometimes at their limits. */
 
 const most = Number.MAX_SAFE_INTEGER
 
@@ -227,7 +227,7 @@ export function anyWelcome(random: Random): Welcome {
     heartbeatIntervalMs: whole(random, 1, most),
     syncMode: text(random, 1, 16),
     limits: {
-      // Small ones, too: what is larger has to be refused.
+      // Includes small limits: larger frames have to be rejected.
       frameBytesMax: random.pick([knob(), 1000, 2 ** 20]),
       payloadBytesMax: knob(),
       resultBytesMax: knob(),
@@ -238,7 +238,7 @@ export function anyWelcome(random: Random): Welcome {
   }
 }
 
-/** The body of a frame. */
+/** Returns the body of a frame. */
 export function unframe(frame: Uint8Array): Uint8Array {
   return frame.subarray(4)
 }

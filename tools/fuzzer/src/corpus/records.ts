@@ -92,12 +92,12 @@ const makers: readonly ((random: Random) => LogRecord)[] = [
   (random) => ({ type: 'TasksForgotten', at: time(random), through: lsn(random) }),
 ]
 
-/** A record by itself: nobody says that it fits. */
+/** A record by itself, which may not fit the others. */
 export function anyRecord(random: Random): LogRecord {
   return random.pick(makers)(random)
 }
 
-/** The record with another number in one of its fields, or as it was where that would be none. */
+/** Changes a number in one of the fields; unchanged if the result would not be a record. */
 export function withAnotherNumber(random: Random, record: LogRecord): LogRecord {
   const numbers = Object.entries(record).filter(([, value]) => typeof value === 'number')
   const [name, value] = random.pick(numbers) as [string, number]

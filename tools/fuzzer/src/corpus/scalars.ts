@@ -1,6 +1,6 @@
 import type { Random } from '@tenure/testing'
 
-/** Both sides of where a number needs another form. */
+/** Numbers on both sides of each change of encoding. */
 const edges = [
   ...[0, 1, 127, 128, 255, 256, 65_535, 65_536, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32],
   ...[2 ** 45, 2 ** 50, 2 ** 52 - 1],
@@ -13,7 +13,7 @@ export function whole(random: Random, min: number, max: number): number {
   return min + random.integer(Math.max(1, Math.min(max - min, reach)))
 }
 
-/** A byte order mark, a zero and what looks like an escape are part of a text as everything else is. */
+/** Includes a byte order mark, NUL and escape characters, which are ordinary parts of a text. */
 const letters = ['a', 'a', 'b', '1', '-', 'é', '☂', '💥', '\0', '\ufeff', '"', '\\', '\n']
 const lengths = [0, 1, 3, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 4095, 4096]
 
@@ -34,7 +34,7 @@ export function bytes(random: Random): Uint8Array {
   return random.bytes(random.pick([0, 1, 3, 31, 32, 100, 255, 256, 300]))
 }
 
-/** The field, or none. */
+/** The field, or no field. */
 export function maybe<K extends string, V>(
   random: Random,
   name: K,

@@ -1,17 +1,17 @@
 import { type ClientConnection, ProtocolError, type Reply } from '@tenure/protocol'
 import { codeOf, withinMemory } from '../input/violation.js'
 
-/** What an asker's end makes of some bytes, and how it ends. */
-export interface Told {
+/** The replies that a client's end decodes from some bytes, and how it ends. */
+export interface ClientOutcome {
   readonly replies: readonly Reply[]
   readonly end: string
 }
 
 /**
- * Each piece comes in memory that is used again for the next one, as a socket of Node hands it over:
- * what the connection needs of it has to be kept.
+ * Every chunk arrives in the same buffer, as from a Node socket: the connection has to copy what it
+ * keeps.
  */
-export function tell(open: () => ClientConnection, pieces: readonly Uint8Array[]): Told {
+export function tell(open: () => ClientConnection, pieces: readonly Uint8Array[]): ClientOutcome {
   const connection = open()
   const replies: Reply[] = []
   try {

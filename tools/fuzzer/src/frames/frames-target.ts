@@ -19,7 +19,7 @@ import { tell } from './client-end.js'
 import { gate, type OpenPeers, serve, token } from './peer-end.js'
 import { listenTo, type OpenServer } from './server-end.js'
 
-/** The two ends of a connection, and the coordinator behind one of them. */
+/** The two ends of a connection, and the coordinator. */
 export interface FramesParts {
   readonly openServer: OpenServer
   readonly openClient: () => ClientConnection
@@ -33,8 +33,8 @@ const shipped: FramesParts = {
 }
 
 /**
- * Bytes on a connection, in pieces of any size: `peer` steps go to a live coordinator, which turns at
- * each `turn`, and to a bare server's end; `client` steps to an asker's end.
+ * Bytes on a connection, in chunks of any size. `peer` steps go to a live coordinator, whose event
+ * loop turns at each `turn`, and to a bare server end. `client` steps go to a client's end.
  */
 export function framesTarget(parts: Partial<FramesParts> = {}): Target {
   const used = { ...shipped, ...parts }
@@ -59,9 +59,9 @@ async function run(parts: FramesParts, input: Input): Promise<string> {
     const whole = listenTo(parts.openServer, [Buffer.concat(toServer)], isWelcome)
     holds(
       isSame(heard, whole),
-      'how bytes are cut changes nothing',
+      'chunk boundaries change nothing',
       () =>
-        `in pieces: ${heard.end} behind ${heard.arrivals.length}; at once: ${whole.end} behind ${whole.arrivals.length}`,
+        `in chunks: ${heard.end} after ${heard.arrivals.length}; whole: ${whole.end} after ${whole.arrivals.length}`,
     )
     const steps = input.filter(({ kind }) => kind !== 'client')
     outcomes.push(await serve(parts.openPeers, steps, heard))
@@ -76,9 +76,9 @@ function tryClient({ openClient }: FramesParts, pieces: readonly Uint8Array[]): 
   const whole = tell(openClient, [Buffer.concat(pieces)])
   holds(
     isSame(told, whole),
-    'how bytes are cut changes nothing',
+    'chunk boundaries change nothing',
     () =>
-      `in pieces: ${told.end} behind ${told.replies.length}; at once: ${whole.end} behind ${whole.replies.length}`,
+      `in chunks: ${told.end} after ${told.replies.length}; whole: ${whole.end} after ${whole.replies.length}`,
   )
   return `client ${told.end} ${told.replies.length > 0 ? told.replies.at(-1)!.kind : 'nothing'}`
 }
@@ -87,7 +87,7 @@ function piecesOf(input: Input, kind: string): Uint8Array[] {
   return input.flatMap((step) => (step.kind === kind ? [step.bytes!] : []))
 }
 
-/** What somebody says who is let in, most of the time, and then asks for this and that. */
+/** Mostly a valid hello, followed by various requests. */
 function askerSession(random: Random): Input {
   const known = random.chance(0.9) ? token : random.pick([undefined, 'wrong'])
   const frames: Uint8Array[] = [encodeHello(anyHello(random, known))]
@@ -106,7 +106,7 @@ function serverSession(random: Random): Input {
   return cut(random, 'client', frames)
 }
 
-/** Where a frame ends, or anywhere. */
+/** Cuts at the end of a frame, or anywhere. */
 function cut(random: Random, kind: string, frames: readonly Uint8Array[]): Input {
   const pieces = random.chance(0.5) ? frames : split(random, Buffer.concat(frames))
   return pieces.flatMap((bytes): Step[] => {
@@ -126,7 +126,7 @@ function split(random: Random, bytes: Uint8Array): Uint8Array[] {
   return pieces
 }
 
-/** Cuts one of the pieces, or puts two together. */
+/** Splits one chunk, or joins two. */
 function resplit(random: Random, input: Input): Input {
   const step = pickOf(
     random,

@@ -18,12 +18,12 @@ import type { Input } from '../input/input.js'
 import { codeOf } from '../input/violation.js'
 import { MemoryLog } from './memory-log.js'
 import { ScriptedSocket } from './scripted-socket.js'
-import { limits as connectionLimits, type Heard, welcome } from './server-end.js'
+import { limits as connectionLimits, type ServerOutcome, welcome } from './server-end.js'
 
 export const token = 'sesame-7d1f0a'
 const tokens: readonly Token[] = [{ token, roles: ['produce', 'work'] }]
 
-/** Lets in whom a coordinator with this token lets in. */
+/** The gate of a coordinator with this token. */
 export const gate = new Gate(tokens)
 
 const limits: ServerLimits = { ...defaultLimits, ...connectionLimits, pollsPerConnectionMax: 8 }
@@ -31,11 +31,11 @@ const limits: ServerLimits = { ...defaultLimits, ...connectionLimits, pollsPerCo
 export type OpenPeers = (context: PeerContext, limits: ServerLimits) => Peers
 
 /**
- * A whole coordinator, without disk and network, that listens to one connection. It has to do what a
- * bare connection makes of the same bytes, `heard`, and nothing else: answer each request once, end
- * what that ends with one word at most, and keep nothing of it.
+ * A whole coordinator without disk and network, listening to one connection. It must do exactly
+ * what a bare connection makes of the same bytes, `heard`: answer each request once, close the
+ * connection after a violation with at most one message, and keep no trace of it.
  */
-export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promise<string> {
+export async function serve(open: OpenPeers, steps: Input, heard: ServerOutcome): Promise<string> {
   const clock = new SimulatedClock({ startMs: 1_700_000_000_000, soon: 'manual' })
   const state = createState()
   const registry = new WorkerRegistry()
@@ -85,16 +85,20 @@ export async function serve(open: OpenPeers, steps: Input, heard: Heard): Promis
   await clock.settle()
   holds(
     coordinator.waitingPolls === 0 && peers.size === 0,
-    'a connection leaves nothing behind',
+    'a closed connection leaves nothing behind',
     () => `${coordinator.waitingPolls} polls, ${peers.size} peers`,
   )
   const idle = [...registry.list()].filter(({ leaseIds }) => leaseIds.size === 0)
-  holds(idle.length === 0, 'a connection leaves nothing behind', () => `${idle.length} workers`)
+  holds(
+    idle.length === 0,
+    'a closed connection leaves nothing behind',
+    () => `${idle.length} workers`,
+  )
   checkInvariants(state)
   return `${heard.end} ${kindsOf(replies)}`
 }
 
-/** An error that nobody waits for ends the process: here it is caught, and is a finding. */
+/** An unhandled rejection would end the process; here it is caught as a finding. */
 async function withFaults(failures: unknown[], act: () => Promise<void>): Promise<void> {
   const note = (error: unknown) => void failures.push(error)
   process.on('uncaughtException', note)
@@ -105,11 +109,11 @@ async function withFaults(failures: unknown[], act: () => Promise<void>): Promis
   }
 }
 
-/** All that was said is read, and all that this allows is done. */
+/** Runs until all bytes are read and all resulting work is done. */
 async function comeToRest(clock: SimulatedClock, socket: ScriptedSocket): Promise<void> {
   await clock.settle()
   for (let rounds = 0; socket.unsentBytes > 0; rounds++) {
-    holds(rounds < roundsMax, 'a connection comes to rest', () => `${rounds} rounds`)
+    holds(rounds < roundsMax, 'a connection becomes idle', () => `${rounds} rounds`)
     socket.drain()
     await clock.settle()
   }
@@ -127,14 +131,14 @@ function repliesIn(socket: ScriptedSocket): Reply[] {
     }
   } catch (error) {
     const code = codeOf(error, (it) => it instanceof ProtocolError)
-    throw new Violation('what is answered can be read', code)
+    throw new Violation('every answer can be decoded', code)
   }
   return replies
 }
 
 function checkEnd(
   socket: ScriptedSocket,
-  heard: Heard,
+  heard: ServerOutcome,
   replies: readonly Reply[],
   complaints: readonly string[],
 ): void {
@@ -146,31 +150,33 @@ function checkEnd(
   )
   holds(
     complaints.length === (isViolation ? 1 : 0),
-    'a violation is noted once',
+    'a violation is logged once',
     () => `${complaints.length} times`,
   )
-  holds(!complaints.join().includes(token), 'no token is in any message', () => complaints.join())
+  holds(!complaints.join().includes(token), 'no message contains a token', () => complaints.join())
   const farewells = replies.filter(isFarewell)
-  holds(farewells.length <= 1, 'there is one farewell at most', () => `${farewells.length} of them`)
+  holds(farewells.length <= 1, 'at most one farewell is sent', () => `${farewells.length} of them`)
   const last = replies.at(-1)
   holds(
     farewells.length === 0 || (last !== undefined && isFarewell(last)),
-    'a farewell is the last word',
+    'nothing follows a farewell',
     () => kindsOf(replies),
   )
-  const isStranger = !heard.arrivals.some(({ kind }) => kind === 'hello')
-  holds(!isStranger || replies.length === 0, 'a stranger gets no word', () => kindsOf(replies))
+  const isUnaccepted = !heard.arrivals.some(({ kind }) => kind === 'hello')
+  holds(!isUnaccepted || replies.length === 0, 'a peer without a valid hello gets no reply', () =>
+    kindsOf(replies),
+  )
 }
 
 function isFarewell(reply: Reply): boolean {
   return reply.kind === 'refused' || (reply.kind === 'answer' && reply.answer.id === 0)
 }
 
-function checkAnswers(replies: readonly Reply[], heard: Heard, handled: number): void {
+function checkAnswers(replies: readonly Reply[], heard: ServerOutcome, handled: number): void {
   const requests = heard.arrivals.flatMap((it) => (it.kind === 'request' ? [it.request] : []))
   holds(
     handled <= requests.length,
-    'only who was let in is heard',
+    'only accepted peers are served',
     () => `${handled} requests of ${requests.length} were handled`,
   )
   const left = new Map<number, number>()
@@ -179,7 +185,7 @@ function checkAnswers(replies: readonly Reply[], heard: Heard, handled: number):
     if (reply.kind !== 'answer' || reply.answer.id === 0) continue
     const { id } = reply.answer
     const asked = left.get(id) ?? 0
-    holds(asked > 0, 'what was not asked is not answered', () => `id ${id}`)
+    holds(asked > 0, 'every answer belongs to a request', () => `id ${id}`)
     left.set(id, asked - 1)
   }
   if (heard.end !== 'open') return

@@ -1,13 +1,15 @@
 import type { Socket } from '@tenure/coordinator-server'
 import { holds } from '@tenure/harness'
 
-/** The coordinator's end of a connection whose other end is the input: it keeps what was said there. */
+/**
+ * The coordinator's end of a connection whose other end is the input; it keeps everything written.
+ */
 export class ScriptedSocket implements Socket {
   readonly address = 'somewhere'
   readonly written: Uint8Array[] = []
   unsentBytes = 0
   isOver = false
-  /** Given while reading paused. */
+  /** Bytes that arrived while reading was paused. */
   readonly #waiting: Uint8Array[] = []
   #isPaused = false
   #onData: (bytes: Uint8Array) => void = () => {}
@@ -27,7 +29,7 @@ export class ScriptedSocket implements Socket {
   }
 
   write(bytes: Uint8Array): void {
-    holds(!this.isOver, 'nothing is written behind the end', () => `${bytes.length} bytes`)
+    holds(!this.isOver, 'nothing is written after the end', () => `${bytes.length} bytes`)
     this.written.push(bytes)
     this.unsentBytes += bytes.length
   }
@@ -49,13 +51,13 @@ export class ScriptedSocket implements Socket {
     this.isOver = true
   }
 
-  /** Bytes arrive, when the other side is willing to take them. Their memory is used again. */
+  /** Delivers bytes if reading is not paused. Their buffer is used again. */
   arrive(bytes: Uint8Array): void {
     if (this.#isPaused) this.#waiting.push(bytes)
     else this.#onData(bytes)
   }
 
-  /** Whoever is on the other end reads all there is. */
+  /** Reads everything on the peer's side. */
   drain(): void {
     this.unsentBytes = 0
     this.#onDrain()

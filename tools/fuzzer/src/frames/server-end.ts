@@ -32,21 +32,21 @@ export const welcome: Welcome = {
   },
 }
 
-/** What a coordinator's end of a connection makes of some bytes, and how it ends. */
-export interface Heard {
+/** The requests that a coordinator's end decodes from some bytes, and how it ends. */
+export interface ServerOutcome {
   readonly arrivals: readonly Arrival[]
-  /** `open` when nothing is wrong, `unwelcome` behind a hello that is not let in. */
+  /** `open` if nothing is wrong, `unwelcome` after a rejected hello. */
   readonly end: 'open' | 'unwelcome' | 'PROTOCOL_FRAME_TOO_LARGE' | string
 }
 
 export type OpenServer = (limits: ConnectionLimits, now: number) => ServerConnection
 
-/** Answers everything at once, as soon as no more can be taken. */
+/** Answers everything immediately, whenever the connection accepts no more input. */
 export function listenTo(
   open: OpenServer,
   pieces: readonly Uint8Array[],
   isWelcome: (hello: Hello) => boolean,
-): Heard {
+): ServerOutcome {
   const connection = open(limits, 0)
   const arrivals: Arrival[] = []
   try {

@@ -21,7 +21,7 @@ import type { Target } from '../input/target.js'
 import { codeOf, withinMemory } from '../input/violation.js'
 import { isSoundStructure } from './naive-structure.js'
 
-/** What stands between a stranger's bytes and the rest. */
+/** The code between a stranger's bytes and the rest of the program. */
 export interface GuardParts {
   readonly checkStructure: typeof checkStructure
   readonly decodeRequest: typeof decodeRequest
@@ -38,17 +38,20 @@ const shipped: GuardParts = {
   decodeWelcome,
 }
 
-/** The general codec, set as the protocol sets it. */
+/** msgpackr with the options of the protocol. */
 const packr = new Packr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' })
 
 interface Codec {
   readonly name: string
   readonly decode: (body: Uint8Array) => object
-  /** `undefined` for what only a decoder makes. */
+  /** `undefined` for messages that only the decoder produces. */
   readonly encode: (message: never) => Uint8Array | undefined
 }
 
-/** The guard, and the decoders of what is rare behind it and of what is frequent beside it, on one body at a time. */
+/**
+ * Tries one body at a time on the guard, on the general decoder after it, and on the typed decoders
+ * that run without it.
+ */
 export function guardTarget(parts: Partial<GuardParts> = {}): Target {
   const used = { ...shipped, ...parts }
   const codecs = codecsOf(used)
@@ -100,7 +103,7 @@ function codecsOf(parts: GuardParts): readonly Codec[] {
   ]
 }
 
-/** Of facts that it does not know a decoder takes any number; an encoder writes whole ones only. */
+/** Decoders accept any number in unknown facts, but encoders write only whole ones. */
 function isWholeThroughout(value: unknown): boolean {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return true
@@ -108,45 +111,45 @@ function isWholeThroughout(value: unknown): boolean {
 }
 
 function tryBody(parts: GuardParts, codecs: readonly Codec[], body: Uint8Array): string {
-  const word = guardWord(parts, body)
+  const word = guardCode(parts, body)
   const isSound = isSoundStructure(body, messageLimits)
   holds(
     (word === 'passes') === isSound,
-    'the guard lets through what is sound and nothing else',
-    () => `the guard: ${word}; the body is ${isSound ? 'sound' : 'not'}`,
+    'the guard accepts exactly the valid structures',
+    () => `the guard: ${word}; the body is ${isSound ? 'valid' : 'invalid'}`,
   )
   const longest = word === 'passes' && isSound ? tryValue(body) : undefined
   const words = codecs.map((codec) => {
     const told = tryCodec(codec, body, longest)
     holds(
       word === 'passes' || told !== 'taken',
-      'what the guard refuses is refused',
-      () => `${codec.name} takes it; the guard: ${word}`,
+      'decoders reject what the guard rejects',
+      () => `${codec.name} accepts it; the guard: ${word}`,
     )
     return told
   })
   return [word, ...words].join(' ')
 }
 
-function guardWord({ checkStructure }: GuardParts, body: Uint8Array): string {
+function guardCode({ checkStructure }: GuardParts, body: Uint8Array): string {
   try {
     withinMemory('the guard', () => checkStructure(body, messageLimits))
     return 'passes'
   } catch (error) {
     const code = codeOf(error, isProtocolError)
-    holds(code === 'PROTOCOL_BAD_STRUCTURE', 'the guard refuses with its own word', () => code)
+    holds(code === 'PROTOCOL_BAD_STRUCTURE', 'the guard rejects with its own code', () => code)
     return shape((error as Error).message)
   }
 }
 
-/** What passes is the same value when it was written and read again. Returns it in its longest spelling. */
+/** An accepted value is the same after encoding and decoding. Returns its longest encoding. */
 function tryValue(body: Uint8Array): Uint8Array {
   const value: unknown = withinMemory('the decoder', () => packr.unpack(body))
   const again: unknown = packr.unpack(packr.pack(value))
   holds(
     isSame(value, again),
-    'what passes can be written again',
-    () => 'it reads as something else',
+    'an accepted value survives a round trip',
+    () => 'it decodes to another value',
   )
   return spelledLongest(value)
 }
@@ -161,7 +164,7 @@ function tryCodec(
     const [other, sameMessage] = attempt(name, decode, longest)
     holds(
       word === other && isSame(message, sameMessage),
-      'a message is the same in every spelling',
+      'a message decodes the same in every encoding',
       () => `${name}: ${word} and, spelled longest, ${other}`,
     )
   }
@@ -170,8 +173,8 @@ function tryCodec(
     const [again, other] = attempt(name, decode, unframe(frame))
     holds(
       again === 'taken' && isSame(message, other),
-      'what is decoded can be sent',
-      () => `${name}: written and read again it is ${again}`,
+      'a decoded message survives a round trip',
+      () => `${name}: after a round trip it is ${again}`,
     )
   }
   return word
@@ -194,7 +197,7 @@ function isProtocolError(error: Error): boolean {
   return error instanceof ProtocolError
 }
 
-/** The message without what is different each time. */
+/** Removes the parts of a message that change each time. */
 function shape(message: string): string {
   return message.replaceAll(/-?\d+(\.\d+)?(e\+?\d+)?/g, '#')
 }

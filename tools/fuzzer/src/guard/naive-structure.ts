@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer'
 import type { StructureLimits } from '@tenure/protocol/internal'
 
 /**
- * Whether the bytes are one value of MessagePack as messages may have it, told a second time and by
- * another way: it follows the specification of MessagePack from table to table, on a list of what is
- * still awaited, and shares nothing with the guard that ships.
+ * Whether the bytes are one MessagePack value that messages may contain. An independent
+ * implementation: it follows the MessagePack specification table by table, keeps a list of expected
+ * values, and shares no code with the shipped guard.
  */
 export function isSoundStructure(bytes: Uint8Array, limits: StructureLimits): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  /** What has to come, the next one last: how deep it stands, and whether as a key. */
+  /** Expected values, the next one last: their depth, and whether they are keys. */
   const awaited: { readonly depth: number; readonly isKey: boolean }[] = [
     { depth: 0, isKey: false },
   ]
@@ -26,9 +26,9 @@ export function isSoundStructure(bytes: Uint8Array, limits: StructureLimits): bo
     if (kind !== 'list' && kind !== 'map') continue
     if (next.depth >= limits.depthMax) return false
     const own = kind === 'map' ? 2 * count : count
-    // Each value has a byte at least. So many that they cannot be there are not worth a list.
+    // Each value has at least one byte, so a longer list than the remaining bytes is invalid.
     if (own > bytes.length - at) return false
-    // The last one pushed is the next one to come: of a map that is a key.
+    // The last one pushed is read next: in a map, that is a key.
     for (let left = own; left > 0; left--) {
       awaited.push({ depth: next.depth + 1, isKey: kind === 'map' && left % 2 === 1 })
     }
@@ -38,7 +38,7 @@ export function isSoundStructure(bytes: Uint8Array, limits: StructureLimits): bo
 
 interface Found {
   readonly kind: 'other' | 'text' | 'list' | 'map'
-  /** Bytes of the head, bytes of the content behind it, and values behind that. */
+  /** Length of the head, length of the content after it, and number of values after that. */
   readonly head: number
   readonly content: number
   readonly count: number

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 
 /**
- * What is tried at once: steps in their order. Every step may be left out, and its bytes and its text
- * may be made shorter: so what is found can be cut down to what it needs.
+ * An input: steps in their order. Every step may be left out, and its bytes and text may be
+ * shortened, so that a finding can be shrunk to what it needs.
  */
 export type Input = readonly Step[]
 
@@ -10,14 +10,14 @@ export interface Step {
   readonly kind: string
   readonly bytes?: Uint8Array
   readonly text?: string
-  /** What it is about: a file, a variable. */
+  /** The name of a file or a variable. */
   readonly name?: string
   readonly other?: string
   readonly at?: number
   readonly to?: number
 }
 
-/** As JSON: bytes are hexadecimal. */
+/** As JSON, with bytes in hexadecimal. */
 export function toPlain(input: Input): unknown {
   return input.map(({ bytes, ...rest }) =>
     bytes === undefined ? rest : { ...rest, hex: Buffer.from(bytes).toString('hex') },
@@ -40,7 +40,7 @@ const plainTypes: Readonly<Record<string, string>> = {
   to: 'number',
 }
 
-/** Whether `fromPlain` makes an input of it. */
+/** Whether `fromPlain` accepts it. */
 export function isPlain(value: unknown): boolean {
   return Array.isArray(value) && value.every(isPlainStep)
 }
@@ -51,7 +51,7 @@ function isPlainStep(value: unknown): boolean {
   return Object.entries(value).every(([name, field]) => typeof field === plainTypes[name])
 }
 
-/** Whether they mean the same: of what kind bytes are and which zero it is does not matter. */
+/** Whether two values mean the same, ignoring the type of byte arrays and the sign of zero. */
 export function isSame(one: unknown, other: unknown): boolean {
   return isDeepStrictEqual(plain(one), plain(other))
 }

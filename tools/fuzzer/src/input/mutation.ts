@@ -1,7 +1,9 @@
 import type { Random } from '@tenure/testing'
 import type { Input, Step } from './input.js'
 
-/** First bytes of MessagePack, lengths around which forms change, and what comes out of sums. */
+/**
+ * First bytes of MessagePack values, lengths at which encodings change, and results of overflows.
+ */
 const bytesOfInterest = [
   ...[0x00, 0x01, 0x7f, 0x80, 0x81, 0x8f, 0x90, 0x91, 0x9f, 0xa0, 0xa1, 0xbf],
   ...Array.from({ length: 33 }, (_, index) => 0xc0 + index),
@@ -29,7 +31,7 @@ const changes: readonly Change[] = [
   splice,
 ]
 
-/** One change, as blind as a bad disk or as sly as somebody who knows the format. */
+/** One mutation: as blind as a bad disk, or aware of the format. */
 export function mutateBytes(
   random: Random,
   bytes: Uint8Array,
@@ -39,7 +41,7 @@ export function mutateBytes(
   return random.pick(changes)(random, bytes, other)
 }
 
-/** Structure stands in front more often than behind. */
+/** Structure is more often at the front. */
 function place(random: Random, length: number): number {
   return random.integer(random.chance(0.5) ? Math.min(length, 64) : length)
 }
@@ -121,12 +123,12 @@ const stepChanges: readonly StepChange[] = [
   },
 ]
 
-/** Leaves a step out, repeats it, changes it for another one, or takes one of the other input. */
+/** Leaves a step out, repeats it, swaps it with another, or takes one of the other input. */
 export function mutateSteps(random: Random, input: Input, other: Input): Input {
   return input.length === 0 ? other : random.pick(stepChanges)(random, input, other)
 }
 
-/** Changes the bytes of one of the steps that have some. */
+/** Mutates the bytes of one step that has some. */
 export function mutateOneOf(random: Random, input: Input, other: Input): Input {
   const withBytes = (steps: Input) => steps.filter(({ bytes }) => bytes !== undefined)
   const step = pickOf(random, withBytes(input))

@@ -1,22 +1,23 @@
 import type { Random } from '@tenure/testing'
 import type { Input } from './input.js'
 
-/** Something that reads what others have written, and what has to hold whatever that is. */
+/** Code that reads bytes from others, and the checks that must hold for any input. */
 export interface Target {
   readonly name: string
 
-  /** A sound input, made by the shipped encoders, or one of parts that are nearly sound. */
+  /** A valid input made by the shipped encoders, or a nearly valid one. */
   generate(random: Random): Input
 
-  /** Changes one thing about it; `other` is another input, to take from. */
+  /** Changes one thing about the input; parts may come from `other`. */
   mutate(random: Random, input: Input, other: Input): Input
 
   /**
-   * Tries it, and says in a few words what came of it: an input with which something new happens is
-   * worth changing further. Throws a `Violation` when something does not hold; so is any other error.
+   * Runs the input and returns its outcome in a few words: an input with a new outcome is worth
+   * mutating further. Throws a `Violation` when a check fails; every other error is a violation,
+   * too.
    */
   run(input: Input): string | Promise<string>
 
-  /** Gives back what it has taken of the machine. */
+  /** Releases files and other resources. */
   close?(): void
 }

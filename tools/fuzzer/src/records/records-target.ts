@@ -21,7 +21,7 @@ import { mutateOneOf, mutateSteps, pickOf, replaced } from '../input/mutation.js
 import type { Target } from '../input/target.js'
 import { codeOf, untyped } from '../input/violation.js'
 
-/** What reads a record out of a log, and what makes a state of it. */
+/** The decoder of records, and the state machine. */
 export interface RecordsParts {
   readonly decodeRecord: typeof decodeRecord
   readonly apply: typeof apply
@@ -29,7 +29,10 @@ export interface RecordsParts {
 
 const shipped: RecordsParts = { decodeRecord, apply }
 
-/** Records out of a log, one after the other: each is decoded, and applied to what those before it made. */
+/**
+ * Records of a log, one after the other: each is decoded and applied to the state of those before
+ * it.
+ */
 export function recordsTarget(parts: Partial<RecordsParts> = {}): Target {
   const used = { ...shipped, ...parts }
   return {
@@ -50,7 +53,7 @@ function generate(random: Random): Input {
   return bytes.map((record) => ({ kind: 'record', bytes: record }))
 }
 
-/** Another number in one of its fields, or another record in its place. */
+/** Changes a number in a field, or replaces the record. */
 function mutateRecord(random: Random, input: Input): Input {
   const step = pickOf(random, input)
   if (step === undefined) return generate(random)
@@ -96,20 +99,20 @@ class Replay {
       return undefined
     }
     const again = encodeRecord(record)
-    holds(Buffer.compare(again, bytes) === 0, 'a record has one spelling', () =>
+    holds(Buffer.compare(again, bytes) === 0, 'a record has one encoding', () =>
       Buffer.from(again).toString('hex'),
     )
     return record
   }
 
-  /** The state machine and the naive model have to be of one mind. */
+  /** The state machine and the naive model must agree. */
   #apply(record: LogRecord): void {
     const lsn = position(this.#state).lastLsn + 1
     const rule = this.#ruleBroken(lsn, record)
     const naive = this.#model.apply(lsn, record)
     holds(
       rule === naive,
-      'a record is refused for what breaks a rule, and for nothing else',
+      'the state machine and the naive model reject the same records',
       () => `${record.type} at LSN ${lsn}: ${rule}; naively: ${naive}`,
     )
     if (rule === undefined) this.#accepted.push(record)
@@ -126,7 +129,10 @@ class Replay {
     }
   }
 
-  /** Whole, and what the accepted records alone make, also when it was written down and read again. */
+  /**
+   * The state is consistent and equals a replay of the accepted records, also after encoding and
+   * decoding.
+   */
   #checkState(): void {
     try {
       checkInvariants(this.#state)
@@ -136,8 +142,8 @@ class Replay {
     const hash = hashState(this.#state)
     const replayed = createState({ hashKey: 7 })
     for (const [index, record] of this.#accepted.entries()) apply(replayed, index + 1, record)
-    holds(hashState(replayed) === hash, 'a record that is refused changes nothing', () => hash)
-    holds(hashState(restored(this.#state)) === hash, 'a state can be written down', () => hash)
+    holds(hashState(replayed) === hash, 'a rejected record changes nothing', () => hash)
+    holds(hashState(restored(this.#state)) === hash, 'a state survives a round trip', () => hash)
   }
 }
 

@@ -1,35 +1,38 @@
 import { SimulatedClock, SimulatedDisk } from '@tenure/testing'
 import { type Log, type LogOptions, openLog } from '@tenure/wal'
 
-/** A sound log on a disk, and what was written there. */
+/** An intact log on a disk, and the records written to it. */
 export interface BaseLog {
   readonly name: string
   readonly disk: SimulatedDisk
-  /** The same log at earlier moments: a disk may come back with an old file. */
+  /** Earlier versions of the log: a disk may bring back an old file. */
   readonly earlier: readonly SimulatedDisk[]
-  /** Every record that was acknowledged, by its LSN. */
+  /** Every acknowledged record, by its LSN. */
   readonly records: ReadonlyMap<number, Uint8Array>
 }
 
 export const directory = '/data/log'
 
-/** The smallest segments there can be: they make the smallest log with several of them. */
+/** The smallest possible segments, so that a small log has several of them. */
 const tiny = { segmentBytes: 1736, appendBytesMax: 1024 }
 
-/** Each log has an id of its own, as in life: else a file of one would pass for a file of the other. */
+/**
+ * Each log has an id of its own, as in production; otherwise files of one log would pass for files
+ * of another.
+ */
 export function logOptions(disk: SimulatedDisk, idByte = 0xa5): LogOptions {
   const clock = new SimulatedClock({ startMs: 1_700_000_000_000 })
   return { ...tiny, disk, clock, randomBytes: (count) => new Uint8Array(count).fill(idByte) }
 }
 
-/** The record that belongs to an LSN. One of them is longer than a sector, one is all zeros, one empty. */
+/** The record of an LSN. One is longer than a sector, one is all zeros, one is empty. */
 export function recordOf(lsn: number): Uint8Array {
   if (lsn % 7 === 5) return new Uint8Array(600)
   if (lsn % 7 === 6) return new Uint8Array(0)
   return Buffer.from(`record ${lsn} `.repeat(1 + ((lsn * 7) % 11)))
 }
 
-/** In which ways a log can have come about. */
+/** The different histories of a log. */
 const makers: { readonly [name: string]: (book: Book) => Promise<void> } = {
   async crashed(book) {
     await book.life([1, 1, 1, 1], 'closed')
@@ -57,7 +60,7 @@ const makers: { readonly [name: string]: (book: Book) => Promise<void> } = {
   },
 }
 
-/** One after the other, each made once: they are the same in every process. */
+/** Created one after the other, each once; they are the same in every process. */
 export async function makeBaseLogs(): Promise<readonly BaseLog[]> {
   const logs: BaseLog[] = []
   for (const [name, make] of Object.entries(makers)) {
@@ -69,7 +72,7 @@ export async function makeBaseLogs(): Promise<readonly BaseLog[]> {
   return logs
 }
 
-type Deed = number | 'checkpoint' | 'truncate'
+type Operation = number | 'checkpoint' | 'truncate'
 
 /** Writes a log through all its lives. */
 class Book {
@@ -82,31 +85,31 @@ class Book {
     this.#idByte = idByte
   }
 
-  /** Numbers are of records in one batch. */
+  /** Numbers are record counts of one batch. */
   async life(
-    deeds: readonly Deed[],
+    operations: readonly Operation[],
     end: 'closed' | 'crashed',
     options: LogOptions = {},
   ): Promise<void> {
     const log = await openLog(directory, { ...logOptions(this.disk, this.#idByte), ...options })
-    for (const [index, deed] of deeds.entries()) {
-      await this.#do(log, deed)
+    for (const [index, operation] of operations.entries()) {
+      await this.#do(log, operation)
       if (index % 3 === 1) this.earlier.push(SimulatedDisk.from(this.disk.snapshot()))
     }
     if (end === 'closed') await log.close()
     this.disk = this.disk.powerLoss('keep-all')
   }
 
-  async #do(log: Log, deed: Deed): Promise<void> {
-    if (deed === 'truncate') {
+  async #do(log: Log, operation: Operation): Promise<void> {
+    if (operation === 'truncate') {
       await log.truncate()
       for (const lsn of this.records.keys()) if (lsn < log.firstLsn) this.records.delete(lsn)
-    } else if (deed === 'checkpoint') {
+    } else if (operation === 'checkpoint') {
       await log.roll()
       await log.writeCheckpoint(log.sealedLsn, [Buffer.from(`state ${log.sealedLsn}`), recordOf(3)])
     } else {
       const { nextLsn } = log
-      const records = Array.from({ length: deed }, (_, index) => recordOf(nextLsn + index))
+      const records = Array.from({ length: operation }, (_, index) => recordOf(nextLsn + index))
       await log.append(nextLsn, records)
       for (const [index, record] of records.entries()) this.records.set(nextLsn + index, record)
     }

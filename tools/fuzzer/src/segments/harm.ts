@@ -3,10 +3,10 @@ import { type Random, SimulatedDisk } from '@tenure/testing'
 import type { Input, Step } from '../input/input.js'
 import { mutateBytes } from '../input/mutation.js'
 
-/** What can happen to files behind the back of whoever wrote them. */
+/** Files of a log after damage that their writer did not cause. */
 export interface HarmedDisk {
   readonly disk: SimulatedDisk
-  /** A header was given a checksum that fits: then it is a lie, and no damage. */
+  /** A header was given a valid checksum: then it is a forgery, not damage. */
   readonly isForged: boolean
 }
 
@@ -17,10 +17,10 @@ interface Scene {
   readonly earlier: readonly SimulatedDisk[]
 }
 
-type Deed = (scene: Scene, path: string, step: Step) => void
+type Operation = (scene: Scene, path: string, step: Step) => void
 
-/** A step that finds nothing to act upon does nothing: so every other one can be left out. */
-const deeds: { readonly [kind: string]: Deed } = {
+/** A step without a target does nothing, so that any other step can be left out. */
+const operations: { readonly [kind: string]: Operation } = {
   write({ disk }, path, { at = 0, bytes = empty }) {
     const content = Uint8Array.from(disk.readFile(path))
     if (at >= content.length) return
@@ -42,7 +42,7 @@ const deeds: { readonly [kind: string]: Deed } = {
   copy({ disk }, path, { other = '' }) {
     disk.writeFile(other, disk.readFile(path))
   },
-  /** A sector comes to lie where another one was. */
+  /** A sector overwrites another one. */
   move({ disk }, path, { at = 0, to = 0 }) {
     const content = Uint8Array.from(disk.readFile(path))
     const sector = content.slice(at * sectorBytes, (at + 1) * sectorBytes)
@@ -50,12 +50,12 @@ const deeds: { readonly [kind: string]: Deed } = {
     content.set(sector.subarray(0, content.length - to * sectorBytes), to * sectorBytes)
     disk.writeFile(path, content)
   },
-  /** The file as it was some time ago. */
+  /** Restores an older version of the file. */
   age({ disk, earlier }, path, { at = 0 }) {
     const then = earlier[at % Math.max(1, earlier.length)]
     if (then?.files().includes(path)) disk.writeFile(path, then.readFile(path))
   },
-  /** Gives the header in front, or a sector of HEAD, the checksum of what is there. */
+  /** Gives a file header, or a sector of HEAD, a valid checksum. */
   forge({ disk }, path, { at = 0 }) {
     const content = Buffer.from(disk.readFile(path))
     const start = (at % 2) * sectorBytes
@@ -73,15 +73,15 @@ export function harm(from: Scene, steps: Input): HarmedDisk {
   let isForged = false
   for (const step of steps) {
     const { kind, name = '' } = step
-    const deed = deeds[kind]
-    if (deed === undefined || !disk.files().includes(name)) continue
-    deed({ disk, earlier: from.earlier }, name, step)
+    const operation = operations[kind]
+    if (operation === undefined || !disk.files().includes(name)) continue
+    operation({ disk, earlier: from.earlier }, name, step)
     if (kind === 'forge') isForged = true
   }
   return { disk, isForged }
 }
 
-/** One harm to one of the files, small most of the time. */
+/** One damage to one of the files, mostly small. */
 export function anyHarm(
   random: Random,
   disk: SimulatedDisk,
@@ -124,7 +124,7 @@ function zeroSectors(random: Random, name: string, sectors: number): Step {
   }
 }
 
-/** Where there is something, most of the time: files are zeros for the most part. */
+/** Mostly a place with data: files consist mainly of zeros. */
 function anyPlace(random: Random, content: Uint8Array): number {
   if (content.length === 0) return 0
   let end = content.length
@@ -136,7 +136,7 @@ function changedByte(random: Random, content: Uint8Array, at: number): Uint8Arra
   return Uint8Array.of((content[at] ?? 0) ^ (1 << random.integer(8)))
 }
 
-/** Where the numbers of headers stand. */
+/** Offsets of numbers in headers. */
 const fields = [12, 16, 32, 36, 40, 44, 48, 52, 56, 64, 68, 72, 80, 88, 92, 96, 100, 104, 108]
 
 function forgery(random: Random, name: string, content: Uint8Array): Step {

@@ -20,7 +20,7 @@ import { type BaseLog, directory, logOptions, makeBaseLogs, recordOf } from './b
 import { anyHarm, type HarmedDisk, harm } from './harm.js'
 import { checkPrefix, type Reading, readAll } from './witness.js'
 
-/** Who opens a log, and who only looks at one. */
+/** The functions that open a log and those that only read one. */
 export interface SegmentsParts {
   readonly openLog: typeof openLog
   readonly openReadOnly: typeof openReadOnly
@@ -31,7 +31,7 @@ export interface SegmentsParts {
 
 const shipped: SegmentsParts = { openLog, openReadOnly, verifyLog, diagnoseLog, backupLog }
 
-/** The files of a log, after something has happened to them: a `log` step says which one it was. */
+/** Damaged files of a log; a `log` step chooses the log. */
 export function segmentsTarget(parts: Partial<SegmentsParts> = {}): Target {
   const used = { ...shipped, ...parts }
   let bases: readonly BaseLog[] | undefined
@@ -39,7 +39,7 @@ export function segmentsTarget(parts: Partial<SegmentsParts> = {}): Target {
   return {
     name: 'segments',
     generate(random) {
-      // The logs are there after the first run; before it only their number is known.
+      // The logs are created by the first run; before it, only their number is known.
       return [{ kind: 'log', at: random.integer(60) }]
     },
     mutate(random, input, other) {
@@ -47,7 +47,8 @@ export function segmentsTarget(parts: Partial<SegmentsParts> = {}): Target {
       const log = logOf(input)
       const base = bases === undefined ? undefined : baseOf(bases, log)
       if (base === undefined || (steps.length > 0 && random.chance(0.3))) {
-        // A whole file of another log, in place of the only one, is that log, and nobody could tell.
+        // A complete file of another log in place of the only one is a valid log; no reader could
+        // tell.
         const isKin = bases !== undefined && baseOf(bases, logOf(other)) === base
         const kin = isKin ? other : input
         const changed = steps.length === 0 ? kin : changeSteps(random, steps, kin)
@@ -74,16 +75,16 @@ async function tryLog(parts: SegmentsParts, base: BaseLog, input: Input): Promis
   const harmed = harm(base, input)
   const { disk, isForged } = harmed
   const before = contentOf(disk)
-  const report = await orCode(() => parts.verifyLog(directory, { disk }))
+  const report = await resultOrCode(() => parts.verifyLog(directory, { disk }))
   await checkReader(parts, base, harmed)
   await checkDiagnosis(parts, base, harmed, report)
   await checkBackup(parts, base, harmed)
-  holds(contentOf(disk) === before, 'who only looks changes nothing', () => base.name)
+  holds(contentOf(disk) === before, 'readers change nothing', () => base.name)
   const opened = await tryToOpen(parts, disk, {})
   if (!(opened instanceof Refusal)) {
     holds(
       isForged || typeof report === 'string' || report.damage === undefined,
-      'what is damaged does not open',
+      'a damaged log does not open',
       () => JSON.stringify(report),
     )
     await checkOpened(parts, base, harmed, opened)
@@ -92,7 +93,7 @@ async function tryLog(parts: SegmentsParts, base: BaseLog, input: Input): Promis
   const { acceptable, code } = opened
   holds(
     isForged || code === report || (typeof report !== 'string' && report.damage !== undefined),
-    'what is sound opens',
+    'an intact log opens',
     () => `${code}: ${opened.message}`,
   )
   if (acceptable === undefined) return `${base.name}: ${code}`
@@ -100,20 +101,20 @@ async function tryLog(parts: SegmentsParts, base: BaseLog, input: Input): Promis
   return `${base.name}: ${code} ${shape(opened.message)}`
 }
 
-/** Gives all that it can, and says in a typed error where it breaks off. */
+/** A reader returns all that it can, and fails with a typed error where it has to stop. */
 async function checkReader(
   parts: SegmentsParts,
   base: BaseLog,
   { disk, isForged }: HarmedDisk,
 ): Promise<void> {
   const { clock } = logOptions(disk)
-  const reader = await orCode(() => {
-    return parts.openReadOnly(directory, { disk, clock: hasty(clock!) })
+  const reader = await resultOrCode(() => {
+    return parts.openReadOnly(directory, { disk, clock: withoutWaits(clock!) })
   })
   if (typeof reader === 'string') return
-  for (const lsn of reader.checkpoints) await orCode(() => drain(reader.readCheckpoint(lsn)))
+  for (const lsn of reader.checkpoints) await resultOrCode(() => drain(reader.readCheckpoint(lsn)))
   const records = new Map<number, Uint8Array>()
-  await orCode(() => readAll(reader, records))
+  await resultOrCode(() => readAll(reader, records))
   if (!isForged) checkPrefix(base, { records, gaps: reader.gaps }, 'a reader')
 }
 
@@ -123,21 +124,21 @@ async function checkDiagnosis(
   { disk, isForged }: HarmedDisk,
   report: Verification | string,
 ): Promise<void> {
-  const diagnosis = await orCode(() => parts.diagnoseLog(directory, { disk }))
+  const diagnosis = await resultOrCode(() => parts.diagnoseLog(directory, { disk }))
   if (typeof diagnosis === 'string' || typeof report === 'string') {
     holds(
       isForged || diagnosis === report,
-      'who looks at a log sees the same',
+      'all readers agree',
       () => `verify: ${JSON.stringify(report)}; diagnose: ${JSON.stringify(diagnosis)}`,
     )
     return
   }
   holds(
     isForged || (diagnosis.damage === undefined) === (report.damage === undefined),
-    'who looks at a log sees the same',
+    'all readers agree',
     () => `verify: ${JSON.stringify(report.damage)}; diagnose: ${JSON.stringify(diagnosis.damage)}`,
   )
-  const remains = await orCode(async () => {
+  const remains = await resultOrCode(async () => {
     const found: [lsn: number, record: Uint8Array][] = []
     for await (const { firstLsn, records = [] } of diagnosis.remains()) {
       for (const [index, record] of records.entries())
@@ -149,11 +150,11 @@ async function checkDiagnosis(
   for (const [lsn, record] of remains) {
     const written = base.records.get(lsn)
     const isRight = written !== undefined && Buffer.compare(written, record) === 0
-    holds(isRight, 'what is read is what was written', () => `behind the damage: LSN ${lsn}`)
+    holds(isRight, 'records read as they were written', () => `after the damage: LSN ${lsn}`)
   }
 }
 
-/** A copy is whole, or there is none. */
+/** A backup is complete or absent. */
 async function checkBackup(
   parts: SegmentsParts,
   base: BaseLog,
@@ -162,25 +163,28 @@ async function checkBackup(
   const copied = SimulatedDisk.from(disk.snapshot(), { recordCalls: false })
   const { clock } = logOptions(copied)
   const destination = '/backups/one'
-  const options = { disk: copied, clock: hasty(clock!) }
-  const backup = await orCode(() => parts.backupLog(directory, destination, options))
+  const options = { disk: copied, clock: withoutWaits(clock!) }
+  const backup = await resultOrCode(() => parts.backupLog(directory, destination, options))
   const left = copied.files().filter((path) => path.startsWith('/backups/'))
   if (typeof backup === 'string') {
-    holds(left.length === 0, 'a copy is whole, or there is none', () => `${backup}: ${left}`)
+    holds(left.length === 0, 'a backup is complete or absent', () => `${backup}: ${left}`)
     return
   }
   const report = await parts.verifyLog(destination, { disk: copied })
   holds(
     report.damage === undefined && report.lastLsn === backup.lastLsn,
-    'a copy is whole, or there is none',
+    'a backup is complete or absent',
     () => JSON.stringify(report),
   )
   if (isForged) return
-  const reader = await parts.openReadOnly(destination, { disk: copied, clock: hasty(clock!) })
+  const reader = await parts.openReadOnly(destination, {
+    disk: copied,
+    clock: withoutWaits(clock!),
+  })
   checkPrefix(base, await readAll(reader), 'a copy')
 }
 
-/** What is opened is sound, goes on, and is sound when it is opened again. */
+/** An opened log is intact, accepts records, and is intact when it is opened again. */
 async function checkOpened(
   parts: SegmentsParts,
   base: BaseLog,
@@ -188,7 +192,7 @@ async function checkOpened(
   log: Log,
 ): Promise<void> {
   if (isForged) {
-    await orCode(() => readAll(log))
+    await resultOrCode(() => readAll(log))
     await log.close()
     return
   }
@@ -205,24 +209,26 @@ async function checkOpened(
   const expected = new Map(reading.records).set(nextLsn, added[0]!).set(nextLsn + 1, added[1]!)
   holds(
     isEqual(reread.records, expected),
-    'an opened log goes on where it was',
+    'an opened log continues at its next LSN',
     () =>
-      `it had LSNs ${[...reading.records.keys()]}, then ${nextLsn} and the next; now it has ${[...reread.records.keys()]}`,
+      `it had LSNs ${[...reading.records.keys()]}, then appended ${nextLsn} and the next; now it has ${[...reread.records.keys()]}`,
   )
   const report = await parts.verifyLog(directory, { disk })
-  holds(report.damage === undefined, 'an opened log is sound', () => JSON.stringify(report.damage))
+  holds(report.damage === undefined, 'an opened log is intact', () => JSON.stringify(report.damage))
 }
 
-/** From its first record, or where that is bad and a checkpoint covers it, from there. */
+/**
+ * Reads from the first record; if that one is bad and a checkpoint covers it, from the checkpoint.
+ */
 async function readOpened(log: Log): Promise<Reading> {
-  const whole = await orCode(() => readAll(log))
+  const whole = await resultOrCode(() => readAll(log))
   if (typeof whole !== 'string') return whole
   const firstLsn = Math.max(log.firstLsn, log.checkpointLsn + 1)
   const { gaps } = log
   return readAll({ firstLsn, gaps, replay: (options) => log.replay(options) })
 }
 
-/** Records at the end that are lost without a word are gone without a trace, too. */
+/** Records at the end that are lost silently have left no trace on the disk. */
 function checkLoss(base: BaseLog, disk: SimulatedDisk, log: Log, { records }: Reading): void {
   if (log.recovery.tornTail !== undefined) return
   const last = Math.max(0, ...records.keys())
@@ -233,31 +239,31 @@ function checkLoss(base: BaseLog, disk: SimulatedDisk, log: Log, { records }: Re
     if (isKept || isDeclared || record.every((byte) => byte === 0)) continue
     holds(
       !left.includes(Buffer.from(record)),
-      'nothing is lost in silence that is still there',
+      'no record on the disk is lost silently',
       () => `LSN ${lsn}`,
     )
   }
 }
 
-/** Of the newest segment that was there before the opening began another one. */
+/** Content of the newest segment from before the log was opened. */
 function lastContent(disk: SimulatedDisk): Buffer {
   const paths = disk.files().filter((path) => path.endsWith('.wal'))
   const path = paths.at(-2)
   return path === undefined ? Buffer.alloc(0) : Buffer.from(disk.readFile(path))
 }
 
-/** What can be accepted as lost is accepted when it is named, and the rest goes on. */
+/** A loss that can be accepted is accepted once it is named, and the log continues. */
 async function checkAccepted(
   parts: SegmentsParts,
   base: BaseLog,
   harmed: HarmedDisk,
   acceptLoss: NonNullable<Refusal['acceptable']>,
 ): Promise<void> {
-  // Later than the log was written, and at a time that can tell where it goes on.
+  // Later than the log was written, so that new records can be told apart.
   const clock = new SimulatedClock({ startMs: Date.UTC(2026, 6, 1) })
   const opened = await tryToOpen(parts, harmed.disk, { acceptLoss, clock })
   if (opened instanceof Refusal) {
-    holds(harmed.isForged, 'a loss that can be accepted is accepted', () => opened.message)
+    holds(harmed.isForged, 'an acceptable loss can be accepted', () => opened.message)
     return
   }
   await checkOpened(parts, base, harmed, opened)
@@ -287,8 +293,8 @@ async function tryToOpen(
   }
 }
 
-/** What it gives, or the word with which it was refused. */
-async function orCode<T>(act: () => Promise<T>): Promise<T | string> {
+/** The result, or the code of the error. */
+async function resultOrCode<T>(act: () => Promise<T>): Promise<T | string> {
   try {
     return await act()
   } catch (error) {
@@ -319,8 +325,8 @@ function contentOf(disk: SimulatedDisk): string {
     .join('\n')
 }
 
-/** Whoever waits has waited long enough. */
-function hasty(clock: NonNullable<LogOptions['clock']>): NonNullable<LogOptions['clock']> {
+/** A clock on which every wait ends immediately. */
+function withoutWaits(clock: NonNullable<LogOptions['clock']>): NonNullable<LogOptions['clock']> {
   return {
     now: () => clock.now(),
     monotonicMs: () => clock.monotonicMs(),

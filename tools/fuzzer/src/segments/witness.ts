@@ -1,10 +1,10 @@
 import { holds } from '@tenure/harness'
 import type { BaseLog } from './base-log.js'
 
-/** What somebody has read out of a log. */
+/** Everything that a reader got out of a log. */
 export interface Reading {
   readonly records: ReadonlyMap<number, Uint8Array>
-  /** Where LSNs may be missing, by the log's own word. */
+  /** Ranges of LSNs that the log declares as possibly missing. */
   readonly gaps: readonly { readonly firstLsn: number; readonly lastLsn: number }[]
 }
 
@@ -16,7 +16,7 @@ interface Readable {
   replay(options: { readonly fromLsn: number }): AsyncIterable<Run>
 }
 
-/** Into `records`, which has what was read before an error, too. */
+/** Reads into `records`, which keeps the records before an error. */
 export async function readAll(
   log: Readable,
   records = new Map<number, Uint8Array>(),
@@ -32,15 +32,15 @@ export async function readAll(
 }
 
 /**
- * Whatever is read is what was written, and nothing is missing before it: what is left is a prefix,
- * with holes where the log declares them. The end may be lost: nothing on a disk tells of a whole
- * batch that went without a trace.
+ * Every record reads as it was written, and none before it is missing: the result is a prefix, with
+ * holes only where the log declares them. The end may be lost: a batch that vanished completely
+ * leaves no trace on a disk.
  */
 export function checkPrefix(base: BaseLog, { records, gaps }: Reading, who: string): void {
   for (const [lsn, record] of records) {
     const written = base.records.get(lsn)
-    holds(written !== undefined, 'nothing is read that was not written', () => `${who}: LSN ${lsn}`)
-    holds(Buffer.compare(record, written!) === 0, 'what is read is what was written', () => {
+    holds(written !== undefined, 'only written records are read', () => `${who}: LSN ${lsn}`)
+    holds(Buffer.compare(record, written!) === 0, 'records read as they were written', () => {
       return `${who}: LSN ${lsn}`
     })
   }
@@ -49,8 +49,12 @@ export function checkPrefix(base: BaseLog, { records, gaps }: Reading, who: stri
   for (const lsn of base.records.keys()) {
     const isBetween = lsn > first && lsn < last
     const isDeclared = gaps.some((gap) => gap.firstLsn <= lsn && lsn <= gap.lastLsn)
-    holds(!isBetween || records.has(lsn) || isDeclared, 'nothing is missing in the middle', () => {
-      return `${who}: LSN ${lsn} is missing before LSN ${last}`
-    })
+    holds(
+      !isBetween || records.has(lsn) || isDeclared,
+      'no record is missing in the middle',
+      () => {
+        return `${who}: LSN ${lsn} is missing before LSN ${last}`
+      },
+    )
   }
 }
