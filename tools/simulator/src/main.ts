@@ -26,7 +26,7 @@ function bugsOf(asked: Exclude<CommandLine['bugs'], 'none'>): readonly Bug[] {
   const bug = bugs.find(({ name }) => name === asked.name)
   if (bug !== undefined) return [bug]
   throw new UsageError(
-    `--bug is ${asked.name}; there are ${bugs.map(({ name }) => name).join(', ')}`,
+    `--bug is ${asked.name}; it must be one of ${bugs.map(({ name }) => name).join(', ')}`,
   )
 }
 

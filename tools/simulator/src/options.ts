@@ -2,14 +2,14 @@ import { availableParallelism } from 'node:os'
 import { parseAmount, parseOptions, parseWhole, UsageError } from '@tenure/harness'
 
 export interface CommandLine {
-  /** The first one; one alone when there is no number of them. */
+  /** The first seed; the only one without `seeds`. */
   readonly seed: number
   readonly seeds: number
   readonly minutes: number | undefined
   readonly scenario: string | undefined
   readonly bugs: 'none' | 'all' | { readonly name: string }
   readonly threads: number
-  /** Ends with the first failure, and shrinks nothing. */
+  /** Stops at the first failure, and shrinks nothing. */
   readonly first: boolean
   readonly events: boolean
   readonly json: boolean
@@ -17,16 +17,16 @@ export interface CommandLine {
 
 export const usage = `pnpm sim [--seeds n] [--seed s] [--minutes m] [--scenario file] [--bugs] [--bug name] [--json]
 
-  --seeds     how many seeds are played (500), from --seed on
-  --seed      the first of them (made from the time); without --seeds it alone
-  --minutes   plays seeds for so long instead
-  --scenario  plays one scenario from a file
-  --bugs      plants every known bug in a copy of the code, and says how many seeds find it
-  --bug       the same of one bug
-  --threads   how many seeds at once (as many as there are processors)
-  --first     ends with the first failure, and makes nothing smaller
-  --events    writes every event of a single seed or scenario to the standard error
-  --json      ends with one line of JSON on the standard output`
+  --seeds     number of seeds to play, starting with --seed (default 500)
+  --seed      first seed (default: taken from the clock); without --seeds the only one
+  --minutes   play seeds for this many minutes instead of --seeds
+  --scenario  play one scenario from a file
+  --bugs      plant every known bug in a copy of the code, and count the seeds that find it
+  --bug       plant one known bug in a copy of the code
+  --threads   number of concurrent seeds (default: the number of processors)
+  --first     stop at the first failure, and shrink nothing
+  --events    write every event of a single seed or scenario to standard error
+  --json      print the summary as one line of JSON`
 
 const seedsDefault = 500
 
@@ -34,7 +34,7 @@ type OptionName = keyof ReturnType<typeof parse>
 
 const ofSeeds: readonly OptionName[] = ['seed', 'seeds', 'minutes', 'first']
 
-/** What would be ignored beside an option. */
+/** Options that would be ignored together with another option. */
 const ignoredBeside: readonly (readonly [OptionName, readonly OptionName[]])[] = [
   ['scenario', [...ofSeeds, 'threads', 'bugs', 'bug']],
   ['bugs', [...ofSeeds, 'events', 'bug']],
@@ -44,12 +44,14 @@ const ignoredBeside: readonly (readonly [OptionName, readonly OptionName[]])[] =
 
 export function parseCommandLine(args: readonly string[], seedDefault: number): CommandLine {
   const typed = parse(args)
-  refuseIgnored(typed)
+  rejectIgnored(typed)
   const { seeds, seed, minutes, scenario, bugs, bug, threads, first, events, json } = typed
   const isOne = seed !== undefined && seeds === undefined && minutes === undefined
   const count = seeds === undefined ? (isOne ? 1 : seedsDefault) : parseWhole('seeds', seeds)
   if (events && scenario === undefined && (count > 1 || minutes !== undefined)) {
-    throw new UsageError('--events is of one seed or scenario: give --seed alone, or --scenario')
+    throw new UsageError(
+      '--events needs one seed or scenario; use --seed without --seeds, or --scenario',
+    )
   }
   return {
     seed: seed === undefined ? seedDefault : parseWhole('seed', seed),
@@ -64,11 +66,11 @@ export function parseCommandLine(args: readonly string[], seedDefault: number): 
   }
 }
 
-function refuseIgnored(typed: ReturnType<typeof parse>): void {
+function rejectIgnored(typed: ReturnType<typeof parse>): void {
   for (const [name, others] of ignoredBeside) {
     const ignored = others.find((other) => typed[other] !== undefined)
     if (typed[name] === undefined || ignored === undefined) continue
-    throw new UsageError(`--${name} and --${ignored} are given; only one of them can be`)
+    throw new UsageError(`--${name} and --${ignored} are mutually exclusive`)
   }
 }
 

@@ -11,39 +11,39 @@ export function codeOf(error: unknown): string | undefined {
     : undefined
 }
 
-/** Every check there is, by the words with which it fails. */
+/** All checks, by their names. */
 export type Check = ClearCheck | VagueCheck
 
-/** Checks of one thing: that it failed says what is wrong. */
+/** Checks of one property: their failure alone says what is wrong. */
 type ClearCheck =
   | 'a lease is granted once'
   | 'a result is what its handler returned'
   | 'a task has one owner'
-  | 'checkpoint and tail are what a replay gives'
-  | 'live state is what a replay gives'
+  | 'checkpoint and tail match a full replay'
+  | 'the live state matches a replay'
   | 'nothing acknowledged is lost'
-  | 'of two coordinators neither loses anything unnoticed'
-  | 'one coordinator writes'
-  | 'tasks are leased in their order'
-  | 'the log agrees with every answer'
+  | 'two coordinators lose nothing silently'
+  | 'only one coordinator writes'
+  | 'tasks are leased in order'
+  | 'every answer matches the log'
   | 'the log can be replayed'
   | 'the log is legal'
   | 'the naive model has the same state'
-  | 'the shipped worker makes sense to the coordinator'
-  | 'what is applied is told'
-  | 'what was decided stays so'
+  | 'the coordinator accepts the shipped worker'
+  | 'every applied record is reported'
+  | 'a written record never changes'
 
-/** Checks that nearly anything may fail: only the message says what it was. */
+/** Checks that almost any mistake may fail: only the message says what is wrong. */
 export type VagueCheck =
   | LossCheck
-  | 'a client gets answers it understands'
+  | 'a client gets only expected answers'
   | 'all work ends'
-  | 'nothing comes as a surprise'
+  | 'no unexpected error occurs'
   | 'nothing is answered before it is durable'
-  | 'only what fails makes it fail'
+  | 'every failure follows from a planned fault'
   | 'the coordinator stops'
-  | 'what is begun comes to an end'
+  | 'no operation hangs'
   | 'workers stop'
 
-/** What a scenario does to the thread that plays it. */
-export type LossCheck = 'a scenario does not end its thread' | 'a scenario ends'
+/** Failures that lose the thread that plays the scenario. */
+export type LossCheck = 'a scenario leaves its thread alive' | 'a scenario ends'

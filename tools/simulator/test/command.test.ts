@@ -14,7 +14,7 @@ function sim(...args: string[]) {
   return { status, out: stdout.toString(), error: stderr.toString() }
 }
 
-t.test('a run ends with one object that says all of it', async (t) => {
+t.test('--json prints the whole summary as one object', async (t) => {
   const { status, out } = sim('--seed', '1', '--seeds', '3', '--threads', '1', '--json')
   t.equal(status, 0)
   t.match(JSON.parse(out), {
@@ -26,25 +26,29 @@ t.test('a run ends with one object that says all of it', async (t) => {
   })
 })
 
-t.test('a scenario is played from its file, with every event', async (t) => {
+t.test('a scenario file is played, with every event', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'tenure-sim-test-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'scenario.json')
   writeScenario(path, { about: 'nothing', check: 'none', scenario: drawScenario(5) })
   const { status, out, error } = sim('--scenario', path, '--events')
   t.equal(status, 0)
-  t.match(out, /everything holds/)
+  t.match(out, /all checks hold/)
   t.match(error, /life 1 begins/)
-  t.equal(error, sim('--seed', '5', '--events').error, 'which are those of its seed')
+  t.equal(error, sim('--seed', '5', '--events').error, 'the events are those of its seed')
 })
 
-t.test('a planted bug is found, and nothing of it is left behind', async (t) => {
+t.test('a planted bug is found, and its copy is removed', async (t) => {
   const { status, out } = sim('--bug', 'apply before append', '--json')
   t.equal(status, 0)
-  t.match(JSON.parse(out), { planted: 1, found: 1, bugs: [{ check: 'what is applied is told' }] })
+  t.match(JSON.parse(out), {
+    planted: 1,
+    found: 1,
+    bugs: [{ check: 'every applied record is reported' }],
+  })
 })
 
-t.test('a file that holds no scenario is answered with how to use it', async (t) => {
+t.test('a file that is not a scenario is a usage error', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'tenure-sim-test-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'scenario.json')
@@ -52,7 +56,11 @@ t.test('a file that holds no scenario is answered with how to use it', async (t)
     const { status, error } = sim('--scenario', path)
     t.equal(status, 2, what)
     t.match(error, why, what)
-    t.match(error, /it must be a file that a failure has left: .*pnpm sim \[--seeds n\]/s, what)
+    t.match(
+      error,
+      /it must be a file written after a failure: .*Usage: pnpm sim \[--seeds n\]/s,
+      what,
+    )
     t.notMatch(error, /\n +at /, what)
   }
   refuse('none', /^--scenario is .*scenario\.json; .* ENOENT/)
@@ -66,7 +74,7 @@ t.test('a file that holds no scenario is answered with how to use it', async (t)
   }
 })
 
-t.test('what makes no sense is answered with how to use it', async (t) => {
+t.test('invalid options are a usage error', async (t) => {
   for (const args of [
     ['--sed', '1'],
     ['--bug', 'none of them'],

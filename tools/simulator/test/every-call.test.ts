@@ -30,7 +30,7 @@ const operations: readonly Operation[] = [
   { atMs: 150, kind: 'checkpoint', client: 0 },
 ]
 
-/** Three tasks and two checkpoints, on a disk that is quick or slow, and nothing else that goes wrong. */
+/** Three tasks and two checkpoints on a fast or slow disk, with only these faults. */
 function scenarioWith(diskMsMax: number, faults: readonly Trouble[]): Scenario {
   const calm = {
     diskMsMax,
@@ -57,7 +57,7 @@ for (const [when, keep, diskMsMax] of [
 ] as const) {
   const disk = diskMsMax === 0 ? 'a quick' : 'a slow'
   t.test(
-    `power is lost ${when} every call to ${disk} disk, and of what is pending ${keep} is kept`,
+    `power is lost ${when} every call to ${disk} disk, keeping ${keep} of the pending data`,
     async (t) => {
       const { diskCalls, ending } = await run(scenarioWith(diskMsMax, []))
       t.equal(ending, 'drained')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { Plot, requireFit, root } from '../src/bugs/plant.js'
+import { CodeCopy, requireFit, root } from '../src/bugs/plant.js'
 import { editOf, type Fault, type NamedTest } from '../src/faults/fault.js'
 import { faults } from '../src/faults/faults.js'
 import { readTap } from '../src/faults/tap-output.js'
@@ -11,7 +11,7 @@ import { describeTrials, tryAll } from '../src/faults/trials.js'
 
 const titleOfTest = /\btest\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g
 
-/** The titles in a test file; one that is put together matches whatever it may come to. */
+/** The titles in a test file; a composed title becomes a pattern. */
 function titlesIn(source: string): RegExp[] {
   return [...source.matchAll(titleOfTest)].map(([, single, double, template]) => {
     const parts = template?.split(/\$\{.*?\}/) ?? [single ?? double ?? '']
@@ -20,7 +20,7 @@ function titlesIn(source: string): RegExp[] {
   })
 }
 
-t.test('every fault fits the code, and names tests that there are', (t) => {
+t.test('every fault fits the code, and names existing tests', (t) => {
   const titles = new Map<string, RegExp[]>()
   for (const fault of faults) {
     t.doesNotThrow(() => requireFit(fault))
@@ -37,13 +37,13 @@ t.test('every fault fits the code, and names tests that there are', (t) => {
   t.end()
 })
 
-t.test('there are many faults, and each has a name of its own', (t) => {
+t.test('there are many faults, and their names are unique', (t) => {
   t.ok(faults.length >= 60)
   t.equal(new Set(faults.map(({ name }) => name)).size, faults.length)
   t.end()
 })
 
-t.test('the output of a test file is read as tap writes it', (t) => {
+t.test('the output of tap is read', (t) => {
   const output = `TAP version 14
 ok 1 - one # SKIP filter: /two/
 # Subtest: a title \\# with \\\\ in it
@@ -66,27 +66,27 @@ ok 3
   t.end()
 })
 
-/** A file in which one test has a subtest of this result. */
+/** A file in which one test has a subtest with this result. */
 function outcomeOf(result: string, output = ''): Outcome {
   return { end: 'failed', output, lines: readTap(`    ${result} 1 - sub\n${result} 1 - test\n`) }
 }
 
-t.test('a fault is killed by the failure of the test that it names, and by nothing else', (t) => {
+t.test('a fault counts as found only if the named test fails', (t) => {
   const named: NamedTest = ['file', 'test', 'sub']
   const failed = outcomeOf('not ok')
   t.equal(whyNotKilled(failed, named), undefined)
   t.equal(whyNotKilled(failed, ['file', 'test']), undefined)
-  t.equal(resultsOf(failed.lines, ['file', 'sub']).length, 0, 'a subtest is no test')
-  t.match(whyNotKilled(outcomeOf('ok'), named), 'it passes')
-  t.match(whyNotKilled({ ...failed, end: 'timed out' }, named), 'it does not end')
+  t.equal(resultsOf(failed.lines, ['file', 'sub']).length, 0, 'a subtest does not count as a test')
+  t.match(whyNotKilled(outcomeOf('ok'), named), 'the test passes')
+  t.match(whyNotKilled({ ...failed, end: 'timed out' }, named), 'the test does not end')
   t.match(whyNotKilled({ ...failed, end: 'passed' }, ['file', 'other']), 'no test of that name')
   t.match(whyNotKilled({ ...failed, output: 'Error: x' }, ['file', 'other']), 'no result')
-  const broken = outcomeOf('not ok', 'ReferenceError: nobodyKnowsThis is not defined')
+  const broken = outcomeOf('not ok', 'ReferenceError: undefinedName is not defined')
   t.match(whyNotKilled(broken, named), 'the code does not run')
   t.end()
 })
 
-t.test('faults are planted one after the other, and each leaves the copy as it was', async (t) => {
+t.test('faults are planted one after the other, and each is reverted', async (t) => {
   const file = 'packages/values/test/values.test.ts'
   const source = readFileSync(join(root, file), 'utf8')
   const title = /test\('([^']*)'/.exec(source)?.[1] ?? ''
@@ -94,17 +94,23 @@ t.test('faults are planted one after the other, and each leaves the copy as it w
   const fault: Fault = {
     name: 'no code',
     test: [file, title],
-    edits: edit('//# sourceMappingURL', ';nobodyKnowsThis() //'),
+    edits: edit('//# sourceMappingURL', ';undefinedName() //'),
   }
   const harmless: Fault = { ...fault, edits: edit('//# sourceMappingURL', '//') }
-  const plot = Plot.copy({ tests: true })
-  t.teardown(() => plot.remove())
-  t.match(await trySound(plot, file, [[file, title]]), { isPassed: true, note: '' })
-  t.match(await tryFault(plot, fault), { isPassed: false, note: /does not run/ })
-  t.match(await tryFault(plot, harmless), { isPassed: false, note: /^it passes; no other test/ })
+  const copy = CodeCopy.copy({ tests: true })
+  t.teardown(() => copy.remove())
+  t.match(await trySound(copy, file, [[file, title]]), { isPassed: true, note: '' })
+  t.match(await tryFault(copy, fault), { isPassed: false, note: /does not run/ })
+  t.match(await tryFault(copy, harmless), {
+    isPassed: false,
+    note: /^the test passes; no other test/,
+  })
   const unfit: Fault = { ...fault, edits: edit('not there', '') }
-  t.match(await tryFault(plot, unfit), { isPassed: false, note: /does not fit: .* 0 times/ })
-  t.match(await trySound(plot, file, [[file, 'another']]), { isPassed: false, note: /no test/ })
+  t.match(await tryFault(copy, unfit), { isPassed: false, note: /does not fit: .* 0 times/ })
+  t.match(await trySound(copy, file, [[file, 'another']]), {
+    isPassed: false,
+    note: /lacks or skips the test/,
+  })
   const summary = await tryAll([harmless], 1, { write: () => {} })
   t.match(summary, { passed: 1, failed: 1 })
   t.match(describeTrials(summary), /^NOT OK .* no code .*\n\n1 passed, 1 failed$/s)

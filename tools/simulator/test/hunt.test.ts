@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Bug } from '../src/bugs/bug.js'
-import { bugs, hunt, track } from '../src/bugs/hunt.js'
+import { bugs, hunt, huntBug } from '../src/bugs/hunt.js'
 import { requireFit } from '../src/bugs/plant.js'
 import type { Failure } from '../src/play/tally.js'
 
@@ -11,77 +11,77 @@ const bug: Bug = {
   seedsMax: 100,
   foundBy: [
     { check: 'a task has one owner' },
-    { check: 'nothing comes as a surprise', message: /^Error: as planned$/ },
+    { check: 'no unexpected error occurs', message: /^Error: as planned$/ },
   ],
 }
 
-const owners: Failure = { seed: 7, check: 'a task has one owner', message: 'it has two' }
+const owners: Failure = { seed: 7, check: 'a task has one owner', message: 'two owners' }
 const planned: Failure = {
   seed: 5,
-  check: 'nothing comes as a surprise',
+  check: 'no unexpected error occurs',
   message: 'Error: as planned',
 }
 const other: Failure = { ...planned, seed: 3, message: 'ReferenceError: x is not defined' }
-const hung: Failure = { seed: 4, check: 'a scenario ends', message: 'it has not after 60 s' }
+const hung: Failure = { seed: 4, check: 'a scenario ends', message: 'it did not end within 60 s' }
 
-/** Plays seeds of which these fail. */
+/** Plays seeds, of which these fail. */
 function playerOf(...failures: readonly Failure[]) {
   return async (seed: number, seeds: number) =>
     failures.find((failure) => failure.seed >= seed && failure.seed < seed + seeds)
 }
 
-t.test('every bug fits the code that there is', (t) => {
+t.test('every bug fits the code', (t) => {
   for (const one of bugs) t.doesNotThrow(() => requireFit(one))
   const edit = { file: 'tools/simulator/dist/src/bugs/hunt.js', old: 'not there', new: '' }
   t.throws(() => requireFit({ ...bug, edits: [edit] }), { message: /does not fit: .* 0 times/ })
   t.end()
 })
 
-t.test('a bug is found by its own checks, and by what they have to say', async (t) => {
+t.test('a bug is found by its own checks and their messages', async (t) => {
   const sound = playerOf()
-  t.match(await track(bug, { planted: playerOf(owners), sound }), {
+  t.match(await huntBug(bug, { planted: playerOf(owners), sound }), {
     isFound: true,
     seeds: 7,
     check: 'a task has one owner',
     others: [],
   })
-  t.match(await track(bug, { planted: playerOf(planned), sound }), { isFound: true, seeds: 5 })
+  t.match(await huntBug(bug, { planted: playerOf(planned), sound }), { isFound: true, seeds: 5 })
 })
 
-t.test('what else goes wrong is told, and the hunt goes on', async (t) => {
+t.test('other failures are reported, and the hunt continues', async (t) => {
   const planted = playerOf(other, hung, owners)
-  const { isFound, seeds, others } = await track(bug, { planted, sound: playerOf() })
+  const { isFound, seeds, others } = await huntBug(bug, { planted, sound: playerOf() })
   t.ok(isFound)
   t.equal(seeds, 7)
   t.same(others, [
-    { ...other, why: 'no sign of it' },
-    { ...hung, why: 'no sign of it' },
+    { ...other, why: 'not a sign of the bug' },
+    { ...hung, why: 'not a sign of the bug' },
   ])
 })
 
-t.test('a seed that fails without the bug finds nothing', async (t) => {
+t.test('a seed that also fails without the bug does not count', async (t) => {
   const planted = playerOf(planned, owners)
-  const found = await track(bug, { planted, sound: playerOf({ ...other, seed: 5 }) })
+  const found = await huntBug(bug, { planted, sound: playerOf({ ...other, seed: 5 }) })
   t.equal(found.seeds, 7)
-  t.same(found.others, [{ ...planned, why: 'fails without it, too' }])
+  t.same(found.others, [{ ...planned, why: 'also fails without the bug' }])
   const all = { planted, sound: playerOf(planned, owners) }
-  t.match(await track(bug, all), { isFound: false, seeds: 100 })
+  t.match(await huntBug(bug, all), { isFound: false, seeds: 100 })
 })
 
-t.test('only so many seeds are played, and only so many failures of others', async (t) => {
+t.test('the number of seeds and of other failures is limited', async (t) => {
   const sound = playerOf()
   const late = playerOf({ ...owners, seed: 101 })
-  t.match(await track(bug, { planted: late, sound }), { isFound: false, others: [] })
+  t.match(await huntBug(bug, { planted: late, sound }), { isFound: false, others: [] })
   let plays = 0
   const always = async (seed: number) => {
     plays++
     return { ...hung, seed }
   }
-  t.notOk((await track(bug, { planted: always, sound })).isFound)
+  t.notOk((await huntBug(bug, { planted: always, sound })).isFound)
   t.equal(plays, 10)
 })
 
-t.test('code that is merely broken is no bug that was found', async (t) => {
+t.test('code that does not run does not count as a found bug', async (t) => {
   const file = 'packages/coordinator-server/dist/src/decide/lease-judgement.js'
   const old = 'now < standing.leaseExpiry ?'
   const edits = [{ file, old, new: `nobodyKnowsThis && ${old}` }]

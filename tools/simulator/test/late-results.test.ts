@@ -2,16 +2,20 @@ import t from 'tap'
 import { run } from '../src/play/run.js'
 import type { HandlerPlan, PlannedTrouble, Scenario } from '../src/scenario/scenario.js'
 
-// What the log knows of a task that two workers had, one after the other, and what its counters say.
+// The log's record of a task that two workers executed one after the other, and the counters about
+// it.
 
 const leaseDurationMs = 1000
-/** The task is granted by then; and the first worker knows that its lease is over. */
+/** By then the task is granted, and the first worker will notice that its lease has ended. */
 const strikeAtMs = 500
 const standstillMs = 4000
-/** The worker that gets the task first: under this seed its poll is the first to arrive. */
+/** The first worker to get the task: under this seed its poll arrives first. */
 const first = 1
 
-/** Two workers of one slot each; one has the task when the trouble strikes, the other after it. */
+/**
+ * Two workers with one slot each; one has the task when the trouble strikes, the other gets it
+ * later.
+ */
 function twoWorkers(trouble: PlannedTrouble, attempts: readonly HandlerPlan[]): Scenario {
   const worker = { concurrency: 1, queues: ['default'], clockRate: 1, pollWaitMs: 5000 }
   return {
@@ -73,13 +77,13 @@ t.test('two executions that both end are one confirmed duplicate', async (t) => 
   ])
   const { counters, violation, cancelled } = await play(both)
   t.equal(violation, undefined)
-  t.equal(cancelled, 1, 'the first one reported all the same')
+  t.equal(cancelled, 1, 'the first worker reported, too')
   t.match(counters, { leasesGranted: 2, leasesExpired: 1, tasksCompleted: 1 })
   t.match(counters, { possibleDuplicates: 1, confirmedDuplicates: 1 })
 })
 
 t.test(
-  'an execution that its worker broke off is possibly one, and nothing confirms it',
+  'an execution that its worker aborted is a possible duplicate, not a confirmed one',
   async (t) => {
     const stands = {
       atMs: strikeAtMs,
@@ -100,7 +104,7 @@ t.test(
 )
 
 t.test(
-  'an execution whose worker was killed is possibly one, and nothing confirms it',
+  'an execution whose worker was killed is a possible duplicate, not a confirmed one',
   async (t) => {
     const killed = { atMs: strikeAtMs, kind: 'kill worker', worker: first, downMs: 100 } as const
     const { counters, violation, cancelled } = await play(

@@ -3,7 +3,7 @@ import { drawScenario } from '../src/scenario/draw.js'
 import type { Scenario } from '../src/scenario/scenario.js'
 import { shrink } from '../src/scenario/shrink.js'
 
-/** One with this many of everything. */
+/** A scenario with this many operations and faults. */
 function scenarioOf(operations: number, faults: number): Scenario {
   const listOf = <T>(count: number, make: (atMs: number) => T) =>
     Array.from({ length: count }, (_, index) => make(index))
@@ -14,7 +14,7 @@ function scenarioOf(operations: number, faults: number): Scenario {
   }
 }
 
-t.test('what is needed is left, and nothing else', async (t) => {
+t.test('only the needed operations and faults are left', async (t) => {
   const needs = async ({ operations, faults }: Scenario) =>
     [3, 17].every((atMs) => operations.some((one) => one.atMs === atMs)) &&
     faults.some((one) => one.atMs === 9)
@@ -30,14 +30,14 @@ t.test('what is needed is left, and nothing else', async (t) => {
   t.equal(workers.length, 1)
 })
 
-t.test('knobs that do not matter are calm', async (t) => {
+t.test('irrelevant knobs become calm', async (t) => {
   const scenario = scenarioOf(1, 1)
   const wild = { ...scenario, knobs: { ...scenario.knobs, diskMsMax: 40, networkMsMax: 100 } }
   const { knobs } = await shrink(wild, async ({ knobs }) => knobs.diskMsMax === 40)
   t.match(knobs, { diskMsMax: 40, networkMsMax: 0, clockRate: 1 })
 })
 
-t.test('it gives up after so many runs', async (t) => {
+t.test('shrinking stops after the maximum number of runs', async (t) => {
   let runs = 0
   await shrink(scenarioOf(100, 100), async () => runs++ < 0, 50)
   t.equal(runs, 50)

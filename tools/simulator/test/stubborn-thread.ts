@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { emptyTally } from '../src/play/tally.js'
 
-// Stands in for the thread that plays seeds: some of them end it, or never come back.
+// Replaces the thread that plays seeds: some seeds end it, others never return.
 
 parentPort?.on('message', (seed: number) => {
   if (seed % 10 === 2) for (;;);

@@ -31,7 +31,7 @@ const records: readonly LogRecord[] = [
   granted(5, 2),
   failed(1, 3),
   extended(5),
-  // Up to here nothing has ended, so this is about neither.
+  // No task has ended up to here, so this concerns neither.
   { type: 'TasksForgotten', at: 8, through: 7 },
   granted(9, 1, 2),
   failed(1, 9),
@@ -64,39 +64,39 @@ t.test('a page holds every record about its task', async (t) => {
   t.notOk(agrees([]), 'none of them')
 })
 
-t.test('and nothing else, in their order', async (t) => {
+t.test('a page holds nothing else, in order', async (t) => {
   for (const other of [2, 5, 7, 8, 12]) {
     const lsns = [...ofTask1, other].sort((a, b) => a - b)
     t.notOk(agrees(lsns), `with ${other}`)
   }
-  t.notOk(agrees([1, 4, 3, 6, 9, 10, 11]), 'in another order')
-  t.notOk(agrees([1, 1, 3, 4, 6, 9, 10, 11]), 'one of them twice')
+  t.notOk(agrees([1, 4, 3, 6, 9, 10, 11]), 'wrong order')
+  t.notOk(agrees([1, 1, 3, 4, 6, 9, 10, 11]), 'a repeated record')
   const others = records.map((record) => (record.at === 6 ? { ...record, at: 7 } : record))
-  t.notOk(agrees(ofTask1, {}, others), 'as it was never written')
+  t.notOk(agrees(ofTask1, {}, others), 'a record that was never written')
 })
 
-t.test('it ends where the log did when it was asked for', async (t) => {
+t.test('a page ends where the log ended at the time of the request', async (t) => {
   t.ok(agrees([1, 3, 4, 6], { lastLsn: 8 }))
   t.notOk(agrees([1, 3, 4, 6], { lastLsn: 9 }))
   t.notOk(agrees([1, 3, 4, 6, 9], { lastLsn: 8 }))
 })
 
-t.test('or where the next page goes on', async (t) => {
+t.test('a page ends where the next page starts', async (t) => {
   t.ok(agrees([1, 3, 4], { next: 6 }))
   t.ok(agrees([6, 9, 10, 11], { fromLsn: 6 }))
   t.notOk(agrees([1, 3], { next: 6 }))
   t.notOk(agrees([6, 9, 10, 11], { fromLsn: 4 }))
-  t.notOk(agrees([], { fromLsn: 7, next: 9 }), 'a page goes on behind some record')
-  t.notOk(agrees([1, 3, 4, 6], { lastLsn: 8, next: 9 }), 'which is in the log already')
+  t.notOk(agrees([], { fromLsn: 7, next: 9 }), 'a page that starts after some record')
+  t.notOk(agrees([1, 3, 4, 6], { lastLsn: 8, next: 9 }), 'the record is already in the log')
 })
 
 t.test(
-  'what was removed behind a checkpoint is not in it, and what only that could tell need not be',
+  'a page lacks the records removed by a checkpoint, and may lack those that need them',
   async (t) => {
     const removed = { firstLsn: 4, coveredLsn: 8 }
     t.ok(agrees([4, 6, 9, 10, 11], removed))
-    t.ok(agrees([6, 9, 10], removed), 'whose lease that is, and whether it was the last failure')
+    t.ok(agrees([6, 9, 10], removed), 'the owner of the lease, and the order of failures')
     t.notOk(agrees([6, 10, 11], removed))
-    t.notOk(agrees([6, 9, 10], { ...removed, coveredLsn: 2 }), 'no checkpoint covers that')
+    t.notOk(agrees([6, 9, 10], { ...removed, coveredLsn: 2 }), 'no checkpoint covers these')
   },
 )

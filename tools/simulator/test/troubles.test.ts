@@ -14,7 +14,7 @@ const troubles = [
   { kind: 'pause coordinator', forMs: 50 },
 ] satisfies Trouble[]
 
-/** One client, one worker, nothing to do, and this that goes wrong. */
+/** One client and one worker without work, and these troubles. */
 function scenarioWith(faults: readonly PlannedTrouble[]): Scenario {
   const { knobs, workers, ...scenario } = drawScenario(1)
   const calm = { ...knobs, networkMsMax: 1, diskMsMax: 0, copiesPerThousand: 0 }
@@ -29,14 +29,15 @@ function scenarioWith(faults: readonly PlannedTrouble[]): Scenario {
 }
 
 for (const trouble of troubles) {
-  t.test(`${trouble.kind} counts when it meets somebody`, async (t) => {
+  t.test(`${trouble.kind} counts when it affects a peer`, async (t) => {
     const met = await run(scenarioWith([{ atMs: 500, ...trouble }]))
     t.equal(met.violation, undefined)
     t.same([...met.faults], [[trouble.kind, 1]])
   })
 
-  t.test(`${trouble.kind} does not count when nobody is there`, async (t) => {
-    // Who comes a moment later meets a partition all the same.
+  t.test(`${trouble.kind} does not count when it affects no peer`, async (t) => {
+    // A peer that connects a moment later would still meet a partition, so this one has no
+    // duration.
     const short = trouble.kind === 'partition' ? { ...trouble, forMs: 0 } : trouble
     const missed = await run(scenarioWith([{ atMs: 0, ...short }]))
     t.equal(missed.violation, undefined)
@@ -44,7 +45,7 @@ for (const trouble of troubles) {
   })
 }
 
-t.test('a partition counts also for who would connect', async (t) => {
+t.test('a partition also counts for a peer that tries to connect', async (t) => {
   const { faults } = await run(scenarioWith([{ atMs: 0, kind: 'partition', who: 0, forMs: 500 }]))
   t.same([...faults], [['partition', 1]])
 })

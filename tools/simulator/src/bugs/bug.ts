@@ -1,29 +1,29 @@
 import type { Check, VagueCheck } from '../violation.js'
 
-/** A change to the compiled code, to be made in a copy of it. */
+/** A change to the compiled code, made in a copy of it. */
 export interface Change {
   readonly name: string
   readonly edits: readonly Edit[]
 }
 
-/** A mistake that somebody could make. */
+/** A mistake that a programmer could make. */
 export interface Bug extends Change {
-  /** What would go wrong with it. */
+  /** The wrong behaviour that it causes. */
   readonly what: string
-  /** What it is found by; whatever else goes wrong with it does not count. */
+  /** The checks that count as finding it; other failures do not count. */
   readonly foundBy: readonly [Sign, ...Sign[]]
-  /** It has to be found among so many seeds. */
+  /** Maximum number of seeds within which it has to be found. */
   readonly seedsMax: number
 }
 
-/** A check that fails; of one that many a mistake can fail, also what it says then. */
+/** A failing check. If many mistakes can fail the check, also its message. */
 export type Sign =
   | { readonly check: Exclude<Check, VagueCheck>; readonly message?: RegExp }
   | { readonly check: VagueCheck; readonly message: RegExp }
 
-/** A text that stands in the file exactly once, and what takes its place. */
+/** Replaces a text that occurs exactly once in the file. */
 export interface Edit {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly file: string
   readonly old: string
   readonly new: string

@@ -9,11 +9,11 @@ const reportsLate = {
   new: 'if (false) {',
 }
 
-/** Mistakes in what is decided, and in what is said about it. */
+/** Mistakes in decisions, and in the answers about them. */
 export const decisionBugs: readonly Bug[] = [
   {
     name: 'accept a stale lease',
-    what: 'a report under a lease past its expiry is accepted, as long as nobody else has the task',
+    what: 'a report under an expired lease is accepted while no other worker has the task',
     edits: [
       {
         file: `${server}/decide/lease-judgement.js`,
@@ -23,14 +23,14 @@ export const decisionBugs: readonly Bug[] = [
       reportsLate,
     ],
     foundBy: [
-      { check: 'nothing comes as a surprise', message: /^ProtocolError .*: lease is -\d+;/ },
+      { check: 'no unexpected error occurs', message: /^ProtocolError .*: lease is -\d+;/ },
       { check: 'the log is legal' },
     ],
     seedsMax: 400,
   },
   {
     name: 'a heartbeat resurrects an expired lease',
-    what: 'a lease past its expiry is extended when its LeaseExpired is not written yet',
+    what: 'an expired lease is extended if its LeaseExpired is not written yet',
     edits: [
       {
         file: `${server}/decide/lease-manager.js`,
@@ -45,7 +45,7 @@ export const decisionBugs: readonly Bug[] = [
     ],
     foundBy: [
       {
-        check: 'only what fails makes it fail',
+        check: 'every failure follows from a planned fault',
         message: /LeaseExtended at LSN \d+: new expiry must be within the execution window/,
       },
       { check: 'the log is legal' },
@@ -54,7 +54,7 @@ export const decisionBugs: readonly Bug[] = [
   },
   {
     name: 'expire by the wall clock',
-    what: 'decisions are made by a clock that can be set',
+    what: 'decisions use the wall clock, which can be set',
     edits: [
       {
         file: `${server}/decide/decision-time.js`,
@@ -67,7 +67,7 @@ export const decisionBugs: readonly Bug[] = [
   },
   {
     name: 'apply before append',
-    what: 'a decision has its effect before it is in the log',
+    what: 'a decision takes effect before it is in the log',
     edits: [
       {
         file: `${server}/core/commits.js`,
@@ -80,12 +80,12 @@ export const decisionBugs: readonly Bug[] = [
         new: '        let freed',
       },
     ],
-    foundBy: [{ check: 'what is applied is told' }],
+    foundBy: [{ check: 'every applied record is reported' }],
     seedsMax: 50,
   },
   {
     name: 'answer before the record is durable',
-    what: 'who asked is told when the record has been handed to the log',
+    what: 'a request is answered when its record has been handed to the log',
     edits: [
       {
         file: `${server}/core/commits.js`,
@@ -93,12 +93,12 @@ export const decisionBugs: readonly Bug[] = [
         new: "            const isGrant = record.type === 'TaskCreated'; this.#inFlight.push({ lsn, bytes, taskId, requestId, reply: isGrant ? undefined : reply });\n            if (isGrant) reply?.to.answer(reply.answer(this.#state));\n",
       },
     ],
-    foundBy: [{ check: 'the log agrees with every answer' }],
+    foundBy: [{ check: 'every answer matches the log' }],
     seedsMax: 400,
   },
   {
     name: 'decide twice about one submission',
-    what: 'a request_id on its way to the disk is not locked',
+    what: 'a request_id whose record is in flight is not locked',
     edits: [
       {
         file: `${server}/core/coordinator.js`,
@@ -108,7 +108,7 @@ export const decisionBugs: readonly Bug[] = [
     ],
     foundBy: [
       {
-        check: 'only what fails makes it fail',
+        check: 'every failure follows from a planned fault',
         message: /TaskCreated at LSN \d+: request_id must not belong to another task/,
       },
       { check: 'the log is legal' },
@@ -116,8 +116,8 @@ export const decisionBugs: readonly Bug[] = [
     seedsMax: 1000,
   },
   {
-    name: 'decide about a task on its way',
-    what: 'who asks about a task does not wait for the decision that is on its way',
+    name: 'decide about a task in flight',
+    what: 'a request about a task does not wait for the decision in flight',
     edits: [
       {
         file: `${server}/core/coordinator.js`,
@@ -125,12 +125,12 @@ export const decisionBugs: readonly Bug[] = [
         new: '        if (false) {',
       },
     ],
-    foundBy: [{ check: 'nothing comes as a surprise', message: /^Error: \d+ is held already$/ }],
+    foundBy: [{ check: 'no unexpected error occurs', message: /^Error: \d+ is held already$/ }],
     seedsMax: 1000,
   },
   {
-    name: 'tell of an expiry that no record tells',
-    what: 'a heartbeat past the expiry is refused at once',
+    name: 'answer EXPIRED without a record',
+    what: 'a heartbeat past the expiry is rejected before the LeaseExpired is written',
     edits: [
       {
         file: `${server}/decide/lease-manager.js`,
@@ -138,12 +138,12 @@ export const decisionBugs: readonly Bug[] = [
         new: "return answer(rejected(id, 'EXPIRED'));",
       },
     ],
-    foundBy: [{ check: 'the log agrees with every answer', message: /"reason":"EXPIRED"/ }],
+    foundBy: [{ check: 'every answer matches the log', message: /"reason":"EXPIRED"/ }],
     seedsMax: 1000,
   },
   {
-    name: 'forget who reported',
-    what: 'a report that is sent again is a second report',
+    name: 'forget earlier reports',
+    what: 'a repeated report counts as a second report',
     edits: [
       {
         file: `${server}/decide/task-manager.js`,
@@ -152,17 +152,17 @@ export const decisionBugs: readonly Bug[] = [
       },
     ],
     foundBy: [
-      { check: 'the log agrees with every answer', message: /"reason":"DUPLICATE_REPORT"/ },
+      { check: 'every answer matches the log', message: /"reason":"DUPLICATE_REPORT"/ },
       {
-        check: 'the shipped worker makes sense to the coordinator',
+        check: 'the coordinator accepts the shipped worker',
         message: /: DUPLICATE_REPORT$/,
       },
     ],
     seedsMax: 400,
   },
   {
-    name: 'take any result for the same report',
-    what: 'a report with another result under its report_id is COMMITTED, and the first result kept',
+    name: 'treat any result as the same report',
+    what: 'a repeated report with another result is COMMITTED, and the first result is kept',
     edits: [
       {
         file: `${server}/decide/task-manager.js`,
@@ -172,14 +172,14 @@ export const decisionBugs: readonly Bug[] = [
     ],
     foundBy: [
       {
-        check: 'the log agrees with every answer',
+        check: 'every answer matches the log',
         message: /"kind":"committed","id":\d+,"state":"COMPLETED"/,
       },
     ],
     seedsMax: 1000,
   },
   {
-    name: 'take anybody for the owner',
+    name: 'accept any worker as the owner',
     what: 'a report under the lease of another worker is accepted',
     edits: [
       {
@@ -192,8 +192,8 @@ export const decisionBugs: readonly Bug[] = [
     seedsMax: 200,
   },
   {
-    name: 'retry at once',
-    what: 'a task that failed does not wait for its backoff',
+    name: 'retry immediately',
+    what: 'a failed task does not wait for its backoff',
     edits: [
       {
         file: `${state}/apply/apply-report.js`,
@@ -206,7 +206,7 @@ export const decisionBugs: readonly Bug[] = [
   },
   {
     name: 'lease the newest first',
-    what: 'of tasks that are eligible since the same moment the last one is leased first',
+    what: 'of tasks that became eligible together, the last one is leased first',
     edits: [
       {
         file: `${state}/store/task-rows.js`,
@@ -219,7 +219,7 @@ export const decisionBugs: readonly Bug[] = [
         check: 'nothing is answered before it is durable',
         message: /STATE_BROKEN.*: the line of \w+ tasks is out of order/,
       },
-      { check: 'tasks are leased in their order' },
+      { check: 'tasks are leased in order' },
       { check: 'the naive model has the same state' },
     ],
     seedsMax: 1000,

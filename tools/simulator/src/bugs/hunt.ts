@@ -8,50 +8,50 @@ import type { Bug } from './bug.js'
 import { decisionBugs } from './decision-bugs.js'
 import { logBugs } from './log-bugs.js'
 import { peerBugs } from './peer-bugs.js'
-import { Plot } from './plant.js'
+import { CodeCopy } from './plant.js'
 
-/** What came of one planted bug. */
-interface Catch {
+/** The result for one planted bug. */
+interface HuntResult {
   readonly name: string
   readonly isFound: boolean
-  /** How many seeds it took, counted from 1; all that were allowed when it was not found. */
+  /** Number of played seeds, counted from 1; the maximum if the bug was not found. */
   readonly seeds: number
   readonly seedsMax: number
-  /** The check that saw it. */
+  /** The check that found it. */
   readonly check?: string
   readonly message?: string
-  /** What else went wrong, which says nothing of the bug. */
+  /** Other failures, which do not count. */
   readonly others: readonly Other[]
 }
 
-/** A failure by which the bug may not be found, or that is there without it, too. */
+/** A failure that does not count as finding the bug, or that also occurs without it. */
 interface Other extends Failure {
-  readonly why: 'no sign of it' | 'fails without it, too'
+  readonly why: 'not a sign of the bug' | 'also fails without the bug'
 }
 
 export interface HuntSummary {
   readonly planted: number
   readonly found: number
-  readonly bugs: readonly Catch[]
+  readonly bugs: readonly HuntResult[]
   readonly seconds: number
-  /** Bugs that were not found, as failures of the harness. */
-  readonly failures: readonly Catch[]
+  /** Bugs that were not found. */
+  readonly failures: readonly HuntResult[]
 }
 
-/** Plays so many seeds from this one on, up to the first that fails, and says how it does. */
+/** Plays this many seeds from the given one up to the first failure, and returns that failure. */
 type Play = (seed: number, seeds: number) => Promise<Failure | undefined>
 
 interface Plays {
   readonly planted: Play
-  /** The code as it is. */
+  /** The unchanged code. */
   readonly sound: Play
 }
 
-/** What fails so often by something else never gets to what it is there to show. */
+/** A bug that causes this many other failures never reaches the behaviour it is meant to show. */
 const othersMax = 10
 const program = fileURLToPath(new URL('../main.js', import.meta.url))
 
-/** Plants the bugs, so many at once, and plays seeds from 1 on until each is found. */
+/** Plants the bugs, several concurrently, and plays seeds from 1 on until each is found. */
 export async function hunt(
   bugs: readonly Bug[],
   threads: number,
@@ -59,12 +59,12 @@ export async function hunt(
 ): Promise<HuntSummary> {
   const startMs = performance.now()
   const waiting = [...bugs]
-  const caught = new Map<Bug, Catch>()
+  const caught = new Map<Bug, HuntResult>()
   const work = async () => {
     for (let bug = waiting.shift(); bug !== undefined; bug = waiting.shift()) {
-      const one = await plantAndTrack(bug)
+      const one = await plantAndHunt(bug)
       caught.set(bug, one)
-      output.write(`${describeCatch(one)}\n`)
+      output.write(`${describeResult(one)}\n`)
     }
   }
   await Promise.all(Array.from({ length: threads }, work))
@@ -78,17 +78,19 @@ export async function hunt(
   }
 }
 
-async function plantAndTrack(bug: Bug): Promise<Catch> {
-  const plot = Plot.plant(bug)
+async function plantAndHunt(bug: Bug): Promise<HuntResult> {
+  const copy = CodeCopy.plant(bug)
   try {
-    return await track(bug, { planted: playerOf(plot.program), sound: playerOf(program) })
+    return await huntBug(bug, { planted: playerOf(copy.program), sound: playerOf(program) })
   } finally {
-    plot.remove()
+    copy.remove()
   }
 }
 
-/** Goes from one failure to the next until one of them is the bug's, and nobody else's. */
-export async function track(bug: Bug, { planted, sound }: Plays): Promise<Catch> {
+/**
+ * Goes from one failure to the next until one is a sign of the bug and does not occur without it.
+ */
+export async function huntBug(bug: Bug, { planted, sound }: Plays): Promise<HuntResult> {
   const { name, seedsMax } = bug
   const others: Other[] = []
   for (let seed = 1; seed <= seedsMax && others.length < othersMax; ) {
@@ -105,7 +107,7 @@ export async function track(bug: Bug, { planted, sound }: Plays): Promise<Catch>
   return { name, seedsMax, isFound: false, seeds: seedsMax, others }
 }
 
-/** Why a failure is not the bug's; `undefined` when it is. */
+/** The reason why a failure does not count; `undefined` if it does. */
 async function whyNot(
   { foundBy }: Bug,
   failure: Failure,
@@ -114,8 +116,8 @@ async function whyNot(
   const isSign = foundBy.some(
     ({ check, message = /^/ }) => check === failure.check && message.test(failure.message),
   )
-  if (!isSign) return 'no sign of it'
-  return (await sound(failure.seed, 1)) === undefined ? undefined : 'fails without it, too'
+  if (!isSign) return 'not a sign of the bug'
+  return (await sound(failure.seed, 1)) === undefined ? undefined : 'also fails without the bug'
 }
 
 function playerOf(program: string): Play {
@@ -124,7 +126,7 @@ function playerOf(program: string): Play {
     const args = [program, ...range, '--threads', '1', '--first', '--json']
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     const [written, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
-    if (written === '') throw new Error(`the simulator ended without a word: ${errors}`)
+    if (written === '') throw new Error(`the simulator printed nothing: ${errors}`)
     return (JSON.parse(written) as Summary).failures[0]
   }
 }
@@ -134,7 +136,7 @@ export function describeHunt({ planted, found, seconds, failures }: HuntSummary)
   return [...lines, `${found} of ${planted} planted bugs found in ${seconds} s`].join('\n')
 }
 
-function describeCatch({ name, isFound, seeds, seedsMax, check, others }: Catch): string {
+function describeResult({ name, isFound, seeds, seedsMax, check, others }: HuntResult): string {
   const found = isFound
     ? `seed ${`${seeds}`.padStart(4)} of ${`${seedsMax}`.padEnd(4)}  ${name}: ${check}`
     : `not found  ${name}, in ${seedsMax} seeds${others.length < othersMax ? '' : ' at most'}`
@@ -145,5 +147,5 @@ function describeOther({ seed, check, message, why }: Other): string {
   return `     seed ${seed}, ${why}: ${check}: ${message}`
 }
 
-/** All of them. Each must be found, else the simulator does not see what it is there to see. */
+/** All planted bugs. The simulator must find each of them. */
 export const bugs: readonly Bug[] = [...logBugs, ...decisionBugs, ...peerBugs]

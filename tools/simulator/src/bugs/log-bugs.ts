@@ -3,30 +3,30 @@ import type { Bug, Sign } from './bug.js'
 const log = 'packages/wal/dist/src'
 const state = 'packages/state-machine/dist/src'
 
-/** What was answered is not there when the power was lost right behind it. */
+/** An answered record is gone after a power loss directly after its answer. */
 const lost: Sign = {
   check: 'nothing is answered before it is durable',
   message: /^LSN \d+ was answered, and after a power loss the log ends at LSN /,
 }
-/** The same, and the log notices it. */
+/** An answered record is gone, and the log reports damage. */
 const damaged: Sign = {
   check: 'nothing is answered before it is durable',
   message: /^after a power loss behind an answer: WalDamageError /,
 }
-/** Somebody read the log meanwhile. */
+/** The log was read meanwhile and found damaged. */
 const surprisingDamage: Sign = {
-  check: 'nothing comes as a surprise',
+  check: 'no unexpected error occurs',
   message: /^WalDamageError /,
 }
 const lostForGood: Sign = { check: 'nothing acknowledged is lost' }
 const notByRequestId =
   /STATE_BROKEN.*: task \d+ (is not found by its|has the hash of another) request_id/
 
-/** Mistakes in what is kept, and in what is found again. */
+/** Mistakes in writing the log and in recovering from it. */
 export const logBugs: readonly Bug[] = [
   {
     name: 'answer before sync',
-    what: 'a batch counts as durable when the operating system has it',
+    what: 'a batch counts as durable as soon as the operating system has it',
     edits: [
       {
         file: `${log}/recover/opening.js`,
@@ -39,7 +39,7 @@ export const logBugs: readonly Bug[] = [
   },
   {
     name: 'skip the directory sync',
-    what: 'the name of a new segment is not on the medium when records are written to it',
+    what: 'records are written to a new segment whose name is not yet on the disk',
     edits: [
       {
         file: `${log}/write/segment-file.js`,
@@ -52,7 +52,7 @@ export const logBugs: readonly Bug[] = [
   },
   {
     name: 'retry a failed sync',
-    what: 'after a write that failed the file is synced once more, and that counts',
+    what: 'after a failed sync the file is synced again, and that counts as success',
     edits: [
       {
         file: `${log}/write/writer.js`,
@@ -67,7 +67,7 @@ export const logBugs: readonly Bug[] = [
   },
   {
     name: 'cut the log at a bad checksum',
-    what: 'whatever cannot be read at the end is taken for a torn write',
+    what: 'everything unreadable at the end is treated as a torn write',
     edits: [
       {
         file: `${log}/scan/verdict.js`,
@@ -81,7 +81,7 @@ export const logBugs: readonly Bug[] = [
   },
   {
     name: 'cut the log in its middle',
-    what: 'a later batch does not prove that the ones before it were acknowledged',
+    what: 'a later batch does not prove that the earlier ones were acknowledged',
     edits: [
       {
         file: `${log}/scan/verdict.js`,
@@ -93,8 +93,8 @@ export const logBugs: readonly Bug[] = [
     seedsMax: 400,
   },
   {
-    name: 'reuse an LSN behind a torn tail',
-    what: 'the number of the last record is given out again when something was cut off behind it',
+    name: 'reuse an LSN after a torn tail',
+    what: 'the last LSN is issued again if a torn write after it was cut off',
     edits: [
       {
         file: `${log}/recover/opening.js`,
@@ -103,14 +103,14 @@ export const logBugs: readonly Bug[] = [
       },
     ],
     foundBy: [
-      { check: 'only what fails makes it fail', message: /HISTORY_UNDECLARED_GAP/ },
-      { check: 'what was decided stays so' },
+      { check: 'every failure follows from a planned fault', message: /HISTORY_UNDECLARED_GAP/ },
+      { check: 'a written record never changes' },
     ],
     seedsMax: 400,
   },
   {
-    name: 'the newer of two histories counts',
-    what: 'what a writer has acknowledged that another one had superseded goes without a word',
+    name: 'accept the newer of two histories',
+    what: 'records that a superseded writer acknowledged are dropped silently',
     edits: [
       {
         file: `${log}/recover/examine.js`,
@@ -119,12 +119,12 @@ export const logBugs: readonly Bug[] = [
         new: '        this.#startAt(previous, next.firstBatch);',
       },
     ],
-    foundBy: [{ check: 'of two coordinators neither loses anything unnoticed' }],
+    foundBy: [{ check: 'two coordinators lose nothing silently' }],
     seedsMax: 200,
   },
   {
     name: 'trust what a failed write left in the cache',
-    what: 'the valid part of the last segment is not written again when a log is opened',
+    what: 'opening a log does not rewrite the valid part of the last segment',
     edits: [
       {
         file: `${log}/recover/opening.js`,
@@ -136,8 +136,8 @@ export const logBugs: readonly Bug[] = [
     seedsMax: 1000,
   },
   {
-    name: 'a checkpoint that is not synced',
-    what: 'segments are removed behind a checkpoint of which a power loss leaves the name',
+    name: 'use use a checkpoint that is not synced',
+    what: 'segments are removed after a checkpoint that a power loss can empty',
     edits: [
       {
         file: `${log}/checkpoint/checkpoint.js`,
@@ -150,8 +150,8 @@ export const logBugs: readonly Bug[] = [
     seedsMax: 400,
   },
   {
-    name: 'a checkpoint drops a live task',
-    what: 'tasks that are LEASED are not in it',
+    name: 'drop live tasks from a checkpoint',
+    what: 'LEASED tasks are missing from the checkpoint',
     edits: [
       {
         file: `${state}/snapshot/state-codec.js`,
@@ -165,32 +165,32 @@ export const logBugs: readonly Bug[] = [
       },
     ],
     foundBy: [
-      { check: 'nothing comes as a surprise', message: /: task must exist: / },
-      { check: 'checkpoint and tail are what a replay gives' },
+      { check: 'no unexpected error occurs', message: /: task must exist: / },
+      { check: 'checkpoint and tail match a full replay' },
     ],
     seedsMax: 200,
   },
   {
     name: 'forget request ids at a restart',
-    what: 'tasks that are restored from a checkpoint are not found by their request_id',
+    what: 'tasks restored from a checkpoint are not found by their request_id',
     edits: [
       {
         file: `${state}/snapshot/task-restorer.js`,
         old: 'byRequestId.add(row, hash);',
-        // Not left out: removing what is not there would never end.
+        // Not left out: removing a missing entry would never end.
         new: 'byRequestId.add(row, (hash ^ 1) >>> 0);',
       },
     ],
     foundBy: [
       { check: 'the log is legal', message: /: request_id must not belong to another task$/ },
       { check: 'nothing is answered before it is durable', message: notByRequestId },
-      { check: 'nothing comes as a surprise', message: notByRequestId },
+      { check: 'no unexpected error occurs', message: notByRequestId },
     ],
     seedsMax: 400,
   },
   {
-    name: 'a waiting order that changes at a restart',
-    what: 'tasks that are restored from a checkpoint wait in the order in which they were created',
+    name: 'change the waiting order at a restart',
+    what: 'tasks restored from a checkpoint wait in the order of their creation',
     edits: [
       {
         file: `${state}/snapshot/task-restorer.js`,
@@ -203,13 +203,13 @@ export const logBugs: readonly Bug[] = [
         check: 'nothing is answered before it is durable',
         message: /STATE_BROKEN.*: task \d+: is due at /,
       },
-      { check: 'tasks are leased in their order' },
+      { check: 'tasks are leased in order' },
     ],
     seedsMax: 400,
   },
   {
-    name: 'never look for room again',
-    what: 'a log that once had no room for its next segment has none for ever',
+    name: 'never check for free space again',
+    what: 'a log that once had no space for its next segment never tries again',
     edits: [
       {
         file: `${log}/write/spare.js`,

@@ -3,11 +3,11 @@ import type { Bug } from './bug.js'
 const worker = 'packages/worker-runtime/dist/src'
 const client = 'packages/client/dist/src'
 
-/** Mistakes at the other end of the line. */
+/** Mistakes in workers and clients. */
 export const peerBugs: readonly Bug[] = [
   {
     name: 'count a lease from its arrival',
-    what: 'a worker counts from when it heard of its lease, and not from when it asked',
+    what: 'a worker counts its lease from the arrival of the answer, not from its request',
     edits: [
       {
         file: `${worker}/polling/polls.js`,
@@ -20,7 +20,7 @@ export const peerBugs: readonly Bug[] = [
   },
   {
     name: 'work on without a lease',
-    what: 'a worker does not end what runs when its deadline has passed',
+    what: 'a worker does not end its handler after the deadline',
     edits: [
       {
         file: `${worker}/attempt/execution.js`,
@@ -41,8 +41,8 @@ export const peerBugs: readonly Bug[] = [
     seedsMax: 400,
   },
   {
-    name: 'give up a poll that was sent',
-    what: 'a request that was sent before a connection broke is never sent again, nor ended',
+    name: 'give up a sent poll',
+    what: 'a request that was sent before its connection broke is neither repeated nor ended',
     edits: [
       {
         file: `${client}/link/link.js`,

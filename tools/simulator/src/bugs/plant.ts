@@ -18,36 +18,39 @@ import type { Change, Edit } from './bug.js'
 export const root = fileURLToPath(new URL('../../../../../', import.meta.url))
 const simulator = 'tools/simulator'
 const tools = ['tools/harness', 'tools/testing', 'tools/testing-histories', simulator]
-/** A program with tests that faults name. */
+/** The only program whose tests are named by faults. */
 const coordinator = 'apps/coordinator'
 const scope = '@tenure'
 
-/** A copy of the compiled code with a change in it. Nothing of it is in what ships. */
-export class Plot {
+/** A copy of the compiled code with a change in it. The shipped code stays as it is. */
+export class CodeCopy {
   readonly #directory: string
 
   private constructor(directory: string) {
     this.#directory = directory
   }
 
-  /** A copy with the change in it. */
-  static plant(change: Change): Plot {
-    const plot = Plot.copy()
-    plot.#guard(() => plot.#change(change))
-    return plot
+  /** A copy with the change. */
+  static plant(change: Change): CodeCopy {
+    const copy = CodeCopy.copy()
+    copy.#guard(() => copy.#change(change))
+    return copy
   }
 
-  /** A copy without a change. With `tests` it holds the compiled tests, too, and what they read. */
-  static copy({ tests = false } = {}): Plot {
-    const plot = new Plot(mkdtempSync(join(tmpdir(), 'tenure-sim-bug-')))
-    plot.#guard(() => {
-      for (const dir of directories(tests)) plot.#copyPackage(dir, tests)
-      if (tests) symlinkSync(join(root, 'docs'), plot.path('docs'), 'dir')
+  /**
+   * A copy without a change; with `tests` it includes the compiled tests and the files that they
+   * read.
+   */
+  static copy({ tests = false } = {}): CodeCopy {
+    const copy = new CodeCopy(mkdtempSync(join(tmpdir(), 'tenure-sim-bug-')))
+    copy.#guard(() => {
+      for (const dir of directories(tests)) copy.#copyPackage(dir, tests)
+      if (tests) symlinkSync(join(root, 'docs'), copy.path('docs'), 'dir')
     })
-    return plot
+    return copy
   }
 
-  /** Makes the change while `run` runs, and takes it back. */
+  /** Makes the change while `run` runs, and reverts it afterwards. */
   async during<T>(change: Change, run: () => Promise<T>): Promise<T> {
     const files = change.edits.map(({ file }) => file)
     const before = files.map((file) => readFileSync(this.path(file), 'utf8'))
@@ -63,7 +66,7 @@ export class Plot {
     return this.path(simulator, 'dist/src/main.js')
   }
 
-  /** Where something is in the copy that is at this place of the repository. */
+  /** The path in the copy, by the place in the repository. */
   path(...place: readonly string[]): string {
     return join(this.#directory, ...place)
   }
@@ -100,7 +103,7 @@ export class Plot {
     this.#link(from, to)
   }
 
-  /** Packages of ours are those of the copy, all others those of the original. */
+  /** Packages of this repository are linked to the copy, all others to the original. */
   #link(from: string, to: string): void {
     for (const name of dependenciesOf(from)) {
       const path = join(to, 'node_modules', name)
@@ -112,17 +115,17 @@ export class Plot {
   }
 }
 
-/** Throws where the compiled code is not what the change is made for. */
+/** Throws if the compiled code no longer matches the change. */
 export function requireFit(change: Change): void {
   for (const edit of change.edits) edited(root, change, edit)
 }
 
-/** The file in that directory as it is with the change. */
+/** The content of the file with the change. */
 function edited(directory: string, { name }: Change, { file, old, new: bad }: Edit): string {
   const parts = readFileSync(join(directory, file), 'utf8').split(old)
   if (parts.length === 2) return parts.join(bad)
   const times = `${parts.length - 1} times`
-  throw new Error(`"${name}" does not fit: ${file} holds ${times}: ${old}`)
+  throw new Error(`"${name}" does not fit: ${file} contains ${times}: ${old}`)
 }
 
 /** Types and source maps are half of the files, and Node reads none of them. */

@@ -19,8 +19,8 @@ type Answered<K extends Answer['kind']> = Extract<Answer, { readonly kind: K }>
 type Asked<K extends Request['kind']> = Extract<Request, { readonly kind: K }>
 
 /**
- * Whether an answer is true where the model stands in the log, as far as a log can tell. It is written
- * from `semantics` §6 to §10 and asks the naive model alone.
+ * Whether an answer is true at the model's position in the log, as far as a log can tell. Written
+ * from `semantics` §6 to §10; it uses only the naive model.
  */
 export function agrees(
   model: NaiveModel,
@@ -60,11 +60,11 @@ export function agrees(
         records,
       )
     case 'checkpointed':
-      // It holds all that there was when it was asked for.
+      // The page covers the log at the time of the request.
       return (
         Number(answer.checkpoint.lsn) >= fromLsn && Number(answer.checkpoint.lsn) <= model.lastLsn
       )
-    // Nothing in the log says whether somebody was there, or that there was no task at some moment.
+    // The log does not show who was connected, or that no task was available at some moment.
     case 'empty':
     case 'pong':
     case 'withdrawn':
@@ -86,7 +86,7 @@ function agreesSubmitted(
   return taskId > fromLsn && isSameSubmission(task, request)
 }
 
-/** `semantics` §9. A COMPLETED task has no payload to compare with. */
+/** `semantics` §9. A COMPLETED task has no payload to compare. */
 function isSameSubmission(task: NaiveTask, request: Submit): boolean {
   const { payload, queue = defaultQueue, executionWindowMs, retryPolicy } = request
   const { delayMs = 0, notBefore } = request
@@ -163,7 +163,7 @@ function agreesRejected(
     case 'REPORTED':
     case 'DUPLICATE_REPORT':
       return isRefused(model, who, request as UnderLease, reason)
-    // Whether there was room, and what was too much at some moment, no log tells.
+    // The log does not show whether the disk had space or a limit was reached.
     default:
       return true
   }
@@ -173,7 +173,7 @@ function isConflict(model: NaiveModel, request: Submit): boolean {
   const taskId = request.requestId === undefined ? undefined : model.byRequestId(request.requestId)
   const task = taskId === undefined ? undefined : model.task(taskId)
   if (task === undefined) return false
-  // Without its payload it cannot be told how the task was submitted.
+  // Without the payload the original submission is unknown.
   return task.payload === undefined || !isSameSubmission(task, request)
 }
 
@@ -242,7 +242,10 @@ function isSame(expected: unknown, found: unknown): boolean {
   return isDeepStrictEqual(plain(expected), plain(found))
 }
 
-/** A value to be compared by what it says: absent, nil and undefined are one, and bytes are bytes. */
+/**
+ * Normalises a value for comparison: absent, nil and undefined are equal, and so are all byte
+ * arrays with the same bytes.
+ */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1')
   if (Array.isArray(value)) return value.map(plain)

@@ -12,12 +12,12 @@ import { findDifference } from '@tenure/testing-histories'
 import { holds, Violation } from '../violation.js'
 
 /**
- * Every record there ever was, in order, as the coordinators applied them and as their logs were found
- * to hold them. The naive model judges each: that it was legal then, whatever the state machine says.
+ * Every record, in order, as coordinators applied it or as it was found in their logs. The naive
+ * model judges whether each one was legal, independently of the state machine.
  */
 export class Ledger {
   readonly naive = new NaiveModel()
-  /** What the shipped state machine makes of the records when it is given nothing else. */
+  /** The state of the shipped state machine after a replay of the records. */
   readonly #replayed: State = createState()
   readonly #records: LogRecord[] = []
   readonly #taskOfLease = new Map<number, number>()
@@ -34,7 +34,7 @@ export class Ledger {
     return this.#records[lsn - 1]
   }
 
-  /** The lease that was granted last, to somebody else than this one. */
+  /** The newest lease of any other worker. */
   newestLeaseBeside(name: string): { taskId: number; leaseId: number } | undefined {
     const grant = this.#records.findLast(
       (record) => record.type === 'LeaseGranted' && record.workerId !== name,
@@ -42,12 +42,12 @@ export class Ledger {
     return grant?.type === 'LeaseGranted' ? grant : undefined
   }
 
-  /** What the state has to be now, by its hash. */
+  /** The required hash of the current state. */
   replayedHash(): string {
     return hashState(this.#replayed)
   }
 
-  /** What the records make is the same by either model. */
+  /** Both models have the same state after the records. */
   checkModels(): void {
     const difference = findDifference(this.#replayed, this.naive)
     const isSame = difference === undefined
@@ -59,7 +59,7 @@ export class Ledger {
     return records.some((record) => 'leaseId' in record && record.leaseId === leaseId)
   }
 
-  /** Whether the lease cannot become longer. */
+  /** Whether the lease cannot be extended further. */
   endsWithWindow(taskId: number, leaseId: number): boolean {
     const task = this.naive.task(taskId)
     const attempt = task?.attempts.find((attempt) => attempt.leaseId === leaseId)
@@ -86,12 +86,12 @@ export class Ledger {
     this.#records.push(record)
   }
 
-  /** What was found at an LSN that is known already has to be what was there before. */
+  /** A record that is found at a known LSN must equal the known one. */
   compare(lsn: number, found: LogRecord): void {
     const known = this.record(lsn)!
     const isSame = Buffer.compare(encodeRecord(known), encodeRecord(found)) === 0
-    holds(isSame, 'what was decided stays so', () => {
-      return `LSN ${lsn} was ${describeRecord(known)}, and is ${describeRecord(found)}`
+    holds(isSame, 'a written record never changes', () => {
+      return `LSN ${lsn} was ${describeRecord(known)} and is now ${describeRecord(found)}`
     })
   }
 }

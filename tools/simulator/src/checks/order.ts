@@ -3,19 +3,21 @@ import { byEligibility, firstEligible } from '@tenure/testing'
 import { holds } from '../violation.js'
 import type { Ledger } from './ledger.js'
 
-/** How many batches may lie between what a decision saw and the one that carries it. */
+/**
+ * Maximum number of batches between the state that a decision saw and the batch with its record.
+ */
 const batchesBehind = 3
 
 /**
- * `semantics` §10: of the tasks that were eligible the first one is granted. What records on their way
- * say was not seen by the decision, so tasks that they are about may have been passed over.
+ * `semantics` §10: the first eligible task is granted. A decision did not see the records in
+ * flight, so it may have passed over their tasks.
  */
 export class LeaseOrder {
   readonly #ledger: Ledger
-  /** Where the last batches ended. */
+  /** The last LSNs of the latest batches. */
   readonly #ends: number[]
 
-  /** Of one life of a coordinator, which begins behind this LSN. */
+  /** Covers one life of a coordinator, which starts after this LSN. */
   constructor(ledger: Ledger, lastLsn: number) {
     this.#ledger = ledger
     this.#ends = [lastLsn]
@@ -26,7 +28,7 @@ export class LeaseOrder {
     if (this.#ends.length > batchesBehind + 1) this.#ends.shift()
   }
 
-  /** To be asked before the grant is applied. `queues` are those that its worker serves. */
+  /** Call it before the grant is applied. `queues` are those that its worker serves. */
   check({ taskId, leaseId, at }: LeaseGranted, queues: readonly string[]): void {
     const { naive } = this.#ledger
     if (naive.nextEligible(queues, at) === taskId) return
@@ -40,8 +42,8 @@ export class LeaseOrder {
     })
     const isInTurn =
       first === undefined || granted?.state !== 'WAITING' || byEligibility(granted, first) <= 0
-    holds(isInTurn, 'tasks are leased in their order', () => {
-      return `lease ${leaseId} is of task ${taskId}, and task ${first?.taskId} was before it`
+    holds(isInTurn, 'tasks are leased in order', () => {
+      return `lease ${leaseId} was granted for task ${taskId}, but task ${first?.taskId} was first`
     })
   }
 }

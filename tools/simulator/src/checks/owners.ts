@@ -1,24 +1,24 @@
 import { holds } from '../violation.js'
 import type { Process } from '../world/process.js'
 
-/** A handler that runs and has not been told to end: its worker believes that it owns the task. */
+/** A running handler that was not told to end: its worker believes that it owns the task. */
 export interface Owner {
   readonly taskId: number
   readonly leaseId: number
   readonly process: Process
-  /** In which life of the coordinator the worker was last told so. */
+  /** The life of the coordinator in which the worker last heard about the lease. */
   toldIn: number
 }
 
 /**
- * The point of leases: nobody gets a task while somebody else may still believe to own it, by any
- * clock that runs as well as it promises.
+ * The purpose of leases: no worker gets a task while another one may still believe that it owns it,
+ * as long as all clocks keep their promised rate.
  */
 export class Owners {
   readonly #owners = new Map<number, Owner>()
   readonly #isTimeHonest: () => boolean
 
-  /** `isTimeHonest`: no wall clock was set, so that time goes on over restarts as it should. */
+  /** `isTimeHonest`: no wall clock was set, so that time continues correctly over restarts. */
   constructor(isTimeHonest: () => boolean) {
     this.#isTimeHonest = isTimeHonest
   }
@@ -26,12 +26,12 @@ export class Owners {
   begin(owner: Owner): void {
     const other = this.#owners.get(owner.taskId)
     this.#owners.set(owner.taskId, owner)
-    // Who stands still or is dead does nothing, whatever it believes.
+    // A stopped or dead worker does nothing, whatever it believes.
     if (other === undefined || other.process.isPaused || other.process.isOver) return
     const isOneLife = other.toldIn === owner.toldIn
     holds(!isOneLife && !this.#isTimeHonest(), 'a task has one owner', () => {
       const { taskId, leaseId } = owner
-      return `lease ${leaseId} of task ${taskId} begins while ${other.leaseId} is believed in`
+      return `lease ${leaseId} of task ${taskId} begins while a worker still believes in lease ${other.leaseId}`
     })
   }
 

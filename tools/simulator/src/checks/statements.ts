@@ -4,11 +4,11 @@ import { holds } from '../violation.js'
 import type { Statement } from '../world/wire.js'
 import { agrees } from './agreement.js'
 
-const check = 'the log agrees with every answer'
+const check = 'every answer matches the log'
 
 /**
- * The history check: the naive model goes through the log once more, and each answer that anybody was
- * given has to be true at some record between its question and its being heard.
+ * The history check: the naive model replays the log, and each answer must be true at some record
+ * between its request and its arrival.
  */
 export function checkStatements(
   statements: readonly Statement[],
@@ -43,5 +43,5 @@ function describeStatement({ who, request, answer, fromLsn, toLsn }: Statement):
     JSON.stringify(value, (_, field: unknown) =>
       field instanceof Uint8Array ? `${field.length} bytes` : field,
     )
-  return `${who} asked ${text(request)} and was told ${text(answer)}, which is true nowhere from LSN ${fromLsn} to ${toLsn}`
+  return `${who} sent ${text(request)} and got ${text(answer)}, which is not true at any LSN from ${fromLsn} to ${toLsn}`
 }

@@ -4,25 +4,25 @@ import { encodeRecord, type LogRecord } from '@tenure/state-machine'
 type Asked = Extract<Request, { readonly kind: 'history' }>
 type Answered = Extract<Answer, { readonly kind: 'history' }>
 
-/** How far the log is known that a page was read from. */
+/** The known part of the log from which a page was read. */
 interface Extent {
-  /** Where it ended. */
+  /** The last LSN of the log. */
   readonly lastLsn: number
-  /** A checkpoint covers it up to there at most, so that no record behind may have been removed. */
+  /** A checkpoint covers at most this LSN, so no later record was removed. */
   readonly coveredLsn: number
 }
 
-/** A record that concerns the task. */
+/** A record about the task. */
 interface Concern {
   readonly lsn: number
   readonly record: LogRecord
-  /** A log that has lost this one does not tell whom the record is about. */
+  /** If the log no longer has this record, it does not show whose record this is. */
   readonly knownByLsn: number
 }
 
 /**
- * Whether a page holds every record about its task, and nothing else, in their order: from where it was
- * asked to begin, or the log did, to where the next page goes on, or the log ended.
+ * Whether a page holds exactly the records about its task, in order: from the requested LSN or the
+ * start of the log, up to the next page or the end of the log.
  */
 export function agreesHistory(
   { taskId, fromLsn }: Asked,
@@ -47,7 +47,10 @@ export function agreesHistory(
   )
 }
 
-/** A LeaseExtended names its lease alone, whose id is the LSN of its grant; a TasksForgotten names nobody. */
+/**
+ * A LeaseExtended names only its lease, whose id is the LSN of its grant; a TasksForgotten names no
+ * task.
+ */
 function concernsOf(taskId: number, records: readonly LogRecord[]): Concern[] {
   const concerns: Concern[] = []
   const created = records[taskId - 1]

@@ -14,17 +14,17 @@ const loop = editOf('coordinator-server', 'core/coordinator')
 /** Wrong answers to reports, heartbeats and kills: semantics §4, §5, §6 and §8. */
 export const answerFaults: readonly Fault[] = [
   {
-    name: 'a task that never existed has an unknown lease',
+    name: 'a task that never existed is answered UNKNOWN_LEASE',
     test: [test, rows, 'the task never existed: REJECTED UNKNOWN_TASK'],
     edits: judgement("hasTask(state, taskId) ? 'UNKNOWN_LEASE'", "true ? 'UNKNOWN_LEASE'"),
   },
   {
-    name: 'a task that was forgotten has an unknown lease',
+    name: 'a forgotten task is answered UNKNOWN_LEASE',
     test: [test, rows, 'the task was forgotten: REJECTED UNKNOWN_TASK'],
     edits: judgement("hasTask(state, taskId) ? 'UNKNOWN_LEASE'", "true ? 'UNKNOWN_LEASE'"),
   },
   {
-    name: 'a lease that was never granted has an unknown task',
+    name: 'a lease that was never granted is answered UNKNOWN_TASK',
     test: [test, rows, 'that lease was never granted for that task: REJECTED UNKNOWN_LEASE'],
     edits: judgement("hasTask(state, taskId) ? 'UNKNOWN_LEASE'", "false ? 'UNKNOWN_LEASE'"),
   },
@@ -34,22 +34,22 @@ export const answerFaults: readonly Fault[] = [
     edits: judgement('if (standing.workerId !== caller.name)', 'if (false)'),
   },
   {
-    name: 'a report finds a running lease valid whatever the time',
+    name: 'a report ignores the expiry of a running lease',
     test: [test, rows, 'the lease has expired: CANCELLED, with one TaskCancelled per lease'],
     edits: judgement('now < standing.leaseExpiry', 'true'),
   },
   {
-    name: 'a heartbeat finds a running lease valid whatever the time',
+    name: 'a heartbeat ignores the expiry of a running lease',
     test: [test, pastExpiry],
     edits: judgement('now < standing.leaseExpiry', 'true'),
   },
   {
-    name: 'a lease is valid at its expiry',
+    name: 'a lease is still valid at its expiry',
     test: [test, pastExpiry],
     edits: judgement('now < standing.leaseExpiry', 'now <= standing.leaseExpiry'),
   },
   {
-    name: 'a lease is past its expiry a millisecond before it',
+    name: 'a lease expires a millisecond early',
     test: [test, pastExpiry],
     edits: judgement('now < standing.leaseExpiry', 'now + 1 < standing.leaseExpiry'),
   },
@@ -67,12 +67,12 @@ export const answerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a report that is sent again is another one',
+    name: 'a repeated report counts as another one',
     test: [test, rows, 'the same report sent again: the same COMMITTED, and no record'],
     edits: manager('if (isSameReport(state, request, standing))', 'if (false)'),
   },
   {
-    name: 'the first report of two has the answer of both',
+    name: 'the second of two reports gets the answer of the first',
     test: [test, rows, 'another report under the same lease: REJECTED DUPLICATE_REPORT'],
     edits: manager('|| request.reportId !== reportId', ''),
   },
@@ -82,52 +82,52 @@ export const answerFaults: readonly Fault[] = [
     edits: manager('request.reportId === undefined ||', ''),
   },
   {
-    name: 'another result under the same report_id is the same report',
+    name: 'another result under the same report_id counts as the same report',
     test: [test, rows, 'the same report_id with another result: REJECTED DUPLICATE_REPORT'],
     edits: manager('return Buffer.compare(one, other) === 0', 'return true'),
   },
   {
-    name: 'no result is an empty result',
+    name: 'a missing result equals an empty one',
     test: [test, rows, 'the same report_id with another result: REJECTED DUPLICATE_REPORT'],
     edits: manager('return one === other', 'return true'),
   },
   {
-    name: 'a failure under the report_id of a completion is the same report',
+    name: 'a failure under the report_id of a completion counts as the same report',
     test: [test, rows, 'another report under the same lease: REJECTED DUPLICATE_REPORT'],
     edits: manager("return outcome === 'FAILED'", 'return true'),
   },
   {
-    name: 'every late report is a record of its own',
+    name: 'every late report writes a record',
     test: [test, rows, 'the lease has expired: CANCELLED, with one TaskCancelled per lease'],
     edits: manager('if (standing.cancelled)', 'if (false)'),
   },
   {
-    name: 'a late report is no record',
+    name: 'a late report writes no record',
     test: [test, rows, 'the lease has expired: CANCELLED, with one TaskCancelled per lease'],
     edits: manager('if (standing.cancelled)', 'if (true)'),
   },
   {
-    name: 'a lease that another one has superseded has merely expired',
+    name: 'a superseded lease is answered EXPIRED',
     test: [test, rows, 'another attempt superseded the lease: CANCELLED, naming that lease'],
     edits: judgement('if (newestLeaseId !== leaseId)', 'if (false)'),
   },
   {
-    name: 'the lease that supersedes is not named',
+    name: 'the superseding lease is not named',
     test: [test, rows, 'another attempt superseded the lease: CANCELLED, naming that lease'],
     edits: judgement(', supersededBy: newestLeaseId', ''),
   },
   {
-    name: 'the lease of a task that was killed has expired',
+    name: 'the lease of a killed task is answered EXPIRED',
     test: [test, rows, 'the task is DEAD: CANCELLED'],
     edits: judgement("reason: 'TASK_TERMINAL' };", "reason: 'EXPIRED' };"),
   },
   {
-    name: 'a task that was killed after its lease had expired is not said to be DEAD',
+    name: 'a task that was killed after its lease had expired is not answered as DEAD',
     test: [test, rows, 'the task is DEAD: CANCELLED'],
     edits: judgement("taskState === 'DEAD' ? 'TASK_TERMINAL'", "false ? 'TASK_TERMINAL'"),
   },
   {
-    name: 'a failure with retries left does not say when it is tried again',
+    name: 'the answer to a failure lacks the time of the retry',
     test: [test, rows, 'the lease is current and valid: COMMITTED, with the new state of the task'],
     edits: manager(
       "return { kind: 'committed', id, state: taskState, eligibleAt };",
@@ -135,7 +135,7 @@ export const answerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a failure that is sent again has the state of now for an answer',
+    name: 'a repeated failure is answered with the current state',
     test: [
       ...([test, rows] as const),
       'a failure report sent again gets its answer again, whatever happened to the task since',
@@ -151,7 +151,7 @@ export const answerFaults: readonly Fault[] = [
     edits: loop("'MALFORMED', request.message", "'UNKNOWN_TASK', request.message"),
   },
   {
-    name: 'a result of any size is taken',
+    name: 'a result of any size is accepted',
     test: [test, 'a result may have up to resultBytesMax bytes'],
     edits: manager('if (bytes <= knobs.resultBytesMax)', 'if (true)'),
   },
@@ -161,17 +161,17 @@ export const answerFaults: readonly Fault[] = [
     edits: manager('if (bytes <= knobs.resultBytesMax)', 'if (bytes < knobs.resultBytesMax)'),
   },
   {
-    name: 'a heartbeat under a lease that was reported has expired',
+    name: 'a heartbeat after the report is answered EXPIRED',
     test: [test, pastExpiry],
     edits: leases("rejected(id, 'REPORTED')", "rejected(id, 'EXPIRED')"),
   },
   {
-    name: 'every heartbeat that is refused has expired',
+    name: 'every rejected heartbeat is answered EXPIRED',
     test: [test, pastExpiry],
     edits: leases('rejected(id, judgement.reason)', "rejected(id, 'EXPIRED')"),
   },
   {
-    name: 'a heartbeat that moves nothing is written',
+    name: 'a heartbeat that extends nothing is written',
     test: [test, 'a heartbeat that extends nothing is OK and writes nothing'],
     edits: leases('if (newLeaseExpiry <= leaseExpiry)', 'if (false)'),
   },
@@ -184,22 +184,22 @@ export const answerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a kill does not look at the expiry',
+    name: 'a kill ignores the expiry',
     test: [test, kills, 'a lease that is past its expiry expires first'],
     edits: manager('if (isPastExpiry(state, task.currentLeaseId, now))', 'if (false)'),
   },
   {
-    name: 'a kill finds a lease expired before its expiry',
+    name: 'a kill treats a lease as expired too early',
     test: [test, kills, 'a WAITING or LEASED task is stopped, by one record'],
     edits: manager('now >= lease.leaseExpiry', 'now + 1 >= lease.leaseExpiry'),
   },
   {
-    name: 'a kill finds a lease valid at its expiry',
+    name: 'a kill treats a lease as valid at its expiry',
     test: [test, kills, 'a lease that is past its expiry expires first'],
     edits: manager('now >= lease.leaseExpiry', 'now > lease.leaseExpiry'),
   },
   {
-    name: 'a task that is DEAD already cannot be killed again',
+    name: 'killing a DEAD task is rejected',
     test: [test, kills, 'a DEAD task stays DEAD, and nothing is written'],
     edits: manager(
       "return answer({ kind: 'killed', id, known: true });",
@@ -207,7 +207,7 @@ export const answerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'killing a task that has ended is accepted',
+    name: 'killing an ended task is accepted',
     test: [test, kills, 'a COMPLETED or FAILED task is REJECTED TASK_TERMINAL and does not change'],
     edits: manager(
       "answer(rejected(id, 'TASK_TERMINAL', ",
@@ -215,7 +215,7 @@ export const answerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'killing a task that never existed has another reason',
+    name: 'killing a task that never existed is rejected for another reason',
     test: [test, kills, 'a task that never existed is REJECTED UNKNOWN_TASK'],
     edits: manager("answer(rejected(id, 'UNKNOWN_TASK'))", "answer(rejected(id, 'TASK_TERMINAL'))"),
   },

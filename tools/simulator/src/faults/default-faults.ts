@@ -28,7 +28,7 @@ const client = editOf('client', 'link/options')
 
 type Changed = readonly [test: NamedTest, edit: typeof knobs, old: string, bad: string]
 
-/** A default, and another one in its place. */
+/** The default, and the wrong one that replaces it. */
 const changes: readonly Changed[] = [
   [all, knobs, 'leaseDurationMs: 30_000', 'leaseDurationMs: 300_000'],
   [all, knobs, 'heartbeatIntervalMs: 10_000', 'heartbeatIntervalMs: 1000'],
@@ -81,7 +81,7 @@ const changes: readonly Changed[] = [
   [ofClient, editOf('client', 'connection/endpoint'), 'defaultPort = 7411', 'defaultPort = 7413'],
 ]
 
-/** Other defaults than those that are documented. */
+/** Defaults that differ from the documented ones. */
 export const defaultFaults: readonly Fault[] = [
   ...changes.map(
     ([test, edit, old, bad]): Fault => ({

@@ -1,19 +1,22 @@
 import type { Change, Edit } from '../bugs/bug.js'
 
-/** A mistake that makes one sentence false, which a test is named after. */
+/** A mistake that makes one sentence false; a test has that sentence as its title. */
 export interface Fault extends Change {
   readonly test: NamedTest
 }
 
-/** The test's file, from the root of the repository, its title, and those of subtests down to it. */
+/**
+ * The test's file, from the root of the repository, its title, and the titles of subtests down to
+ * it.
+ */
 export type NamedTest = readonly [file: string, title: string, ...subtests: readonly string[]]
 
-/** Makes edits of one file of a package's compiled code. */
+/** Creates edits of one file of a package's compiled code. */
 export function editOf(packageName: string, file: string) {
   return editIn(`packages/${packageName}`, file)
 }
 
-/** The same for a program. Of all programs a copy holds the coordinator's only. */
+/** Creates edits of one file of a program's compiled code. A copy contains only the coordinator. */
 export function editOfApp(app: 'coordinator', file: string) {
   return editIn(`apps/${app}`, file)
 }

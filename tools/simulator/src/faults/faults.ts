@@ -12,7 +12,7 @@ import { submissionFaults } from './submission-faults.js'
 import { wireFaults } from './wire-faults.js'
 import { workerFaults } from './worker-faults.js'
 
-/** Each has a test that bears the name of what it makes false. */
+/** Each fault names the test whose title it makes false. */
 export const faults: readonly Fault[] = [
   ...preconditionFaults,
   ...stateFaults,

@@ -25,30 +25,30 @@ const checkpoint = editOf('wal', 'checkpoint/checkpoint')
 const gap = editOf('wal', 'recover/declared-gap')
 const spares = editOf('wal', 'disk/spare-descriptors')
 
-/** What the end of a log is taken for. */
+/** Verdicts about the end of a log. */
 const verdictFaults: readonly Fault[] = [
   {
-    name: 'a disk that cannot be read has torn its last write',
+    name: 'a read error counts as a torn write',
     test: [test('format'), table],
     edits: verdict("{ kind: 'corrupt', why: `it cannot", "{ kind: 'torn', why: `it cannot"),
   },
   {
-    name: 'what cannot be read behind the end is nothing',
+    name: 'a read error after the end is ignored',
     test: [test('format'), table],
     edits: verdict('if (behind.readError !== undefined)', 'if (false)'),
   },
   {
-    name: 'zeros with something behind them are the end',
+    name: 'zeros followed by data count as the end',
     test: [test('format'), table],
     edits: verdict('&& !behind.nonZero', ''),
   },
   {
-    name: 'zeros with nothing behind them are a torn write',
+    name: 'zeros up to the end of the file count as a torn write',
     test: [test('format'), table],
     edits: verdict("|| (finding.kind === 'zero-header' && !behind.nonZero)", ''),
   },
   {
-    name: 'a stale batch is a torn write',
+    name: 'a stale batch counts as a torn write',
     test: [test('format'), table],
     edits: verdict(
       "{ kind: 'corrupt', why: `a batch that is stale",
@@ -56,7 +56,7 @@ const verdictFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'records that do not decode are a torn write',
+    name: 'undecodable records count as a torn write',
     test: [test('format'), table],
     edits: verdict("if (finding.kind === 'undecodable')", 'if (false)'),
   },
@@ -66,12 +66,12 @@ const verdictFaults: readonly Fault[] = [
     edits: verdict('if (later !== undefined)', 'if (false)'),
   },
   {
-    name: 'a later batch proves all but the first that is missing',
+    name: 'a later batch proves all missing ones except the first',
     test: [test('format'), table],
     edits: verdict('behind.syncedThrough >= expectedBatch', 'behind.syncedThrough > expectedBatch'),
   },
   {
-    name: 'a later batch proves what it says had not been synced',
+    name: 'a later batch proves batches that it says were not synced',
     test: [test('format'), table],
     edits: verdict(
       'behind.syncedThrough >= expectedBatch',
@@ -79,12 +79,12 @@ const verdictFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a body that lacks sectors is ambiguous',
+    name: 'a body with missing sectors counts as ambiguous',
     test: [test('format'), table],
     edits: verdict("(finding.kind === 'bad-body' && finding.unexplainedZeroSectors)", 'false'),
   },
   {
-    name: 'a body that lacks nothing is a torn write',
+    name: 'a complete body counts as a torn write',
     test: [test('format'), table],
     edits: verdict(
       "finding.kind === 'bad-body' && finding.unexplainedZeroSectors",
@@ -92,36 +92,36 @@ const verdictFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a header that fails its checksum is a torn write',
+    name: 'a header with a wrong checksum counts as a torn write',
     test: [test('format'), table],
     edits: verdict("kind: 'ambiguous',", "kind: 'torn',"),
   },
 ]
 
-/** How a log is opened. */
+/** Opening a log. */
 const openingFaults: readonly Fault[] = [
   {
-    name: 'an opening begins no new epoch',
+    name: 'an open starts no new epoch',
     test: [test('open'), goesOn],
     edits: opening('examination.highestEpoch + 1', 'Math.max(1, examination.highestEpoch)'),
   },
   {
-    name: 'an opening leaves an LSN out',
+    name: 'an open skips an LSN',
     test: [test('open'), goesOn],
     edits: opening(': end.lastLsn + 1,', ': end.lastLsn + 2,'),
   },
   {
-    name: 'a torn write is not kept',
+    name: 'a torn write is not kept in quarantine',
     test: [test('open'), torn],
     edits: opening('const isCut = examination.torn !== undefined ||', 'const isCut ='),
   },
   {
-    name: 'an opening forgets the latest time in the log',
+    name: 'an open forgets the latest time in the log',
     test: [test('open'), 'a log that was opened with a clock ahead keeps that time'],
     edits: opening('Math.max(nowMs, examination.latestClockMs)', 'nowMs'),
   },
   {
-    name: 'records missing after the older checkpoint are no damage',
+    name: 'records missing after the older checkpoint are not reported as damage',
     test: [
       test('sealed-history'),
       'a segment after the older checkpoint that is gone is damage in history',
@@ -129,7 +129,7 @@ const openingFaults: readonly Fault[] = [
     edits: editOf('wal', 'recover/lineage')('if (firstMissingLsn > lastMissingLsn)', 'if (true)'),
   },
   {
-    name: 'an opening counts as a start',
+    name: 'an unmarked open counts as a start',
     test: [test('format'), 'an open counts as started only after it was marked'],
     edits: tail('this.#starts = header.starts;', 'this.#starts = header.starts + 1;'),
   },
@@ -139,7 +139,7 @@ const openingFaults: readonly Fault[] = [
     edits: writer('this.#started ??= this.#writeStart();', 'this.#started = this.#writeStart();'),
   },
   {
-    name: 'an opening builds upon what was in memory only',
+    name: 'an open relies on data that was only in memory',
     test: [
       ...([test('open')] as const),
       'data that was only in memory and is lost during the open does not become part of the log',
@@ -147,7 +147,7 @@ const openingFaults: readonly Fault[] = [
     edits: opening('if (end.offset === found.offset && end.chain === found.chain)', 'if (true)'),
   },
   {
-    name: 'an opening that another one overtakes goes on',
+    name: 'an overtaken open continues',
     test: [
       test('open'),
       'without the lock, an open is fenced if another process opens the log meanwhile',
@@ -155,22 +155,22 @@ const openingFaults: readonly Fault[] = [
     edits: opening('await headFile.refuseIfChanged(examination.head);', ''),
   },
   {
-    name: 'a writer that was superseded rolls on',
+    name: 'a superseded writer starts another segment',
     test: [test('open'), 'without the lock, a superseded writer is fenced at its next roll'],
     edits: writer('await this.#headFile.refuseIfSuperseded(sealed.header);', ''),
   },
   {
-    name: 'a HEAD of another epoch is one of this writer',
+    name: 'a HEAD of another epoch counts as one of this writer',
     test: [test('open'), fenced],
     edits: head('head.epoch === epoch &&', ''),
   },
   {
-    name: 'a HEAD of another sequence is one of this writer',
+    name: 'a HEAD of another sequence counts as one of this writer',
     test: [test('open'), fenced],
     edits: head('&& head.sequence === sequence', ''),
   },
   {
-    name: 'a HEAD of a newer format is a damaged one',
+    name: 'a HEAD of a newer format counts as damaged',
     test: [
       test('open'),
       'a log of a newer format is rejected with WAL_NEWER_FORMAT, not as damaged',
@@ -178,12 +178,12 @@ const openingFaults: readonly Fault[] = [
     edits: head('if (version > formatVersion)', 'if (false)'),
   },
   {
-    name: 'a lock that another process holds is no obstacle',
+    name: 'a lock held by another process is ignored',
     test: [test('open'), 'the error for a second process names the holder of the lock'],
     edits: log('if (!attempt.granted)', 'if (false)'),
   },
   {
-    name: 'any place will do to accept a loss',
+    name: 'a loss is accepted under any place',
     test: [test('damage'), priced],
     edits: opening(
       'acceptable?.segment === acceptLoss.segment && acceptable.offset === acceptLoss.offset',
@@ -191,7 +191,7 @@ const openingFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a loss is accepted without being asked for',
+    name: 'a loss is accepted without a request',
     test: [
       test('damage'),
       'damage names the file, the offset, the LSNs, and that they were acknowledged',
@@ -210,12 +210,12 @@ const openingFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a loss is accepted of a log that is whole',
+    name: 'a loss is accepted in an intact log',
     test: [test('open'), 'acceptLoss on an undamaged log is rejected'],
     edits: opening('if (isAcceptedAlready)', 'if (true)'),
   },
   {
-    name: 'a restored log may go on at an LSN that it holds',
+    name: 'a restored log continues at an LSN that it already has',
     test: [
       test('open'),
       'a restored copy continues after a declared gap, so that no LSN is issued twice',
@@ -224,7 +224,7 @@ const openingFaults: readonly Fault[] = [
   },
 ]
 
-/** How a log is written and read, and what is removed of it. */
+/** Writing and reading a log, and removing parts of it. */
 const writingFaults: readonly Fault[] = [
   {
     name: 'an append settles before it is written',
@@ -232,7 +232,7 @@ const writingFaults: readonly Fault[] = [
     edits: writer('this.#batches.sent();', 'this.#batches.sent(); batch.resolve(batch.lastLsn);'),
   },
   {
-    name: 'an append is taken under another LSN than it names',
+    name: 'an append is accepted under a different LSN',
     test: [
       ...([test('append')] as const),
       'an append with an unexpected LSN is rejected before anything is written',
@@ -245,7 +245,7 @@ const writingFaults: readonly Fault[] = [
     edits: writer('this.#watch(this.#writeMark());', ';'),
   },
   {
-    name: 'sync marks follow one another',
+    name: 'a sync mark follows another one',
     test: [test('append'), mark],
     edits: writer('this.#isMarked = batch.count === 0;', 'this.#isMarked = false;'),
   },
@@ -255,12 +255,12 @@ const writingFaults: readonly Fault[] = [
     edits: writer('if (idleMs < syncMarkDelayMs)', 'if (false)'),
   },
   {
-    name: 'the clock that the log carries goes back',
+    name: 'the clock in the log goes backwards',
     test: [test('append'), "the log's clock never goes back"],
     edits: tail('Math.max(this.#clockMs, this.#clock.now())', 'this.#clock.now()'),
   },
   {
-    name: 'appends behind a failed write are not rejected',
+    name: 'appends after a failed write are not rejected',
     test: [
       ...([test('append')] as const),
       'a failed write stops the log: pending appends are rejected, and nothing is written or retried',
@@ -271,17 +271,17 @@ const writingFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'room is not kept back from what is not urgent',
+    name: 'no space is reserved for urgent records',
     test: [test('space'), urgent],
     edits: room('low: 1 / 2', 'low: 0'),
   },
   {
-    name: 'room is kept back from reports',
+    name: 'reports may not use the reserved space',
     test: [test('space'), urgent],
     edits: room('high: 0', 'high: 1 / 8'),
   },
   {
-    name: 'a new segment takes records before the disk has said whether there is room',
+    name: 'a new segment takes records before the disk has reserved its space',
     test: [
       ...([test('space')] as const),
       'space for urgent records is kept, however late the disk reports that it is full',
@@ -292,17 +292,17 @@ const writingFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'room that was promised is promised again',
+    name: 'reserved space is reserved twice',
     test: [test('space'), 'a claim keeps its space until it is used or released'],
     edits: room('this.#premises.usedBytes() + this.#claimedBytes', 'this.#premises.usedBytes()'),
   },
   {
-    name: 'a claim that was given back is held on to',
+    name: 'a released claim keeps its space',
     test: [test('space'), 'a claim keeps its space until it is used or released'],
     edits: room('this.#claimedBytes -= claim.bytes + batchOverheadBytes;', ''),
   },
   {
-    name: 'one checkpoint is enough to remove what it covers',
+    name: 'a single checkpoint lets covered segments be removed',
     test: [test('checkpoint'), 'with a single checkpoint nothing is removed'],
     edits: log(
       'const [newest = 0, older] = good;',
@@ -315,12 +315,12 @@ const writingFaults: readonly Fault[] = [
     edits: log('Math.min(older, (keepFromLsn', 'Math.min(newest, (keepFromLsn'),
   },
   {
-    name: 'the caller cannot keep what a checkpoint covers',
+    name: 'the caller cannot keep covered segments',
     test: [test('checkpoint'), 'truncate keeps the records from keepFromLsn on'],
     edits: log('(keepFromLsn ?? Number.POSITIVE_INFINITY)', 'Number.POSITIVE_INFINITY'),
   },
   {
-    name: 'the record to keep from goes',
+    name: 'the first record to keep is removed',
     test: [test('checkpoint'), 'keepFromLsn is exact to the record'],
     edits: log(
       '(keepFromLsn ?? Number.POSITIVE_INFINITY) - 1',
@@ -328,12 +328,12 @@ const writingFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a checkpoint stands for the middle of a segment',
+    name: 'a checkpoint is made in the middle of a segment',
     test: [test('checkpoint'), 'a checkpoint is accepted only at the end of a sealed segment'],
     edits: log('({ end }) => end.lastLsn === lsn', '({ end }) => end.lastLsn >= lsn'),
   },
   {
-    name: 'bytes may follow the end of a checkpoint',
+    name: 'bytes after the end of a checkpoint are accepted',
     test: [
       test('checkpoint'),
       'a checkpoint with bytes after its end, or under another name, is not used',
@@ -341,7 +341,7 @@ const writingFaults: readonly Fault[] = [
     edits: checkpoint('if (scanner.end.offset !== fileBytes)', 'if (false)'),
   },
   {
-    name: 'a checkpoint may have another name than its LSN',
+    name: 'a checkpoint under a wrong name is accepted',
     test: [
       test('checkpoint'),
       'a checkpoint with bytes after its end, or under another name, is not used',
@@ -349,7 +349,7 @@ const writingFaults: readonly Fault[] = [
     edits: checkpoint('if (header.previous.lastLsn === lsn)', 'if (true)'),
   },
   {
-    name: 'a checkpoint of another history counts',
+    name: 'a checkpoint of another log counts',
     test: [test('checkpoint'), 'truncate ignores checkpoints of another log'],
     edits: editOf('wal', 'checkpoint/checkpoints')(
       'refuseForeignCheckpoint(await verifyCheckpoint(disk, layout.checkpoint(lsn), lsn), segments);',
@@ -357,7 +357,7 @@ const writingFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a body is not held to its checksum',
+    name: 'the checksum of a body is not checked',
     test: [
       test('damage'),
       'damage to the last batch is ambiguous until a sync mark proves that it was acknowledged',
@@ -365,7 +365,7 @@ const writingFaults: readonly Fault[] = [
     edits: scanner('if (crc32(body) !== header.bodyCrc)', 'if (false)'),
   },
   {
-    name: 'a batch need not follow on the one before',
+    name: 'the chain between batches is not checked',
     test: [
       ...([test('damage')] as const),
       'a batch with a valid checksum at the right place is rejected if it does not continue the previous one',
@@ -374,7 +374,7 @@ const writingFaults: readonly Fault[] = [
   },
 ]
 
-/** Where a log goes on when LSNs may have been issued that it does not know of. */
+/** The LSN at which a log continues when unknown LSNs may have been issued. */
 const gapFaults: readonly Fault[] = [
   {
     name: 'a clock behind the log decides the next LSN',
@@ -404,7 +404,7 @@ const gapFaults: readonly Fault[] = [
   },
 ]
 
-/** What a log needs of its process. */
+/** Spare descriptors of a log. */
 const descriptorFaults: readonly Fault[] = [
   {
     name: 'a log keeps no spare descriptors',
@@ -420,7 +420,7 @@ const descriptorFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'spare descriptors outlive their log',
+    name: 'spare descriptors stay open after their log',
     test: [test('roll'), 'close frees the spare descriptors'],
     edits: spares('this.#spares.splice(0)', '[]'),
   },

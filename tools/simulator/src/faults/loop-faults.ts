@@ -25,7 +25,7 @@ const commits = editOf('coordinator-server', 'core/commits')
 const keeper = editOf('coordinator-server', 'core/timekeeper')
 const clock = editOf('coordinator-server', 'decide/decision-time')
 
-/** Leases, polls, what time decides, and what is on its way: semantics §1, §3–5, §7, §10, §11. */
+/** Leases, polls, decisions of time, and records in flight: semantics §1, §3–5, §7, §10, §11. */
 export const loopFaults: readonly Fault[] = [
   {
     name: 'a lease outlasts its execution window',
@@ -33,12 +33,12 @@ export const loopFaults: readonly Fault[] = [
     edits: leases('Math.min(knobs.leaseDurationMs, executionWindowMs)', 'knobs.leaseDurationMs'),
   },
   {
-    name: 'a lease lasts as long as its execution window',
+    name: 'a lease always lasts for its whole execution window',
     test: [test, window],
     edits: leases('Math.min(knobs.leaseDurationMs, executionWindowMs)', 'executionWindowMs'),
   },
   {
-    name: 'a grant does not say how long its request was held',
+    name: 'a grant lacks the time for which its request was held',
     test: [test, waits],
     edits: leases('heldMs: now - caller.arrivedAt', 'heldMs: 0'),
   },
@@ -51,27 +51,27 @@ export const loopFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a restart goes by the wall clock alone',
+    name: 'a restart uses only the wall clock',
     test: [test, time],
     edits: clock('Math.max(clock.now(), latestKnownMs)', 'clock.now()'),
   },
   {
-    name: 'a restart goes by the log alone',
+    name: 'a restart uses only the time in the log',
     test: [test, time],
     edits: clock('Math.max(clock.now(), latestKnownMs)', 'latestKnownMs'),
   },
   {
-    name: 'a poll waits as long as it likes',
+    name: 'a poll never times out',
     test: [test, waits],
     edits: loop('Math.min(request.waitMs, knobs.waitMsMax)', 'request.waitMs'),
   },
   {
-    name: 'a poll is answered at once',
+    name: 'a poll is answered immediately',
     test: [test, waits],
     edits: loop('Math.min(request.waitMs, knobs.waitMsMax)', '0'),
   },
   {
-    name: 'a lease request that meets an expiry is sent away',
+    name: 'a lease request that meets an expiry is answered EMPTY',
     test: [test, 'a lease request that does not wait gets the task whose expired lease it finds'],
     edits: loop('if (expiring !== undefined)', 'if (false)'),
   },
@@ -81,7 +81,7 @@ export const loopFaults: readonly Fault[] = [
     edits: loop('for (const poll of this.#polls.of(session))', 'for (const poll of [])'),
   },
   {
-    name: 'a worker that has left is given a task',
+    name: 'a disconnected worker is granted a task',
     test: [
       test,
       'a connection that closes while its lease request waits for an expiry gets no task',
@@ -89,7 +89,7 @@ export const loopFaults: readonly Fault[] = [
     edits: loop("request.kind === 'lease' && this.#closedSessions.has(session)", 'false'),
   },
   {
-    name: 'a poll that is withdrawn goes on waiting',
+    name: 'a withdrawn poll keeps waiting',
     test: [test, ends],
     edits: loop('if (poll !== undefined)\n            this.#answerEmpty(poll);', ''),
   },
@@ -110,7 +110,7 @@ export const loopFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'poison does not say why',
+    name: 'a poison task lacks its reason',
     test: [test, poison],
     edits: keeper('const reason = `poison: ', 'const reason = `'),
   },
@@ -120,7 +120,7 @@ export const loopFaults: readonly Fault[] = [
     edits: keeper('poisonThreshold === 0 ||', ''),
   },
   {
-    name: 'poison is not looked for at a start',
+    name: 'poison tasks are not stopped at startup',
     test: [test, 'startup stops a poison task that a crash left waiting'],
     edits: loop('timekeeper.stopPoisonAtStart();', ''),
   },
@@ -130,17 +130,17 @@ export const loopFaults: readonly Fault[] = [
     edits: loop('if (!this.#isStopping)\n            timekeeper.stopPoison();', ''),
   },
   {
-    name: 'expiries at a start are those of a coordinator that runs',
+    name: 'expiries at startup count like later ones',
     test: [test, atStart],
     edits: loop('timekeeper.expireDue(startedAt, true)', 'timekeeper.expireDue(startedAt, false)'),
   },
   {
-    name: 'leases that ran out are left for the first request',
+    name: 'leases that ran out during downtime are not expired at startup',
     test: [test, atStart],
     edits: loop('while (timekeeper.expireDue(startedAt, true).length > 0)', 'while (false)'),
   },
   {
-    name: 'a task with a decision on its way is decided about again',
+    name: 'a task with a decision in flight is decided about again',
     test: [test, locked],
     edits: loop('if (tasks.isLocked(taskId))', 'if (false)'),
   },
@@ -153,12 +153,12 @@ export const loopFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a log that fails is no failure of the coordinator',
+    name: 'a failed log does not end the coordinator',
     test: [test, failing],
     edits: commits('this.#onFailure(error);', ''),
   },
   {
-    name: 'what is new is taken while the coordinator stops',
+    name: 'new requests are accepted during shutdown',
     test: [test, stopping],
     edits: loop(
       "if (this.#isStopping) {\n            pending.answer(rejected(request.id, 'STOPPING'));\n            return;",
@@ -166,7 +166,7 @@ export const loopFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'polls wait on while the coordinator stops',
+    name: 'polls keep waiting during shutdown',
     test: [test, stopping],
     edits: loop('for (const poll of this.#polls.all())', 'for (const poll of [])'),
   },
@@ -176,7 +176,7 @@ export const loopFaults: readonly Fault[] = [
     edits: commits("error.code === 'WAL_NO_SPACE'", 'false'),
   },
   {
-    name: 'a refusal for want of room does not say when to come back',
+    name: 'NO_SPACE lacks the time after which to retry',
     test: [badDays, fullDisk],
     edits: loop(
       "pending.answer(rejectedForNow(pending.request.id, 'NO_SPACE', noSpaceRetryMs));",
@@ -184,7 +184,7 @@ export const loopFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'submissions on their way to the disk do not count as waiting',
+    name: 'submissions in flight do not count as waiting',
     test: [badDays, 'submissions in flight count towards the limits'],
     edits: editOf('coordinator-server', 'decide/task-manager')(
       'counts.waiting + submissions.count',
@@ -192,7 +192,7 @@ export const loopFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'payloads on their way to the disk take nothing',
+    name: 'payloads in flight count as no memory',
     test: [badDays, 'submissions in flight count towards the limits'],
     edits: editOf('coordinator-server', 'decide/task-manager')(
       'counts.bytes + submissions.bytes',
@@ -200,7 +200,7 @@ export const loopFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a submission whose task is being forgotten is that task',
+    name: 'a submission whose old task is being forgotten returns that task',
     test: [
       badDays,
       'a submission whose earlier task is being forgotten waits and creates a new task',
@@ -211,27 +211,27 @@ export const loopFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a task is forgotten before its retention is over',
+    name: 'a task is forgotten before its retention ends',
     test: [badDays, retention],
     edits: keeper('at - knobs.retentionMs', 'at - knobs.retentionMs + 1'),
   },
   {
-    name: 'more than a thousand tasks are forgotten at once',
+    name: 'more than a thousand tasks are forgotten in one record',
     test: [badDays, retention],
     edits: keeper('const tasksPerTurn = 1000;', 'const tasksPerTurn = 10_000;'),
   },
   {
-    name: 'ended tasks are remembered whatever their number',
+    name: 'ended tasks are remembered without a limit',
     test: [badDays, 'ended tasks are forgotten at intervals, not with every batch'],
     edits: keeper('keep: knobs.retentionTasks', 'keep: Number.MAX_SAFE_INTEGER'),
   },
   {
-    name: 'a worker without room is leased a task',
+    name: 'a full worker is granted a task',
     test: [polled, 'a worker is leased no more tasks than its capacity'],
     edits: leases('if (rankOf(advice) === noCapacity)', 'if (false)'),
   },
   {
-    name: 'a poll of a worker without room is served',
+    name: 'a poll of a full worker is served',
     test: [polled, 'a poll of a full worker is not served'],
     edits: waiting('fifo === undefined || fifo.rank === noCapacity', 'fifo === undefined'),
   },

@@ -4,7 +4,7 @@ import type { Fault } from './fault.js'
 import { faults } from './faults.js'
 import { describeTrials, tryAll } from './trials.js'
 
-const usage = `Usage: pnpm test:faults [--only NAME] [--threads N] [--json]
+const usage = `pnpm test:faults [--only NAME] [--threads N] [--json]
 
 Plants each known fault in a copy of the compiled code and runs the test that is named after what the
 fault makes false. A fault passes when that test fails.

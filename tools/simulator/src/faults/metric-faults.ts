@@ -16,13 +16,13 @@ const task = editOf('state-machine', 'apply/apply-task')
 const metrics = editOf('coordinator-server', 'observe/metrics')
 const requests = editOf('coordinator-server', 'observe/request-metrics')
 
-/** Two counters of the state, each under the metric of the other. */
+/** Swaps two counters of the state between their metrics. */
 function swapped(one: string, other: string): readonly Edit[] {
-  // With a space: the second edit must not find what the first one has written.
+  // The space keeps the second edit from matching the text of the first.
   return [...metrics(`${one}: [`, `${other} : [`), ...metrics(`${other}: [`, `${one} : [`)]
 }
 
-/** Metrics that tell something else: 002 §8. */
+/** Metrics with wrong values: 002 §8. */
 export const metricFaults: readonly Fault[] = [
   ...(
     [
@@ -78,7 +78,7 @@ export const metricFaults: readonly Fault[] = [
     ] as const
   ).map(
     ([name, old, bad]): Fault => ({
-      name: `${name} tells something else`,
+      name: `${name} shows a different value`,
       test: [file, asked],
       edits: metrics(old, bad),
     }),
@@ -115,13 +115,13 @@ export const metricFaults: readonly Fault[] = [
     ] as const
   ).map(
     ([name, old, bad]): Fault => ({
-      name: `${name} counts something else`,
+      name: `${name} counts a different event`,
       test: [file, told],
       edits: metrics(old, bad),
     }),
   ),
   {
-    name: 'tenure_requests_total counts refusals as one',
+    name: 'tenure_requests_total does not count rejections by reason',
     test: [file, 'requests are counted by kind and answer, rejections by reason'],
     edits: requests("answer.kind === 'rejected' ? answer.reason : answer.kind", 'answer.kind'),
   },
@@ -147,7 +147,7 @@ export const metricFaults: readonly Fault[] = [
     ] as const
   ).map(
     ([name, edit, other]): Fault => ({
-      name: `what ${name} should count is counted as ${other}`,
+      name: `events of ${name} are counted as ${other}`,
       test: [history, counters],
       edits: edit(`counters.${name}++`, `counters.${other}++`),
     }),

@@ -7,7 +7,7 @@ type Precondition = readonly [record: string, rule: string, file: string, old: s
 
 const always = 'if (false) {'
 
-/** The rule, and the condition under which the record is refused for it. */
+/** The rule, and the condition that rejects the record for it. */
 const preconditions: readonly Precondition[] = [
   [
     'TaskCreated',
@@ -98,7 +98,10 @@ const preconditions: readonly Precondition[] = [
   ],
 ]
 
-/** A record, and a state in which the table of transitions lets it find its task against the rule. */
+/**
+ * A record and a task state: the changed table of transitions allows the record in that state,
+ * against the rule.
+ */
 const transitions: readonly (readonly [record: string, state: string, rule: string])[] = [
   ['LeaseGranted', 'LEASED', 'task must be in WAITING state'],
   ['LeaseGranted', 'COMPLETED', 'task must be in WAITING state'],
@@ -111,14 +114,14 @@ const transitions: readonly (readonly [record: string, state: string, rule: stri
 export const preconditionFaults: readonly Fault[] = [
   ...preconditions.map(
     ([record, rule, file, old, bad = always]): Fault => ({
-      name: `${record} is not refused: ${rule}`,
+      name: `${record} is not rejected: ${rule}`,
       test: [test, `${record}: ${rule}`],
       edits: editOf('state-machine', `apply/${file}`)(old, bad),
     }),
   ),
   ...transitions.map(
     ([record, state, rule]): Fault => ({
-      name: `${record} may find its task ${state}`,
+      name: `${record} is allowed for a ${state} task`,
       test: [test, `${record} of a ${state} task: ${rule}`],
       edits: editOf('state-machine', 'apply/transitions')(
         `${record}: {\n        from: [`,
@@ -127,7 +130,7 @@ export const preconditionFaults: readonly Fault[] = [
     }),
   ),
   {
-    name: 'the state of a task is not looked at',
+    name: 'the state of a task is not checked',
     test: [test, 'TaskCompleted of a COMPLETED task: task must be in LEASED state'],
     edits: editOf('state-machine', 'apply/preconditions')(
       'if (mayFind[record.type][found])',

@@ -10,7 +10,7 @@ const server = editOf('coordinator-server', 'server')
 const sockets = editOf('coordinator-server', 'net/early-sockets')
 const openFiles = editOf('coordinator-server', 'options/open-files')
 
-/** How a coordinator starts: semantics §11, and what it refuses to start with. */
+/** The startup of a coordinator, and configurations that it rejects: semantics §11. */
 export const startFaults: readonly Fault[] = [
   {
     name: 'no checkpoint is made at the start',
@@ -21,7 +21,7 @@ export const startFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'recovery time leaves out what came before the server',
+    name: 'recovery time leaves out the part before the server',
     test: [
       recovered,
       'the recovery time is reported from the start of the process, with its parts',
@@ -42,7 +42,7 @@ export const startFaults: readonly Fault[] = [
     edits: server('if (-aheadMs >= clockBehindMinMs)', 'if (aheadMs < 0)'),
   },
   {
-    name: 'a start is counted as soon as the log is open',
+    name: 'a start is counted as soon as the log is opened',
     test: [recovered, 'restarts count the startups that became ready, except the first'],
     edits: [
       ...server(
@@ -53,7 +53,7 @@ export const startFaults: readonly Fault[] = [
     ],
   },
   {
-    name: 'a start says that it is ready before it is counted',
+    name: 'a start reports that it is ready before it is counted',
     test: [recovered, 'a restart is counted before readiness is reported, whatever happens next'],
     edits: server('await log.markStarted();', ''),
   },
@@ -63,7 +63,7 @@ export const startFaults: readonly Fault[] = [
     edits: sockets('this.#waiting.add(socket);', 'socket.destroy();'),
   },
   {
-    name: 'any number of clients may wait for the start',
+    name: 'any number of clients may wait during startup',
     test: [early, 'above the limit of clients during startup, the oldest is closed'],
     edits: sockets('if (this.#waiting.size <= this.#max)', 'if (true)'),
   },
@@ -78,12 +78,12 @@ export const startFaults: readonly Fault[] = [
     edits: openFiles('ownFiles = 200', 'ownFiles = 0'),
   },
   {
-    name: 'the HTTP port and refused peers share all descriptors, and clients get none',
+    name: 'the HTTP port and rejected peers share all descriptors, and clients get none',
     test: [shared, leftOver],
     edits: openFiles('Math.floor(forPeers / 8)', 'Math.floor(forPeers / 2)'),
   },
   {
-    name: 'refused connections take any number of descriptors',
+    name: 'rejected connections take any number of descriptors',
     test: [shared, leftOver],
     edits: openFiles('Math.min(refusedMax, few)', 'few'),
   },

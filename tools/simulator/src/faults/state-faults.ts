@@ -22,20 +22,20 @@ const lines = editOf('state-machine', 'state/lines')
 const sameness = editOf('state-machine', 'state/submission')
 const limits = editOf('state-machine', 'record')
 
-/** Wrong effects of records, and wrong readings of the state: 000 §4, 003, semantics §7, §9–11. */
+/** Wrong effects of records, and wrong queries of the state: 000 §4, 003, semantics §7, §9–11. */
 export const stateFaults: readonly Fault[] = [
   {
-    name: 'not_before in the past makes a task eligible before it was there',
+    name: 'not_before in the past makes a task eligible before its creation',
     test: [applied, 'TaskCreated: not_before delays eligibility, and a time in the past does not'],
     edits: task('Math.max(at, notBefore ?? at)', 'notBefore ?? at'),
   },
   {
-    name: 'not_before makes nothing wait',
+    name: 'not_before has no effect',
     test: [applied, 'TaskCreated: not_before delays eligibility, and a time in the past does not'],
     edits: task('Math.max(at, notBefore ?? at)', 'at'),
   },
   {
-    name: 'a task whose lease has expired waits before it is eligible',
+    name: 'a task whose lease has expired is not immediately eligible',
     test: [applied, expired],
     edits: lease(
       'move(state, row, states.WAITING, at, at);',
@@ -51,7 +51,7 @@ export const stateFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'expiries at a start count towards poison',
+    name: 'expiries at startup count towards poison',
     test: [applied, inARow],
     edits: lease('    else\n        tasks.expiriesInARow.set', '    tasks.expiriesInARow.set'),
   },
@@ -104,17 +104,17 @@ export const stateFaults: readonly Fault[] = [
     edits: policy('Math.min(failures - 1, 53)', 'Math.min(failures, 53)'),
   },
   {
-    name: 'an exponential backoff grows for ever',
+    name: 'an exponential backoff has no maximum',
     test: [applied, 'an exponential backoff doubles up to its maximum'],
     edits: policy('Math.min(backoff.maxMs, backoff', 'Math.max(0, backoff'),
   },
   {
-    name: 'a late report leaves no trace at its attempt',
+    name: 'a late report is not recorded in its attempt',
     test: [applied, cancelled],
     edits: report('attempts.cancelled.set(attempt, 1);', ''),
   },
   {
-    name: 'a late report takes the task away',
+    name: 'a late report changes the state of the task',
     test: [applied, cancelled],
     edits: report(
       'attempts.cancelled.set(attempt, 1);',
@@ -122,12 +122,12 @@ export const stateFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'the attempt of a task that was killed goes on',
+    name: 'the attempt of a killed task stays open',
     test: [applied, 'TaskDead: a WAITING or LEASED task is stopped for good'],
     edits: task('if (tasks.state.get(row) === states.LEASED)', 'if (false)'),
   },
   {
-    name: 'a task that ended at the LSN itself is not forgotten',
+    name: 'a task that ended exactly at the LSN is not forgotten',
     test: [applied, forgotten],
     edits: task('tasks.due.get(ended.first) <= through', 'tasks.due.get(ended.first) < through'),
   },
@@ -147,12 +147,12 @@ export const stateFaults: readonly Fault[] = [
     edits: lines('tasks.due.get(first) <= now', 'true'),
   },
   {
-    name: 'the queue that is named first is served first',
+    name: 'the first named queue is served first',
     test: [lined, offered],
     edits: lines('(first === 0 || comesBefore(tasks, row, first))', 'first === 0'),
   },
   {
-    name: 'a task about which a decision is on its way is offered',
+    name: 'a task with a decision in flight is offered',
     test: [lined, 'a withheld task is not offered and does not expire until it is released'],
     edits: editOf('state-machine', 'state/task-lines')(
       '    leaveLine(state, row);\n    state.derived.withheld.add(row);',
@@ -168,42 +168,42 @@ export const stateFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'one task more than asked for is forgotten',
+    name: 'one task too many is forgotten',
     test: [lined, forgettable],
     edits: lines('count >= surplus', 'count > surplus'),
   },
   {
-    name: 'there is no bound to what is forgotten at once',
+    name: 'the number of tasks forgotten by one record is not limited',
     test: [lined, forgettable],
     edits: lines('count === limit ||', ''),
   },
   {
-    name: 'another execution window is the same submission',
+    name: 'another execution window counts as the same submission',
     test: [viewed, same],
     edits: sameness('executionWindowMs === tasks.executionWindowMs.get(row)', 'true'),
   },
   {
-    name: 'another retry policy is the same submission',
+    name: 'another retry policy counts as the same submission',
     test: [viewed, same],
     edits: sameness('isSamePolicy(retryPolicy, retryPolicyOf(tasks, row))', 'true'),
   },
   {
-    name: 'another start is the same submission',
+    name: 'another not_before counts as the same submission',
     test: [viewed, same],
     edits: sameness('isSameStart(state, row, submission) &&', ''),
   },
   {
-    name: 'a completed task is the same submission whatever its payload was',
+    name: 'a completed task matches a submission with any payload',
     test: [viewed, same],
     edits: sameness("kept.toString('latin1') === digest(payload)", 'true'),
   },
   {
-    name: 'the names of queues may be half as long',
+    name: 'the maximum length of queue names is halved',
     test: [coded, 'the limits of records are fixed'],
     edits: limits('queueBytesMax: 64', 'queueBytesMax: 32'),
   },
   {
-    name: 'a field of another version is skipped',
+    name: 'a record of another version is skipped',
     test: [coded, 'an unknown version or type is an error, never skipped'],
     edits: editOf('state-machine', 'record/record-codec')(
       'if (version !== recordVersion)',

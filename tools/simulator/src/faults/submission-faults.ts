@@ -12,17 +12,17 @@ const loop = editOf('coordinator-server', 'core/coordinator')
 /** Wrong answers to submissions: semantics §9. */
 export const submissionFaults: readonly Fault[] = [
   {
-    name: 'what was submitted differently is the same task',
+    name: 'a different submission returns the same task',
     test: [test, same],
     edits: manager('if (isSameSubmission(state, known, request))', 'if (true)'),
   },
   {
-    name: 'the same submission is a conflict',
+    name: 'a repeated submission is a conflict',
     test: [test, same],
     edits: manager('if (isSameSubmission(state, known, request))', 'if (false)'),
   },
   {
-    name: 'a submission that is known is said to be new',
+    name: 'a known submission is answered as new',
     test: [test, same],
     edits: manager('taskId: known, known: true', 'taskId: known, known: false'),
   },
@@ -37,12 +37,12 @@ export const submissionFaults: readonly Fault[] = [
     edits: manager('record.requestId = requestId;', ';'),
   },
   {
-    name: 'another payload is the same submission',
+    name: 'another payload counts as the same submission',
     test: [test, same],
     edits: sameness('isSamePayload(state, row, submission.payload)', 'true'),
   },
   {
-    name: 'another queue is the same submission',
+    name: 'another queue counts as the same submission',
     test: [test, same],
     edits: sameness('queues.text(tasks.queue.get(row)) === queue', 'true'),
   },
@@ -55,17 +55,17 @@ export const submissionFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a payload of any size is taken',
+    name: 'a payload of any size is accepted',
     test: [test, limits],
     edits: manager('if (payload.length > knobs.payloadBytesMax)', 'if (false)'),
   },
   {
-    name: 'one task more waits than may',
+    name: 'one waiting task too many is accepted',
     test: [test, limits],
     edits: manager('if (waiting >= waitingTasksMax)', 'if (waiting > waitingTasksMax)'),
   },
   {
-    name: 'the last byte that tasks may take is not given',
+    name: 'the last byte of the memory limit cannot be used',
     test: [test, limits],
     edits: manager(
       'if (bytes + payloadBytes <= tasksBytesMax)',
@@ -73,7 +73,7 @@ export const submissionFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a submission that is refused for now does not say when to come back',
+    name: 'a temporary rejection lacks the time after which to retry',
     test: [test, limits],
     edits: manager(
       "rejectedForNow(id, 'OVERLOADED', overloadedRetryMs, overload)",
@@ -81,7 +81,7 @@ export const submissionFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a queue takes nothing',
+    name: 'a queue counts as no memory',
     test: [test, 'each queue counts towards the memory limit'],
     edits: manager('const queueBytes = 512;', 'const queueBytes = 0;'),
   },
@@ -104,7 +104,7 @@ export const submissionFaults: readonly Fault[] = [
     edits: manager('record.queue = queue;', ';'),
   },
   {
-    name: 'a delay is taken for a time',
+    name: 'a delay is treated as a time',
     test: [test, options],
     edits: sameness('createdAt + delayMs', 'delayMs'),
   },
@@ -114,17 +114,17 @@ export const submissionFaults: readonly Fault[] = [
     edits: manager('record.notBefore = notBefore;', ';'),
   },
   {
-    name: 'a delay of 0 is a time',
+    name: 'a delay of 0 is recorded as a time',
     test: [test, 'a delay of 0 records no not_before'],
     edits: sameness('delayMs === 0 ?', 'false ?'),
   },
   {
-    name: 'retries that are left out are compared with the defaults',
+    name: 'omitted retries are compared with the defaults',
     test: [test, 'semantics §9: the options that make a repeated request_id a CONFLICT'],
     edits: sameness('(retryPolicy === undefined ||', '(false ||'),
   },
   {
-    name: 'an execution window that is left out makes another submission',
+    name: 'an omitted execution window makes another submission',
     test: [test, 'semantics §9: the options that make a repeated request_id a CONFLICT'],
     edits: sameness('(executionWindowMs === undefined ||', '(false ||'),
   },

@@ -1,5 +1,5 @@
-/** What a test file has printed about one of its tests, or about an assertion. */
-export interface Line {
+/** A result in the output of a test file: of a test or of an assertion. */
+export interface TapResult {
   readonly title: string
   /** 0 for a test at the top, 1 for its subtests and assertions. */
   readonly depth: number
@@ -8,11 +8,11 @@ export interface Line {
 }
 
 const lineOfResult = /^( *)(not )?ok \d+(?: - (.*))?$/gm
-/** What TAP may put behind a title: the duration, or one of its two directives. */
+/** The suffix of a title in TAP: the duration, or one of its two directives. */
 const directive = / # (?:time=.*|(SKIP|TODO)\b.*)$/
 
-/** The results in the output of a test file, in its order. */
-export function readTap(output: string): Line[] {
+/** The results in the output of a test file, in order. */
+export function readTap(output: string): TapResult[] {
   return [...output.matchAll(lineOfResult)].map(([, indent = '', not, text = '']) => {
     const [end, skipped] = directive.exec(text) ?? ['']
     const title = text.slice(0, text.length - end.length).replace(/\\([#\\])/g, '$1')

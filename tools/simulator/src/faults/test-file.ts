@@ -1,28 +1,28 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import type { Plot } from '../bugs/plant.js'
+import type { CodeCopy } from '../bugs/plant.js'
 import type { NamedTest } from './fault.js'
-import { type Line, readTap } from './tap-output.js'
+import { readTap, type TapResult } from './tap-output.js'
 
-/** How a test file ended, and what it has to say. */
+/** How a test file ended, and its results. */
 export interface Outcome {
-  readonly lines: readonly Line[]
+  readonly lines: readonly TapResult[]
   readonly end: 'passed' | 'failed' | 'timed out'
   readonly output: string
 }
 
-/** A machine that is busy gets this much; a fault that makes a test wait for ever takes no more. */
+/** Enough for a busy machine; it also limits a fault that makes a test wait forever. */
 const timeoutS = 120
 
-/** Runs the test file of the copy; given titles, level by level, only the tests that have them. */
+/** Runs the test file of the copy. Titles, level by level, select the tests to run. */
 export async function runTestFile(
-  plot: Plot,
+  copy: CodeCopy,
   file: string,
   only: readonly (readonly string[])[] = [],
 ): Promise<Outcome> {
   const [, dir = '', name = ''] = /^([^/]+\/[^/]+)\/(.*)\.ts$/.exec(file) ?? []
   const child = spawn(process.execPath, [`dist/${name}.js`], {
-    cwd: plot.path(dir),
+    cwd: copy.path(dir),
     env: {
       ...process.env,
       TENURE_UPDATE_GOLDEN: undefined,
@@ -44,19 +44,19 @@ export async function runTestFile(
   const code = await ended
   clearTimeout(guard)
   const lines = readTap(stdout)
-  // tap ends a test in time by itself, unless the test does not let it come to its turn.
+  // tap times out by itself, unless the test blocks the event loop.
   const isTimedOut = isLate || lines.some(({ title }) => title === 'timeout!')
   const end = isTimedOut ? 'timed out' : code === 0 ? 'passed' : 'failed'
   return { lines, end, output: `${stdout}${stderr}` }
 }
 
-/** The results that the file has for tests of this name: none if there is no such test. */
-export function resultsOf(lines: readonly Line[], [, ...titles]: NamedTest): Line[] {
+/** The results of the tests with this name; empty if there is no such test. */
+export function resultsOf(lines: readonly TapResult[], [, ...titles]: NamedTest): TapResult[] {
   const depth = titles.length - 1
   return lines.filter((line) => line.depth === depth && line.title === titles[depth])
 }
 
-/** For tap: a pattern for each level, and what does not match is skipped. */
+/** Options for tap: a pattern for each level; other tests are skipped. */
 function filterOf(levels: readonly (readonly string[])[]): Readonly<Record<string, string>> {
   if (levels.length === 0) return {}
   const literal = (title: string) => title.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')

@@ -1,5 +1,5 @@
 import type { ProgressOutput } from '@tenure/harness'
-import { Plot } from '../bugs/plant.js'
+import { CodeCopy } from '../bugs/plant.js'
 import type { Fault } from './fault.js'
 import { type Trial, tryFault, trySound } from './trial.js'
 
@@ -10,7 +10,7 @@ export interface TrialSummary {
   readonly trials: readonly Trial[]
 }
 
-/** Runs each test file that a fault names without any fault, then tries every fault, several at a time. */
+/** Runs each named test file without a fault, then tries every fault, several concurrently. */
 export async function tryAll(
   faults: readonly Fault[],
   threads: number,
@@ -20,19 +20,19 @@ export async function tryAll(
   const trials: Trial[] = []
   const files = new Set(faults.map(({ test: [file] }) => file))
   const waiting = [
-    ...[...files].map((file) => (plot: Plot) => trySound(plot, file, testsIn(faults, file))),
-    ...faults.map((fault) => (plot: Plot) => tryFault(plot, fault)),
+    ...[...files].map((file) => (copy: CodeCopy) => trySound(copy, file, testsIn(faults, file))),
+    ...faults.map((fault) => (copy: CodeCopy) => tryFault(copy, fault)),
   ]
   const work = async () => {
-    const plot = Plot.copy({ tests: true })
+    const copy = CodeCopy.copy({ tests: true })
     try {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const trial = await next(plot)
+        const trial = await next(copy)
         trials.push(trial)
         output.write(`${describeTrial(trial)}\n`)
       }
     } finally {
-      plot.remove()
+      copy.remove()
     }
   }
   await Promise.all(Array.from({ length: threads }, work))

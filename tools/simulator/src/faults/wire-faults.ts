@@ -30,7 +30,7 @@ const peer = editOf('coordinator-server', 'net/peer')
 const flow = editOf('coordinator-server', 'net/flow-control')
 const peers = editOf('coordinator-server', 'net/peers')
 
-/** What is understood, who is let in, and what they may ask: docs/protocol.md. */
+/** Decoding of messages, admission of peers, and permissions of roles: docs/protocol.md. */
 export const wireFaults: readonly Fault[] = [
   ...(
     [
@@ -50,7 +50,7 @@ export const wireFaults: readonly Fault[] = [
     }),
   ),
   {
-    name: 'an error word has another meaning',
+    name: 'a reason code has another meaning',
     test: [paged, 'docs/protocol.md has every error word, with its meaning'],
     edits: editOf('protocol', 'messages/reasons')('EXPIRED: ', "EXPIRED: 'x' + "),
   },
@@ -70,27 +70,27 @@ export const wireFaults: readonly Fault[] = [
     edits: frame('if (length > this.#bodyBytesMax)', 'if (false)'),
   },
   {
-    name: 'a hello may have any size',
+    name: 'a hello of any size is accepted',
     test: [connected, small],
     edits: connection('new FrameDecoder(messageLimits.helloBytesMax)', 'new FrameDecoder(2 ** 20)'),
   },
   {
-    name: 'after the welcome frames stay as small as a hello',
+    name: 'the frame limit is not raised after the welcome',
     test: [connected, small],
     edits: connection('this.#decoder.allow(this.#limits.frameBytesMax);', ''),
   },
   {
-    name: 'requests are given out before the welcome',
+    name: 'requests are handled before the welcome',
     test: [connected, 'before the welcome nothing but a hello is understood'],
     edits: connection("if (this.#mode === 'greeting')\n", 'if (body[1] === 0)\n'),
   },
   {
-    name: 'a handshake has for ever',
+    name: 'a handshake has no time limit',
     test: [connected, greeting],
     edits: connection('now + limits.handshakeMs', 'undefined'),
   },
   {
-    name: 'a byte of a hello buys time',
+    name: 'each byte of a hello extends its time limit',
     test: [connected, greeting],
     edits: connection(
       'this.#decoder.push(bytes);',
@@ -98,7 +98,7 @@ export const wireFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a frame has a millisecond more than its time',
+    name: 'a frame has a millisecond too much time',
     test: [
       connected,
       'a frame must end within its time limit, and an idle connection has no time limit',
@@ -106,7 +106,7 @@ export const wireFaults: readonly Fault[] = [
     edits: connection('now >= this.#deadline', 'now > this.#deadline'),
   },
   {
-    name: 'a peer that waits for room is late',
+    name: 'a peer that waits because its connection is full times out',
     test: [connected, 'who waits because the connection is full is not late'],
     edits: connection('            this.hold();\n', ''),
   },
@@ -124,7 +124,7 @@ export const wireFaults: readonly Fault[] = [
     edits: connection('if (isPoll(request))', 'if (false)'),
   },
   {
-    name: 'a hello in another version is one of ours',
+    name: 'a hello in another version is decoded as the current one',
     test: [
       connected,
       'a hello in another version is given out as such, whatever follows the version',
@@ -132,7 +132,7 @@ export const wireFaults: readonly Fault[] = [
     edits: handshake('if (version !== protocolVersion)', 'if (false)'),
   },
   {
-    name: 'a submission may have a time and a delay',
+    name: 'a submission with both a time and a delay is accepted',
     test: [coded, 'submit is what it was in each combination of its options'],
     edits: requests('if (from === undefined && request.notBefore !== undefined', 'if (false'),
   },
@@ -142,17 +142,17 @@ export const wireFaults: readonly Fault[] = [
     edits: codec('id === undefined || !(error instanceof ProtocolError)', 'false'),
   },
   {
-    name: 'a long list is no list',
+    name: 'the long form of a list is rejected',
     test: [spelled, 'lease is the same message in every spelling'],
     edits: reader('head === 0xdd && this.#isAny', 'false'),
   },
   {
-    name: 'a negative number is a large one',
+    name: 'a negative number is read as a large one',
     test: [spelled, 'heartbeat with a wrong field is refused in the same words in every spelling'],
     edits: reader('(this.#u8(0) << 24) >> 24', 'this.#u8(0)'),
   },
   {
-    name: 'bytes may stand behind a frequent message',
+    name: 'bytes after a frequent message are accepted',
     test: [
       spelled,
       'heartbeat reads the same with the typed reader and with msgpackr, bent or not',
@@ -160,7 +160,7 @@ export const wireFaults: readonly Fault[] = [
     edits: codec('fields.requireEnd();', ''),
   },
   {
-    name: 'a frequent message that is no MessagePack is malformed',
+    name: 'a frequent message that is not MessagePack is answered MALFORMED',
     test: [spelled, 'submit reads the same with the typed reader and with msgpackr, bent or not'],
     edits: codec('checkStructure(body, messageLimits);', ''),
   },
@@ -170,17 +170,17 @@ export const wireFaults: readonly Fault[] = [
     edits: typed('!isTextOf(value, min, max)', 'false'),
   },
   {
-    name: 'msgpackr writes what no message may have',
+    name: 'msgpackr writes values that messages may not contain',
     test: [coded, 'a number that is not whole is in no answer'],
     edits: msgpack('requirePlain(values, isStrict);', ''),
   },
   {
-    name: 'a message has one level too many',
+    name: 'one level too many is accepted',
     test: [hostile, levels],
     edits: guard('depth >= this.#limits.depthMax', 'depth > this.#limits.depthMax'),
   },
   {
-    name: 'a message has one value too many',
+    name: 'one value too many is accepted',
     test: [hostile, levels],
     edits: guard(
       '++this.#values > this.#limits.valuesMax',
@@ -188,7 +188,7 @@ export const wireFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a container is believed to hold what it says',
+    name: 'the announced length of a container is not checked',
     test: [hostile, 'a container that is larger than what is there is refused at its head'],
     edits: guard('if (values > this.#bytes.length - at)', 'if (false)'),
   },
@@ -204,13 +204,13 @@ export const wireFaults: readonly Fault[] = [
     ] as const
   ).map(
     ([name, old, bad]): Fault => ({
-      name: `the role ${name} may ask something else`,
+      name: `the role ${name} has another permission`,
       test: [served, role],
       edits: gate(old, bad),
     }),
   ),
   {
-    name: 'a role may ask everything',
+    name: 'a role has all permissions',
     test: [served, 'a role may send its own requests'],
     edits: peer('!Gate.mayAsk(role, kind)', 'false'),
   },
@@ -220,12 +220,12 @@ export const wireFaults: readonly Fault[] = [
     edits: gate('if (roles.includes(role))', 'if (true)'),
   },
   {
-    name: 'a wrong token is none',
+    name: 'a wrong token counts as no token',
     test: [served, token],
     edits: gate('if (token === undefined || roles.length === 0)', 'if (false)'),
   },
   {
-    name: 'no token is the empty token',
+    name: 'a missing token equals the empty token',
     test: [served, 'a missing token differs from an empty one'],
     edits: gate('if (token === undefined || roles.length === 0)', 'if (roles.length === 0)'),
   },
@@ -235,17 +235,17 @@ export const wireFaults: readonly Fault[] = [
     edits: peer("'UNSUPPORTED_VERSION', message", "'PROTOCOL', message"),
   },
   {
-    name: 'one connection too many is let in',
+    name: 'one connection too many is accepted',
     test: [served, 'connections over the limit are rejected'],
     edits: peers('connections.size >= connectionsMax', 'connections.size > connectionsMax'),
   },
   {
-    name: 'one poll too many of a connection waits',
+    name: 'one poll too many waits on a connection',
     test: [peered, 'a waiting lease request over the limit is rejected immediately'],
     edits: peer('this.#connection.polls > this', 'this.#connection.polls - 1 > this'),
   },
   {
-    name: 'a peer that does not read stays',
+    name: 'a peer that does not read stays connected',
     test: [
       peered,
       'a peer is disconnected only if it reads nothing for slowReaderMs, however much is unsent',

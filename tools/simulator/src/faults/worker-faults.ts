@@ -20,10 +20,10 @@ const ending = editOf('worker-runtime', 'attempt/ending')
 const execution = editOf('worker-runtime', 'attempt/execution')
 const outage = editOf('worker-runtime', 'polling/outage')
 
-/** What a worker takes for its own, and what it tells: 004, semantics §1. */
+/** Lease deadlines, reports and metrics of a worker: 004, semantics §1. */
 export const workerFaults: readonly Fault[] = [
   {
-    name: 'a deadline forgets how long the request was held',
+    name: 'a deadline ignores how long the request was held',
     test: [leased, 'a long poll does not eat the lease'],
     edits: authority('const totalMs = heldMs + durationMs;', 'const totalMs = durationMs;'),
   },
@@ -33,12 +33,12 @@ export const workerFaults: readonly Fault[] = [
     edits: authority('- totalMs * this.#drift', ''),
   },
   {
-    name: 'the margin is of the lease alone',
+    name: 'the clock margin covers only the lease',
     test: [leased, 'the margin is of the whole time, also of that for which a poll waited'],
     edits: authority('- totalMs * this.#drift', '- durationMs * this.#drift'),
   },
   {
-    name: 'a heartbeat moves no deadline',
+    name: 'a heartbeat does not move the deadline',
     test: [leased, 'a heartbeat moves the deadline, counted from when it was sent'],
     edits: authority(
       'Math.max(this.#deadlineMs, this.#less(sentAtMs, heldMs, leaseMs))',
@@ -46,7 +46,7 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'an answer that promises less shortens a lease',
+    name: 'an answer with a shorter lease shortens the lease',
     test: [leased, 'an answer to a heartbeat that promises less shortens nothing'],
     edits: authority(
       'Math.max(this.#deadlineMs, this.#less(sentAtMs, heldMs, leaseMs))',
@@ -62,7 +62,7 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'one poll is asked for all slots',
+    name: 'one poll asks for all slots',
     test: [polled, 'there is one poll for each free slot'],
     edits: polls(
       'Math.min(pollsMax, this.#listener.freeSlots())',
@@ -70,17 +70,17 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a result that is too large is reported',
+    name: 'an oversized result is reported',
     test: [reported, 'a result that is too large is a failure'],
     edits: report('result.length > resultBytesMax', 'false'),
   },
   {
-    name: 'a handler that is told again has its grace again',
+    name: 'a second abort restarts the grace period',
     test: [ended, 'a handler that is told a second time has no more grace than before'],
     edits: ending('&& dueAtMs < this.#dueAtMs', ''),
   },
   {
-    name: 'a connection of a worker is counted as a failure to poll',
+    name: 'a connection of a worker is counted as a poll failure',
     test: [observed, series],
     edits: metrics(
       'connected: () => this.#connections.inc()',
@@ -88,7 +88,7 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a heartbeat that failed is counted as one that was answered',
+    name: 'a failed heartbeat is counted as an answered one',
     test: [observed, series],
     edits: metrics(
       "heartbeatFailed: () => this.#heartbeats.inc({ outcome: 'failed' })",
@@ -96,12 +96,12 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a lease that was lost by the clock is counted as a heartbeat',
+    name: 'a lease lost by the clock is counted as a lost heartbeat',
     test: [observed, 'a lease lost by our own clock is no heartbeat that was lost'],
     edits: metrics('if (!unasked.includes(reason))', 'if (true)'),
   },
   {
-    name: 'a report that was cancelled is counted as committed',
+    name: 'a cancelled report is counted as committed',
     test: [observed, series],
     edits: metrics(
       "this.#reports.inc({ answer: 'cancelled', reason })",
@@ -109,7 +109,7 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a thread that ended is counted as a handler that is stuck',
+    name: 'an ended thread is counted as a stuck handler',
     test: [observed, series],
     edits: metrics(
       'hostCrashed: () => this.#hostCrashes.inc()',
@@ -117,17 +117,17 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'misuse of the protocol is no error of the worker',
+    name: 'misuse of the protocol does not end the worker',
     test: [failing, 'every reason means what the semantics say'],
     edits: refusals("WRONG_WORKER: 'misuse'", "WRONG_WORKER: 'innocent'"),
   },
   {
-    name: 'what honest lateness earns ends the worker',
+    name: 'the rejection of a late report ends the worker',
     test: [failing, 'every reason means what the semantics say'],
     edits: refusals("UNKNOWN_TASK: 'innocent'", "UNKNOWN_TASK: 'misuse'"),
   },
   {
-    name: 'a worker keeps going by default',
+    name: 'a worker never gives up on its coordinator by default',
     test: [settled, 'the defaults are those of the README'],
     edits: editOf('worker-runtime', 'options')('keepGoing = false', 'keepGoing = true'),
   },
@@ -140,7 +140,7 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a handler goes on after the loss is known',
+    name: 'a handler continues after its lease is known to be lost',
     test: [bound, '§4 stop all work: a handler is terminated when a heartbeat says SUPERSEDED'],
     edits: ending(
       'this.#reason ??= reason;\n        this.#isTerminated = this.#run.terminate();',
@@ -148,7 +148,7 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a handler that was told to end keeps its grace after the loss is known',
+    name: 'an aborted handler keeps its grace period after the lease is known to be lost',
     test: [reported, 'a handler that was told to end is cut off when the loss is known'],
     edits: ending(
       'this.#reason ??= reason;\n        this.#isTerminated = this.#run.terminate();',
@@ -156,7 +156,7 @@ export const workerFaults: readonly Fault[] = [
     ),
   },
   {
-    name: 'a handler that cannot be terminated is not told of the loss',
+    name: 'a handler that cannot be terminated is not told that its lease is lost',
     test: [bound, '§4 stop all work: a handler that cannot be terminated is told, and not heard'],
     edits: ending('else\n            this.tell(reason, graceMs);', ''),
   },
@@ -166,7 +166,7 @@ export const workerFaults: readonly Fault[] = [
     edits: execution('this.#reportLate(report);', "this.#giveUp('LEASE_LOST');"),
   },
   {
-    name: 'a result after the grace is reported',
+    name: 'a result after the grace period is reported',
     test: [reported, 'a result that comes after the grace is not reported'],
     edits: execution('this.#ending?.isGraceOver !== true', 'true'),
   },

@@ -8,30 +8,30 @@ export interface CrewOptions {
   /** The next seed; `undefined` when there are no more. */
   readonly next: () => number | undefined
   readonly onProgress: (tally: Tally) => void
-  /** Told at once of a seed that took its thread with it: see `isLoss`. */
+  /** Called immediately when a seed has ended its thread: see `isLoss`. */
   readonly onLoss?: (failure: Failure) => void
-  /** What a thread runs, and how long it may take for a seed, where it is not what ships. */
+  /** A replacement for the shipped thread program, and its time limit for a seed. */
   readonly program?: URL
   readonly patienceMs?: number
-  /** Real time, where it is not a test's. */
+  /** Runs on real time; tests replace it. */
   readonly setTimer?: (delayMs: number, callback: () => void) => { cancel(): void }
 }
 
-/** No scenario that comes to its end takes this long, on a machine with much else to do either. */
+/** Longer than any finite scenario takes, even on a busy machine. */
 const patienceMsDefault = 300_000
 const programDefault = new URL('./seed-thread.js', import.meta.url)
 
 const losses: readonly string[] = [
-  'a scenario does not end its thread',
+  'a scenario leaves its thread alive',
   'a scenario ends',
 ] satisfies LossCheck[]
 
-/** Whether nothing but another thread can play this seed again without being lost itself. */
+/** Whether replaying this seed would lose the thread that plays it. */
 export function isLoss({ check }: Failure): boolean {
   return losses.includes(check)
 }
 
-/** Plays seeds in threads, so many at once, until there are no more. */
+/** Plays seeds in this many concurrent threads until there are no more. */
 export async function playSeeds(options: CrewOptions): Promise<Tally> {
   const tally = emptyTally()
   const members = Array.from({ length: options.threads }, () => new Member(options, tally))
@@ -39,7 +39,7 @@ export async function playSeeds(options: CrewOptions): Promise<Tally> {
   return tally
 }
 
-/** Hands its thread one seed at a time, so that with a thread one seed is lost and no other. */
+/** Hands its thread one seed at a time, so that only one seed is lost with a thread. */
 class Member {
   readonly #options: CrewOptions
   readonly #tally: Tally
@@ -62,7 +62,7 @@ class Member {
   #play(seed: number): Promise<Tally> {
     const { program = programDefault, patienceMs = patienceMsDefault, onLoss } = this.#options
     const { setTimer = systemClock.setTimer } = this.#options
-    // It needs nothing of what this process was started with, such as a test runner's loader.
+    // The thread does not inherit process options, such as a test runner's loader.
     this.#thread ??= new Worker(program, { execArgv: [], env: {} })
     const thread = this.#thread
     return new Promise((resolve) => {
@@ -78,10 +78,10 @@ class Member {
         void thread.terminate()
         onLoss?.({ seed, check, message })
       }
-      const onError = (error: unknown) => lose('a scenario does not end its thread', String(error))
-      const onExit = (code: number) => lose('a scenario does not end its thread', `code ${code}`)
+      const onError = (error: unknown) => lose('a scenario leaves its thread alive', String(error))
+      const onExit = (code: number) => lose('a scenario leaves its thread alive', `code ${code}`)
       const timer = setTimer(patienceMs, () =>
-        lose('a scenario ends', `it has not after ${patienceMs / 1000} s`),
+        lose('a scenario ends', `it did not end within ${patienceMs / 1000} s`),
       )
       thread.on('message', settle).on('error', onError).on('exit', onExit)
       thread.postMessage(seed)

@@ -17,12 +17,12 @@ import {
 } from './summary.js'
 import { addOutcome, emptyTally, type Failure } from './tally.js'
 
-/** Of many failures the first ones are made smaller: they are mostly the same. */
+/** Only the first failures are shrunk: most of the others have the same cause. */
 const shrunkMax = 3
 
 type Options = Pick<CommandLine, 'seed' | 'seeds' | 'minutes' | 'threads' | 'first'>
 
-/** Plays many seeds, and makes what fails as small as it can be. */
+/** Plays many seeds, and shrinks the failing scenarios. */
 export async function explore(
   options: Options,
   output: ProgressOutput,
@@ -30,7 +30,7 @@ export async function explore(
 ): Promise<Summary> {
   const startMs = performance.now()
   let tally = emptyTally()
-  output.write(`from seed ${options.seed} on\n`)
+  output.write(`starting with seed ${options.seed}\n`)
   const progress = new Progress(output, () => describeProgress(tally, performance.now() - startMs))
   try {
     tally = await playSeeds({
@@ -49,14 +49,16 @@ export async function explore(
   tally.failures.sort((a, b) => a.seed - b.seed)
   const shrunk: Shrunk[] = []
   for (const failure of options.first ? [] : toBeShrunk(tally.failures)) {
-    // Before anything else is played, which may go wrong in a way of its own.
-    output.write(`${describeFailure(failure)}\nmaking seed ${failure.seed} smaller\n`)
+    // Printed before shrinking, which may fail in its own way.
+    output.write(`${describeFailure(failure)}\nshrinking seed ${failure.seed}\n`)
     shrunk.push(await keepSmallest(failure))
   }
   return summarize(tally, shrunk, elapsedMs)
 }
 
-/** Here nobody would notice that a scenario does not end, or survive that it ends its thread. */
+/**
+ * Shrinking runs in this thread, so it excludes scenarios that do not end or that end their thread.
+ */
 function toBeShrunk(failures: readonly Failure[]): readonly Failure[] {
   return failures.filter((failure) => !isLoss(failure)).slice(0, shrunkMax)
 }
@@ -85,7 +87,7 @@ async function keepSmallest({ seed, check, message }: Failure): Promise<Shrunk> 
   return { seed, path, operations: operations.length, faults: faults.length }
 }
 
-/** Plays one scenario, and tells every event of it to whoever wants to know. */
+/** Plays one scenario, and passes every event to a listener. */
 export async function replay(
   scenario: Scenario,
   onLine: ((line: string) => void) | undefined,

@@ -1,11 +1,11 @@
 import type { Answer, Reason, Request } from '@tenure/protocol'
 
-/** Places that a simulation that is worth something gets to. Each is counted where it shows. */
+/** Situations that a good simulation run reaches. Each is counted where it becomes visible. */
 export const probeNames = [
   'started again with a torn tail',
   'started again from a checkpoint',
   'leases expired at a start',
-  'a bad checkpoint was passed over',
+  'a bad checkpoint was skipped',
   'a log refused to open',
   'a start failed and was tried again',
   'a segment was full',
@@ -14,12 +14,12 @@ export const probeNames = [
   'the disk was full',
   'a write went over the thread pool',
   'a batch held several records',
-  'the log ended by a failure',
-  'a record was found that nobody was told of',
+  'the log failed',
+  'an unreported record was found',
   'a checkpoint failed',
   'submitted and known',
   'submitted in conflict',
-  'refused for want of room',
+  'refused with NO_SPACE',
   'refused as overloaded',
   'refused while stopping',
   'a report was committed twice',
@@ -43,14 +43,14 @@ export const probeNames = [
   'a task failed for good',
   'a retry waited',
   'a delayed task waited',
-  'a copy was started from',
+  'a coordinator started from a copy',
   'two coordinators left one history',
   'two coordinators left two histories',
 ] as const
 
 export type Probe = (typeof probeNames)[number]
 
-/** What an answer shows to have been reached. */
+/** The situation that an answer proves. */
 export function probeOf(request: Request, answer: Answer): Probe | undefined {
   switch (answer.kind) {
     case 'submitted':
@@ -68,7 +68,7 @@ const lateHeartbeat = 'a heartbeat came too late'
 
 const ofRefusal: { readonly [R in Reason]?: Probe } = {
   CONFLICT: 'submitted in conflict',
-  NO_SPACE: 'refused for want of room',
+  NO_SPACE: 'refused with NO_SPACE',
   OVERLOADED: 'refused as overloaded',
   STOPPING: 'refused while stopping',
   DUPLICATE_REPORT: 'a second report was refused',

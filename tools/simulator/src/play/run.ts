@@ -10,29 +10,29 @@ import { heal, strike } from '../world/troubles.js'
 import { World } from '../world/world.js'
 import type { Probe } from './probes.js'
 
-/** What came of one scenario. */
+/** The result of one scenario. */
 export interface Outcome {
   readonly ending: Ending | 'violated'
   readonly violation: Violation | undefined
-  /** Of everything that happened: the same scenario gives the same hash. */
+  /** Hash of all events: the same scenario gives the same hash. */
   readonly hash: string
   readonly virtualMs: number
   readonly records: number
-  /** What the records count, by the naive model. */
+  /** Counters of the records, by the naive model. */
   readonly counters: ReturnType<NaiveModel['counters']>
   readonly lives: number
-  /** To the last disk that there was. */
+  /** Calls to the last disk of the run. */
   readonly diskCalls: number
   readonly faults: ReadonlyMap<string, number>
   readonly probes: ReadonlyMap<Probe, number>
 }
 
-/** How long everything may take to end after all has healed. */
+/** Time limit for all work to end after the faults. */
 const drainMsMax = 300_000
-/** Every so many steps the live state is looked at as a whole. */
+/** The whole live state is checked every this many steps. */
 const stepsBetweenLooks = 50
 
-/** Plays a scenario from its beginning to its end, or to the first thing that must not be. */
+/** Plays a scenario to its end, or to the first violation. */
 export async function run(scenario: Scenario, onLine?: (line: string) => void): Promise<Outcome> {
   const world = new World(scenario, onLine)
   const startMs = world.stage.clock.monotonicMs()
@@ -78,7 +78,7 @@ class Play {
     for (const operation of operations)
       world.stage.after(operation.atMs, () => world.carryOut(operation))
     for (const fault of faults) {
-      // At the very beginning: before anything has been done.
+      // Faults at time 0 strike before the first step.
       if (fault.atMs === 0) strike(world, fault)
       else world.stage.after(fault.atMs, () => strike(world, fault))
     }
@@ -105,7 +105,7 @@ class Play {
     return stage.ledger.naive.isAllEnded()
   }
 
-  /** Everybody as they should be stopped, and they do stop. */
+  /** Stops all workers and the coordinator gracefully, and waits for them. */
   async #stop(): Promise<void> {
     const { workers, rogues, clients, machine, wait } = this.#bound()
     for (const worker of workers) worker.shutDown()
@@ -128,7 +128,7 @@ class Play {
     }
   }
 
-  /** What is left on the disk is what there was. */
+  /** Compares the log on the disk with the ledger. */
   async #checkLog(): Promise<void> {
     const { machine, stage } = this.#world
     const { ledger, clock } = stage
@@ -137,19 +137,15 @@ class Play {
     const found = await drive(clock, readLog(machine.disk.snapshot(), clock, damaged))
     for (const { lsn, record } of found.entries) {
       if (lsn <= ledger.lastLsn) ledger.compare(lsn, record)
-      // The coordinator has ended by a failure, and never came to tell of it.
+      // The coordinator failed before it could report this record.
       else ledger.add(record)
     }
-    holds(
-      found.hash === ledger.replayedHash(),
-      'checkpoint and tail are what a replay gives',
-      () => {
-        return `at the end, LSN ${found.lastLsn}`
-      },
-    )
+    holds(found.hash === ledger.replayedHash(), 'checkpoint and tail match a full replay', () => {
+      return `at the end, LSN ${found.lastLsn}`
+    })
   }
 
-  /** Lets time pass until it is so, or something is wrong. */
+  /** Lets time pass until the condition holds, or a check fails. */
   async #until(check: Check, isSo: () => boolean): Promise<void> {
     const world = this.#world
     const { clock } = world.stage
@@ -157,7 +153,7 @@ class Play {
     while (!this.#isOver && !isSo()) {
       const isMoving = await clock.advanceToNextTimer()
       await this.#look()
-      holds(isMoving, check, () => 'nothing will ever happen any more')
+      holds(isMoving, check, () => 'no further event is scheduled')
       holds(clock.monotonicMs() < untilMs, check, () => this.#describeStandstill())
     }
   }
@@ -174,6 +170,6 @@ class Play {
     const alive = stage.ledger.naive.tasks().filter((task) => task.endedLsn === undefined)
     const tasks = alive.map(({ taskId, state }) => `${taskId} is ${state}`).join(', ')
     const open = clients.reduce((sum, client) => sum + client.open, 0)
-    return `still not after ${drainMsMax / 60_000} minutes in which nothing failed: ${tasks || 'no task alive'}; ${open} calls open; the coordinator is ${machine.isUp ? 'up' : 'down'}`
+    return `not within ${drainMsMax / 60_000} minutes without faults: ${tasks || 'no task alive'}; ${open} calls open; the coordinator is ${machine.isUp ? 'up' : 'down'}`
   }
 }

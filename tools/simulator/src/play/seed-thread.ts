@@ -3,12 +3,12 @@ import { drawScenario } from '../scenario/draw.js'
 import { run } from './run.js'
 import { addOutcome, emptyTally } from './tally.js'
 
-// Plays the seed that it is handed, and tells what came of it.
+// Plays the seeds that it receives, and posts their results.
 
 const port = parentPort
-if (port === null) throw new Error('this runs in a thread of the simulator only')
+if (port === null) throw new Error('this program only runs in a thread of the simulator')
 
-// Many errors are made that somebody expects; where from is of no interest.
+// Many errors are expected, and collecting their stack traces takes time.
 Error.stackTraceLimit = 0
 
 port.on('message', async (seed: number) => {

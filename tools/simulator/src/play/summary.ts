@@ -1,7 +1,7 @@
 import { type Counts, sumOfCounts } from '@tenure/harness'
 import { type Failure, probesMissed, type Tally } from './tally.js'
 
-/** A failure, made as small as it could be. */
+/** A failure with its shrunk scenario. */
 export interface Shrunk {
   readonly seed: number
   readonly path: string
@@ -9,7 +9,7 @@ export interface Shrunk {
   readonly faults: number
 }
 
-/** What a run comes to. */
+/** The result of a run. */
 export interface Summary {
   readonly seeds: number
   readonly failures: readonly Failure[]
@@ -18,7 +18,7 @@ export interface Summary {
   readonly seconds: number
   readonly seedsPerSecond: number
   readonly records: number
-  /** How often the coordinator was started. */
+  /** Number of coordinator starts. */
   readonly starts: number
   readonly hash: string
   readonly endings: Counts
@@ -52,21 +52,21 @@ export function summarize(tally: Tally, shrunk: readonly Shrunk[], elapsedMs: nu
 export function describeProgress(tally: Tally, elapsedMs: number): string {
   const { seeds, virtualMs, failures } = tally
   const rate = Math.round((seeds / elapsedMs) * 1000)
-  return `${seeds} seeds, ${rate} a second, ${toHours(virtualMs)} virtual hours, ${sumOfCounts(tally.faults)} faults, ${failures.length} failures`
+  return `${seeds} seeds, ${rate} per second, ${toHours(virtualMs)} virtual hours, ${sumOfCounts(tally.faults)} faults, ${failures.length} failures`
 }
 
 export function describeSummary(summary: Summary): string {
   const { seeds, seconds, seedsPerSecond, virtualHours, failures, shrunk, endings } = summary
   const ends = Object.entries(endings).map(([ending, count]) => `${count} ${ending}`)
   return [
-    `seeds    ${seeds} in ${seconds} s, ${seedsPerSecond} a second: ${ends.join(', ')}`,
+    `seeds    ${seeds} in ${seconds} s, ${seedsPerSecond} per second: ${ends.join(', ')}`,
     `time     ${virtualHours} virtual hours, ${summary.starts} starts, ${summary.records} records`,
     `faults   ${summary.faultsInAll}: ${describeCounts(summary.faults)}`,
     `hash     ${summary.hash}`,
     `missed   ${summary.probesMissed.join(', ') || 'no probe'}`,
     ...failures.slice(0, shownMax).map(describeFailure),
     ...shrunk.map(describeShrunk),
-    failures.length === 0 ? 'everything holds' : `${failures.length} seeds failed`,
+    failures.length === 0 ? 'all checks hold' : `${failures.length} seeds failed`,
   ].join('\n')
 }
 
@@ -77,7 +77,7 @@ export function describeFailure({ seed, check, message }: Failure): string {
 }
 
 function describeShrunk({ path, operations, faults }: Shrunk): string {
-  return `smaller  ${operations} operations and ${faults} faults: pnpm sim --scenario ${path}`
+  return `shrunk   ${operations} operations and ${faults} faults: pnpm sim --scenario ${path}`
 }
 
 function describeCounts(counts: Counts): string {

@@ -9,13 +9,13 @@ export interface Failure {
   readonly message: string
 }
 
-/** What came of many seeds. Plain data, so that threads can hand it over. */
+/** The results of many seeds, as plain data, so that threads can pass it on. */
 export interface Tally {
   seeds: number
   virtualMs: number
   records: number
   lives: number
-  /** Of every event of every seed, in whatever order the seeds were played. */
+  /** Hash of all events of all seeds, independent of the order in which the seeds were played. */
   hash: string
   readonly endings: Counts
   readonly faults: Counts
@@ -43,7 +43,7 @@ export function addOutcome(tally: Tally, seed: number, outcome: Outcome): void {
   }
 }
 
-/** What came of a seed that took its thread with it. */
+/** The result of a seed that ended its thread. */
 export function tallyOfLost(failure: Failure): Tally {
   return { ...emptyTally(), seeds: 1, endings: { lost: 1 }, failures: [failure] }
 }
@@ -64,7 +64,7 @@ export function probesMissed({ probes }: Tally): string[] {
   return probeNames.filter((name) => probes[name] === undefined)
 }
 
-/** Bit by bit, so that their order does not matter. */
+/** Combined bit by bit, so that the order does not matter. */
 function mergeHashes(one: string, other: string): string {
   const digits = Math.max(one.length, other.length)
   return (BigInt(`0x0${one}`) ^ BigInt(`0x0${other}`)).toString(16).padStart(digits, '0')

@@ -14,7 +14,10 @@ import type {
   WorkerPlan,
 } from './scenario.js'
 
-/** What a seed stands for: some kinds of trouble, not all of them, so that each is met in every company. */
+/**
+ * The scenario of a seed. It has some kinds of trouble, not all of them, so that each kind occurs
+ * in every combination.
+ */
 export function drawScenario(seed: number): Scenario {
   const random = new Random(seed)
   const healAtMs = random.pick([1500, 3000, 6000])
@@ -30,7 +33,7 @@ export function drawScenario(seed: number): Scenario {
 
 function drawKnobs(random: Random): ScenarioKnobs {
   const leaseDurationMs = random.pick([300, 1000, 3000])
-  // In small pieces and slowly at once, nothing would get through within its lease.
+  // Small pieces on a slow network would let nothing through within a lease.
   const [networkMsMax, pieceBytesMax] = random.pick([
     ...([
       [0.2, 1],
@@ -58,12 +61,12 @@ function drawKnobs(random: Random): ScenarioKnobs {
   }
 }
 
-/** By less than a worker allows for. */
+/** Differs by less than the margin of a worker. */
 function drawRate(random: Random): number {
   return random.pick([1, 1, 0.996, 1.004])
 }
 
-/** The first one serves every queue: there has to be somebody for each. */
+/** The first worker serves every queue, so that each queue has at least one worker. */
 function drawWorker(random: Random, index: number): WorkerPlan {
   const queues = [['default', 'other'], ['default'], ['other']]
   return {
@@ -234,7 +237,7 @@ function drawDamage(random: Random): Damage {
   }
 }
 
-/** About how many troubles of one kind there are, where there are any. */
+/** Approximate number of troubles of each chosen kind. */
 const perKind = 3
 
 function drawFaults(random: Random, cast: Pick<Cast, 'workers' | 'healAtMs'>): PlannedTrouble[] {

@@ -2,16 +2,16 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { UsageError } from '@tenure/harness'
 import type { Scenario } from './scenario.js'
 
-/** A scenario that was worth keeping, and what went wrong in it. */
+/** A scenario worth keeping, and its failure. */
 export interface ScenarioFile {
-  /** In words, for whoever reads it. */
+  /** A description for readers. */
   readonly about: string
   /** The check that failed when it was written. */
   readonly check: string
   readonly scenario: Scenario
 }
 
-/** Whether it is there and is a scenario; not whether everything in it makes sense. */
+/** Checks that the file has all parts of a scenario, but not that their values are valid. */
 export function readScenario(path: string): ScenarioFile {
   let file: unknown
   try {
@@ -43,7 +43,7 @@ function partOf(whole: unknown, name: string): unknown {
 }
 
 function noScenario(path: string, why: string): UsageError {
-  return new UsageError(`--scenario is ${path}; it must be a file that a failure has left: ${why}`)
+  return new UsageError(`--scenario is ${path}; it must be a file written after a failure: ${why}`)
 }
 
 export function writeScenario(path: string, file: ScenarioFile): void {

@@ -1,8 +1,8 @@
 import type { RetryPolicy } from '@tenure/options'
 
 /**
- * What happens in one simulated world, as plain data: it is drawn from a seed, kept in a file, and
- * made smaller by deletion. What is left to chance while it runs is drawn from `seed`.
+ * The events of one simulated world, as plain data. A scenario is drawn from a seed, kept in a
+ * file, and shrunk by deletion. Random choices during the run are drawn from its `seed`.
  */
 export interface Scenario {
   readonly seed: number
@@ -11,7 +11,7 @@ export interface Scenario {
   readonly clients: number
   readonly operations: readonly Operation[]
   readonly faults: readonly PlannedTrouble[]
-  /** From then on nothing fails any more, and everything has to come to its end. */
+  /** From this time on nothing fails, and all work has to end. */
   readonly healAtMs: number
 }
 
@@ -22,14 +22,16 @@ export interface ScenarioKnobs {
   readonly retentionMs: number
   readonly retentionTasks: number
   readonly waitingTasksMax: number
-  /** Every disk call takes up to so long; 0 is none, so that writes happen on the event loop. */
+  /** Maximum duration of a disk call; 0 makes writes happen on the event loop. */
   readonly diskMsMax: number
-  /** How long a piece travels, and how large it is, at most. */
+  /** Maximum travel time and size of a piece of data. */
   readonly networkMsMax: number
   readonly pieceBytesMax: number
-  /** How fast the coordinator's own clocks run. */
+  /** Rate of the coordinator's own clocks. */
   readonly clockRate: number
-  /** At how many of a thousand answers a copy of the disk is taken, to start from after a power loss. */
+  /**
+   * After this many of a thousand answers, the disk is copied, to test a start after a power loss.
+   */
   readonly copiesPerThousand: number
 }
 
@@ -47,7 +49,7 @@ export interface TaskPlan {
   readonly delayMs: number
   readonly executionWindowMs: number
   readonly retryPolicy: RetryPolicy
-  /** What its handler does at each attempt; at further ones it returns at once. */
+  /** The behaviour of its handler at each attempt; in further attempts it returns immediately. */
   readonly attempts: readonly HandlerPlan[]
 }
 
@@ -57,25 +59,25 @@ export interface HandlerPlan {
   readonly ends: 'returns' | 'throws' | 'crashes' | 'hangs' | 'deaf'
 }
 
-/** What somebody does, at a time. `task` names a submission by its number. */
-export type Operation = { readonly atMs: number } & Deed
+/** An operation at a time. `task` is the number of a submission. */
+export type Operation = { readonly atMs: number } & OperationBody
 
-type Deed = Submission | Question | RogueDeed | Stop | Garbage
+type OperationBody = Submission | Question | RogueOperation | Stop | Garbage
 
 export type Submission = { readonly client: number } & (
   | { readonly kind: 'submit'; readonly number: number; readonly task: TaskPlan }
-  /** The same request_id once more: with the same payload, or with another one. */
+  /** Repeats a request_id, with the same payload or with another one. */
   | { readonly kind: 'resubmit'; readonly task: number; readonly isOther: boolean }
 )
 
-/** To be asked again until it is answered. */
+/** A query that is repeated until it is answered. */
 export type Question = { readonly client: number } & (
   | { readonly kind: 'kill' | 'get' | 'why' | 'history'; readonly task: number }
   | { readonly kind: 'list' | 'stats' | 'checkpoint' }
 )
 
-/** Leases a task of the queue, and says about it what the steps are. */
-export interface RogueDeed {
+/** Leases a task of the queue, then sends the steps about it. */
+export interface RogueOperation {
   readonly kind: 'rogue'
   readonly rogue: number
   readonly queue: string
@@ -86,18 +88,18 @@ type Stop =
   | { readonly kind: 'stop worker'; readonly worker: number; readonly downMs: number }
   | { readonly kind: 'stop coordinator'; readonly downMs: number }
 
-/** Bytes that are no protocol. */
+/** Bytes that are not a valid protocol. */
 interface Garbage {
   readonly kind: 'garbage'
   readonly bytes: number
 }
 
-/** What a worker that does not keep to the contract says about a lease. */
+/** A statement about a lease by a worker that breaks the contract. */
 export interface RogueStep {
   readonly afterMs: number
-  /** `complete otherwise` gives another result. */
+  /** `complete otherwise` sends another result. */
   readonly says: 'heartbeat' | 'complete' | 'complete otherwise' | 'fail'
-  /** `foreign`: the newest one of anybody else. */
+  /** `foreign`: the newest lease of any other worker. */
   readonly lease: 'own' | 'foreign' | 'made up'
   readonly reportId: string | null
 }
@@ -105,7 +107,7 @@ export interface RogueStep {
 export type DiskError = 'EIO' | 'ENOSPC'
 export type SyncModel = 'clean-page' | 'reverted' | 'late' | 'dead'
 
-/** What is damaged while the machine is off. Places are parts of the whole, from 0 to 1. */
+/** Damage while the machine is off. Positions are fractions of the whole, from 0 to 1. */
 export interface Damage {
   readonly kind: 'flip' | 'lose' | 'old'
   readonly file: number
@@ -118,7 +120,7 @@ export type Trouble = EndTrouble | DiskTrouble | NetworkTrouble | WorkerTrouble 
 
 type Keep = 'none' | 'all' | 'random'
 
-/** The coordinator comes to its end, or stands still. */
+/** The coordinator ends or stops running. */
 export type EndTrouble =
   | {
       readonly kind: 'power loss'
@@ -127,7 +129,7 @@ export type EndTrouble =
       readonly damage: readonly Damage[]
     }
   | { readonly kind: 'kill coordinator'; readonly downMs: number }
-  /** Power is lost, or the process killed, at the n-th disk call from then on. */
+  /** Power is lost, or the process is killed, at the n-th disk call from then on. */
   | {
       readonly kind: 'end at call'
       readonly how: 'crash' | 'kill'
@@ -150,7 +152,7 @@ export type DiskTrouble =
   | { readonly kind: 'disk full'; readonly leftBytes: number; readonly forMs: number }
   | { readonly kind: 'drop pages' }
 
-/** `who`: a client, worker or rogue, counted through all of them. */
+/** `who`: the number of a client, worker or rogue, counted over all of them. */
 type NetworkTrouble = ConnectionTrouble | PartitionTrouble
 
 export type ConnectionTrouble =
@@ -169,7 +171,7 @@ type WorkerTrouble =
   | { readonly kind: 'kill worker'; readonly worker: number; readonly downMs: number }
   | { readonly kind: 'pause worker'; readonly worker: number; readonly forMs: number }
 
-/** Of the wall clock on the coordinator's machine. */
+/** Affects the wall clock on the coordinator's machine. */
 type ClockTrouble =
   | { readonly kind: 'step clock'; readonly byMs: number }
   | { readonly kind: 'drift clock'; readonly rate: number }

@@ -1,9 +1,9 @@
 import type { Scenario } from './scenario.js'
 
-/** Whether the same thing goes wrong in it. */
+/** Whether the scenario still fails in the same way. */
 export type Fails = (scenario: Scenario) => Promise<boolean>
 
-/** Knobs under which the least happens. */
+/** Knobs with the fewest events. */
 const calmKnobs = {
   diskMsMax: 0,
   networkMsMax: 0,
@@ -16,8 +16,9 @@ const calmKnobs = {
 }
 
 /**
- * Leaves out of a scenario whatever is not needed for it to fail: pieces of the list of faults and of the
- * list of operations, ever smaller ones, then knobs; until nothing more can go, or `runsMax` were tried.
+ * Removes from a scenario everything that its failure does not need: ever smaller pieces of the
+ * lists of faults and operations, then knobs. Ends when nothing more can be removed, or after
+ * `runsMax` runs.
  */
 export async function shrink(scenario: Scenario, fails: Fails, runsMax = 300): Promise<Scenario> {
   let runs = 0
@@ -40,7 +41,7 @@ async function shrinkList(
 ): Promise<Scenario> {
   let smallest = scenario
   for (let length = smallest[list].length; length >= 1; length = Math.floor(length / 2)) {
-    // Without the first worker there is nobody for some queue.
+    // The first worker stays, because it serves every queue.
     for (let at = list === 'workers' ? 1 : 0; at < smallest[list].length; ) {
       const rest = smallest[list].filter((_, index) => index < at || index >= at + length)
       const candidate = { ...smallest, [list]: rest }

@@ -12,7 +12,7 @@ export class Checkpoints implements CheckpointMaker {
   #giveUp: (error: Error) => void = () => {}
   #isStopped = false
 
-  /** `onKilled`: a fault has killed it, and with it the process that it is a thread of. */
+  /** `onKilled`: a fault has killed the checkpoint thread, and with it its process. */
   constructor(disk: SimulatedDisk, clock: Clock, onKilled: () => void) {
     this.#disk = disk.process()
     this.#clock = clock
@@ -35,7 +35,7 @@ export class Checkpoints implements CheckpointMaker {
     this.#giveUp(new Error('the checkpoint was given up'))
   }
 
-  /** As the end of a thread: what it has begun stays as it is. */
+  /** Like the end of a thread: unfinished files stay as they are. */
   kill(): void {
     this.#isStopped = true
     this.#disk.kill()

@@ -11,7 +11,9 @@ import type { Stage } from './stage.js'
 
 const againMs = 200
 
-/** An application that submits and asks, over the shipped client, and does not give up. */
+/**
+ * An application that submits and queries with the shipped client, and retries until it succeeds.
+ */
 export class ClientSeat extends Seat {
   readonly #process: Process
   readonly #tenure: Promise<Tenure>
@@ -27,7 +29,7 @@ export class ClientSeat extends Seat {
     stage.wait(this.#tenure)
   }
 
-  /** How many operations have no end yet. */
+  /** Number of unfinished operations. */
   get open(): number {
     return this.#open
   }
@@ -101,12 +103,12 @@ export class ClientSeat extends Seat {
       const { taskId } = await tenure.submit(writePayload(number, task), options)
       this.stage.submitted(number, taskId)
     }
-    // Without a request id a second time would be a second task.
+    // Without a request id a retry would create a second task.
     if (hasRequestId) await this.#patiently(submit)
     else await submit().catch(refuseSurprise)
   }
 
-  /** Until it is answered, and not with a word that passes. */
+  /** Retries until the answer is final. */
   async #patiently(action: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
@@ -125,7 +127,7 @@ export class ClientSeat extends Seat {
 
 function refuseSurprise(error: unknown): void {
   if (error instanceof TenureError && error.code !== 'CLIENT_PROTOCOL') return
-  throw new Violation('a client gets answers it understands', describeError(error), {
+  throw new Violation('a client gets only expected answers', describeError(error), {
     cause: error,
   })
 }

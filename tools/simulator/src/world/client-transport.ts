@@ -3,21 +3,27 @@ import type { SimulatedNetwork } from '@tenure/testing'
 import type { Process } from './process.js'
 import type { Wire } from './wire.js'
 
-export interface Way {
+export interface NetworkPath {
   readonly network: SimulatedNetwork
-  /** Under which faults find its connections. */
+  /** The address by which faults find its connections. */
   readonly address: string
   readonly process: Process
-  /** What is sent to the coordinator now gets there. */
+  /** Bytes sent to the coordinator arrive. */
   readonly isOpen: () => boolean
   readonly listenIn: () => Wire
 }
 
-/** The network as a client's or worker's process has it. */
-export function clientTransport({ network, address, process, isOpen, listenIn }: Way): Transport {
+/** The network as seen by a client's or worker's process. */
+export function clientTransport({
+  network,
+  address,
+  process,
+  isOpen,
+  listenIn,
+}: NetworkPath): Transport {
   return {
     connect(_target, events) {
-      // Nobody answers, and nobody refuses.
+      // The connection attempt is neither accepted nor refused.
       if (!isOpen())
         return { write: () => true, close: () => process.run(() => events.closed(undefined)) }
       const wire = listenIn()
@@ -38,7 +44,7 @@ export function clientTransport({ network, address, process, isOpen, listenIn }:
       )
       socket.onDrain(() => process.run(() => isToldClosed || events.drained()))
       socket.onClose(close)
-      // No event may come before this has returned.
+      // No event may fire before `connect` has returned.
       process.clock.setTimer(0, () => {
         if (socket.isClosed) close()
         else events.opened()

@@ -5,7 +5,7 @@ import type { ScenarioKnobs } from '../scenario/scenario.js'
 
 export const directory = '/data'
 
-/** Small ones, so that some are full after a few tasks with large payloads. */
+/** Small segments, so that a few tasks with large payloads fill some. */
 const payloadBytesMax = 8 * 1024
 const appendBytesMax = payloadBytesMax + 64 * 1024
 const segmentBytes = appendBytesMax + 4096
@@ -34,14 +34,15 @@ export function serverOptions(knobs: ScenarioKnobs): CoordinatorOptions {
       resultBytesMax: 1024,
       waitMsMax: 5000,
     },
-    // What is not needed for a restart goes with the next checkpoint.
+    // Everything that no restart needs is removed at the next checkpoint.
     checkpoints: { historyMs: 0, historyBytesMax: 0 },
   }
 }
 
 /**
- * The clock of the log. On a slow disk a write seems to take two milliseconds to it also when it is
- * made on the event loop, where no time passes here: so the next ones go to the thread pool.
+ * The clock of the log. No time passes during a call on the event loop, so on a slow disk this
+ * clock adds two milliseconds to each write there. The log then moves later writes to the thread
+ * pool.
  */
 export function logClock(clock: Clock, isSlow: boolean): Clock {
   if (!isSlow) return clock

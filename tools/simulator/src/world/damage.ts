@@ -2,8 +2,8 @@ import { type DiskImage, SimulatedDisk } from '@tenure/testing'
 import type { Damage } from '../scenario/scenario.js'
 
 /**
- * Damages one file while the machine is off; false where there is none to damage. An older copy of the
- * newest segment is what no log on one disk can notice, so that one is left alone.
+ * Damages one file while the machine is off; returns false if there is none to damage. The newest
+ * segment is never replaced by an older copy, because no log on one disk can notice that.
  */
 export function damageDisk(
   disk: SimulatedDisk,
@@ -26,7 +26,7 @@ export function damageDisk(
 
 function flip(disk: SimulatedDisk, path: string, place: number): boolean {
   const bytes = disk.readFile(path)
-  // In what is written, where it matters: the rest of a segment is zeros.
+  // Flips a bit in written data: the rest of a segment is zeros.
   const end = 1 + bytes.findLastIndex((byte) => byte !== 0)
   const span = end === 0 ? bytes.length : end
   if (span === 0) return false

@@ -1,12 +1,12 @@
 import type { Random, SimulatedDisk } from '@tenure/testing'
 import { type DiskCopy, startFrom } from './disk-copy.js'
-import { letLoose } from './rivals.js'
+import { runRivals } from './rivals.js'
 import type { Stage } from './stage.js'
 
-/** Two coordinators at once take as long as several starts. */
+/** Two concurrent coordinators take as long as several starts. */
 const rivalsChance = 0.1
 
-/** Copies of the disk from moments at which somebody was answered. */
+/** Copies of the disk at the moments of some answers. */
 export class DiskCopies {
   readonly #stage: Stage
   readonly #chance: Random
@@ -37,15 +37,18 @@ export class DiskCopies {
     this.#taken.push({ copy, rivals: chance.chance(rivalsChance) ? chance.fork() : undefined })
   }
 
-  /** Loses power on every one of them and starts from it, and on some lets two start at once. */
+  /**
+   * Starts a coordinator from each copy after a power loss, and two concurrent ones from some
+   * copies.
+   */
   async startAll(): Promise<void> {
     const { clock, probes, scenario } = this.#stage
     for (const { copy, rivals } of this.#taken.splice(0)) {
       await startFrom(copy, clock.now())
-      probes.reach('a copy was started from')
+      probes.reach('a coordinator started from a copy')
       if (rivals === undefined) continue
       const arena = { image: copy.image, knobs: scenario.knobs, random: rivals }
-      probes.reach(`two coordinators left ${await letLoose(arena, clock.now())}`)
+      probes.reach(`two coordinators left ${await runRivals(arena, clock.now())}`)
     }
   }
 }

@@ -10,25 +10,25 @@ import { directory, logOptions } from './coordinator-options.js'
 import { damageDisk } from './damage.js'
 import { drive } from './process.js'
 
-/** A disk as it was when something was answered, and what had been applied by then. */
+/** The disk at the time of an answer, and the records that had been applied by then. */
 export interface DiskCopy {
   readonly image: DiskImage
   readonly lsn: number
   readonly hash: string
   readonly keep: 'none' | 'all' | 'random'
   readonly random: Random
-  /** Done to the disk while it is off: then it may also refuse to open. */
+  /** Applied to the disk while it is off; the log may then refuse to open. */
   readonly damage: Damage | undefined
 }
 
 const check = 'nothing is answered before it is durable'
 
 /**
- * What a coordinator would find that starts after the power was lost right behind the answer: all that
- * anybody can have been told of, and it is what it was.
+ * Starts a coordinator after a power loss directly after the answer: every acknowledged record must
+ * be there, unchanged.
  */
 export function startFrom(copy: DiskCopy, startMs: number): Promise<void> {
-  // A clock of its own: in the world itself no time passes meanwhile.
+  // A separate clock, because no time passes in the world meanwhile.
   const clock = new SimulatedClock({ startMs, soon: 'manual' })
   return drive(clock, start(copy, clock))
 }
@@ -46,17 +46,17 @@ async function start(copy: DiskCopy, clock: SimulatedClock): Promise<void> {
     await log.close()
     const { lastLsn } = position(state)
     holds(lastLsn >= copy.lsn, check, () => {
-      return `LSN ${copy.lsn} was answered, and after a power loss the log ends at LSN ${lastLsn}`
+      return `LSN ${copy.lsn} was answered, but after a power loss the log ends at LSN ${lastLsn}`
     })
     const history = new History(await openReadOnly(directory, { disk, clock }))
     const before = await history.stateAt({ until: { lsn: copy.lsn } })
     holds(hashState(before) === copy.hash, check, () => {
-      return `after a power loss the state at LSN ${copy.lsn} is another one`
+      return `after a power loss the state at LSN ${copy.lsn} differs`
     })
   } catch (error) {
     if (error instanceof Violation) throw error
     if (isDamaged && error instanceof WalError) return
-    const message = `after a power loss behind an answer: ${describeError(error)}`
+    const message = `after a power loss directly after an answer: ${describeError(error)}`
     throw new Violation(check, message, { cause: error })
   }
 }

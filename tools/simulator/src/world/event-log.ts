@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Everything that happened, as one hash: two runs that agree in it are the same run. */
+/** All events as one hash: two runs with the same hash are the same run. */
 export class EventLog {
   readonly #hash = createHash('sha256')
   readonly #onLine: ((line: string) => void) | undefined

@@ -5,8 +5,8 @@ import { type DiskImage, type SimulatedClock, SimulatedDisk } from '@tenure/test
 import { openReadOnly } from '@tenure/wal'
 import { directory } from './coordinator-options.js'
 
-/** What a log holds: the records that can be read, and the state at its end. */
-export interface Found {
+/** The contents of a log: its readable records, and the state at its end. */
+export interface LogContents {
   readonly entries: readonly Entry[]
   readonly lastLsn: number
   readonly checkpointLsn: number
@@ -14,14 +14,14 @@ export interface Found {
 }
 
 /**
- * Reads the log on a disk as it stands, through the shipped reader. Of a disk that has been damaged only
- * what is behind the newest checkpoint and what is not known yet: the rest may be bad, and nobody needs it.
+ * Reads the log on a disk with the shipped reader. On a damaged disk it reads only the records
+ * after the newest checkpoint and the unknown ones: older ones may be bad, and are not needed.
  */
 export async function readLog(
   image: DiskImage,
   clock: SimulatedClock,
   damaged?: { readonly knownLsn: number },
-): Promise<Found> {
+): Promise<LogContents> {
   const disk = SimulatedDisk.from(image, { recordCalls: false })
   const reader = await openReadOnly(directory, { disk, clock })
   const history = new History(reader)

@@ -3,22 +3,22 @@ import type { Owner, Owners } from '../checks/owners.js'
 import type { HandlerPlan, TaskPlan } from '../scenario/scenario.js'
 import type { Process } from './process.js'
 
-/** A handler that was told to end takes so long to do it. */
+/** Time that a handler needs to end after an abort. */
 const abortMs = 5
-/** One that has at most so much left to do does that first, whatever it is told. */
+/** A handler with at most this much left to do finishes first, even when aborted. */
 const nearlyDoneMs = 100
 const afterwards: HandlerPlan = { afterMs: 1, ends: 'returns' }
 
 export interface HandlersContext {
   readonly process: Process
   readonly owners: Owners
-  /** In which life of the coordinator the lease was decided about last. */
+  /** The life of the coordinator that last decided about the lease. */
   readonly lifeOf: (leaseId: number) => number
   readonly watch: (look: () => void) => void
   readonly onTerminated: () => void
 }
 
-/** Runs what payloads say, in place of somebody's code in a thread. */
+/** Runs the instructions in payloads instead of user code in a thread. */
 export class Handlers implements Isolation {
   readonly #context: HandlersContext
   readonly #running = new Set<Handler>()
@@ -49,7 +49,7 @@ class Handler implements Run {
   readonly #context: HandlersContext
   readonly #owner: Owner
   readonly #plan: HandlerPlan
-  /** When it has done all that it is to do. */
+  /** The time at which all its work is done. */
   readonly #doneAtMs: number
   #isGone = false
 
@@ -68,7 +68,7 @@ class Handler implements Run {
   }
 
   abort({ code }: WorkerError): void {
-    // What it does from here on it does without the lease, and knows it.
+    // From here on the handler knows that it works without the lease.
     if (code === 'WORKER_LEASE_LOST') this.#context.owners.end(this.#owner)
     const { clock } = this.#context.process
     const isNearlyDone = this.#doneAtMs - clock.monotonicMs() <= nearlyDoneMs
@@ -108,7 +108,7 @@ interface Payload {
   readonly attempts: readonly HandlerPlan[]
 }
 
-/** A task's payload: what its handler is to do, and blanks up to the size it is to have. */
+/** The payload of a task: instructions for its handler, padded to the required size. */
 export function writePayload(number: number, { attempts, payloadBytes }: TaskPlan): Uint8Array {
   return Buffer.from(JSON.stringify({ number, attempts } satisfies Payload).padEnd(payloadBytes))
 }
@@ -117,7 +117,7 @@ function readPayload(bytes: Uint8Array): Payload {
   return JSON.parse(Buffer.from(bytes).toString()) as Payload
 }
 
-/** What a handler returns tells under which lease it ran. */
+/** The result names the lease under which the handler ran. */
 export function resultOf(leaseId: number): Uint8Array {
   return Buffer.from(`under lease ${leaseId}`)
 }

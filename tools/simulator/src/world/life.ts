@@ -11,14 +11,14 @@ import { LeaseOrder } from '../checks/order.js'
 import { holds } from '../violation.js'
 import { Checkpoints, logHistory } from './checkpoints.js'
 import { logClock, logOptions, serverOptions } from './coordinator-options.js'
-import { type Found, readLog } from './found.js'
+import { type LogContents, readLog } from './found.js'
 import { Process } from './process.js'
 import { serverTransport } from './server-transport.js'
 import type { Stage } from './stage.js'
 
 const recordsBetweenLooks = 8
 
-/** The machine that it lives on. */
+/** The machine that the coordinator runs on. */
 export interface LifeHost {
   readonly disk: SimulatedDisk
   readonly isDamaged: boolean
@@ -28,8 +28,8 @@ export interface LifeHost {
 }
 
 /**
- * One life of the coordinator: the shipped server from its start to its end, and what it tells on the
- * way, compared with the ledger.
+ * One life of the coordinator: the shipped server from startup to exit. Its reports are compared
+ * with the ledger.
  */
 export class Life {
   readonly number: number
@@ -40,11 +40,11 @@ export class Life {
   readonly #checkpoints: Checkpoints
   #server: CoordinatorServer | undefined
   #order: LeaseOrder | undefined
-  /** What was applied before it was read what the log held when it was opened. */
+  /** Records that were applied before the contents of the opened log were read. */
   #early: LogRecord[] | undefined = []
   /** The LSN of the last record that this life has applied. */
   #lastLsn = 0
-  /** Where the live state was looked at last. */
+  /** The LSN at the last check of the live state. */
   #checkedLsn = 0
 
   constructor(stage: Stage, host: LifeHost, number: number) {
@@ -81,7 +81,7 @@ export class Life {
     return this.#server
   }
 
-  /** The process is gone: nothing of it is heard of any more. */
+  /** The process is gone, and reports nothing more. */
   end(): void {
     this.#watch(() => {
       this.checkState()
@@ -92,22 +92,25 @@ export class Life {
     this.#checkpoints.kill()
   }
 
-  /** After a step: now and then, for it takes longer than the step, the live state is looked at. */
+  /**
+   * Called after each step. Checks the live state only sometimes, because that takes longer than a
+   * step.
+   */
   check(): void {
     if (this.#lastLsn < this.#checkedLsn + recordsBetweenLooks) return
     this.checkState()
   }
 
-  /** The live state is what a replay of the records gives. */
+  /** Compares the live state with a replay of the records. */
   checkState(): void {
     if (this.#server === undefined || this.process.isOver || this.#early !== undefined) return
     const { ledger } = this.#stage
     const { lastLsn } = position(this.#server.state)
     this.#checkedLsn = lastLsn
     const facts = () => `the state is at LSN ${lastLsn}, the last record is ${ledger.lastLsn}`
-    holds(lastLsn === ledger.lastLsn, 'what is applied is told', facts)
+    holds(lastLsn === ledger.lastLsn, 'every applied record is reported', facts)
     const isSame = hashState(this.#server.state) === ledger.replayedHash()
-    holds(isSame, 'live state is what a replay gives', facts)
+    holds(isSame, 'the live state matches a replay', facts)
   }
 
   #observer(): ServerObserver {
@@ -118,7 +121,7 @@ export class Life {
       answered: (kind, answer) => this.#watch(() => this.#answered(kind, answer)),
       recovered: (found) => {
         stage.probe('started again with a torn tail', found.tornTail !== undefined)
-        stage.probe('a bad checkpoint was passed over', found.badCheckpoints.length > 0)
+        stage.probe('a bad checkpoint was skipped', found.badCheckpoints.length > 0)
         this.#readFound(this.#host.disk.snapshot())
       },
       started: ({ lastLsn, replayed }) => {
@@ -162,7 +165,7 @@ export class Life {
     if (!this.process.isOver) this.#stage.watch(look)
   }
 
-  /** What the log held when it was opened, read by others than the coordinator. */
+  /** The contents of the log when it was opened, read independently of the coordinator. */
   #readFound(image: DiskImage): void {
     const { clock, ledger } = this.#stage
     const damaged = this.#host.isDamaged ? { knownLsn: ledger.lastLsn } : undefined
@@ -173,29 +176,25 @@ export class Life {
     )
   }
 
-  #take(found: Found): void {
+  #take(found: LogContents): void {
     const { ledger, probes } = this.#stage
     const known = ledger.lastLsn
     holds(found.lastLsn >= known, 'nothing acknowledged is lost', () => {
-      return `LSN ${known} was applied, and the log ends at LSN ${found.lastLsn} when it is opened again`
+      return `LSN ${known} was applied, but the reopened log ends at LSN ${found.lastLsn}`
     })
     for (const { lsn, record } of found.entries) {
       if (lsn <= known) ledger.compare(lsn, record)
       else {
-        probes.reach('a record was found that nobody was told of')
+        probes.reach('an unreported record was found')
         this.#stage.addRecord(record)
       }
     }
     holds(ledger.lastLsn === found.lastLsn, 'nothing acknowledged is lost', () => {
-      return `the log ends at LSN ${found.lastLsn}, and gives records up to LSN ${ledger.lastLsn}`
+      return `the log ends at LSN ${found.lastLsn}, but has records up to LSN ${ledger.lastLsn}`
     })
-    holds(
-      found.hash === ledger.replayedHash(),
-      'checkpoint and tail are what a replay gives',
-      () => {
-        return `at LSN ${found.lastLsn}, from the checkpoint at ${found.checkpointLsn}`
-      },
-    )
+    holds(found.hash === ledger.replayedHash(), 'checkpoint and tail match a full replay', () => {
+      return `at LSN ${found.lastLsn}, from the checkpoint at ${found.checkpointLsn}`
+    })
     this.#lastLsn = found.lastLsn
     this.#order = new LeaseOrder(ledger, found.lastLsn)
     const early = this.#early ?? []
@@ -209,7 +208,7 @@ export class Life {
       return
     }
     const { ledger } = this.#stage
-    holds(this.#lastLsn === ledger.lastLsn, 'one coordinator writes', () => {
+    holds(this.#lastLsn === ledger.lastLsn, 'only one coordinator writes', () => {
       return `life ${this.number} is at LSN ${this.#lastLsn}, the last record is ${ledger.lastLsn}`
     })
     if (record.type === 'LeaseGranted') {

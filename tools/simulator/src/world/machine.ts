@@ -10,28 +10,28 @@ import type { Stage } from './stage.js'
 
 export type Keep = 'none' | 'all' | 'random'
 
-/** How long a supervisor waits before it starts again what has ended. */
+/** Delay after which a supervisor restarts an ended process. */
 const restartMs = 300
-/** A connection that the machine knows nothing of is reset as soon as it can answer again. */
+/** An unknown connection is reset this soon after the machine responds again. */
 const resetMs = 5
 
-/** The machine of the coordinator: its disk, its power, and whoever starts the process again. */
+/** The coordinator's machine: its disk, its power, and its supervisor. */
 export class Machine implements LifeHost {
   readonly #stage: Stage
   #disk: SimulatedDisk
   #life: Life | undefined
   readonly #copies: DiskCopies
-  /** Since it has power. */
+  /** Faults since the power came on. */
   #faults = new PlannedFaults()
   #isOff = false
   #isDamaged = false
   #isHealed = false
-  /** How long it stays down when it has ended as it was told to. */
+  /** Downtime after a regular stop. */
   #downMs = restartMs
   #isStopped = false
-  /** What follows when a fault ends it at a disk call. */
+  /** The consequences of a fault that ends the process at a disk call. */
   #atEnd: { readonly keep: Keep; readonly downMs: number } = { keep: 'random', downMs: restartMs }
-  /** What the operator has decided to be enough. */
+  /** Set for the final shutdown, after which the coordinator is not restarted. */
   #isShutDown = false
   #formerImage: DiskImage | undefined
 
@@ -63,7 +63,7 @@ export class Machine implements LifeHost {
     return this.#stage.life
   }
 
-  /** Without power nobody there refuses a connection. */
+  /** A machine without power does not refuse connections. */
   get isOff(): boolean {
     return this.#isOff
   }
@@ -72,7 +72,7 @@ export class Machine implements LifeHost {
     return this.#isDamaged
   }
 
-  /** Whether the coordinator serves. */
+  /** Whether the coordinator is serving. */
   get isUp(): boolean {
     return this.#life?.server !== undefined && !this.#life.process.isOver
   }
@@ -83,11 +83,11 @@ export class Machine implements LifeHost {
 
   start(): void {
     if (this.#isOff || this.#isShutDown || this.#life !== undefined) return
-    if (this.#faults.haveShownALie) {
+    if (this.#faults.hasLieShown) {
       this.#endAsLied()
       return
     }
-    // A call that was under way when it healed may have been the one by which it failed for ever.
+    // A call that was in flight during the repair may have made the disk fail permanently.
     if (this.#isHealed) this.#disk.heal()
     const life = new Life(this.#stage, this, ++this.#stage.life)
     this.#life = life
@@ -106,14 +106,14 @@ export class Machine implements LifeHost {
     )
   }
 
-  /** The process is killed; what it has written stays in the cache. */
+  /** Kills the process; written data stays in the page cache. */
   kill(downMs: number): void {
     if (this.#life === undefined) return
     this.#endLife(this.#life, downMs)
     this.#resetUnknown()
   }
 
-  /** As an operator would. */
+  /** A graceful stop, as by an operator. */
   stop(downMs: number): void {
     const { server } = this.#life ?? {}
     if (server === undefined) return
@@ -121,7 +121,7 @@ export class Machine implements LifeHost {
     server.stop().catch(() => {})
   }
 
-  /** The last time. */
+  /** The final stop. */
   shutDown(): void {
     this.#isShutDown = true
     this.stop(0)
@@ -131,7 +131,7 @@ export class Machine implements LifeHost {
     if (this.#isOff) return
     this.#isOff = true
     if (this.#life !== undefined) this.#endLife(this.#life, undefined)
-    // Nobody is told: the machine is not there any more to tell them.
+    // Peers are not notified: a machine without power cannot tell them.
     for (const { far } of this.#stage.network.connections) far.break()
     const { isLying } = this.#faults
     this.countFaults()
@@ -156,13 +156,16 @@ export class Machine implements LifeHost {
     })
   }
 
-  /** Memory runs short. What the disk has lied about is lost with it. */
+  /**
+   * Drops clean pages, as under memory pressure. Pages that the disk wrongly claimed to have synced
+   * are lost, too.
+   */
   dropCleanPages(): void {
     if (this.#faults.isLying) this.#endAsLied()
     else this.#disk.dropCleanPages()
   }
 
-  /** False when there is nobody who could stand still. */
+  /** Returns false if no process is running. */
   pause(): boolean {
     return this.#life?.process.pause() ?? false
   }
@@ -171,7 +174,9 @@ export class Machine implements LifeHost {
     this.#life?.process.resume()
   }
 
-  /** Lets the next calls fail that fit. Those of other disks, and of the time before, are spared. */
+  /**
+   * Makes the next matching calls fail. Other disks and calls already in flight are not affected.
+   */
   planFault(
     kind: FaultKind,
     matches: (call: DiskCall) => boolean,
@@ -182,7 +187,7 @@ export class Machine implements LifeHost {
     this.#faults.add(kind, fault)
   }
 
-  /** Lets power be lost, or the process end, at the n-th call from now. */
+  /** Loses power, or ends the process, at the n-th call from now. */
   planEnd(calls: number, effect: FaultEffect, end: { keep: Keep; downMs: number }): void {
     this.#atEnd = end
     const index = this.#disk.callCount + calls
@@ -190,7 +195,7 @@ export class Machine implements LifeHost {
     this.#faults.add('end at call', fault)
   }
 
-  /** What the disk has been made to do so far. */
+  /** Counts the faults of the disk so far. */
   countFaults(): void {
     for (const kind of this.#faults.struck) this.#stage.count(kind)
     this.#faults = new PlannedFaults()
@@ -203,26 +208,26 @@ export class Machine implements LifeHost {
     this.resume()
   }
 
-  /** The server has failed, and will end by itself. */
+  /** The server has failed, and will exit by itself. */
   onFailure(life: Life, error: unknown): void {
     this.#stage.events.add(`life ${life.number} failed: ${codeOf(error)}`)
-    this.#stage.probes.reach('the log ended by a failure')
+    this.#stage.probes.reach('the log failed')
     if (error instanceof Violation) throw error
     this.onDiskError(error, 'the coordinator')
   }
 
-  /** Whether the disk has given a reason for this error; without one it is a defect. */
+  /** Checks that a disk fault explains this error; otherwise the error is a defect. */
   onDiskError(error: unknown, what: string): void {
     const disk = { isDamaged: this.#isDamaged, wasFull: this.#stage.wasDiskFull }
-    if (this.#faults.areReasonFor(error, disk)) return
+    if (this.#faults.explain(error, disk)) return
     throw new Violation(
-      'only what fails makes it fail',
+      'every failure follows from a planned fault',
       `${what} failed: ${describeError(error)}`,
       { cause: error },
     )
   }
 
-  /** Of a disk that is well somebody may start after any answer. */
+  /** Any answer of a healthy disk may be followed by a test start. */
   copySometimes(): void {
     if (!this.#faults.isLying && !this.#isDamaged) this.#copies.takeSometimes(this.#disk)
   }
@@ -281,7 +286,10 @@ export class Machine implements LifeHost {
     }
   }
 
-  /** A disk that claimed to have what it had not: nothing can be promised, but to open or to refuse. */
+  /**
+   * The disk claimed a sync that it did not make. The log then guarantees nothing but to open or to
+   * refuse.
+   */
   #endAsLied(): void {
     this.#stage.events.add('the disk has lied')
     this.#stage.end('lied')

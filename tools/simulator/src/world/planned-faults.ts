@@ -4,29 +4,32 @@ import { WalError, type WalErrorCode } from '@tenure/wal'
 import type { DiskCalls, DiskError, SyncModel } from '../scenario/scenario.js'
 import { codeOf } from '../violation.js'
 
-/** What a disk can be told to do wrong. */
+/** The kinds of disk faults. */
 export type FaultKind =
   | `${DiskError} at ${DiskCalls}`
   | `failed sync: ${SyncModel}`
   | 'short write'
   | 'end at call'
 
-/** The whole condition of a disk can be a reason, too. */
+/** The general condition of a disk can be a reason, too. */
 type Reason = FaultKind | 'damage' | 'no room'
 
 type ErrorCode = WalErrorCode | CoordinatorErrorCode | DiskError | 'ENOENT' | 'CRASHED' | 'KILLED'
 
 const broken: readonly ErrorCode[] = ['EIO']
-/** What cannot be read may pass for damage. */
+/** Unreadable data may look like damage. */
 const unreadable: readonly ErrorCode[] = ['EIO', 'WAL_CORRUPT', 'WAL_AMBIGUOUS']
-/** The coordinator does not start when it cannot write down which leases have expired. */
+/** The coordinator does not start if it cannot write the expiry of leases. */
 const full: readonly ErrorCode[] = ['ENOSPC', 'WAL_NO_SPACE', 'COORDINATOR_FAILED']
-/** What a sync would have made durable is taken back: names, too. */
+/** Undoes everything that the sync would have made durable, names included. */
 const reverting: readonly ErrorCode[] = ['EIO', 'ENOENT']
-/** `WAL_FAILED`: what was there in memory only when the log was opened goes before it is written again. */
+/**
+ * `WAL_FAILED`: data that was only in memory when the log was opened disappears before it is
+ * rewritten.
+ */
 const forgetful: readonly ErrorCode[] = ['EIO', 'WAL_FAILED']
 
-/** By what errors each may show. `WAL_FAILED` is judged by what made the log fail. */
+/** The errors that each reason may cause. `WAL_FAILED` is judged by its cause. */
 const mayCause: { readonly [R in Reason]: readonly ErrorCode[] } = {
   'EIO at write': broken,
   'EIO at sync': broken,
@@ -44,20 +47,20 @@ const mayCause: { readonly [R in Reason]: readonly ErrorCode[] } = {
   'failed sync: reverted': reverting,
   'failed sync: late': forgetful,
   'failed sync: dead': broken,
-  // The rest is written by another call.
+  // Another call writes the rest.
   'short write': [],
-  // Whoever was in the middle of something may still come to tell.
+  // A process that has been ended may still report its own end.
   'end at call': ['CRASHED', 'KILLED'],
   damage: ['WAL_CORRUPT', 'WAL_AMBIGUOUS', 'WAL_BAD_CHECKPOINT'],
   'no room': full,
 }
 
-/** Whether a log that is damaged may refuse to open with this error. */
+/** Whether a damaged log may refuse to open with this error. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof WalError && isAmong(mayCause.damage, error)
 }
 
-/** The faults that a disk was given since it has power, and what they are a reason for. */
+/** The faults of a disk since its power came on, and the errors that they explain. */
 export class PlannedFaults {
   readonly #faults: { readonly kind: FaultKind; readonly fault: PlannedFault }[] = []
 
@@ -65,23 +68,23 @@ export class PlannedFaults {
     this.#faults.push({ kind, fault })
   }
 
-  /** The kinds of those that have struck, each as often as it has. */
+  /** The kinds of the faults that have struck, once for each strike. */
   get struck(): FaultKind[] {
     return this.#faults.flatMap(({ kind, fault }) => Array<FaultKind>(fault.hits).fill(kind))
   }
 
-  /** The disk has claimed to have what it has not. */
+  /** The disk has claimed a sync that it did not make. */
   get isLying(): boolean {
     return this.struck.includes('failed sync: late')
   }
 
-  /** What it has claimed to have is gone from memory, too: a sync that failed has taken it away. */
-  get haveShownALie(): boolean {
+  /** Data of a claimed sync is gone from memory, too, because a later sync failed. */
+  get hasLieShown(): boolean {
     return this.isLying && this.struck.includes('failed sync: reverted')
   }
 
-  /** Whether this error had to be expected of this disk, and is one that tells what it is. */
-  areReasonFor(
+  /** Whether a fault of this disk explains the error. */
+  explain(
     error: unknown,
     disk: { readonly isDamaged: boolean; readonly wasFull: boolean },
   ): boolean {
@@ -93,7 +96,7 @@ export class PlannedFaults {
   }
 }
 
-/** A log that has failed says so of whatever made it fail. */
+/** The original cause, if the log reports its own failure. */
 function originOf(error: unknown): unknown {
   const isTold = error instanceof WalError && error.code === 'WAL_FAILED'
   return isTold && error.cause !== undefined ? error.cause : error

@@ -3,15 +3,15 @@ import type { SimulatedClock } from '@tenure/testing'
 import { Violation } from '../violation.js'
 
 /**
- * A process of the simulated world. Whatever comes to it from outside, time and bytes, comes through
- * `run`: at once while it runs, later while it stands still, never when it has ended.
+ * A process of the simulated world. All input, time and bytes, goes through `run`: it happens
+ * immediately while the process runs, later while it is stopped, and never after its end.
  */
 export class Process {
   readonly clock: Clock
   #mode: 'running' | 'paused' | 'over' = 'running'
   #waiting: (() => void)[] = []
 
-  /** `rate`: how fast its clocks run, both of them. */
+  /** `rate`: the rate of both of its clocks. */
   constructor(clock: SimulatedClock, rate = 1) {
     this.clock = processClock(clock, rate, (callback) => this.run(callback))
   }
@@ -29,7 +29,7 @@ export class Process {
     else if (this.#mode === 'paused') this.#waiting.push(callback)
   }
 
-  /** False when it does not run. */
+  /** Returns false if it is not running. */
   pause(): boolean {
     if (this.#mode !== 'running') return false
     this.#mode = 'paused'
@@ -50,7 +50,7 @@ export class Process {
   }
 }
 
-/** Less than any clock shows, so that a timer never fires before its time by a rounding. */
+/** Less than the resolution of any clock, so that rounding never fires a timer early. */
 const timerSlackMs = 1e-6
 
 function processClock(
@@ -58,7 +58,8 @@ function processClock(
   rate: number,
   run: (callback: () => void) => void,
 ): Clock {
-  // From the same start for every process of a machine: its clocks do not jump where one ends.
+  // All processes of a machine count from the same start, so that its clocks do not jump when one
+  // ends.
   const gainedMs = () => clock.monotonicMs() * (rate - 1)
   return {
     now: () => Math.floor(clock.now() + gainedMs()),
@@ -80,7 +81,7 @@ function processClock(
   }
 }
 
-/** Lets time pass until the work is done; work that waits for nothing at all is never done. */
+/** Lets time pass until the work is done; fails if no event could complete it. */
 export async function drive<T>(clock: SimulatedClock, work: Promise<T>): Promise<T> {
   let isDone = false
   const noted = work.finally(() => {
@@ -90,7 +91,7 @@ export async function drive<T>(clock: SimulatedClock, work: Promise<T>): Promise
   await clock.settle()
   while (!isDone) {
     if (await clock.advanceToNextTimer()) continue
-    throw new Violation('what is begun comes to an end', 'it waits, and for nothing')
+    throw new Violation('no operation hangs', 'it waits, but no event is scheduled')
   }
   return noted
 }

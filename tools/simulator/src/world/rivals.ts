@@ -21,28 +21,28 @@ import { drive, Process } from './process.js'
 import { serverTransport } from './server-transport.js'
 import { type Statement, Wire } from './wire.js'
 
-/** A disk as it was, for two coordinators at once, and the chance by which they go about it. */
+/** A copy of the disk for two concurrent coordinators, and the random source of their actions. */
 export interface Arena {
   readonly image: DiskImage
   readonly knobs: ScenarioKnobs
   readonly random: Random
 }
 
-/** What the next opening found. */
+/** The number of histories that the next open found. */
 export type RivalsEnd = 'one history' | 'two histories'
 
-const check = 'of two coordinators neither loses anything unnoticed'
+const check = 'two coordinators lose nothing silently'
 const twoHistories = /two histories/
 const diskMsMax = 3
 const roundsMax = 12
 
 /**
- * Two coordinators on one log, the lock taken away. Nothing tells the older one at once that it is not
- * the only one any more, so what it acknowledges may be lost; but the next opening has all that anybody
- * was told, or it names both histories.
+ * Two coordinators on one log without a lock. The older one does not notice immediately that it was
+ * superseded, so its acknowledged records may be lost. But the next open has every acknowledged
+ * record, or it reports both histories.
  */
-export function letLoose(arena: Arena, startMs: number): Promise<RivalsEnd> {
-  // A clock of its own: in the world itself no time passes meanwhile.
+export function runRivals(arena: Arena, startMs: number): Promise<RivalsEnd> {
+  // A separate clock, because no time passes in the world meanwhile.
   const clock = new SimulatedClock({ startMs, soon: 'manual' })
   return drive(clock, fight(arena, clock))
 }
@@ -62,7 +62,7 @@ async function fight(arena: Arena, clock: SimulatedClock): Promise<RivalsEnd> {
   const place = { ...arena, disk, clock }
   const older = await Rival.start('older', place)
   await older.submit()
-  // For comparison: one that is gone when the other one comes leaves nothing that could be refused.
+  // Some runs have one coordinator after the other, which must never be reported as two histories.
   const isOneAtATime = random.chance(0.2)
   if (isOneAtATime) older.end()
   const starting = isOneAtATime ? Rival.start('newer', place) : startBeside(place)
@@ -78,12 +78,12 @@ async function fight(arena: Arena, clock: SimulatedClock): Promise<RivalsEnd> {
   for (const rival of rivals) rival.end()
   const end = await openNext(disk.powerLoss({ random }), clock, rivals)
   holds(!isOneAtATime || end === 'one history', check, () => {
-    return 'one was gone before the other one came, and the log has two histories'
+    return 'one coordinator ended before the other started, but the log has two histories'
   })
   return end
 }
 
-/** What another one is writing just then may look damaged, and a start that says so has lost nothing. */
+/** A write in progress may look like damage; a start that reports it has lost nothing. */
 async function startBeside(place: Place): Promise<Rival | undefined> {
   try {
     return await Rival.start('newer', place)
@@ -93,7 +93,7 @@ async function startBeside(place: Place): Promise<Rival | undefined> {
   }
 }
 
-/** Has all that anybody was told, or says why not. */
+/** The log has every acknowledged record, or names what is lost. */
 async function openNext(
   disk: SimulatedDisk,
   clock: SimulatedClock,
@@ -110,12 +110,12 @@ async function openNext(
     if (lost === undefined) return 'one history'
     const { historyDamage } = await verifyLog(directory, { disk })
     const isNamed = historyDamage.some(({ why }) => twoHistories.test(why))
-    holds(isNamed, check, () => `the ${lost[0]} was acknowledged as task ${lost[1]}, and is lost`)
+    holds(isNamed, check, () => `the ${lost[0]} was acknowledged as task ${lost[1]}, but is lost`)
     return 'two histories'
   } catch (error) {
     if (error instanceof Violation) throw error
     if (error instanceof WalError && twoHistories.test(error.message)) return 'two histories'
-    throw new Violation(check, `the next opening: ${describeError(error)}`, { cause: error })
+    throw new Violation(check, `the next open: ${describeError(error)}`, { cause: error })
   }
 }
 
@@ -124,9 +124,9 @@ interface Place extends Arena {
   readonly clock: SimulatedClock
 }
 
-/** One of the two coordinators, and a client of its own. */
+/** One of the two coordinators, with a client of its own. */
 class Rival {
-  /** The tasks that were acknowledged, by their request ids. */
+  /** The acknowledged tasks, by their request ids. */
   readonly told = new Map<string, number>()
   readonly #name: string
   readonly #random: Random
@@ -169,7 +169,7 @@ class Rival {
       const { taskId } = await this.#client.submit(payload, { requestId })
       this.told.set(requestId, taskId)
     } catch (error) {
-      // Fenced, or gone.
+      // The coordinator was fenced, or has ended.
       if (!(error instanceof TenureError)) throw error
     }
   }
@@ -179,7 +179,7 @@ class Rival {
   }
 }
 
-/** From a process of its own, which goes on when the coordinator's has ended. */
+/** Connects from a process of its own, which outlives the coordinator's process. */
 function connectTo(network: SimulatedNetwork, clock: SimulatedClock, name: string) {
   const process = new Process(clock)
   return connect({
@@ -199,7 +199,7 @@ function connectTo(network: SimulatedNetwork, clock: SimulatedClock, name: strin
   })
 }
 
-/** Nobody asks whether it is true: which of the two logs will count is not known. */
+/** Not checked for truth: it is unknown which of the two logs will survive. */
 function said(who: string, request: Request): Statement {
   return { who, request, fromLsn: 0, toLsn: 0, coveredLsn: 0, answer: undefined }
 }

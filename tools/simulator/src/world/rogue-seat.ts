@@ -1,6 +1,6 @@
 import { type Link, openLink, TenureError } from '@tenure/client'
 import type { NewRequest } from '@tenure/protocol'
-import type { RogueDeed, RogueStep } from '../scenario/scenario.js'
+import type { RogueOperation, RogueStep } from '../scenario/scenario.js'
 import type { Machine } from './machine.js'
 import { Process } from './process.js'
 import { Seat } from './seat.js'
@@ -12,8 +12,8 @@ interface Held {
 }
 
 /**
- * A worker that does not keep to the contract: it reports late, twice, under leases that are not its
- * own or never were, or not at all. It speaks over the shipped link, so what it says is well formed.
+ * A worker that breaks the contract: it reports late, twice, under foreign or invented leases, or
+ * not at all. It uses the shipped link, so its messages are well formed.
  */
 export class RogueSeat extends Seat {
   readonly #process: Process
@@ -26,7 +26,7 @@ export class RogueSeat extends Seat {
     this.#process = new Process(stage.clock)
   }
 
-  carryOut(operation: RogueDeed): void {
+  carryOut(operation: RogueOperation): void {
     if (!this.#isShutDown) this.stage.wait(this.#carryOut(operation).catch(ignoreEnd))
   }
 
@@ -35,8 +35,8 @@ export class RogueSeat extends Seat {
     await Promise.all([...this.#links].map((link) => link.close()))
   }
 
-  /** Under a name of its own each time: what its lease requests named is known by the name. */
-  async #carryOut({ queue, steps }: RogueDeed): Promise<void> {
+  /** Uses a new name each time, because checks find the queues of a lease request by the name. */
+  async #carryOut({ queue, steps }: RogueOperation): Promise<void> {
     const name = `${this.address}.${++this.#count}`
     this.stage.serves(name, [queue])
     const connectTimeoutMs = 3000
@@ -87,7 +87,7 @@ function sayOf({ says, reportId: id }: RogueStep, { taskId, leaseId }: Held): Ne
   }
 }
 
-/** It was told to end, or could not be heard. */
+/** The link was told to end, or could not reach the coordinator. */
 function ignoreEnd(error: unknown): void {
   if (!(error instanceof TenureError)) throw error
 }

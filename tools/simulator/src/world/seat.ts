@@ -4,7 +4,7 @@ import type { Machine } from './machine.js'
 import type { Process } from './process.js'
 import type { Stage } from './stage.js'
 
-/** Whoever connects to the coordinator, by the number that faults know them by. */
+/** A peer of the coordinator, with the number by which faults address it. */
 export class Seat {
   readonly address: string
   readonly stage: Stage
@@ -18,7 +18,9 @@ export class Seat {
     this.address = address
   }
 
-  /** Nobody gets through from here, and connections that there are stand still. `onMet`: it matters to somebody. */
+  /**
+   * Blocks new connections and stalls existing ones. `onMet` is called when that affects a peer.
+   */
   partition(onMet: () => void): void {
     this.#isPartitioned = true
     this.#onPartitionMet = once(onMet)
@@ -30,7 +32,7 @@ export class Seat {
     }
   }
 
-  /** It is over. */
+  /** Ends the partition. */
   reunite(): void {
     this.#isPartitioned = false
     for (const { near, far } of this.connections) {
@@ -43,7 +45,7 @@ export class Seat {
     return this.stage.network.connections.filter(({ far }) => far.address === this.address)
   }
 
-  /** What a link of the process `name` is made of. */
+  /** The options of a link for the process `name`. */
   link(name: string, process: Process): LinkOptions {
     const { stage, machine, address } = this
     const random = stage.randomOf(name)

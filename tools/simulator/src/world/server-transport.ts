@@ -2,14 +2,14 @@ import type { Socket, Transport } from '@tenure/coordinator-server'
 import type { SimulatedNetwork, SimulatedSocket } from '@tenure/testing'
 import type { Process } from './process.js'
 
-/** The network as the coordinator's process has it: nothing comes in or goes out when that is dead. */
+/** The network as seen by the coordinator's process; a dead process receives and sends nothing. */
 export function serverTransport(network: SimulatedNetwork, process: Process): Transport {
   return {
     async listen(onSocket) {
-      // What a promise of the dead brings about comes to nothing.
+      // Promise callbacks of a dead process have no effect.
       if (process.isOver) return new Promise(() => {})
       const listener = await network.listen((socket) => {
-        // Whatever arrives while the process stands still waits for it.
+        // Bytes that arrive while the process is stopped wait for it.
         socket.pause()
         process.run(() => onSocket(serverSocket(socket, process)))
       })

@@ -13,12 +13,12 @@ import { EventLog } from './event-log.js'
 import { resultOf } from './handlers.js'
 import { type Statement, Wire } from './wire.js'
 
-/** How long a piece takes at most in a network that is well. */
+/** Maximum travel time of a piece in a healthy network. */
 const healthyMs = 2
 const startMs = Date.UTC(2026, 5, 1)
 export type Ending = 'drained' | 'refused' | 'lied'
 
-/** What all parts of a world share: its time, its network, its chances, and what is noted about it. */
+/** Shared by all parts of a world: time, network, random sources, and observations. */
 export class Stage {
   readonly scenario: Scenario
   readonly clock = new SimulatedClock({ startMs, soon: 'manual' })
@@ -27,19 +27,19 @@ export class Stage {
   readonly probes = new Probes()
   readonly ledger = new Ledger()
   readonly owners: Owners
-  /** What everybody was told, in the order in which it was asked. */
+  /** All answers, in the order of their requests. */
   readonly statements: Statement[] = []
   /** How often each kind of fault has struck. */
   readonly faults = new Map<string, number>()
-  /** There was no room on the disk at some time, so NO_SPACE may be said. */
+  /** The disk was full at some time, so NO_SPACE is a possible answer. */
   wasDiskFull = false
-  /** The last record of which a checkpoint was begun. */
+  /** The LSN of the newest checkpoint that was begun. */
   coveredLsn = 0
-  /** Nothing fails any more. */
+  /** No more faults happen. */
   isHealed = false
   /** No wall clock was set. */
   isTimeHonest = true
-  /** Which life of the coordinator this is. */
+  /** Number of the coordinator's current life. */
   life = 0
   readonly #decidedIn = new Map<number, number>()
   readonly #queues = new Map<string, readonly string[]>()
@@ -58,7 +58,7 @@ export class Stage {
     }
   }
 
-  /** A source of chance for each purpose: what is left out elsewhere changes nothing here. */
+  /** A random source for each purpose, so that a change in one place does not affect the others. */
   randomOf(purpose: string): Random {
     return new Random(crc32(`${this.scenario.seed} ${purpose}`))
   }
@@ -75,7 +75,7 @@ export class Stage {
     this.#ending ??= ending
   }
 
-  /** Looks at something, and keeps the first thing that must not be. */
+  /** Runs a check, and keeps the first violation. */
   watch(look: () => void): void {
     try {
       look()
@@ -84,7 +84,7 @@ export class Stage {
     }
   }
 
-  /** The same of work that takes its time. */
+  /** Awaits work, and keeps the first violation. */
   wait(work: Promise<unknown>): void {
     work.catch((error: unknown) => this.#note(error))
   }
@@ -123,12 +123,15 @@ export class Stage {
     this.#taskIds.set(number, taskId)
   }
 
-  /** In which life the lease was granted or extended last: what says so may be heard in a later one. */
+  /**
+   * The life in which the lease was last granted or extended; the worker may hear of it in a later
+   * one.
+   */
   lifeOf(leaseId: number): number {
     return this.#decidedIn.get(leaseId) ?? this.life
   }
 
-  /** The next record of the log, as it was applied or found. */
+  /** Takes the next record of the log, as applied or found. */
   addRecord(record: LogRecord): void {
     const kept = keep({ lsn: this.ledger.lastLsn + 1, record }).record
     this.events.add(describeRecord(kept))
@@ -151,11 +154,11 @@ export class Stage {
     return new Wire({ asked }, (statement, answer) => this.#heard(statement, answer))
   }
 
-  /** A worker was refused in a way that it must not be. */
+  /** A worker was rejected for a reason that an honest worker never meets. */
   refused(what: string, reason: Reason): void {
-    // A report that is sent again may come when its task is forgotten.
+    // A repeated report may arrive after its task was forgotten.
     if (reason === 'UNKNOWN_TASK' && this.ledger.naive.counters().tasksForgotten > 0) return
-    throw new Violation('the shipped worker makes sense to the coordinator', `${what}: ${reason}`)
+    throw new Violation('the coordinator accepts the shipped worker', `${what}: ${reason}`)
   }
 
   #makeNetwork(): SimulatedNetwork {
@@ -178,7 +181,7 @@ export class Stage {
     this.events.add(`${statement.who} heard ${answer.kind} to ${statement.request.kind}`)
   }
 
-  /** What a worker reports is what its handler returned under this very lease. */
+  /** A reported result must be the one that the handler returned under this lease. */
   #checkResult(record: LogRecord): void {
     if (record.type !== 'TaskCompleted') return
     const { taskId, leaseId, result = new Uint8Array() } = record
@@ -189,7 +192,7 @@ export class Stage {
     holds(isOwn, 'a result is what its handler returned', () => `task ${taskId}: ${found}`)
   }
 
-  /** It was answered without a record of its own. */
+  /** The request was answered without a record of its own. */
   #probeRepetition(request: Request, answer: Answer, fromLsn: number): void {
     if (!('leaseId' in request) || request.leaseId === undefined) return
     const isRecorded = this.ledger.hasRecordBehind(fromLsn, request.leaseId)
@@ -227,6 +230,6 @@ export class Stage {
     this.#violation ??=
       error instanceof Violation
         ? error
-        : new Violation('nothing comes as a surprise', describeError(error), { cause: error })
+        : new Violation('no unexpected error occurs', describeError(error), { cause: error })
   }
 }

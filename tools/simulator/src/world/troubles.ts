@@ -11,7 +11,7 @@ import type { Seat } from './seat.js'
 import type { WorkerSeat } from './worker-seat.js'
 import type { World } from './world.js'
 
-/** Lets a trouble happen. Those that last end by themselves, or with `heal`. */
+/** Starts a trouble. One with a duration ends by itself, or with `heal`. */
 export function strike(world: World, trouble: Trouble): void {
   switch (trouble.kind) {
     case 'power loss':
@@ -55,7 +55,7 @@ export function strike(world: World, trouble: Trouble): void {
   }
 }
 
-/** Nothing fails any more. */
+/** Ends all faults. */
 export function heal(world: World): void {
   world.stage.events.add('healed')
   world.stage.isHealed = true
@@ -66,7 +66,7 @@ export function heal(world: World): void {
   for (const { near, far } of world.stage.network.connections) {
     near.release()
     far.release()
-    // One side has gone, and the other one is told at last.
+    // One side has closed; the other is notified now.
     if (near.isClosed || far.isClosed) {
       near.break()
       far.break()
@@ -112,7 +112,7 @@ function failDisk(world: World, trouble: DiskTrouble): void {
       const { model, landed } = trouble
       const random = world.stage.randomOf(`failed sync at ${stage.clock.monotonicMs()}`)
       const effect: FaultEffect = { kind: 'failed-sync', model }
-      // A device that gives up takes nothing.
+      // A dead device writes nothing.
       const some = model === 'dead' ? effect : { ...effect, landed: () => random.chance(landed) }
       machine.planFault(`failed sync: ${model}`, () => true, some, 1)
       break
@@ -147,7 +147,7 @@ const aims: { readonly [C in DiskCalls]: (call: DiskCall) => boolean } = {
   any: () => true,
 }
 
-/** Nothing else fails for want of room. */
+/** Other calls do not fail for lack of space. */
 function takesRoom({ kind, mode }: DiskCall): boolean {
   if (kind === 'open') return mode === 'create'
   return ['createDirectory', 'rename', 'write', 'writeOnLoop', 'sync'].includes(kind)

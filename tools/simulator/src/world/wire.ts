@@ -10,21 +10,21 @@ export interface WireListener {
   asked(request: Request): Statement
 }
 
-/** A request that somebody sent, and the answer that they got to it, if one came. */
+/** A request, and its answer if one arrived. */
 export interface Statement {
   readonly who: string
   readonly request: Request
-  /** The last record that was applied when it was asked, and when the answer was heard. */
+  /** The last applied LSN at the time of the request, and at the arrival of the answer. */
   readonly fromLsn: number
   toLsn: number
-  /** The last record that a checkpoint may have covered when it was heard. */
+  /** The newest LSN that a checkpoint may have covered when the answer arrived. */
   coveredLsn: number
   answer: Answer | undefined
 }
 
 const frameBytesMax = 16 * 2 ** 20
 
-/** Listens in on one connection, at the side of whoever asks: what is said here somebody was told. */
+/** Observes one connection at the peer's side: everything seen here has reached the peer. */
 export class Wire {
   readonly #listener: WireListener
   readonly #heard: (statement: Statement, answer: Answer) => void

@@ -6,7 +6,9 @@ import { Process } from './process.js'
 import { Seat } from './seat.js'
 import type { Stage } from './stage.js'
 
-/** A worker process after the other: each has a name of its own, and its leases die with it. */
+/**
+ * Worker processes, one after the other. Each has a name of its own, and its leases end with it.
+ */
 export class WorkerSeat extends Seat {
   readonly #plan: WorkerPlan
   #lives = 0
@@ -78,7 +80,7 @@ export class WorkerSeat extends Seat {
     this.stop(0)
   }
 
-  /** False when there is no process that could stand still. */
+  /** Returns false if no process is running. */
   pause(): boolean {
     return this.#process?.pause() ?? false
   }
@@ -108,7 +110,7 @@ export class WorkerSeat extends Seat {
     return {
       leased: ({ leaseId }) => events.add(`${this.address} has lease ${leaseId}`),
       extended: ({ taskId, leaseId }) => {
-        // The end of a window was told with the grant, and is measured since then.
+        // The grant announced the end of the window, so the time is measured from the grant.
         if (stage.ledger.endsWithWindow(taskId, leaseId)) return
         stage.owners.toldAgain(leaseId, stage.lifeOf(leaseId))
       },

@@ -7,7 +7,9 @@ import type { Seat } from './seat.js'
 import { Stage } from './stage.js'
 import { WorkerSeat } from './worker-seat.js'
 
-/** Everybody there is under one seed: the coordinator's machine, workers good and bad, and clients. */
+/**
+ * All components under one seed: the coordinator's machine, honest and rogue workers, and clients.
+ */
 export class World {
   readonly stage: Stage
   readonly machine: Machine
@@ -34,12 +36,12 @@ export class World {
     return [...this.clients, ...this.workers, ...this.rogues]
   }
 
-  /** After every step. */
+  /** Called after every step. */
   check(): void {
     this.stage.watch(() => this.machine.life?.check())
   }
 
-  /** After every so many steps: it looks at everything. */
+  /** Checks the whole live state; called only every few steps. */
   checkInvariants(): void {
     this.stage.watch(() => {
       const { life } = this.machine
