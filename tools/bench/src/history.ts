@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { machineLine, programOf, readOptions, spreadOf } from '@tenure/harness'
 import { explainRemembered } from '@tenure/history/internal'
 import { Stage } from './servers/stage.js'
-import { taskAsked, writeLongLog } from './servers/written-logs.js'
+import { explainedTask, writeLongLog } from './servers/written-logs.js'
 
 const { quick = false, json = false } = await readOptions('pnpm bench:history [--quick] [--json]', {
   quick: 'boolean',
@@ -47,7 +47,7 @@ tell(figure(`from memory, among ${tasks} tasks`, 'ms', await askMemory(), '<= 50
 
 function explainSeconds(): number {
   const begun = performance.now()
-  const args = [tenure, 'explain', `${directory}#${taskAsked}`]
+  const args = [tenure, 'explain', `${directory}#${explainedTask}`]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   if (status !== 0 || !stdout.startsWith('Task 1 ran twice')) throw new Error(stderr + stdout)
   return (performance.now() - begun) / 1000

@@ -12,7 +12,7 @@ import type { Client, Contender } from './system/contender.js'
 import { tenureContenders } from './system/contenders/tenure.js'
 import { drive, type Operation } from './system/drive.js'
 import type { Shape } from './system/plan.js'
-import { Stand } from './system/stand.js'
+import { RunningContender } from './system/running-contender.js'
 
 const { json = false, out } = await readOptions('pnpm bench:profile [--json] [--out directory]', {
   json: 'boolean',
@@ -68,9 +68,9 @@ interface Cost {
 
 /** Measured without the profiler, which takes CPU time and makes system calls itself. */
 async function measureCost({ connections, inFlight }: Shape, operation: Operation): Promise<Cost> {
-  await using stand = await Stand.set(tenure, root)
-  const { pid } = stand.server
-  const clients = await stand.open(connections)
+  await using running = await RunningContender.start(tenure, root)
+  const { pid } = running.server
+  const clients = await running.open(connections)
   await drive(clients, inFlight, warm, operation)
   const beforeSeconds = processorSecondsOf(pid)
   const { opsPerSecond } = await drive(clients, inFlight, measured, operation)
@@ -100,8 +100,8 @@ async function takeProfile(
   const nodeOptions = ['--cpu-prof', '--cpu-prof-dir', directory]
   const profiled: Contender = { ...tenure, nodeOptions, endSignal: 'SIGTERM' }
   {
-    await using stand = await Stand.set(profiled, root)
-    await drive(await stand.open(connections), inFlight, measured, operation)
+    await using running = await RunningContender.start(profiled, root)
+    await drive(await running.open(connections), inFlight, measured, operation)
   }
   const name = readdirSync(directory).find(isOfMainThread)
   if (name === undefined) throw new Error('the coordinator wrote no profile')

@@ -4,7 +4,7 @@ import { echoContenders } from '../system/contenders/echo.js'
 import { tenureContenders } from '../system/contenders/tenure.js'
 import { drive } from '../system/drive.js'
 import type { Shape } from '../system/plan.js'
-import { Stand } from '../system/stand.js'
+import { RunningContender } from '../system/running-contender.js'
 
 /** Two measurements, one right after the other, and the first divided by the second. */
 export interface Ratio {
@@ -39,17 +39,17 @@ export const ratios: readonly Ratio[] = [
 ]
 
 async function submit(contender: Contender, shape: Shape, root: string): Promise<number> {
-  await using stand = await Stand.set(contender, root)
-  const clients = await stand.open(shape.connections)
+  await using running = await RunningContender.start(contender, root)
+  const clients = await running.open(shape.connections)
   const { opsPerSecond } = await drive(clients, shape.inFlight, pace, (client) => client.submit())
   return opsPerSecond
 }
 
 /** Submits one task for each processed task, so that the number of waiting tasks stays the same. */
 async function live(waitingTasks: number, root: string): Promise<number> {
-  await using stand = await Stand.set(tenure, root)
-  await tenure.fill(stand.port, waitingTasks + 2000)
-  const clients = await stand.open(deep.connections)
+  await using running = await RunningContender.start(tenure, root)
+  await tenure.fill(running.port, waitingTasks + 2000)
+  const clients = await running.open(deep.connections)
   const { opsPerSecond } = await drive(clients, deep.inFlight, pace, async (client) => {
     await client.submit()
     await client.process?.()

@@ -130,7 +130,7 @@ function granted(
  * The first task of a long log. It runs again only at the end, so that explaining it needs the
  * whole log.
  */
-export const taskAsked = 1
+export const explainedTask = 1
 
 /**
  * Writes this many records: tasks that are submitted, leased, extended and completed, four records
@@ -145,7 +145,7 @@ export async function writeLongLog(directory: string, records: number): Promise<
 function* longLives(startAt: number, last: number): Generator<LogRecord> {
   for (let lsn = 1; lsn <= last; lsn++) {
     const at = startAt + lsn
-    yield recordOfAsked(lsn, at, last) ?? recordOfOthers(lsn, at)
+    yield recordOfExplained(lsn, at, last) ?? recordOfOthers(lsn, at)
   }
 }
 
@@ -159,8 +159,8 @@ function recordOfOthers(lsn: number, at: number): LogRecord {
 }
 
 /** The records of the explained task: the first three and the last two of the log. */
-function recordOfAsked(lsn: number, at: number, last: number): LogRecord | undefined {
-  const taskId = taskAsked
+function recordOfExplained(lsn: number, at: number, last: number): LogRecord | undefined {
+  const taskId = explainedTask
   switch (lsn) {
     case 1:
       return created(taskId, at, fewBytes)

@@ -3,7 +3,7 @@ import { type Drive, drive, driveAtRate, driveHandlers, driveLives, drivePickUps
 import type { Figure, Footprint } from './figure.js'
 import { diskOf, memoryOf } from './footprint.js'
 import type { Plan, Shape, Work } from './plan.js'
-import { Stand } from './stand.js'
+import { RunningContender } from './running-contender.js'
 
 /** One contender in one round: all its measurements, each with an empty directory. */
 export class Trial {
@@ -39,18 +39,18 @@ export class Trial {
   }
 
   async #submitThenProcess(shape: Shape): Promise<void> {
-    await using stand = await this.#stand()
-    const clients = await stand.open(shape.connections)
+    await using running = await this.#start()
+    const clients = await running.open(shape.connections)
     const submitted = await this.#submit(clients, shape)
     this.#add('submit', shape, 0, submitted)
     if (this.#contender.isEcho) return
     // Processes the tasks that were submitted before, those of the warm-up included.
-    this.#add('lease+complete', shape, 0, await this.#process(stand, clients, shape))
+    this.#add('lease+complete', shape, 0, await this.#process(running, clients, shape))
   }
 
   async #submitWithId(shape: Shape): Promise<void> {
-    await using stand = await this.#stand()
-    const clients = await stand.open(shape.connections)
+    await using running = await this.#start()
+    const clients = await running.open(shape.connections)
     if (!clients.every(({ submitWithId }) => submitWithId !== undefined)) return
     const submitted = await drive(clients, shape.inFlight, this.#plan, async (client) => {
       await client.submitWithId?.()
@@ -59,28 +59,28 @@ export class Trial {
   }
 
   async #live(shape: Shape): Promise<void> {
-    await using stand = await this.#stand()
-    const clients = await stand.open(shape.connections)
+    await using running = await this.#start()
+    const clients = await running.open(shape.connections)
     const lived = clients.every(isProcessing)
       ? await drive(clients, shape.inFlight, this.#plan, liveOnce)
-      : await driveLives(this.#contender, stand.port, clients, shape, this.#plan)
+      : await driveLives(this.#contender, running.port, clients, shape, this.#plan)
     this.#add('life', shape, 0, lived)
   }
 
   async #liveByHandlers(shape: Shape): Promise<void> {
-    await using stand = await this.#stand()
-    const clients = await stand.open(shape.connections)
-    const lived = await driveLives(this.#contender, stand.port, clients, shape, this.#plan)
+    await using running = await this.#start()
+    const clients = await running.open(shape.connections)
+    const lived = await driveLives(this.#contender, running.port, clients, shape, this.#plan)
     this.#add('life by handlers', shape, 0, lived)
   }
 
   /** Holds many leases, and sends a heartbeat for each in turn. */
   async #sendHeartbeats(shape: Shape): Promise<void> {
     const { heldLeases } = this.#plan
-    await using stand = await this.#stand()
-    const clients = await stand.open(shape.connections)
+    await using running = await this.#start()
+    const clients = await running.open(shape.connections)
     if (!clients.every(isHolding)) return
-    await this.#contender.fill(stand.port, heldLeases)
+    await this.#contender.fill(running.port, heldLeases)
     for (let held = 0; held < heldLeases; held += clients.length) {
       const next = clients.slice(0, heldLeases - held)
       await Promise.all(next.map((client) => client.hold?.()))
@@ -92,18 +92,18 @@ export class Trial {
   }
 
   async #pickUp(): Promise<void> {
-    await using stand = await this.#stand()
-    const [client] = await stand.open(1)
+    await using running = await this.#start()
+    const [client] = await running.open(1)
     const { pickUps } = this.#plan
-    const picked = await drivePickUps(this.#contender, stand.port, client!, pickUps)
+    const picked = await drivePickUps(this.#contender, running.port, client!, pickUps)
     this.#add('pick-up', { connections: 1, inFlight: 1 }, 0, picked)
   }
 
   /** Submits at shares of the highest rate that this very server has reached. */
   async #submitUnderLoad(): Promise<void> {
     const shape = this.#plan.shapes.at(-1)!
-    await using stand = await this.#stand()
-    const clients = await stand.open(shape.connections)
+    await using running = await this.#start()
+    const clients = await running.open(shape.connections)
     const { opsPerSecond: most } = await this.#submit(clients, shape)
     for (const load of this.#plan.loads) {
       const driven = await driveAtRate(clients, shape.inFlight, most * load, this.#plan)
@@ -113,10 +113,10 @@ export class Trial {
 
   async #besideWaiting(waiting: number): Promise<void> {
     const { system, durability } = this.#contender
-    await using stand = await this.#stand()
-    const before = footprintOf(stand)
-    await this.#contender.fill(stand.port, waiting)
-    const after = footprintOf(stand)
+    await using running = await this.#start()
+    const before = footprintOf(running)
+    await this.#contender.fill(running.port, waiting)
+    const after = footprintOf(running)
     if (waiting >= footprintFrom) {
       this.figures.push({
         system,
@@ -129,9 +129,9 @@ export class Trial {
     }
     // Tasks that one shape submits and does not process wait during the next: a few seconds' worth.
     for (const shape of this.#plan.shapesBesideWaiting) {
-      const clients = await stand.open(shape.connections)
+      const clients = await running.open(shape.connections)
       this.#add('submit', shape, waiting, await this.#submit(clients, shape))
-      this.#add('lease+complete', shape, waiting, await this.#process(stand, clients, shape))
+      this.#add('lease+complete', shape, waiting, await this.#process(running, clients, shape))
     }
   }
 
@@ -139,22 +139,22 @@ export class Trial {
     return drive(clients, inFlight, this.#plan, (client) => client.submit())
   }
 
-  #process(stand: Stand, clients: readonly Client[], shape: Shape): Promise<Drive> {
+  #process(running: RunningContender, clients: readonly Client[], shape: Shape): Promise<Drive> {
     if (!clients.every(isProcessing)) {
-      return driveHandlers(this.#contender, stand.port, shape, this.#plan)
+      return driveHandlers(this.#contender, running.port, shape, this.#plan)
     }
     return drive(clients, shape.inFlight, this.#plan, async (client) => client.process?.())
   }
 
-  async #stand(): Promise<Stand> {
-    const stand = await Stand.set(this.#contender, this.#root)
-    if (this.#contender.warmsUp) await this.#warmUp(stand)
-    return stand
+  async #start(): Promise<RunningContender> {
+    const running = await RunningContender.start(this.#contender, this.#root)
+    if (this.#contender.warmsUp) await this.#warmUp(running)
+    return running
   }
 
   /** Warms up with whole lives, which leave no waiting tasks. */
-  async #warmUp(stand: Stand): Promise<void> {
-    const clients = await stand.open(16)
+  async #warmUp(running: RunningContender): Promise<void> {
+    const clients = await running.open(16)
     const pace = { warmUpSeconds: 0, seconds: this.#plan.compileSeconds }
     await drive(clients, 16, pace, liveOnce)
   }
@@ -188,6 +188,6 @@ function isHolding({ hold, heartbeat }: Client): boolean {
   return hold !== undefined && heartbeat !== undefined
 }
 
-function footprintOf({ server, place }: Stand) {
+function footprintOf({ server, place }: RunningContender) {
   return { memory: memoryOf(server.pid), disk: diskOf(place.directory) }
 }

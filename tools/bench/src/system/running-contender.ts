@@ -8,7 +8,7 @@ let stands = 0
 /**
  * A running contender with an empty directory of its own, and the clients that are connected to it.
  */
-export class Stand {
+export class RunningContender {
   readonly contender: Contender
   readonly place: Place
   readonly server: Server
@@ -20,11 +20,11 @@ export class Stand {
     this.server = server
   }
 
-  static async set(contender: Contender, root: string): Promise<Stand> {
+  static async start(contender: Contender, root: string): Promise<RunningContender> {
     const place = { directory: join(root, `${stands++}`), port: await freePort() }
     mkdirSync(place.directory)
     await contender.prepare?.(place)
-    return new Stand(contender, place, await Server.start(contender, place))
+    return new RunningContender(contender, place, await Server.start(contender, place))
   }
 
   get port(): number {
