@@ -21,7 +21,7 @@ export const usage = `pnpm sim [--seeds n] [--seed s] [--minutes m] [--scenario 
   --seed      first seed (default: taken from the clock); without --seeds the only one
   --minutes   play seeds for this many minutes instead of --seeds
   --scenario  play one scenario from a file
-  --bugs      plant every known bug in a copy of the code, and count the seeds that find it
+  --bugs      plant every known bug in a copy of the code, and show which seed finds it
   --bug       plant one known bug in a copy of the code
   --threads   number of concurrent seeds (default: the number of processors)
   --first     stop at the first failure, and shrink nothing

@@ -6,12 +6,12 @@ const state = 'packages/state-machine/dist/src'
 /** An answered record is gone after a power loss directly after its answer. */
 const lost: Sign = {
   check: 'nothing is answered before it is durable',
-  message: /^LSN \d+ was answered, and after a power loss the log ends at LSN /,
+  message: /^LSN \d+ was answered, but after a power loss the log ends at LSN /,
 }
 /** An answered record is gone, and the log reports damage. */
 const damaged: Sign = {
   check: 'nothing is answered before it is durable',
-  message: /^after a power loss behind an answer: WalDamageError /,
+  message: /^after a power loss directly after an answer: WalDamageError /,
 }
 /** The log was read meanwhile and found damaged. */
 const surprisingDamage: Sign = {
@@ -136,7 +136,7 @@ export const logBugs: readonly Bug[] = [
     seedsMax: 1000,
   },
   {
-    name: 'use use a checkpoint that is not synced',
+    name: 'use a checkpoint that is not synced',
     what: 'segments are removed after a checkpoint that a power loss can empty',
     edits: [
       {
