@@ -31,8 +31,8 @@ export function readTokens(configuration: Configuration): Token[] {
   return [...rolesOf].map(([text, roles]) => ({ token: text, roles: [...roles] }))
 }
 
-function readTokensFile(path: string, askedBy: string): [Role, string][] {
-  const content = readJsonObject(path, askedBy, readSecretText(path, askedBy))
+function readTokensFile(path: string, origin: string): [Role, string][] {
+  const content = readJsonObject(path, origin, readSecretText(path, origin))
   const found = Object.entries(content).flatMap(([key, tokens], at) => {
     const role = roles.find((role) => role === key)
     // If keys and values are swapped, the key is a token, so the message does not repeat it.
@@ -48,7 +48,7 @@ function readTokensFile(path: string, askedBy: string): [Role, string][] {
   })
   // An empty list would mean that no token is required, so a file without tokens is an error.
   if (found.length === 0)
-    throw new ConfigError(`${askedBy} names ${path}, which contains no tokens`)
+    throw new ConfigError(`${origin} names ${path}, which contains no tokens`)
   return found
 }
 
@@ -63,10 +63,10 @@ export function readCertificates({ values, origins }: Configuration): TlsOptions
     )
   }
   const pair = readKeyPair(
-    { path: tlsCert, askedBy: origins.get('tlsCert')! },
-    { path: tlsKey, askedBy: origins.get('tlsKey')! },
+    { path: tlsCert, origin: origins.get('tlsCert')! },
+    { path: tlsKey, origin: origins.get('tlsKey')! },
   )
   if (tlsClientCa === undefined) return { ...pair, handshakeTimeout }
-  const ca = readAuthority({ path: tlsClientCa, askedBy: origins.get('tlsClientCa')! })
+  const ca = readAuthority({ path: tlsClientCa, origin: origins.get('tlsClientCa')! })
   return { ...pair, ca, handshakeTimeout, requestCert: true, rejectUnauthorized: true }
 }

@@ -34,10 +34,10 @@ t.test('a data directory in use is refused with exit code 4 and named', async (t
     runToEnd(t, [...args, '--log-pretty']),
   ])
   t.equal(plain.code, 4)
-  t.match(plain.stdout, /"level":"fatal".*"code":"WAL_LOCKED".*not started: .*data is in use by/)
+  t.match(plain.stdout, /"level":"fatal".*"code":"WAL_LOCKED".*startup failed: .*data is in use by/)
   t.equal(pretty.code, 4, 'readable log lines are not lost when it ends, either')
   t.match(pretty.stdout, /^\[[\d:.]+\] INFO: starting \{.*\}\n/)
-  t.match(pretty.stdout, /FATAL: not started: .*is in use by process/)
+  t.match(pretty.stdout, /FATAL: startup failed: .*is in use by process/)
   t.notOk(pretty.stdout.includes('\u001b'), 'no colours in a file')
 })
 
@@ -114,7 +114,7 @@ t.test('a configuration error ends it with 2 and one line', async (t) => {
     t.equal(stderr.trimEnd().split('\n').length, 1)
     return stderr
   }
-  t.match(await said(['--prot', '1']), /^tenure-coordinator: --prot is no flag/)
+  t.match(await said(['--prot', '1']), /^tenure-coordinator: unknown flag --prot\./)
   const dataDir = makeDataDir(t)
   t.match(
     await said(['--data-dir', dataDir], { TENURE_HEARTBEAT_INTERVAL: '20s' }),

@@ -144,7 +144,7 @@ t.test(
       ['--port', '1.5', /a whole number/],
       ['--port', '', /a whole number/],
       ['--http-port', 'on', /from 0 to 65535, or off$/],
-      ['--lease-duration', '30', /a duration with its unit \(500ms, 30s.*\) from 10ms to 1d$/],
+      ['--lease-duration', '30', /a duration with a unit \(500ms, 30s.*\) from 10ms to 1d$/],
       ['--lease-duration', '30 sec', /a duration/],
       ['--lease-duration', '25h', /to 1d$/],
       ['--retention', '999999d', /from 0ms to 407226d$/],
@@ -154,7 +154,7 @@ t.test(
       ['--log-level', 'loud', /one of trace, /],
       ['--accept-loss', '3', /segment:offset$/],
       ['--restored', 'false', /true, or the next LSN: a whole number from 1/],
-      ['--data-dir', '', /a text that is not empty$/],
+      ['--data-dir', '', /a non-empty text$/],
       ['--insecure', 'perhaps', /true or false$/],
     ]
     for (const [flag, given, accepted] of bad) {
@@ -163,8 +163,8 @@ t.test(
       t.match(message, accepted)
     }
     t.match(refusal([], { TENURE_PORT: 'x' }), /^TENURE_PORT is "x"; it must be a whole number/)
-    t.match(refusal(['--port']), /^--port needs a value; it must be a whole number/)
-    t.match(refusal(['--port', '--host', 'x']), /^--port needs a value/)
+    t.match(refusal(['--port']), /^--port requires a value; it must be a whole number/)
+    t.match(refusal(['--port', '--host', 'x']), /^--port requires a value/)
   },
 )
 
@@ -193,36 +193,36 @@ t.test('a config file accepts JSON types', async (t) => {
 
 t.test('the token comes from the environment or a file, never from a flag', async (t) => {
   const roles = ['produce', 'work', 'admin']
-  t.match(refusal(['--token', 'hush']), /^--token would be seen by others: set TENURE_TOKEN/)
+  t.match(refusal(['--token', 'hush']), /^other users can see flags; set TENURE_TOKEN instead of --token\./)
   t.notMatch(refusal(['--token', 'hush']), /hush/)
-  t.match(refusal(['--config', file(t, 'c.json', { token: 'hush' })]), /cannot be set in a file/)
+  t.match(refusal(['--config', file(t, 'c.json', { token: 'hush' })]), /cannot be set in the conf/)
   t.same(toOptions(configureWith([], { TENURE_TOKEN: 'hush' })).tokens, [{ token: 'hush', roles }])
   const path = file(t, 'token', 'hush\n')
   t.same(toOptions(configureWith(['--token-file', path])).tokens, [{ token: 'hush', roles }])
   t.equal(
     refusal(['--token-file', path], { TENURE_TOKEN: 'hush' }),
-    'TENURE_TOKEN and --token-file are both set; give one of them',
+    'TENURE_TOKEN and --token-file are mutually exclusive; remove one of them',
   )
   t.equal(
     refusal(['--token-file', 'hush']),
-    '--token-file names a file that does not exist; it must name the file that holds the secret',
+    'the file set by --token-file does not exist; set it to the path of a file that holds the secret',
   )
   t.match(
     refusal(['--token-file', file(t, 'e', '\n')]),
-    /--token-file names .*, which is no token; .* 1 to 1024 bytes/,
+    /^the token in --token-file .* is invalid; .* 1 to 1024 bytes/,
   )
-  t.match(refusal([], { TENURE_TOKEN: 'x'.repeat(1025) }), /^TENURE_TOKEN is no token;/)
+  t.match(refusal([], { TENURE_TOKEN: 'x'.repeat(1025) }), /^TENURE_TOKEN is invalid;/)
 })
 
 t.test('a token for every role and tokens per role are mutually exclusive', (t) => {
   const tokens = ['--tokens-file', file(t, 'tokens.json', { work: ['hush'] })]
   t.equal(
     refusal(tokens, { TENURE_TOKEN: 'hush' }),
-    'TENURE_TOKEN and --tokens-file are both set; give one of them',
+    'TENURE_TOKEN and --tokens-file are mutually exclusive; remove one of them',
   )
   t.equal(
     refusal([...tokens, '--token-file', file(t, 'token', 'other')]),
-    '--token-file and --tokens-file are both set; give one of them',
+    '--token-file and --tokens-file are mutually exclusive; remove one of them',
   )
   t.end()
 })
@@ -240,9 +240,9 @@ t.test('tokens per role come from a file, and a token may have several roles', a
     /tokens\.json: key 2 is not a role; use produce, work, admin as keys, each with a list/,
   )
   t.match(said({ work: 'hush' }), /tokens\.json: work must be a list/)
-  t.match(said({ work: ['ok', 7] }), /tokens\.json: work\[1\] is no token/)
+  t.match(said({ work: ['ok', 7] }), /tokens\.json: work\[1\] is invalid/)
   t.match(said({ work: [] }), /^--tokens-file names .*tokens\.json, which contains no tokens/)
-  t.match(said('["hush"'), /which is not JSON$/, 'and does not quote it')
+  t.match(said('["hush"'), /is not valid JSON$/, 'the message does not quote the file')
 })
 
 t.test('no error message contains a secret, wherever it was set', async (t) => {
@@ -300,12 +300,12 @@ t.test('certificates are checked before anything starts', async (t) => {
   const swapped = ['--tls-cert', fixture('tls.key'), '--tls-key', fixture('tls.crt')]
   t.match(
     refusal(swapped),
-    /^--tls-cert and --tls-key name .*tls\.key and .*tls\.crt, which are no certificate with its key/,
+    /^--tls-cert .*tls\.key and --tls-key .*tls\.crt are not a certificate and its private key/,
   )
   const ca = (name: string) => ['--tls-client-ca', fixture(name)]
   t.match(
     refusal([...cert, ...key, ...ca('tls.key')]),
-    /^--tls-client-ca names .*tls\.key, which is no certificate/,
+    /^--tls-client-ca .*tls\.key is not a certificate/,
   )
   const limits = { handshakeTimeout: 10_000 }
   t.match(toOptions(configureWith([...cert, ...key])).tls, { ...limits, ca: undefined })
@@ -336,11 +336,11 @@ t.test('the help lists every setting with its variable and default, in 100 colum
     const entry = help.split(/\n {2}(?=\S)/).find((text) => {
       return text.startsWith(`${flagOf(name)} `) || text.startsWith(`${flagOf(name)}\n`)
     })
-    if (fallback === undefined) continue
-    t.ok(entry?.replace(/\s+/g, ' ').includes(`default ${kind.format(fallback)},`), flagOf(name))
+    if (fallback === undefined || fallback === false) continue
+    t.ok(entry?.replace(/\s+/g, ' ').includes(`(default ${kind.format(fallback)})`), flagOf(name))
   }
   for (const action of ['help, -h', 'version, -V, -v', 'print-config'])
-    t.match(help, new RegExp(`^  --${action} +Shows `, 'm'))
+    t.match(help, new RegExp(`^  --${action} +Show `, 'm'))
   t.same(
     help.split('\n').filter((line) => line.length > 100),
     [],

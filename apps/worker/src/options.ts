@@ -47,8 +47,8 @@ function toIsolation({
 }
 
 /** The runtime takes a path or the URL of a file. */
-function requireFile(handler: string, askedBy: string): void {
+function requireFile(handler: string, origin: string): void {
   const file = handler.startsWith('file:') && URL.canParse(handler) ? new URL(handler) : handler
   if (existsSync(file)) return
-  throw new ConfigError(`${askedBy} ${handler}: there is no such file`)
+  throw new ConfigError(`${origin} ${handler}: there is no such file`)
 }

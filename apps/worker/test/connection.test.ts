@@ -88,7 +88,7 @@ t.test('an HTTP port that is taken ends it with 1, and it says what to do', asyn
   const { port } = taken.address() as { port: number }
   const args = ['--exec', 'true', '--http-port', String(port), '--coordinator', '127.0.0.1:1']
   const worker = startWorker(t, args)
-  t.match(await worker.line('not started'), {
+  t.match(await worker.line('startup failed'), {
     level: 'fatal',
     code: 'WORKER_CANNOT_LISTEN',
     stack: undefined,
@@ -169,7 +169,7 @@ t.test('a worker that finds no coordinator in --give-up-after ends with 1', asyn
     level: 'fatal',
     code: 'WORKER_GAVE_UP',
     stack: undefined,
-    msg: /^not started: there was no connection .* 100 ms.*--give-up-after$/,
+    msg: /^startup failed: there was no connection .* 100 ms.*--give-up-after$/,
   })
 })
 

@@ -98,16 +98,16 @@ t.test('each setting reaches the option it stands for', async (t) => {
 t.test('bad values are refused', async (t) => {
   const bad: [flag: string, given: string, accepted: RegExp][] = [
     ['--isolation', 'fibre', /one of thread, process, inline$/],
-    ['--queues', 'mail,', /a text that is not empty; or several/],
+    ['--queues', 'mail,', /a non-empty text; separate several/],
     ['--concurrency', '0', /a whole number from 1 to 10000$/],
     ['--concurrency', '10001', /a whole number/],
-    ['--name', '', /a text that is not empty$/],
+    ['--name', '', /a non-empty text$/],
     ['--poll-wait', '0', /a duration .* from 1ms /],
-    ['--abort-grace', '5', /a duration with its unit/],
+    ['--abort-grace', '5', /a duration with a unit/],
     ['--drain-grace', '-1s', /a duration/],
     ['--give-up-after', '0', /a duration .* from 1ms /],
     ['--http-port', 'on', /or off$/],
-    ['--http-host', '', /a text/],
+    ['--http-host', '', /a non-empty text/],
   ]
   for (const [flag, given, accepted] of bad) {
     const message = refusal(['--exec', 'true', `${flag}=${given}`])

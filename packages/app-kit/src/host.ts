@@ -1,8 +1,8 @@
-/** The process, as far as a command needs one: `process` itself will do. */
+/** The parts of a process that a command uses; `process` is one. */
 export interface Host {
-  /** As Node has it: the first two say what runs. */
+  /** As in Node: the first two are the executable and the script. */
   readonly argv: readonly string[]
-  /** A service takes its secrets out of it. */
+  /** A service deletes its secrets from it. */
   readonly env: Record<string, string | undefined>
   readonly stdout: Output
   readonly stderr: Output
@@ -12,14 +12,14 @@ export interface Host {
 
 export interface Output {
   readonly isTTY?: boolean
-  /** Of a terminal. */
+  /** Size of the terminal. */
   readonly columns?: number
   readonly rows?: number
   readonly fd: number
   write(text: string | Uint8Array): unknown
 }
 
-/** The last one says that the terminal is gone: what was started in it is not to go on unseen. */
+/** SIGHUP: the terminal was closed, and a process without one would go unnoticed. */
 export const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
 export type StopSignal = (typeof stopSignals)[number]

@@ -22,18 +22,18 @@ import { Exit, file, HostWorld } from './world.js'
 const command = defineCommand({
   name: 'serve',
   version: '1.2.3',
-  summary: 'Serves.',
+  summary: 'Serve requests.',
   settings: {
     ...loggingSettings,
     Lock: {
-      lockFile: setting(text('file'), { help: 'A secret.', isSecretFile: true }),
-      lockWord: setting(secret(), { help: 'Another one.' }),
+      lockFile: setting(text('file'), { help: 'File that holds the word for the lock.', isSecretFile: true }),
+      lockWord: setting(secret(), { help: 'Word for the lock.' }),
     },
   },
   prepare: () => async () => 0,
 })
 
-/** A service that ends when it is told to, or when the test lets it fail. */
+/** A service that ends after `stop`, or when the test ends it. */
 class RunningWorld implements Running {
   readonly ended: Promise<unknown>
   fail: (error: Error) => void = () => {}
@@ -63,7 +63,7 @@ function serve(t: Test, args: string[] = [], start?: Service['start'], env = {})
     failure: 'disk failed',
   }
   const run = runService(service, configure(command, args, env), host)
-  // It never returns: it ends the process, or says why not.
+  // runService exits the process, which this host turns into an error.
   const ended = run.then(
     () => undefined,
     (error: unknown) => error,
@@ -73,7 +73,7 @@ function serve(t: Test, args: string[] = [], start?: Service['start'], env = {})
 
 const messages = ({ lines }: HostWorld) => lines.map(({ msg }) => msg)
 
-t.test('a signal stops it, and its lines say so', async (t) => {
+t.test('a signal stops the service, and the log says so', async (t) => {
   const { host, ended } = serve(t)
   await host.listening
   host.signal('SIGTERM')
@@ -83,14 +83,14 @@ t.test('a signal stops it, and its lines say so', async (t) => {
   t.match(host.lines[1], { signal: 'SIGTERM' })
 })
 
-t.test('a signal stops what has not started yet', async (t) => {
+t.test('a signal interrupts the startup', async (t) => {
   const { host, ended } = serve(t, [], () => new Promise(() => {}))
   await host.listening
   host.signal('SIGINT')
   t.match(await ended, new Exit(0))
 })
 
-t.test('the second signal ends the process where it is', async (t) => {
+t.test('a second signal ends the process immediately', async (t) => {
   const codes = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const
   for (const [signal, code] of Object.entries(codes) as [StopSignal, number][]) {
     const { host, running } = serve(t)
@@ -101,7 +101,7 @@ t.test('the second signal ends the process where it is', async (t) => {
   }
 })
 
-t.test('what ends it by itself is one fatal line, and 1', async (t) => {
+t.test('a failure at run time is one fatal line and exit code 1', async (t) => {
   for (const way of ['fail', 'end'] as const) {
     const { host, running, ended } = serve(t)
     await host.listening
@@ -111,7 +111,7 @@ t.test('what ends it by itself is one fatal line, and 1', async (t) => {
   }
 })
 
-t.test('what cannot end by itself ends when it has stopped', async (t) => {
+t.test('a service that cannot end by itself ends after stop', async (t) => {
   const { host, ended } = serve(t, [], async () => ({ stop: async () => {} }))
   await host.listening
   host.signal('SIGTERM')
@@ -119,7 +119,7 @@ t.test('what cannot end by itself ends when it has stopped', async (t) => {
   t.same(messages(host), ['starting', 'stopping', 'stopped'])
 })
 
-t.test('a stop that fails is what ended it', async (t) => {
+t.test('a failing stop is reported as the failure', async (t) => {
   const { host, running, ended } = serve(t)
   running.stop = async () => Promise.reject(new Error('of rust'))
   await host.listening
@@ -128,13 +128,13 @@ t.test('a stop that fails is what ended it', async (t) => {
   t.match(host.lines.at(-1), { level: 'fatal', msg: 'disk failed: because of rust' })
 })
 
-t.test('what keeps it from starting is a fatal line, and the code for it', async (t) => {
+t.test('a failed startup is a fatal line and its own exit code', async (t) => {
   const { host, ended } = serve(t, [], async () => Promise.reject(new Error('of rust')))
   t.match(await ended, new Exit(4))
-  t.match(host.lines.at(-1), { level: 'fatal', msg: 'not started: because of rust' })
+  t.match(host.lines.at(-1), { level: 'fatal', msg: 'startup failed: because of rust' })
 })
 
-t.test('a wrong configuration that shows at the start is refused like every other', async (t) => {
+t.test('a configuration error found at startup is a ConfigError', async (t) => {
   const { host, ended } = serve(t, [], async () => Promise.reject(new RangeError('of rust')))
   const error = await ended
   t.ok(error instanceof ConfigError)
@@ -142,7 +142,7 @@ t.test('a wrong configuration that shows at the start is refused like every othe
   t.same(messages(host), ['starting'])
 })
 
-t.test('a file with a secret that others can read is warned of', async (t) => {
+t.test('a secret file that other users can read is logged as a warning', async (t) => {
   const path = file(t, 'lock', 'hush')
   chmodSync(path, 0o644)
   const { host, ended } = serve(t, ['--lock-file', path])
@@ -152,7 +152,7 @@ t.test('a file with a secret that others can read is warned of', async (t) => {
   t.match(host.lines[0], { level: 'warn', file: path, msg: /chmod 600/ })
 })
 
-t.test('a closed terminal stops it, as a signal does', async (t) => {
+t.test('closing the terminal stops the service', async (t) => {
   const { host, ended } = serve(t)
   await host.listening
   host.signal('SIGHUP')
@@ -160,7 +160,7 @@ t.test('a closed terminal stops it, as a signal does', async (t) => {
   t.match(host.lines[1], { msg: 'stopping', signal: 'SIGHUP' })
 })
 
-t.test('a secret is not in the environment of what it starts', async (t) => {
+t.test('secrets are removed from the environment', async (t) => {
   const env = { TENURE_LOCK_WORD: 'hush', TENURE_LOG_LEVEL: 'info', PATH: '/bin' }
   const { host, ended } = serve(t, [], undefined, env)
   await host.listening
@@ -169,7 +169,7 @@ t.test('a secret is not in the environment of what it starts', async (t) => {
   await ended
 })
 
-t.test('the level says what is worth a line', async (t) => {
+t.test('--log-level limits the log', async (t) => {
   const { host, ended } = serve(t, ['--log-level', 'silent'])
   await host.listening
   host.signal('SIGTERM')
@@ -177,7 +177,7 @@ t.test('the level says what is worth a line', async (t) => {
   t.equal(host.output, '')
 })
 
-t.test('lines for people are there on request, without colours in a file', async (t) => {
+t.test('--log-pretty writes readable lines, without colours in a file', async (t) => {
   const { host, ended } = serve(t, ['--log-pretty'])
   await host.listening
   host.signal('SIGTERM')
@@ -187,7 +187,7 @@ t.test('lines for people are there on request, without colours in a file', async
   t.notOk(host.output.includes('\u001b'))
 })
 
-t.test('of many lines some are written each second, the others are counted', async (t) => {
+t.test('lines above the limit per second are counted instead of written', async (t) => {
   const written: (string | number)[] = []
   const clock = new SimulatedClock()
   const lines = new RationedLines(2, (count) => written.push(count), clock)
@@ -197,10 +197,10 @@ t.test('of many lines some are written each second, the others are counted', asy
   t.same(written.splice(0), ['a', 'b', 2])
   lines.write(() => written.push('e'))
   await clock.advance(1000)
-  t.same(written, ['e'], 'nothing was left out, so nothing is said')
+  t.same(written, ['e'], 'no count if no line was left out')
 })
 
-t.test('an app has the version that its manifest says', async (t) => {
+t.test('the version of an app comes from its package.json', async (t) => {
   const manifest = new URL('../../package.json', import.meta.url)
   t.match(readVersions(manifest), {
     version: /^\d+\.\d+\.\d+$/,

@@ -23,11 +23,11 @@ import {
 import { HostWorld } from './world.js'
 
 const get = defineVerb({
-  summary: 'Shows a thing.',
-  examples: [{ line: 'things get 17 --colour red', help: 'The seventeenth, in red.' }],
+  summary: 'Show a thing.',
+  examples: [{ line: 'things get 17 --colour red', help: 'Show thing 17 in red.' }],
   settings: {
-    Thing: { thingId: argument(whole(1, 99), { help: 'Which.' }) },
-    Looks: { colour: setting(text('colour'), { fallback: 'blue', help: 'How.' }) },
+    Thing: { thingId: argument(whole(1, 99), { help: 'Id of the thing.' }) },
+    Looks: { colour: setting(text('colour'), { fallback: 'blue', help: 'Colour of the thing.' }) },
   },
   prepare: ({ values }) => {
     if (values.colour === 'none') throw new ConfigError('--colour is none')
@@ -39,17 +39,17 @@ const get = defineVerb({
 })
 
 const count = defineVerb({
-  summary: 'Counts things.',
+  summary: 'Count things.',
   settings: {},
   prepare: () => async () => 5,
 })
 
 const paint = defineVerb({
-  summary: 'Paints things. All of them.',
+  summary: 'Paint things. Several coats are possible.',
   settings: {
     Which: {
-      colour: argument(text('colour'), { help: 'With what.' }),
-      thingIds: severalArguments(whole(1, 99), { help: 'Which.' }),
+      colour: argument(text('colour'), { help: 'Colour to paint with.' }),
+      thingIds: severalArguments(whole(1, 99), { help: 'Ids of the things.' }),
     },
     Looks: { twice: setting(yesOrNo(), { fallback: false, help: 'Two coats.' }) },
   },
@@ -64,18 +64,18 @@ const paint = defineVerb({
 })
 
 const shelf: Noun = {
-  summary: 'Looks at the shelf. It is of wood.',
-  examples: [{ line: 'things shelf top dust', help: 'Dusts the top one.' }],
+  summary: 'Manage the shelf. It is made of wood.',
+  examples: [{ line: 'things shelf top dust', help: 'Dust the top shelf.' }],
   verbs: {
     paint,
-    top: { summary: 'The top one.', verbs: { dust: count } },
+    top: { summary: 'Manage the top shelf.', verbs: { dust: count } },
   },
 }
 
 const things: Verbs = {
   name: 'things',
   version: '1.2.3',
-  summary: 'Looks at things.',
+  summary: 'Manage things.',
   verbs: { get, count, paint, shelf: async () => shelf },
 }
 
@@ -84,7 +84,7 @@ async function run(t: Test, ...args: string[]) {
   return { code: await runVerbs(things, host), said: host.said, complained: host.complained }
 }
 
-/** The one message that it is refused with. */
+/** The message of the ConfigError. */
 function refusal(...args: string[]): Promise<string> {
   return parseCommand(things, args).then(
     () => 'it was accepted',
@@ -95,16 +95,16 @@ function refusal(...args: string[]): Promise<string> {
   )
 }
 
-t.test('the verb comes first, and what is behind it is its own', async (t) => {
+t.test('the verb comes first, followed by its own arguments and flags', async (t) => {
   t.match(await run(t, 'get', '17', '--colour', 'red'), { code: 0, said: '17 red\n' })
   t.match(await run(t, 'count'), { code: 5, said: '' })
 })
 
-t.test('what is wrong is said under the name of the verb, once', async (t) => {
+t.test('an error message begins with the name of the verb', async (t) => {
   const code = 2
   t.match(await run(t, 'get'), {
     code,
-    complained: /^things get: <thing-id> is missing; .* things get --help\.\n$/,
+    complained: /^things get: <thing-id> is required; .* things get --help\.\n$/,
   })
   t.match(await run(t, 'get', 'x'), {
     code,
@@ -117,36 +117,42 @@ t.test('what is wrong is said under the name of the verb, once', async (t) => {
   })
   t.match(await run(t, 'count', '1'), {
     code,
-    complained: /^things count: "1" is not understood: there are only flags/,
+    complained: /^things count: unexpected argument "1": only flags are allowed/,
   })
 })
 
-t.test('a verb that there is not is refused, and what was meant is named', async (t) => {
-  t.equal(await refusal('cuont'), '"cuont" is no verb. Did you mean count? See things --help.')
-  t.equal(await refusal('constructor'), '"constructor" is no verb. See things --help.')
-  t.equal(await refusal(), 'say which of get, count, paint, shelf. See things --help.')
+t.test('an unknown verb is an error that suggests a close one', async (t) => {
+  t.equal(
+    await refusal('cuont'),
+    'unknown command "cuont". Did you mean count? See things --help.',
+  )
+  t.equal(await refusal('constructor'), 'unknown command "constructor". See things --help.')
+  t.equal(
+    await refusal(),
+    'a command is required: one of get, count, paint, shelf. See things --help.',
+  )
   t.match(
     await refusal('--colour', 'red', 'get'),
-    /^--colour comes too early: first the verb, then its flags/,
+    /^--colour must follow the command, as in things <command> --colour\./,
   )
-  t.match(await run(t, 'cuont'), { code: 2, complained: /^things: "cuont" is no verb/ })
+  t.match(await run(t, 'cuont'), { code: 2, complained: /^things: unknown command "cuont"/ })
 })
 
-t.test('a verb of a noun is found without the noun, and named with it', async (t) => {
+t.test('a nested verb is suggested with its group', async (t) => {
   t.equal(
     await refusal('top'),
-    '"top" is no verb. Did you mean things shelf top? See things --help.',
+    'unknown command "top". Did you mean things shelf top? See things --help.',
   )
   t.equal(
     await refusal('dsut'),
-    '"dsut" is no verb. Did you mean things shelf top dust? See things --help.',
+    'unknown command "dsut". Did you mean things shelf top dust? See things --help.',
   )
-  // A verb of its own goes before one of the same name that lies deeper.
+  // A direct verb comes before a nested one of the same name.
   t.match(await refusal('shelf', 'piant'), /Did you mean paint\?/)
   t.match(await refusal('piant'), /Did you mean paint\?/)
 })
 
-t.test('-h, -V and -v are what they are elsewhere, before a verb and behind it', async (t) => {
+t.test('-h, -V and -v work with and without a verb', async (t) => {
   for (const before of [[], ['get'], ['shelf'], ['shelf', 'paint']]) {
     t.equal((await run(t, ...before, '-h')).said, (await run(t, ...before, '--help')).said)
     for (const flag of ['-V', '-v']) t.equal((await run(t, ...before, flag)).said, '1.2.3\n')
@@ -154,62 +160,62 @@ t.test('-h, -V and -v are what they are elsewhere, before a verb and behind it',
   t.match(await run(t, 'version'), { complained: /Did you mean --version\?/ })
 })
 
-t.test('the help of all names every verb; that of a verb is its own', async (t) => {
+t.test('the help of the program lists every verb, and each verb has its own help', async (t) => {
   const all = await run(t, '--help')
   t.equal(all.code, 0)
   t.ok(
     all.said.startsWith(
-      'Usage: things <verb> [flags]\n\nLooks at things. things <verb> --help shows',
+      'Usage: things <command> [flags]\n\nManage things. Run things <command> --help for',
     ),
   )
-  t.match(all.said, 'Verbs:\n  get      Shows a thing.\n  count    Counts things.\n')
-  t.match(all.said, '  paint    Paints things.\n  shelf …  Looks at the shelf.\n')
+  t.match(all.said, 'Commands:\n  get      Show a thing\n  count    Count things\n')
+  t.match(all.said, '  paint    Paint things\n  shelf …  Manage the shelf\n')
   t.equal((await run(t, 'help')).said, all.said)
   const own = await run(t, 'get', '--help')
-  t.ok(own.said.startsWith('Usage: things get <thing-id> [flags]\n\nShows a thing.'))
-  t.match(own.said, 'Examples:\n  # The seventeenth, in red.\n  things get 17 --colour red\n')
+  t.ok(own.said.startsWith('Usage: things get <thing-id> [flags]\n\nShow a thing.'))
+  t.match(own.said, 'Examples:\n  # Show thing 17 in red\n  things get 17 --colour red\n')
 })
 
-t.test('a noun has verbs of its own, at any depth, and a help at each', async (t) => {
+t.test('a group has verbs of its own at any depth, each level with help', async (t) => {
   t.match(await run(t, 'shelf', 'paint', 'red', '7'), { code: 0, said: 'red 7=7\n' })
   t.match(await run(t, 'shelf', 'top', 'dust'), { code: 5, said: '' })
   const own = await run(t, 'shelf', '--help')
   t.ok(
     own.said.startsWith(
-      'Usage: things shelf <verb> [flags]\n\nLooks at the shelf. It is of wood. ',
+      'Usage: things shelf <command> [flags]\n\nManage the shelf. It is made of wood. ',
     ),
   )
-  t.match(own.said, 'Verbs:\n  paint  Paints things.\n  top …  The top one.\n')
-  t.match(own.said, 'Examples:\n  # Dusts the top one.\n  things shelf top dust\n')
+  t.match(own.said, 'Commands:\n  paint  Paint things\n  top …  Manage the top shelf\n')
+  t.match(own.said, 'Examples:\n  # Dust the top shelf\n  things shelf top dust\n')
   t.equal((await run(t, 'help', 'shelf')).said, own.said)
   t.match(
     (await run(t, 'help', 'shelf', 'top', 'dust')).said,
     /^Usage: things shelf top dust \[flags\]\n/,
   )
   t.match(await run(t, 'shelf', 'top', '--version'), { code: 0, said: '1.2.3\n' })
-  t.equal(await refusal('shelf'), 'say which of paint, top. See things shelf --help.')
+  t.equal(await refusal('shelf'), 'a command is required: one of paint, top. See things shelf --help.')
   t.equal(
     await refusal('shelf', 'tpo'),
-    '"tpo" is no verb. Did you mean top? See things shelf --help.',
+    'unknown command "tpo". Did you mean top? See things shelf --help.',
   )
   t.equal(
     await refusal('help', 'cuont'),
-    '"cuont" is no verb. Did you mean count? See things --help.',
+    'unknown command "cuont". Did you mean count? See things --help.',
   )
   t.match(await run(t, 'shelf', 'paint'), {
     code: 2,
-    complained: /^things shelf paint: <colour> is missing; /,
+    complained: /^things shelf paint: <colour> is required; /,
   })
 })
 
-t.test('the last argument may take all words that are left', async (t) => {
+t.test('the last argument may take all remaining words', async (t) => {
   t.match(await run(t, 'paint', 'red', '17', '--twice', '18', '19'), {
     code: 0,
     said: 'red 17+18+19=54\n',
   })
   t.match(await run(t, 'paint', 'red'), {
     code: 2,
-    complained: /^things paint: <thing-ids> is missing; it must be a whole number/,
+    complained: /^things paint: <thing-ids> is required; it must be a whole number/,
   })
   t.match(await run(t, 'paint', 'red', '17', 'x'), {
     code: 2,
@@ -217,18 +223,18 @@ t.test('the last argument may take all words that are left', async (t) => {
   })
   const help = await run(t, 'paint', '--help')
   t.ok(help.said.startsWith('Usage: things paint <colour> <thing-ids>… [flags]\n'))
-  t.match(help.said, /\n {2}<thing-ids>… +Which\.\n/)
+  t.match(help.said, /\n {2}<thing-ids>… +Ids of the things\n/)
   t.match(await run(t, 'paint', 'red', '1', '2', '--print-config'), {
     said: /^<thing-ids> +1 2 +<thing-ids>$/m,
   })
 })
 
-t.test('each verb has the version of all', async (t) => {
+t.test('each verb has the version of the program', async (t) => {
   t.match(await run(t, '--version'), { code: 0, said: '1.2.3\n' })
   t.match(await run(t, 'count', '--version'), { code: 0, said: '1.2.3\n' })
 })
 
-t.test('what all verbs ignore, each does', async (t) => {
+t.test('ignoresOtherVariables of the program holds for each verb', async (t) => {
   for (const args of [['count'], ['shelf', 'top', 'dust']]) {
     const host = new HostWorld(t, args, { TENURE_DATA_DIR: 'd' })
     t.equal(await runVerbs(things, host), 2)
@@ -236,7 +242,7 @@ t.test('what all verbs ignore, each does', async (t) => {
   }
 })
 
-t.test('no verb is loaded but the one that is typed', async (t) => {
+t.test('only the typed verb is loaded', async (t) => {
   const loaded: string[] = []
   const load = (word: string, verb: Verb | Noun) => async () => {
     loaded.push(word)
@@ -247,13 +253,13 @@ t.test('no verb is loaded but the one that is typed', async (t) => {
   t.equal(await runVerbs({ ...things, verbs }, host), 5)
   t.same(loaded, ['shelf'])
   t.equal(await runVerbs({ ...things, verbs }, new HostWorld(t, ['--help'])), 0)
-  t.same(loaded, ['shelf', 'get', 'shelf'], 'and the help shows all of them')
+  t.same(loaded, ['shelf', 'get', 'shelf'], 'the help loads all of them')
 })
 
 // ---- completion
 
 const settings = {
-  Which: { colour: argument(choice('red', 'green'), { help: 'Which.' }) },
+  Which: { colour: argument(choice('red', 'green'), { help: 'Colour to paint with.' }) },
   How: {
     coat: setting(choice('thin', 'thick'), { help: "It's: \\ thin. Or thick." }),
     pattern: setting(text('file'), { help: 'A drawing.' }),
@@ -263,16 +269,16 @@ const settings = {
   },
 } as const
 const done = { prepare: () => async () => 0 }
-const painting = defineVerb({ summary: 'Paints. Well.', settings, ...done })
+const painting = defineVerb({ summary: 'Paint a thing. Dry it.', settings, ...done })
 const show = defineVerb({
-  summary: 'Shows a file.',
-  settings: { Which: { file: argument(text('file'), { help: 'Which.' }) } },
+  summary: 'Show a file.',
+  settings: { Which: { file: argument(text('file'), { help: 'File to show.' }) } },
   ...done,
 })
 const myThings: Verbs = {
   name: 'my-things',
   version: '1.2.3',
-  summary: 'Looks at things.',
+  summary: 'Manage things.',
   verbs: {
     paint: painting,
     show,
@@ -287,7 +293,7 @@ async function script(t: Test, shell: string): Promise<string> {
   return host.said
 }
 
-/** What bash would offer behind these words. */
+/** The words that bash offers after the given ones. */
 async function offered(t: Test) {
   const directory = t.testdir({ 'a file': '', 'a drawing': '', other: '' })
   const path = join(directory, 'script')
@@ -303,7 +309,7 @@ async function offered(t: Test) {
 const actions = ['--help', '--version', '--print-config']
 const isWindows = process.platform === 'win32'
 
-t.test('bash completes verbs, at each level', { skip: isWindows }, async (t) => {
+t.test('bash completes verbs at each level', { skip: isWindows }, async (t) => {
   const after = await offered(t)
   t.same(after(''), ['paint', 'show', 'shelf', 'completion', '--help', '--version'])
   t.same(after('sh'), ['show', 'shelf'])
@@ -311,7 +317,7 @@ t.test('bash completes verbs, at each level', { skip: isWindows }, async (t) => 
   t.same(after('completion', 'f'), ['fish'])
 })
 
-t.test('bash completes flags, and values that are known', { skip: isWindows }, async (t) => {
+t.test('bash completes flags and known values', { skip: isWindows }, async (t) => {
   const after = await offered(t)
   const flags = ['--coat', '--pattern', '--word', '--twice']
   t.same(after('paint', ''), ['red', 'green', ...flags, ...actions])
@@ -320,17 +326,17 @@ t.test('bash completes flags, and values that are known', { skip: isWindows }, a
   t.same(after('paint', '--coat', '=', 'thi'), ['thin', 'thick'])
   t.same(after('paint', '--coat', '='), ['thin', 'thick'])
   t.same(after('paint', '--twice', '--w'), ['--word'])
-  t.same(after('paint', '--word', ''), [], 'what nobody knows is left to whoever types')
+  t.same(after('paint', '--word', ''), [], 'a free text is not completed')
 })
 
-t.test('bash completes files where one is meant', { skip: isWindows }, async (t) => {
+t.test('bash completes the names of files', { skip: isWindows }, async (t) => {
   const after = await offered(t)
   t.same(after('paint', '--pattern', 'a').sort(), ['a drawing', 'a file'])
   t.same(after('show', 'a').sort(), ['a drawing', 'a file'])
   t.same(after('show', '--h'), ['--help'])
 })
 
-t.test('zsh and fish are told what each word means', async (t) => {
+t.test('zsh and fish show the help of each word', async (t) => {
   const zsh = await script(t, 'zsh')
   t.match(zsh, /^#compdef my-things\n/)
   t.match(
@@ -343,5 +349,5 @@ t.test('zsh and fish are told what each word means', async (t) => {
   t.match(fish, `\n${at} -l pattern -r -F -d 'A drawing'\n${at} -l word -x -d 'One'\n`)
   t.match(fish, `\n${at} -l twice -d 'Two coats'\n`)
   t.match(fish, `\ncomplete -c my-things -n '__my_things_at ""' -a shelf -d 'The shelf'\n`)
-  for (const text of [zsh, fish]) t.notMatch(text, '--key', 'a secret is no flag')
+  for (const text of [zsh, fish]) t.notMatch(text, '--key', 'a secret is not a flag')
 })

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { stopSignals } from '../src/host.js'
 import { ConfigError, type Environment, type Host, type StopSignal } from '../src/index.js'
 
-/** What would end the process. */
+/** Thrown instead of exiting the process. */
 export class Exit extends Error {
   readonly code: number
 
@@ -15,7 +15,7 @@ export class Exit extends Error {
   }
 }
 
-/** A process that is none: what is typed, what it says, the signals it gets. */
+/** A fake process with arguments, output and signals. */
 export class HostWorld implements Host {
   readonly argv: readonly string[]
   readonly env: Record<string, string | undefined>
@@ -23,7 +23,7 @@ export class HostWorld implements Host {
   readonly stderr: Host['stderr']
   readonly #path: string
   readonly #listeners = new Map<StopSignal, () => void>()
-  /** Settles when a signal would be heard. */
+  /** Resolves once the service listens for signals. */
   readonly listening: Promise<void>
   #heed = () => {}
   readonly #said: string[] = []
@@ -63,7 +63,7 @@ export class HostWorld implements Host {
     return this.#complained.join('')
   }
 
-  /** What the logger wrote. */
+  /** The log. */
   get output(): string {
     return readFileSync(this.#path, 'utf8')
   }
@@ -93,7 +93,7 @@ export function fixture(name: string): string {
   return join(import.meta.dirname, '../../test/fixtures', name)
 }
 
-/** The one message that it is refused with. */
+/** The message of the ConfigError. */
 export function refusal(act: () => unknown): string {
   try {
     act()

@@ -106,9 +106,9 @@ t.test('a fault is written when it ends, and a full disk is known immediately', 
 
 t.test('only a start on a full disk may fail for lack of space', async (t) => {
   const exit = { code: 1, signal: null }
-  const noRoom = { msg: 'not started: … without room for another segment', code: 'WAL_NO_SPACE' }
+  const noRoom = { msg: 'startup failed: … without room for another segment', code: 'WAL_NO_SPACE' }
   const noRoomForExpiries = {
-    msg: 'not started: the disk has no space to record expired leases',
+    msg: 'startup failed: the disk has no space to record expired leases',
     code: 'COORDINATOR_FAILED',
   }
   t.ok(isDiskFullExit(exit, noRoom, true))
@@ -116,6 +116,6 @@ t.test('only a start on a full disk may fail for lack of space', async (t) => {
   t.notOk(isDiskFullExit(exit, noRoom, false), 'the disk had space')
   t.notOk(isDiskFullExit({ ...exit, code: 3 }, noRoom, true), 'it says that the log is damaged')
   t.notOk(isDiskFullExit(exit, { msg: 'log failed: EIO' }, true), 'it ran, and should go on')
-  t.notOk(isDiskFullExit(exit, { msg: 'not started: EIO', code: 'EIO' }, true))
+  t.notOk(isDiskFullExit(exit, { msg: 'startup failed: EIO', code: 'EIO' }, true))
   t.notOk(isDiskFullExit(exit, undefined, true))
 })

@@ -1,13 +1,13 @@
 import type { Place } from './places.js'
 import { choicesOf, flagsWith, pathText, quote, verbPatterns } from './shell-text.js'
 
-/** For bash from 3.2 on, which macOS still has. */
+/** Works from bash 3.2 on, the version that macOS ships. */
 export function bashCompletion(name: string, places: readonly Place[]): string {
   const own = `_${name.replace(/\W/g, '_')}`
   return `# Completion of ${name} for bash: source <(${name} completion bash)
 ${own}() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} path='' words='' files='' i
-  # bash takes --flag=value for three words.
+  # bash splits --flag=value into three words.
   if [[ $cur == '=' ]]; then
     cur=''
   elif [[ $prev == '=' ]]; then
@@ -24,7 +24,7 @@ ${valueCases(places)}
       case "$path" in
 ${places.map(wordCase).join('\n')}
       esac
-      # A file, if it does not begin like a flag.
+      # A word that begins with a dash is a flag, not a file.
       [[ $cur == -* ]] && files=''
       ;;
   esac
@@ -47,7 +47,7 @@ function valueCases(places: readonly Place[]): string {
       ({ pattern, value }) => `    ${pattern}) words=${quote(choicesOf([value]).join(' '))} ;;`,
     ),
     ...some(joined('file'), 'files=yes'),
-    // What nobody knows is not completed.
+    // The values of these flags are free text: offer nothing.
     ...some(joined('any'), "words=''"),
   ].join('\n')
 }

@@ -1,11 +1,12 @@
 import type { Flag, Place } from './places.js'
 import { choicesOf, pathText } from './shell-text.js'
 
-/** With what each word means beside it. */
+/** Shows each word with its help. */
 export function fishCompletion(name: string, places: readonly Place[]): string {
   const own = `__${name.replace(/\W/g, '_')}_at`
   const paths = places.slice(1).map((place) => quote(pathText(place)))
   return `# Completion of ${name} for fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish
+# True after the words of this path.
 function ${own}
   set -l place ''
   set -l typed (commandline -opc)
@@ -47,7 +48,7 @@ function describe({ word, value }: Flag): string {
   }
 }
 
-/** Unlike the other shells, fish has escapes between such quotes. */
+/** Unlike bash and zsh, fish has escapes inside single quotes. */
 function quote(text: string): string {
   return `'${text.replaceAll(/[\\']/g, '\\$&')}'`
 }

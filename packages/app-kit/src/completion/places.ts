@@ -4,33 +4,33 @@ import { actionNames, actions } from '../verbs/command-line.js'
 import { firstSentenceOf } from '../verbs/help.js'
 import { loadVerbs, type Noun, type Verb } from '../verbs/verb.js'
 
-/** A word that can be typed somewhere, with what it means. */
+/** A word that completion can offer, with its help. */
 export interface Word {
   readonly word: string
   readonly help: string
 }
 
-/** What may be typed as the value of a flag, or in the place of an argument. */
+/** The values that a flag or an argument accepts. */
 export type Value =
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
   | { readonly kind: 'file' }
   | { readonly kind: 'any' }
 
-/** A flag, and what comes behind it, if anything does. */
 export interface Flag extends Word {
   readonly value?: Value
 }
 
-/** Where one can be on a command line, told by the verbs that have been typed. */
+/** A command, or a group of commands, with the words that may follow it. */
 export interface Place {
+  /** The words typed so far, without the name of the program. */
   readonly path: readonly string[]
   readonly verbs: readonly Word[]
   readonly flags: readonly Flag[]
-  /** What the arguments may be. */
+  /** The values of the arguments. */
   readonly values: readonly Value[]
 }
 
-/** Every place of a program, itself first. */
+/** The program itself first, then every command below it. */
 export async function placesOf(program: Noun, path: readonly string[] = []): Promise<Place[]> {
   const entries = await loadVerbs(program.verbs)
   const verbs = entries.map(([word, { summary }]) => ({ word, help: shorten(summary) }))
@@ -69,7 +69,7 @@ function actionsAmong(names: typeof actionNames): Flag[] {
 
 const helpLengthMax = 70
 
-/** A list in a terminal has room for a line. */
+/** Completion lists have one line per word. */
 function shorten(help: string): string {
   const sentence = firstSentenceOf(help).replace(/\.$/, '')
   return sentence.length > helpLengthMax ? `${sentence.slice(0, helpLengthMax - 1)}…` : sentence

@@ -1,16 +1,16 @@
 import type { Flag, Place, Value } from './places.js'
 
-/** As one word of bash or zsh, whatever is in it. */
+/** Quotes a text as one word of bash or zsh. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Behind what is typed at a place, as the scripts keep it: each verb with a space before it. */
+/** The path as the scripts keep it: each word with a space before it. */
 export function pathText({ path }: Place): string {
   return path.map((word) => ` ${word}`).join('')
 }
 
-/** The patterns of a `case` for every verb under every path. */
+/** The `case` patterns of all commands. */
 export function verbPatterns(places: readonly Place[]): string {
   return places
     .slice(1)
@@ -18,7 +18,7 @@ export function verbPatterns(places: readonly Place[]): string {
     .join(' | ')
 }
 
-/** Flags with a value of one kind, each behind the path of its place. */
+/** The `case` patterns of all flags whose value is of this kind. */
 export function flagsWith(places: readonly Place[], kind: Value['kind']): FlagAt[] {
   return places.flatMap((place) =>
     place.flags.flatMap((flag) => {

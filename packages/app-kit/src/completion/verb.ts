@@ -9,23 +9,25 @@ import { zshCompletion } from './zsh.js'
 
 const scripts = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const
 
-/** A verb that writes what a shell needs to complete verbs and flags, made from their own tables. */
+/** A ready verb that prints a completion script, generated from the tables of settings. */
 export function completionVerb(name: string, program: () => Verbs): Verb {
   return defineVerb({
-    summary: 'Writes a script that completes verbs and flags in a shell.',
+    summary: 'Print a shell completion script.',
     examples: [
-      { line: `source <(${name} completion bash)`, help: 'In ~/.bashrc.' },
+      { line: `source <(${name} completion bash)`, help: 'Load completion for bash; put this line into ~/.bashrc.' },
       {
         line: `${name} completion zsh > "\${fpath[1]}/_${name}"`,
-        help: 'Once, and again with a new version. Then open a new shell.',
+        help: 'Install completion for zsh, then open a new shell; repeat after an upgrade.',
       },
       {
         line: `${name} completion fish > ~/.config/fish/completions/${name}.fish`,
-        help: 'The same for fish.',
+        help: 'Install completion for fish; repeat after an upgrade.',
       },
     ],
     settings: {
-      'Which shell': { shell: argument(choice('bash', 'zsh', 'fish'), { help: 'Yours.' }) },
+      Arguments: {
+        shell: argument(choice('bash', 'zsh', 'fish'), { help: 'Shell to complete for.' }),
+      },
     },
     prepare({ values: { shell } }) {
       return async ({ stdout }) => {

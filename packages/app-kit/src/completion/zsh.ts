@@ -1,7 +1,7 @@
 import type { Place, Word } from './places.js'
 import { choicesOf, flagsWith, pathText, quote, verbPatterns } from './shell-text.js'
 
-/** With what each word means beside it. */
+/** Shows each word with its help. */
 export function zshCompletion(name: string, places: readonly Place[]): string {
   const own = `_${name.replace(/\W/g, '_')}`
   return `#compdef ${name}
@@ -54,7 +54,7 @@ function wordCase(place: Place): string {
   return `    (${quote(pathText(place))})${files} found=(${all}) ;;`
 }
 
-/** A colon parts the word from its description. */
+/** zsh separates a word from its description by a colon. */
 function describe({ word, help }: Word): string {
   return quote(`${word}:${help.replaceAll(':', '\\:')}`)
 }

@@ -3,10 +3,10 @@ import { createSecureContext } from 'node:tls'
 import { ConfigError } from '../settings/given.js'
 import { readSecretText, readText } from '../sources/text-file.js'
 
-/** A file that a setting names, and where that stands. */
+/** A file that is named by a setting, and the origin of that setting. */
 export interface NamedFile {
   readonly path: string
-  readonly askedBy: string
+  readonly origin: string
 }
 
 export interface KeyPair {
@@ -14,21 +14,21 @@ export interface KeyPair {
   readonly key: string
 }
 
-/** A certificate and its key, checked now, and not when the first connection is made. */
+/** Checks that the certificate and the key belong together, before any connection is made. */
 export function readKeyPair(certFile: NamedFile, keyFile: NamedFile, passphrase?: string): KeyPair {
-  const cert = readText(certFile.path, certFile.askedBy)
-  const key = readSecretText(keyFile.path, keyFile.askedBy)
+  const cert = readText(certFile.path, certFile.origin)
+  const key = readSecretText(keyFile.path, keyFile.origin)
   check(
     () => createSecureContext({ cert, key, passphrase }),
-    `${certFile.askedBy} and ${keyFile.askedBy} name ${certFile.path} and ${keyFile.path}, which are no certificate with its key`,
+    `${certFile.origin} ${certFile.path} and ${keyFile.origin} ${keyFile.path} are not a certificate and its private key`,
   )
   return { cert, key }
 }
 
-/** The certificate of an authority. */
-export function readAuthority({ path, askedBy }: NamedFile): string {
-  const ca = readText(path, askedBy)
-  check(() => new X509Certificate(ca), `${askedBy} names ${path}, which is no certificate`)
+/** Reads and checks a CA certificate. */
+export function readAuthority({ path, origin }: NamedFile): string {
+  const ca = readText(path, origin)
+  check(() => new X509Certificate(ca), `${origin} ${path} is not a certificate`)
   return ca
 }
 

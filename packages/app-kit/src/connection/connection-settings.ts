@@ -2,38 +2,38 @@ import { parseEndpoint, TenureError } from '@tenure/client'
 import { type Kind, listOf, secret, text, yesOrNo } from '../settings/kinds.js'
 import { setting } from '../settings/settings.js'
 
-/** How a worker and a tool reach the coordinator: the same names for both. */
+/** How workers and tools reach the coordinator. */
 export const connectionSettings = {
   Connection: {
     coordinator: setting(listOf(endpoint()), {
       fallback: ['127.0.0.1:7411'],
-      help: 'Where the coordinator listens. Several are tried in turn; without a port it is 7411.',
+      help: 'Coordinator addresses, tried in turn; the port defaults to 7411.',
     }),
     token: setting(secret(), {
-      help: 'What the coordinator lets in. Or put it into a file: --token-file.',
+      help: 'Token to authenticate with; --token-file reads it from a file.',
     }),
-    tokenFile: setting(text('file'), { help: 'A file that holds this token.', isSecretFile: true }),
+    tokenFile: setting(text('file'), { help: 'File that holds the token.', isSecretFile: true }),
   },
   TLS: {
     tls: setting(yesOrNo(), {
       fallback: false,
-      help: 'Connects over TLS, and takes what the authorities vouch for that Node knows. Each of the following turns it on, too.',
+      help: 'Connect over TLS and trust the CAs of Node.js; each other --tls flag also turns TLS on.',
     }),
     tlsCa: setting(text('file'), {
-      help: "The authority that the coordinator's certificate comes from, in their place (PEM).",
+      help: 'CA certificates to trust instead of the CAs of Node.js (PEM).',
     }),
     tlsCert: setting(text('file'), {
-      help: 'A certificate of our own, with its chain (PEM), for a coordinator with --tls-client-ca.',
+      help: 'Client certificate with its chain, for a coordinator with --tls-client-ca (PEM).',
     }),
     tlsKey: setting(text('file'), {
-      help: 'The key of this certificate (PEM).',
+      help: 'Private key of the client certificate (PEM).',
       isSecretFile: true,
     }),
     tlsKeyPassphrase: setting(secret(), {
-      help: 'What the key is encrypted with.',
+      help: 'Passphrase of the private key.',
     }),
     tlsServername: setting(text('name'), {
-      help: "Whom the coordinator's certificate must be for, where that is not the host it is reached under.",
+      help: "Name to expect in the coordinator's certificate instead of the host in --coordinator.",
     }),
   },
 } as const
@@ -41,11 +41,11 @@ export const connectionSettings = {
 function endpoint(): Kind<string> {
   return {
     placeholder: '<host:port>',
-    accepted: 'like host:7411, host or [::1]:7411',
+    accepted: 'host:port, host or [ipv6]:port',
     json: ['string'],
     parse: (given) => (isEndpoint(given) ? given : undefined),
     format: (value) => value,
-    // It may be the URL of a service, with a password or a key in it.
+    // A URL may hold a password or a key.
     redact: (given) => (/[@?]/.test(given) ? 'a URL with credentials or a query' : given),
   }
 }

@@ -8,7 +8,7 @@ import { readToken } from './token.js'
 
 export type ConnectionConfiguration = Configuration<typeof connectionSettings>
 
-/** Where to connect and as whom, for a client or a worker. Reads the files with the token and the certificates. */
+/** The connection options of a client or a worker. Reads the token and certificate files. */
 export function toLinkOptions(
   configuration: ConnectionConfiguration,
 ): Pick<LinkOptions, 'endpoints' | 'token' | 'tls'> {
@@ -28,9 +28,9 @@ function readTls(configuration: ConnectionConfiguration): true | TlsOptions | un
     .filter((where) => where !== undefined)
   if (details.length === 0) return values.tls || undefined
   const told = origins.get('tls')
-  // Taken at either word, the other one would be broken: what was to be hidden might be sent as it is.
+  // Guessing would risk sending in plain text what was meant to be encrypted.
   if (told !== undefined && !values.tls) {
-    throw new ConfigError(`${told} is false, and ${details.join(', ')} needs TLS; leave one out`)
+    throw new ConfigError(`${told} is false, but ${details.join(', ')} needs TLS; remove one of them`)
   }
   const ca = fileOf(configuration, 'tlsCa')
   const { tlsServername: servername } = values
@@ -48,9 +48,9 @@ function readOwnCertificate(configuration: ConnectionConfiguration) {
   const { tlsKeyPassphrase: passphrase } = values
   if (cert === undefined && key === undefined && passphrase === undefined) return {}
   if (cert === undefined || key === undefined) {
-    const given = [cert?.askedBy, key?.askedBy, origins.get('tlsKeyPassphrase')]
+    const given = [cert?.origin, key?.origin, origins.get('tlsKeyPassphrase')]
     throw new ConfigError(
-      `${given.filter(Boolean).join(', ')}: a certificate needs both ${flagOf('tlsCert')} and ${flagOf('tlsKey')}`,
+      `${given.filter(Boolean).join(', ')} is incomplete; a client certificate needs both ${flagOf('tlsCert')} and ${flagOf('tlsKey')}`,
     )
   }
   const pair = readKeyPair(cert, key, passphrase)
@@ -62,5 +62,5 @@ function fileOf(
   name: 'tlsCa' | 'tlsCert' | 'tlsKey',
 ): NamedFile | undefined {
   const path = values[name]
-  return path === undefined ? undefined : { path, askedBy: origins.get(name)! }
+  return path === undefined ? undefined : { path, origin: origins.get(name)! }
 }

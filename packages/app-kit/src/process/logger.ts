@@ -10,27 +10,27 @@ export const loggingSettings = {
   Logging: {
     logLevel: setting(choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), {
       fallback: 'info',
-      help: 'The least that is worth a line.',
+      help: 'Lowest level to log.',
     }),
     logPretty: setting(yesOrNo(), {
       fallback: false,
-      help: 'Lines for people in place of JSON.',
+      help: 'Log human-readable lines instead of JSON.',
     }),
   },
 } as const
 
 export type LoggingConfiguration = Configuration<typeof loggingSettings>
 
-/** Writes to the standard output, each line before the call returns: nothing is lost when the process ends. */
+/** Writes to standard output synchronously: no line is lost when the process ends. */
 export async function openLogger(
   { logLevel, logPretty }: LoggingConfiguration['values'],
   { fd, isTTY = false }: Host['stdout'],
 ): Promise<Logger> {
-  // Loaded here, because most commands write no log and start sooner without it.
+  // Loaded lazily: most commands write no log and start faster without pino.
   const { destination, pino, stdTimeFunctions } = await import('pino')
   const output = destination({ dest: fd, sync: true })
   output.on('error', (error: NodeJS.ErrnoException) => {
-    // The terminal was closed. Nobody reads on, and what is being done is to be ended in order.
+    // EIO: the terminal was closed. Drop the lines and let the service shut down gracefully.
     if (error.code !== 'EIO') throw error
     output.write = () => true
   })

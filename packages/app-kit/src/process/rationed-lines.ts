@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '@tenure/seams'
 
 const periodMs = 1000
 
-/** So many lines a second, and then one with the number of those left out. */
+/** Writes up to `linesMax` lines per second, and reports the number of lines it left out. */
 export class RationedLines {
   readonly #linesMax: number
   readonly #clock: Clock

@@ -7,32 +7,32 @@ import { type Configuration, exposedSecrets, takeSecretsOut } from '../sources/c
 import { exitCodes } from './endings.js'
 import { type LoggingConfiguration, openLogger } from './logger.js'
 
-/** What runs until it is told to stop. */
+/** A started service. */
 export interface Running {
   /**
-   * Settles with what ended it, as its value or its error; with `undefined` after `stop`. What
-   * cannot end by itself has none.
+   * Settles when the service ends: with its cause as the value or the error, or with `undefined` after
+   * `stop`. Absent if the service cannot end by itself.
    */
   readonly ended?: Promise<unknown>
   stop(): Promise<unknown>
 }
 
-/** A command that runs for long, and tells in log lines what it does. */
+/** A long-running command that logs. */
 export interface Service {
-  /** For its first line: which version this is, and where it works. */
+  /** Fields of the first log line, such as the version. */
   readonly facts: object
   start(logger: Logger): Promise<Running>
-  /** How the process ends when it could not start. `misconfigured` is one line, and no log line. */
+  /** Exit code after a failed startup. `misconfigured` prints one line instead of logging. */
   exitCodeOfStart(error: unknown): number
-  /** What is wrong and what to do. */
+  /** The error and its remedy, for a person. */
   explain(error: unknown): string
-  /** For a line beside the explanation: what can be searched for. */
+  /** Log fields of the error, to search for. */
   describe(error: unknown): object
-  /** What has failed when it ends by itself: the first words of its last line. */
+  /** Begins the last log line when the service fails while it runs. */
   readonly failure: string
 }
 
-/** Runs it until a signal or a failure ends it, and then the process: what is left of it is dropped. */
+/** Runs the service until a signal or a failure ends it, then exits the process. */
 export async function runService(
   service: Service,
   configuration: Configuration & LoggingConfiguration,
@@ -41,7 +41,7 @@ export async function runService(
   takeSecretsOut(configuration, host)
   const logger = await openLogger(configuration.values, host.stdout)
   for (const file of exposedSecrets(configuration)) {
-    logger.warn({ file }, 'a file with a secret can be read by others than its owner: chmod 600')
+    logger.warn({ file }, 'other users can read this secret file; run chmod 600 on it')
   }
   return host.exit(await runUntilItEnds(service, logger, host))
 }
@@ -60,7 +60,7 @@ async function runUntilItEnds(service: Service, logger: Logger, host: Host): Pro
     if (code === exitCodes.misconfigured) {
       throw new ConfigError(service.explain(error), { cause: error })
     }
-    logger.fatal(service.describe(error), `not started: ${service.explain(error)}`)
+    logger.fatal(service.describe(error), `startup failed: ${service.explain(error)}`)
     return code
   }
   const cause = running === undefined ? undefined : await untilItEnds(running, told)
@@ -72,7 +72,7 @@ async function runUntilItEnds(service: Service, logger: Logger, host: Host): Pro
   return exitCodes.done
 }
 
-/** Gives the error that ended it, if it was not the signal. */
+/** Returns the failure, or `undefined` after a signal. */
 async function untilItEnds(running: Running, told: Promise<undefined>): Promise<unknown> {
   const stopped = told.then(async () => {
     await running.stop()
@@ -85,7 +85,7 @@ async function untilItEnds(running: Running, told: Promise<undefined>): Promise<
   }
 }
 
-/** Settles with the first signal to stop. The second one ends the process where it is. */
+/** Resolves with the first stop signal. A second one exits the process immediately. */
 export function awaitStopSignal(host: Pick<Host, 'on' | 'exit'>): Promise<StopSignal> {
   return new Promise((resolve) => {
     let wasTold = false

@@ -1,6 +1,6 @@
 import type { Setting, SettingsByName } from './settings.js'
 
-/** What is configured is not acceptable. The message names where it stands, what was given, and what would do. */
+/** An invalid configuration. The message names the origin, the value and what is expected. */
 export class ConfigError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -8,17 +8,17 @@ export class ConfigError extends Error {
   }
 }
 
-/** Who reads values: a command by its name, and what can be set there. */
+/** A command and its settings, as the sources need them. */
 export interface Reader {
   readonly command: string
   readonly settings: SettingsByName
 }
 
-/** A value that somebody gave. */
+/** A value that was set, as opposed to a default. */
 export interface Given {
   readonly name: string
   readonly value: unknown
-  /** Where it stands, in full: an argument, a flag, a variable, a file and the key in it. */
+  /** The origin: an argument, a flag, a variable, or a file and its key. */
   readonly where: string
 }
 
@@ -28,14 +28,14 @@ export function read(name: string, setting: Setting<unknown>, text: string, wher
   return { name, value, where }
 }
 
-/** Never repeats what may be a secret: neither that of a file, given in its place, nor a password. */
+/** Never repeats a value that may be a secret: a token given instead of its file, or a password in a URL. */
 export function unacceptable(
   { kind, isSecretFile }: Setting<unknown>,
   given: unknown,
   where: string,
 ): ConfigError {
   const { accepted, redact = (text) => text } = kind
-  const shown = isSecretFile && given !== '' ? 'something else' : redact(JSON.stringify(given))
+  const shown = isSecretFile && given !== '' ? 'not a file name' : redact(JSON.stringify(given))
   const short = shown.length > 200 ? `${shown.slice(0, 200)}…` : shown
   return new ConfigError(`${where} is ${short}; it must be ${accepted}`)
 }

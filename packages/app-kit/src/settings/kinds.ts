@@ -7,34 +7,34 @@ import {
   parseWhole,
 } from './units.js'
 
-/** Where a value may come from. An argument is a word without a flag, told by its place. */
+/** Where a value may come from. An argument is positional. */
 export type Source = 'argument' | 'flag' | 'environment' | 'file'
 
-/** A kind of value: how it is written, what is accepted, how it is shown. */
+/** A kind of value: how to parse it, and how to show it. */
 export interface Kind<T> {
-  /** Stands for the value in the help. Without one the flag alone says yes. */
+  /** Stands for the value in the help. Without one, the flag takes no value and means `true`. */
   readonly placeholder?: string
-  /** What is accepted, to be read behind "must be". */
+  /** The accepted values, to follow the words "it must be". */
   readonly accepted: string
-  /** All that there is to choose from, where that is known: for the completion of a shell. */
+  /** All accepted values if they can be listed, for shell completion. */
   readonly choices?: readonly string[]
-  /** As what it may stand in a JSON file. */
+  /** The accepted JSON types in the configuration file. */
   readonly json: readonly ('string' | 'number' | 'boolean')[]
-  /** Where such a value may stand, if that is not the same for all kinds. */
+  /** The sources that such a value may come from, if restricted. */
   readonly sources?: readonly Source[]
-  /** Nobody but the command itself is to know it. */
+  /** The value is never shown. */
   readonly isSecret?: boolean
-  /** `undefined` when the text is not acceptable. */
+  /** `undefined` if the text is invalid. */
   parse(text: string): T | undefined
   format(value: T): string
-  /** What is shown of a text that is not acceptable, where that may hold a secret. */
+  /** Describes an invalid text that may hold a secret. */
   readonly redact?: ((text: string) => string) | undefined
 }
 
 export function text(placeholder: string): Kind<string> {
   return {
     placeholder: `<${placeholder}>`,
-    accepted: 'a text that is not empty',
+    accepted: 'a non-empty text',
     json: ['string'],
     parse: (given) => (given === '' ? undefined : given),
     format: (value) => value,
@@ -47,7 +47,7 @@ export function choice<const C extends string>(...choices: readonly C[]): Kind<C
     accepted: `one of ${choices.join(', ')}`,
     choices,
     json: ['string'],
-    // Words of the specification are in capitals, which nobody likes to type.
+    // The specification writes states in capitals; lower case is easier to type.
     parse: (given) => choices.find((known) => known === given || known.toLowerCase() === given),
     format: (value) => value,
   }
@@ -76,7 +76,7 @@ export function duration(min: number, max: number): Kind<number> {
   const range = `from ${formatDuration(min)} to ${formatLongestDuration(max)}`
   return {
     placeholder: '<duration>',
-    accepted: `a duration with its unit (500ms, 30s, 5m, 1h, 2d) ${range}`,
+    accepted: `a duration with a unit (500ms, 30s, 5m, 1h, 2d) ${range}`,
     json: ['string'],
     parse: within(min, max, parseDuration),
     format: formatDuration,
@@ -87,7 +87,7 @@ export function bytes(min: number, max: number): Kind<number> {
   const range = `from ${formatBytes(min)} to ${formatBytes(max)}`
   return {
     placeholder: '<bytes>',
-    accepted: `bytes (4096, 256KiB, 64MiB, 2GiB) ${range}`,
+    accepted: `a size in bytes (4096, 256KiB, 64MiB, 2GiB) ${range}`,
     json: ['number', 'string'],
     parse: within(min, max, parseBytes),
     format: formatBytes,
@@ -105,7 +105,7 @@ export function portOrOff(): Kind<number | 'off'> {
   }
 }
 
-/** As it stands in the `Host` of a request, but for the port. */
+/** The `Host` header of a request without its port. */
 export function hostName(): Kind<string> {
   return {
     placeholder: '<name>',
@@ -116,13 +116,13 @@ export function hostName(): Kind<string> {
   }
 }
 
-/** The place in a damaged log behind which everything is given up. */
+/** A place in a damaged log; accepting the loss removes everything after it. */
 export interface LogPlace {
   readonly segment: number
   readonly offset: number
 }
 
-/** `namedBy` says who has told the place. */
+/** `namedBy` is the command or component that names the place. */
 export function logPlace(namedBy: string): Kind<LogPlace> {
   return {
     placeholder: '<segment:offset>',
@@ -137,11 +137,11 @@ export function logPlace(namedBy: string): Kind<LogPlace> {
   }
 }
 
-/** Several of a kind, with commas between them. */
+/** Comma-separated values of one kind. */
 export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
   return {
     placeholder: `${kind.placeholder}[,…]`,
-    accepted: `${kind.accepted}; or several with commas between them`,
+    accepted: `${kind.accepted}; separate several with commas`,
     json: kind.json,
     parse: (given) => {
       const values = given.split(',').map((part) => kind.parse(part.trim()))
@@ -152,7 +152,7 @@ export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
   }
 }
 
-/** Several of a kind, each a word of its own. */
+/** Values of one kind, each an argument. */
 export function several<T>(kind: Kind<T>): Kind<readonly T[]> {
   return {
     ...kind,
@@ -164,11 +164,11 @@ export function several<T>(kind: Kind<T>): Kind<readonly T[]> {
   }
 }
 
-/** Never shown, whatever it is; and no flag, which others can see, nor in a file that is not about it alone. */
+/** Never shown, and not allowed as a flag, which other users can see, or in the configuration file. */
 export function secret(): Kind<string> {
   return {
     placeholder: '<secret>',
-    accepted: 'a text that is not empty',
+    accepted: 'a non-empty text',
     json: [],
     sources: ['environment'],
     isSecret: true,

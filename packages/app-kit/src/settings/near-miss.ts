@@ -1,10 +1,10 @@
-/** ` Did you mean X?`, if one of the known names is close to what was given. */
+/** ` Did you mean X?`, if a known name is close to the given one. */
 export function suggest(given: string, known: readonly string[]): string {
   const best = nearest(given, known)
   return best === undefined ? '' : ` Did you mean ${best}?`
 }
 
-/** The one that takes the fewest edits, if some of it is left as it was given. */
+/** The known name with the fewest edits, unless the edits would replace every letter. */
 export function nearest(given: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((name) => ({ name, edits: distance(plain(given), plain(name)) }))
@@ -19,7 +19,7 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
-/** Levenshtein's: how many letters have to be inserted, removed or exchanged. */
+/** The Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (const [i, letter] of [...a].entries()) {

@@ -1,10 +1,10 @@
 /**
- * Everything a terminal would obey instead of showing: control characters, and those that turn the
- * direction of a line. Names and reasons are written by others, and none of them may act here.
+ * Characters that control a terminal: control characters, and those that change the direction of text.
+ * Names and reasons come from other users and must not manipulate this terminal.
  */
 export const terminalCommands = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
-/** In one line, as JSON would write it. */
+/** Escapes these characters as JSON does, which also makes the text one line. */
 export function printable(text: string): string {
   return text.replace(terminalCommands, toEscape)
 }

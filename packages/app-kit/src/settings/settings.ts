@@ -1,29 +1,29 @@
 import { type Kind, type Source, several } from './kinds.js'
 
-/** One thing that can be set, under one name: `leaseDuration` is --lease-duration and TENURE_LEASE_DURATION. */
+/** A setting. Its name `leaseDuration` makes `--lease-duration` and `TENURE_LEASE_DURATION`. */
 export interface Setting<T> {
   readonly kind: Kind<T>
   readonly help: string
-  /** Without one it stays unset. */
+  /** The default. Without one, the value may be `undefined`. */
   readonly fallback?: T
-  /** Nothing runs without it. */
+  /** The command does not run without a value. */
   readonly required?: boolean
-  /** Where it can be set. If this is left out its kind says where, or else everywhere but as an argument. */
+  /** The allowed sources. Default: those of the kind, or all but `argument`. */
   readonly sources?: readonly Source[]
-  /** An argument, the last one, of which there may be many: its value is the list of them. */
+  /** The last argument takes all remaining words as a list. */
   readonly takesSeveral?: boolean
-  /** The file it names holds a secret: none but its owner should be able to read it. */
+  /** The file holds a secret: a service warns if other users can read it. */
   readonly isSecretFile?: boolean
-  /** What the library behind the command calls it in its messages. */
+  /** The name of this setting in the messages of the library behind the command. */
   readonly option?: string
 }
 
-/** A setting whose type is read off its kind, its default, and whether it is required. */
+/** Infers the type of the value from the kind, the default and `required`. */
 export function setting<T, const R extends Omit<Setting<T>, 'kind'>>(kind: Kind<T>, rest: R) {
   return { kind, ...rest }
 }
 
-/** A word without a flag. It has to be there, unless it has a default or `required: false`. */
+/** A positional argument. Required, unless it has a default or `required: false`. */
 export function argument<T, const R extends Omit<Setting<T>, 'kind' | 'sources' | 'option'>>(
   kind: Kind<T>,
   rest: R,
@@ -31,7 +31,7 @@ export function argument<T, const R extends Omit<Setting<T>, 'kind' | 'sources' 
   return { kind, required: true, sources: ['argument'], ...rest } as unknown as Argument<T, R>
 }
 
-/** All words that are left: the last argument of a table. There has to be one, unless it is `required: false`. */
+/** The last argument, which takes all remaining words. At least one, unless `required: false`. */
 export function severalArguments<
   T,
   const R extends Omit<
@@ -67,12 +67,12 @@ function words(name: string): string[] {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(' ')
 }
 
-/** A table of settings: by group, as the help shows them, and in a group by name. */
+/** Settings by group, as the help shows them, then by name. */
 export type Settings = Readonly<Record<string, Readonly<Record<string, Setting<unknown>>>>>
 
 export type SettingName<S extends Settings> = { [G in keyof S]: keyof S[G] }[keyof S] & string
 
-/** What each setting of a table is set to. */
+/** The values of a table of settings. */
 export type ValuesOf<S extends Settings> = {
   readonly [N in SettingName<S>]: ValueOf<SettingNamed<S, N>>
 }
@@ -87,14 +87,14 @@ type ValueOf<T> = T extends { kind: Kind<infer V> }
     : V | undefined
   : never
 
-/** The same without its groups, and without what only the type of a value can say. */
+/** The settings of all groups by name, without the types of their values. */
 export type SettingsByName = ReadonlyMap<string, Setting<unknown>>
 
 export function byName(settings: Settings): SettingsByName {
   const found = new Map<string, Setting<unknown>>()
   for (const [name, setting] of Object.values(settings).flatMap((group) => Object.entries(group))) {
-    // One of the two would win in silence.
-    if (found.has(name)) throw new Error(`${name} stands in two groups of the settings`)
+    // Otherwise one would silently replace the other.
+    if (found.has(name)) throw new Error(`${name} is in two groups of the settings`)
     found.set(name, setting)
   }
   return found

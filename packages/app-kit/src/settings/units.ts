@@ -1,4 +1,4 @@
-/** Units from small to large, each with what one of it is. */
+/** Units with their sizes, smallest first. */
 type Units = readonly (readonly [unit: string, size: number])[]
 
 const durations: Units = [
@@ -17,12 +17,12 @@ const sizes: Units = [
   ['TiB', 2 ** 40],
 ]
 
-/** Milliseconds. Without a unit only 0 is clear. */
+/** In milliseconds. Only 0 needs no unit. */
 export function parseDuration(text: string): number | undefined {
   return text === '0' ? 0 : parseWithUnit(text, durations)
 }
 
-/** Bytes. A bare number is one of bytes. */
+/** In bytes. A number without a unit counts bytes. */
 export function parseBytes(text: string): number | undefined {
   return parseWhole(text) ?? parseWithUnit(text, sizes)
 }
@@ -36,7 +36,7 @@ export function formatDuration(ms: number): string {
   return formatWithUnit(ms, durations)
 }
 
-/** A bound of a thousand years reads better in days, and nobody will miss the rest of the last one. */
+/** Rounds a long limit down to whole days, which are easier to read than milliseconds. */
 export function formatLongestDuration(ms: number): string {
   const [, day] = durations.at(-1)!
   return formatDuration(ms > day ? ms - (ms % day) : ms)
@@ -54,7 +54,7 @@ function parseWithUnit(text: string, units: Units): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** In the largest unit that says it without a fraction. */
+/** Uses the largest unit that needs no fraction. */
 function formatWithUnit(value: number, units: Units): string {
   const [unit, size] = units.findLast(([, size]) => value > 0 && value % size === 0) ?? units[0]!
   return `${value / size}${unit}`

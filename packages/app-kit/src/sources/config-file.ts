@@ -4,9 +4,9 @@ import { suggest } from '../settings/near-miss.js'
 import { mayStandIn, type Setting, setting } from '../settings/settings.js'
 import { readJsonObject } from './text-file.js'
 
-/** The settings in a JSON file, by their names in camelCase. */
-export function readConfigFile(reader: Reader, path: string, askedBy: string): Given[] {
-  return Object.entries(readJsonObject(path, askedBy)).map(([key, value]) => {
+/** Reads settings from a JSON file, by their names in camelCase. */
+export function readConfigFile(reader: Reader, path: string, origin: string): Given[] {
+  return Object.entries(readJsonObject(path, origin)).map(([key, value]) => {
     const where = `${path}: ${key}`
     const setting = reader.settings.get(key)
     if (setting !== undefined && mayStandIn(setting, 'file')) {
@@ -18,7 +18,7 @@ export function readConfigFile(reader: Reader, path: string, askedBy: string): G
 
 function readValue(name: string, setting: Setting<unknown>, value: unknown, where: string): Given {
   const { json } = setting.kind
-  // As text, so that a file accepts what a flag accepts; but a port that is `true` is a mistake.
+  // Parsed as text, so that the file accepts what a flag accepts; the JSON type is checked first.
   if (json.some((type) => typeof value === type)) return read(name, setting, String(value), where)
   throw unacceptable(setting, value, where)
 }
@@ -26,19 +26,19 @@ function readValue(name: string, setting: Setting<unknown>, value: unknown, wher
 function unknownKey({ command, settings }: Reader, key: string, where: string): ConfigError {
   const elsewhere = settings.get(key)
   if (elsewhere !== undefined) {
-    return new ConfigError(`${where} cannot be set in a file. ${elsewhere.help}`)
+    return new ConfigError(`${where} cannot be set in the configuration file. ${elsewhere.help}`)
   }
   const known = [...settings].flatMap(([name, setting]) => {
     return mayStandIn(setting, 'file') ? [name] : []
   })
-  return new ConfigError(`${where} is no setting.${suggest(key, known)} See ${command} --help.`)
+  return new ConfigError(`${where} is not a known setting.${suggest(key, known)} See ${command} --help.`)
 }
 
-/** With this group in its table a command reads a file of settings. */
+/** A command with this group reads a configuration file. */
 export const configFileSettings = {
   'Configuration file': {
     config: setting(text('file'), {
-      help: 'A JSON file with settings, by their names here in camelCase. Paths are relative to the working directory, in the file, too.',
+      help: 'JSON file with settings named in camelCase; relative paths in it start at the working directory.',
       sources: ['flag', 'environment'],
     }),
   },

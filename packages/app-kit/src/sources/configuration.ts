@@ -15,21 +15,20 @@ import { readConfigFile } from './config-file.js'
 import { type Environment, readEnvironment } from './environment.js'
 import { isOpenToOthers } from './text-file.js'
 
-/** What everything is set to, and where that came from. */
+/** The values of all settings, and their origins. */
 export interface Configuration<S extends Settings = Settings> {
   readonly values: ValuesOf<S>
   readonly origins: Origins<SettingName<S>>
-  /** What there was to set. */
   readonly settings: SettingsByName
 }
 
-/** Where each value that is not the default stands. */
+/** The origin of each value that is not the default: a flag, a variable, or a file and its key. */
 export interface Origins<N extends string = string> {
   readonly size: number
   get(name: N): string | undefined
 }
 
-/** What is typed goes before the environment, that before the file, that before the defaults. */
+/** Merges the sources: the command line overrides the environment, then the file, then the defaults. */
 export function settle(
   reader: Reader,
   typed: readonly Given[],
@@ -61,12 +60,12 @@ function checkRequired({ command, settings }: Reader, values: ReadonlyMap<string
       variableOf(name),
     ]
     throw new ConfigError(
-      `${where} is missing; it must be ${setting.kind.accepted}. ${setting.help} See ${command} --help.`,
+      `${where} is required; it must be ${setting.kind.accepted}. See ${command} --help.`,
     )
   }
 }
 
-/** What everything is set to and where that came from, as a table. */
+/** A table of all settings with their values and origins. */
 export function showConfiguration({ values, origins, settings }: Configuration): string {
   const rows = [...settings].map(([name, setting]) => {
     const value = values[name]
@@ -84,15 +83,12 @@ export function showConfiguration({ values, origins, settings }: Configuration):
     .join('')
 }
 
-/**
- * Once the secrets are read they are not in the environment any more: what a service starts, threads
- * and processes with the code of others, would have them from there.
- */
+/** Deletes secrets from the environment, so that threads and child processes do not inherit them. */
 export function takeSecretsOut({ settings }: Configuration, { env }: Pick<Host, 'env'>): void {
   for (const [name, { kind }] of settings) if (kind.isSecret === true) delete env[variableOf(name)]
 }
 
-/** The files with secrets that others than their owner can read. */
+/** Secret files that other users can read. */
 export function exposedSecrets({ values, settings }: Configuration): string[] {
   return [...settings].flatMap(([name, { isSecretFile }]) => {
     const path = isSecretFile === true ? values[name] : undefined

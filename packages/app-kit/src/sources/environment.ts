@@ -4,10 +4,10 @@ import { mayStandIn, variableOf, variablePrefix } from '../settings/settings.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where the coordinator is: workers and tools are told so in a shell that may start the coordinator, too. */
+/** Allowed in every command: a shell that sets it for workers and tools may also start the coordinator. */
 const address = variableOf('coordinator')
 
-/** Every variable of ours. One that is not known is most likely a known one, misspelt. */
+/** Reads all `TENURE_` variables. An unknown one is most likely misspelt. */
 export function readEnvironment(
   { command, settings }: Reader,
   env: Environment,
@@ -26,7 +26,7 @@ export function readEnvironment(
       if (ignoresOthers || variable === address) return []
       const hint = suggest(variable, [...known.keys()])
       throw new ConfigError(
-        `${variable} is set in the environment, and means nothing.${hint} See ${command} --help.`,
+        `unknown environment variable ${variable}.${hint} See ${command} --help.`,
       )
     })
 }

@@ -1,25 +1,22 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { ConfigError } from '../settings/given.js'
 
-/** The text of a file that a setting names. */
-export function readText(path: string, askedBy: string): string {
+/** Reads a file that is named by a setting. */
+export function readText(path: string, origin: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new ConfigError(`${askedBy} names ${path}, which cannot be read: ${codeOf(cause)}`, {
+    throw new ConfigError(`cannot read ${path}, set by ${origin}: ${codeOf(cause)}`, {
       cause,
     })
   }
 }
 
-/**
- * The same for a file that holds a secret. The name of a file that does not exist is not shown: it may
- * be the secret itself, given instead of its file.
- */
-export function readSecretText(path: string, askedBy: string): string {
-  if (existsSync(path)) return readText(path, askedBy)
+/** Reads a secret from a file. A missing file's name is not shown: it may be the secret itself. */
+export function readSecretText(path: string, origin: string): string {
+  if (existsSync(path)) return readText(path, origin)
   throw new ConfigError(
-    `${askedBy} names a file that does not exist; it must name the file that holds the secret`,
+    `the file set by ${origin} does not exist; set it to the path of a file that holds the secret`,
   )
 }
 
@@ -29,24 +26,24 @@ function codeOf(error: unknown): unknown {
 
 export function readJsonObject(
   path: string,
-  askedBy: string,
-  text = readText(path, askedBy),
+  origin: string,
+  text = readText(path, origin),
 ): Record<string, unknown> {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    // The parser's own message quotes what it read, which may be a token.
-    throw new ConfigError(`${askedBy} names ${path}, which is not JSON`)
+    // The parser's message quotes the text, which may hold a token.
+    throw new ConfigError(`${path}, set by ${origin}, is not valid JSON`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>
   }
-  throw new ConfigError(`${askedBy} names ${path}, which must hold a JSON object`)
+  throw new ConfigError(`${path}, set by ${origin}, must hold a JSON object`)
 }
 
-/** Whether others than its owner can read the file. */
+/** Whether other users can read the file. */
 export function isOpenToOthers(path: string): boolean {
-  // Windows has no such bits; what is in their place there says nothing.
+  // Windows has no such permission bits.
   return process.platform !== 'win32' && (statSync(path).mode & 0o044) !== 0
 }

@@ -3,16 +3,16 @@ import { ConfigError, type Given, type Reader, read } from '../settings/given.js
 import { suggest } from '../settings/near-miss.js'
 import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../settings/settings.js'
 
-/** What can be asked for in place of a run. */
+/** Flags that print something instead of running the command. */
 export const actions = {
-  help: 'Shows this.',
-  version: 'Shows the version.',
-  printConfig: 'Shows what everything is set to, and where that came from.',
+  help: 'Show this help.',
+  version: 'Show the version.',
+  printConfig: 'Show the value and the origin of each setting without running the command.',
 } as const
 
 export type Action = keyof typeof actions
 
-/** What other programs are asked with. */
+/** The customary short forms. */
 export const shortFlags: Readonly<Record<string, Action>> = {
   '-h': 'help',
   '-V': 'version',
@@ -28,11 +28,11 @@ export interface CommandLine {
 
 type Named = readonly [name: string, setting: Setting<unknown>]
 
-/** What is typed behind the command. Of a flag that is given twice the last one counts. */
+/** Reads the words after the command. The last value of a repeated flag counts. */
 export function readCommandLine(reader: Reader, args: readonly string[]): CommandLine {
   const flags = new Map(namedIn(reader, 'flag').map((named) => [flagOf(named[0]), named]))
   const awaited = namedIn(reader, 'argument')
-  // What is wrong is said in our own words, so the parser may not be strict.
+  // Not strict: unknown flags get our own error messages.
   const options = optionsFor([...flags.values()])
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
   const given: Given[] = []
@@ -52,7 +52,7 @@ export function readCommandLine(reader: Reader, args: readonly string[]): Comman
   return { action, given: gather(reader, given) }
 }
 
-/** The words of the argument that takes several are one value. */
+/** Joins the words of an argument that takes several into one value. */
 function gather({ settings }: Reader, given: readonly Given[]): Given[] {
   const isPart = ({ name }: Given) => settings.get(name)?.takesSeveral ?? false
   const parts = given.filter(isPart)
@@ -69,11 +69,11 @@ function namedIn({ settings }: Reader, source: 'argument' | 'flag'): Named[] {
 function readArgument({ command, settings }: Reader, named: Named | undefined, text: string) {
   if (named !== undefined) return read(...named, text, argumentOf(named[0]))
   const takesSome = [...settings.values()].some((setting) => mayStandIn(setting, 'argument'))
-  const why = takesSome ? 'nothing more is expected' : 'there are only flags'
-  throw new ConfigError(`"${withoutValue(text)}" is not understood: ${why}. See ${command} --help.`)
+  const why = takesSome ? 'there are too many' : 'only flags are allowed'
+  throw new ConfigError(`unexpected argument "${withoutValue(text)}": ${why}. See ${command} --help.`)
 }
 
-/** A flag behind `--` may carry a secret, as may a variable that stands behind the command. */
+/** Hides the value of a flag after `--`, and of a variable after the command: it may be a secret. */
 function withoutValue(text: string): string {
   return /^(?:--|TENURE_)[^=]+(?==)/.exec(text)?.[0] ?? text
 }
@@ -89,7 +89,7 @@ function readFlag(
   const { kind } = named[1]
   if (kind.placeholder === undefined) return read(...named, text ?? 'true', flag)
   if (text === undefined) {
-    throw new ConfigError(`${flag} needs a value; it must be ${kind.accepted}`)
+    throw new ConfigError(`${flag} requires a value; it must be ${kind.accepted}`)
   }
   return read(...named, text, flag)
 }
@@ -99,7 +99,7 @@ interface OptionToken {
   readonly inlineValue: boolean | undefined
 }
 
-/** The parser takes the next flag for a value when the value is missing. */
+/** `parseArgs` takes the next flag as the value if the value is missing. */
 function textOf({ value, inlineValue }: OptionToken): string | undefined {
   return inlineValue !== true && value?.startsWith('--') ? undefined : value
 }
@@ -111,14 +111,14 @@ function unknownFlag(
 ): ConfigError {
   const [name = '', elsewhere] = [...settings].find(([known]) => flagOf(known) === flag) ?? []
   if (elsewhere !== undefined && mayStandIn(elsewhere, 'argument')) {
-    return new ConfigError(`${flag} is no flag: give ${argumentOf(name)} without one.`)
+    return new ConfigError(`${flag} is not a flag; pass ${argumentOf(name)} as an argument.`)
   }
   if (elsewhere !== undefined) {
     const { help } = elsewhere
-    return new ConfigError(`${flag} would be seen by others: set ${variableOf(name)}. ${help}`)
+    return new ConfigError(`other users can see flags; set ${variableOf(name)} instead of ${flag}. ${help}`)
   }
   const known = [...flags.keys(), ...actionNames.map(flagOf)]
-  return new ConfigError(`${flag} is no flag.${suggest(flag, known)} See ${command} --help.`)
+  return new ConfigError(`unknown flag ${flag}.${suggest(flag, known)} See ${command} --help.`)
 }
 
 function optionsFor(named: readonly Named[]) {

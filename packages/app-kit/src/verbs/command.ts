@@ -2,31 +2,32 @@ import type { Host } from '../host.js'
 import type { Settings } from '../settings/settings.js'
 import type { Configuration } from '../sources/configuration.js'
 
-/** Something that can be run from a shell: one table of settings, and what is done with their values. */
+/** A shell command: a table of settings, and a function that uses their values. */
 export interface Command<S extends Settings = Settings> {
-  /** What is typed, as `tenure-coordinator` or `tenure get`. */
+  /** The words to type, such as `tenure-coordinator` or `tenure get`. */
   readonly name: string
   readonly version: string
-  /** What it does, in a sentence or two. */
+  /** One or two sentences; the first begins with an imperative verb. */
   readonly summary: string
   readonly settings: S
   readonly examples?: readonly Example[]
-  /** For what is run by hand where the variables of other commands stand, too. Misspelt ones are not noticed then. */
+  /** Accept unknown `TENURE_` variables, for a shell that sets those of other commands. Hides misspellings. */
   readonly ignoresOtherVariables?: boolean
-  /** Checks all that can be checked without running, so that --print-config says whether it would. */
+  /** Checks everything that can be checked without running. `--print-config` calls it, too. */
   prepare(configuration: Configuration<S>): Run
 }
 
-/** A line to type, and what comes of it. */
 export interface Example {
+  /** The line to type. */
   readonly line: string
+  /** The effect of that line. */
   readonly help: string
 }
 
-/** Gives the exit code. A ConfigError says in one line what is configured wrongly. */
+/** Returns the exit code. A `ConfigError` is printed as one line. */
 export type Run = (host: Host) => Promise<number>
 
-/** Lets the types of the values follow from the table. */
+/** Infers the types of the values from the table. */
 export function defineCommand<const S extends Settings>(command: Command<S>): Command<S> {
   return command
 }

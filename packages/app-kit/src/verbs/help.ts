@@ -12,7 +12,7 @@ import { type Action, actions, shortFlags } from './command-line.js'
 
 import { loadVerbs, type Verbs } from './verb.js'
 
-/** Usage, what it does, its settings by group, examples last. */
+/** Usage, summary, settings by group, then examples. */
 export function showHelp({ name, summary, settings, examples = [] }: Command): string {
   const groups = Object.entries(settings).flatMap(([title, group]) =>
     section(
@@ -27,7 +27,7 @@ export function showHelp({ name, summary, settings, examples = [] }: Command): s
     ...wrap(`${summary} ${precedence(settings)}`, 0),
     '',
     ...groups,
-    ...section('Instead of a run', columns(others.map(([name, help]) => [namesOf(name), help]))),
+    ...section('General', columns(others.map(([name, help]) => [namesOf(name), phrase(help)]))),
     ...examplesSection(examples),
   ].join('\n')
 }
@@ -41,11 +41,10 @@ function namesOf(action: Action): string {
 function examplesSection(examples: readonly Example[]): string[] {
   return section(
     'Examples',
-    examples.flatMap(({ line, help }) => [...wrap(`# ${help}`, 2), `  ${line}`]),
+    examples.flatMap(({ line, help }) => [...wrap(`# ${phrase(help)}`, 2), `  ${line}`]),
   )
 }
 
-/** What is typed, in short. */
 function usage(name: string, settings: Command['settings']): string {
   const args = [...byName(settings)].flatMap(([name, setting]) => {
     if (!mayStandIn(setting, 'argument')) return []
@@ -57,22 +56,20 @@ function usage(name: string, settings: Command['settings']): string {
 }
 
 function precedence(settings: Command['settings']): string {
-  const goes = 'A flag goes before its variable, '
   return byName(settings).has('config')
-    ? `${goes}that before the configuration file, and that before the default.`
-    : `${goes}and that before the default.`
+    ? 'Flags override environment variables, then the configuration file, then defaults.'
+    : 'Flags override environment variables, then defaults.'
 }
 
 function describe(name: string, setting: Setting<unknown>): Row {
   const { kind, help, fallback } = setting
+  const hasDefault = fallback !== undefined && fallback !== false
+  const hasVariable = mayStandIn(setting, 'flag') && mayStandIn(setting, 'environment')
   const facts = [
-    ...(fallback !== undefined ? [`default ${kind.format(fallback)}`] : []),
-    ...(mayStandIn(setting, 'flag') && mayStandIn(setting, 'environment')
-      ? [variableOf(name)]
-      : []),
+    ...(hasDefault ? [`(default ${kind.format(fallback)})`] : []),
+    ...(hasVariable ? [`[${variableOf(name)}]`] : []),
   ]
-  const end = facts.length === 0 ? '' : ` [${facts.join(', ')}]`
-  return [headOf(name, setting), `${help}${end}`]
+  return [headOf(name, setting), [phrase(help), ...facts].join(' ')]
 }
 
 function headOf(name: string, setting: Setting<unknown>): string {
@@ -83,18 +80,18 @@ function headOf(name: string, setting: Setting<unknown>): string {
   return [label, setting.kind.placeholder].filter(Boolean).join(' ')
 }
 
-/** Every verb with what it does, in a line or two; what it takes is in the help of its own. */
+/** Lists each verb with the first sentence of its summary. */
 export async function showVerbs({ name, summary, verbs, examples = [] }: Verbs): Promise<string> {
   const words = (await loadVerbs(verbs)).map(
-    ([word, verb]): Row => ['verbs' in verb ? `${word} …` : word, firstSentenceOf(verb.summary)],
+    ([word, verb]): Row => ['verbs' in verb ? `${word} …` : word, phrase(firstSentenceOf(verb.summary))],
   )
-  const more = `${name} <verb> --help shows what a verb takes, with examples.`
+  const more = `Run ${name} <command> --help for the flags and examples of a command.`
   return [
-    `Usage: ${name} <verb> [flags]`,
+    `Usage: ${name} <command> [flags]`,
     '',
-    ...wrap(`${summary} ${more} ${name.split(' ')[0]} --version shows the version.`, 0),
+    ...wrap(`${summary} ${more}`, 0),
     '',
-    ...section('Verbs', columns(words)),
+    ...section('Commands', columns(words)),
     ...examplesSection(examples),
   ].join('\n')
 }
@@ -103,14 +100,13 @@ const width = 100
 
 const headWidthMax = 30
 
-/** What something is called, and what it is. */
 type Row = readonly [head: string, text: string]
 
 function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [`${title}:`, ...lines, '']
 }
 
-/** The rows in two columns. A head that is too wide for its column has a line of its own. */
+/** Two columns. A head that is too wide gets a line of its own. */
 function columns(rows: readonly Row[]): string[] {
   const margin = Math.min(headWidthMax, Math.max(...rows.map(([head]) => head.length))) + 4
   return rows.flatMap(([head, text]) =>
@@ -134,10 +130,15 @@ export function wrap(text: string, margin: number): string[] {
   return [...lines, line].map((text) => ' '.repeat(margin) + text)
 }
 
-/** A text beside what it is about, and below itself where it is long. */
+/** Writes the text beside its head; further lines are indented. */
 function hang(head: string, text: string, margin: number): string[] {
   const [first = '', ...rest] = wrap(text, margin)
   return [head.padEnd(margin) + first.slice(margin), ...rest]
+}
+
+/** Help in a list ends without a full stop. */
+function phrase(help: string): string {
+  return help.replace(/\.$/, '')
 }
 
 export function firstSentenceOf(text: string): string {

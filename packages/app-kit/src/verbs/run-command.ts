@@ -9,12 +9,12 @@ import type { Command } from './command.js'
 import { readCommandLine } from './command-line.js'
 import { showHelp } from './help.js'
 
-/** Runs a command with what is typed behind it, and gives the exit code. */
+/** Runs a command with the host's arguments and returns the exit code. */
 export function runCommand(command: Command, host: Host): Promise<number> {
   return orRefuse(command.name, host, () => obey(command, host.argv.slice(2), host))
 }
 
-/** One line where something is configured wrongly; whatever else is thrown is a fault, and stays one. */
+/** Prints a `ConfigError` as one line. Other errors are bugs and pass through. */
 export async function orRefuse(
   name: string,
   host: Host,
@@ -24,7 +24,7 @@ export async function orRefuse(
     return await act()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    // It may quote what was typed, or stands in a file.
+    // The message may quote the command line or a file.
     host.stderr.write(`${name}: ${printable(error.message)}\n`)
     return exitCodes.misconfigured
   }
@@ -36,12 +36,12 @@ export async function obey(command: Command, args: readonly string[], host: Host
   if (action === 'help') return say(host, showHelp(command))
   if (action === 'version') return say(host, `${command.version}\n`)
   const configuration = settle(reader, given, host.env, command.ignoresOtherVariables)
-  // Reads every file that is named, also for those who only want to see whether it would run.
+  // Also for --print-config, which thereby tells whether the command would run.
   const run = command.prepare(configuration)
   return action === 'printConfig' ? say(host, showConfiguration(configuration)) : run(host)
 }
 
-/** What the settings of a command come to, without running it: for its tests. */
+/** The configuration of a command without running it, for tests. */
 export function configure<S extends Settings>(
   command: Command<S>,
   args: readonly string[],

@@ -1,26 +1,26 @@
 import type { Settings } from '../settings/settings.js'
 import type { Command } from './command.js'
 
-/** A command under the name of another: `get` of `tenure get`. */
+/** A command within a program: `get` of `tenure get`. */
 export type Verb<S extends Settings = Settings> = Omit<Command<S>, 'name' | 'version'>
 
-/** Verbs that are about the same thing: `log` of `tenure log verify`. There may be nouns among them. */
+/** A group of verbs, such as `log` of `tenure log verify`. Groups may be nested. */
 export interface Noun extends Pick<Command, 'summary' | 'examples'> {
   readonly verbs: VerbTable
 }
 
-/** By the word that is typed, in the order in which the help shows them. */
+/** Verbs by the word to type, in the order of the help. */
 export interface VerbTable {
   readonly [word: string]: Verb | Noun | LoadVerb
 }
 
-/** Brings a verb when it is typed: whoever types one does not wait for the code of all the others. */
+/** Loads a verb on demand, so that running one verb does not load the code of all. */
 type LoadVerb = () => Promise<Verb | Noun>
 
-/** A command that is several: what is typed first says which. */
+/** A program with several verbs. */
 export interface Verbs extends Noun, Pick<Command, 'name' | 'version' | 'ignoresOtherVariables'> {}
 
-/** Lets the types of the values follow from the table. */
+/** Infers the types of the values from the table. */
 export function defineVerb<const S extends Settings>(verb: Verb<S>): Verb<S> {
   return verb
 }
@@ -29,7 +29,6 @@ export async function loadVerb(verb: VerbTable[string]): Promise<Verb | Noun> {
   return typeof verb === 'function' ? verb() : verb
 }
 
-/** All of them, for whoever shows or completes them. */
 export function loadVerbs(verbs: VerbTable): Promise<[word: string, verb: Verb | Noun][]> {
   const entries = Object.entries(verbs)
   return Promise.all(entries.map(async ([word, verb]) => [word, await loadVerb(verb)]))

@@ -7,13 +7,13 @@ import { showVerbs } from './help.js'
 import { obey, orRefuse, say } from './run-command.js'
 import { loadVerb, loadVerbs, type Noun, type Verb, type Verbs, type VerbTable } from './verb.js'
 
-/** Which one is meant, and what is left for it; or what is asked of all of them, or of those of a noun. */
+/** The command with its own arguments, or a request for help or the version. */
 export type Parsed =
   | { readonly kind: 'command'; readonly command: Command; readonly args: readonly string[] }
   | { readonly kind: 'help'; readonly of: Verbs }
   | { readonly kind: 'version' }
 
-/** Runs the verb that is typed first, and gives the exit code. */
+/** Runs the verb named by the first argument and returns the exit code. */
 export function runVerbs(program: Verbs, host: Host): Promise<number> {
   return orRefuse(program.name, host, async () => {
     const parsed = await parseCommand(program, host.argv.slice(2))
@@ -32,7 +32,7 @@ export async function parseCommand(
   if (first === '--help' || asked === 'help') return { kind: 'help', of: program }
   if (first === '--version' || asked === 'version') return { kind: 'version' }
   const { name, version, verbs, ignoresOtherVariables = false } = program
-  // `tenure help log verify` is what some type for `tenure log verify --help`.
+  // `tenure help log verify` equals `tenure log verify --help`.
   if (first === 'help' && !Object.hasOwn(verbs, first)) {
     return args.length === 0
       ? { kind: 'help', of: program }
@@ -47,19 +47,19 @@ async function choose(program: Verbs, word: string | undefined): Promise<Verb | 
   const { name, verbs } = program
   const known = Object.keys(verbs)
   if (word === undefined) {
-    throw new ConfigError(`say which of ${known.join(', ')}. See ${name} --help.`)
+    throw new ConfigError(`a command is required: one of ${known.join(', ')}. See ${name} --help.`)
   }
   if (word.startsWith('-')) {
     throw new ConfigError(
-      `${word} comes too early: first the verb, then its flags. See ${name} --help.`,
+      `${word} must follow the command, as in ${name} <command> ${word}. See ${name} --help.`,
     )
   }
   const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
   if (verb !== undefined) return loadVerb(verb)
-  throw new ConfigError(`"${word}" is no verb.${await meant(program, word)} See ${name} --help.`)
+  throw new ConfigError(`unknown command "${word}".${await meant(program, word)} See ${name} --help.`)
 }
 
-/** Whoever leaves out the noun is shown it. */
+/** Also finds nested verbs, and shows them with their groups: `tenure log verify`. */
 async function meant({ name, verbs }: Verbs, word: string): Promise<string> {
   const typed = new Map([...(await deepVerbs(verbs, `${name} `)), ...ownVerbs(verbs)])
   const best = nearest(word, [...typed.keys()])
@@ -70,7 +70,7 @@ function ownVerbs(verbs: VerbTable): [word: string, typed: string][] {
   return ['--help', '--version', ...Object.keys(verbs)].map((word) => [word, word])
 }
 
-/** The verbs of nouns, with all that is typed for each. */
+/** Nested verbs, each with all the words to type. */
 async function deepVerbs(
   verbs: VerbTable,
   before: string,

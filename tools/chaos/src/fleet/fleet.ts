@@ -273,7 +273,7 @@ export function isDiskFullExit(
   last: CoordinatorLine | undefined,
   wasFull: boolean,
 ): boolean {
-  if (code !== 1 || !wasFull || !last?.msg.startsWith('not started: ')) return false
+  if (code !== 1 || !wasFull || !last?.msg.startsWith('startup failed: ')) return false
   return (
     last.code === 'WAL_NO_SPACE' ||
     last.msg.includes('the disk has no space to record expired leases')
