@@ -1,13 +1,13 @@
 import type { TlsOptions } from 'node:tls'
 import {
   ConfigError,
+  checkExclusive,
   checkToken,
   readAuthority,
   readJsonObject,
   readKeyPair,
   readSecretText,
   readToken,
-  refuseTogether,
 } from '@tenure/app-kit'
 import type { Token } from '@tenure/coordinator-server'
 import { type Role, roles } from '@tenure/protocol'
@@ -19,7 +19,7 @@ import type { Configuration } from './settings.js'
  */
 export function readTokens(configuration: Configuration): Token[] {
   const { values, origins } = configuration
-  refuseTogether(origins, 'token', 'tokenFile', 'tokensFile')
+  checkExclusive(origins, 'token', 'tokenFile', 'tokensFile')
   if (values.tokensFile === undefined) {
     const token = readToken(configuration)
     return token === undefined ? [] : [{ token, roles: [...roles] }]

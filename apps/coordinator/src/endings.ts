@@ -1,4 +1,4 @@
-import { exitCodes as common, flagOf, inOwnWords, variableOf } from '@tenure/app-kit'
+import { exitCodes as common, flagOf, variableOf, withSettingNames } from '@tenure/app-kit'
 import { CoordinatorError } from '@tenure/coordinator-server'
 import { HistoryError } from '@tenure/history'
 import { StateMachineError } from '@tenure/state-machine'
@@ -25,7 +25,7 @@ const byCode: Readonly<Record<string, ExitCode>> = {
 }
 
 /** The exit code after a failed startup. */
-export function exitCodeOfStart(error: unknown): ExitCode {
+export function startupExitCode(error: unknown): ExitCode {
   // The log is readable but its records break the rules; a restart would not help.
   if (error instanceof StateMachineError || error instanceof HistoryError) {
     return exitCodes.damaged
@@ -54,7 +54,7 @@ export function explain(error: unknown, configuration: Configuration): string {
       `Run tenure log doctor ${configuration.values.dataDir} first to see what each option would lose. ` +
         `Restore a backup, or start with ${flagOf('acceptLoss')} ${segment}:${offset}`,
     )
-  return inOwnWords(message, configuration)
+  return withSettingNames(message, configuration)
 }
 
 /** Extra log fields: an error code to search for, and the stack of an unexpected error. */

@@ -1,4 +1,4 @@
-import { type Logger, RationedLines } from '@tenure/app-kit'
+import { type Logger, RateLimitedLines } from '@tenure/app-kit'
 import type { CoordinatorOptions, ServerObserver } from '@tenure/coordinator-server'
 import type { Clock } from '@tenure/seams'
 
@@ -10,7 +10,7 @@ const progressEveryMs = 1000
 /** Logs the coordinator's events that matter to operators. */
 export function observeServer(logger: Logger, clock?: Clock): ServerObserver {
   const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more peers rejected')
-  const refusals = new RationedLines(refusalsPerSecondMax, tellLeftOut, clock)
+  const refusals = new RateLimitedLines(refusalsPerSecondMax, tellLeftOut, clock)
   let nextProgressMs = progressEveryMs
   return {
     replaying: (progress) => {

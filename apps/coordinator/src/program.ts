@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { defineCommand, readVersions, runService, type Service } from '@tenure/app-kit'
 import { type CoordinatorOptions, startCoordinator } from '@tenure/coordinator-server'
-import { describe, exitCodeOfStart, explain } from './endings.js'
+import { describe, explain, startupExitCode } from './endings.js'
 import { observeLog, observeServer } from './events.js'
 import { toOptions } from './options.js'
 import { type Configuration, settings } from './settings.js'
@@ -31,7 +31,7 @@ function toService(options: CoordinatorOptions, configuration: Configuration): S
       const observer = observeServer(logger)
       return startCoordinator({ ...options, log, observer, recoveringSinceMs })
     },
-    exitCodeOfStart,
+    startupExitCode,
     explain: (error) => explain(error, configuration),
     describe,
     failure: 'log failed',

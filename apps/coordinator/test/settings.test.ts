@@ -193,7 +193,10 @@ t.test('a config file accepts JSON types', async (t) => {
 
 t.test('the token comes from the environment or a file, never from a flag', async (t) => {
   const roles = ['produce', 'work', 'admin']
-  t.match(refusal(['--token', 'hush']), /^other users can see flags; set TENURE_TOKEN instead of --token\./)
+  t.match(
+    refusal(['--token', 'hush']),
+    /^other users can see flags; set TENURE_TOKEN instead of --token\./,
+  )
   t.notMatch(refusal(['--token', 'hush']), /hush/)
   t.match(refusal(['--config', file(t, 'c.json', { token: 'hush' })]), /cannot be set in the conf/)
   t.same(toOptions(configureWith([], { TENURE_TOKEN: 'hush' })).tokens, [{ token: 'hush', roles }])

@@ -1,12 +1,12 @@
 import { constants } from 'node:os'
-import { exitCodes, flagOf, inOwnWords, variableOf } from '@tenure/app-kit'
+import { exitCodes, flagOf, variableOf, withSettingNames } from '@tenure/app-kit'
 import { RejectedError, TenureError } from '@tenure/client'
 import { WorkerError } from '@tenure/worker-runtime'
 import { CannotListen } from './http-server.js'
 import type { Configuration } from './settings.js'
 
 /** How the process ends when it could not start. To give up on a coordinator is no fault of the settings. */
-export function exitCodeOfStart(error: unknown): number {
+export function startupExitCode(error: unknown): number {
   if (error instanceof WorkerError && error.code === 'WORKER_GAVE_UP') return exitCodes.failed
   if (error instanceof WorkerError || error instanceof RejectedError) return exitCodes.misconfigured
   if (error instanceof TenureError && error.code === 'CLIENT_BAD_ARGUMENT') {
@@ -18,7 +18,7 @@ export function exitCodeOfStart(error: unknown): number {
 /** What is wrong, in the words of whoever runs this binary: where it is set, not which option it is. */
 export function explain(error: unknown, configuration: Configuration): string {
   if (!(error instanceof Error)) return String(error)
-  const message = inOwnWords(error.message.replace(/^WorkerError: /, ''), configuration)
+  const message = withSettingNames(error.message.replace(/^WorkerError: /, ''), configuration)
   return isUnauthorized(error) ? `${message} (${tokenHelp})` : message
 }
 

@@ -1,4 +1,4 @@
-import { type Logger, RationedLines } from '@tenure/app-kit'
+import { type Logger, RateLimitedLines } from '@tenure/app-kit'
 import { type FailedAttempt, RejectedError } from '@tenure/client'
 import type { Clock } from '@tenure/seams'
 import type { WorkerObserver } from '@tenure/worker-runtime'
@@ -10,7 +10,7 @@ export function observeWorker(logger: Logger, clock?: Clock): WorkerObserver {
   const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more handlers failed')
   let failedAttempts = 0
   let lastFailure = ''
-  const failures = new RationedLines(failuresPerSecondMax, tellLeftOut, clock)
+  const failures = new RateLimitedLines(failuresPerSecondMax, tellLeftOut, clock)
   return {
     connected: ({ epoch }, endpoint) => {
       failedAttempts = 0

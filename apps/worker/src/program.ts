@@ -7,7 +7,7 @@ import {
   type Service,
 } from '@tenure/app-kit'
 import { Worker, type WorkerOptions } from '@tenure/worker-runtime'
-import { describe, endForSure, exitCodeOfStart, explain } from './endings.js'
+import { describe, endForSure, explain, startupExitCode } from './endings.js'
 import { observeWorker } from './events.js'
 import { serveHttp } from './http-server.js'
 import { toOptions } from './options.js'
@@ -42,7 +42,7 @@ function toService(options: WorkerOptions, configuration: Configuration): Servic
   return {
     facts: { ...versions, name: options.name },
     start: (logger) => start(options, configuration, logger),
-    exitCodeOfStart,
+    startupExitCode,
     explain: (error) => explain(error, configuration),
     describe,
     failure: 'worker failed',

@@ -7,19 +7,19 @@ export {
 } from './connection/certificates.js'
 export { connectionSettings } from './connection/connection-settings.js'
 export { type ConnectionConfiguration, toLinkOptions } from './connection/link-options.js'
-export { checkToken, readToken, refuseTogether } from './connection/token.js'
+export { checkExclusive, checkToken, readToken } from './connection/token.js'
 export type { Host, Output, StopSignal } from './host.js'
-export { exitCodes, inOwnWords } from './process/endings.js'
+export { exitCodes } from './process/exit-codes.js'
 export {
   type Logger,
   type LoggingConfiguration,
   loggingSettings,
   openLogger,
 } from './process/logger.js'
-export { RationedLines } from './process/rationed-lines.js'
+export { RateLimitedLines } from './process/rate-limited-lines.js'
 export { awaitStopSignal, type Running, runService, type Service } from './process/service.js'
 export { readVersions, type Versions } from './process/versions.js'
-export { ConfigError } from './settings/given.js'
+export { ConfigError } from './settings/given-value.js'
 export type { Source } from './settings/kinds.js'
 export {
   bytes,
@@ -36,7 +36,7 @@ export {
   whole,
   yesOrNo,
 } from './settings/kinds.js'
-export { printable, terminalCommands, toEscape } from './settings/printable.js'
+export { controlCharacters, printable, toEscape } from './settings/printable.js'
 export {
   argument,
   byName,
@@ -52,7 +52,7 @@ export {
 } from './settings/settings.js'
 export { formatBytes, formatDuration, parseDuration } from './settings/units.js'
 export { configFileSettings } from './sources/config-file.js'
-export type { Configuration, Origins } from './sources/configuration.js'
+export { type Configuration, type Origins, withSettingNames } from './sources/configuration.js'
 export type { Environment } from './sources/environment.js'
 export { readJsonObject, readSecretText, readText } from './sources/text-file.js'
 export { type Command, defineCommand, type Example, type Run } from './verbs/command.js'

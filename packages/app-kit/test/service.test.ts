@@ -7,7 +7,7 @@ import {
   configure,
   defineCommand,
   loggingSettings,
-  RationedLines,
+  RateLimitedLines,
   type Running,
   readVersions,
   runService,
@@ -26,7 +26,10 @@ const command = defineCommand({
   settings: {
     ...loggingSettings,
     Lock: {
-      lockFile: setting(text('file'), { help: 'File that holds the word for the lock.', isSecretFile: true }),
+      lockFile: setting(text('file'), {
+        help: 'File that holds the word for the lock.',
+        isSecretFile: true,
+      }),
       lockWord: setting(secret(), { help: 'Word for the lock.' }),
     },
   },
@@ -57,7 +60,7 @@ function serve(t: Test, args: string[] = [], start?: Service['start'], env = {})
   const service: Service = {
     facts: { version: '1.2.3' },
     start: start ?? (async () => running),
-    exitCodeOfStart: (error) => (error instanceof RangeError ? 2 : 4),
+    startupExitCode: (error) => (error instanceof RangeError ? 2 : 4),
     explain: (error) => `because ${(error as Error).message}`,
     describe: () => ({ code: 'WHY' }),
     failure: 'disk failed',
@@ -190,7 +193,7 @@ t.test('--log-pretty writes readable lines, without colours in a file', async (t
 t.test('lines above the limit per second are counted instead of written', async (t) => {
   const written: (string | number)[] = []
   const clock = new SimulatedClock()
-  const lines = new RationedLines(2, (count) => written.push(count), clock)
+  const lines = new RateLimitedLines(2, (count) => written.push(count), clock)
   for (const line of ['a', 'b', 'c', 'd']) lines.write(() => written.push(line))
   t.same(written, ['a', 'b'])
   await clock.advance(1000)

@@ -12,7 +12,6 @@ import {
   defineCommand,
   duration,
   type Environment,
-  inOwnWords,
   listOf,
   portOrOff,
   runCommand,
@@ -21,10 +20,11 @@ import {
   text,
   toLinkOptions,
   whole,
+  withSettingNames,
   yesOrNo,
 } from '../src/index.js'
 import { suggest } from '../src/settings/near-miss.js'
-import { exposedSecrets } from '../src/sources/configuration.js'
+import { findExposedSecrets } from '../src/sources/configuration.js'
 import { file, fixture, HostWorld, refusal } from './world.js'
 
 /** A command with a setting of every kind. */
@@ -40,7 +40,11 @@ const builder = defineCommand({
       guests: argument(listOf(text('name')), { required: false, help: 'Guests to let in.' }),
     },
     House: {
-      floors: setting(whole(1, 9), { fallback: 1, help: 'Number of floors.', option: 'options.floors' }),
+      floors: setting(whole(1, 9), {
+        fallback: 1,
+        help: 'Number of floors.',
+        option: 'options.floors',
+      }),
       roomBytes: setting(bytes(0, 2 ** 20), { fallback: 4096, help: 'Size of each room.' }),
       warmth: setting(duration(1, 1000), {
         fallback: 20,
@@ -50,11 +54,17 @@ const builder = defineCommand({
       roof: setting(choice('flat', 'steep'), { required: true, help: 'Shape of the roof.' }),
       door: setting(portOrOff(), { help: 'Number of the door.' }),
       cellar: setting(yesOrNo(), { fallback: false, help: 'Build a cellar.' }),
-      floorsOption: setting(text('x'), { help: 'Option of the floors.', option: 'options.floorsOption' }),
+      floorsOption: setting(text('x'), {
+        help: 'Option of the floors.',
+        option: 'options.floorsOption',
+      }),
     },
     Lock: {
       lockWord: setting(secret(), { help: 'Word for the lock; --lock-file reads it from a file.' }),
-      lockFile: setting(text('file'), { help: 'File that holds the word for the lock.', isSecretFile: true }),
+      lockFile: setting(text('file'), {
+        help: 'File that holds the word for the lock.',
+        isSecretFile: true,
+      }),
     },
   },
   prepare: ({ values }) => {
@@ -74,20 +84,17 @@ const settle = (args: string[], env: Environment = {}) => configure(builder, arg
 const valuesOf = (args: string[], env?: Environment) => settle([...least, ...args], env).values
 const said = (args: string[], env?: Environment) => refusal(() => valuesOf(args, env))
 
-t.test(
-  'flags override variables, variables the file, and the file the defaults',
-  async (t) => {
-    const path = file(t, 'c.json', { floors: 2, door: 2, lockFile: 'from file' })
-    const env = { TENURE_CONFIG: path, TENURE_FLOORS: '3', TENURE_DOOR: '4' }
-    const { values, origins } = settle([...least, '--floors', '5'], env)
-    t.match(values, { floors: 5, door: 4, lockFile: 'from file', warmth: 20 })
-    t.equal(origins.get('floors'), '--floors')
-    t.equal(origins.get('door'), 'TENURE_DOOR')
-    t.equal(origins.get('lockFile'), `${path}: lockFile`)
-    t.equal(origins.get('owner'), '<owner>')
-    t.equal(origins.get('warmth'), undefined)
-  },
-)
+t.test('flags override variables, variables the file, and the file the defaults', async (t) => {
+  const path = file(t, 'c.json', { floors: 2, door: 2, lockFile: 'from file' })
+  const env = { TENURE_CONFIG: path, TENURE_FLOORS: '3', TENURE_DOOR: '4' }
+  const { values, origins } = settle([...least, '--floors', '5'], env)
+  t.match(values, { floors: 5, door: 4, lockFile: 'from file', warmth: 20 })
+  t.equal(origins.get('floors'), '--floors')
+  t.equal(origins.get('door'), 'TENURE_DOOR')
+  t.equal(origins.get('lockFile'), `${path}: lockFile`)
+  t.equal(origins.get('owner'), '<owner>')
+  t.equal(origins.get('warmth'), undefined)
+})
 
 t.test('the flag --config overrides TENURE_CONFIG', async (t) => {
   const path = file(t, 'c.json', { floors: 2 })
@@ -119,7 +126,10 @@ t.test('arguments follow the order of the table, with flags anywhere', async (t)
   t.equal(said(['Bob,,Eve']).slice(0, 22), '<guests> is "Bob,,Eve"')
   t.equal(said(['--owner', 'Bob']), '--owner is not a flag; pass <owner> as an argument.')
   t.match(said([], { TENURE_OWNER: 'Bob' }), /^unknown environment variable TENURE_OWNER\./)
-  t.match(said(['--config', file(t, 'c.json', { owner: 'Bob' })]), /owner cannot be set in the configuration file/)
+  t.match(
+    said(['--config', file(t, 'c.json', { owner: 'Bob' })]),
+    /owner cannot be set in the configuration file/,
+  )
 })
 
 t.test('TENURE_COORDINATOR is allowed in every command', async (t) => {
@@ -140,34 +150,37 @@ t.test('a missing required setting is an error', async (t) => {
   t.equal(missing(['Ada'], { TENURE_ROOF: 'steep' }), 'it was accepted')
 })
 
-t.test('an invalid value is reported with its origin, the value and what is expected', async (t) => {
-  const bad: [flag: string, given: string, accepted: RegExp][] = [
-    ['--floors', '10', /a whole number from 1 to 9$/],
-    ['--floors', '1.5', /a whole number/],
-    ['--floors', '', /a whole number/],
-    ['--door', 'on', /from 0 to 65535, or off$/],
-    ['--warmth', '30', /a duration with a unit \(500ms, 30s.*\) from 1ms to 1s$/],
-    ['--warmth', '2s', /a duration/],
-    ['--room-bytes', '1KB', /a size in bytes \(4096, 256KiB.*\) from 0B to 1MiB$/],
-    ['--room-bytes', '2MiB', /a size in bytes/],
-    ['--roof', 'round', /one of flat, steep$/],
-    ['--lock-file', '', /a non-empty text$/],
-    ['--cellar', 'perhaps', /true or false$/],
-  ]
-  for (const [flag, given, accepted] of bad) {
-    const message = said([`${flag}=${given}`])
-    t.ok(message.startsWith(`${flag} is ${JSON.stringify(given)}; it must be `), message)
-    t.match(message, accepted)
-  }
-  t.match(said([], { TENURE_FLOORS: 'x' }), /^TENURE_FLOORS is "x"; it must be a whole number/)
-  t.match(said(['--floors']), /^--floors requires a value; it must be a whole number/)
-  t.match(said(['--floors', '--cellar']), /^--floors requires a value/)
-  t.match(
-    said([`--roof=${'x'.repeat(1000)}`]),
-    /^--roof is "x{199}…; it must/,
-    'a long value is cut',
-  )
-})
+t.test(
+  'an invalid value is reported with its origin, the value and what is expected',
+  async (t) => {
+    const bad: [flag: string, given: string, accepted: RegExp][] = [
+      ['--floors', '10', /a whole number from 1 to 9$/],
+      ['--floors', '1.5', /a whole number/],
+      ['--floors', '', /a whole number/],
+      ['--door', 'on', /from 0 to 65535, or off$/],
+      ['--warmth', '30', /a duration with a unit \(500ms, 30s.*\) from 1ms to 1s$/],
+      ['--warmth', '2s', /a duration/],
+      ['--room-bytes', '1KB', /a size in bytes \(4096, 256KiB.*\) from 0B to 1MiB$/],
+      ['--room-bytes', '2MiB', /a size in bytes/],
+      ['--roof', 'round', /one of flat, steep$/],
+      ['--lock-file', '', /a non-empty text$/],
+      ['--cellar', 'perhaps', /true or false$/],
+    ]
+    for (const [flag, given, accepted] of bad) {
+      const message = said([`${flag}=${given}`])
+      t.ok(message.startsWith(`${flag} is ${JSON.stringify(given)}; it must be `), message)
+      t.match(message, accepted)
+    }
+    t.match(said([], { TENURE_FLOORS: 'x' }), /^TENURE_FLOORS is "x"; it must be a whole number/)
+    t.match(said(['--floors']), /^--floors requires a value; it must be a whole number/)
+    t.match(said(['--floors', '--cellar']), /^--floors requires a value/)
+    t.match(
+      said([`--roof=${'x'.repeat(1000)}`]),
+      /^--roof is "x{199}…; it must/,
+      'a long value is cut',
+    )
+  },
+)
 
 t.test('a choice in capitals may be typed in lower case', (t) => {
   const { parse } = choice('WAITING', 'DEAD', 'none')
@@ -187,7 +200,10 @@ t.test('the file accepts the JSON types of each setting and rejects others by na
   t.match(said(inFile({ cellar: 'true' })), /c\.json: cellar is "true"; it must be true or false/)
   t.match(said(inFile({ door: null })), /c\.json: door is null; it must be/)
   t.match(said(inFile({ config: 'x' })), /c\.json: config cannot be set in the configuration file/)
-  t.match(said(inFile({ 'room-bytes': 1 })), /room-bytes is not a known setting. Did you mean roomBytes\?/)
+  t.match(
+    said(inFile({ 'room-bytes': 1 })),
+    /room-bytes is not a known setting. Did you mean roomBytes\?/,
+  )
   t.match(said(inFile('{ "floors": 1')), /c\.json, set by --config, is not valid JSON$/)
   t.match(said(inFile([])), /c\.json, set by --config, must hold a JSON object/)
   t.match(said(['--config', '/nowhere']), /^cannot read \/nowhere, set by --config: ENOENT/)
@@ -199,7 +215,10 @@ t.test('an unknown name is an error that suggests a close one', async (t) => {
   t.match(said(['--zzzzzzzzzzzz']), /^unknown flag --zzzzzzzzzzzz\. See build-house --help/)
   t.match(said(['-f', '1']), /^unknown flag -f\. See/)
   t.equal(suggest('-1', ['--at', '--log']), '', 'a suggestion keeps at least one letter')
-  t.match(said([], { TENURE_FLORS: '1' }), /^unknown environment variable TENURE_FLORS\. Did you mean TENURE_FLOORS\?/)
+  t.match(
+    said([], { TENURE_FLORS: '1' }),
+    /^unknown environment variable TENURE_FLORS\. Did you mean TENURE_FLOORS\?/,
+  )
   t.equal(settle(least, { PATH: '/bin', TENURED: '1' }).origins.size, 2)
 })
 
@@ -221,7 +240,7 @@ t.test('a secret comes from the environment, never from a flag or a file', async
 
 t.test('a secret file that other users can read is detected', async (t) => {
   const path = file(t, 'lock', 'hush')
-  const exposed = () => exposedSecrets(settle([...least, '--lock-file', path]))
+  const exposed = () => findExposedSecrets(settle([...least, '--lock-file', path]))
   t.same(exposed(), [])
   chmodSync(path, 0o640)
   t.same(exposed(), [path])
@@ -296,7 +315,10 @@ t.test('a name that is wider than its column gets a line of its own', async (t) 
   const command = { ...builder, settings: { Roof: { roof: wide } }, examples: [] }
   await runCommand({ ...command, prepare: () => async () => 0 }, host)
   const margin = ' '.repeat(34)
-  t.match(host.said, `Roof:\n  --roof <as-flat-as-a-table|steep>\n${margin}Shape of the roof [TENURE_ROOF]\n`)
+  t.match(
+    host.said,
+    `Roof:\n  --roof <as-flat-as-a-table|steep>\n${margin}Shape of the roof [TENURE_ROOF]\n`,
+  )
 })
 
 t.test('the help mentions the configuration file only if there is one', async (t) => {
@@ -330,7 +352,7 @@ t.test("a library's message names the origin of a setting instead of its option"
   const configuration = settle([...least], { TENURE_FLOORS: '3' })
   const message = 'options.floors is 3, options.warm is 20, options.floorsOption is unset'
   t.equal(
-    inOwnWords(message, configuration),
+    withSettingNames(message, configuration),
     'TENURE_FLOORS is 3, --warmth is 20, --floors-option is unset',
   )
 })
@@ -354,12 +376,9 @@ const optionsOf = (args: string[], env?: Environment) => toLinkOptions(settleCal
 const saidOfCall = (args: string[], env?: Environment) => refusal(() => optionsOf(args, env))
 const own = ['--tls-cert', fixture('tls.crt'), '--tls-key', fixture('tls.key')]
 
-t.test(
-  'the default is the coordinator on this machine, without TLS and token',
-  async (t) => {
-    t.same(optionsOf([]), { endpoints: ['127.0.0.1:7411'] })
-  },
-)
+t.test('the default is the coordinator on this machine, without TLS and token', async (t) => {
+  t.same(optionsOf([]), { endpoints: ['127.0.0.1:7411'] })
+})
 
 t.test('several endpoints are tried in turn', async (t) => {
   const endpoints = ['a:1', 'b', '[::1]:7411']
@@ -371,25 +390,25 @@ t.test('several endpoints are tried in turn', async (t) => {
   }
 })
 
-t.test(
-  'an invalid coordinator address that may hold a secret is not repeated',
-  async (t) => {
-    for (const bad of ['tcp://me:hush@a:1', 'hush@a', 'a,me:hush,hush@b:1', 'a:1/?token=hush']) {
-      const message = saidOfCall([], { TENURE_COORDINATOR: bad })
-      t.match(
-        message,
-        /^TENURE_COORDINATOR is a URL with credentials or a query; it must be host:port/,
-      )
-      t.notMatch(message, /hush/)
-    }
-  },
-)
+t.test('an invalid coordinator address that may hold a secret is not repeated', async (t) => {
+  for (const bad of ['tcp://me:hush@a:1', 'hush@a', 'a,me:hush,hush@b:1', 'a:1/?token=hush']) {
+    const message = saidOfCall([], { TENURE_COORDINATOR: bad })
+    t.match(
+      message,
+      /^TENURE_COORDINATOR is a URL with credentials or a query; it must be host:port/,
+    )
+    t.notMatch(message, /hush/)
+  }
+})
 
 t.test('the token comes from the environment or a file, never from a flag', async (t) => {
   const path = file(t, 'token', 'hush\n')
   t.equal(optionsOf([], { TENURE_TOKEN: 'hush' }).token, 'hush')
   t.equal(optionsOf(['--token-file', path]).token, 'hush')
-  t.match(saidOfCall(['--token', 'hush']), /^other users can see flags; set TENURE_TOKEN instead of --token\./)
+  t.match(
+    saidOfCall(['--token', 'hush']),
+    /^other users can see flags; set TENURE_TOKEN instead of --token\./,
+  )
   t.notMatch(saidOfCall(['--token', 'hush']), /hush/)
   t.equal(
     saidOfCall(['--token-file', path], { TENURE_TOKEN: 'hush' }),
@@ -409,10 +428,7 @@ t.test('the token comes from the environment or a file, never from a flag', asyn
 t.test('--tls trusts the CAs of Node.js, --tls-ca another one', async (t) => {
   t.equal(optionsOf(['--tls']).tls, true)
   t.match(optionsOf(['--tls-ca', fixture('tls.crt')]).tls, { ca: /BEGIN CERTIFICATE/ })
-  t.match(
-    saidOfCall(['--tls-ca', fixture('tls.key')]),
-    /--tls-ca .*tls\.key is not a certificate/,
-  )
+  t.match(saidOfCall(['--tls-ca', fixture('tls.key')]), /--tls-ca .*tls\.key is not a certificate/)
 })
 
 t.test('a client certificate needs its key', async (t) => {
@@ -452,7 +468,7 @@ t.test('--tls=false contradicts the flags that need TLS', async (t) => {
 
 t.test('the files of the token and the key are secret files', async (t) => {
   const path = file(t, 'token', 'hush')
-  t.same(exposedSecrets(settleCall(['--token-file', path])), [])
+  t.same(findExposedSecrets(settleCall(['--token-file', path])), [])
   const secrets = [...settleCall([]).settings].filter(([, { isSecretFile }]) => isSecretFile)
   t.same(
     secrets.map(([name]) => name),

@@ -122,10 +122,7 @@ t.test('an error message begins with the name of the verb', async (t) => {
 })
 
 t.test('an unknown verb is an error that suggests a close one', async (t) => {
-  t.equal(
-    await refusal('cuont'),
-    'unknown command "cuont". Did you mean count? See things --help.',
-  )
+  t.equal(await refusal('cuont'), 'unknown command "cuont". Did you mean count? See things --help.')
   t.equal(await refusal('constructor'), 'unknown command "constructor". See things --help.')
   t.equal(
     await refusal(),
@@ -193,7 +190,10 @@ t.test('a group has verbs of its own at any depth, each level with help', async 
     /^Usage: things shelf top dust \[flags\]\n/,
   )
   t.match(await run(t, 'shelf', 'top', '--version'), { code: 0, said: '1.2.3\n' })
-  t.equal(await refusal('shelf'), 'a command is required: one of paint, top. See things shelf --help.')
+  t.equal(
+    await refusal('shelf'),
+    'a command is required: one of paint, top. See things shelf --help.',
+  )
   t.equal(
     await refusal('shelf', 'tpo'),
     'unknown command "tpo". Did you mean top? See things shelf --help.',

@@ -1,4 +1,4 @@
-import { terminalCommands, toEscape, yesOrNo } from '@tenure/app-kit'
+import { controlCharacters, toEscape, yesOrNo } from '@tenure/app-kit'
 import { flag } from '../command-line.js'
 
 /** Every verb takes it. */
@@ -13,7 +13,7 @@ export const outputSettings = {
 
 export function toJsonLine(facts: object): string {
   // JSON escapes only some of what a terminal would obey.
-  return `${JSON.stringify(readable(facts)).replace(terminalCommands, toEscape)}\n`
+  return `${JSON.stringify(readable(facts)).replace(controlCharacters, toEscape)}\n`
 }
 
 function readable(value: unknown): unknown {

@@ -1,8 +1,8 @@
-import type { Place } from './places.js'
+import type { CommandNode } from './command-tree.js'
 import { choicesOf, flagsWith, pathText, quote, verbPatterns } from './shell-text.js'
 
 /** Works from bash 3.2 on, the version that macOS ships. */
-export function bashCompletion(name: string, places: readonly Place[]): string {
+export function bashCompletion(name: string, nodes: readonly CommandNode[]): string {
   const own = `_${name.replace(/\W/g, '_')}`
   return `# Completion of ${name} for bash: source <(${name} completion bash)
 ${own}() {
@@ -15,14 +15,14 @@ ${own}() {
   fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$path \${COMP_WORDS[i]}" in
-      ${verbPatterns(places)}) path="$path \${COMP_WORDS[i]}" ;;
+      ${verbPatterns(nodes)}) path="$path \${COMP_WORDS[i]}" ;;
     esac
   done
   case "$path $prev" in
-${valueCases(places)}
+${valueCases(nodes)}
     *)
       case "$path" in
-${places.map(wordCase).join('\n')}
+${nodes.map(wordCase).join('\n')}
       esac
       # A word that begins with a dash is a flag, not a file.
       [[ $cur == -* ]] && files=''
@@ -40,10 +40,10 @@ complete -F ${own} ${name}
 `
 }
 
-function valueCases(places: readonly Place[]): string {
-  const joined = (kind: 'file' | 'any') => flagsWith(places, kind).map(({ pattern }) => pattern)
+function valueCases(nodes: readonly CommandNode[]): string {
+  const joined = (kind: 'file' | 'any') => flagsWith(nodes, kind).map(({ pattern }) => pattern)
   return [
-    ...flagsWith(places, 'choice').map(
+    ...flagsWith(nodes, 'choice').map(
       ({ pattern, value }) => `    ${pattern}) words=${quote(choicesOf([value]).join(' '))} ;;`,
     ),
     ...some(joined('file'), 'files=yes'),
@@ -56,10 +56,10 @@ function some(patterns: readonly string[], action: string): string[] {
   return patterns.length === 0 ? [] : [`    ${patterns.join(' | ')}) ${action} ;;`]
 }
 
-function wordCase(place: Place): string {
-  const { verbs, flags, values } = place
+function wordCase(node: CommandNode): string {
+  const { verbs, flags, values } = node
   const words = [...verbs, ...flags].map(({ word }) => word)
   const all = [...choicesOf(values), ...words].join(' ')
   const files = values.some(({ kind }) => kind === 'file') ? ' files=yes' : ''
-  return `        ${quote(pathText(place))}) words=${quote(all)}${files} ;;`
+  return `        ${quote(pathText(node))}) words=${quote(all)}${files} ;;`
 }

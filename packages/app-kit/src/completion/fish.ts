@@ -1,30 +1,30 @@
-import type { Flag, Place } from './places.js'
+import type { CommandNode, Flag } from './command-tree.js'
 import { choicesOf, pathText } from './shell-text.js'
 
 /** Shows each word with its help. */
-export function fishCompletion(name: string, places: readonly Place[]): string {
+export function fishCompletion(name: string, nodes: readonly CommandNode[]): string {
   const own = `__${name.replace(/\W/g, '_')}_at`
-  const paths = places.slice(1).map((place) => quote(pathText(place)))
+  const paths = nodes.slice(1).map((node) => quote(pathText(node)))
   return `# Completion of ${name} for fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish
 # True after the words of this path.
 function ${own}
-  set -l place ''
+  set -l node ''
   set -l typed (commandline -opc)
   for word in $typed[2..-1]
-    if contains -- "$place $word" ${paths.join(' ')}
-      set place "$place $word"
+    if contains -- "$node $word" ${paths.join(' ')}
+      set node "$node $word"
     end
   end
-  test "$place" = "$argv[1]"
+  test "$node" = "$argv[1]"
 end
 complete -c ${name} -f
-${places.map((place) => linesFor(name, own, place)).join('\n')}
+${nodes.map((node) => linesFor(name, own, node)).join('\n')}
 `
 }
 
-function linesFor(name: string, own: string, place: Place): string {
-  const at = `complete -c ${name} -n ${quote(`${own} "${pathText(place)}"`)}`
-  const { verbs, flags, values } = place
+function linesFor(name: string, own: string, node: CommandNode): string {
+  const at = `complete -c ${name} -n ${quote(`${own} "${pathText(node)}"`)}`
+  const { verbs, flags, values } = node
   const choices = choicesOf(values)
   return [
     ...verbs.map(({ word, help }) => `${at} -a ${word} -d ${quote(help)}`),

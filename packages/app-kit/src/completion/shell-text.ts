@@ -1,4 +1,4 @@
-import type { Flag, Place, Value } from './places.js'
+import type { CommandNode, Flag, Value } from './command-tree.js'
 
 /** Quotes a text as one word of bash or zsh. */
 export function quote(text: string): string {
@@ -6,25 +6,25 @@ export function quote(text: string): string {
 }
 
 /** The path as the scripts keep it: each word with a space before it. */
-export function pathText({ path }: Place): string {
+export function pathText({ path }: CommandNode): string {
   return path.map((word) => ` ${word}`).join('')
 }
 
 /** The `case` patterns of all commands. */
-export function verbPatterns(places: readonly Place[]): string {
-  return places
+export function verbPatterns(nodes: readonly CommandNode[]): string {
+  return nodes
     .slice(1)
-    .map((place) => quote(pathText(place)))
+    .map((node) => quote(pathText(node)))
     .join(' | ')
 }
 
 /** The `case` patterns of all flags whose value is of this kind. */
-export function flagsWith(places: readonly Place[], kind: Value['kind']): FlagAt[] {
-  return places.flatMap((place) =>
-    place.flags.flatMap((flag) => {
+export function flagsWith(nodes: readonly CommandNode[], kind: Value['kind']): FlagAt[] {
+  return nodes.flatMap((node) =>
+    node.flags.flatMap((flag) => {
       const { value } = flag
       return value?.kind === kind
-        ? [{ pattern: quote(`${pathText(place)} ${flag.word}`), value }]
+        ? [{ pattern: quote(`${pathText(node)} ${flag.word}`), value }]
         : []
     }),
   )

@@ -1,10 +1,10 @@
-import { exitCodes } from '../process/endings.js'
+import { exitCodes } from '../process/exit-codes.js'
 import { choice } from '../settings/kinds.js'
 import { argument } from '../settings/settings.js'
 import { defineVerb, type Verb, type Verbs } from '../verbs/verb.js'
 import { bashCompletion } from './bash.js'
+import { commandNodes } from './command-tree.js'
 import { fishCompletion } from './fish.js'
-import { placesOf } from './places.js'
 import { zshCompletion } from './zsh.js'
 
 const scripts = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const
@@ -14,7 +14,10 @@ export function completionVerb(name: string, program: () => Verbs): Verb {
   return defineVerb({
     summary: 'Print a shell completion script.',
     examples: [
-      { line: `source <(${name} completion bash)`, help: 'Load completion for bash; put this line into ~/.bashrc.' },
+      {
+        line: `source <(${name} completion bash)`,
+        help: 'Load completion for bash; put this line into ~/.bashrc.',
+      },
       {
         line: `${name} completion zsh > "\${fpath[1]}/_${name}"`,
         help: 'Install completion for zsh, then open a new shell; repeat after an upgrade.',
@@ -31,7 +34,7 @@ export function completionVerb(name: string, program: () => Verbs): Verb {
     },
     prepare({ values: { shell } }) {
       return async ({ stdout }) => {
-        stdout.write(scripts[shell](name, await placesOf(program())))
+        stdout.write(scripts[shell](name, await commandNodes(program())))
         return exitCodes.done
       }
     },

@@ -1,24 +1,24 @@
-import type { Place, Word } from './places.js'
+import type { CommandNode, Word } from './command-tree.js'
 import { choicesOf, flagsWith, pathText, quote, verbPatterns } from './shell-text.js'
 
 /** Shows each word with its help. */
-export function zshCompletion(name: string, places: readonly Place[]): string {
+export function zshCompletion(name: string, nodes: readonly CommandNode[]): string {
   const own = `_${name.replace(/\W/g, '_')}`
   return `#compdef ${name}
 # Completion of ${name} for zsh: ${name} completion zsh > "\${fpath[1]}/${own}"
 ${own}() {
-  local place='' i
+  local node='' i
   local -a found
   for ((i = 2; i < CURRENT; i++)); do
-    case "$place \${words[i]}" in
-      (${verbPatterns(places)}) place="$place \${words[i]}" ;;
+    case "$node \${words[i]}" in
+      (${verbPatterns(nodes)}) node="$node \${words[i]}" ;;
     esac
   done
-  case "$place \${words[CURRENT-1]}" in
-${valueCases(places)}
+  case "$node \${words[CURRENT-1]}" in
+${valueCases(nodes)}
   esac
-  case "$place" in
-${places.map(wordCase).join('\n')}
+  case "$node" in
+${nodes.map(wordCase).join('\n')}
   esac
   _describe ${quote(name)} found
 }
@@ -30,10 +30,10 @@ fi
 `
 }
 
-function valueCases(places: readonly Place[]): string {
-  const joined = (kind: 'file' | 'any') => flagsWith(places, kind).map(({ pattern }) => pattern)
+function valueCases(nodes: readonly CommandNode[]): string {
+  const joined = (kind: 'file' | 'any') => flagsWith(nodes, kind).map(({ pattern }) => pattern)
   return [
-    ...flagsWith(places, 'choice').map(
+    ...flagsWith(nodes, 'choice').map(
       ({ pattern, value }) =>
         `    (${pattern}) compadd -- ${choicesOf([value]).map(quote).join(' ')}; return ;;`,
     ),
@@ -46,12 +46,12 @@ function some(patterns: readonly string[], action: string): string[] {
   return patterns.length === 0 ? [] : [`    (${patterns.join(' | ')}) ${action} ;;`]
 }
 
-function wordCase(place: Place): string {
-  const { verbs, flags, values } = place
+function wordCase(node: CommandNode): string {
+  const { verbs, flags, values } = node
   const choices = choicesOf(values).map((word) => quote(word))
   const all = [...choices, ...[...verbs, ...flags].map(describe)].join(' ')
   const files = values.some(({ kind }) => kind === 'file') ? ' _files;' : ''
-  return `    (${quote(pathText(place))})${files} found=(${all}) ;;`
+  return `    (${quote(pathText(node))})${files} found=(${all}) ;;`
 }
 
 /** zsh separates a word from its description by a colon. */

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { ConfigError } from '../settings/given.js'
+import { ConfigError } from '../settings/given-value.js'
 import { readSecretText, readText } from '../sources/text-file.js'
 
 /** A file that is named by a setting, and the origin of that setting. */

@@ -1,5 +1,5 @@
 import type { LinkOptions, TlsOptions } from '@tenure/client'
-import { ConfigError } from '../settings/given.js'
+import { ConfigError } from '../settings/given-value.js'
 import { flagOf } from '../settings/settings.js'
 import type { Configuration } from '../sources/configuration.js'
 import { type NamedFile, readAuthority, readKeyPair } from './certificates.js'
@@ -30,7 +30,9 @@ function readTls(configuration: ConnectionConfiguration): true | TlsOptions | un
   const told = origins.get('tls')
   // Guessing would risk sending in plain text what was meant to be encrypted.
   if (told !== undefined && !values.tls) {
-    throw new ConfigError(`${told} is false, but ${details.join(', ')} needs TLS; remove one of them`)
+    throw new ConfigError(
+      `${told} is false, but ${details.join(', ')} needs TLS; remove one of them`,
+    )
   }
   const ca = fileOf(configuration, 'tlsCa')
   const { tlsServername: servername } = values

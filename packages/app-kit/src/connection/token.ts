@@ -1,5 +1,5 @@
 import { messageLimits } from '@tenure/protocol'
-import { ConfigError } from '../settings/given.js'
+import { ConfigError } from '../settings/given-value.js'
 import type { Origins } from '../sources/configuration.js'
 import { readSecretText } from '../sources/text-file.js'
 
@@ -11,19 +11,16 @@ interface TokenConfiguration {
 /** Reads the token from its setting or its file. */
 export function readToken({ values, origins }: TokenConfiguration): string | undefined {
   const { token, tokenFile } = values
-  refuseTogether(origins, 'token', 'tokenFile')
+  checkExclusive(origins, 'token', 'tokenFile')
   if (token !== undefined) return checkToken(token, origins.get('token')!)
   if (tokenFile === undefined) return undefined
   // Editors end the last line with a line feed.
   const origin = origins.get('tokenFile')!
-  return checkToken(
-    readSecretText(tokenFile, origin).trim(),
-    `the token in ${origin} ${tokenFile}`,
-  )
+  return checkToken(readSecretText(tokenFile, origin).trim(), `the token in ${origin} ${tokenFile}`)
 }
 
 /** Rejects more than one of several mutually exclusive settings. */
-export function refuseTogether<Name extends string>(
+export function checkExclusive<Name extends string>(
   origins: Pick<Origins<Name>, 'get'>,
   ...names: readonly Name[]
 ): void {

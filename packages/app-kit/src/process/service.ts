@@ -1,10 +1,10 @@
 import { constants } from 'node:os'
 import type { Logger } from 'pino'
 import { type Host, type StopSignal, stopSignals } from '../host.js'
-import { ConfigError } from '../settings/given.js'
-import { type Configuration, exposedSecrets, takeSecretsOut } from '../sources/configuration.js'
+import { ConfigError } from '../settings/given-value.js'
+import { type Configuration, findExposedSecrets, removeSecrets } from '../sources/configuration.js'
 
-import { exitCodes } from './endings.js'
+import { exitCodes } from './exit-codes.js'
 import { type LoggingConfiguration, openLogger } from './logger.js'
 
 /** A started service. */
@@ -23,7 +23,7 @@ export interface Service {
   readonly facts: object
   start(logger: Logger): Promise<Running>
   /** Exit code after a failed startup. `misconfigured` prints one line instead of logging. */
-  exitCodeOfStart(error: unknown): number
+  startupExitCode(error: unknown): number
   /** The error and its remedy, for a person. */
   explain(error: unknown): string
   /** Log fields of the error, to search for. */
@@ -38,9 +38,9 @@ export async function runService(
   configuration: Configuration & LoggingConfiguration,
   host: Host,
 ): Promise<never> {
-  takeSecretsOut(configuration, host)
+  removeSecrets(configuration, host)
   const logger = await openLogger(configuration.values, host.stdout)
-  for (const file of exposedSecrets(configuration)) {
+  for (const file of findExposedSecrets(configuration)) {
     logger.warn({ file }, 'other users can read this secret file; run chmod 600 on it')
   }
   return host.exit(await runUntilItEnds(service, logger, host))
@@ -56,7 +56,7 @@ async function runUntilItEnds(service: Service, logger: Logger, host: Host): Pro
   try {
     running = await Promise.race([service.start(logger), told])
   } catch (error) {
-    const code = service.exitCodeOfStart(error)
+    const code = service.startupExitCode(error)
     if (code === exitCodes.misconfigured) {
       throw new ConfigError(service.explain(error), { cause: error })
     }

@@ -2,11 +2,12 @@
  * Characters that control a terminal: control characters, and those that change the direction of text.
  * Names and reasons come from other users and must not manipulate this terminal.
  */
-export const terminalCommands = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+export const controlCharacters =
+  /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 /** Escapes these characters as JSON does, which also makes the text one line. */
 export function printable(text: string): string {
-  return text.replace(terminalCommands, toEscape)
+  return text.replace(controlCharacters, toEscape)
 }
 
 export function toEscape(character: string): string {

@@ -59,7 +59,7 @@ export function argumentOf(name: string): string {
 
 export const variablePrefix = 'TENURE_'
 
-export function mayStandIn({ kind, sources }: Setting<unknown>, source: Source): boolean {
+export function acceptsSource({ kind, sources }: Setting<unknown>, source: Source): boolean {
   return (sources ?? kind.sources)?.includes(source) ?? source !== 'argument'
 }
 

@@ -1,37 +1,55 @@
-import { ConfigError, type Given, type Reader, read, unacceptable } from '../settings/given.js'
+import {
+  type CommandSettings,
+  ConfigError,
+  type GivenValue,
+  invalidValue,
+  parseValue,
+} from '../settings/given-value.js'
 import { text } from '../settings/kinds.js'
 import { suggest } from '../settings/near-miss.js'
-import { mayStandIn, type Setting, setting } from '../settings/settings.js'
+import { acceptsSource, type Setting, setting } from '../settings/settings.js'
 import { readJsonObject } from './text-file.js'
 
 /** Reads settings from a JSON file, by their names in camelCase. */
-export function readConfigFile(reader: Reader, path: string, origin: string): Given[] {
+export function readConfigFile(known: CommandSettings, path: string, origin: string): GivenValue[] {
   return Object.entries(readJsonObject(path, origin)).map(([key, value]) => {
-    const where = `${path}: ${key}`
-    const setting = reader.settings.get(key)
-    if (setting !== undefined && mayStandIn(setting, 'file')) {
-      return readValue(key, setting, value, where)
+    const origin = `${path}: ${key}`
+    const setting = known.settings.get(key)
+    if (setting !== undefined && acceptsSource(setting, 'file')) {
+      return readValue(key, setting, value, origin)
     }
-    throw unknownKey(reader, key, where)
+    throw unknownKey(known, key, origin)
   })
 }
 
-function readValue(name: string, setting: Setting<unknown>, value: unknown, where: string): Given {
+function readValue(
+  name: string,
+  setting: Setting<unknown>,
+  value: unknown,
+  origin: string,
+): GivenValue {
   const { json } = setting.kind
   // Parsed as text, so that the file accepts what a flag accepts; the JSON type is checked first.
-  if (json.some((type) => typeof value === type)) return read(name, setting, String(value), where)
-  throw unacceptable(setting, value, where)
+  if (json.some((type) => typeof value === type))
+    return parseValue(name, setting, String(value), origin)
+  throw invalidValue(setting, value, origin)
 }
 
-function unknownKey({ command, settings }: Reader, key: string, where: string): ConfigError {
+function unknownKey(
+  { command, settings }: CommandSettings,
+  key: string,
+  origin: string,
+): ConfigError {
   const elsewhere = settings.get(key)
   if (elsewhere !== undefined) {
-    return new ConfigError(`${where} cannot be set in the configuration file. ${elsewhere.help}`)
+    return new ConfigError(`${origin} cannot be set in the configuration file. ${elsewhere.help}`)
   }
   const known = [...settings].flatMap(([name, setting]) => {
-    return mayStandIn(setting, 'file') ? [name] : []
+    return acceptsSource(setting, 'file') ? [name] : []
   })
-  return new ConfigError(`${where} is not a known setting.${suggest(key, known)} See ${command} --help.`)
+  return new ConfigError(
+    `${origin} is not a known setting.${suggest(key, known)} See ${command} --help.`,
+  )
 }
 
 /** A command with this group reads a configuration file. */

@@ -1,6 +1,11 @@
-import { ConfigError, type Given, type Reader, read } from '../settings/given.js'
+import {
+  type CommandSettings,
+  ConfigError,
+  type GivenValue,
+  parseValue,
+} from '../settings/given-value.js'
 import { suggest } from '../settings/near-miss.js'
-import { mayStandIn, variableOf, variablePrefix } from '../settings/settings.js'
+import { acceptsSource, variableOf, variablePrefix } from '../settings/settings.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -9,20 +14,20 @@ const address = variableOf('coordinator')
 
 /** Reads all `TENURE_` variables. An unknown one is most likely misspelt. */
 export function readEnvironment(
-  { command, settings }: Reader,
+  { command, settings }: CommandSettings,
   env: Environment,
   ignoresOthers = false,
-): Given[] {
+): GivenValue[] {
   const known = new Map(
     [...settings].flatMap(([name, setting]) => {
-      return mayStandIn(setting, 'environment') ? [[variableOf(name), { name, setting }]] : []
+      return acceptsSource(setting, 'environment') ? [[variableOf(name), { name, setting }]] : []
     }),
   )
   return Object.entries(env)
     .filter(([variable]) => variable.startsWith(variablePrefix))
     .flatMap(([variable, text = '']) => {
       const found = known.get(variable)
-      if (found !== undefined) return [read(found.name, found.setting, text, variable)]
+      if (found !== undefined) return [parseValue(found.name, found.setting, text, variable)]
       if (ignoresOthers || variable === address) return []
       const hint = suggest(variable, [...known.keys()])
       throw new ConfigError(

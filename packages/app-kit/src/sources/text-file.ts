@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { ConfigError } from '../settings/given.js'
+import { ConfigError } from '../settings/given-value.js'
 
 /** Reads a file that is named by a setting. */
 export function readText(path: string, origin: string): string {
@@ -43,7 +43,7 @@ export function readJsonObject(
 }
 
 /** Whether other users can read the file. */
-export function isOpenToOthers(path: string): boolean {
+export function isReadableByOthers(path: string): boolean {
   // Windows has no such permission bits.
   return process.platform !== 'win32' && (statSync(path).mode & 0o044) !== 0
 }

@@ -1,7 +1,18 @@
 import { parseArgs } from 'node:util'
-import { ConfigError, type Given, type Reader, read } from '../settings/given.js'
+import {
+  type CommandSettings,
+  ConfigError,
+  type GivenValue,
+  parseValue,
+} from '../settings/given-value.js'
 import { suggest } from '../settings/near-miss.js'
-import { argumentOf, flagOf, mayStandIn, type Setting, variableOf } from '../settings/settings.js'
+import {
+  acceptsSource,
+  argumentOf,
+  flagOf,
+  type Setting,
+  variableOf,
+} from '../settings/settings.js'
 
 /** Flags that print something instead of running the command. */
 export const actions = {
@@ -23,38 +34,38 @@ export const actionNames = Object.keys(actions) as Action[]
 
 export interface CommandLine {
   readonly action: Action | undefined
-  readonly given: readonly Given[]
+  readonly given: readonly GivenValue[]
 }
 
 type Named = readonly [name: string, setting: Setting<unknown>]
 
 /** Reads the words after the command. The last value of a repeated flag counts. */
-export function readCommandLine(reader: Reader, args: readonly string[]): CommandLine {
-  const flags = new Map(namedIn(reader, 'flag').map((named) => [flagOf(named[0]), named]))
-  const awaited = namedIn(reader, 'argument')
+export function readCommandLine(known: CommandSettings, args: readonly string[]): CommandLine {
+  const flags = new Map(namedIn(known, 'flag').map((named) => [flagOf(named[0]), named]))
+  const awaited = namedIn(known, 'argument')
   // Not strict: unknown flags get our own error messages.
   const options = optionsFor([...flags.values()])
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
-  const given: Given[] = []
+  const given: GivenValue[] = []
   let action: Action | undefined
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue
     if (token.kind === 'positional') {
       const named = awaited[0]?.[1].takesSeveral ? awaited[0] : awaited.shift()
-      given.push(readArgument(reader, named, token.value))
+      given.push(readArgument(known, named, token.value))
       continue
     }
     const asked =
       shortFlags[token.rawName] ?? actionNames.find((name) => flagOf(name) === token.rawName)
     if (asked !== undefined) action ??= asked
-    else given.push(readFlag(reader, flags, token.rawName, textOf(token)))
+    else given.push(readFlag(known, flags, token.rawName, textOf(token)))
   }
-  return { action, given: gather(reader, given) }
+  return { action, given: gather(known, given) }
 }
 
 /** Joins the words of an argument that takes several into one value. */
-function gather({ settings }: Reader, given: readonly Given[]): Given[] {
-  const isPart = ({ name }: Given) => settings.get(name)?.takesSeveral ?? false
+function gather({ settings }: CommandSettings, given: readonly GivenValue[]): GivenValue[] {
+  const isPart = ({ name }: GivenValue) => settings.get(name)?.takesSeveral ?? false
   const parts = given.filter(isPart)
   const [first] = parts
   if (first === undefined) return [...given]
@@ -62,15 +73,21 @@ function gather({ settings }: Reader, given: readonly Given[]): Given[] {
   return [...given.filter((one) => !isPart(one)), whole]
 }
 
-function namedIn({ settings }: Reader, source: 'argument' | 'flag'): Named[] {
-  return [...settings].filter(([, setting]) => mayStandIn(setting, source))
+function namedIn({ settings }: CommandSettings, source: 'argument' | 'flag'): Named[] {
+  return [...settings].filter(([, setting]) => acceptsSource(setting, source))
 }
 
-function readArgument({ command, settings }: Reader, named: Named | undefined, text: string) {
-  if (named !== undefined) return read(...named, text, argumentOf(named[0]))
-  const takesSome = [...settings.values()].some((setting) => mayStandIn(setting, 'argument'))
+function readArgument(
+  { command, settings }: CommandSettings,
+  named: Named | undefined,
+  text: string,
+) {
+  if (named !== undefined) return parseValue(...named, text, argumentOf(named[0]))
+  const takesSome = [...settings.values()].some((setting) => acceptsSource(setting, 'argument'))
   const why = takesSome ? 'there are too many' : 'only flags are allowed'
-  throw new ConfigError(`unexpected argument "${withoutValue(text)}": ${why}. See ${command} --help.`)
+  throw new ConfigError(
+    `unexpected argument "${withoutValue(text)}": ${why}. See ${command} --help.`,
+  )
 }
 
 /** Hides the value of a flag after `--`, and of a variable after the command: it may be a secret. */
@@ -79,19 +96,19 @@ function withoutValue(text: string): string {
 }
 
 function readFlag(
-  reader: Reader,
+  known: CommandSettings,
   flags: ReadonlyMap<string, Named>,
   flag: string,
   text: string | undefined,
-): Given {
+): GivenValue {
   const named = flags.get(flag)
-  if (named === undefined) throw unknownFlag(reader, flags, flag)
+  if (named === undefined) throw unknownFlag(known, flags, flag)
   const { kind } = named[1]
-  if (kind.placeholder === undefined) return read(...named, text ?? 'true', flag)
+  if (kind.placeholder === undefined) return parseValue(...named, text ?? 'true', flag)
   if (text === undefined) {
     throw new ConfigError(`${flag} requires a value; it must be ${kind.accepted}`)
   }
-  return read(...named, text, flag)
+  return parseValue(...named, text, flag)
 }
 
 interface OptionToken {
@@ -105,17 +122,19 @@ function textOf({ value, inlineValue }: OptionToken): string | undefined {
 }
 
 function unknownFlag(
-  { command, settings }: Reader,
+  { command, settings }: CommandSettings,
   flags: ReadonlyMap<string, Named>,
   flag: string,
 ): ConfigError {
   const [name = '', elsewhere] = [...settings].find(([known]) => flagOf(known) === flag) ?? []
-  if (elsewhere !== undefined && mayStandIn(elsewhere, 'argument')) {
+  if (elsewhere !== undefined && acceptsSource(elsewhere, 'argument')) {
     return new ConfigError(`${flag} is not a flag; pass ${argumentOf(name)} as an argument.`)
   }
   if (elsewhere !== undefined) {
     const { help } = elsewhere
-    return new ConfigError(`other users can see flags; set ${variableOf(name)} instead of ${flag}. ${help}`)
+    return new ConfigError(
+      `other users can see flags; set ${variableOf(name)} instead of ${flag}. ${help}`,
+    )
   }
   const known = [...flags.keys(), ...actionNames.map(flagOf)]
   return new ConfigError(`unknown flag ${flag}.${suggest(flag, known)} See ${command} --help.`)

@@ -1,8 +1,8 @@
 import {
+  acceptsSource,
   argumentOf,
   byName,
   flagOf,
-  mayStandIn,
   type Setting,
   variableOf,
 } from '../settings/settings.js'
@@ -47,7 +47,7 @@ function examplesSection(examples: readonly Example[]): string[] {
 
 function usage(name: string, settings: Command['settings']): string {
   const args = [...byName(settings)].flatMap(([name, setting]) => {
-    if (!mayStandIn(setting, 'argument')) return []
+    if (!acceptsSource(setting, 'argument')) return []
     const isNeeded = setting.required === true && setting.fallback === undefined
     const label = `${argumentOf(name)}${setting.takesSeveral ? '…' : ''}`
     return [isNeeded ? label : `[${label}]`]
@@ -64,7 +64,7 @@ function precedence(settings: Command['settings']): string {
 function describe(name: string, setting: Setting<unknown>): Row {
   const { kind, help, fallback } = setting
   const hasDefault = fallback !== undefined && fallback !== false
-  const hasVariable = mayStandIn(setting, 'flag') && mayStandIn(setting, 'environment')
+  const hasVariable = acceptsSource(setting, 'flag') && acceptsSource(setting, 'environment')
   const facts = [
     ...(hasDefault ? [`(default ${kind.format(fallback)})`] : []),
     ...(hasVariable ? [`[${variableOf(name)}]`] : []),
@@ -73,17 +73,20 @@ function describe(name: string, setting: Setting<unknown>): Row {
 }
 
 function headOf(name: string, setting: Setting<unknown>): string {
-  if (mayStandIn(setting, 'argument')) {
+  if (acceptsSource(setting, 'argument')) {
     return `${argumentOf(name)}${setting.takesSeveral ? '…' : ''}`
   }
-  const label = mayStandIn(setting, 'flag') ? flagOf(name) : variableOf(name)
+  const label = acceptsSource(setting, 'flag') ? flagOf(name) : variableOf(name)
   return [label, setting.kind.placeholder].filter(Boolean).join(' ')
 }
 
 /** Lists each verb with the first sentence of its summary. */
 export async function showVerbs({ name, summary, verbs, examples = [] }: Verbs): Promise<string> {
   const words = (await loadVerbs(verbs)).map(
-    ([word, verb]): Row => ['verbs' in verb ? `${word} …` : word, phrase(firstSentenceOf(verb.summary))],
+    ([word, verb]): Row => [
+      'verbs' in verb ? `${word} …` : word,
+      phrase(firstSentenceOf(verb.summary)),
+    ],
   )
   const more = `Run ${name} <command> --help for the flags and examples of a command.`
   return [

@@ -1,9 +1,13 @@
 import type { Host } from '../host.js'
-import { exitCodes } from '../process/endings.js'
-import { ConfigError, type Reader } from '../settings/given.js'
+import { exitCodes } from '../process/exit-codes.js'
+import { type CommandSettings, ConfigError } from '../settings/given-value.js'
 import { printable } from '../settings/printable.js'
 import { byName, type Settings } from '../settings/settings.js'
-import { type Configuration, settle, showConfiguration } from '../sources/configuration.js'
+import {
+  type Configuration,
+  resolveConfiguration,
+  showConfiguration,
+} from '../sources/configuration.js'
 import type { Environment } from '../sources/environment.js'
 import type { Command } from './command.js'
 import { readCommandLine } from './command-line.js'
@@ -11,11 +15,13 @@ import { showHelp } from './help.js'
 
 /** Runs a command with the host's arguments and returns the exit code. */
 export function runCommand(command: Command, host: Host): Promise<number> {
-  return orRefuse(command.name, host, () => obey(command, host.argv.slice(2), host))
+  return reportConfigErrors(command.name, host, () =>
+    runWithArguments(command, host.argv.slice(2), host),
+  )
 }
 
 /** Prints a `ConfigError` as one line. Other errors are bugs and pass through. */
-export async function orRefuse(
+export async function reportConfigErrors(
   name: string,
   host: Host,
   act: () => Promise<number>,
@@ -30,15 +36,19 @@ export async function orRefuse(
   }
 }
 
-export async function obey(command: Command, args: readonly string[], host: Host): Promise<number> {
-  const reader = readerOf(command)
-  const { action, given } = readCommandLine(reader, args)
-  if (action === 'help') return say(host, showHelp(command))
-  if (action === 'version') return say(host, `${command.version}\n`)
-  const configuration = settle(reader, given, host.env, command.ignoresOtherVariables)
+export async function runWithArguments(
+  command: Command,
+  args: readonly string[],
+  host: Host,
+): Promise<number> {
+  const known = commandSettings(command)
+  const { action, given } = readCommandLine(known, args)
+  if (action === 'help') return print(host, showHelp(command))
+  if (action === 'version') return print(host, `${command.version}\n`)
+  const configuration = resolveConfiguration(known, given, host.env, command.ignoresOtherVariables)
   // Also for --print-config, which thereby tells whether the command would run.
   const run = command.prepare(configuration)
-  return action === 'printConfig' ? say(host, showConfiguration(configuration)) : run(host)
+  return action === 'printConfig' ? print(host, showConfiguration(configuration)) : run(host)
 }
 
 /** The configuration of a command without running it, for tests. */
@@ -47,16 +57,16 @@ export function configure<S extends Settings>(
   args: readonly string[],
   env: Environment,
 ): Configuration<S> {
-  const reader = readerOf(command)
-  const { given } = readCommandLine(reader, args)
-  return settle(reader, given, env, command.ignoresOtherVariables) as Configuration<S>
+  const known = commandSettings(command)
+  const { given } = readCommandLine(known, args)
+  return resolveConfiguration(known, given, env, command.ignoresOtherVariables) as Configuration<S>
 }
 
-function readerOf({ name, settings }: Command): Reader {
+function commandSettings({ name, settings }: Command): CommandSettings {
   return { command: name, settings: byName(settings) }
 }
 
-export function say(host: Host, text: string): number {
+export function print(host: Host, text: string): number {
   host.stdout.write(text)
   return exitCodes.done
 }

@@ -1,10 +1,10 @@
 import type { Host } from '../host.js'
-import { ConfigError } from '../settings/given.js'
+import { ConfigError } from '../settings/given-value.js'
 import { nearest } from '../settings/near-miss.js'
 import type { Command } from './command.js'
 import { shortFlags } from './command-line.js'
 import { showVerbs } from './help.js'
-import { obey, orRefuse, say } from './run-command.js'
+import { print, reportConfigErrors, runWithArguments } from './run-command.js'
 import { loadVerb, loadVerbs, type Noun, type Verb, type Verbs, type VerbTable } from './verb.js'
 
 /** The command with its own arguments, or a request for help or the version. */
@@ -15,12 +15,12 @@ export type Parsed =
 
 /** Runs the verb named by the first argument and returns the exit code. */
 export function runVerbs(program: Verbs, host: Host): Promise<number> {
-  return orRefuse(program.name, host, async () => {
+  return reportConfigErrors(program.name, host, async () => {
     const parsed = await parseCommand(program, host.argv.slice(2))
-    if (parsed.kind === 'help') return say(host, await showVerbs(parsed.of))
-    if (parsed.kind === 'version') return say(host, `${program.version}\n`)
+    if (parsed.kind === 'help') return print(host, await showVerbs(parsed.of))
+    if (parsed.kind === 'version') return print(host, `${program.version}\n`)
     const { command, args } = parsed
-    return orRefuse(command.name, host, () => obey(command, args, host))
+    return reportConfigErrors(command.name, host, () => runWithArguments(command, args, host))
   })
 }
 
@@ -38,12 +38,12 @@ export async function parseCommand(
       ? { kind: 'help', of: program }
       : parseCommand(program, [...args, '--help'])
   }
-  const verb = await choose(program, first)
+  const verb = await findVerb(program, first)
   const chosen = { ignoresOtherVariables, ...verb, name: `${name} ${first}`, version }
   return 'verbs' in chosen ? parseCommand(chosen, args) : { kind: 'command', command: chosen, args }
 }
 
-async function choose(program: Verbs, word: string | undefined): Promise<Verb | Noun> {
+async function findVerb(program: Verbs, word: string | undefined): Promise<Verb | Noun> {
   const { name, verbs } = program
   const known = Object.keys(verbs)
   if (word === undefined) {
@@ -56,22 +56,24 @@ async function choose(program: Verbs, word: string | undefined): Promise<Verb | 
   }
   const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
   if (verb !== undefined) return loadVerb(verb)
-  throw new ConfigError(`unknown command "${word}".${await meant(program, word)} See ${name} --help.`)
+  throw new ConfigError(
+    `unknown command "${word}".${await suggestVerb(program, word)} See ${name} --help.`,
+  )
 }
 
 /** Also finds nested verbs, and shows them with their groups: `tenure log verify`. */
-async function meant({ name, verbs }: Verbs, word: string): Promise<string> {
-  const typed = new Map([...(await deepVerbs(verbs, `${name} `)), ...ownVerbs(verbs)])
+async function suggestVerb({ name, verbs }: Verbs, word: string): Promise<string> {
+  const typed = new Map([...(await nestedVerbs(verbs, `${name} `)), ...directVerbs(verbs)])
   const best = nearest(word, [...typed.keys()])
   return best === undefined ? '' : ` Did you mean ${typed.get(best)}?`
 }
 
-function ownVerbs(verbs: VerbTable): [word: string, typed: string][] {
+function directVerbs(verbs: VerbTable): [word: string, typed: string][] {
   return ['--help', '--version', ...Object.keys(verbs)].map((word) => [word, word])
 }
 
 /** Nested verbs, each with all the words to type. */
-async function deepVerbs(
+async function nestedVerbs(
   verbs: VerbTable,
   before: string,
 ): Promise<[word: string, typed: string][]> {
@@ -80,7 +82,7 @@ async function deepVerbs(
     if (!('verbs' in verb)) continue
     const place = `${before}${noun} `
     for (const word of Object.keys(verb.verbs)) found.push([word, place + word])
-    found.push(...(await deepVerbs(verb.verbs, place)))
+    found.push(...(await nestedVerbs(verb.verbs, place)))
   }
   return found
 }

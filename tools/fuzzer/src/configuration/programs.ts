@@ -36,7 +36,7 @@ interface Modules {
   readonly command: Command
   readonly toOptions: (configuration: Configuration) => object
   readonly explain: (error: unknown, configuration: Configuration) => string
-  readonly exitCodeOfStart: (error: unknown) => number
+  readonly startupExitCode: (error: unknown) => number
 }
 
 export async function loadPrograms(): Promise<readonly Program[]> {
@@ -69,7 +69,7 @@ const workersOwn = [
 const gaveUp = new Error('aborted on purpose')
 
 function toProgram(
-  { command, toOptions, explain, exitCodeOfStart }: Modules,
+  { command, toOptions, explain, startupExitCode }: Modules,
   begin: (options: object) => Promise<void>,
 ): Program {
   return {
@@ -85,7 +85,7 @@ function toProgram(
       } catch (error) {
         if (wasReached(error) || isGivenUp(error)) return undefined
         const message = explain(error, configuration)
-        return { exitCode: exitCodeOfStart(error), message, error }
+        return { exitCode: startupExitCode(error), message, error }
       }
     },
   }
@@ -107,8 +107,8 @@ async function load(name: string): Promise<Modules> {
   }
   const { command } = await part('program.js')
   const { toOptions } = await part('options.js')
-  const { explain, exitCodeOfStart } = await part('endings.js')
-  return { command, toOptions, explain, exitCodeOfStart }
+  const { explain, startupExitCode } = await part('endings.js')
+  return { command, toOptions, explain, startupExitCode }
 }
 
 class Reached extends Error {}

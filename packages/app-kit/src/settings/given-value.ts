@@ -9,33 +9,38 @@ export class ConfigError extends Error {
 }
 
 /** A command and its settings, as the sources need them. */
-export interface Reader {
+export interface CommandSettings {
   readonly command: string
   readonly settings: SettingsByName
 }
 
 /** A value that was set, as opposed to a default. */
-export interface Given {
+export interface GivenValue {
   readonly name: string
   readonly value: unknown
   /** The origin: an argument, a flag, a variable, or a file and its key. */
-  readonly where: string
+  readonly origin: string
 }
 
-export function read(name: string, setting: Setting<unknown>, text: string, where: string): Given {
+export function parseValue(
+  name: string,
+  setting: Setting<unknown>,
+  text: string,
+  origin: string,
+): GivenValue {
   const value = setting.kind.parse(text)
-  if (value === undefined) throw unacceptable(setting, text, where)
-  return { name, value, where }
+  if (value === undefined) throw invalidValue(setting, text, origin)
+  return { name, value, origin }
 }
 
 /** Never repeats a value that may be a secret: a token given instead of its file, or a password in a URL. */
-export function unacceptable(
+export function invalidValue(
   { kind, isSecretFile }: Setting<unknown>,
   given: unknown,
-  where: string,
+  origin: string,
 ): ConfigError {
   const { accepted, redact = (text) => text } = kind
   const shown = isSecretFile && given !== '' ? 'not a file name' : redact(JSON.stringify(given))
   const short = shown.length > 200 ? `${shown.slice(0, 200)}…` : shown
-  return new ConfigError(`${where} is ${short}; it must be ${accepted}`)
+  return new ConfigError(`${origin} is ${short}; it must be ${accepted}`)
 }

@@ -1,4 +1,4 @@
-import { byName, flagOf, mayStandIn, type Setting } from '../settings/settings.js'
+import { acceptsSource, byName, flagOf, type Setting } from '../settings/settings.js'
 
 import { actionNames, actions } from '../verbs/command-line.js'
 import { firstSentenceOf } from '../verbs/help.js'
@@ -21,7 +21,7 @@ export interface Flag extends Word {
 }
 
 /** A command, or a group of commands, with the words that may follow it. */
-export interface Place {
+export interface CommandNode {
   /** The words typed so far, without the name of the program. */
   readonly path: readonly string[]
   readonly verbs: readonly Word[]
@@ -31,22 +31,25 @@ export interface Place {
 }
 
 /** The program itself first, then every command below it. */
-export async function placesOf(program: Noun, path: readonly string[] = []): Promise<Place[]> {
+export async function commandNodes(
+  program: Noun,
+  path: readonly string[] = [],
+): Promise<CommandNode[]> {
   const entries = await loadVerbs(program.verbs)
   const verbs = entries.map(([word, { summary }]) => ({ word, help: shorten(summary) }))
   const own = { path, verbs, flags: actionsAmong(['help', 'version']), values: [] }
-  const below = entries.map(([word, verb]) => placesBelow(verb, [...path, word]))
+  const below = entries.map(([word, verb]) => nodesBelow(verb, [...path, word]))
   return [own, ...(await Promise.all(below)).flat()]
 }
 
-async function placesBelow(verb: Verb | Noun, path: readonly string[]): Promise<Place[]> {
-  if ('verbs' in verb) return placesOf(verb, path)
+async function nodesBelow(verb: Verb | Noun, path: readonly string[]): Promise<CommandNode[]> {
+  if ('verbs' in verb) return commandNodes(verb, path)
   const settings = [...byName(verb.settings)]
   const flags = settings.flatMap(([name, setting]) => {
-    return mayStandIn(setting, 'flag') ? [flagFor(name, setting)] : []
+    return acceptsSource(setting, 'flag') ? [flagFor(name, setting)] : []
   })
   const values = settings.flatMap(([, setting]) => {
-    return mayStandIn(setting, 'argument') ? [valueFor(setting)] : []
+    return acceptsSource(setting, 'argument') ? [valueFor(setting)] : []
   })
   return [{ path, verbs: [], flags: [...flags, ...actionsAmong(actionNames)], values }]
 }

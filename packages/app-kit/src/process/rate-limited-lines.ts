@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '@tenure/seams'
 const periodMs = 1000
 
 /** Writes up to `linesMax` lines per second, and reports the number of lines it left out. */
-export class RationedLines {
+export class RateLimitedLines {
   readonly #linesMax: number
   readonly #clock: Clock
   readonly #onLeftOut: (count: number) => void
