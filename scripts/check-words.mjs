@@ -202,6 +202,8 @@ function passagesOfCode(file, text) {
   function say(start, said) {
     const kind = kinds.get(start) ?? 'message'
     if (kind === 'message' && !isShipped) return
+    // Markup and styles.
+    if (/^\s*[<.:][^\s]/.test(said)) return
     if (said.trim().split(/\s+/).length > 2)
       passages.push({ line: lineOf(start), text: said.trim(), kind })
   }

@@ -1,9 +1,9 @@
 import { exitCodes as common, type Kind, type Setting } from '@tenure/app-kit'
 
-/** What scripts can rely on; the README says what each means. */
-export const exitCodes = { ...common, timeIsOver: 3 } as const
+/** Stable exit codes for scripts; the README lists them. */
+export const exitCodes = { ...common, timeout: 3 } as const
 
-/** A setting of this one call: no variable of a shell may have a say in it. */
+/** A setting that only a flag can set, never an environment variable. */
 export function flag<T, const R extends Omit<Setting<T>, 'kind' | 'sources'>>(
   kind: Kind<T>,
   rest: R,

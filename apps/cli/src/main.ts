@@ -2,7 +2,7 @@
 import { runVerbs } from '@tenure/app-kit'
 import { program } from './program.js'
 
-// Whoever reads no further, as `head`, has what they wanted.
+// A reader such as `head` closes the pipe when it has enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit()
   throw error

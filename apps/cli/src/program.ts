@@ -5,13 +5,13 @@ const versions = readVersions(new URL('../../package.json', import.meta.url))
 export const program: Verbs = {
   name: 'tenure',
   version: versions.version,
-  summary: 'Submits tasks to a Tenure coordinator, asks about them, and looks after them.',
+  summary: 'Manage the tasks of a Tenure coordinator, and inspect its log.',
   examples: [
-    { line: 'tenure submit hello --wait', help: 'A task, and its result.' },
-    { line: 'tenure explain 17', help: 'Why task 17 ran twice.' },
-    { line: 'tenure watch', help: 'What goes on.' },
+    { line: 'tenure submit hello --wait', help: 'Submit a task and show its result.' },
+    { line: 'tenure explain 17', help: 'Explain why task 17 ran twice.' },
+    { line: 'tenure watch', help: 'Watch the system live.' },
   ],
-  // The variables of the coordinator and of workers may stand in the same shell.
+  // A shell may also set the variables of the coordinator and of workers.
   ignoresOtherVariables: true,
   verbs: {
     submit: async () => (await import('./verbs/submit/run.js')).submit,

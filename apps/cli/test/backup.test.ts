@@ -10,7 +10,7 @@ import { golden, normalise } from './golden.js'
 import { transcript, type } from './terminal.js'
 import { run, World } from './world.js'
 
-/** A coordinator with one task, and places for copies of what it keeps. */
+/** A coordinator with one task, and directories for copies of its log. */
 async function start(t: Test) {
   const directory = t.testdir()
   const [dataDir, copy, restored] = ['data', 'copy', 'restored'].map((it) => join(directory, it))
@@ -21,7 +21,7 @@ async function start(t: Test) {
 }
 
 t.test(
-  'a backup beside a running coordinator is restored, and a coordinator starts on it',
+  'a backup of a running coordinator can be restored, and a coordinator starts with it',
   async (t) => {
     const { dataDir, copy, restored } = await start(t)
     const tenure = (...args: string[]) => run(t, args)
@@ -39,9 +39,10 @@ t.test(
     t.same({ code, stderr }, { code: 0, stderr: '' })
     const [what, goesOn, means, next] = stdout.split('\n')
     t.match(what, new RegExp(`^restored ${copy} to ${restored} in [^:]+: LSN 1 to 1, `))
-    const [, nextLsn] = /^It goes on at LSN (\d+), behind all that can /.exec(goesOn ?? '') ?? []
+    const [, nextLsn] =
+      /^It continues at LSN (\d+), after every LSN that may /.exec(goesOn ?? '') ?? []
     t.ok(Number(nextLsn) > 2 ** 32)
-    t.match(means, /^What was answered after the backup is gone; .* as UNKNOWN_LEASE\.$/)
+    t.match(means, /^Everything after the backup is lost; .* with UNKNOWN_LEASE\.$/)
     t.equal(next, `Next: tenure-coordinator --data-dir ${restored}`)
 
     const second = await startCoordinator({ dataDir: restored, port: 0, httpPort: false })
@@ -52,7 +53,7 @@ t.test(
   },
 )
 
-t.test('for programs, both say what they made', async (t) => {
+t.test('backup and restore print JSON', async (t) => {
   const { tenure, dataDir, copy, restored } = await start(t)
   const { stdout } = await tenure('backup', dataDir, '--to', copy, '--json')
   const counts = { firstLsn: 1, lastLsn: 1, segments: 1, checkpoints: 0, badCheckpoints: [] }
@@ -68,7 +69,7 @@ t.test('for programs, both say what they made', async (t) => {
   t.match((await openReadOnly(restored)).gaps, [{ firstLsn: 2, lastLsn: 999, reason: 'restored' }])
 })
 
-t.test('what cannot be copied is refused in one line, and leaves nothing', async (t) => {
+t.test('a failed backup or restore is one line and leaves nothing behind', async (t) => {
   const { tenure, dataDir, copy, restored } = await start(t)
   const refused = async (code: number, message: RegExp, ...args: string[]) => {
     const before = readdirSync(join(dataDir, '..'))
@@ -94,7 +95,7 @@ t.test('what cannot be copied is refused in one line, and leaves nothing', async
   )
 })
 
-t.test('damage is named, with the flag that accepts its loss', async (t) => {
+t.test('damage is reported with the flag that accepts its loss', async (t) => {
   const { tenure, dataDir, copy, restored } = await start(t)
   await tenure('backup', dataDir, '--to', copy)
   const [name] = readdirSync(join(copy, 'wal'))
@@ -112,7 +113,7 @@ t.test('damage is named, with the flag that accepts its loss', async (t) => {
   )
 })
 
-/** What is typed and said, one command after the other, with a word for the directory. */
+/** A transcript of commands and their output, with a placeholder for the directory. */
 class Session {
   readonly directory: string
   readonly #env: Readonly<Record<string, string>>
@@ -132,7 +133,7 @@ class Session {
   }
 }
 
-/** A task that ran twice, and a second one that waits. */
+/** A task that ran twice, and a waiting one. */
 function someBook(): Book {
   const book = new Book()
   const task = book.submit({ queue: 'mail', requestId: 'r-1' })
@@ -146,7 +147,7 @@ function someBook(): Book {
   return book
 }
 
-t.test('backup and restore, for people and for programs', async (t) => {
+t.test('the output of backup and restore', async (t) => {
   const session = new Session(t)
   await writeLog(join(session.directory, 'data'), someBook(), { checkpoints: [4] })
   await session.type('backup', 'DIR/data', '--to', 'DIR/copy')
@@ -158,7 +159,7 @@ t.test('backup and restore, for people and for programs', async (t) => {
   golden(t, 'commands/backup-restore', session.text)
 })
 
-t.test('checkpoint, for people and for programs', async (t) => {
+t.test('the output of checkpoint', async (t) => {
   const world = await World.start(t)
   const session = new Session(t, world.env)
   await session.type('checkpoint')
@@ -170,14 +171,14 @@ t.test('checkpoint, for people and for programs', async (t) => {
   golden(t, 'commands/checkpoint', session.text)
 })
 
-t.test('a checkpoint for which nothing was replayed is told like any other', async (t) => {
+t.test('a checkpoint without replayed records is shown like any other', async (t) => {
   const removed = { segments: 0, bytes: 0, checkpoints: 0 }
   const made = { lsn: 2, replayed: 0, replayMs: 1, writeMs: 2, removed }
-  t.match(showCheckpoint({ ...made, tasks: 2 }), /^A checkpoint of 2 tasks at LSN 2, made in/)
-  t.match(showCheckpoint(made), /^Nothing has happened since the checkpoint at LSN 2/)
+  t.match(showCheckpoint({ ...made, tasks: 2 }), /^Made a checkpoint of 2 tasks at LSN 2 in/)
+  t.match(showCheckpoint(made), /^No checkpoint made: there are no records after the one at LSN 2/)
 })
 
-t.test('explain, for programs', async (t) => {
+t.test('the JSON of explain', async (t) => {
   const session = new Session(t)
   await writeLog(join(session.directory, 'data'), someBook())
   const { stdout } = await type(['explain', `${session.directory}/data#1`, '--json'])

@@ -7,7 +7,7 @@ import { World } from './world.js'
 
 const never = { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } } as const
 
-/** Types one line after the other, and keeps all that is said; `$` in a file's name stands for a directory. */
+/** Runs commands and keeps a transcript. */
 class Session {
   readonly #world: World
   readonly #lines: string[] = []
@@ -35,7 +35,7 @@ class Session {
   }
 }
 
-t.test('submit, get and list, for people and for programs', async (t) => {
+t.test('the output of submit, get and list', async (t) => {
   const session = await Session.start(t)
   await session.type('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1')
   await session.type('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1')
@@ -54,7 +54,7 @@ t.test('submit, get and list, for people and for programs', async (t) => {
   golden(t, 'commands/submit-get-list', session.text)
 })
 
-t.test('kill and resubmit, of several at once', async (t) => {
+t.test('the output of kill and resubmit for several tasks', async (t) => {
   const session = await Session.start(t)
   for (const id of ['a', 'b', 'c']) await session.worker.tenure('submit', id, '--request-id', id)
   await (await session.worker.lease()).complete('done')
@@ -68,7 +68,7 @@ t.test('kill and resubmit, of several at once', async (t) => {
   golden(t, 'commands/kill-resubmit', session.text)
 })
 
-t.test('a resubmitted task does the same again', async (t) => {
+t.test('a resubmitted task has the same payload and options', async (t) => {
   const session = await Session.start(t)
   await session.type('submit', 'the payload', '--queue', 'mail', '--execution-window', '7s')
   await (await session.worker.lease('mail')).fail('no room')
@@ -87,7 +87,7 @@ t.test('a resubmitted task does the same again', async (t) => {
   })
 })
 
-t.test('wait tells how tasks ended, and in its exit code whether all was good', async (t) => {
+t.test('wait shows how tasks ended, and its exit code tells whether all completed', async (t) => {
   const session = await Session.start(t)
   for (const id of ['a', 'b', 'c']) await session.worker.tenure('submit', id, '--request-id', id)
   await (await session.worker.lease()).complete('done')
@@ -102,7 +102,7 @@ t.test('wait tells how tasks ended, and in its exit code whether all was good', 
   golden(t, 'commands/wait', session.text)
 })
 
-t.test('why, stats and workers, of a task that runs and of one that waits', async (t) => {
+t.test('the output of why, stats and workers', async (t) => {
   const session = await Session.start(t)
   await session.type('workers')
   await session.worker.tenure('submit', 'a', '--request-id', 'a', '--queue', 'mail')
@@ -118,7 +118,7 @@ t.test('why, stats and workers, of a task that runs and of one that waits', asyn
   golden(t, 'commands/why-stats-workers', session.text)
 })
 
-t.test('watch tells of each interval in a line', async (t) => {
+t.test('watch prints a line per interval', async (t) => {
   const session = await Session.start(t)
   await session.worker.tenure('submit', 'a', '--request-id', 'a')
   await session.worker.clock.advance(10)
@@ -127,7 +127,7 @@ t.test('watch tells of each interval in a line', async (t) => {
   golden(t, 'commands/watch', session.text)
 })
 
-t.test('lines become tasks, and the same lines again the same tasks', async (t) => {
+t.test('submitting the same lines again returns the same tasks', async (t) => {
   const session = await Session.start(t)
   const path = join(t.testdir(), 'lines')
   writeFileSync(path, 'one\n\ntwo\r\nthree')
@@ -142,7 +142,7 @@ t.test('lines become tasks, and the same lines again the same tasks', async (t) 
   golden(t, 'commands/submit-lines', session.text.replaceAll(path, '<file>'))
 })
 
-t.test('what cannot be meant by a call with lines is refused', async (t) => {
+t.test('flags that contradict --lines are rejected', async (t) => {
   const session = await Session.start(t)
   const path = join(t.testdir({ lines: 'one' }), 'lines')
   const lines = ['submit', '--lines', path]
@@ -158,7 +158,7 @@ t.test('what cannot be meant by a call with lines is refused', async (t) => {
   golden(t, 'commands/submit-lines-refused', session.text.replaceAll(path, '<file>'))
 })
 
-t.test('who may not see workers or stop tasks is told what it takes', async (t) => {
+t.test('a missing role is reported with the role to set', async (t) => {
   const tokens = [
     { token: 'producer', roles: ['produce'] as const },
     { token: 'all', roles: ['produce', 'work', 'admin'] as const },

@@ -8,7 +8,7 @@ import type { Finding } from '../src/verbs/log/doctor/diagnose.js'
 import { golden } from './golden.js'
 import { filesIn, log, makeDirectory, manyTasks, segmentsOf, writeSmall } from './log-world.js'
 
-/** A byte went bad before the newest good checkpoint: no restart reads it, and every look back does. */
+/** A damaged byte before the newest good checkpoint: restarts skip it, but reading the history does not. */
 async function damaged(t: Test): Promise<string> {
   const directory = makeDirectory(t)
   await writeSmall(directory, manyTasks(), [100])
@@ -19,7 +19,6 @@ async function damaged(t: Test): Promise<string> {
   return directory
 }
 
-/** Of a segment, by its name. */
 const firstLsnOf = (name: string) => Number(name.slice('wal/'.length, 'wal/'.length + 16))
 
 const steady = (text: string, directory: string) =>
@@ -28,9 +27,9 @@ const steady = (text: string, directory: string) =>
     .replaceAll(/\b[0-9a-f]{32}\b/g, '<id>')
     .replaceAll(/[\d,]+\/s/g, '<rate>/s')
 
-const range = /LSN 45 to 70 cannot be read .*the checkpoint of LSN 100 covers them/
+const range = /LSN 45 to 70 cannot be read .*which the checkpoint at LSN 100 covers/
 
-t.test('of damage that a checkpoint covers every verb says the same', async (t) => {
+t.test('every verb reports damage that a checkpoint covers in the same way', async (t) => {
   const directory = await damaged(t)
   const before = filesIn(directory)
   const verified = await log(['log', 'verify', directory])
@@ -38,7 +37,7 @@ t.test('of damage that a checkpoint covers every verb says the same', async (t) 
   golden(t, 'log/verify-history', steady(verified.stdout, directory))
   const doctor = await log(['log', 'doctor', directory])
   t.match(doctor, { code: 0, stdout: range, stderr: '' })
-  t.notMatch(doctor.stdout, /nothing has to be done|accept-loss/)
+  t.notMatch(doctor.stdout, /nothing to do|accept-loss/)
   golden(t, 'log/doctor-history', steady(doctor.stdout, directory))
   const { historyDamage } = JSON.parse(
     (await log(['log', 'doctor', directory, '--json'])).stdout,
@@ -53,22 +52,22 @@ t.test('of damage that a checkpoint covers every verb says the same', async (t) 
   t.match(await log(['list', '--log', directory]), { code: 0 })
   const backup = await log(['backup', directory, '--to', `${makeDirectory(t)}/copy`])
   t.match(backup, { code: 1, stdout: '', stderr: range })
-  t.match(backup.stderr, /tenure log doctor .* says how to be rid of them/)
+  t.match(backup.stderr, /tenure log doctor .* shows how to remove the damaged part/)
   t.notMatch(backup.stderr, /accept-loss/)
   t.same(filesIn(directory), before, 'nothing was changed')
 })
 
-t.test('what lies before and behind damage in the history is told', async (t) => {
+t.test('history before and after the damage is shown', async (t) => {
   const directory = await damaged(t)
   const dumped = await log(['log', 'dump', directory, '--from', '71'])
   t.match(dumped, { code: 0, stderr: '', stdout: /^{"lsn":71,/ })
   const all = await log(['log', 'dump', directory])
-  t.match(all, { code: 1, stdout: /"lsn":44,/, stderr: /what lies behind LSN 70 can be read/ })
+  t.match(all, { code: 1, stdout: /"lsn":44,/, stderr: /records after LSN 70 can be read/ })
   t.match(await log(['log', 'dump', directory, '--last', '1']), { stdout: /^{"lsn":216,/ })
 
   const ended = await log(['explain', `${directory}#1`])
   t.match(ended, { code: 0, stdout: /^Task 1 ran once: .* completed it/, stderr: range })
-  t.notMatch(ended.stdout, /remembered/, 'its records all lie before the damage')
+  t.notMatch(ended.stdout, /remembered/, 'all its records precede the damage')
   const across = await log(['explain', `${directory}#38`])
   t.match(across, { code: 0, stdout: /^Task 38 .*\(remembered\)/s, stderr: range })
   const behind = await log(['explain', `${directory}#181`])
@@ -77,7 +76,7 @@ t.test('what lies before and behind damage in the history is told', async (t) =>
   t.match(await log(['timeline', `${directory}#1`, '--out', picture]), { code: 0, stderr: range })
 })
 
-t.test('the coordinator drops damaged history, and then there is a backup again', async (t) => {
+t.test('the coordinator can drop damaged history, after which backup works again', async (t) => {
   const directory = await damaged(t)
   await using coordinator = await startCoordinator({
     dataDir: directory,
@@ -91,60 +90,63 @@ t.test('the coordinator drops damaged history, and then there is a backup again'
   t.match(told, {
     code: 0,
     stdout: /^Task 5 /,
-    stderr: /could not be read.* This is what the coordinator remembers/s,
+    stderr: /could not be read.* The following is what the coordinator remembers/s,
   })
   const tenure = await connect({ endpoints: [`127.0.0.1:${port}`] })
   await tenure.submit(Buffer.from('something new'))
   t.match(await log(['checkpoint', ...at]), { code: 0 })
   await tenure.close()
   t.match(await log(['log', 'verify', directory]), { code: 0 })
-  t.match(await log(['log', 'doctor', directory]), { stdout: /nothing has to be done/ })
+  t.match(await log(['log', 'doctor', directory]), { stdout: /nothing to do/ })
   t.match(await log(['backup', directory, '--to', `${makeDirectory(t)}/copy`]), { code: 0 })
 })
 
-t.test('segments before a hole that a checkpoint covers can be moved away', async (t) => {
+t.test('segments before a gap that a checkpoint covers can be moved away', async (t) => {
   const directory = makeDirectory(t)
   await writeSmall(directory, manyTasks(), [100])
   const [first, second] = segmentsOf(directory)
   rmSync(join(directory, second!))
   const doctor = await log(['log', 'doctor', directory])
-  t.match(doctor, { code: 0, stdout: /nothing links it to the rest.*mv .*/s })
+  t.match(doctor, { code: 0, stdout: /not linked to the rest.*mv .*/s })
   t.match(doctor.stdout, `mv ${directory}/${first} <elsewhere>`)
   rmSync(join(directory, first!))
   t.match(await log(['log', 'verify', directory]), { code: 0 })
-  t.match(await log(['log', 'doctor', directory]), { stdout: /nothing has to be done/ })
+  t.match(await log(['log', 'doctor', directory]), { stdout: /nothing to do/ })
 })
 
-const hole = /LSN 101 to 160 cannot be read .*the checkpoint of LSN 160 covers them/
+const gap = /LSN 101 to 160 cannot be read .*which the checkpoint at LSN 160 covers/
 
-/** Fails unless every verb tells of the hole after the older checkpoint, and none of more. */
-async function checkTold(t: Test, directory: string): Promise<void> {
-  t.match(await log(['log', 'verify', directory]), { code: 1, stdout: hole, stderr: '' })
+/** Fails unless every verb reports the gap after the older checkpoint, and nothing else. */
+async function checkReported(t: Test, directory: string): Promise<void> {
+  t.match(await log(['log', 'verify', directory]), { code: 1, stdout: gap, stderr: '' })
   const doctor = await log(['log', 'doctor', directory])
-  t.match(doctor, { code: 0, stdout: hole, stderr: '' })
-  t.match(doctor.stdout, /a part of its history is\n.*run tenure checkpoint once/s)
-  t.notMatch(doctor.stdout, /nothing has to be done|accept-loss/)
-  t.match(await log(['log', 'stat', directory]), { code: 0, stdout: hole })
-  t.match(await log(['log', 'dump', directory]), { code: 1, stderr: hole })
+  t.match(doctor, { code: 0, stdout: gap, stderr: '' })
+  t.match(doctor.stdout, /only a part of the history\n.*run tenure checkpoint once/s)
+  t.notMatch(doctor.stdout, /nothing to do|accept-loss/)
+  t.match(await log(['log', 'stat', directory]), { code: 0, stdout: gap })
+  t.match(await log(['log', 'dump', directory]), { code: 1, stderr: gap })
   t.match(await log(['log', 'dump', directory, '--from', '161']), { code: 0, stderr: '' })
-  t.match(await log(['explain', `${directory}#1`]), { code: 0, stdout: /remembered/, stderr: hole })
+  t.match(await log(['explain', `${directory}#1`]), { code: 0, stdout: /remembered/, stderr: gap })
   t.match(await log(['stats', '--log', directory]), { code: 0 })
   const backup = await log(['backup', directory, '--to', `${makeDirectory(t)}/copy`])
-  t.match(backup, { code: 1, stdout: '', stderr: hole })
+  t.match(backup, { code: 1, stdout: '', stderr: gap })
   await (await openLog(directory)).close()
 }
 
-t.test('of segments missing after the older checkpoint every verb says the same', async (t) => {
-  const directory = makeDirectory(t)
-  await writeSmall(directory, manyTasks(), [100, 160])
-  for (const name of segmentsOf(directory)) {
-    if (firstLsnOf(name) <= 160) rmSync(join(directory, name))
-  }
-  await checkTold(t, directory)
-})
+t.test(
+  'every verb reports segments missing after the older checkpoint in the same way',
+  async (t) => {
+    const directory = makeDirectory(t)
+    await writeSmall(directory, manyTasks(), [100, 160])
+    for (const name of segmentsOf(directory)) {
+      if (firstLsnOf(name) <= 160) rmSync(join(directory, name))
+    }
+    await checkReported(t, directory)
+  },
+)
 
 t.test(
-  'an accepted loss that leaves checkpoints alone is told the same by every verb',
+  'every verb reports an accepted loss that leaves only checkpoints in the same way',
   async (t) => {
     const directory = makeDirectory(t)
     await writeSmall(directory, manyTasks(), [100, 160])
@@ -152,11 +154,11 @@ t.test(
     const { place } = JSON.parse((await log(['log', 'doctor', directory, '--json'])).stdout)
     t.match(await log(['log', 'doctor', directory, '--accept-loss', place]), { code: 0 })
     t.match(await log(['log', 'verify', directory]), { stdout: /^records +none$/m })
-    await checkTold(t, directory)
+    await checkReported(t, directory)
   },
 )
 
-t.test('a header gone bad in what a checkpoint covers is no loss to accept', async (t) => {
+t.test('a damaged header that a checkpoint covers is not a loss to accept', async (t) => {
   const directory = makeDirectory(t)
   await writeSmall(directory, manyTasks(), [100, 160])
   const name = segmentsOf(directory).find((name) => firstLsnOf(name) === 101)!
@@ -170,18 +172,18 @@ t.test('a header gone bad in what a checkpoint covers is no loss to accept', asy
   t.match(await log(['log', 'verify', directory]), { code: 1, stdout: /LSN 101 to 135/ })
 })
 
-t.test('an older checkpoint that an interrupted truncation has left is no fault', async (t) => {
+t.test('an older checkpoint left by an interrupted truncation is not a fault', async (t) => {
   const directory = makeDirectory(t)
   await writeSmall(directory, manyTasks(), [72, 100, 160])
   for (const name of segmentsOf(directory)) {
     if (firstLsnOf(name) <= 100) rmSync(join(directory, name))
   }
   t.match(await log(['log', 'verify', directory]), { code: 0, stdout: /LSN 160: equal/ })
-  t.match(await log(['log', 'doctor', directory]), { stdout: /nothing has to be done/ })
+  t.match(await log(['log', 'doctor', directory]), { stdout: /nothing to do/ })
   t.match(await log(['backup', directory, '--to', `${makeDirectory(t)}/copy`]), { code: 0 })
 })
 
-t.test('a loss that was accepted already opens nothing when it is accepted again', async (t) => {
+t.test('accepting the same loss again changes nothing', async (t) => {
   const directory = makeDirectory(t)
   await writeSmall(directory, manyTasks())
   const second = segmentsOf(directory)[1]!
@@ -190,19 +192,19 @@ t.test('a loss that was accepted already opens nothing when it is accepted again
   t.match(await log(['log', 'doctor', directory, '--accept-loss', place]), { code: 0 })
   const before = filesIn(directory)
   const again = await log(['log', 'doctor', directory, '--accept-loss', place])
-  t.match(again, { code: 0, stdout: /^this loss was accepted already/, stderr: '' })
+  t.match(again, { code: 0, stdout: /^this loss was accepted before/, stderr: '' })
   t.same(filesIn(directory), before, 'nothing was changed')
   await (await openLog(directory)).close()
 })
 
-t.test('every verb that reads a log says in the same words that there is none', async (t) => {
+t.test('every verb reports a missing log in the same words', async (t) => {
   const nosuch = join(makeDirectory(t), 'nosuch')
   const other = makeDirectory(t)
   writeFileSync(join(other, 'notes.txt'), 'not a log')
   for (const verb of ['stat', 'verify', 'dump', 'doctor', 'whatif']) {
-    const missing = `tenure: there is no directory ${nosuch}: name the --data-dir of a coordinator\n`
+    const missing = `tenure: directory ${nosuch} does not exist; use the --data-dir of a coordinator\n`
     t.match(await log(['log', verb, nosuch]), { code: 2, stdout: '', stderr: missing }, verb)
-    const none = `tenure: ${other} holds no log: name the --data-dir of a coordinator\n`
+    const none = `tenure: ${other} does not contain a log; use the --data-dir of a coordinator\n`
     t.match(await log(['log', verb, other]), { code: 2, stdout: '', stderr: none }, verb)
   }
 })

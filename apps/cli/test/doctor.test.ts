@@ -44,7 +44,7 @@ function* damages(directory: string): Generator<[what: string, act: (directory: 
   yield ['HEAD removed', (copy) => rmSync(join(copy, 'HEAD'))]
 }
 
-/** With a checkpoint, behind which little may be left, and without one. */
+/** Logs with and without a checkpoint. */
 async function damagedLogs(t: Test) {
   const found: [what: string, directory: string, act: (directory: string) => void][] = []
   for (const checkpoints of [[], [30]]) {
@@ -59,7 +59,7 @@ const covers = (ranges: readonly { firstLsn: number; lastLsn: number }[], lsn: n
   ranges.some(({ firstLsn, lastLsn }) => firstLsn <= lsn && lsn <= lastLsn)
 
 t.test(
-  'what doctor says would be lost is what is lost when it is accepted, and all of it is kept',
+  'accepting a loss removes exactly what doctor predicted, and keeps it in quarantine',
   async (t) => {
     const lastLsn = book.nextLsn - 1
     const full = book.state
@@ -70,7 +70,7 @@ t.test(
       const before = filesIn(copy)
       const told = await log(['log', 'doctor', copy, '--json'])
       const finding = JSON.parse(told.stdout) as Finding
-      t.same(filesIn(copy), before, `${what}: looking changes nothing`)
+      t.same(filesIn(copy), before, `${what}: diagnosing changes nothing`)
       t.equal(told.code, finding.verdict === 'opens' ? 0 : 1, what)
       if (finding.verdict === 'opens') continue
       damaged++
@@ -90,12 +90,12 @@ t.test(
       t.same(
         vanishing.filter((id) => !vanished.includes(id)),
         [],
-        `${what}: no other task vanishes`,
+        `${what}: no other task is lost`,
       )
       t.same(
         vanished.filter((id) => !vanishing.includes(id) && !isDoubtful(id)),
         [],
-        `${what}: all that vanish are told`,
+        `${what}: all lost tasks are reported`,
       )
 
       const isOpen = (state?: string) => state === 'WAITING' || state === 'LEASED'
@@ -123,10 +123,10 @@ t.test(
       const other = await log(['log', 'doctor', copy, '--accept-loss', `${segment}:${offset! + 8}`])
       t.match(
         other,
-        { code: 2, stdout: '', stderr: /^tenure: that is not where the log is damaged/ },
+        { code: 2, stdout: '', stderr: /^tenure: the log is not damaged at this place/ },
         what,
       )
-      t.notMatch(other.stderr, finding.place!, `${what}: the right place is not given away`)
+      t.notMatch(other.stderr, finding.place!, `${what}: the right place is not revealed`)
       t.same(filesIn(copy), before, `${what}: another place changes nothing`)
       const done = await log(['log', 'doctor', copy, '--accept-loss', finding.place!])
       t.match(done, { code: 0, stdout: /^the loss is accepted/, stderr: '' }, what)
@@ -154,7 +154,7 @@ t.test(
   },
 )
 
-t.test('a coordinator starts where a loss has left nothing behind a checkpoint', async (t) => {
+t.test('a coordinator starts after a loss that left nothing after a checkpoint', async (t) => {
   const directory = makeDirectory(t)
   await writeSmall(directory, book, [30])
   const name = segmentsOf(directory).find((name) => name.includes('0000000031-'))!
@@ -167,7 +167,7 @@ t.test('a coordinator starts where a loss has left nothing behind a checkpoint',
   await coordinator.stop()
 })
 
-t.test('doctor says of a whole log that it opens, beside its coordinator, too', async (t) => {
+t.test('doctor reports that a good log opens, also with a running coordinator', async (t) => {
   const directory = makeDirectory(t)
   await writeSmall(directory, twoTasks(), [4])
   const found = await log(['log', 'doctor', directory, '--json'])
@@ -175,14 +175,14 @@ t.test('doctor says of a whole log that it opens, beside its coordinator, too', 
   t.match(JSON.parse(found.stdout), { verdict: 'opens', kept: { lsn: 8 }, cutOff: [] })
   t.match(await log(['log', 'doctor', directory]), {
     code: 0,
-    stdout: /it opens; nothing has to be done\n$/,
+    stdout: /opens; nothing to do\n$/,
   })
   const wal = await openLog(directory)
   t.match(await log(['log', 'doctor', directory]), { code: 0 })
   await wal.close()
 })
 
-t.test('doctor accepts nothing while a coordinator runs', async (t) => {
+t.test('doctor accepts no loss while a coordinator runs', async (t) => {
   const directory = makeDirectory(t)
   await writeSmall(directory, twoTasks())
   const wal = await openLog(directory)
@@ -191,9 +191,9 @@ t.test('doctor accepts nothing while a coordinator runs', async (t) => {
   await wal.close()
 })
 
-t.test('doctor accepts a loss under a dead clock only with the next LSN', async (t) => {
+t.test('doctor requires --next-lsn if the clock is behind the log', async (t) => {
   const directory = makeDirectory(t)
-  // Written when the clock was a thousand days ahead, which is how it looks to a clock that is behind.
+  // A log written 1,000 days ahead looks the same as a clock that is 1,000 days behind.
   await writeSmall(directory, twoTasks(), [], Date.now() + 1000 * 24 * 3_600_000)
   const [first] = segmentsOf(directory)
   const bytes = Buffer.from(filesIn(directory).get(first!)!)
@@ -202,7 +202,7 @@ t.test('doctor accepts a loss under a dead clock only with the next LSN', async 
   const { place } = JSON.parse((await log(['log', 'doctor', directory, '--json'])).stdout)
   const accept = ['log', 'doctor', directory, '--accept-loss', place]
   const alone = await log(['log', 'doctor', directory, '--next-lsn', '9'])
-  t.match(alone, { code: 2, stderr: /--next-lsn needs --accept-loss/ })
+  t.match(alone, { code: 2, stderr: /--next-lsn requires --accept-loss/ })
   t.match(await log(accept), {
     code: 2,
     stderr: /the log was written at .*, or set --next-lsn/,
@@ -215,7 +215,7 @@ t.test('doctor accepts a loss under a dead clock only with the next LSN', async 
   t.match(JSON.parse(done.stdout), { nextLsn: 9_000_000_000 })
 })
 
-t.test('doctor of a damaged log, as it is shown', async (t) => {
+t.test('the output of doctor for a damaged log', async (t) => {
   const directory = makeDirectory(t)
   await writeSmall(directory, manyTasks())
   const [, second] = segmentsOf(directory)
@@ -231,7 +231,7 @@ t.test('doctor of a damaged log, as it is shown', async (t) => {
   golden(t, 'log/doctor.terminal', steady(coloured.stdout))
 })
 
-t.test('a bad checkpoint is dispensable only where the log opens without it', async (t) => {
+t.test('a bad checkpoint is harmless only if the log opens without it', async (t) => {
   const directory = makeDirectory(t)
   await writeLog(directory, book, { checkpoints: [30, 60], firstLsn: 31 })
   const spoil = (lsn: number) =>
@@ -239,7 +239,7 @@ t.test('a bad checkpoint is dispensable only where the log opens without it', as
   spoil(60)
   const one = await log(['log', 'doctor', directory])
   t.match(one, { code: 0, stdout: /60\.ckpt cannot be used: .*; the log opens without it/ })
-  t.match(one.stdout, /it opens and nothing is lost\n/)
+  t.match(one.stdout, /opens; nothing is lost\n/)
   spoil(30)
   const both = await log(['log', 'doctor', directory])
   t.match(both, { code: 1, stdout: /30\.ckpt cannot be used: / })
@@ -247,7 +247,7 @@ t.test('a bad checkpoint is dispensable only where the log opens without it', as
 })
 
 t.test(
-  'a bad checkpoint that a newer one has replaced is named, and can be moved away',
+  'a bad checkpoint that a newer one replaces is reported and can be moved away',
   async (t) => {
     const directory = makeDirectory(t)
     await writeLog(directory, book, { checkpoints: [30, 60, 90] })
@@ -257,7 +257,7 @@ t.test(
     const told = await log(['log', 'doctor', directory])
     t.match(told, { code: 0, stdout: /60\.ckpt cannot be used: .*; the log opens without it/ })
     t.match(told.stdout, `mv ${directory}/${name} <elsewhere>`)
-    t.notMatch(told.stdout, /nothing has to be done/)
+    t.notMatch(told.stdout, /nothing to do/)
     const finding = JSON.parse(
       (await log(['log', 'doctor', directory, '--json'])).stdout,
     ) as Finding
@@ -265,12 +265,12 @@ t.test(
 
     const copy = join(makeDirectory(t), 'copy')
     const warning =
-      /60\.ckpt cannot be used: .*; it is left out, and the copy is whole without it\n$/
+      /60\.ckpt cannot be used: .*; it is left out, and the copy is complete without it\n$/
     t.match(await log(['backup', directory, '--to', copy]), { code: 0, stderr: warning })
     t.match(await log(['log', 'verify', copy]), { code: 0 })
 
     rmSync(join(directory, name))
     t.match(await log(['log', 'verify', directory]), { code: 0 })
-    t.match(await log(['log', 'doctor', directory]), { stdout: /nothing has to be done/ })
+    t.match(await log(['log', 'doctor', directory]), { stdout: /nothing to do/ })
   },
 )

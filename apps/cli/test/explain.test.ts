@@ -5,11 +5,10 @@ import { AppProcess, Cable, cleanEnvironment } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { extend, leaseFrom, leaseMs, reportOf, Scene } from './scene.js'
 
-/** Every way in which a task runs twice, with a real coordinator and real sockets. */
 const span = String.raw`\d+(?:\.\d)? (?:ms|s)`
 const crashingWorker = fileURLToPath(new URL('./fixtures/crashing-worker.js', import.meta.url))
 
-/** The records as they stand in the log, by LSN. */
+/** The records of the log by LSN. */
 async function readRecords(scene: Scene): Promise<ReadonlyMap<number, LogRecord>> {
   const records = new Map<number, LogRecord>()
   for await (const run of (await scene.history()).read()) {
@@ -18,7 +17,7 @@ async function readRecords(scene: Scene): Promise<ReadonlyMap<number, LogRecord>
   return records
 }
 
-/** The numbers of the first cause, held against the records. */
+/** Checks the numbers of the first cause against the records. */
 async function checkNumbers(t: Test, scene: Scene, { causes, attempts }: Explanation) {
   const [cause] = causes
   const records = [...(await readRecords(scene)).entries()]
@@ -39,7 +38,7 @@ async function checkNumbers(t: Test, scene: Scene, { causes, attempts }: Explana
 
 type Lease = { readonly leaseId: number }
 
-/** What is told of a worker that reported when another one had the task. */
+/** The proof that a worker reported after another one got the task. */
 function provedOf(first: Lease, second: Lease): string {
   return (
     `The log proves that worker w-7 kept running: it reported under lease ${first.leaseId} ` +
@@ -47,7 +46,7 @@ function provedOf(first: Lease, second: Lease): string {
   )
 }
 
-t.test('a worker stalls, and reports when another one has the task', async (t) => {
+t.test('a worker stalls, and reports after another one got the task', async (t) => {
   const scene = await Scene.open(t)
   const [stalled, other] = [await scene.connect('w-7'), await scene.connect('w-8')]
   const taskId = await scene.submit()
@@ -138,7 +137,7 @@ t.test('a connection is lost, and the report with it', async (t) => {
   await checkNumbers(t, scene, told)
 })
 
-t.test('a connection is dead for a while, and the report comes when it is not', async (t) => {
+t.test('a connection stalls, and the report arrives late', async (t) => {
   const scene = await Scene.open(t)
   const cable = await Cable.lay(t, scene.port)
   const [cutOff, other] = [await scene.connect('w-7', cable.port), await scene.connect('w-8')]
@@ -160,7 +159,7 @@ t.test('a connection is dead for a while, and the report comes when it is not', 
   await checkNumbers(t, scene, told)
 })
 
-t.test('the answer to a report is lost: the task ran once, and that is said', async (t) => {
+t.test('the answer to a report is lost: the task ran once', async (t) => {
   const scene = await Scene.open(t)
   const cable = await Cable.lay(t, scene.port)
   const worker = await scene.connect('w-7', cable.port)
@@ -180,7 +179,7 @@ t.test('the answer to a report is lost: the task ran once, and that is said', as
   t.strictSame(causes, [])
 })
 
-t.test('the execution window of an attempt is over', async (t) => {
+t.test('the execution window of an attempt ends', async (t) => {
   const scene = await Scene.open(t)
   const [slow, other] = [await scene.connect('w-7'), await scene.connect('w-8')]
   const taskId = await scene.submit({ executionWindowMs: 300 })
@@ -201,7 +200,7 @@ t.test('the execution window of an attempt is over', async (t) => {
   await checkNumbers(t, scene, told)
 })
 
-t.test('a failure is reported, and there are retries left', async (t) => {
+t.test('a failure is reported while retries are left', async (t) => {
   const scene = await Scene.open(t)
   const worker = await scene.connect('w-7')
   const backoff = { kind: 'fixed', delayMs: 30 } as const
@@ -222,7 +221,7 @@ t.test('a failure is reported, and there are retries left', async (t) => {
   t.match(attempts[0]?.end, { backoffMs: 30, eligibleAt: failed!.at + 30 })
 })
 
-t.test('from memory it is told at once, and said to be from there', async (t) => {
+t.test('--from-memory marks the explanation as remembered', async (t) => {
   const scene = await Scene.open(t)
   const taskId = await scene.submit()
   const { stdout } = await scene.tenure('explain', String(taskId), '--from-memory')
@@ -234,7 +233,7 @@ t.test('from memory it is told at once, and said to be from there', async (t) =>
   t.match(told, { removed: {}, events: [{ remembered: true }] })
 })
 
-t.test('as of a moment of the past nothing is told of what came later', async (t) => {
+t.test('--at leaves out later events', async (t) => {
   const scene = await Scene.open(t)
   const worker = await scene.connect('w-7')
   const taskId = await scene.submit()
@@ -245,31 +244,27 @@ t.test('as of a moment of the past nothing is told of what came later', async (t
   t.equal(log.stdout, online.stdout)
 })
 
-t.test(
-  'what nobody knows is said to be unknown, and what goes not together is refused',
-  async (t) => {
-    const scene = await Scene.open(t)
-    t.match(await scene.tenure('explain', '99'), {
-      code: 1,
-      stdout: '',
-      stderr:
-        /^tenure: task 99: the coordinator does not know it, and its log has no record of it\./,
-    })
-    t.match(await scene.tenure('explain', `${scene.dataDir}#99`), {
-      code: 1,
-      stderr: /^tenure: task 99: the log has no record of it\./,
-    })
-    t.match(await scene.tenure('explain', '/nowhere#99'), {
-      code: 2,
-      stderr: 'tenure: there is no directory /nowhere: name the --data-dir of a coordinator\n',
-    })
-    t.match(await scene.tenure('explain', '99', '--from-memory'), {
-      code: 1,
-      stderr: /UNKNOWN_TASK/,
-    })
-    const twice = await scene.tenure('explain', `${scene.dataDir}#1`, '--log', scene.dataDir)
-    t.match(twice, { code: 2, stderr: /the log is named twice/ })
-    const both = await scene.tenure('explain', '1', '--from-memory', '--at', '1')
-    t.match(both, { code: 2, stderr: /--from-memory tells what the coordinator remembers now/ })
-  },
-)
+t.test('an unknown task and contradictory flags are errors', async (t) => {
+  const scene = await Scene.open(t)
+  t.match(await scene.tenure('explain', '99'), {
+    code: 1,
+    stdout: '',
+    stderr: /^tenure: task 99: it is unknown to the coordinator, whose log has no records of it;/,
+  })
+  t.match(await scene.tenure('explain', `${scene.dataDir}#99`), {
+    code: 1,
+    stderr: /^tenure: task 99: the log has no records of it;/,
+  })
+  t.match(await scene.tenure('explain', '/nowhere#99'), {
+    code: 2,
+    stderr: 'tenure: directory /nowhere does not exist; use the --data-dir of a coordinator\n',
+  })
+  t.match(await scene.tenure('explain', '99', '--from-memory'), {
+    code: 1,
+    stderr: /UNKNOWN_TASK/,
+  })
+  const twice = await scene.tenure('explain', `${scene.dataDir}#1`, '--log', scene.dataDir)
+  t.match(twice, { code: 2, stderr: /two logs are given/ })
+  const both = await scene.tenure('explain', '1', '--from-memory', '--at', '1')
+  t.match(both, { code: 2, stderr: /--from-memory cannot be combined with a log or --at/ })
+})

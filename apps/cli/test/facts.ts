@@ -1,7 +1,7 @@
 import type { Attempt, QueueStats, Stats, Task, TaskSummary, Why, WorkerInfo } from '@tenure/client'
 import type { Look } from '../src/terminal/look.js'
 
-/** What is shown in tests: facts as a coordinator tells them, and none of them changes. */
+/** Fixed facts as a coordinator reports them. */
 
 export const noon = Date.UTC(2026, 0, 2, 12)
 
@@ -42,7 +42,7 @@ export function task(own: Partial<Task>): Task {
   return { ...summary(own), attempts: [], ...own }
 }
 
-/** One of each state, with names as wide as they come. */
+/** A task in each state, with wide names. */
 export const tasks: readonly TaskSummary[] = [
   summary({}),
   summary({
@@ -130,7 +130,7 @@ export const stats: Stats = {
   linesLeftOut: 0,
 }
 
-/** Five seconds and some work later. */
+/** The stats five seconds later. */
 export const statsLater: Stats = {
   ...stats,
   now: noon + 5000,

@@ -7,9 +7,8 @@ const directory = new URL('../../test/golden/', import.meta.url)
 const isUpdate = process.env.TENURE_UPDATE_GOLDEN === '1'
 
 /**
- * The text is what stands in test/golden/<name>.txt, to the byte. With TENURE_UPDATE_GOLDEN=1 it is
- * written there instead: then look at what has changed before it is committed. A terminal's control
- * sequences stand there as they are; `cat` shows them as the terminal would.
+ * Compares a text with test/golden/<name>.txt. TENURE_UPDATE_GOLDEN=1 writes the file instead: review
+ * the changes before you commit them. The files contain terminal control sequences; `cat` shows them.
  */
 export function golden(t: Test, name: string, text: string): void {
   const path = fileURLToPath(new URL(`${name}.txt`, directory))
@@ -21,9 +20,8 @@ export function golden(t: Test, name: string, text: string): void {
 }
 
 /**
- * What differs from run to run, each replaced by a word: this is the only place where that is done.
- * Columns move with what stands in them, so that the space between them is made the same, too. How
- * things are laid out is tested with facts that do not change.
+ * Replaces values that differ from run to run. Also unifies the space between columns, which depends on
+ * these values; tests with fixed values check the layout.
  */
 const replacements: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})?Z/g, '<time>'],
@@ -31,16 +29,16 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/\d+(\.\d+)? (ms|s|min)\b/g, '<span>'],
   [/\b[\d,.]+\/s\b/g, '<rate>'],
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>'],
-  // A connection that its client has closed may be open for the coordinator still.
+  // The coordinator may not have noticed yet that a client closed its connection.
   [/(?<=^connections +)\d+/gm, '<count>'],
   [/(?<="waitingPolls":\d,"connections":)\d+/g, '<count>'],
   [/(?<="(elapsed|replay|write)Ms":)[\d.]+/g, '<span>'],
-  // The room on the disk is that of the machine.
+  // Free disk space depends on the machine.
   [/(?<=^disk +)\S.*(?= free$)/gm, '<size>'],
   [/(?<="diskFreeBytes":)\d+/g, '<count>'],
   [/127\.0\.0\.1:\d+/g, '<endpoint>'],
-  // Where a restored log goes on is a matter of the clock.
-  [/(?<=goes on at LSN )\d{13,}/g, '<lsn>'],
+  // The next LSN of a restored log depends on the clock.
+  [/(?<=continues at LSN )\d{13,}/g, '<lsn>'],
   [/(?<=\S) {2,}/g, '  '],
 ]
 

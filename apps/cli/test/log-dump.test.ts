@@ -25,16 +25,20 @@ async function lsnsOf(directory: string, ...args: string[]): Promise<number[]> {
     .map((line) => JSON.parse(line).lsn)
 }
 
-t.test('every record is a line of JSON with all that it holds', async (t) => {
+t.test('every record is a line of JSON with all its fields', async (t) => {
   const directory = await written(t)
   const all = await log(['log', 'dump', directory])
   t.match(all, { code: 0, stderr: '' })
   golden(t, 'log/dump', all.stdout)
-  t.equal((await log(['log', 'dump', directory, '--json'])).stdout, all.stdout, 'it is JSON always')
+  t.equal(
+    (await log(['log', 'dump', directory, '--json'])).stdout,
+    all.stdout,
+    '--json changes nothing',
+  )
   golden(t, 'log/dump-text', (await log(['log', 'dump', directory, '--text'])).stdout)
 })
 
-t.test('a range is by LSN, by time, or counted from the end', async (t) => {
+t.test('a range is by LSN, by time, or from the end', async (t) => {
   const directory = await written(t)
   const ranges: [args: string[], lsns: number[]][] = [
     [
@@ -82,59 +86,55 @@ t.test('a range is by LSN, by time, or counted from the end', async (t) => {
   for (const [args, lsns] of ranges) t.same(await lsnsOf(directory, ...args), lsns, args.join(' '))
 })
 
-t.test(
-  'a filter takes what belongs to a task, a worker or a queue, though the record does not name it',
-  async (t) => {
-    const book = twoTasks()
-    const other = book.submit({ queue: 'slow' })
-    const lease = book.lease(other, 'w-2')
-    book.wait(1).extend(lease)
-    book.kill(other)
-    const filters: [args: string[], lsns: number[]][] = [
-      [
-        ['--task', '1'],
-        [1, 3, 4, 5, 6, 7, 8],
-      ],
-      [
-        ['--task', '1', '--from', '4', '--to', '7'],
-        [4, 5, 6, 7],
-      ],
-      [
-        ['--worker', 'w-1'],
-        [3, 4, 5, 8],
-      ],
-      [
-        ['--worker', 'w-1', '--from', '4'],
-        [4, 5, 8],
-      ],
-      [
-        ['--worker', 'w-2'],
-        [6, 7, 10, 11],
-      ],
-      [
-        ['--queue', 'slow'],
-        [9, 10, 11, 12],
-      ],
-      [['--queue', 'default'], [2]],
-      [
-        ['--queue', 'mail', '--type', 'LeaseExtended,LeaseExpired'],
-        [4, 5],
-      ],
-      [['--task', '1', '--worker', 'w-2', '--type', 'TaskCompleted'], [7]],
-      [['--task', '99'], []],
-    ]
-    const directory = await written(t, book)
-    for (const [args, lsns] of filters)
-      t.same(await lsnsOf(directory, ...args), lsns, args.join(' '))
-    const removed = await written(t, book, { checkpoints: [3, 10], firstLsn: 2 })
-    t.same(await lsnsOf(removed), [4, 5, 6, 7, 8, 9, 10, 11, 12])
-    t.same(await lsnsOf(removed, '--task', '1'), [4, 5, 6, 7, 8])
-    t.same(await lsnsOf(removed, '--worker', 'w-1'), [4, 5, 8])
-    t.same(await lsnsOf(removed, '--queue', 'mail'), [4, 5, 6, 7, 8])
-  },
-)
+t.test('a filter finds records of a task, a worker or a queue that do not name it', async (t) => {
+  const book = twoTasks()
+  const other = book.submit({ queue: 'slow' })
+  const lease = book.lease(other, 'w-2')
+  book.wait(1).extend(lease)
+  book.kill(other)
+  const filters: [args: string[], lsns: number[]][] = [
+    [
+      ['--task', '1'],
+      [1, 3, 4, 5, 6, 7, 8],
+    ],
+    [
+      ['--task', '1', '--from', '4', '--to', '7'],
+      [4, 5, 6, 7],
+    ],
+    [
+      ['--worker', 'w-1'],
+      [3, 4, 5, 8],
+    ],
+    [
+      ['--worker', 'w-1', '--from', '4'],
+      [4, 5, 8],
+    ],
+    [
+      ['--worker', 'w-2'],
+      [6, 7, 10, 11],
+    ],
+    [
+      ['--queue', 'slow'],
+      [9, 10, 11, 12],
+    ],
+    [['--queue', 'default'], [2]],
+    [
+      ['--queue', 'mail', '--type', 'LeaseExtended,LeaseExpired'],
+      [4, 5],
+    ],
+    [['--task', '1', '--worker', 'w-2', '--type', 'TaskCompleted'], [7]],
+    [['--task', '99'], []],
+  ]
+  const directory = await written(t, book)
+  for (const [args, lsns] of filters) t.same(await lsnsOf(directory, ...args), lsns, args.join(' '))
+  const removed = await written(t, book, { checkpoints: [3, 10], firstLsn: 2 })
+  t.same(await lsnsOf(removed), [4, 5, 6, 7, 8, 9, 10, 11, 12])
+  t.same(await lsnsOf(removed, '--task', '1'), [4, 5, 6, 7, 8])
+  t.same(await lsnsOf(removed, '--worker', 'w-1'), [4, 5, 8])
+  t.same(await lsnsOf(removed, '--queue', 'mail'), [4, 5, 6, 7, 8])
+})
 
-t.test('a time is found in a log of many segments', async (t) => {
+t.test('--from finds a time in a log of many segments', async (t) => {
   const book = new Book()
   for (let start = 0; start < 9; start++) {
     if (start > 0) book.wait(1000).restart()
@@ -148,7 +148,7 @@ t.test('a time is found in a log of many segments', async (t) => {
   }
 })
 
-t.test('a log is followed beside its writer, until Ctrl-C', async (t) => {
+t.test('--follow prints new records until Ctrl-C', async (t) => {
   const directory = await written(t)
   const wal = await openLog(directory)
   const env = cleanEnvironment(process.env)
@@ -179,7 +179,7 @@ t.test('a log is followed beside its writer, until Ctrl-C', async (t) => {
   await wal.close()
 })
 
-t.test('whoever reads no further ends a dump without a word', async (t) => {
+t.test('a closed pipe ends a dump silently', async (t) => {
   const directory = await written(t)
   const args = [binary, 'log', 'dump', directory]
   const env = cleanEnvironment(process.env)

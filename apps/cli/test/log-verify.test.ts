@@ -20,7 +20,7 @@ import {
   writeSmall,
 } from './log-world.js'
 
-/** How fast it went differs from run to run, and where the log is. */
+/** Replaces the speed, the age and the directory. */
 function steady(text: string, directory: string): string {
   return text
     .replaceAll(directory, '<directory>')
@@ -35,7 +35,7 @@ async function written(t: Test, options = {}): Promise<string> {
   return directory
 }
 
-t.test('verify of a whole log, as it is shown', async (t) => {
+t.test('the output of verify for a good log', async (t) => {
   const directory = await written(t)
   const shown = await log(['log', 'verify', directory])
   t.match(shown, { code: 0, stderr: '' })
@@ -46,12 +46,15 @@ t.test('verify of a whole log, as it is shown', async (t) => {
   golden(t, 'log/verify.terminal', steady(coloured.stdout, directory))
 })
 
-t.test('verify says what it could not compare where the beginning was removed', async (t) => {
-  const directory = await written(t, { checkpoints: [5, 8], firstLsn: 2 })
-  const shown = await log(['log', 'verify', directory])
-  t.match(shown, { code: 0, stderr: '' })
-  golden(t, 'log/verify-removed', steady(shown.stdout, directory))
-})
+t.test(
+  'verify reports checkpoints that it cannot compare because records were removed',
+  async (t) => {
+    const directory = await written(t, { checkpoints: [5, 8], firstLsn: 2 })
+    const shown = await log(['log', 'verify', directory])
+    t.match(shown, { code: 0, stderr: '' })
+    golden(t, 'log/verify-removed', steady(shown.stdout, directory))
+  },
+)
 
 const change = (directory: string, name: string, at: number) => {
   const bytes = Buffer.from(filesIn(directory).get(name)!)
@@ -59,32 +62,32 @@ const change = (directory: string, name: string, at: number) => {
   writeFileSync(join(directory, name), bytes)
 }
 
-t.test('every kind of damage ends with 1, and is named by its place', async (t) => {
+t.test('every kind of damage is reported with its place and exit code 1', async (t) => {
   const kinds: [what: string, act: (directory: string) => void, said: RegExp][] = [
     [
       'a byte in the middle',
       (directory) => change(directory, segmentsOf(directory)[1]!, 1500),
-      /^wrong +wal\/\d{16}-\d{8}\.wal at byte \d+: bad-body found/m,
+      /^error +wal\/\d{16}-\d{8}\.wal at byte \d+: bad-body found/m,
     ],
     [
       'a segment cut short',
       (directory) => truncateSync(join(directory, segmentsOf(directory)[1]!), 1024),
-      /^wrong +wal\/.*it has 1024 bytes instead of the 4096 in its header$/m,
+      /^error +wal\/.*it has 1024 bytes instead of the 4096 in its header$/m,
     ],
     [
       'a segment removed',
       (directory) => rmSync(join(directory, segmentsOf(directory)[1]!)),
-      /^wrong +wal\/.*segment 2, which precedes it, is missing$/m,
+      /^error +wal\/.*segment 2, which precedes it, is missing$/m,
     ],
     [
       'a checkpoint changed',
       (directory) => change(directory, 'checkpoint/0000000000000060.ckpt', 700),
-      /^wrong +0000000000000060\.ckpt cannot be used: /m,
+      /^error +0000000000000060\.ckpt cannot be used: /m,
     ],
     [
       'HEAD removed',
       (directory) => rmSync(join(directory, 'HEAD')),
-      /^wrong +HEAD: it is missing/m,
+      /^error +HEAD: it is missing/m,
     ],
   ]
   for (const [what, act, said] of kinds) {
@@ -101,25 +104,33 @@ t.test('every kind of damage ends with 1, and is named by its place', async (t) 
   }
 })
 
-t.test('a record that breaks a rule under good checksums ends with 1, and is named', async (t) => {
-  const directory = await written(t)
-  const wal = await openLog(directory)
-  const late: LogRecord = { type: 'TaskDead', at: Date.UTC(2027, 0, 1), taskId: 1, reason: 'late' }
-  await wal.append(wal.nextLsn, encodeRecord(late))
-  await wal.close()
-  const shown = await log(['log', 'verify', directory])
-  t.match(shown, {
-    code: 1,
-    stderr: '',
-    stdout: /^wrong +TaskDead at LSN 9: task must not be terminal/m,
-  })
-  t.match(shown.stdout, /^verdict +its records break the rules$/m)
-  const doctor = await log(['log', 'doctor', directory])
-  t.match(doctor, { code: 1, stdout: /^broken +TaskDead at LSN 9: /m })
-  t.notMatch(doctor.stdout, '--accept-loss')
-})
+t.test(
+  'a record that breaks a rule under good checksums is reported with exit code 1',
+  async (t) => {
+    const directory = await written(t)
+    const wal = await openLog(directory)
+    const late: LogRecord = {
+      type: 'TaskDead',
+      at: Date.UTC(2027, 0, 1),
+      taskId: 1,
+      reason: 'late',
+    }
+    await wal.append(wal.nextLsn, encodeRecord(late))
+    await wal.close()
+    const shown = await log(['log', 'verify', directory])
+    t.match(shown, {
+      code: 1,
+      stderr: '',
+      stdout: /^error +TaskDead at LSN 9: task must not be terminal/m,
+    })
+    t.match(shown.stdout, /^verdict +its records break a rule$/m)
+    const doctor = await log(['log', 'doctor', directory])
+    t.match(doctor, { code: 1, stdout: /^broken +TaskDead at LSN 9: /m })
+    t.notMatch(doctor.stdout, '--accept-loss')
+  },
+)
 
-t.test('a checkpoint of another state under good checksums ends with 1', async (t) => {
+t.test('a checkpoint with a wrong state under good checksums is exit code 1', async (t) => {
   const book = twoTasks()
   const directory = makeDirectory(t)
   await writeLog(directory, book)
@@ -127,10 +138,13 @@ t.test('a checkpoint of another state under good checksums ends with 1', async (
   await wal.writeCheckpoint(8, encodeState(stateAfter(book, 7)))
   await wal.close()
   const shown = await log(['log', 'verify', directory])
-  t.match(shown, { code: 1, stdout: /^wrong +the checkpoint of LSN 8 holds another state: /m })
+  t.match(shown, {
+    code: 1,
+    stdout: /^error +the checkpoint at LSN 8 differs from the replayed state: /m,
+  })
 })
 
-t.test('a write that never returned is no damage', async (t) => {
+t.test('an unfinished write is not damage', async (t) => {
   const directory = await written(t)
   const [, newest] = segmentsOf(directory)
   const bytes = Buffer.from(filesIn(directory).get(newest!)!)
@@ -144,44 +158,41 @@ t.test('a write that never returned is no damage', async (t) => {
   })
 })
 
-t.test(
-  'verify beside a coordinator under load finds nothing wrong, however often it looks',
-  async (t) => {
-    const dataDir = makeDirectory(t)
-    const coordinator = await startCoordinator({
-      dataDir,
-      port: 0,
-      httpPort: false,
-      log: { sync: 'none' },
-    })
-    const tenure = await connect({ endpoints: [`127.0.0.1:${coordinator.port}`] })
-    const submit = async () => {
-      for (let left = 150; left > 0; left--) await tenure.submit(Buffer.from('x'.repeat(500)))
-    }
-    for (let look = 0; look < 20; look++) {
-      // Two at once: there is always a batch on its way.
-      const load = Promise.all([submit(), submit()])
-      const shown = await log(['log', 'verify', dataDir])
-      t.match(shown, { code: 0, stderr: '' }, shown.stdout)
-      t.match(await log(['log', 'doctor', dataDir]), { code: 0 })
-      await load
-    }
-    await tenure.close()
-    await coordinator.stop()
-    t.match(await log(['log', 'verify', dataDir]), { code: 0 })
-  },
-)
+t.test('verify finds no fault in the log of a coordinator under load', async (t) => {
+  const dataDir = makeDirectory(t)
+  const coordinator = await startCoordinator({
+    dataDir,
+    port: 0,
+    httpPort: false,
+    log: { sync: 'none' },
+  })
+  const tenure = await connect({ endpoints: [`127.0.0.1:${coordinator.port}`] })
+  const submit = async () => {
+    for (let left = 150; left > 0; left--) await tenure.submit(Buffer.from('x'.repeat(500)))
+  }
+  for (let look = 0; look < 20; look++) {
+    // Two submitters, so that a batch is always in flight.
+    const load = Promise.all([submit(), submit()])
+    const shown = await log(['log', 'verify', dataDir])
+    t.match(shown, { code: 0, stderr: '' }, shown.stdout)
+    t.match(await log(['log', 'doctor', dataDir]), { code: 0 })
+    await load
+  }
+  await tenure.close()
+  await coordinator.stop()
+  t.match(await log(['log', 'verify', dataDir]), { code: 0 })
+})
 
-t.test('what cannot be read at all ends with 2 and one line that says what to do', async (t) => {
+t.test('an unreadable log is one line with the remedy, and exit code 2', async (t) => {
   const empty = makeDirectory(t)
   const refusals: [args: string[], complaint: RegExp][] = [
     [
       ['verify', '/nowhere/log'],
-      /^tenure: there is no directory \/nowhere\/log: name the --data-dir of a coordinator\n$/,
+      /^tenure: directory \/nowhere\/log does not exist; use the --data-dir of a coordinator\n$/,
     ],
-    [['stat', empty], /^tenure: .* holds no log: name the --data-dir of a coordinator\n$/],
-    [['dump', process.execPath], /^tenure: .* is no directory.*\n$/],
-    [['doctor', empty, '--accept-loss', '1:512'], /^tenure: .* holds no log: .*\n$/],
+    [['stat', empty], /^tenure: .* does not contain a log; use the --data-dir of a coordinator\n$/],
+    [['dump', process.execPath], /^tenure: .* is not a directory.*\n$/],
+    [['doctor', empty, '--accept-loss', '1:512'], /^tenure: .* does not contain a log; .*\n$/],
     [
       ['dump', empty, '--from', 'noon'],
       /^tenure log dump: --from is "noon"; it must be an LSN \(17\), .*\n$/,
@@ -194,10 +205,10 @@ t.test('what cannot be read at all ends with 2 and one line that says what to do
   for (const [args, complaint] of refusals) {
     t.match(await log(['log', ...args]), { code: 2, stdout: '', stderr: complaint }, args.join(' '))
   }
-  t.equal(filesIn(empty).size, 0, 'nothing was made')
+  t.equal(filesIn(empty).size, 0, 'nothing was created')
 })
 
-t.test('a log of a newer version says that a newer tenure is needed', async (t) => {
+t.test('a log with a newer format requires a newer tenure', async (t) => {
   const directory = await written(t)
   for (const name of segmentsOf(directory)) {
     const bytes = Buffer.from(filesIn(directory).get(name)!)
@@ -213,7 +224,7 @@ t.test('a log of a newer version says that a newer tenure is needed', async (t) 
   })
 })
 
-t.test('stat of a log, as it is shown', async (t) => {
+t.test('the output of stat', async (t) => {
   const directory = await written(t, { checkpoints: [5, 8], firstLsn: 2 })
   const whole = await written(t)
   golden(t, 'log/stat', steady((await log(['log', 'stat', whole])).stdout, whole))
@@ -226,14 +237,16 @@ t.test('stat of a log, as it is shown', async (t) => {
   )
 })
 
-t.test('whoever may not read a log is told who may, and other faults stay faults', (t) => {
+t.test('a permission error names the remedy, and other errors pass through', (t) => {
   const forbidden = Object.assign(new Error('no'), { code: 'EACCES', syscall: 'open' })
   t.match(explainLogError(forbidden, 'data'), {
-    message: /^data may not be read by this user: /,
+    message: /^no permission to read data; /,
     isFailure: false,
   })
   const removed = Object.assign(new Error('LSN 3 is gone.'), { code: 'WAL_FORGOTTEN' })
-  t.match(explainLogError(removed, 'data'), { message: /^LSN 3 is gone\. .*: run it again$/ })
+  t.match(explainLogError(removed, 'data'), {
+    message: /^LSN 3 is gone\. .*; run the command again$/,
+  })
   t.equal(explainLogError(new Error('a fault'), 'data'), undefined)
   t.equal(explainLogError(Object.assign(new Error('x'), { code: 'ERR_X' }), 'data'), undefined)
   t.end()

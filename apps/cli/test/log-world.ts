@@ -21,7 +21,7 @@ export function copyOf(t: Test, directory: string): string {
   return copy
 }
 
-/** What is typed behind `tenure log`, in this process. */
+/** Runs `tenure` in this process. */
 export async function log(args: readonly string[], { isTTY = false, columns = 100 } = {}) {
   let [stdout, stderr] = ['', '']
   const host: Host = {
@@ -38,7 +38,7 @@ export async function log(args: readonly string[], { isTTY = false, columns = 10
   return { code, stdout, stderr }
 }
 
-/** Task 1 is leased, expires, is completed by another worker, and reported late; task 2 waits. */
+/** Task 1 is leased, expires, is completed by another worker and reported late; task 2 waits. */
 export function twoTasks(): Book {
   const book = new Book()
   const task = book.submit({ queue: 'mail', requestId: 'r-1' })
@@ -53,7 +53,7 @@ export function twoTasks(): Book {
   return book
 }
 
-/** Many tasks in all states, over three starts of a coordinator. */
+/** Many tasks in all states, over three openings of the log. */
 export function manyTasks(): Book {
   const book = new Book()
   const never = { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } } as const
@@ -70,7 +70,7 @@ export function manyTasks(): Book {
   return book
 }
 
-/** The book as a log of small segments, each record a batch. Checkpoints are made where it is said. */
+/** Writes a book as a log of small segments, with each record as a batch. */
 export async function writeSmall(
   directory: string,
   book: Book,
@@ -101,7 +101,7 @@ export function stateAfter(book: Book, lsn: number): State {
   return state
 }
 
-/** Every file below the directory with what is in it, but the lock. */
+/** All files below the directory, except the lock. */
 export function filesIn(directory: string): Map<string, Buffer> {
   const names = (readdirSync(directory, { recursive: true }) as string[]).sort()
   const files = names.filter((name) => name !== 'LOCK' && statSync(join(directory, name)).isFile())

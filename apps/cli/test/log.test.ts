@@ -7,7 +7,7 @@ import { makeDirectory, log as tenure, twoTasks } from './log-world.js'
 
 const { parse, format } = logPosition()
 
-t.test('a position is an LSN, a time with its zone, or how long before the end', (t) => {
+t.test('a position is an LSN, a time with a zone, or an offset from the end', (t) => {
   const noon = { at: Date.UTC(2026, 0, 2, 12) }
   const meant = {
     17: { lsn: 17 },
@@ -25,14 +25,14 @@ t.test('a position is an LSN, a time with its zone, or how long before the end',
   t.end()
 })
 
-t.test('what may mean two things, or nothing, is no position', (t) => {
+t.test('an ambiguous or malformed position is invalid', (t) => {
   const wrong = ['', '0', '-1', '1.5', '5m', '-5', 'now', '2026-01-02', '2026-01-02T12:00:00']
   wrong.push('2026-02-31T12:00:00Z', '2026-01-02T25:00:00Z', '1e3', '9007199254740993', ' 17')
   for (const text of wrong) t.equal(parse(text), undefined, text)
   t.end()
 })
 
-t.test('how long before the end is counted from the last record', async (t) => {
+t.test('an offset counts back from the last record', async (t) => {
   const book = new Book()
   const start = book.now
   book.submit()
@@ -64,7 +64,7 @@ t.test('a log answers as a coordinator would have at that moment', async (t) => 
   t.equal(await stateAt('--at', '2026-01-02T11:00:00Z'), 1)
 })
 
-t.test('get, list and stats of a log, as they are shown', async (t) => {
+t.test('the output of get, list and stats for a log', async (t) => {
   const log = await written(t)
   const shown = async (...args: string[]) => {
     const { code, stdout, stderr } = await tenure(args)
@@ -78,7 +78,7 @@ t.test('get, list and stats of a log, as they are shown', async (t) => {
   t.match(JSON.parse(stdout), { taskId: 2, queue: 'default' })
 })
 
-t.test('what a log cannot tell is said in one line', async (t) => {
+t.test('a question that a log cannot answer is one line', async (t) => {
   const log = await written(t)
   const removed = await written(t, twoTasks(), { checkpoints: [5, 8], firstLsn: 2 })
   const refusals: [args: string[], code: number, complaint: RegExp][] = [
@@ -86,16 +86,16 @@ t.test('what a log cannot tell is said in one line', async (t) => {
     [
       ['list', '--log', log, '--at', '99'],
       2,
-      /^tenure: there is no LSN 99: the log ends at LSN 8: .*\n$/,
+      /^tenure: there is no LSN 99: the log ends at LSN 8; .*\n$/,
     ],
     [
       ['stats', '--log', removed, '--at', '3'],
       2,
-      /^tenure: the state at LSN 3 is unknown: .*: name a later moment\n$/,
+      /^tenure: the state at LSN 3 is unknown: .*; choose a later moment\n$/,
     ],
-    [['list', '--at', '3'], 2, /^tenure list: --at is a moment of a log: name it with --log\n$/],
-    [['get', `${log}#1`, '--log', log], 2, /^tenure get: the log is named twice: .*\n$/],
-    [['list', '--log', '/nowhere'], 2, /^tenure: there is no directory \/nowhere: .*\n$/],
+    [['list', '--at', '3'], 2, /^tenure list: --at requires a log; set --log\n$/],
+    [['get', `${log}#1`, '--log', log], 2, /^tenure get: two logs are given, .*\n$/],
+    [['list', '--log', '/nowhere'], 2, /^tenure: directory \/nowhere does not exist; .*\n$/],
     [
       ['list', '--log', log, '--at', 'noon'],
       2,
@@ -107,7 +107,7 @@ t.test('what a log cannot tell is said in one line', async (t) => {
   }
 })
 
-t.test('what others have written in a log does nothing to a terminal', async (t) => {
+t.test('texts of other users in a log cannot control the terminal', async (t) => {
   const book = new Book()
   const task = book.submit({ queue: 'q\u001b[2J\u202e', payload: Buffer.from('\u009b2J') })
   book.fail(book.lease(task, 'w\u001b[31m'), 'no \u001b[2Jroom')

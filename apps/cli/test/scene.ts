@@ -9,10 +9,10 @@ import { SimulatedClock } from '@tenure/testing'
 import type { Test } from 'tap'
 import { type Said, type } from './terminal.js'
 
-/** How long a lease is, by the clock of the scene. */
+/** The lease duration on the clock of the scene. */
 export const leaseMs = 30_000
 
-/** A coordinator for which time passes when it is told to, workers by name, and what is explained afterwards. */
+/** A coordinator on a simulated clock, with named workers. */
 export class Scene {
   readonly dataDir: string
   readonly clock: SimulatedClock
@@ -75,7 +75,7 @@ export class Scene {
     return type(args, { env: { TENURE_COORDINATOR: `127.0.0.1:${this.port}` } })
   }
 
-  /** What the coordinator explains, which the log without one has to explain in the same way. */
+  /** The explanation of the coordinator; the log alone must give the same one. */
   async explain(taskId: number): Promise<Explanation> {
     const { stdout, stderr } = await this.tenure('explain', String(taskId), '--json')
     if (stderr !== '') throw new Error(stderr)
@@ -100,7 +100,7 @@ function serve(dataDir: string, clock: SimulatedClock): Promise<CoordinatorServe
   return startCoordinator({ dataDir, port: 0, httpPort: false, knobs, log, clock })
 }
 
-/** A task that may be leased now. */
+/** Leases a task that is eligible. */
 export async function leaseFrom(link: Link): Promise<Leased> {
   const answer = await link.request({ kind: 'lease', queues: ['default'], waitMs: 0 })
   if (answer.kind !== 'leased') throw new Error(`no lease but ${answer.kind}`)
@@ -111,7 +111,7 @@ export function reportOf({ taskId, leaseId }: Leased) {
   return { kind: 'complete', taskId, leaseId, reportId: `of ${leaseId}` } as const
 }
 
-/** A heartbeat, some time after the grant, which moves the expiry. */
+/** Sends a heartbeat that extends the lease. */
 export async function extend({ clock }: Scene, link: Link, lease: Leased): Promise<void> {
   await clock.advance(10)
   const answer = await link.request({ ...reportOf(lease), kind: 'heartbeat' })

@@ -51,12 +51,12 @@ const full = task({
   reason: 'no room\nat all \u001b[2J',
 })
 
-/** Each in a file, on a terminal with colours and in a pipe. */
+/** Compares the output for a file and for a terminal with golden files. */
 function shows(name: string, show: (look: Look) => string): void {
-  t.test(`${name} is shown as ever`, async (t) => {
+  t.test(`the output of ${name}`, async (t) => {
     golden(t, `show/${name}`, show(plain))
     golden(t, `show/${name}-on-a-terminal`, show(onTerminal))
-    t.notMatch(show(plain), /[^\P{Cc}\n]/u, 'nothing in it does anything')
+    t.notMatch(show(plain), /[^\P{Cc}\n]/u, 'no control characters')
     const tooLong = (columns: number) => (line: string) => widthOf(line) > columns
     t.same(show(plain).split('\n').filter(tooLong(100)), [], 'within a hundred columns')
   })
@@ -68,16 +68,16 @@ shows('tasks', (look) => showTasks(tasks, look, { heads: true }))
 shows('workers', (look) => showWorkers(workers, noon, look))
 shows('stats', (look) => showStats(stats, look))
 
-t.test('on a narrow terminal names give way, and numbers do not', async (t) => {
+t.test('on a narrow terminal names are cut, but not numbers', async (t) => {
   golden(t, 'show/tasks-narrow', showTasks(tasks, narrow, { heads: true }))
 })
 
-t.test('a page of tasks that is not the first one has no heads', async (t) => {
+t.test('only the first page of tasks has heads', async (t) => {
   const [, ...rows] = showTasks(tasks, plain, { heads: true }).split('\n')
   t.equal(showTasks(tasks, plain, { heads: false }), rows.join('\n'))
 })
 
-t.test('an older coordinator tells less, and that is shown', async (t) => {
+t.test('the answers of an older coordinator are shown', async (t) => {
   const { startedAt, epoch, connections, waitingPolls, lines, linesLeftOut, ...rest } = stats
   const { diskFull, diskFreeBytes, counters, ...others } = rest
   const { refusedReports, ...olderCounters } = counters
@@ -88,20 +88,20 @@ t.test('an older coordinator tells less, and that is shown', async (t) => {
 })
 
 t.test(
-  'when a worker was heard of last is not known where the coordinator does not say',
+  'the last contact of a worker is unknown if the coordinator does not report it',
   async (t) => {
     const [worker] = workers as [(typeof workers)[0]]
-    t.match(showWorkers([{ ...worker, lastHeardAt: 0 }], noon, plain), / not known /)
+    t.match(showWorkers([{ ...worker, lastHeardAt: 0 }], noon, plain), / unknown /)
   },
 )
 
-t.test('of a worker that states no capacity only what it holds is shown', async (t) => {
+t.test('a worker without a capacity shows only its leases', async (t) => {
   const [worker] = workers as [(typeof workers)[0]]
   t.match(showWorkers([worker], noon, plain), / 12 of 8 /)
   t.match(showWorkers([{ ...worker, capacity: 0 }], noon, plain), / 12 {2,}250 ms ago/)
 })
 
-t.test('the end of a task is a line', async (t) => {
+t.test('the end of a task is one line', async (t) => {
   const ended = [
     task({ state: 'COMPLETED', result: Buffer.from('done'), reason: 'an attempt before' }),
     task({ state: 'COMPLETED' }),
@@ -111,7 +111,7 @@ t.test('the end of a task is a line', async (t) => {
   golden(t, 'show/ends', ended.map((task) => `${showEnd(task)}\n`).join(''))
 })
 
-t.test('progress says how much, how fast, and for how long still', async (t) => {
+t.test('progress shows count, rate and remaining time', async (t) => {
   const lines = [
     showProgress({ count: 1, elapsedMs: 2000 }, 'line'),
     showProgress({ count: 12_345, elapsedMs: 2000 }, 'line'),
@@ -126,7 +126,7 @@ async function explain(book: Book, taskId: number): Promise<Explanation> {
   return explainTask(await readTaskHistory(new History(sourceOf(book)), taskId), { now: book.now })!
 }
 
-/** All that can happen to one task, with names as others may choose them. */
+/** A task that goes through every kind of event, with hostile names. */
 function hardLife() {
   const book = new Book()
   for (let other = 0; other < 9_990; other++) book.submit()
@@ -156,14 +156,14 @@ function hardLife() {
 
 const backoff = { kind: 'fixed', delayMs: 1000 } as const
 
-t.test('a hard life is shown as ever', async (t) => {
+t.test('the output of explain for every kind of event', async (t) => {
   const { book, task } = hardLife()
   const told = await explain(book, task)
   golden(t, 'explain/hard-life', showExplanation(told, plain))
   golden(t, 'explain/hard-life-on-a-terminal', showExplanation(told, onTerminal))
 })
 
-t.test('a story fits in a hundred columns, and does nothing to a terminal', async (t) => {
+t.test('an explanation fits in 100 columns and cannot control the terminal', async (t) => {
   const { book, task } = hardLife()
   const shown = showExplanation(await explain(book, task), plain)
   t.same(
@@ -173,7 +173,7 @@ t.test('a story fits in a hundred columns, and does nothing to a terminal', asyn
   t.notMatch(shown, /[^\P{Cc}\n]/u)
 })
 
-t.test('what is only remembered is shown as that', async (t) => {
+t.test('remembered events are marked', async (t) => {
   const { book, task } = hardLife()
   golden(
     t,
@@ -187,7 +187,7 @@ const after = { stats: statsLater, workers: { workers, leftOut: 0 } }
 const rates = ratesBetween(before, after)
 const intervalMs = 5000
 
-t.test('rates are what happened in a second, by the clock of the coordinator', async (t) => {
+t.test('rates are per second of the coordinator clock', async (t) => {
   t.same(rates, {
     submitted: 1200,
     leased: 120,
@@ -198,7 +198,7 @@ t.test('rates are what happened in a second, by the clock of the coordinator', a
     expired: 0,
   })
   const none = Object.fromEntries(Object.keys(rates).map((name) => [name, 0]))
-  t.same(ratesBetween(after, before), none, 'a clock that was set back makes none negative')
+  t.same(ratesBetween(after, before), none, 'a clock that was set back makes no rate negative')
   const anew = { stats: { ...statsLater, counters: { ...stats.counters, tasksCreated: 1 } } }
   t.same(ratesBetween(before, anew), none, 'nor does another log')
 })
@@ -216,12 +216,12 @@ t.test('the first frame has no rates yet, and without the role admin no workers'
   golden(t, 'watch/first-frame', showFrame({ sample: { stats }, intervalMs }, plain))
 })
 
-t.test('while there is no answer, the last one stays with a word above it', async (t) => {
+t.test('without an answer, the last frame stays below a warning', async (t) => {
   const trouble = 'no answer within 2000 ms \u001b[2J'
   golden(t, 'watch/trouble', showFrame({ sample: after, rates, intervalMs, trouble }, plain))
 })
 
-t.test('a frame is no higher than the terminal and no wider', async (t) => {
+t.test('a frame fits the height and width of the terminal', async (t) => {
   const frame = { sample: after, rates, intervalMs }
   const low = showFrame(frame, plain, 8)
   golden(t, 'watch/low-frame', low)
@@ -233,7 +233,7 @@ t.test('a frame is no higher than the terminal and no wider', async (t) => {
   )
 })
 
-t.test('without a terminal each interval is a line, and heads come now and then', async (t) => {
+t.test('without a terminal, each interval is one line, with occasional heads', async (t) => {
   const lines =
     showInterval({ sample: after, rates }, true) + showInterval({ sample: after, rates }, false)
   golden(t, 'watch/lines', lines)
@@ -243,7 +243,7 @@ t.test('without a terminal each interval is a line, and heads come now and then'
   )
 })
 
-t.test('a screen is written over in place, and what was above it stays', async (t) => {
+t.test('a screen is rewritten in place, below earlier output', async (t) => {
   const written: string[] = []
   const screen = new Screen({ fd: 1, isTTY: true, write: (text) => written.push(String(text)) })
   screen.draw('one\ntwo\nthree\n')
@@ -252,7 +252,7 @@ t.test('a screen is written over in place, and what was above it stays', async (
   golden(t, 'watch/screen', written.join(''))
 })
 
-t.test('a screen that was never drawn leaves nothing to be cleaned up', async (t) => {
+t.test('a screen that was never drawn needs no cleanup', async (t) => {
   const written: string[] = []
   new Screen({ fd: 1, write: (text) => written.push(String(text)) }).end()
   t.same(written, [])

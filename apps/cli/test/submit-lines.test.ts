@@ -18,7 +18,7 @@ async function linesOf(chunks: Iterable<Uint8Array>) {
   return found
 }
 
-t.test('lines are bytes between line feeds, wherever the chunks end', async (t) => {
+t.test('lines are the bytes between line feeds, independent of chunks', async (t) => {
   const text = Buffer.from('one\r\n\ntwo \u00e9\r\nlast\xff', 'latin1')
   const expected = [
     { number: 1, text: 'one', end: 5 },
@@ -32,12 +32,12 @@ t.test('lines are bytes between line feeds, wherever the chunks end', async (t) 
   t.same(await linesOf([...text].map((byte) => Uint8Array.of(byte))), expected)
 })
 
-t.test('a line feed at the end begins no further line', async (t) => {
+t.test('a final line feed does not begin another line', async (t) => {
   t.same((await linesOf([Buffer.from('one\n')])).length, 1)
   t.same(await linesOf([]), [])
 })
 
-t.test('what is not made of lines does not fill the memory', async (t) => {
+t.test('input without line feeds does not fill the memory', async (t) => {
   const chunk = Buffer.alloc(16 * 1024 * 1024, 'x')
   const endless = (function* () {
     for (;;) yield chunk
@@ -45,7 +45,7 @@ t.test('what is not made of lines does not fill the memory', async (t) => {
   await t.rejects(linesOf(endless), /^line 1 is longer than 67108864 bytes$/)
 })
 
-t.test('the summary counts what became of the lines', async (t) => {
+t.test('the summary counts the outcomes of the lines', async (t) => {
   const counts = [
     { submitted: 1, known: 0, refused: 0, elapsedMs: 40 },
     { submitted: 20_000, known: 0, refused: 0, elapsedMs: 1300 },
@@ -55,7 +55,7 @@ t.test('the summary counts what became of the lines', async (t) => {
   golden(t, 'submit/counted', counts.map((count) => `${showCounted(count)}\n`).join(''))
 })
 
-t.test('what was broken off is gone on with, and nothing is submitted twice', async (t) => {
+t.test('an interrupted run prints how to continue without submitting twice', async (t) => {
   const requestIdPrefix = 'spring'
   const unknown = { outcomeUnknown: true, requestId: 'spring-4711' }
   const errors = [
@@ -75,7 +75,7 @@ t.test('what was broken off is gone on with, and nothing is submitted twice', as
   golden(t, 'submit/refused', `${refused.join('\n')}\n`)
 })
 
-t.test('what was refused before it was broken off is gone on with, too', async (t) => {
+t.test('an interrupted run continues at the first rejected line', async (t) => {
   const error = new TenureError('CLIENT_DISCONNECTED', 'the connection was lost')
   const brokenOff = { fromLine: 9000, error }
   const told = [1, 2].map((refused) => {
@@ -85,7 +85,7 @@ t.test('what was refused before it was broken off is gone on with, too', async (
   golden(t, 'submit/broken-off-refused', `${told.join('\n\n')}\n`)
 })
 
-t.test('the first of the refused lines is remembered, over all that follow', async (t) => {
+t.test('the first rejected line is remembered', async (t) => {
   const output = { fd: 2, isTTY: false, write: () => {} }
   const host = { stdout: output, stderr: output, env: {} } as unknown as Host
   const teller = new LinesTeller(host, false, undefined)
@@ -104,26 +104,23 @@ t.test('a progress line is for terminals only', async (t) => {
   t.same(written, [])
 })
 
-t.test(
-  'what is done soon needs no progress line; what takes long is told now and then',
-  async (t) => {
-    const { written, line, pass } = progressOn({ isTTY: true, columns: 40 })
-    line.update(() => 'never')
-    pass(999)
-    line.update(() => 'never')
-    line.clear()
-    t.same(written, [], 'there is nothing to clear')
-    pass(1)
-    line.update((elapsedMs) => `after ${elapsedMs}`)
-    pass(199)
-    line.update(() => 'never')
-    pass(1)
-    line.update((elapsedMs) => `after ${elapsedMs}, ${'x'.repeat(40)}`)
-    line.clear()
-    line.clear()
-    golden(t, 'submit/progress-line', written.join('\n'))
-  },
-)
+t.test('a progress line appears after one second and is updated at intervals', async (t) => {
+  const { written, line, pass } = progressOn({ isTTY: true, columns: 40 })
+  line.update(() => 'never')
+  pass(999)
+  line.update(() => 'never')
+  line.clear()
+  t.same(written, [], 'nothing to clear')
+  pass(1)
+  line.update((elapsedMs) => `after ${elapsedMs}`)
+  pass(199)
+  line.update(() => 'never')
+  pass(1)
+  line.update((elapsedMs) => `after ${elapsedMs}, ${'x'.repeat(40)}`)
+  line.clear()
+  line.clear()
+  golden(t, 'submit/progress-line', written.join('\n'))
+})
 
 function progressOn(terminal: { isTTY: boolean; columns: number }) {
   const written: string[] = []
@@ -138,7 +135,7 @@ function progressOn(terminal: { isTTY: boolean; columns: number }) {
   }
 }
 
-t.test('the time that is left is reckoned from where it began', async (t) => {
+t.test('the remaining time is computed from the first submitted line', async (t) => {
   const written: string[] = []
   let now = 0
   const write = (text: unknown) => written.push(String(text))
@@ -152,7 +149,7 @@ t.test('the time that is left is reckoned from where it began', async (t) => {
   t.same(written, ['\r\u001b[K2 lines, 1.0/s, 50 %, 2.0 s left'])
 })
 
-/** What a client gives for each of the lines, whatever they are. */
+/** Submits lines with a client that returns the given outcomes. */
 async function submitOver(outcomes: readonly object[], lines: string, fromLine = 1) {
   const seen: unknown[] = []
   const told: string[] = []
@@ -182,31 +179,24 @@ async function submitOver(outcomes: readonly object[], lines: string, fromLine =
   return { brokenOff, seen, told }
 }
 
-t.test(
-  'what is wrong with one line ends nothing; what is wrong with all ends it there',
-  async (t) => {
-    const refused = (reason: 'TOO_LARGE' | 'NO_SPACE') => {
-      return { ok: false, error: new RejectedError({ reason, message: 'no' }) }
-    }
-    const outcomes = [
-      refused('TOO_LARGE'),
-      { ok: true, taskId: 9, known: true },
-      refused('NO_SPACE'),
-    ]
-    const { brokenOff, told } = await submitOver(outcomes, 'a\n\nb\nc\nd\n')
-    t.same(told, ['1 is refused: TOO_LARGE: no', '3 is task 9'])
-    t.match(brokenOff, { fromLine: 4, error: { reason: 'NO_SPACE' } })
-  },
-)
+t.test('an error of one line does not stop the run; an error of every line does', async (t) => {
+  const refused = (reason: 'TOO_LARGE' | 'NO_SPACE') => {
+    return { ok: false, error: new RejectedError({ reason, message: 'no' }) }
+  }
+  const outcomes = [refused('TOO_LARGE'), { ok: true, taskId: 9, known: true }, refused('NO_SPACE')]
+  const { brokenOff, told } = await submitOver(outcomes, 'a\n\nb\nc\nd\n')
+  t.same(told, ['1 is refused: TOO_LARGE: no', '3 is task 9'])
+  t.match(brokenOff, { fromLine: 4, error: { reason: 'NO_SPACE' } })
+})
 
-t.test('lines keep their numbers, wherever it begins', async (t) => {
+t.test('lines keep their numbers with --from-line', async (t) => {
   const { seen, told, brokenOff } = await submitOver([], 'a\n\nb\nc', 3)
   t.same(seen, ['p-3 b', 'p-4 c'])
   t.same(told, ['3 is task 1', '4 is task 2'])
   t.equal(brokenOff, undefined)
 })
 
-t.test('where the client gives up, it is gone on with behind the last answer', async (t) => {
+t.test('if the client gives up, the run continues after the last answer', async (t) => {
   const error = new TenureError('CLIENT_CLOSED', 'the client is closed')
   const { brokenOff } = await submitOver([{ ok: true, taskId: 1, known: false }, error], 'a\nb\nc')
   t.match(brokenOff, { fromLine: 2, error })

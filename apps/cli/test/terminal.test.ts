@@ -26,7 +26,7 @@ import { binary, run, World } from './world.js'
 const output = { fd: 1, write: () => {} }
 const tty = { ...output, isTTY: true, columns: 132 }
 
-t.test('colours are for terminals, and two variables say otherwise', async (t) => {
+t.test('colours are for terminals, unless NO_COLOR or FORCE_COLOR is set', async (t) => {
   const coloursOf = (output: Parameters<typeof lookOf>[0], env: Record<string, string>) =>
     lookOf(output, env).colours
   t.equal(coloursOf(tty, {}), true)
@@ -40,21 +40,21 @@ t.test('colours are for terminals, and two variables say otherwise', async (t) =
   t.equal(coloursOf(output, { FORCE_COLOR: '1', NO_COLOR: '1' }), true)
 })
 
-t.test('a line is as wide as the terminal, and as a usual one elsewhere', async (t) => {
+t.test('lines are as wide as the terminal, or 100 columns elsewhere', async (t) => {
   t.equal(lookOf(tty, {}).columns, 132)
-  t.equal(lookOf({ ...tty, columns: 12 }, {}).columns, 40, 'or a table is none')
+  t.equal(lookOf({ ...tty, columns: 12 }, {}).columns, 40, 'the minimum width of a table')
   t.equal(lookOf({ ...output, isTTY: true }, {}).columns, 100)
   t.equal(lookOf({ ...output, columns: 50 }, {}).columns, 100)
 })
 
-t.test('without colours nothing is painted', async (t) => {
+t.test('without colours, text stays unchanged', async (t) => {
   t.equal(paint(plain, 'bad', 'x'), 'x')
   t.equal(paint(onTerminal, undefined, 'x'), 'x')
   t.equal(paint(onTerminal, 'bad', ''), '')
   t.equal(paint(onTerminal, 'bad', 'x'), '\u001b[31mx\u001b[39m')
 })
 
-t.test('columns are those of a terminal', async (t) => {
+t.test('widths count the columns of a terminal', async (t) => {
   t.equal(widthOf('請求書'), 6)
   t.equal(widthOf('e\u0301'), 1)
   t.equal(widthOf('👩‍👩‍👧'), 2)
@@ -64,7 +64,7 @@ t.test('columns are those of a terminal', async (t) => {
   t.equal(cutTo(3, 'abcdef'), 'ab…')
 })
 
-t.test('numbers and times have three figures or so', async (t) => {
+t.test('numbers and times are rounded to about three digits', async (t) => {
   t.same([0, 999, 1000, 1_234_567].map(showCount), ['0', '999', '1,000', '1,234,567'])
   t.same(
     [0, 1, 2].map((count) => countOf(count, 'task')),
@@ -83,13 +83,13 @@ t.test('numbers and times have three figures or so', async (t) => {
   t.equal(showAge(5000, 2000), '0 ms ago', 'clocks differ')
 })
 
-t.test('bytes are shown as text where they are text, and not all of them', async (t) => {
+t.test('bytes that are text are shown as text, and cut if long', async (t) => {
   t.equal(showBytes(Buffer.from('grün\n')), 'grün')
-  t.equal(showBytes(Buffer.from([0x66, 0xff])), '2 bytes, no text')
-  t.equal(showBytes(Buffer.from('a\u0000b')), '3 bytes, no text')
+  t.equal(showBytes(Buffer.from([0x66, 0xff])), '2 bytes of binary data')
+  t.equal(showBytes(Buffer.from('a\u0000b')), '3 bytes of binary data')
   const text = `${'x'.repeat(199)}😀y`
   const [start] = showBytes(Buffer.from(text)).split('…')
-  t.equal(start, 'x'.repeat(199), 'no half character')
+  t.equal(start, 'x'.repeat(199), 'a surrogate pair is not cut')
   t.match(showBytes(Buffer.from(text)), '… (204 bytes; --json shows all)')
 })
 
@@ -106,7 +106,7 @@ t.test('the last column of a table may have several lines', async (t) => {
 const terminal = { columns: 100, rows: 30 }
 
 t.test(
-  'on a terminal, watch draws over what it drew; Ctrl-C leaves that and a clean line',
+  'on a terminal, watch redraws in place; Ctrl-C leaves the last frame and a clean line',
   async (t) => {
     const world = await World.start(t)
     let frames = 0
@@ -114,18 +114,18 @@ t.test(
       env: world.env,
       terminal,
       hear: (text, signal) => {
-        if (text.includes('Ctrl-C ends') && ++frames === 3) signal('SIGINT')
+        if (text.includes('Ctrl-C to stop') && ++frames === 3) signal('SIGINT')
       },
     })
     t.same({ code, stderr }, { code: 0, stderr: '' })
     const [first = '', second = '', third = '', end] = stdout.split('\r\u001b[')
-    for (const frame of [second, third]) t.match(frame, /^\d+A/, 'it goes up first')
+    for (const frame of [second, third]) t.match(frame, /^\d+A/, 'the cursor moves up first')
     golden(t, 'terminal/watch', normalise(`${first}\n---\n${third}`))
     t.equal(end, 'K')
   },
 )
 
-t.test('on a terminal, a waiting command names the coordinator, and says why', async (t) => {
+t.test('on a terminal, a slow connection is explained', async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   t.teardown(() => silent.close())
@@ -136,11 +136,11 @@ t.test('on a terminal, a waiting command names the coordinator, and says why', a
   const [notice, end, ...more] = stderr.split('\n')
   t.match(
     notice,
-    /^tenure: no coordinator at 127\.0\.0\.1:1, 127\.0\.0\.1:\d+ yet \(.*ECONNREFUSED.*\); trying for 1100ms in all$/,
+    /^tenure: no coordinator at 127\.0\.0\.1:1, 127\.0\.0\.1:\d+ yet \(.*ECONNREFUSED.*\); giving up after 1100ms$/,
   )
   t.match(
     end,
-    /^tenure: no connection within 1100 ms.* Is a coordinator running there, and ready \(\/readyz tells\)\? .*--coordinator/,
+    /^tenure: no connection within 1100 ms.* Is a coordinator running there, and ready \(see \/readyz\)\? .*--coordinator/,
   )
   t.same(more, [''])
 })
@@ -158,7 +158,7 @@ t.test('on a terminal, states have colours', async (t) => {
 
 const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
 
-t.test('a real terminal is one', { skip: !hasScript && 'no script of util-linux' }, async (t) => {
+t.test('watch on a real terminal', { skip: !hasScript && 'no script of util-linux' }, async (t) => {
   const world = await World.start(t)
   await world.tenure('submit', 'x', '--request-id', 'x')
   const env = {
@@ -182,7 +182,7 @@ t.test('a real terminal is one', { skip: !hasScript && 'no script of util-linux'
 })
 
 t.test(
-  'lines come from the standard input; Ctrl-C breaks it off and tells how to go on',
+  'lines come from standard input; Ctrl-C stops the run and prints how to continue',
   async (t) => {
     const world = await World.start(t)
     const args = ['submit', '--lines', '-', '--request-id-prefix', 'p', '--json']
@@ -208,7 +208,7 @@ t.test(
   },
 )
 
-t.test('the bytes of a result come out as they went in', async (t) => {
+t.test('get --result writes the bytes of a result unchanged', async (t) => {
   const world = await World.start(t)
   await world.tenure('submit', 'x')
   await (await world.lease()).complete(Buffer.from([0, 255, 27, 91, 10]))
@@ -221,7 +221,7 @@ t.test('the bytes of a result come out as they went in', async (t) => {
   t.same(Buffer.concat(bytes), Buffer.from([0, 255, 27, 91, 10]))
 })
 
-t.test('every verb has a help with examples, no line of it longer than 100 columns', async (t) => {
+t.test('the help of every verb has examples and fits in 100 columns', async (t) => {
   t.match(await run(t, ['--help']), { code: 0, stdout: /\nExamples:\n/ })
   for (const words of await wordsOf(program)) {
     const { code, stdout } = await type([...words, '--help'])
@@ -236,7 +236,7 @@ t.test('every verb has a help with examples, no line of it longer than 100 colum
   }
 })
 
-/** What is typed for each verb, and for each noun. */
+/** The words of each verb and each group. */
 async function wordsOf({ verbs }: Pick<typeof program, 'verbs'>): Promise<string[][]> {
   const typed: string[][] = []
   for (const [word, verb] of await loadVerbs(verbs)) {

@@ -9,13 +9,13 @@ export interface Said {
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>
-  /** Both outputs are a terminal of that size. */
+  /** Makes both outputs a terminal of this size. */
   readonly terminal?: { readonly columns: number; readonly rows: number }
-  /** Told of each piece of output, and may type Ctrl-C. */
+  /** Called with each piece of output; may send Ctrl-C. */
   readonly hear?: (text: string, signal: (signal: StopSignal) => void) => void
 }
 
-/** The command in this process, with a terminal that is none: what is typed, and what it says. */
+/** Runs `tenure` in this process with a fake terminal. */
 export async function type(args: readonly string[], options: Options = {}): Promise<Said> {
   const { env = {}, terminal, hear = () => {} } = options
   const listeners = new Map<StopSignal, () => void>()
@@ -43,7 +43,7 @@ export async function type(args: readonly string[], options: Options = {}): Prom
   return { code: await runVerbs(program, host), ...said }
 }
 
-/** All of it as a file: what was typed, what was said, and how it ended. */
+/** A transcript of the command, its output and its exit code. */
 export function transcript(args: readonly string[], { code, stdout, stderr }: Said): string {
   const typed = args.map((word) => (/^[\w./:=-]+$/.test(word) ? word : `'${word}'`)).join(' ')
   const errors = stderr.replaceAll(/^(?=.)/gm, '2> ')

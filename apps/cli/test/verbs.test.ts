@@ -14,7 +14,7 @@ const verbs = Object.keys(program.verbs)
 const code = 0
 const stderr = ''
 
-t.test('submit gives the id of a task, which get shows', async (t) => {
+t.test('submit prints the id of a task, which get shows', async (t) => {
   const world = await World.start(t)
   const { tenure } = bind(world)
   t.same(await world.run('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1'), {
@@ -23,7 +23,7 @@ t.test('submit gives the id of a task, which get shows', async (t) => {
     stdout: 'task 1\n',
   })
   const again = await tenure('submit', 'hello', '--queue', 'mail', '--request-id', 'r-1')
-  t.equal(again.stdout, 'task 1, submitted before\n')
+  t.equal(again.stdout, 'task 1, already submitted\n')
   const shown = await tenure('get', '1')
   t.match(shown, { code, stderr })
   t.match(shown.stdout, new RegExp(`^task +1\nstate +WAITING since ${time}\nqueue +mail\n`))
@@ -33,20 +33,20 @@ t.test('submit gives the id of a task, which get shows', async (t) => {
   t.match(JSON.parse((await tenure('submit', 'x', '--json')).stdout), { taskId: 2, known: false })
 })
 
-t.test('a payload may come from a file, with bytes of any kind', async (t) => {
+t.test('a payload may come from a file with arbitrary bytes', async (t) => {
   const { tenure } = bind(await World.start(t))
   const path = join(t.testdir(), 'bytes')
   writeFileSync(path, Buffer.from([0, 255, 27, 91]))
   t.equal((await tenure('submit', '--payload-file', path)).stdout, 'task 1\n')
-  t.match((await tenure('get', '1')).stdout, /^payload +4 bytes, no text$/m)
+  t.match((await tenure('get', '1')).stdout, /^payload +4 bytes of binary data$/m)
   t.match(JSON.parse((await tenure('get', '1', '--json')).stdout), { payload: 'AP8bWw==' })
   const missing = await tenure('submit', '--payload-file', '/nowhere')
-  t.match(missing, { code: 2, stderr: /--payload-file names \/nowhere, .*ENOENT\n$/ })
+  t.match(missing, { code: 2, stderr: /cannot read \/nowhere, set by --payload-file: ENOENT\n$/ })
   const neither = await tenure('submit')
-  t.match(neither, { code: 2, stderr: /^tenure submit: either <payload> or --payload-file .*\n$/ })
+  t.match(neither, { code: 2, stderr: /^tenure submit: set <payload> or --payload-file\. .*\n$/ })
 })
 
-t.test('submit can wait for the end, and says in its exit code whether it was good', async (t) => {
+t.test('submit can wait for the end, and its exit code tells the outcome', async (t) => {
   const world = await World.start(t, { knobs: { retryPolicy: never } })
   const good = world.tenure('submit', 'hello', '--wait')
   await (await world.lease()).complete('two\nlines')
@@ -56,7 +56,7 @@ t.test('submit can wait for the end, and says in its exit code whether it was go
   t.match(await bad, { code: 1, stdout: /\ntask \d+ FAILED: no \\u001b\[2Jroom\n$/, stderr })
 })
 
-t.test('submit may wait for longer than a timer of Node can count', async (t) => {
+t.test('submit may wait longer than the maximum of a Node.js timer', async (t) => {
   const world = await World.start(t)
   const submitted = world.tenure('submit', 'hello', '--wait-timeout', '60d')
   await (await world.lease()).complete('done')
@@ -77,7 +77,7 @@ t.test('get shows attempts, the reason and the result', async (t) => {
   t.match(row, /^ {6}1 {6}2 {2}w\\u001b\[31m1 .*Z +0 ms {2}COMPLETED$/)
 })
 
-t.test('list shows what there is, and says where it stops', async (t) => {
+t.test('list shows the tasks, and how to continue', async (t) => {
   const world = await World.start(t)
   for (const queue of ['one', 'two', 'one']) await world.tenure('submit', 'x', '--queue', queue)
   await (await world.lease('two')).fail('first line\nsecond')
@@ -91,18 +91,21 @@ t.test('list shows what there is, and says where it stops', async (t) => {
   const some = await world.tenure('list', '--queue', 'one', '--json', '--limit', '1')
   t.match(JSON.parse(some.stdout), { taskId: 1, queue: 'one' })
   const [next] = /--from (\d+)/.exec(some.stderr)?.slice(1) ?? []
-  t.equal(some.stderr, `tenure: there are more: --from ${next}, a larger --limit, or --all\n`)
+  t.equal(
+    some.stderr,
+    `tenure: more tasks follow; use --from ${next}, a larger --limit, or --all\n`,
+  )
   const rest = await world.tenure('list', '--queue', 'one', '--json', '--from', String(next))
   t.match(JSON.parse(rest.stdout), { queue: 'one', taskId: Number(next) })
   t.equal(rest.stderr, '')
   t.match(await world.tenure('list', '--state', 'DEAD'), {
     code,
     stdout: '',
-    stderr: 'tenure: there are no such tasks\n',
+    stderr: 'tenure: no tasks match\n',
   })
 })
 
-t.test('list stops at a hundred unless it is told to go on to the end', async (t) => {
+t.test('list stops after 100 tasks unless --all is set', async (t) => {
   const world = await World.start(t)
   const lines = join(t.testdir({ lines: 'x\n'.repeat(120) }), 'lines')
   await world.tenure('submit', '--lines', lines)
@@ -115,22 +118,22 @@ t.test('list stops at a hundred unless it is told to go on to the end', async (t
   t.equal(all.stderr, '')
   t.match(await world.tenure('list', '--all', '--limit', '7'), {
     code: 2,
-    stderr: 'tenure list: --limit and --all contradict each other\n',
+    stderr: 'tenure list: --limit and --all are mutually exclusive; remove one of them\n',
   })
 })
 
-t.test('an example that says all means all', async (t) => {
+t.test('an example for all tasks uses --all', async (t) => {
   for (const verb of ['kill', 'resubmit', 'list']) {
     const { stdout } = await type([verb, '--help'])
     const lines = stdout.split('\n')
-    const saysAll = (at: number) => /\b[Aa]ll that /.test(lines[at - 1] ?? '')
+    const saysAll = (at: number) => /\b[Aa]ll (?:failed|waiting) /.test(lines[at - 1] ?? '')
     const examples = lines.filter((line, at) => line.startsWith('  tenure list ') && saysAll(at))
     t.equal(examples.length, 1, verb)
     t.match(examples[0], ' --all ')
   }
 })
 
-t.test('explain tells a story that has a late report in it', async (t) => {
+t.test('explain shows a late report', async (t) => {
   const knobs = { leaseDurationMs: 20, heartbeatIntervalMs: 5 }
   const world = await World.start(t, { knobs })
   await world.tenure('submit', 'hello')
@@ -149,14 +152,14 @@ t.test('explain tells a story that has a late report in it', async (t) => {
   t.match(story, { taskId: 1, causes: [{ kind: 'REPORTED_LATE' }], events: [{ lsn: 1 }] })
 })
 
-t.test('explain tells of a task that has not run', async (t) => {
+t.test('explain shows why a task has not run', async (t) => {
   const { tenure } = bind(await World.start(t))
   await tenure('submit', 'hello', '--delay', '1h')
   const { stdout } = await tenure('explain', '1')
   t.match(stdout, /^Task 1 has not run: it must not run before .*Z, in \d+\.\d min\.\n/)
 })
 
-t.test('what others have written does nothing to a terminal', async (t) => {
+t.test('texts of other users cannot control the terminal', async (t) => {
   const { tenure } = bind(await World.start(t))
   await tenure('submit', '\u009b2J', '--queue', 'q\u001b[2J\u202e')
   const verbs = [
@@ -176,11 +179,16 @@ t.test('what others have written does nothing to a terminal', async (t) => {
 
 type Wrong = [args: string[], complaint: RegExp]
 
-t.test('what is typed wrongly ends with 2 and one line', async (t) => {
+t.test('a wrong command line is one line and exit code 2', async (t) => {
   const wrong: [Wrong, ...Wrong[]] = [
-    [[], new RegExp(`^tenure: say which of ${verbs.join(', ')}\\. See tenure --help\\.\n$`)],
-    [['gte', '1'], /^tenure: "gte" is no verb\. Did you mean get\? .*\n$/],
-    [['get', 'x'], /^tenure get: <task-id> is "x"; it must be the id of a task \(17\), .*\n$/],
+    [
+      [],
+      new RegExp(
+        `^tenure: a command is required: one of ${verbs.join(', ')}\\. See tenure --help\\.\n$`,
+      ),
+    ],
+    [['gte', '1'], /^tenure: unknown command "gte"\. Did you mean get\? .*\n$/],
+    [['get', 'x'], /^tenure get: <task-id> is "x"; it must be a task id \(17\), .*\n$/],
     [['get', '0'], /^tenure get: <task-id> is "0"; .*\n$/],
     [
       ['list', '--state', 'GONE'],
@@ -192,13 +200,13 @@ t.test('what is typed wrongly ends with 2 and one line', async (t) => {
     t.match(await type(args), { code: 2, stdout: '', stderr: complaint })
   }
   const [[args, complaint]] = wrong
-  t.match(await run(t, args), { code: 2, stdout: '', stderr: complaint }, 'as a process, too')
+  t.match(await run(t, args), { code: 2, stdout: '', stderr: complaint }, 'also as a process')
   const { tenure } = bind(await World.start(t))
   const long = await tenure('submit', 'x', '--queue', 'q'.repeat(65))
   t.match(long, { code: 2, stdout: '', stderr: /^tenure: queue is .*\n$/ })
 })
 
-t.test('what a coordinator refuses ends with 1 and one line that says what to do', async (t) => {
+t.test('a rejection by the coordinator is one line with the remedy, and exit code 1', async (t) => {
   const tokens = [{ token: 'hush-hush', roles: ['produce', 'work', 'admin'] as const }]
   const world = await World.start(t, { tokens })
   const refused = await world.tenure('list')
@@ -215,11 +223,11 @@ t.test('what a coordinator refuses ends with 1 and one line that says what to do
   t.match(none, { code: 1, stdout: '' })
   t.match(
     none.stderr,
-    /^tenure: no connection within 50 ms.* Is a coordinator running there, and ready \(\/readyz tells\)\? .*\n$/,
+    /^tenure: no connection within 50 ms.* Is a coordinator running there, and ready \(see \/readyz\)\? .*\n$/,
   )
 })
 
-t.test('whoever reads no further ends it without a word', async (t) => {
+t.test('a closed pipe ends the command silently', async (t) => {
   const world = await World.start(t)
   for (let count = 0; count < 3; count++) await world.tenure('submit', 'x')
   const env = { ...process.env, ...world.env, NODE_OPTIONS: '' }
@@ -236,7 +244,7 @@ t.test('whoever reads no further ends it without a word', async (t) => {
   t.equal(complaint, '')
 })
 
-t.test('it says what it can do, and which version it is', async (t) => {
+t.test('it shows help and its version', async (t) => {
   const help = await run(t, ['--help'])
   t.match(help, { code, stderr })
   for (const verb of ['submit', 'get', 'list', 'explain']) {
@@ -251,7 +259,7 @@ t.test('it says what it can do, and which version it is', async (t) => {
   t.match(await run(t, ['--version']), { code, stdout: /^\d+\.\d+\.\d+\n$/ })
 })
 
-t.test('variables of a coordinator or a worker in the same shell are not looked at', async (t) => {
+t.test('variables of a coordinator or a worker in the same shell are ignored', async (t) => {
   const env = { TENURE_DATA_DIR: 'data', TENURE_HANDLER: 'h.mjs', TENURE_LEASE_DURATION: '1m' }
   t.match(await type(['list', '--print-config'], { env }), { code, stderr })
 })
@@ -260,45 +268,42 @@ function bind(world: World) {
   return { tenure: (...args: string[]) => world.tenure(...args) }
 }
 
-t.test(
-  'a task may be submitted with retries of its own, in the words of the coordinator',
-  async (t) => {
-    const world = await World.start(t)
-    const policyOf = async (...args: string[]) => {
-      const { taskId } = JSON.parse((await world.tenure('submit', 'x', '--json', ...args)).stdout)
-      return JSON.parse((await world.tenure('get', String(taskId), '--json')).stdout).retryPolicy
-    }
-    const usual = await policyOf()
-    t.same(await policyOf('--max-retries', '0'), { ...usual, maxRetries: 0 })
-    t.same(await policyOf('--backoff-delay', '2s'), {
-      maxRetries: 3,
-      backoff: { kind: 'fixed', delayMs: 2000 },
-    })
-    const doubling = ['--backoff', 'exponential', '--backoff-delay', '1s', '--max-retries', '7']
-    t.same(await policyOf(...doubling, '--backoff-max', '1m'), {
-      maxRetries: 7,
-      backoff: { kind: 'exponential', initialMs: 1000, maxMs: 60_000 },
-    })
-    t.match(await policyOf(...doubling), { backoff: { maxMs: 3_600_000 } })
-    t.match(await world.tenure('submit', 'x', '--backoff-max', '1m'), {
-      code: 2,
-      stderr: /--backoff-max is for --backoff exponential/,
-    })
-  },
-)
+t.test('submit takes retry flags with the same names as the coordinator', async (t) => {
+  const world = await World.start(t)
+  const policyOf = async (...args: string[]) => {
+    const { taskId } = JSON.parse((await world.tenure('submit', 'x', '--json', ...args)).stdout)
+    return JSON.parse((await world.tenure('get', String(taskId), '--json')).stdout).retryPolicy
+  }
+  const usual = await policyOf()
+  t.same(await policyOf('--max-retries', '0'), { ...usual, maxRetries: 0 })
+  t.same(await policyOf('--backoff-delay', '2s'), {
+    maxRetries: 3,
+    backoff: { kind: 'fixed', delayMs: 2000 },
+  })
+  const doubling = ['--backoff', 'exponential', '--backoff-delay', '1s', '--max-retries', '7']
+  t.same(await policyOf(...doubling, '--backoff-max', '1m'), {
+    maxRetries: 7,
+    backoff: { kind: 'exponential', initialMs: 1000, maxMs: 60_000 },
+  })
+  t.match(await policyOf(...doubling), { backoff: { maxMs: 3_600_000 } })
+  t.match(await world.tenure('submit', 'x', '--backoff-max', '1m'), {
+    code: 2,
+    stderr: /--backoff-max requires --backoff exponential/,
+  })
+})
 
-t.test('when a submission was not answered, the way to make sure of it is told', async (t) => {
+t.test('an unanswered submission is reported with the request id to repeat it with', async (t) => {
   const unknown = { outcomeUnknown: true, requestId: 'r-1' }
   const error = new TenureError('CLIENT_TIMEOUT', 'no answer within 30000 ms', unknown)
   t.equal(
     explain(error),
-    'no answer within 30000 ms. Whether the task was submitted is not known; submit it again with ' +
-      '--request-id r-1, and there will be one task.',
+    'no answer within 30000 ms. The task may have been submitted; submit it again with ' +
+      '--request-id r-1 to make sure without creating a second task.',
   )
   t.equal(exitCodeOf(error), 1)
 })
 
-t.test('a refusal that passes says when to come back', async (t) => {
+t.test('a transient rejection tells when to retry', async (t) => {
   const rejection = { reason: 'OVERLOADED', message: 'Too much.', retryAfterMs: 500 } as const
   t.equal(explain(new RejectedError(rejection)), 'OVERLOADED: Too much. Try again in 500 ms.')
   const plain = { reason: 'BAD_REQUEST', message: 'No \u001b[2J\ngood' } as const

@@ -17,7 +17,7 @@ const lease = {
 const waiting = { eligibleAt: noon - 60_000, ahead: 0 }
 const asked = { queueLastAskedAt: noon - 200 }
 
-/** Every reason there is for a task not to run now. */
+/** Every reason for a task not to run now. */
 const reasons = {
   delayed: why({ eligibleAt: noon + 600_000 }),
   behind: why({ ...waiting, ...asked, ahead: 12 }),
@@ -43,50 +43,50 @@ const reasons = {
 }
 
 for (const [name, facts] of Object.entries(reasons)) {
-  t.test(`a task that is ${name} is told so`, async (t) => {
+  t.test(`why of a task: ${name}`, async (t) => {
     golden(t, `why/${name}`, showWhy(17, facts, plain))
   })
 }
 
-t.test('on a terminal it has colours', async (t) => {
+t.test('why has colours on a terminal', async (t) => {
   golden(t, 'why/running-on-a-terminal', showWhy(17, reasons.running, onTerminal))
 })
 
-t.test('whoever waits is warned only where nobody is likely to run the task', async (t) => {
+t.test('wait warns only if the queue probably has no workers', async (t) => {
   const warned = Object.entries(reasons).flatMap(([name, facts]) => {
     return tellUnserved(17, facts) === undefined ? [] : [name]
   })
   t.same(warned, ['unserved', 'unserved-for-long'])
   const started = why({ ...waiting, startedAt: noon - 2000 })
-  t.equal(tellUnserved(17, started), undefined, 'workers come back after a restart')
+  t.equal(tellUnserved(17, started), undefined, 'workers reconnect after a restart')
   golden(t, 'why/warning', `${tellUnserved(17, reasons.unserved)}\n`)
 })
 
-t.test('names in an answer do nothing to a terminal', async (t) => {
+t.test('names in an answer cannot control the terminal', async (t) => {
   const evil = why({ ...waiting, queue: 'q\u001b[2J' })
   t.match(showWhy(17, evil, plain), 'queue q\\u001b[2J')
   t.match(tellUnserved(17, evil), '--queues q\\u001b[2J?')
-  t.match(answerWhy(17, evil), 'q\u001b[2J', 'for JSON it is as it is')
+  t.match(answerWhy(17, evil), 'q\u001b[2J', 'JSON gets the raw text')
 })
 
 const dayMs = 86_400_000
 const completed = { taskId: 1, state: 'COMPLETED' } as Task
 const running = { taskId: 1, state: 'LEASED' } as Task
 
-/** A client whose tasks are what the test says, a clock that stands still, and what is waited for. */
+/** A client with one task, a stopped clock, and the recorded waits. */
 function waitOver(timeoutMs: number | undefined, task: Task, tookMs = 0) {
   const waits: WaitOptions[] = []
   let now = 5000
   const tenure = {
     why: async () => {
-      throw new TenureError('CLIENT_DISCONNECTED', 'nobody can tell')
+      throw new TenureError('CLIENT_DISCONNECTED', 'not connected')
     },
     get: async () => task,
     waitFor: async (_: number, options: WaitOptions) => {
       waits.push(options)
       now += tookMs
       if (task.state === 'COMPLETED') return task
-      throw new TenureError('CLIENT_TIMEOUT', 'its time is over')
+      throw new TenureError('CLIENT_TIMEOUT', 'timeout')
     },
   }
   const stderr = { fd: 2, write: () => {} }
@@ -94,8 +94,8 @@ function waitOver(timeoutMs: number | undefined, task: Task, tookMs = 0) {
   return { deed, waits }
 }
 
-t.test('a time limit that no timer of Node can count is kept all the same', async (t) => {
-  // Above 2^31 - 1 ms a timer fires at once, and above 2^32 - 1 ms an AbortSignal has none.
+t.test('a timeout above the maximum of a Node.js timer is kept', async (t) => {
+  // Above 2^31 - 1 ms a timer fires immediately, and above 2^32 - 1 ms AbortSignal.timeout throws.
   for (const timeoutMs of [30 * dayMs, 60 * dayMs, 2 ** 45]) {
     const { deed, waits } = waitOver(timeoutMs, completed)
     t.equal(await deed.act(1), completed)
@@ -103,15 +103,15 @@ t.test('a time limit that no timer of Node can count is kept all the same', asyn
   }
 })
 
-t.test('the time is for all together, and what has ended is told though it is over', async (t) => {
+t.test('the timeout covers all tasks, and ended tasks are shown even after it', async (t) => {
   const { deed, waits } = waitOver(100, completed, 60)
   for (const taskId of [1, 2, 3]) await deed.act(taskId)
   t.same(waits, [{ timeoutMs: 100 }, { timeoutMs: 40 }, { timeoutMs: 1 }])
   const { deed: tooLong } = waitOver(100, running)
-  await t.rejects(tooLong.act(17), { code: 'TIME_IS_OVER', exitCode: 3, message: /100ms/ })
+  await t.rejects(tooLong.act(17), { code: 'TIMEOUT', exitCode: 3, message: /100ms/ })
 })
 
-t.test('without a limit it waits for as long as it takes', async (t) => {
+t.test('without a timeout it waits forever', async (t) => {
   const { deed, waits } = waitOver(undefined, completed)
   await deed.act(1)
   t.same(waits, [{ timeoutMs: Number.POSITIVE_INFINITY }])

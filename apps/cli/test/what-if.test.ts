@@ -10,7 +10,7 @@ import { golden } from './golden.js'
 import { type } from './terminal.js'
 import { run } from './world.js'
 
-/** Lease 10 s; a heartbeat that comes 12 s after the grant, and a late report. */
+/** A lease of 10 s, and a late report 12 s after the grant. */
 function silentFor12s(): Book {
   const book = new Book({ leaseMs: 10_000 })
   const task = book.submit()
@@ -22,7 +22,7 @@ function silentFor12s(): Book {
   return book
 }
 
-/** One task for each way in which another coordinator would have decided otherwise. */
+/** One task for each way in which other options would have changed the outcome. */
 function allSorts(): Book {
   const book = silentFor12s()
   const backoff = { kind: 'fixed', delayMs: 700 } as const
@@ -73,7 +73,7 @@ t.test('a lease of 15 s would have outlasted a silence of 12 s', async (t) => {
   golden(t, 'whatif/lease-json', `${JSON.stringify(told, null, 2)}\n`)
 })
 
-t.test('without a knob the log is as it was', async (t) => {
+t.test('without options the forecast equals the record', async (t) => {
   const directory = await directoryOf(t, allSorts())
   const { stdout } = await whatif(directory)
   golden(t, 'whatif/as-recorded', stdout)
@@ -81,7 +81,7 @@ t.test('without a knob the log is as it was', async (t) => {
 
 const onTerminal: Look = { columns: 100, colours: true }
 
-t.test('every cause has its words, within a hundred columns', async (t) => {
+t.test('every cause has a text that fits in 100 columns', async (t) => {
   const book = allSorts()
   const shorter: WhatIfKnobs = {
     leaseDurationMs: 7000,
@@ -103,15 +103,15 @@ t.test('every cause has its words, within a hundred columns', async (t) => {
     const text = showForecast(told, assumptionsOf(told), plain)
     golden(t, `whatif/${name}`, text)
     const wide = text.split('\n').filter((line) => widthOf(line) > 100)
-    t.same(wide, [], 'within a hundred columns')
-    t.notMatch(text, /[^\P{Cc}\n]/u, 'nothing in it does anything')
+    t.same(wide, [], 'fits in 100 columns')
+    t.notMatch(text, /[^\P{Cc}\n]/u, 'no control characters')
     t.ok(showForecast(told, assumptionsOf(told), onTerminal).includes('\u001b[1mrecorded'))
   }
   const nothing = await forecast([], {})
   t.match(showForecast(nothing, assumptionsOf(nothing), plain), /^The log has no records\.\n/)
 })
 
-t.test('all that a run of flags says is tried', async (t) => {
+t.test('all flags are passed to the forecast', async (t) => {
   const directory = await directoryOf(t, silentFor12s())
   const flags = [
     ...['--execution-window', '1m', '--max-retries', '5', '--poison-threshold', '4'],
@@ -127,19 +127,19 @@ t.test('all that a run of flags says is tried', async (t) => {
   })
 })
 
-t.test('knobs that make no sense are refused before anything is read', async (t) => {
+t.test('invalid options are rejected before the log is read', async (t) => {
   const refused: [string[], RegExp][] = [
     [['--lease-duration', '5'], /--lease-duration is "5"; it must be a duration/],
     [['--lease-duration', '1ms'], /it must be a duration .* from 10ms to 1d/],
     [['--max-retries', '-1'], /--max-retries is "-1"; it must be a whole number/],
     [['--heartbeat-share', '2/3'], /--heartbeat-share is "2\/3"; it must be a share/],
     [['--heartbeat-share', '0'], /it must be a share \(1\/3, 0.25\), more than 0 and at most 0.5/],
-    [['--backoff-delay', '1s'], /--backoff-delay needs --backoff/],
-    [['--backoff-max', '1s'], /--backoff-max needs --backoff/],
-    [['--backoff', 'fixed'], /--backoff needs --backoff-delay/],
+    [['--backoff-delay', '1s'], /--backoff-delay requires --backoff/],
+    [['--backoff-max', '1s'], /--backoff-max requires --backoff/],
+    [['--backoff', 'fixed'], /--backoff requires --backoff-delay/],
     [
       ['--backoff', 'fixed', '--backoff-delay', '1s', '--backoff-max', '2s'],
-      /--backoff-max is for --backoff exponential/,
+      /--backoff-max requires --backoff exponential/,
     ],
   ]
   for (const [flags, message] of refused) {
@@ -149,12 +149,15 @@ t.test('knobs that make no sense are refused before anything is read', async (t)
   }
 })
 
-t.test('a directory without a log is refused in a line', async (t) => {
+t.test('a missing log is one line', async (t) => {
   const { code, stdout, stderr } = await whatif('/nowhere', '--lease-duration', '15s')
   t.same({ code, stdout }, { code: 2, stdout: '' })
-  t.equal(stderr, 'tenure: there is no directory /nowhere: name the --data-dir of a coordinator\n')
+  t.equal(
+    stderr,
+    'tenure: directory /nowhere does not exist; use the --data-dir of a coordinator\n',
+  )
 })
 
-t.test('a share is shown as people say it', async (t) => {
+t.test('a share is shown as a simple fraction if it is one', async (t) => {
   t.same([1 / 3, 0.25, 0.5, 0.3].map(showShare), ['1/3', '1/4', '1/2', '0.3'])
 })

@@ -10,16 +10,13 @@ import { type Said, type } from './terminal.js'
 
 export const binary = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
-/** The built binary, with what is typed behind it, to its end. */
+/** Runs the built binary to its end. */
 export function run(t: Test, args: readonly string[], env = {}): Promise<AppExit> {
   const whole = { ...cleanEnvironment(process.env), ...env }
   return new AppProcess(t, binary, { args, env: whole }).exited
 }
 
-/**
- * A coordinator in this process, for which time passes when it is told to, and a worker that does what it
- * is told, one request at a time.
- */
+/** A coordinator in this process on a simulated clock, and a worker that sends one request at a time. */
 export class World {
   readonly #t: Test
   readonly #link: Link
@@ -56,22 +53,22 @@ export class World {
     return new World(t, link, { endpoint, dataDir, clock })
   }
 
-  /** Where the command finds the coordinator, on a machine of any speed. */
+  /** The address of the coordinator, with a timeout for slow machines. */
   get env() {
     return { TENURE_COORDINATOR: this.endpoint, TENURE_CONNECT_TIMEOUT: '5m' }
   }
 
-  /** The command, in this process: a process of its own takes half a second to begin. */
+  /** Runs `tenure` in this process: a process of its own takes half a second to start. */
   tenure(...args: string[]): Promise<Said> {
     return type(args, { env: this.env })
   }
 
-  /** The built binary. */
+  /** Runs the built binary. */
   run(...args: string[]): Promise<AppExit> {
     return run(this.#t, args, this.env)
   }
 
-  /** The worker takes a task when there is one, and may report afterwards. */
+  /** Leases a task for the worker, which can then report. */
   async lease(queue = 'default') {
     const answer = await this.#link.request({ kind: 'lease', queues: [queue], waitMs: 10_000 })
     if (answer.kind !== 'leased') throw new Error(`no lease but ${answer.kind}`)

@@ -289,10 +289,10 @@ t.test('the help shows the usage, every setting and the examples', async (t) => 
   t.equal(await runCommand(builder, host), 0)
   t.ok(
     host.said.startsWith(
-      'Usage: build-house <owner> [<guests>] [flags]\n\nBuild a house. Flags override',
+      'Usage: build-house <owner> [<guests>] [flags]\n\nBuild a house. Precedence: flags',
     ),
   )
-  t.match(host.said, /then the configuration file/)
+  t.match(host.said, /environment variables, configuration file, defaults\./)
   t.match(
     host.said,
     /Examples:\n {2}# Build one for Ada with two floors\n {2}build-house Ada --floors 2\n$/,
@@ -325,7 +325,7 @@ t.test('the help mentions the configuration file only if there is one', async (t
   const { 'Configuration file': _, ...settings } = builder.settings
   const host = new HostWorld(t, ['--help'])
   await runCommand({ ...builder, settings, prepare: () => async () => 0 }, host)
-  t.match(host.said, /Flags override environment variables, then defaults\./)
+  t.match(host.said, /Precedence: flags, environment variables, defaults\./)
 })
 
 t.test('--version shows the version', async (t) => {

@@ -19,28 +19,28 @@ import {
 import type { Role } from '@tenure/protocol'
 import { exitCodeOf, explain, Refusal } from './refusals.js'
 
-/** Every verb takes them. */
+/** The settings of every verb that connects to a coordinator. */
 export const clientSettings = {
   ...connectionSettings,
   Connection: {
     ...connectionSettings.Connection,
     connectTimeout: setting(duration(1, 3_600_000), {
       fallback: 5000,
-      help: 'How long a coordinator is looked for.',
+      help: 'Maximum time to connect to a coordinator.',
     }),
   },
 } as const
 
-/** Something that is asked of a coordinator. It gives the exit code. */
+/** Uses a connected client and returns the exit code. */
 export type Action = (tenure: Tenure, host: Host, role: Role) => Promise<number>
 
-/** Connects, acts, and says in one line what went wrong. Of the roles the first one counts that is allowed. */
+/** Connects with the first role that is allowed, runs the action, and prints a failure as one line. */
 export function withClient(
   configuration: Configuration<typeof clientSettings>,
   action: Action,
   roles: readonly [Role, ...Role[]] = ['produce'],
 ): (host: Host) => Promise<number> {
-  // Read before anything runs: a file that is missing is a mistake in the call.
+  // Read the files now, so that a missing one is a configuration error.
   const { connectTimeout: connectTimeoutMs } = configuration.values
   const options: LinkOptions = { ...toLinkOptions(configuration), connectTimeoutMs }
   return async (host) => {
@@ -79,10 +79,10 @@ async function connectAs([role, ...others]: readonly [Role, ...Role[]], options:
   }
 }
 
-/** A command that waits longer than this says what it waits for. */
+/** Time to connect before the notice is shown. */
 const quietMs = 1000
 
-/** Says on a terminal where a coordinator is looked for, and why there is none yet, unless one is found soon. */
+/** Tells a terminal that connecting takes long, and why. */
 class SearchNotice {
   readonly observer: LinkObserver = {
     attemptFailed: ({ error }) => {
@@ -97,7 +97,7 @@ class SearchNotice {
     this.#timer = setTimeout(() => {
       if (stderr.isTTY !== true) return
       const limit = formatDuration(connectTimeoutMs)
-      const text = `no coordinator at ${places} yet${this.#why}; trying for ${limit} in all`
+      const text = `no coordinator at ${places} yet${this.#why}; giving up after ${limit}`
       stderr.write(`tenure: ${printable(text)}\n`)
     }, quietMs)
   }

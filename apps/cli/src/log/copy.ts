@@ -4,7 +4,7 @@ import { countOf, showSize } from '../terminal/figures.js'
 import { ProgressLine } from '../terminal/progress.js'
 import { historyDamageOf, tellUnreadable } from './damage.js'
 
-/** A copy of a log that is made with a line of progress; gives what it made, and how long it took. */
+/** Copies a log with a progress line. */
 export async function copyWithProgress<T>(
   host: Host,
   copy: (options: BackupOptions) => Promise<T>,
@@ -12,7 +12,7 @@ export async function copyWithProgress<T>(
   const line = new ProgressLine(host)
   const onProgress: BackupOptions['onProgress'] = ({ copiedBytes, totalBytes }) => {
     line.update(() => {
-      if (copiedBytes === totalBytes) return 'reading the copy back'
+      if (copiedBytes === totalBytes) return 'verifying the copy'
       const share = Math.floor((100 * copiedBytes) / totalBytes)
       return `copied ${showSize(copiedBytes)} of ${showSize(totalBytes)}, ${share} %`
     })
@@ -24,7 +24,7 @@ export async function copyWithProgress<T>(
   }
 }
 
-/** Acts, and says in one line why it could not. */
+/** Prints a `WalError` as one line. */
 export async function orExplain(
   host: Host,
   directory: string,
@@ -39,7 +39,7 @@ export async function orExplain(
   }
 }
 
-/** What another call would do better. */
+/** Errors that other arguments would avoid. */
 const misconfigured: ReadonlySet<string> = new Set([
   'WAL_BAD_OPTION',
   'WAL_NOT_A_LOG',
@@ -48,31 +48,30 @@ const misconfigured: ReadonlySet<string> = new Set([
   'WAL_READ_ONLY',
 ])
 
-/** What is wrong and what to do, in the words of whoever types commands. */
+/** The error and its remedy, with flags instead of the library's options. */
 function explain(error: WalError, directory: string): string {
   const unreadable = historyDamageOf(error)
   if (unreadable !== undefined) {
-    return `${tellUnreadable(unreadable)}. A copy has to be whole: tenure log doctor ${directory} says how to be rid of them`
+    return `${tellUnreadable(unreadable)}. A copy must be complete; tenure log doctor ${directory} shows how to remove the damaged part`
   }
   const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
   return error.message
     .replace('options.restored.nextLsn', flagOf('nextLsn'))
     .replace(
       `Restore a backup, or open the log with acceptLoss { segment: ${segment}, offset: ${offset} }`,
-      `Run tenure log doctor ${directory} first: it says what each way out would lose. Restore a backup, or start the coordinator with ${flagOf('acceptLoss')} ${segment}:${offset}`,
+      `Run tenure log doctor ${directory} to see what each option would lose. Then restore a backup, or start the coordinator with ${flagOf('acceptLoss')} ${segment}:${offset}`,
     )
 }
 
-/** What the copy holds. */
 export function showCopied({ firstLsn, lastLsn, segments, checkpoints, bytes }: Backup): string {
   const records = lastLsn < firstLsn ? 'no record' : `LSN ${firstLsn} to ${lastLsn}`
   const files = [countOf(segments, 'segment'), countOf(checkpoints, 'checkpoint')]
   return [records, ...files, showSize(bytes)].join(', ')
 }
 
-/** What should be looked at, although the copy is good. */
+/** Unusable checkpoints do not make the copy incomplete, but need attention. */
 export function warnOf({ badCheckpoints }: Backup, { stderr }: Host): void {
   for (const { why } of badCheckpoints) {
-    stderr.write(`tenure: ${printable(why)}; it is left out, and the copy is whole without it\n`)
+    stderr.write(`tenure: ${printable(why)}; it is left out, and the copy is complete without it\n`)
   }
 }

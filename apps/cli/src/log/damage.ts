@@ -1,7 +1,7 @@
 import { type Host, printable } from '@tenure/app-kit'
 import { type Damage, type HistoryDamage, WalDamageError } from '@tenure/wal'
 
-/** The history that cannot be read any more, of what a reader or a check has met; nothing else is lost. */
+/** Returns the damage if it lies in history that a checkpoint covers: only that history is lost. */
 export function historyDamageOf(error: unknown): HistoryDamage | undefined {
   if (!(error instanceof WalDamageError)) return undefined
   const { damage } = error
@@ -10,20 +10,20 @@ export function historyDamageOf(error: unknown): HistoryDamage | undefined {
   return { ...damage, coveredBy, lastMissingLsn }
 }
 
-/** Of a stranded segment. */
-export const unlinked = 'nothing links it to the rest of the log, so nothing reads it'
+/** Describes a stranded segment. */
+export const unlinked = 'not linked to the rest of the log, so it is never read'
 
-/** What is told is good; what is not in it may have happened. */
+/** The output is correct but incomplete. */
 export function warnOfUnreadable(damage: HistoryDamage | undefined, { stderr }: Host): void {
   if (damage === undefined) return
-  const what = 'What happened there is not told here'
+  const what = 'Events in this range are missing from the output'
   stderr.write(`tenure: ${printable(`${tellUnreadable(damage)}. ${what}.`)}\n`)
 }
 
 export function tellUnreadable(damage: HistoryDamage): string {
   const { firstMissingLsn: firstLsn, lastMissingLsn: lastLsn, coveredBy } = damage
   const range = showRange({ firstLsn, lastLsn })
-  return `${range} cannot be read (${tellPlace(damage)}); no restart needs them: the checkpoint of LSN ${coveredBy} covers them`
+  return `${range} cannot be read (${tellPlace(damage)}); restarts do not need this range, which the checkpoint at LSN ${coveredBy} covers`
 }
 
 export function tellPlace({ file, offset, why }: Damage): string {
@@ -35,7 +35,7 @@ interface Range {
   readonly lastLsn: number
 }
 
-/** The LSNs of a log without those that went bad in its history. */
+/** The LSN ranges of a log without its damaged history. */
 export function readableRanges(
   files: Range & { readonly historyDamage: readonly HistoryDamage[] },
 ): Range[] {

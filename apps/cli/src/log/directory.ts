@@ -4,18 +4,18 @@ import { type History, openHistory } from '@tenure/history'
 import { WalDamageError } from '@tenure/wal'
 import { historyDamageOf, tellPlace, tellUnreadable } from './damage.js'
 
-/** Verbs that are about a log take it. */
+/** The log directory argument. */
 export const logDirectorySettings = {
-  Which: {
+  Arguments: {
     directory: argument(text('directory'), {
-      help: 'Where the log is: the --data-dir of its coordinator.',
+      help: 'Data directory of the coordinator (its --data-dir).',
     }),
   },
 } as const
 
 /**
- * Reads a log, and says in one line why it cannot be read. That is no finding about the log, so it
- * ends as a mistake in the call does: 1 is left for what is wrong with a log.
+ * Prints an error in reading a log as one line. Exit code 1 means that the log itself is bad; an
+ * unreadable directory or a wrong argument is 2.
  */
 export function withLog(
   directory: string,
@@ -33,7 +33,7 @@ export function withLog(
   }
 }
 
-/** Opens the log in a directory, reads, and says in one line what went wrong. */
+/** Opens the log in a directory, reads it, and prints an error as one line. */
 export function withHistory(
   directory: string,
   reading: (history: History, host: Host) => Promise<number>,
@@ -41,21 +41,21 @@ export function withHistory(
   return withLog(directory, async (host) => reading(await openHistory(directory), host))
 }
 
-/** Why a log could not be read, and what to do. */
+/** Why a log cannot be read, and the remedy. */
 export interface LogRefusal {
   readonly message: string
-  /** The log was read: it is what it holds, or what it does not, and not how it was asked for. */
+  /** The contents of the log are the problem, not the arguments. */
   readonly isFailure: boolean
 }
 
-/** `undefined` for what is no word about a log. */
+/** `undefined` if the error is not about a log. */
 export function explainLogError(error: unknown, directory: string): LogRefusal | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   const unreadable = historyDamageOf(error)
   if (unreadable !== undefined) {
-    const behind = `what lies behind LSN ${unreadable.lastMissingLsn} can be read`
+    const after = `records after LSN ${unreadable.lastMissingLsn} can be read`
     return {
-      message: `${tellUnreadable(unreadable)}; ${behind}. tenure log doctor ${directory} says how to be rid of them`,
+      message: `${tellUnreadable(unreadable)}; ${after}. tenure log doctor ${directory} shows how to remove the damaged part`,
       isFailure: true,
     }
   }
@@ -74,39 +74,39 @@ export function explainLogError(error: unknown, directory: string): LogRefusal |
 }
 
 function seeDoctor(directory: string): string {
-  return `tenure log doctor ${directory} says what is lost and what can be done`
+  return `tenure log doctor ${directory} shows what is lost and what to do`
 }
 
 type Sentence = (message: string, directory: string) => string
 
 const forbidden: Sentence = (_, directory) =>
-  `${directory} may not be read by this user: run it as the one who runs the coordinator`
+  `no permission to read ${directory}; run tenure as the user that runs the coordinator`
 
-const newer: Sentence = (message) => `${message}: take a newer tenure`
+const newer: Sentence = (message) => `${message}; use a newer tenure`
 
 const sentences: Readonly<Record<string, Sentence | undefined>> = {
   WAL_NOT_A_LOG: (_, directory) =>
     existsSync(directory)
-      ? `${directory} holds no log: name the --data-dir of a coordinator`
-      : `there is no directory ${directory}: name the --data-dir of a coordinator`,
+      ? `${directory} does not contain a log; use the --data-dir of a coordinator`
+      : `directory ${directory} does not exist; use the --data-dir of a coordinator`,
   WAL_NEWER_FORMAT: (message) => message,
   STATE_UNKNOWN_RECORD: newer,
   HISTORY_UNREADABLE_RECORD: (message, directory) => `${message}. ${seeDoctor(directory)}`,
   HISTORY_UNDECLARED_GAP: (message, directory) => `${message}. ${seeDoctor(directory)}`,
   STATE_INVARIANT_VIOLATION: (message, directory) =>
-    `the log breaks a rule: ${message}. ${seeDoctor(directory)}`,
-  HISTORY_REMOVED: (message) => `${message}: name a later moment`,
-  HISTORY_NOT_YET: (message) => `${message}: name an earlier one`,
+    `a record breaks a rule: ${message}. ${seeDoctor(directory)}`,
+  HISTORY_REMOVED: (message) => `${message}; choose a later moment`,
+  HISTORY_NOT_YET: (message) => `${message}; choose an earlier moment`,
   WAL_FORGOTTEN: (message) =>
-    `${message}. The coordinator has removed them meanwhile: run it again`,
+    `${message}. The coordinator has just removed these records; run the command again`,
   WAL_LOCKED: (message) => `${message}. Stop it first`,
   WAL_READ_ONLY: (message) =>
     message
       .replace(', or use openReadOnly', '')
-      .replace(/\. Run as .*$/, ': run it as the user who runs the coordinator'),
+      .replace(/\. Run as .*$/, '; run tenure as the user that runs the coordinator'),
   LOG_NO_SUCH_TASK: (message) =>
-    `${message}. Ended tasks are forgotten after a while: name an earlier moment`,
-  ENOTDIR: (_, directory) => `${directory} is no directory: name the --data-dir of a coordinator`,
+    `${message}. Ended tasks are forgotten after a while; choose an earlier moment with --at`,
+  ENOTDIR: (_, directory) => `${directory} is not a directory; use the --data-dir of a coordinator`,
   EACCES: forbidden,
   EPERM: forbidden,
 }

@@ -10,16 +10,16 @@ import {
 import { type HistoryDamage, type LogReader, openReadOnly } from '@tenure/wal'
 import { historyDamageOf } from './damage.js'
 
-/** What can be read of a task, and what could not be. */
+/** The readable history of a task, and the damage that was skipped. */
 export interface ReadTask {
   readonly read: TaskHistory
   readonly unreadable?: HistoryDamage | undefined
 }
 
 /**
- * Reads a task's history over damage that a checkpoint covers. A task that has ended before it is
- * told up to there; of every other one that is told which lies behind, as where a coordinator has
- * removed what came before, with what the checkpoint remembers.
+ * Reads a task's history and skips damage that a checkpoint covers. If the task ended before the
+ * damage, its history up to there is complete. Otherwise the history begins after the damage, with
+ * what the checkpoint remembers, as if the coordinator had removed the records before it.
  */
 export async function readTaskOverDamage(
   directory: string,
@@ -27,26 +27,26 @@ export async function readTaskOverDamage(
   taskId: number,
   until?: Position,
 ): Promise<ReadTask> {
-  let behind = history
+  let remaining = history
   let unreadable: HistoryDamage | undefined
   for (;;) {
     try {
-      const read = await readTaskHistory(behind, taskId, spanOf(until))
+      const read = await readTaskHistory(remaining, taskId, spanOf(until))
       return { read, unreadable }
     } catch (error) {
       const damage = historyDamageOf(error)
       if (damage === undefined) throw error
-      const before = await readBefore(behind, taskId, damage, until)
+      const before = await readBefore(remaining, taskId, damage, until)
       if (before !== undefined) return { read: before, unreadable: damage }
-      // What was asked for lies in the damage or before it.
+      // The requested moment lies in the damage or before it.
       if (until !== undefined && 'lsn' in until && until.lsn <= damage.lastMissingLsn) throw error
       unreadable = damage
-      behind = await openHistoryBehind(directory, damage.lastMissingLsn + 1)
+      remaining = await openHistoryFrom(directory, damage.lastMissingLsn + 1)
     }
   }
 }
 
-/** `undefined` unless the task was over before the damage, or nothing later was asked for. */
+/** `undefined` unless the task ended before the damage. */
 async function readBefore(
   history: History,
   taskId: number,
@@ -67,15 +67,12 @@ function spanOf(until: Position | undefined) {
   return until === undefined ? {} : { until }
 }
 
-/**
- * A log as if the records before an LSN had been removed. What went bad in history that a checkpoint
- * covers is passed over like that, and the rest is told as where a coordinator has removed it.
- */
-async function openHistoryBehind(directory: string, firstLsn: number): Promise<History> {
-  return new History(sourceBehind(await openReadOnly(directory), firstLsn))
+/** Opens a log as if a coordinator had removed the records before `firstLsn`. */
+async function openHistoryFrom(directory: string, firstLsn: number): Promise<History> {
+  return new History(sourceFrom(await openReadOnly(directory), firstLsn))
 }
 
-export function sourceBehind(reader: LogReader, firstLsn: number): LogSource {
+export function sourceFrom(reader: LogReader, firstLsn: number): LogSource {
   if (firstLsn <= reader.firstLsn) return reader
   return {
     firstLsn,

@@ -2,7 +2,7 @@ import { formatDuration, type Kind, parseDuration } from '@tenure/app-kit'
 import type { History, Position } from '@tenure/history'
 import { showTime } from '../terminal/figures.js'
 
-/** A moment of a log as somebody names it; the last form is counted back from the last record. */
+/** A moment of a log as the user writes it; `beforeEndMs` counts back from the last record. */
 export type NamedPosition = Position | { readonly beforeEndMs: number }
 
 /** `17`, `2026-01-02T12:00:00Z`, `-5m`. */
@@ -10,7 +10,7 @@ export function logPosition(): Kind<NamedPosition> {
   return {
     placeholder: '<lsn|time>',
     accepted:
-      'an LSN (17), a time with its zone (2026-01-02T12:00:00Z), or how long before the last record (-5m)',
+      'an LSN (17), a time with a zone (2026-01-02T12:00:00Z), or an offset from the last record (-5m)',
     json: ['string', 'number'],
     parse: parsePosition,
     format: formatPosition,
@@ -33,12 +33,12 @@ function parsePosition(text: string): NamedPosition | undefined {
 const isoTime =
   /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})$/i
 
-/** A time without its zone would mean something else on another machine. */
+/** The zone is required: without it, the time would depend on the machine. */
 function parseTime(text: string): number | undefined {
   const [, day = '', time, zone] = isoTime.exec(text) ?? []
   const at = Date.parse(`${day}T${time}${zone?.toUpperCase()}`)
   const isDay = new Date(Date.parse(`${day}T00:00:00Z`) || 0).toISOString().startsWith(day)
-  // Date.parse takes the 31st of February for one of March.
+  // Date.parse turns February 31st into a day in March.
   return Number.isNaN(at) || at < 0 || !isDay ? undefined : at
 }
 
@@ -49,7 +49,7 @@ function formatPosition(position: NamedPosition): string {
     : `-${formatDuration(position.beforeEndMs)}`
 }
 
-/** The moment that is meant in this log; `undefined` is its end. */
+/** The position in this log; `undefined` is its end. */
 export async function resolvePosition(
   history: History,
   position: NamedPosition | undefined,
@@ -57,7 +57,7 @@ export async function resolvePosition(
   return countBack(position, async () => (await history.end()).at)
 }
 
-/** The same where the time of the last record comes from elsewhere. */
+/** Resolves a position with the given time of the last record. */
 export async function countBack(
   position: NamedPosition | undefined,
   lastAt: () => Promise<number>,
@@ -66,7 +66,6 @@ export async function countBack(
   return { at: Math.max(0, (await lastAt()) - position.beforeEndMs) }
 }
 
-/** Where one stands in a log. */
 export function showMoment({ lsn, at }: { readonly lsn: number; readonly at: number }): string {
   return lsn === 0 ? 'the beginning' : `LSN ${lsn}, ${showTime(at)}`
 }

@@ -2,7 +2,7 @@ import { listTasks, type State, type TaskState } from '@tenure/state-machine'
 import { taskStates } from '@tenure/state-machine/internal'
 import { showCount } from '../terminal/figures.js'
 
-/** How many tasks there are in each state. */
+/** The number of tasks in each state. */
 export type TaskTotals = Readonly<Record<TaskState, number>>
 
 export function countByState(state: State): TaskTotals {

@@ -5,18 +5,18 @@ import { exitCodes } from '../command-line.js'
 import { explain, Refusal } from '../coordinator/refusals.js'
 import { toJsonLine } from '../terminal/json.js'
 
-/** What is done to one task. It throws a `Refusal` where it cannot be. */
+/** An action on one task. Throws a `Refusal` if the task does not allow it. */
 export interface Deed<T extends object> {
   act(taskId: number): Promise<T>
-  /** One line. */
+  /** Describes the outcome in one line. */
   show(taskId: number, outcome: T): string
-  /** Where an outcome may be a bad one. */
+  /** `false` makes the exit code 1. */
   isGood?(outcome: T): boolean
 }
 
 /**
- * One after the other; what is refused for one is done for the next. A lost connection ends it, and
- * then it is said which ones are left.
+ * Acts on one task after the other. A rejection of one does not stop the others; a lost connection
+ * does, and the remaining task ids are printed.
  */
 export async function forEachTask<T extends object>(
   taskIds: readonly number[],
@@ -44,7 +44,7 @@ export async function forEachTask<T extends object>(
 }
 
 function tellLeft(error: unknown, left: readonly number[], { stderr }: Host): unknown {
-  if (left.length > 1) stderr.write(`tenure: not done, or not known: ${left.join(' ')}\n`)
+  if (left.length > 1) stderr.write(`tenure: not done, or outcome unknown: ${left.join(' ')}\n`)
   return error
 }
 
@@ -54,7 +54,7 @@ interface Refused {
   readonly exitCode: number
 }
 
-/** `undefined` of what would meet every further task, too. */
+/** `undefined` for an error that would affect every further task, too. */
 function refusalOf(error: unknown): Refused | undefined {
   const exitCode = exitCodes.failed
   if (error instanceof Refusal) {

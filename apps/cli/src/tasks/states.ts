@@ -2,7 +2,7 @@ import type { Attempt, TaskState } from '@tenure/client'
 import type { Style } from '../terminal/look.js'
 import type { Cell } from '../terminal/table.js'
 
-/** What the eye is to make of a state, and of how an attempt came out. */
+/** The style of a task state or of the outcome of an attempt. */
 export const styleOfState: Readonly<Record<TaskState | Attempt['outcome'], Style | undefined>> = {
   WAITING: undefined,
   LEASED: 'busy',

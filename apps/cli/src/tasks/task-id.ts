@@ -1,6 +1,6 @@
 import { argument, ConfigError, flagOf, type Kind, severalArguments, whole } from '@tenure/app-kit'
 
-/** A task of a coordinator, or of a log. */
+/** A task of a coordinator, or of a log if `log` is set. */
 export interface NamedTask {
   readonly taskId: number
   readonly log?: string
@@ -10,7 +10,7 @@ export interface NamedTask {
 export function namedTask(): Kind<NamedTask> {
   return {
     placeholder: '<task-id>',
-    accepted: 'the id of a task (17), or one in a log (/var/lib/tenure#17)',
+    accepted: 'a task id (17), or a task in a log (/var/lib/tenure#17)',
     json: ['string', 'number'],
     parse: parseTask,
     format: ({ taskId, log }) => (log === undefined ? String(taskId) : `${log}#${taskId}`),
@@ -24,22 +24,22 @@ function parseTask(text: string): NamedTask | undefined {
   return log === undefined ? { taskId } : { taskId, log }
 }
 
-/** The log that is meant, which may be named in two ways. */
+/** The log may be part of the task argument or a flag. */
 export function logOf({ log }: NamedTask, flag: string | undefined): string | undefined {
   if (log !== undefined && flag !== undefined) {
-    throw new ConfigError(`the log is named twice: ${log} and ${flagOf('log')} ${flag}`)
+    throw new ConfigError(
+      `two logs are given, ${log} and ${flagOf('log')} ${flag}; remove one of them`,
+    )
   }
   return log ?? flag
 }
 
 const taskId = whole(1, Number.MAX_SAFE_INTEGER)
 
-/** The task that a verb is about. */
 export const taskIdSettings = {
-  Which: { taskId: argument(taskId, { help: 'The id of the task.' }) },
+  Arguments: { taskId: argument(taskId, { help: 'Task id.' }) },
 } as const
 
-/** The tasks that a verb is about. */
 export const taskIdsSettings = {
-  Which: { taskId: severalArguments(taskId, { help: 'The id of a task, or of several.' }) },
+  Arguments: { taskId: severalArguments(taskId, { help: 'One or more task ids.' }) },
 } as const

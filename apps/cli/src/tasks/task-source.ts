@@ -12,7 +12,7 @@ import {
 import { longestQueues } from '@tenure/state-machine/internal'
 import { type NamedPosition, resolvePosition } from '../log/position.js'
 
-/** Where tasks are read from. A coordinator is one: `Tenure` of the client answers all of it. */
+/** A source of tasks: a log, or a coordinator, since the client's `Tenure` fits this interface. */
 export interface TaskSource {
   get(taskId: number): Promise<Task>
   /** In the order of their ids. */
@@ -20,7 +20,7 @@ export interface TaskSource {
   stats(): Promise<TaskStats>
 }
 
-/** What is counted. Only a coordinator knows of workers and connections: a log does not. */
+/** Counts. Those of workers and connections are absent if the source is a log. */
 export interface TaskStats extends Pick<Stats, 'tasks'> {
   readonly lastLsn: number
   readonly lastAt: number
@@ -49,9 +49,9 @@ export interface TaskLine {
 
 const linesMax = 100
 
-/** The tasks of a log as they stood at some moment: a coordinator would have answered the same then. */
+/** The tasks of a log at some moment, as a coordinator would have answered then. */
 export class LogTasks implements TaskSource {
-  /** The last record that has a part in it. */
+  /** The last applied record. */
   readonly asOf: { readonly lsn: number; readonly at: number }
   readonly #state: State
   readonly #epoch: number | undefined
@@ -80,7 +80,6 @@ export class LogTasks implements TaskSource {
     }
   }
 
-  /** Workers and connections are in no log. */
   async stats(): Promise<TaskStats> {
     const state = this.#state
     const queues = countQueues(state)

@@ -5,23 +5,23 @@ import { withLog } from '../log/directory.js'
 import { logPosition, showMoment } from '../log/position.js'
 import { openLogTasks, type TaskSource } from './task-source.js'
 
-/** Verbs that only read take them: they say where from. */
+/** The settings of verbs that read from a coordinator or a log. */
 export const sourceSettings = {
-  'Where from': {
+  Source: {
     log: flag(text('directory'), {
-      help: 'Reads the log in this directory and asks no coordinator, which may be running or not.',
+      help: 'Read the log in this directory instead of asking a coordinator.',
     }),
     at: flag(logPosition(), {
-      help: 'Of a log: as of this moment. Without it as of its end.',
+      help: 'Show the log as of this LSN, time or offset instead of its end.',
     }),
   },
   ...clientSettings,
 } as const
 
-/** Something that is read. It gives the exit code. */
+/** Reads from the source and returns the exit code. */
 export type Reading = (source: TaskSource, host: Host) => Promise<number>
 
-/** Opens what is to be read from, reads, and says in one line what went wrong. */
+/** Opens the log or connects, reads, and prints an error as one line. */
 export function withSource(
   configuration: Configuration<typeof sourceSettings>,
   reading: Reading,
@@ -36,7 +36,7 @@ export function withSource(
     })
   }
   if (at !== undefined) {
-    throw new ConfigError(`${flagOf('at')} is a moment of a log: name it with ${flagOf('log')}`)
+    throw new ConfigError(`${flagOf('at')} requires a log; set ${flagOf('log')}`)
   }
   return withClient(configuration, reading)
 }

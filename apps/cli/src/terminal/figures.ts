@@ -10,7 +10,7 @@ export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${showCount(count)} ${count === 1 ? one : many}`
 }
 
-/** So many in a second; of few the fraction matters. */
+/** A rate per second, with a fraction below 10. */
 export function showRate(count: number, ms: number): string {
   const rate = ms > 0 ? (count * 1000) / ms : 0
   return `${rate > 0 && rate < 10 ? rate.toFixed(1) : showCount(rate)}/s`
@@ -18,19 +18,17 @@ export function showRate(count: number, ms: number): string {
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 
-/** Bytes, to three figures or so. */
 export function showSize(bytes: number): string {
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
   const amount = bytes / 1024 ** power
   return `${power === 0 ? amount : amount.toFixed(1)} ${units[power]}`
 }
 
-/** A moment as log lines have it. */
+/** A time in UTC with milliseconds. */
 export function showTime(atMs: number): string {
   return new Date(atMs).toISOString().replace('T', ' ')
 }
 
-/** How long something took, to three figures or so. */
 export function showSpan(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 120_000) return `${(ms / 1000).toFixed(1)} s`
@@ -39,12 +37,12 @@ export function showSpan(ms: number): string {
   return `${(ms / 86_400_000).toFixed(1)} d`
 }
 
-/** The same where there are many of them, and a second is fine enough. */
+/** A time in UTC without milliseconds. */
 export function showSecond(atMs: number): string {
   return showTime(atMs).replace(/\.\d+/, '')
 }
 
-/** How long ago something was. The clocks of two machines may differ: nothing is in the future. */
+/** At least 0: the clocks of two machines may differ. */
 export function showAge(atMs: number, now: number): string {
   return `${showSpan(Math.max(0, now - atMs))} ago`
 }

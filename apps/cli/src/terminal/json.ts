@@ -1,18 +1,17 @@
 import { controlCharacters, toEscape, yesOrNo } from '@tenure/app-kit'
 import { flag } from '../command-line.js'
 
-/** Every verb takes it. */
 export const outputSettings = {
   Output: {
     json: flag(yesOrNo(), {
       fallback: false,
-      help: 'JSON for programs, one object per line. Bytes are written as base64.',
+      help: 'Print JSON, one object per line, with bytes as base64.',
     }),
   },
 } as const
 
 export function toJsonLine(facts: object): string {
-  // JSON escapes only some of what a terminal would obey.
+  // JSON escapes only some of the characters that control a terminal.
   return `${JSON.stringify(readable(facts)).replace(controlCharacters, toEscape)}\n`
 }
 

@@ -1,19 +1,18 @@
 import { styleText } from 'node:util'
 import type { Environment, Output } from '@tenure/app-kit'
 
-/** What the place can show that text goes to. */
+/** The width and colours of an output. */
 export interface Look {
-  /** How wide a line may be. */
   readonly columns: number
   readonly colours: boolean
 }
 
-/** What is read by a program or kept in a file: a table is as wide as on a usual terminal. */
+/** For files and pipes. */
 export const plain: Look = { columns: 100, colours: false }
 
 const columnsMin = 40
 
-/** Colours only on a terminal, and whatever the two variables say that are the custom. */
+/** Colours only on a terminal, unless FORCE_COLOR or NO_COLOR says otherwise. */
 export function lookOf({ isTTY = false, columns }: Output, env: Environment): Look {
   return {
     columns: isTTY && columns ? Math.max(columnsMin, columns) : plain.columns,
@@ -26,7 +25,7 @@ function wantsColours({ FORCE_COLOR: force, NO_COLOR: no }: Environment): boolea
   return no ? false : undefined
 }
 
-/** What a part of the text is, for the eye; nothing is told by a colour alone. */
+/** The meaning of a text; colour only repeats what the text says. */
 export type Style = 'good' | 'bad' | 'busy' | 'quiet' | 'head'
 
 const formats = {
@@ -37,7 +36,7 @@ const formats = {
   head: 'bold',
 } as const satisfies Record<Style, Parameters<typeof styleText>[0]>
 
-/** Where it goes to is asked by `lookOf`, and not once more by Node. */
+/** `lookOf` decides about colours; `styleText` must not decide again. */
 export function paint({ colours }: Look, style: Style | undefined, text: string): string {
   if (!colours || style === undefined || text === '') return text
   return styleText(formats[style], text, { validateStream: false })

@@ -6,11 +6,11 @@ import { cutTo } from './text.js'
 export interface Progress {
   readonly count: number
   readonly elapsedMs: number
-  /** How much of the input has been dealt with, from 0 to 1; where its length is known. */
+  /** The processed part of the input, from 0 to 1, if its length is known. */
   readonly share?: number | undefined
 }
 
-/** How far it is, how fast, and for how long it will go on. */
+/** Count, rate, and the remaining time if the share is known. */
 export function showProgress({ count, elapsedMs, share }: Progress, one: string): string {
   const parts = [countOf(count, one), showRate(count, elapsedMs)]
   if (share !== undefined && share > 0) {
@@ -26,7 +26,7 @@ const pauseMs = 200
 const patienceMs = 1000
 const clearLine = '\r\u001b[K'
 
-/** A line on a terminal that is written over and over; elsewhere, and of what is done soon, there is none. */
+/** A line that is rewritten in place. Only on a terminal, and only if the work takes long. */
 export class ProgressLine {
   readonly #output: Output
   readonly #columns: number
@@ -47,7 +47,7 @@ export class ProgressLine {
     return this.#now() - this.#startedAt
   }
 
-  /** The text is only made when it is time to show it. */
+  /** Calls `text` only when the line is due to be shown. */
   update(text: (elapsedMs: number) => string): void {
     const now = this.#now()
     if (this.#output.isTTY !== true || now - this.#shownAt < pauseMs) return
@@ -56,7 +56,6 @@ export class ProgressLine {
     this.#output.write(clearLine + cutTo(this.#columns - 1, text(now - this.#startedAt)))
   }
 
-  /** Leaves the place to what is said next. */
   clear(): void {
     if (this.#isShown) this.#output.write(clearLine)
     this.#isShown = false

@@ -5,22 +5,22 @@ import { cutTo, printableLines, widthOf } from './text.js'
 const gap = 2
 const narrowest = 8
 
-/** Text, and what it is for the eye. */
+/** A text, optionally with a style. */
 export type Cell = string | { readonly text: string; readonly style: Style | undefined }
 
 interface Layout {
   readonly look: Look
-  /** Columns whose entries are numbers. */
+  /** Right-aligned columns. */
   readonly right?: readonly number[]
-  /** Columns that give way when a row is too long; without one, rows are as long as they are. */
+  /** Columns that are cut when a row is too wide. Without one, rows are never cut. */
   readonly cut?: readonly number[]
 }
 
 const unstyled: Layout = { look: { columns: Number.POSITIVE_INFINITY, colours: false } }
 
 /**
- * Columns of text, each as wide as its widest entry. The last one is left as wide as it is, and may
- * have several lines. Nothing in it does anything to a terminal.
+ * Columns of text, each as wide as its widest entry. Only entries of the last column may have several
+ * lines. Characters that control a terminal are escaped.
  */
 export function showTable(rows: readonly (readonly Cell[])[], layout = unstyled): string {
   const shown = rows.map((row) => row.map(linesOf))
@@ -48,7 +48,7 @@ function widthsOf(rows: readonly (readonly Lines[])[]): number[] {
   return widths
 }
 
-/** The widest of those that may give way gives way first. */
+/** Cuts the widest of the columns that may be cut, until the row fits. */
 function fit(widths: readonly number[], { look, cut = [] }: Layout): number[] {
   const fitted = [...widths]
   let excess = fitted.reduce((sum, width) => sum + width + gap, -gap) - look.columns
@@ -77,17 +77,16 @@ function showRow(row: readonly Lines[], widths: readonly number[], layout: Layou
   return lines.join('')
 }
 
-/** One column of a list of things. */
 export interface Column<T> {
   readonly head: string
   readonly of: (item: T) => Cell
-  /** For numbers. */
+  /** Right-aligned. */
   readonly right?: boolean
-  /** It gives way when a row is too long. */
+  /** Cut when a row is too wide. */
   readonly cut?: boolean
 }
 
-/** One line for each thing, below the heads of the columns. */
+/** A table with one line for each item. */
 export function showColumns<T>(
   columns: readonly Column<T>[],
   items: readonly T[],
@@ -101,7 +100,7 @@ export function showColumns<T>(
     right: indexesOf(columns, ({ right }) => right),
     cut: indexesOf(columns, ({ cut }) => cut),
   })
-  // Laid out with them in any case: what follows stands below what has been shown.
+  // The heads count for the widths even if hidden: this page continues an earlier one.
   return heads ? text : text.slice(text.indexOf('\n') + 1)
 }
 
@@ -109,7 +108,7 @@ function indexesOf<T>(columns: readonly T[], is: (column: T) => boolean | undefi
   return columns.flatMap((column, at) => (is(column) ? [at] : []))
 }
 
-/** Names and what they stand for; what is not known is left out. */
+/** Names and values; unknown values are left out. */
 export type Facts = readonly (readonly [name: string, value: Cell | undefined])[]
 
 export function showFacts(facts: Facts, look: Look): string {

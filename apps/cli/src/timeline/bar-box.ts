@@ -9,14 +9,14 @@ export interface BarBox {
   readonly y: number
   readonly width: number
   readonly height: number
-  /** How much of it is known to be owned by somebody alive; the rest fades. */
+  /** The part up to the last sign of life of the worker; the rest fades. */
   readonly solidWidth: number
   readonly beats: readonly number[]
   readonly lateX: number | undefined
 }
 
 const widthMin = 2
-/** Heartbeats nearer to each other are drawn as one. */
+/** Heartbeats closer than this are drawn as one. */
 const beatGap = 3
 
 export function placeBar(
@@ -29,7 +29,7 @@ export function placeBar(
   const outcome = outcomeOf(attempt)
   const granted = scale.x(grantedAt)
   const right = scale.x(end?.at ?? scale.span.to)
-  // The shortest ones are widened, at the very end of the axis to the left.
+  // Widen very short bars; at the end of the axis, to the left.
   const width = Math.max(widthMin, right - granted)
   const x = Math.min(granted, scale.right - width)
   const fades = outcome === 'EXPIRED' || outcome === 'OPEN'
@@ -61,7 +61,7 @@ function thin(places: readonly number[]): number[] {
   return kept
 }
 
-/** Where a worker went on without authority while another one had it, as its late report proves. */
+/** The time in which two attempts executed concurrently, as the late report of one proves. */
 export interface TwiceBox {
   readonly late: LaneAttempt
   readonly other: LaneAttempt

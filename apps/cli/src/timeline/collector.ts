@@ -11,7 +11,7 @@ export interface Collected {
   readonly overview: Overview
 }
 
-/** The second reading: everything about the lanes that are drawn, and of all others the sums. */
+/** The second reading: collects the drawn lanes, and counts all attempts. */
 export async function collect(
   recording: Recording,
   found: Survey,
@@ -31,7 +31,7 @@ class Collector {
   readonly #overview: Overview
   readonly #drafts = new Map<LaneKey, LaneDraft>()
   readonly #courses = new Map<LaneKey, TaskCourse>()
-  /** A remembered end may be told once more by its record. */
+  /** Counted leases: a remembered end may also have a record. */
   readonly #counted = new Set<number>()
 
   constructor(found: Survey, lanesBy: LanesBy, recordedFrom: number) {
@@ -86,7 +86,7 @@ class Collector {
   }
 }
 
-/** So that a picture of many tasks runs from the upper left to the lower right. */
+/** The picture runs from the upper left to the lower right. */
 function byBeginning(a: Lane, b: Lane): number {
   return beginningOf(a) - beginningOf(b)
 }
@@ -100,7 +100,7 @@ function beginningOf({ waits, attempts }: Lane): number {
 
 export const endings = ['COMPLETED', 'FAILED', 'EXPIRED', 'DEAD'] as const
 
-/** All attempts of the span, drawn or not, in a few strips. */
+/** Counts all attempts of the span, drawn or not. */
 export class Overview {
   readonly #span: Span
   readonly running: Bins
@@ -115,7 +115,7 @@ export class Overview {
     this.lateReports = bins()
   }
 
-  /** How many attempts there were, or ran, in the span. */
+  /** Number of attempts that ran within the span. */
   get attempts(): number {
     return this.running.count
   }

@@ -2,18 +2,18 @@ import type { Entry } from '@tenure/history'
 import { type RetryPolicy, retryDelayMs } from '@tenure/options'
 import type { RecordOf, TaskState } from '@tenure/state-machine'
 
-/** A time in which nobody owned the task. */
+/** A time without a lease. */
 export interface Wait {
   readonly from: number
-  /** Before that nobody could have it: a backoff, or a submission for later. */
+  /** Later than `from` after a failure with backoff, or a delayed submission. */
   readonly eligibleAt: number
-  /** Absent while it lasts. */
+  /** Absent while the wait lasts. */
   readonly to?: number | undefined
   /** The lease that ended it. */
   readonly leaseId?: number | undefined
 }
 
-/** What becomes of a task between its attempts, from its own records in order. */
+/** Follows the state and the waits of a task through its records. */
 export class TaskCourse {
   readonly waits: Wait[] = []
   queue = ''
@@ -50,7 +50,7 @@ export class TaskCourse {
     }
   }
 
-  /** Those that are over, and the one that is not. */
+  /** Finished waits, and the current one. */
   get allWaits(): readonly Wait[] {
     return this.#waiting === undefined ? this.waits : [...this.waits, this.#waiting]
   }

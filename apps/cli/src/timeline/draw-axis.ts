@@ -3,7 +3,7 @@ import { showTime } from '../terminal/figures.js'
 import { lines, type Markup, markup } from './markup.js'
 import type { TimeScale } from './scale.js'
 
-/** Times above or below, where there is room for them. */
+/** The labels of the time axis. */
 export function drawTimes(scale: TimeScale, y: number): Markup {
   const labels = scale.ticks.map(
     ({ x, label }) =>
@@ -20,10 +20,10 @@ export function drawGrid(scale: TimeScale, top: number, bottom: number): Markup 
 }
 
 const labelWidth = 72
-/** Starts nearer to each other are one line. */
+/** Openings closer than this share a line. */
 const lineGap = 2
 
-/** Where a coordinator opened the log, with its epoch where there is room. */
+/** Lines where a coordinator opened the log, labelled with the epoch if there is space. */
 export function drawOpenings(
   openings: readonly Opening[],
   scale: TimeScale,
@@ -41,7 +41,7 @@ export function drawOpenings(
     const title = lines(
       `epoch ${epoch}: a coordinator opened the log`,
       showTime(at),
-      `from LSN ${firstLsn} on`,
+      `first LSN ${firstLsn}`,
     )
     return markup`<g><title>${title}</title><path class="restart" d="M${x} ${top + 4}V${bottom}"/>${
       hasLabel

@@ -4,7 +4,7 @@ import { fit, lines, type Markup, markup } from './markup.js'
 
 import { tellAttempt } from './words.js'
 
-/** One attempt, with its heartbeats, and the time in which it went on without authority. */
+/** An attempt with its heartbeats, and the time until its late report. */
 export function drawBar(box: BarBox, inside: string, font: number): Markup {
   const { attempt, outcome, x, y, width, height, lateX } = box
   const kind = outcomeClasses[outcome]
@@ -18,14 +18,14 @@ export function drawBar(box: BarBox, inside: string, font: number): Markup {
 `
 }
 
-/** How it ended, and a report that came too late: above all bars, since the next one may follow at once. */
+/** The marks of the end and of a late report, drawn above all bars because the next bar may follow immediately. */
 export function drawMarks({ outcome, x, y, width, height, lateX }: BarBox): Markup {
   const middle = y + height / 2
   const size = Math.min(markSize, height - 3)
   const late = lateX === undefined ? undefined : mark('late', lateX, middle, size)
-  // Where there is no room for its mark, a plain bar has been completed.
+  // A completed bar that is too narrow for its mark stays plain.
   if (outcome === 'COMPLETED' && width < size + 2) return markup`${late}`
-  // Time takes a lease at a moment; a report belongs to the bar that it ends.
+  // An expiry is marked at its time; a report is marked inside the bar that it ends.
   const back = outcome !== 'EXPIRED' && width >= size + 2 ? size / 2 + 2 : 0
   return markup`${mark(outcomeClasses[outcome], x + width - back, middle, size)}${late}`
 }
@@ -41,7 +41,7 @@ function drawBody({ outcome, x, y, width, height, solidWidth }: Body, kind: stri
         }/>`
   const pattern = outcome === 'FAILED' ? 'stripes' : outcome === 'DEAD' ? 'crosses' : undefined
   const fading = width - solidWidth
-  // Bars that follow each other at once can be told apart.
+  // A gap separates bars that follow each other immediately.
   const gap = width > 4 && fading === 0 ? 0.8 : 0
   return markup`${rect('bar', x, solidWidth - gap)}${rect('bar', x + solidWidth, fading, `fade-${kind}`)}${
     pattern && rect('pattern', x, width - gap, pattern)
@@ -58,7 +58,7 @@ function drawBeats({ beats, y, height }: BarBox): Markup | undefined {
 /** Fewer of a longer name say nothing. */
 const charactersMin = 9
 
-/** Only where the bar is solid, and before the mark at its end. */
+/** The text inside the solid part, before the mark at the end. */
 function drawInside({ x, y, width, height, solidWidth }: BarBox, text: string, font: number) {
   const room = Math.min(solidWidth, width - markSize - 2) - 8
   const whole = fit(text, font, room)
@@ -67,7 +67,7 @@ function drawInside({ x, y, width, height, solidWidth }: BarBox, text: string, f
   return markup`<text class="inside" x="${x + 5}" y="${y + height / 2 + font * 0.3}" font-size="${font}">${shown}</text>`
 }
 
-/** As the legend shows it. */
+/** A sample for the legend. */
 export function drawBarSample(outcome: Outcome, x: number, y: number): Markup {
   const kind = outcomeClasses[outcome]
   const fades = outcome === 'EXPIRED' || outcome === 'OPEN'
@@ -75,7 +75,7 @@ export function drawBarSample(outcome: Outcome, x: number, y: number): Markup {
   return markup`<g class="${kind}">${drawBody(box, kind)}</g>${mark(kind, x + 24, y)}`
 }
 
-/** What every outcome looks like beside its colour: nobody has to see colours to read the picture. */
+/** Each outcome also has a mark, so that the picture is readable without colours. */
 export const outcomeClasses: Readonly<Record<Outcome, string>> = {
   COMPLETED: 'completed',
   FAILED: 'failed',
@@ -84,10 +84,10 @@ export const outcomeClasses: Readonly<Record<Outcome, string>> = {
   OPEN: 'running',
 }
 
-/** Their height. */
+/** Height of a mark. */
 const markSize = 13
 
-/** A mark in its place; its centre is there. */
+/** A mark with its centre at (x, y). */
 export function mark(kind: string, x: number, y: number, size = markSize): Markup {
   const place = markup`translate(${x} ${y}) scale(${size / markSize})`
   return markup`<use href="#mark-${kind}" class="${kind}" transform="${place}"/>`
@@ -95,7 +95,7 @@ export function mark(kind: string, x: number, y: number, size = markSize): Marku
 
 const fadingClasses = ['expired', 'running']
 
-/** Once in each picture; everything else refers to it. */
+/** Patterns and marks that the rest of the picture refers to. */
 export function definitions(): Markup {
   return markup`<defs>
 ${fadingClasses.map(fade)}
@@ -111,7 +111,7 @@ ${fadingClasses.map(fade)}
 </defs>`
 }
 
-/** From owned to hardly owned. */
+/** A gradient for the time after the last sign of life. */
 function fade(name: string): Markup {
   return markup`<linearGradient id="fade-${name}" class="${name}"><stop stop-color="var(--own)"/><stop offset="1" stop-color="var(--own)" stop-opacity=".1"/></linearGradient>
 `

@@ -13,7 +13,7 @@ export interface LaneFrame {
   readonly scale: TimeScale
   readonly metrics: Metrics
   readonly left: number
-  /** What a bar says inside. */
+  /** The text inside a bar. */
   readonly inside: (box: BarBox) => string
 }
 
@@ -30,7 +30,7 @@ ${lane.waits.map((wait, at) => drawWait(wait, yOfRow(box.waitRows[at] ?? 0, metr
 ${box.twice.map(drawTwice)}${bars.map((bar) => drawBar(bar, inside(bar), metrics.barFont))}<g class="marks">${bars.map(drawMarks)}</g>${
     rest === undefined
       ? undefined
-      : markup`<g><title>${count(rest.attempts, 'attempt')} without a bar of their own: how many ran at once</title>${drawStrip(rest.amounts, scale, rest.y, metrics.restHeight, 'counted')}<text class="note" x="${scale.right + 16}" y="${rest.y + metrics.restHeight - 2}">${count(rest.attempts, 'more', 'more')}</text></g>`
+      : markup`<g><title>${count(rest.attempts, 'attempt')} without a bar of their own: number of concurrent attempts</title>${drawStrip(rest.amounts, scale, rest.y, metrics.restHeight, 'counted')}<text class="note" x="${scale.right + 16}" y="${rest.y + metrics.restHeight - 2}">${count(rest.attempts, 'more', 'more')}</text></g>`
   }</g>
 `
 }
@@ -55,6 +55,6 @@ function drawWait({ from, eligibleAt, to }: Wait, y: number, scale: TimeScale) {
 }
 
 function drawTwice({ late, other, x, y, width, height }: TwiceBox): Markup {
-  const title = `both executed: attempt ${late.attempt}, without authority, and attempt ${other.attempt}`
+  const title = `executed concurrently: attempt ${late.attempt}, without authority, and attempt ${other.attempt}`
   return markup`<rect class="twice" x="${x}" y="${y}" width="${width}" height="${height}"><title>${title}</title></rect>`
 }

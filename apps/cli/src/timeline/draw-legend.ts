@@ -17,7 +17,7 @@ export interface Legend {
   readonly drawn: Markup
 }
 
-/** Explains what is in the picture, and nothing else. */
+/** Explains only the symbols that the picture contains. */
 export function drawLegend(shown: Shown, left: number, right: number, top: number): Legend {
   const items = itemsOf(shown)
   let x = left
@@ -47,7 +47,7 @@ export interface Shown {
 const outcomeTexts: readonly [Outcome, string][] = [
   ['COMPLETED', 'completed'],
   ['FAILED', 'failed'],
-  ['EXPIRED', 'lease expired; it fades from the last sign of life on'],
+  ['EXPIRED', 'lease expired; fades after the last sign of life'],
   ['DEAD', 'stopped'],
   ['OPEN', 'open: its lease has not ended'],
 ]
@@ -62,7 +62,7 @@ function itemsOf({ bars, hasWaits, hasLaterWaits, hasTwice, hasOpenings, hasRest
       bars.some(({ lateX }) => lateX !== undefined),
       { text: 'late report, CANCELLED', icon: drawLateSample },
     ],
-    [hasTwice, { text: 'two attempts at once', icon: drawTwiceSample }],
+    [hasTwice, { text: 'two concurrent attempts', icon: drawTwiceSample }],
     [hasWaits, { text: 'waiting, eligible', icon: line('wait', 'M0 0H28M0 -3v6') }],
     [hasLaterWaits, { text: 'not yet eligible', icon: line('wait later', 'M0 0H28') }],
     [hasOpenings, { text: 'a coordinator started', icon: line('restart', 'M14 -8V8') }],

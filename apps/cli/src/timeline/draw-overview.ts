@@ -15,7 +15,7 @@ interface Strip {
   readonly amounts: readonly number[]
 }
 
-/** Strips that count every attempt, and how high they are together. */
+/** Strips that count every attempt. */
 export function drawOverview(overview: Overview, scale: TimeScale, y: number) {
   const strips = stripsOf(overview, scale)
   const drawn = strips.map((strip, at) => drawOne(strip, scale, y + at * (stripHeight + stripGap)))
@@ -45,7 +45,7 @@ function stripsOf({ running, endings: ends, lateReports }: Overview, { span }: T
     { kind: 'late', name: 'late reports', bins: lateReports },
   ]
   return [
-    { kind: 'running', name: 'running at once', fact: `at most ${shown}`, amounts },
+    { kind: 'running', name: 'concurrent', fact: `at most ${shown}`, amounts },
     ...events
       .filter(({ bins }) => bins.count > 0)
       .map(({ kind, name, bins }) => {
@@ -56,7 +56,7 @@ function stripsOf({ running, endings: ends, lateReports }: Overview, { span }: T
   ]
 }
 
-/** How much there was at each time, as an area; its height is that of the most. */
+/** An area chart of amounts over time, scaled to the largest amount. */
 export function drawStrip(
   amounts: readonly number[],
   scale: TimeScale,
@@ -68,7 +68,7 @@ export function drawStrip(
   const step = scale.width / amounts.length
   const base = y + height
   const columns = amounts.map((amount, at) => {
-    // What is there at all is seen.
+    // Every amount above 0 is visible.
     const top = amount === 0 ? 0 : Math.max(1, (amount / most) * height)
     return top === 0
       ? undefined

@@ -6,7 +6,7 @@ import { styleOf, type Theme } from './theme.js'
 import type { Timeline } from './timeline.js'
 import { count, outcomeWords, tellBeats, tellTitle } from './words.js'
 
-/** A page with the picture and a table of the attempts in it. It has no script and loads nothing. */
+/** A page with the picture and a table of its attempts. Has no scripts and loads nothing. */
 export function drawHtml(timeline: Timeline, theme: Theme): string {
   const title = tellTitle(timeline)
   const attempts = timeline.lanes.flatMap((lane) => lane.attempts)
@@ -54,7 +54,7 @@ function drawRow(attempt: LaneAttempt): Markup {
   const cells = [
     ...[taskId, attempt.attempt, leaseId, workerId, showTime(grantedAt), tellBeats(pulse)],
     ...[
-      lastSign === undefined ? 'not left' : showTime(lastSign),
+      lastSign === undefined ? 'removed' : showTime(lastSign),
       end && showTime(end.at),
       end && showSpan(end.at - grantedAt),
     ],

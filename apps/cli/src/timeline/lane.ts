@@ -5,14 +5,14 @@ import { Bins, overlaps, type Span } from './span.js'
 /** A task or a worker over time. */
 export interface Lane {
   readonly name: string
-  /** Beside the name: the queue of a task. */
+  /** The queue of a task. */
   readonly note: string
-  /** What became of it. */
+  /** The state of the task, or empty for a worker. */
   readonly outcome: string
-  /** In the order in which they were granted. */
+  /** In the order of their leases. */
   readonly attempts: readonly LaneAttempt[]
   readonly waits: readonly Wait[]
-  /** Attempts that are only counted. */
+  /** Attempts that are counted but not drawn. */
   readonly rest: Rest | undefined
 }
 
@@ -20,7 +20,6 @@ export type LaneAttempt = Omit<TrackedAttempt, 'heartbeats'> & { readonly pulse:
 
 export interface Rest {
   readonly running: Bins
-  /** By how they ended. */
   readonly outcomes: ReadonlyMap<Outcome, number>
 }
 
@@ -31,14 +30,14 @@ export function outcomeOf({ end }: Pick<TrackedAttempt, 'end'>): Outcome {
 }
 
 /**
- * When the worker was last heard of under this lease, before it ended; `undefined` where the
- * heartbeats that may have come were removed.
+ * The last time the worker was heard from under this lease before it ended. `undefined` if heartbeats
+ * may have been removed.
  */
 export function lastSignOf({ pulse, grantedAt }: LaneAttempt): number | undefined {
   return pulse.ticks.at(-1) ?? (pulse.isWhole ? grantedAt : undefined)
 }
 
-/** Until when there was something of it: at least a thin line, up to the report that came too late. */
+/** The end of the attempt, or its late report. */
 export function lastMomentOf({
   end,
   lateReport,
@@ -48,9 +47,9 @@ export function lastMomentOf({
 
 const ticksMax = 256
 
-/** The heartbeats of one attempt. Of very many only every second, fourth … is kept, and always the last. */
+/** The heartbeats of one attempt. Of very many, it keeps only every second, fourth, … and the last. */
 export class Pulse {
-  /** No heartbeat was removed with the beginning of the log. */
+  /** No heartbeat was removed from the log. */
   readonly isWhole: boolean
   #kept: number[] = []
   #every = 1
@@ -76,11 +75,11 @@ export class Pulse {
   }
 }
 
-/** More than that no lane shows one by one. */
+/** Maximum number of attempts drawn in a lane. */
 const attemptsMax = 400
 export const restPieces = 160
 
-/** A lane while records are read. */
+/** Builds a lane while records are read. */
 export class LaneDraft {
   readonly #span: Span
   readonly #recordedFrom: number
@@ -90,14 +89,14 @@ export class LaneDraft {
   readonly #running: Bins
   readonly #outcomes = new Map<Outcome, number>()
 
-  /** `recordedFrom`: the first LSN whose record is left. */
+  /** `recordedFrom` is the first LSN that was not removed. */
   constructor(span: Span, recordedFrom: number) {
     this.#span = span
     this.#recordedFrom = recordedFrom
     this.#running = new Bins(span, restPieces)
   }
 
-  /** Gives the lease of an attempt that it has dropped, and that nobody has to know any longer. */
+  /** Returns the lease of a dropped attempt, which the tracker can forget. */
   begin(attempt: TrackedAttempt): number | undefined {
     const dropped = this.#kept.size >= attemptsMax ? this.#dropEarlier() : undefined
     if (this.#kept.size < attemptsMax) {
@@ -111,14 +110,13 @@ export class LaneDraft {
     this.#pulses.get(leaseId)?.add(at)
   }
 
-  /** Whether the attempt can be forgotten: it is counted, and is not drawn. */
+  /** Returns `true` if the attempt is only counted, so that the tracker can forget it. */
   end(attempt: TrackedAttempt): boolean {
     if (!this.#surplus.delete(attempt.leaseId)) return false
     this.count(attempt)
     return true
   }
 
-  /** Those that still run when the reading ends are counted, too. */
   count(attempt: TrackedAttempt): void {
     const end = attempt.end?.at ?? this.#span.to
     if (!overlaps(this.#span, attempt.grantedAt, end)) return
@@ -144,7 +142,7 @@ export class LaneDraft {
     return { running: this.#running, outcomes: this.#outcomes }
   }
 
-  /** Makes room: what was over before the span began is not seen, unless a report comes late. */
+  /** Drops an attempt that ended before the span; only a late report could still show it. */
   #dropEarlier(): number | undefined {
     for (const { leaseId, end } of this.#kept.values()) {
       if (end === undefined || end.at >= this.#span.from) continue

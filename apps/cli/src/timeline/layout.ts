@@ -3,7 +3,7 @@ import { type Lane, type LaneAttempt, lastMomentOf, restPieces } from './lane.js
 import type { Metrics, TimeScale } from './scale.js'
 import { Bins } from './span.js'
 
-/** A lane in pixels; its places are counted from its own top. */
+/** A lane in pixels, relative to its own top. */
 export interface LaneBox {
   readonly lane: Lane
   readonly height: number
@@ -14,7 +14,7 @@ export interface LaneBox {
   readonly rest: RestBox | undefined
 }
 
-/** What is only counted, as a strip below the bars. */
+/** The strip below the bars for attempts that are only counted. */
 interface RestBox {
   readonly y: number
   readonly amounts: readonly number[]
@@ -41,7 +41,7 @@ export function layOut(lane: Lane, scale: TimeScale, metrics: Metrics): LaneBox 
   return { lane, height, bars, waitRows, twice: findTwiceBoxes(bars), rest }
 }
 
-/** From where the task began to wait for it, to the report that came too late. */
+/** From the start of the wait before the attempt to its late report. */
 function extentOf(attempt: LaneAttempt, lane: Lane, scale: TimeScale): Extent {
   const wait = lane.waits.find(({ leaseId }) => leaseId === attempt.leaseId)
   const bar = placeBar(attempt, scale, 0, 0)
@@ -55,7 +55,7 @@ function extentOf(attempt: LaneAttempt, lane: Lane, scale: TimeScale): Extent {
 
 const lateMarkWidth = 8
 
-/** A wait stands in the row of the attempt that ended it. */
+/** A wait is in the row of the attempt that ended it. */
 function findWaitRows(lane: Lane, rows: readonly (number | undefined)[]): number[] {
   return lane.waits.map(({ leaseId }) => {
     const at = lane.attempts.findIndex((attempt) => attempt.leaseId === leaseId)
@@ -73,7 +73,7 @@ function placeRest(
   if (rest === undefined && unplaced.length === 0) return undefined
   const own = new Bins(span, restPieces)
   for (const { grantedAt, end } of unplaced) {
-    // Of some only the late report lies within the span; the overview counts it.
+    // If only the late report lies within the span, the overview counts it.
     if (end === undefined || end.at >= span.from) own.addSpan(grantedAt, end?.at ?? span.to)
   }
   const others = rest?.running
@@ -86,10 +86,7 @@ interface Extent {
   readonly right: number
 }
 
-/**
- * The row of each extent: the first one where there is room, so that none covers another. `undefined`
- * for those for which there are not enough rows.
- */
+/** The first free row for each extent, so that none overlap; `undefined` if all rows are taken. */
 function pack(extents: readonly Extent[], rowsMax: number): (number | undefined)[] {
   const ends: number[] = []
   return extents.map(({ left, right }) => {

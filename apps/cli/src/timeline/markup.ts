@@ -1,6 +1,6 @@
 import { printable } from '@tenure/app-kit'
 
-/** Text that is SVG or HTML already. All other text is written by others, and is escaped. */
+/** A text that is SVG or HTML. Any other text is escaped. */
 export class Markup {
   readonly text: string
 
@@ -11,7 +11,7 @@ export class Markup {
 
 export type Content = string | number | Markup | undefined | readonly Content[]
 
-/** A piece of SVG or HTML. What is put into it is escaped unless it is markup itself. */
+/** A piece of SVG or HTML. Inserted contents are escaped unless they are `Markup`. */
 export function markup(strings: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   const parts = strings.map(
     (string, at) => string + (at < contents.length ? show(contents[at]) : ''),
@@ -19,7 +19,7 @@ export function markup(strings: TemplateStringsArray, ...contents: readonly Cont
   return new Markup(parts.join(''))
 }
 
-/** Lines of a tooltip. */
+/** The lines of a tooltip. */
 export function lines(...texts: readonly (string | undefined)[]): Markup {
   return new Markup(
     texts
@@ -42,18 +42,18 @@ function escapeText(text: string): string {
     .replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** Halves of characters, and two that XML does not know. */
+/** Lone surrogates, and two characters that XML forbids. */
 const noXml =
   /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|[\ufffe\uffff]/g
 
-/** How wide a text is at most, in a font of that size. No font is at hand to be asked. */
+/** An upper estimate of the width of a text; no font is available to measure it. */
 export function widthOf(text: string, fontSize: number): number {
   let em = 0
   for (const character of text) em += emOf(character)
   return em * fontSize
 }
 
-/** As much of it as fits, with … where some is missing; nothing if not even that fits. */
+/** Cuts a text to a width, with … at the end; empty if not even one character fits. */
 export function fit(text: string, fontSize: number, width: number): string {
   if (widthOf(text, fontSize) <= width) return text
   let left = width / fontSize - emOf('…')
@@ -66,10 +66,10 @@ export function fit(text: string, fontSize: number, width: number): string {
   return kept === '' ? '' : `${kept}…`
 }
 
-/** What a reader takes for one character is not cut in two. */
+/** Graphemes are not cut. */
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** Those of DejaVu Sans, which is wider than most. */
+/** Widths of DejaVu Sans, which is wider than most fonts. */
 function emOf(character: string): number {
   if (character > '\u02ff') return 1.25
   if (/[MW@%mw—…]/.test(character)) return 1.02
@@ -77,7 +77,7 @@ function emOf(character: string): number {
   return /[ iIjlftr.,:;'|!()/-]/.test(character) ? 0.42 : 0.66
 }
 
-/** Lines no wider than that, broken between words. */
+/** Breaks a text between words into lines of at most this width. */
 export function wrap(text: string, fontSize: number, width: number): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {

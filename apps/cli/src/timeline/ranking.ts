@@ -3,17 +3,17 @@ import type { LogRecord } from '@tenure/state-machine'
 
 export type LanesBy = 'tasks' | 'workers'
 
-/** Finds the lanes that are worth being drawn one by one, without keeping all of them. */
+/** Chooses the lanes to draw, in bounded memory. */
 export interface Ranking {
-  /** In words, to be read behind "40 of 2,000 tasks: ". */
+  /** The rule in words, to follow "40 of 2,000 tasks are shown: ". */
   readonly rule: string
-  /** How many lanes there are to choose from. */
+  /** Number of lanes to choose from. */
   readonly total: number
-  /** An attempt begins within the span, or runs into it. */
+  /** Adds an attempt that runs within the span. */
   addAttempt(attempt: TrackedAttempt): void
-  /** Any other record within the span, with the attempt that it is about. */
+  /** Adds a record within the span, with its attempt. */
   addRecord(record: LogRecord, attempt: TrackedAttempt | undefined): void
-  /** The keys of the best ones. */
+  /** The keys of the highest-ranked lanes. */
   choose(): ReadonlySet<LaneKey>
 }
 
@@ -29,16 +29,13 @@ interface TaskInterest {
   lateReports: number
 }
 
-/**
- * Tasks that ran more than once first. Only of these something is kept: of the others, which are the
- * many, no more than can be drawn.
- */
+/** Ranks tasks that ran more than once first. Of the other tasks, it keeps only as many as can be drawn. */
 class TaskRanking implements Ranking {
-  readonly rule = 'those that ran more than once first, by late reports, then by attempts'
+  readonly rule = 'repeated tasks first, by late reports, then by attempts'
   readonly #most: number
   readonly #several = new Map<number, TaskInterest>()
   readonly #single = new Set<number>()
-  /** Tasks that were there before the span began. */
+  /** Tasks that were submitted before the span. */
   readonly #older = new Set<number>()
   #created = 0
   #firstCreated = Number.POSITIVE_INFINITY
@@ -96,9 +93,9 @@ interface WorkerInterest {
   expired: number
 }
 
-/** Workers under whom leases expired first. */
+/** Ranks workers with expired leases first. */
 class WorkerRanking implements Ranking {
-  readonly rule = 'those whose leases expired most often first, then by attempts'
+  readonly rule = 'by expired leases, then by attempts'
   readonly #most: number
   readonly #workers = new Map<string, WorkerInterest>()
 

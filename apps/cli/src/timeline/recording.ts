@@ -10,17 +10,17 @@ import type {
 import { type AttemptTracker, entriesOf, type TrackedAttempt } from '@tenure/history/internal'
 import { getTask, type LogRecord, leasedTasks } from '@tenure/state-machine'
 
-/** What a timeline is made from: records that can be read more than once, of all tasks or of one. */
+/** The records of all tasks or of one, which can be read more than once. */
 export interface Recording {
-  /** What a heading calls it. */
+  /** The name for headings. */
   readonly name: string
-  /** The first record that is left. */
+  /** The first LSN that was not removed. */
   readonly firstLsn: number
   readonly openings: readonly Opening[]
   read(): AsyncIterable<readonly Entry[]>
 }
 
-/** A whole log: what was leased when its first records were removed comes from a checkpoint. */
+/** A whole log. Tasks that were leased when records were removed come from a checkpoint. */
 export async function recordingOfLog(name: string, history: History): Promise<Recording> {
   const { firstLsn, openings } = history
   const remembered = firstLsn > 1 ? await leasedBefore(history) : []
@@ -37,7 +37,7 @@ export async function recordingOfLog(name: string, history: History): Promise<Re
 
 export function recordingOfTask(name: string, history: TaskHistory): Recording {
   const { firstLsn, openings, entries, remembered } = history
-  const before = remembered === undefined ? [] : retell(remembered, firstLsn)
+  const before = remembered === undefined ? [] : recreateRecords(remembered, firstLsn)
   return {
     name,
     firstLsn,
@@ -48,7 +48,6 @@ export function recordingOfTask(name: string, history: TaskHistory): Recording {
   }
 }
 
-/** The same from what a coordinator answers. */
 export function decodeTaskHistory(taskId: number, answer: AnswerOfCoordinator): TaskHistory {
   const { firstLsn, openings } = answer
   const entries = answer.records.flatMap(({ lsn, bytes }) => [
@@ -60,23 +59,25 @@ export function decodeTaskHistory(taskId: number, answer: AnswerOfCoordinator): 
 async function leasedBefore(history: History): Promise<Entry[]> {
   const state = await history.oldestState()
   if (state === undefined) return []
-  return leasedTasks(state).flatMap((taskId) => retell(getTask(state, taskId)!, history.firstLsn))
+  return leasedTasks(state).flatMap((taskId) =>
+    recreateRecords(getTask(state, taskId)!, history.firstLsn),
+  )
 }
 
-/** Which part of a recording: tasks that are left out do not exist for those who follow. */
+/** The part of a recording to follow. */
 export interface Which {
   readonly lastLsn?: number
   readonly onlyTasks?: ReadonlySet<number> | undefined
 }
 
-/** What is told with each record: it, and the attempt that it is about. */
+/** A record with its attempt. */
 export interface Step extends Entry {
   readonly attempt: TrackedAttempt | undefined
 }
 
 /**
- * A recording record by record. Heartbeats are not given to the tracker, which would keep all of
- * them; whoever follows decides which attempts it still has to know.
+ * Reads a recording record by record. The tracker does not get heartbeats, since it would keep all of
+ * them. The caller tells the tracker which attempts to forget.
  */
 export async function* follow(
   recording: Recording,
@@ -97,7 +98,7 @@ export async function* follow(
   }
 }
 
-/** The tasks that were leased more than once. */
+/** Finds the tasks that were leased more than once. */
 export async function findTwice(recording: Recording, lastLsn?: number): Promise<Set<number>> {
   const twice = new Set<number>()
   for await (const entries of recording.read()) {
@@ -110,10 +111,10 @@ export async function findTwice(recording: Recording, lastLsn?: number): Promise
 }
 
 /**
- * A task that is only remembered, told in records like those that were removed: when it was made,
- * who owned it, how that ended. Heartbeats and reasons are lost.
+ * Recreates removed records from a remembered task: its submission, its leases and their ends. Heartbeats
+ * and reasons are lost.
  */
-function retell(task: RememberedTask, firstLsn: number): Entry[] {
+function recreateRecords(task: RememberedTask, firstLsn: number): Entry[] {
   const { taskId, createdAt, executionWindowMs, retryPolicy, queue, notBefore } = task
   if (taskId >= firstLsn) return []
   const eligible: LogRecord = {
@@ -129,13 +130,13 @@ function retell(task: RememberedTask, firstLsn: number): Entry[] {
   const older = task.attempts.filter(({ leaseId }) => leaseId < firstLsn)
   return [
     { lsn: taskId, record: created },
-    ...older.flatMap((attempt) => retellAttempt(taskId, attempt)),
+    ...older.flatMap((attempt) => recreateAttempt(taskId, attempt)),
   ]
 }
 
-function retellAttempt(taskId: number, attempt: RememberedAttempt): Entry[] {
+function recreateAttempt(taskId: number, attempt: RememberedAttempt): Entry[] {
   const { leaseId, workerId, grantedAt, endedAt } = attempt
-  // Where even that is not known, the records that are left say how long it lasted.
+  // If unknown, the remaining records tell when the lease ended.
   const { leaseExpiry = endedAt ?? grantedAt } = attempt
   const granted: LogRecord = {
     type: 'LeaseGranted',
@@ -149,7 +150,7 @@ function retellAttempt(taskId: number, attempt: RememberedAttempt): Entry[] {
   const end = endedAt === undefined ? undefined : endOf(taskId, attempt, endedAt)
   return [
     { lsn: leaseId, record: granted },
-    // Which record it was is not remembered.
+    // The LSN of the end is not remembered.
     ...(end === undefined ? [] : [{ lsn: unknownLsn, record: end }]),
   ]
 }

@@ -32,7 +32,6 @@ const compact: Metrics = {
   barFont: 9,
 }
 
-/** Many lanes are drawn closer to each other. */
 export function metricsFor(lanes: number): Metrics {
   return lanes > 14 ? compact : roomy
 }
@@ -40,7 +39,7 @@ export function metricsFor(lanes: number): Metrics {
 export const pictureWidth = 1200
 export const margin = 24
 export const pictureRight = pictureWidth - margin
-/** Of 12 pixels, and as wide as a font of that size that is not bold. */
+/** A bold font of 12 pixels is as wide as a regular one of 13.5. */
 export const boldFont = 13.5
 
 export interface Tick {
@@ -48,7 +47,7 @@ export interface Tick {
   readonly label: string
 }
 
-/** From times to places on the axis, which nothing leaves. */
+/** Maps times to places on the axis; times outside the span go to its ends. */
 export class TimeScale {
   readonly span: Span
   readonly left: number
@@ -70,7 +69,7 @@ export class TimeScale {
     return this.left + Math.max(0, Math.min(1, share)) * this.width
   }
 
-  /** Whole minutes, hours, days … about so many as there is room for. */
+  /** Whole minutes, hours or days, as many as fit. */
   get ticks(): Tick[] {
     const { from, to } = this.span
     const times = utcTicks(new Date(from), new Date(to), Math.max(2, this.width / 110))
@@ -86,7 +85,7 @@ function labelOf(time: Date, step: number): string {
   return step >= 1000 ? iso.slice(11, 19) : iso.slice(11, 23)
 }
 
-/** The axis stands between the names and what became of them, whose widths differ. */
+/** The axis lies between the names and the outcomes, whose widths vary. */
 export function placeScale({ lanes, span }: Timeline): TimeScale {
   const names = lanes.map(
     ({ name, note }) => widthOf(name, boldFont) + Math.min(90, widthOf(note, 11)) + 8,

@@ -4,7 +4,7 @@ export interface Span {
   readonly to: number
 }
 
-/** Whether something that lasted so long was, at some moment of it, within the span. */
+/** Whether the time from `from` to `to` overlaps the span. */
 export function overlaps(span: Span, from: number, to: number): boolean {
   return from <= span.to && to >= span.from
 }
@@ -13,13 +13,13 @@ export function contains(span: Span, at: number): boolean {
   return at >= span.from && at <= span.to
 }
 
-/** How much of something there was in each of some equally long pieces of a span. */
+/** A histogram over equally long pieces of a span. */
 export class Bins {
   readonly #span: Span
   readonly #amounts: Float64Array
-  /** What begins (and, negative, ends) to fill whole pieces: summed up when it is asked for. */
+  /** Changes of the number of spans that fill whole pieces; `amounts` sums them up. */
   readonly #steps: Float64Array
-  /** Of what came: events, or things that lasted. */
+  /** Number of added events or spans. */
   count = 0
 
   constructor(span: Span, pieces: number) {
@@ -28,14 +28,13 @@ export class Bins {
     this.#steps = new Float64Array(pieces + 1)
   }
 
-  /** Something happened. */
   addEvent(at: number): void {
     const index = Math.floor(this.#place(at))
     this.#add(Math.min(index, this.#amounts.length - 1), 1)
     this.count++
   }
 
-  /** Something lasted: a piece gets as much of it as it covers of the piece. */
+  /** Adds to each piece the share of it that is covered. */
   addSpan(from: number, to: number): void {
     const first = this.#place(from)
     const last = this.#place(to)

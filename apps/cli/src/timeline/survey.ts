@@ -8,12 +8,12 @@ export interface SurveyOptions {
   readonly from?: Position | undefined
   readonly to?: Position | undefined
   readonly lanesBy: LanesBy
-  /** How many lanes are drawn one by one. */
+  /** Maximum number of lanes to draw. */
   readonly lanesMax: number
   readonly onlyTasks?: ReadonlySet<number> | undefined
 }
 
-/** What a first reading finds out: how long the span is, and which lanes are worth drawing. */
+/** The result of the first reading: the span, and the lanes to draw. */
 export interface Survey {
   readonly span: Span
   readonly firstLsn: number
@@ -23,7 +23,7 @@ export interface Survey {
   readonly rule: string
 }
 
-/** `undefined` if there is no record in the span. */
+/** `undefined` if the span contains no record. */
 export async function survey(
   recording: Recording,
   options: SurveyOptions,
@@ -42,7 +42,7 @@ export async function survey(
   }
 }
 
-/** A picture of a single moment would have no time axis. */
+/** The time axis needs a length above 0. */
 const spanMsMin = 10
 
 interface Place {
@@ -57,17 +57,17 @@ async function walk(
 ): Promise<Walk | undefined> {
   const walk = new Walk(ranking)
   for await (const step of follow(recording, walk.tracker, { onlyTasks })) {
-    if (isBehind(to, step)) break
+    if (isAfter(to, step)) break
     walk.add(step, !isBefore(from, step))
   }
   return walk.first === undefined ? undefined : walk
 }
 
-/** Shows the ranking what lies within the span. */
+/** Passes the attempts and records within the span to the ranking. */
 class Walk {
   readonly tracker = new AttemptTracker()
   readonly #ranking: Ranking
-  /** An LSN may begin the span in the middle of a millisecond, all of which is shown. */
+  /** The span may begin within a millisecond, which is then shown whole. */
   #justEnded: TrackedAttempt[] = []
   first: Place | undefined
   last: Place = { lsn: 0, at: 0 }
@@ -104,7 +104,7 @@ function isBefore(from: Position | undefined, { lsn, record }: Step): boolean {
   return 'lsn' in from ? lsn < from.lsn : record.at < from.at
 }
 
-function isBehind(to: Position | undefined, { lsn, record }: Step): boolean {
+function isAfter(to: Position | undefined, { lsn, record }: Step): boolean {
   if (to === undefined) return false
   return 'lsn' in to ? lsn > to.lsn : record.at > to.at
 }

@@ -19,18 +19,18 @@ import { styleOf, type Theme } from './theme.js'
 import type { Timeline } from './timeline.js'
 import { tellContent, tellTitle } from './words.js'
 
-/** The whole picture, with everything it needs in it. */
+/** A self-contained picture. */
 export function drawSvg(timeline: Timeline, theme: Theme): string {
   return `${drawPicture(timeline, { style: styleOf(theme), title: tellTitle(timeline) }).text}\n`
 }
 
-/** What a page that holds the picture has itself. */
-export interface Own {
+/** Parts that an HTML page provides itself. */
+export interface StandaloneParts {
   readonly style?: Markup
   readonly title?: string
 }
 
-export function drawPicture(timeline: Timeline, { style, title }: Own = {}): Markup {
+export function drawPicture(timeline: Timeline, { style, title }: StandaloneParts = {}): Markup {
   const metrics = metricsFor(timeline.lanes.length)
   const scale = placeScale(timeline)
   const lanes = timeline.lanes.map((lane) => layOut(lane, scale, metrics))
@@ -86,7 +86,7 @@ function drawLanes(
   return { bottom: y, drawn: markup`${bands}${drawGrid(scale, top, y)}${drawn}` }
 }
 
-/** Behind every second lane. */
+/** The background of every second lane. */
 function drawBand(y: number, height: number): Markup {
   return markup`<rect class="band" x="${margin}" y="${y}" width="${right - margin}" height="${height}"/>
 `

@@ -3,7 +3,7 @@ import { Markup } from './markup.js'
 export const themes = ['auto', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
-/** The colours of Okabe and Ito, which people see apart who see few; a little lighter in the dark. */
+/** The colours of Okabe and Ito, which colour-blind readers can tell apart; lighter in the dark theme. */
 const light = {
   bg: '#ffffff',
   ink: '#1b1f24',
@@ -38,14 +38,14 @@ function variablesOf(colours: typeof light): string {
     .join(';')
 }
 
-/** As CSS: one theme, or the one that the reader prefers. */
+/** The CSS of a theme; `auto` follows the preference of the viewer. */
 export function styleOf(theme: Theme): Markup {
   const base = `:root{${variablesOf(theme === 'dark' ? dark : light)}}`
   const preferred = `@media (prefers-color-scheme:dark){:root{${variablesOf(dark)}}}`
   return new Markup(theme === 'auto' ? `${base}\n${preferred}\n${rules}` : `${base}\n${rules}`)
 }
 
-/** What a `<use>` refers to is styled by class alone: within it there is no `.timeline`. */
+/** The target of a `<use>` is styled by class alone, since it is not within `.timeline`. */
 const rules = `.timeline{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
 .timeline .back{fill:var(--bg)} .timeline .band{fill:var(--band)}
 .timeline .title{font-size:18px;font-weight:600} .timeline .small{font-size:12px;fill:var(--muted)}

@@ -11,30 +11,30 @@ export interface TimelineOptions {
   readonly lanesMax: number
   readonly from?: Position | undefined
   readonly to?: Position | undefined
-  /** Leaves out tasks that were leased once or never. */
+  /** Leaves out tasks with fewer than two attempts. */
   readonly onlyTwice?: boolean
 }
 
-/** Everything that a picture shows. Nothing in it knows of pixels. */
+/** The contents of a picture, independent of pixels. */
 export interface Timeline {
   readonly name: string
   readonly span: Span
   readonly firstLsn: number
   readonly lastLsn: number
-  /** What came before this LSN was removed from the log. */
+  /** Records before this LSN were removed from the log. */
   readonly removedBefore: number | undefined
   readonly lanesBy: LanesBy
   readonly onlyTwice: boolean
   readonly lanes: readonly Lane[]
-  /** How many there are to choose from, and how these were chosen. */
+  /** Number of lanes to choose from; `rule` tells how these were chosen. */
   readonly lanesTotal: number
   readonly rule: string
   readonly overview: Overview
-  /** Where coordinators opened the log, within the span. */
+  /** Openings of the log within the span. */
   readonly openings: readonly Opening[]
 }
 
-/** Reads the recording twice or three times. `undefined` if nothing is recorded in the span. */
+/** Reads the recording two or three times. `undefined` if the span contains no record. */
 export async function makeTimeline(
   recording: Recording,
   { lanesBy, lanesMax, from, to, onlyTwice = false }: TimelineOptions,

@@ -22,16 +22,16 @@ export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many}`
 }
 
-/** How many heartbeats there were, as far as their records are left. */
+/** The number of heartbeats whose records remain. */
 export function tellBeats({ count, isWhole }: Pulse): string {
-  return isWhole ? String(count) : `${count}, and those that were removed`
+  return isWhole ? String(count) : `${count} or more, since records were removed`
 }
 
-/** Everything the log says about an attempt, line by line. */
+/** The facts of an attempt, line by line. */
 export function tellAttempt(attempt: LaneAttempt): string[] {
   const { taskId, leaseId, workerId, grantedAt, end, lateReport, pulse, leaseExpiry } = attempt
   const until =
-    end === undefined ? `lease of ${showTime(leaseExpiry)} as granted` : tellEnd(attempt)
+    end === undefined ? `lease granted until ${showTime(leaseExpiry)}` : tellEnd(attempt)
   return [
     `task ${taskId}, attempt ${attempt.attempt}, lease ${leaseId}`,
     `worker ${workerId}`,
@@ -55,10 +55,10 @@ function tellEnd(attempt: LaneAttempt): string {
   const lastSign = lastSignOf(attempt)
   const silence =
     lastSign === undefined ? '' : `, ${showSpan(end.at - lastSign)} after the last sign of life`
-  return `${what}${silence}${end.atStart ? '; seen at a start' : ''}`
+  return `${what}${silence}${end.atStart ? '; found at startup' : ''}`
 }
 
-/** At the end of a lane: what became of it. */
+/** The text at the end of a lane. */
 export function tellLane({ outcome, attempts, rest }: Lane): string {
   const all = attempts.length + (rest?.running.count ?? 0)
   const expired =
@@ -69,10 +69,10 @@ export function tellLane({ outcome, attempts, rest }: Lane): string {
 }
 
 export function tellTitle({ name }: Timeline): string {
-  return `Tenure: who owned what, and when — ${name}`
+  return `Tenure: which worker owned which task — ${name}`
 }
 
-/** What the picture shows, in a few sentences. */
+/** Describes the picture in a few sentences. */
 export function tellContent(timeline: Timeline): string[] {
   const { span, firstLsn, lastLsn, overview, lanesBy, removedBefore } = timeline
   const ends = `${showTime(span.from)} to ${showTime(span.to)}`
@@ -88,7 +88,9 @@ export function tellContent(timeline: Timeline): string[] {
     ...tellChoice(timeline),
     ...(removedBefore === undefined
       ? []
-      : [`Records before LSN ${removedBefore} were removed; what is remembered of them is shown.`]),
+      : [
+          `Records before LSN ${removedBefore} were removed; the picture shows what is still known of them.`,
+        ]),
   ]
 }
 
@@ -96,8 +98,8 @@ function tellChoice({ lanes, lanesTotal, lanesBy, rule, onlyTwice }: Timeline): 
   const what = onlyTwice && lanesBy === 'tasks' ? 'tasks with more than one attempt' : lanesBy
   if (lanes.length < lanesTotal) {
     const total = lanesTotal.toLocaleString('en')
-    return [`${lanes.length} of ${total} ${what} are shown: ${rule}. The strips count all of them.`]
+    return [`${lanes.length} of ${total} ${what} are shown: ${rule}. The strips count all ${what}.`]
   }
   if (!onlyTwice) return []
-  return ['Tasks with one attempt or none are left out.']
+  return ['Tasks with fewer than two attempts are left out.']
 }

@@ -7,19 +7,23 @@ import { outputSettings, toJsonLine } from '../terminal/json.js'
 
 export const backup = defineVerb({
   summary:
-    'Copies the log of a coordinator, while it runs or not. The copy holds all that was acknowledged before it began; it is read back, and is there whole or not at all.',
+    'Back up the log of a coordinator, running or not. The backup holds everything that was acknowledged before it began. It is verified, and an incomplete one is never left behind.',
   examples: [
     {
       line: 'tenure backup /var/lib/tenure --to /backups/tenure-2026-01-02',
-      help: 'Each backup is a directory of its own.',
+      help: 'Back up to a new directory.',
     },
   ],
   settings: {
-    What: {
-      dataDir: argument(text('directory'), { help: 'The --data-dir of the coordinator.' }),
+    Arguments: {
+      dataDir: argument(text('directory'), {
+        help: 'Data directory of the coordinator (its --data-dir).',
+      }),
+    },
+    Destination: {
       to: flag(text('directory'), {
         required: true,
-        help: 'Where the copy goes. It must not exist yet, or be empty.',
+        help: 'Directory for the backup; must be empty or not exist.',
       }),
     },
     ...outputSettings,

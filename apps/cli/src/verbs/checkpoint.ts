@@ -6,9 +6,9 @@ import { outputSettings, toJsonLine } from '../terminal/json.js'
 
 export const checkpoint = defineVerb({
   summary:
-    'Makes a checkpoint of the log now, so that a restart has little to replay. It takes a token with the role admin.',
+    'Make a checkpoint of the log now, which shortens the next restart. Requires a token with the role admin.',
   examples: [
-    { line: 'tenure checkpoint', help: 'Before an upgrade. Coordinators make them by themselves.' },
+    { line: 'tenure checkpoint', help: 'Make a checkpoint, for example before an upgrade.' },
   ],
   settings: { ...outputSettings, ...clientSettings },
   prepare(configuration) {
@@ -25,13 +25,13 @@ export const checkpoint = defineVerb({
   },
 })
 
-/** In a sentence or two. */
 export function showCheckpoint({ lsn, tasks, removed, ...took }: CheckpointInfo): string {
-  if (lsn === 0) return 'The log is empty: there is nothing to make a checkpoint of.\n'
-  if (tasks === undefined) return `Nothing has happened since the checkpoint at LSN ${lsn}.\n`
+  if (lsn === 0) return 'No checkpoint made: the log is empty.\n'
+  if (tasks === undefined)
+    return `No checkpoint made: there are no records after the one at LSN ${lsn}.\n`
   const { segments, bytes } = removed
   const span = showSpan(took.replayMs + took.writeMs)
   const gone =
-    segments === 0 ? '' : ` ${countOf(segments, 'file')} of the log removed (${showSize(bytes)}).`
-  return `A checkpoint of ${countOf(tasks, 'task')} at LSN ${lsn}, made in ${span}.${gone}\n`
+    segments === 0 ? '' : ` Removed ${countOf(segments, 'log file')} (${showSize(bytes)}).`
+  return `Made a checkpoint of ${countOf(tasks, 'task')} at LSN ${lsn} in ${span}.${gone}\n`
 }

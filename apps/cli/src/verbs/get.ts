@@ -12,29 +12,32 @@ import { type Column, showColumns, showFacts } from '../terminal/table.js'
 import { showBytes } from '../terminal/text.js'
 
 export const get = defineVerb({
-  summary: 'Shows a task, with its attempts and its result.',
+  summary: 'Show a task with its attempts and its result.',
   examples: [
-    { line: 'tenure get 17', help: 'Task 17.' },
-    { line: 'tenure get 17 --result > cat.png', help: 'Its result alone, byte by byte.' },
-    { line: "tenure get 17 --json | jq -r '.attempts[].workerId'", help: 'Who has had it.' },
+    { line: 'tenure get 17', help: 'Show task 17.' },
+    { line: 'tenure get 17 --result > cat.png', help: 'Write only the bytes of its result.' },
+    {
+      line: "tenure get 17 --json | jq -r '.attempts[].workerId'",
+      help: 'List the workers that it was leased to.',
+    },
     {
       line: 'tenure get tenure-data#17 --at -1h',
-      help: 'As it was an hour before the end of that log.',
+      help: 'Show task 17 of a log as it was one hour before the last record.',
     },
   ],
   settings: {
-    Which: {
+    Arguments: {
       taskId: argument(namedTask(), {
-        help: 'The id of the task; behind a directory and #, one in its log.',
+        help: 'Task id, or <directory>#<id> for a task in a log.',
       }),
     },
-    What: {
+    Output: {
       result: flag(yesOrNo(), {
         fallback: false,
-        help: 'Writes the bytes of the result and nothing else. Exit code 1 where there is none.',
+        help: 'Write only the bytes of the result; exit code 1 if there is none.',
       }),
+      ...outputSettings.Output,
     },
-    ...outputSettings,
     ...sourceSettings,
   },
   prepare(configuration) {
@@ -49,7 +52,7 @@ export const get = defineVerb({
   },
 })
 
-/** A task by itself: what it is, and below that its attempts. */
+/** The facts of a task, then its attempts. */
 export function showTask(task: Task, look: Look): string {
   const { attempts, reason, requestId, payload, result, eligibleAt, leaseExpiry } = task
   const facts = showFacts(
@@ -89,7 +92,7 @@ const columns: readonly Column<Attempt>[] = [
   },
 ]
 
-/** The bytes that the handler gave, as they are, for the next program in the pipe. */
+/** Writes the bytes unchanged, for a pipe. */
 function writeResult({ taskId, state, result }: Task, { stdout, stderr }: Host): number {
   if (result === undefined) {
     stderr.write(`tenure: task ${taskId} has no result: ${reasons[state]}\n`)
@@ -100,9 +103,9 @@ function writeResult({ taskId, state, result }: Task, { stdout, stderr }: Host):
 }
 
 const reasons: Readonly<Record<Task['state'], string>> = {
-  WAITING: 'it has not run to its end yet. tenure wait waits for it',
-  LEASED: 'it has not run to its end yet. tenure wait waits for it',
-  COMPLETED: 'its handler gave none',
-  FAILED: 'it failed. tenure get says why',
-  DEAD: 'it was stopped. tenure get says why',
+  WAITING: 'it has not ended yet; tenure wait waits for its end',
+  LEASED: 'it has not ended yet; tenure wait waits for its end',
+  COMPLETED: 'its handler returned none',
+  FAILED: 'it failed; tenure get without --result shows why',
+  DEAD: 'it was stopped; tenure get without --result shows why',
 }

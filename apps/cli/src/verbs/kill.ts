@@ -7,22 +7,25 @@ import { outputSettings } from '../terminal/json.js'
 
 export const kill = defineVerb({
   summary:
-    'Stops tasks for good: they become DEAD, whether they wait or run. It takes a token with the role admin.',
+    'Stop waiting or running tasks for good; they become DEAD. Requires a token with the role admin.',
   examples: [
-    { line: 'tenure kill 17 --reason "wrong address"', help: 'Task 17, and why: get shows it.' },
+    { line: 'tenure kill 17 --reason "wrong address"', help: 'Stop task 17 with a reason.' },
     {
       line: 'tenure kill 17 18 19',
-      help: 'Several. What is refused for one is done for the rest.',
+      help: 'Stop several tasks; if one cannot be stopped, the others still are.',
     },
     {
       line: 'tenure list --queue mail --state WAITING --all --json | jq .taskId | xargs tenure kill',
-      help: 'All that a query finds.',
+      help: 'Stop all waiting tasks of a queue.',
     },
   ],
   settings: {
     ...taskIdsSettings,
-    What: {
-      reason: flag(text('reason'), { fallback: 'killed by hand', help: 'Kept with the task.' }),
+    Flags: {
+      reason: flag(text('reason'), {
+        fallback: 'killed by hand',
+        help: 'Reason to store with the task.',
+      }),
     },
     ...outputSettings,
     ...clientSettings,
@@ -36,7 +39,7 @@ export const kill = defineVerb({
           taskIds,
           {
             act: (taskId) => tenure.kill(taskId, reason),
-            show: (taskId, { known }) => `task ${taskId} DEAD${known ? ', and was before' : ''}`,
+            show: (taskId, { known }) => `task ${taskId} ${known ? 'was already DEAD' : 'DEAD'}`,
           },
           host,
           json,

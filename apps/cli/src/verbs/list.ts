@@ -20,34 +20,35 @@ import { type Column, showColumns } from '../terminal/table.js'
 const most = Number.MAX_SAFE_INTEGER
 const states = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
 const usualLimit = 100
-/** So many are laid out together; what comes later may be wider. */
-const rowsAtOnce = 100
+/** Rows that share their column widths; later ones may be wider. */
+const rowsPerPage = 100
 
 export const list = defineVerb({
-  summary: 'Lists tasks in the order of their ids. Ended ones are remembered for a while.',
+  summary:
+    'List tasks in the order of their ids. Ended tasks are listed until the coordinator forgets them.',
   examples: [
-    { line: 'tenure list --state FAILED', help: 'What failed, with the reason.' },
-    { line: 'tenure list --state LEASED', help: 'What runs now, and where.' },
+    { line: 'tenure list --state FAILED', help: 'List failed tasks with their reasons.' },
+    { line: 'tenure list --state LEASED', help: 'List running tasks with their workers.' },
     {
       line: 'tenure list --queue mail --limit 10 --json',
-      help: 'The ten oldest of a queue, for a program.',
+      help: 'List the ten oldest tasks of a queue as JSON.',
     },
     {
       line: 'tenure list --state FAILED --all --json | jq .taskId',
-      help: 'The ids of all that have failed, however many.',
+      help: 'Print the ids of all failed tasks.',
     },
   ],
   settings: {
-    Which: {
-      state: flag(choice(...states), { help: 'Only those in this state.' }),
-      queue: flag(text('queue'), { help: 'Only those of this queue.' }),
-      from: flag(whole(1, most), { fallback: 1, help: 'From this id on.' }),
+    Filters: {
+      state: flag(choice(...states), { help: 'Only tasks in this state.' }),
+      queue: flag(text('queue'), { help: 'Only tasks of this queue.' }),
+      from: flag(whole(1, most), { fallback: 1, help: 'First task id to list.' }),
       limit: flag(whole(1, most), {
-        help: `How many at most. Where neither this nor --all is given, ${usualLimit}.`,
+        help: `Maximum number of tasks to list; ${usualLimit} unless --all is set.`,
       }),
       all: flag(yesOrNo(), {
         fallback: false,
-        help: 'As many as there are, read page by page.',
+        help: 'List all matching tasks.',
       }),
     },
     ...outputSettings,
@@ -57,12 +58,12 @@ export const list = defineVerb({
     const { state, queue, from, json } = configuration.values
     const limit = limitOf(configuration.values)
     const which = { state, queue, fromTaskId: from }
-    // One more than is shown tells whether there are more.
+    // One more than shown, to know whether more tasks follow.
     const options = { ...which, limit: Math.min(limit + 1, most) }
     return withSource(configuration, async (source, { stdout, stderr, env }) => {
       const look = lookOf(stdout, env)
       let count = 0
-      for await (const page of inPages(source.list(options), rowsAtOnce)) {
+      for await (const page of inPages(source.list(options), rowsPerPage)) {
         const shown = page.slice(0, limit - count)
         const heads = count === 0
         if (json) stdout.write(shown.map(toJsonLine).join(''))
@@ -70,7 +71,7 @@ export const list = defineVerb({
         count += page.length
         if (count > limit) stderr.write(tellMore(page[shown.length]!))
       }
-      if (count === 0) stderr.write('tenure: there are no such tasks\n')
+      if (count === 0) stderr.write('tenure: no tasks match\n')
       return exitCodes.done
     })
   },
@@ -84,14 +85,15 @@ interface HowMany {
 function limitOf({ limit, all }: HowMany): number {
   if (!all) return limit ?? usualLimit
   if (limit === undefined) return most
-  throw new ConfigError(`${flagOf('limit')} and ${flagOf('all')} contradict each other`)
+  throw new ConfigError(
+    `${flagOf('limit')} and ${flagOf('all')} are mutually exclusive; remove one of them`,
+  )
 }
 
 function tellMore({ taskId }: TaskSummary): string {
-  return `tenure: there are more: --from ${taskId}, a larger --limit, or --all\n`
+  return `tenure: more tasks follow; use --from ${taskId}, a larger --limit, or --all\n`
 }
 
-/** Many tasks, one in a line. */
 export function showTasks(
   tasks: readonly TaskSummary[],
   look: Look,
@@ -110,7 +112,6 @@ const columns: readonly Column<TaskSummary>[] = [
   { head: 'reason', cut: true, of: ({ reason = '' }) => reason.split('\n', 1).join('') },
 ]
 
-/** So many at a time; the last page may have fewer. */
 async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let page: T[] = []
   for await (const item of items) {

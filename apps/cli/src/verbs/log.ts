@@ -2,10 +2,10 @@ import type { Noun } from '@tenure/app-kit'
 
 export const log: Noun = {
   summary:
-    'Reads the log of a coordinator, beside it or without it. Nothing changes it but a loss that the doctor is told to accept.',
+    'Inspect the log of a coordinator, running or not. Only doctor --accept-loss changes the log.',
   examples: [
-    { line: 'tenure log verify tenure-data', help: 'What the log is worth.' },
-    { line: 'tenure log dump tenure-data --task 17', help: 'All that it says about task 17.' },
+    { line: 'tenure log verify tenure-data', help: 'Check the integrity of a log.' },
+    { line: 'tenure log dump tenure-data --task 17', help: 'Print all records of task 17.' },
   ],
   verbs: {
     verify: async () => (await import('./log/verify/run.js')).verify,

@@ -7,22 +7,26 @@ import { outputSettings, toJsonLine } from '../terminal/json.js'
 
 export const restore = defineVerb({
   summary:
-    'Makes a data directory out of a backup, for a coordinator to start on. It goes on behind every id that can have been issued up to now, so that none is issued twice.',
+    'Create a data directory from a backup. The log continues after every id that may have been issued, so that no id is issued twice.',
   examples: [
     {
       line: 'tenure restore /backups/tenure-2026-01-02 --to /var/lib/tenure-new',
-      help: 'The original must not run any more, or there are two.',
+      help: 'Restore a backup; the original coordinator must not run any more.',
     },
   ],
   settings: {
-    What: {
-      backup: argument(text('directory'), { help: 'What tenure backup made. It stays as it is.' }),
+    Arguments: {
+      backup: argument(text('directory'), {
+        help: 'Backup made by tenure backup; it is not changed.',
+      }),
+    },
+    Destination: {
       to: flag(text('directory'), {
         required: true,
-        help: 'The new data directory. It must not exist yet, or be empty.',
+        help: 'New data directory; must be empty or not exist.',
       }),
       nextLsn: flag(whole(1, Number.MAX_SAFE_INTEGER), {
-        help: 'Where it goes on, if you know the last LSN that was given out. Without it, the clock decides: behind all that can have been given out up to now.',
+        help: 'LSN to continue at if you know the last issued one; otherwise the clock determines a safe LSN.',
       }),
     },
     ...outputSettings,
@@ -45,8 +49,8 @@ export const restore = defineVerb({
 function showRestored(what: string, made: Restored, to: string): string {
   const lines = [
     `${what}: ${showCopied(made)}`,
-    `It goes on at LSN ${made.nextLsn}, behind all that can have been issued up to now: no task id and no lease id is issued twice.`,
-    'What was answered after the backup is gone; workers that hold leases granted after it are refused as UNKNOWN_LEASE.',
+    `It continues at LSN ${made.nextLsn}, after every LSN that may have been issued: no task id or lease id is issued twice.`,
+    'Everything after the backup is lost; workers with leases granted after it are rejected with UNKNOWN_LEASE.',
     `Next: tenure-coordinator --data-dir ${to}`,
   ]
   return lines.map((line) => `${printable(line)}\n`).join('')

@@ -8,12 +8,15 @@ import { outputSettings } from '../terminal/json.js'
 
 export const resubmit = defineVerb({
   summary:
-    'Submits FAILED or DEAD tasks again, each as a new one. Done twice it gives the same new tasks: the request id names the old one.',
+    'Submit FAILED or DEAD tasks again as new tasks. The request id names the old task, so repeating the command creates no further tasks.',
   examples: [
-    { line: 'tenure resubmit 17', help: 'A new task with the payload and the options of task 17.' },
+    {
+      line: 'tenure resubmit 17',
+      help: 'Create a new task with the payload and the options of task 17.',
+    },
     {
       line: 'tenure list --state FAILED --all --json | jq .taskId | xargs tenure resubmit',
-      help: 'All that have failed.',
+      help: 'Resubmit all failed tasks.',
     },
   ],
   settings: { ...taskIdsSettings, ...outputSettings, ...clientSettings },
@@ -31,20 +34,21 @@ export const resubmit = defineVerb({
 })
 
 function showResubmitted(taskId: number, { newTaskId, known }: Resubmitted): string {
-  const before = known ? `, resubmitted before; if that has failed, resubmit ${newTaskId}` : ''
+  const before = known
+    ? `, already resubmitted; if the new task has failed, too, resubmit ${newTaskId}`
+    : ''
   return `task ${newTaskId} for task ${taskId}${before}`
 }
 
-/** The new task, which does the same again. */
 interface Resubmitted {
   readonly newTaskId: number
-  /** It had been resubmitted before, and this is the task that came of it. */
+  /** The old task had been resubmitted before, as this new task. */
   readonly known: boolean
 }
 
 /**
- * The same payload under the same options, without its delay, as a new task. The request id names the
- * old one: asked for a second time, it is the same new task.
+ * Submits the payload with the same options, but without the delay. The request id names the old task,
+ * so a second resubmission returns the same new task.
  */
 async function resubmitTask(tenure: Tenure, taskId: number): Promise<Resubmitted> {
   const task = await tenure.get(taskId)
@@ -64,16 +68,16 @@ function payloadOf({ taskId, state, payload }: Task): Uint8Array {
   if (state === 'COMPLETED') {
     throw new Refusal(
       'TASK_COMPLETED',
-      'it is COMPLETED, and keeps no payload; submit a new task with the payload that you have',
+      'it is COMPLETED and its payload is no longer stored; submit a new task with your own copy of the payload',
     )
   }
   if (state === 'WAITING' || state === 'LEASED') {
-    const why = `it is ${state}, and will run by itself: tenure why ${taskId} tells when`
+    const why = `it is ${state} and has not ended; tenure why ${taskId} shows its progress`
     throw new Refusal(
-      'TASK_ALIVE',
-      `${why}. To have it run anew, stop it first: tenure kill ${taskId}`,
+      'TASK_NOT_ENDED',
+      `${why}. To start it anew, stop it first: tenure kill ${taskId}`,
     )
   }
-  // An empty payload may be left out of what is told.
+  // An empty payload may be absent from the answer.
   return payload ?? new Uint8Array()
 }

@@ -11,6 +11,7 @@ import {
   printable,
   text,
   whole,
+  yesOrNo,
 } from '@tenure/app-kit'
 import type { Position } from '@tenure/history'
 import { flag } from '../command-line.js'
@@ -34,42 +35,50 @@ import { count } from '../timeline/words.js'
 
 export const timeline = defineVerb({
   summary:
-    'Draws who owned which task, and when: attempts, heartbeats, expiries, late reports, restarts. From a log, beside a running coordinator or without one; one task also from a coordinator.',
+    'Draw which worker owned which task, and when. Shows attempts, heartbeats, expiries, late reports and restarts. Reads a log directory, or a single task from a coordinator.',
   examples: [
-    { line: 'tenure timeline ./data --out timeline.svg', help: 'All tasks of a log.' },
+    { line: 'tenure timeline ./data --out timeline.svg', help: 'Draw all tasks of a log.' },
     {
       line: 'tenure timeline ./data#17 --lanes workers --out 17.html',
-      help: 'Who ran task 17, as a page with a table.',
+      help: 'Draw which workers ran task 17, as a page with a table.',
     },
-    { line: 'tenure timeline 17 --out 17.svg', help: 'The same task, asked of the coordinator.' },
     {
-      line: 'tenure timeline ./data --only twice --from 2026-01-02T12:00Z --out twice.svg',
-      help: 'What ran more than once since then.',
+      line: 'tenure timeline 17 --out 17.svg',
+      help: 'Draw task 17 from the records of the coordinator.',
+    },
+    {
+      line: 'tenure timeline ./data --repeated --from 2026-01-02T12:00Z --out twice.svg',
+      help: 'Draw the tasks that ran more than once since then.',
     },
   ],
   settings: {
-    What: {
+    Arguments: {
       subject: argument(text('dir|dir#task|task'), {
-        help: "A coordinator's data directory, a task in one, or a task of the coordinator.",
+        help: 'Data directory of a coordinator, a task in one, or a task id of a running coordinator.',
       }),
+    },
+    Picture: {
       out: flag(text('file'), {
-        help: 'Where the picture goes: a name that ends in .svg or .html.',
+        help: 'File to write, ending in .svg or .html.',
         required: true,
       }),
       lanes: flag(choice('tasks', 'workers'), {
         fallback: 'tasks',
-        help: 'What has a lane of its own.',
+        help: 'Draw one lane per task or per worker.',
       }),
       lanesMax: flag(whole(1, 500), {
         fallback: 40,
-        help: 'How many lanes at most; the picture says how they were chosen.',
+        help: 'Maximum number of lanes; the picture says how they were chosen.',
       }),
-      from: flag(logPosition(), { help: 'Not before that.' }),
-      to: flag(logPosition(), { help: 'Not behind that.' }),
-      only: flag(choice('twice'), { help: 'Only tasks with more than one attempt.' }),
+      from: flag(logPosition(), { help: 'First LSN or time to draw.' }),
+      to: flag(logPosition(), { help: 'Last LSN or time to draw.' }),
+      repeated: flag(yesOrNo(), {
+        fallback: false,
+        help: 'Draw only tasks with more than one attempt.',
+      }),
       theme: flag(choice(...themes), {
         fallback: 'auto',
-        help: 'auto is what the reader of the picture prefers.',
+        help: 'Colour theme; auto follows the preference of the viewer.',
       }),
     },
     ...outputSettings,
@@ -80,7 +89,7 @@ export const timeline = defineVerb({
     const { out, theme } = values
     const draw = drawerFor(out)
     const subject = parseSubject(values.subject)
-    const options = { ...values, lanesBy: values.lanes, onlyTwice: values.only === 'twice' }
+    const options = { ...values, lanesBy: values.lanes, onlyTwice: values.repeated }
     const finish = async (
       recording: Recording,
       lastAt: () => Promise<number>,
@@ -114,13 +123,13 @@ export const timeline = defineVerb({
 function drawerFor(out: string) {
   if (out.endsWith('.svg')) return drawSvg
   if (out.endsWith('.html')) return drawHtml
-  throw new ConfigError(`${flagOf('out')} must end in .svg or .html; it is ${out}`)
+  throw new ConfigError(`${flagOf('out')} is ${out}; it must end in .svg or .html`)
 }
 
 function tellNothing(subject: Subject, onlyTwice: boolean, within: Position | undefined): string {
   const name = nameOf(subject)
-  if (!onlyTwice) return `nothing of ${name} is recorded there`
-  const span = within === undefined ? '' : ' in that span'
+  if (!onlyTwice) return `no records of ${name}${within === undefined ? '' : ' in that range'}`
+  const span = within === undefined ? '' : ' in that range'
   return subject.taskId === undefined
     ? `no task of ${name} ran more than once${span}`
     : `${name} did not run more than once${span}`
@@ -132,7 +141,8 @@ function whyNotWritten(out: string, drawn: string): string | undefined {
     return undefined
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error
-    if (error.code === 'ENOENT') return `${out}: there is no directory ${dirname(out)}`
+    if (error.code === 'ENOENT')
+      return `cannot write ${out}: directory ${dirname(out)} does not exist`
     return error.message
   }
 }
@@ -153,7 +163,7 @@ interface Place {
   readonly name: string
 }
 
-/** What a log has recorded, of one task or of all. */
+/** Opens the recording of a log, or of one of its tasks. */
 function withRecording(
   { directory, taskId, name }: Place,
   action: (recording: Recording, lastAt: () => Promise<number>, host: Host) => Promise<number>,
@@ -167,7 +177,7 @@ function withRecording(
   })
 }
 
-/** What a timeline is about: a log on this machine, one task of it, or a task of a coordinator. */
+/** A log on this machine, one of its tasks, or a task of a coordinator. */
 interface Subject {
   readonly directory?: string | undefined
   readonly taskId?: number | undefined

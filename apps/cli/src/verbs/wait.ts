@@ -12,15 +12,20 @@ import { tellUnserved } from './why.js'
 
 export const wait = defineVerb({
   summary:
-    'Waits until tasks have ended, and shows how. Exit code 1 if one did not complete, 3 if the time was over.',
+    'Wait until tasks end, and show their outcomes. Exit code 1: a task did not complete; 3: timeout.',
   examples: [
-    { line: 'tenure wait 17', help: 'For as long as it takes.' },
-    { line: 'tenure wait 17 18 19 --timeout 5m', help: 'For all of them, five minutes at most.' },
+    { line: 'tenure wait 17', help: 'Wait for task 17 without a timeout.' },
+    {
+      line: 'tenure wait 17 18 19 --timeout 5m',
+      help: 'Wait for three tasks, at most five minutes in total.',
+    },
   ],
   settings: {
     ...taskIdsSettings,
-    How: {
-      timeout: flag(duration(1, longestMs), { help: 'No longer than that, for all together.' }),
+    Flags: {
+      timeout: flag(duration(1, longestMs), {
+        help: 'Maximum time to wait for all tasks together.',
+      }),
     },
     ...outputSettings,
     ...clientSettings,
@@ -33,7 +38,7 @@ export const wait = defineVerb({
   },
 })
 
-/** Waits for the end of each, from now on; the time is for all together. */
+/** Waits for the end of each task. The timeout covers all of them, from now on. */
 export function awaitingEnds(
   tenure: Tenure,
   timeoutMs: number | undefined,
@@ -49,8 +54,8 @@ export function awaitingEnds(
       try {
         return await tenure.waitFor(taskId, { timeoutMs: Math.max(1, until - now()) })
       } catch (error) {
-        if (!isTimeOver(error)) throw error
-        return endedOr(await tenure.get(taskId), timeIsOver(taskId, limitMs))
+        if (!isTimeout(error)) throw error
+        return endedOr(await tenure.get(taskId), timeoutOf(taskId, limitMs))
       }
     },
     show: (_, task) => showEnd(task),
@@ -58,33 +63,32 @@ export function awaitingEnds(
   }
 }
 
-function isTimeOver(error: unknown): boolean {
+function isTimeout(error: unknown): boolean {
   return error instanceof TenureError && error.code === 'CLIENT_TIMEOUT'
 }
 
-/** The time may have been used up by a task before this one. */
+/** The task may have ended while the time was spent on an earlier one. */
 function endedOr(task: Task, refusal: Refusal): Task {
   if (task.state === 'WAITING' || task.state === 'LEASED') throw refusal
   return task
 }
 
-function timeIsOver(taskId: number, timeoutMs: number): Refusal {
-  const what = `it has not ended within ${formatDuration(timeoutMs)}`
-  const hint = `tenure why ${taskId} tells what it waits for`
-  return new Refusal('TIME_IS_OVER', `${what}: ${hint}`, exitCodes.timeIsOver)
+function timeoutOf(taskId: number, timeoutMs: number): Refusal {
+  const what = `it has not ended after ${formatDuration(timeoutMs)}`
+  const hint = `tenure why ${taskId} shows why`
+  return new Refusal('TIMEOUT', `${what}; ${hint}`, exitCodes.timeout)
 }
 
 async function warningFor(tenure: Tenure, taskId: number): Promise<string | undefined> {
   try {
     return tellUnserved(taskId, await tenure.why(taskId))
   } catch (error) {
-    // What is wrong with the task will be said of the wait itself.
+    // The wait itself reports this error.
     if (error instanceof TenureError) return undefined
     throw error
   }
 }
 
-/** How a task ended, in a line. */
 export function showEnd({ taskId, state, result, reason }: Task): string {
   const what = [
     ...(result === undefined ? [] : [showBytes(result)]),

@@ -11,11 +11,11 @@ import { type Look, lookOf } from '../terminal/look.js'
 import { showFacts } from '../terminal/table.js'
 
 export const why = defineVerb({
-  summary: 'Tells why a task is not running now, in a sentence and with the facts behind it.',
+  summary: 'Show why a task is not running now, in one sentence followed by the facts.',
   examples: [
     {
       line: 'tenure why 17',
-      help: 'What task 17 waits for; or who runs it, or that it has ended.',
+      help: 'Show what task 17 is waiting for, which worker runs it, or that it has ended.',
     },
   ],
   settings: { ...taskIdSettings, ...outputSettings, ...clientSettings },
@@ -31,82 +31,82 @@ export const why = defineVerb({
   },
 })
 
-/** A queue that was asked for so long ago looks as if nobody served it. */
-const forsakenMs = 30_000
+/** A queue that was not polled for this long probably has no workers. */
+const unservedMs = 30_000
 
-/** The sentence that answers the question. */
+/** Answers in one sentence. */
 export function answerWhy(taskId: number, why: Why): string {
   const { state, now, eligibleAt = 0 } = why
   const task = `Task ${taskId}`
   if (state === 'LEASED') return `${task} ${tellLease(why)}.`
   if (state !== 'WAITING') return `${task} ${tellEnded(taskId, why)}.`
   if (eligibleAt > now) {
-    return `${task} waits for its time: it may be leased in ${showSpan(eligibleAt - now)}.`
+    return `${task} is delayed: it becomes eligible in ${showSpan(eligibleAt - now)}.`
   }
-  return `${task} waits for a worker: ${tellQueue(why)}.`
+  return `${task} is waiting for a worker: ${tellQueue(why)}.`
 }
 
 function tellEnded(taskId: number, { state, stateSince, now }: Why): string {
   const ended = `will not run again: it has been ${state} for ${showSpan(now - stateSince)}`
   return state === 'COMPLETED'
     ? ended
-    : `${ended}; tenure explain ${taskId} tells why, tenure resubmit ${taskId} makes a new one of it`
+    : `${ended}; tenure explain ${taskId} shows why, tenure resubmit ${taskId} submits it again`
 }
 
 function tellLease({ lease, now, workerLastHeardAt }: Why): string {
   if (lease === undefined) return 'is leased'
   const { workerId, leaseExpiry, attempt } = lease
-  const holder = `attempt ${attempt} by worker ${workerId}`
+  const holder = `worker ${workerId} (attempt ${attempt})`
   const heard =
     workerLastHeardAt === undefined
-      ? 'which has not been heard of since the coordinator started'
-      : `which was last heard of ${showAge(workerLastHeardAt, now)}`
+      ? 'not heard from since the coordinator started'
+      : `last heard from ${showAge(workerLastHeardAt, now)}`
   if (leaseExpiry > now) {
-    return `is leased: ${holder}, ${heard}; the lease is good for another ${showSpan(leaseExpiry - now)}`
+    return `is leased to ${holder}, ${heard}; the lease expires in ${showSpan(leaseExpiry - now)} unless extended`
   }
-  return `is about to be taken back: ${holder}, ${heard}; the lease expired ${showAge(leaseExpiry, now)}`
+  return `will be taken back from ${holder}, ${heard}; the lease expired ${showAge(leaseExpiry, now)}`
 }
 
 function tellQueue(why: Why): string {
   const { queue, pollsWaiting, pollsAreFull = false, queueLastAskedAt, now, startedAt } = why
   const place = tellPlace(why)
-  if (pollsAreFull) return `${place}, and every worker that asks for one is at capacity`
+  if (pollsAreFull) return `${place}, and every polling worker is at capacity`
   if (pollsWaiting > 0) {
-    const polls = countOf(pollsWaiting, 'request')
-    return `${place}, and ${polls} for one ${pollsWaiting === 1 ? 'waits' : 'wait'}`
+    const polls = countOf(pollsWaiting, 'poll')
+    return `${place}, and ${polls} ${pollsWaiting === 1 ? 'is' : 'are'} waiting for a task`
   }
   if (queueLastAskedAt === undefined) {
     const since = startedAt === undefined ? '' : ` ${showAge(startedAt, now)}`
-    return `nobody has asked for tasks of queue ${queue} since the coordinator started${since}`
+    return `no worker has polled queue ${queue} since the coordinator started${since}`
   }
   const asked = showAge(queueLastAskedAt, now)
-  return now - queueLastAskedAt >= forsakenMs
-    ? `nobody has asked for tasks of queue ${queue} for ${showSpan(now - queueLastAskedAt)}`
-    : `${place}; the last request for one came ${asked}, and none waits now`
+  return now - queueLastAskedAt >= unservedMs
+    ? `no worker has polled queue ${queue} for ${showSpan(now - queueLastAskedAt)}`
+    : `${place}; the last poll was ${asked}, and none is waiting now`
 }
 
 function tellPolls({ pollsWaiting, pollsAreFull = false }: Why): string {
-  return `${showCount(pollsWaiting)}${pollsAreFull ? ', of workers at capacity' : ''}`
+  return `${showCount(pollsWaiting)}${pollsAreFull ? ', by workers at capacity' : ''}`
 }
 
 function tellPlace({ queue, ahead = 0, aheadIsMore = false }: Why): string {
-  if (ahead === 0) return `it is the next one of queue ${queue}`
+  if (ahead === 0) return `it is next in queue ${queue}`
   const more = aheadIsMore ? 'more than ' : ''
   const before = `${more}${countOf(ahead, 'task')} of queue ${queue}`
-  return `${before} ${ahead === 1 && !aheadIsMore ? 'is' : 'are'} before it`
+  return `${before} ${ahead === 1 && !aheadIsMore ? 'is' : 'are'} ahead of it`
 }
 
-/** That nobody is likely to run it, for whoever waits for its end; `undefined` where somebody may. */
+/** A warning that the task's queue probably has no workers; `undefined` if it may have some. */
 export function tellUnserved(taskId: number, why: Why): string | undefined {
   const { state, queue, now, eligibleAt = 0, pollsWaiting, queueLastAskedAt, startedAt } = why
   if (state !== 'WAITING' || eligibleAt > now || pollsWaiting > 0) return undefined
-  // A worker comes back within seconds after a restart.
-  if (now - (queueLastAskedAt ?? startedAt ?? 0) < forsakenMs) return undefined
-  const hint = `is a worker running with --queues ${queue}? tenure why ${taskId} tells more`
-  return printable(`${answerWhy(taskId, why).replace(/\.$/, '')}: ${hint}`)
+  // Workers reconnect within seconds after a restart.
+  if (now - (queueLastAskedAt ?? startedAt ?? 0) < unservedMs) return undefined
+  const hint = `Is a worker running with --queues ${queue}? See tenure why ${taskId}`
+  return printable(`${answerWhy(taskId, why)} ${hint}`)
 }
 
-/** The sentence, and below it the facts that it is taken from. */
+/** The sentence, followed by the facts behind it. */
 export function showWhy(taskId: number, why: Why, look: Look): string {
   const { state, stateSince, queue, lease, now, ahead, aheadIsMore } = why
   const ago = (atMs: number | undefined) =>
@@ -117,17 +117,17 @@ export function showWhy(taskId: number, why: Why, look: Look): string {
       ['queue', queue],
       ['eligible', why.eligibleAt === undefined ? undefined : showTime(why.eligibleAt)],
       [
-        'before it',
+        'ahead of it',
         ahead === undefined ? undefined : `${aheadIsMore ? 'more than ' : ''}${showCount(ahead)}`,
       ],
       ['worker', lease?.workerId],
       ['lease', lease && `${lease.leaseId}, attempt ${lease.attempt}`],
       ['granted', ago(lease?.grantedAt)],
-      ['good until', lease && showTime(lease.leaseExpiry)],
-      ['at most until', lease && showTime(lease.windowEnd)],
-      ['heard of', ago(why.workerLastHeardAt)],
+      ['expires', lease && showTime(lease.leaseExpiry)],
+      ['window ends', lease && showTime(lease.windowEnd)],
+      ['last heard', ago(why.workerLastHeardAt)],
       ['polls', state === 'WAITING' ? tellPolls(why) : undefined],
-      ['asked for', state === 'WAITING' ? (ago(why.queueLastAskedAt) ?? 'never') : undefined],
+      ['last poll', state === 'WAITING' ? (ago(why.queueLastAskedAt) ?? 'never') : undefined],
       ['coordinator', `started ${ago(why.startedAt)}`],
     ],
     look,

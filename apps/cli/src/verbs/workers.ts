@@ -9,12 +9,12 @@ import { type Column, showColumns } from '../terminal/table.js'
 
 export const workers = defineVerb({
   summary:
-    'Shows who works: how much at once, what they hold, for which queues. It takes a token with the role admin.',
+    'Show workers with their capacity, leases and queues. Requires a token with the role admin.',
   examples: [
-    { line: 'tenure workers', help: 'Everybody who is connected or holds a lease.' },
+    { line: 'tenure workers', help: 'Show each worker that is connected or holds a lease.' },
     {
       line: `tenure workers --json | jq -r 'select(.connections == 0) | .name'`,
-      help: 'Who holds leases and is gone.',
+      help: 'Print the workers that hold leases but are not connected.',
     },
   ],
   settings: { ...outputSettings, ...clientSettings },
@@ -30,9 +30,14 @@ export const workers = defineVerb({
         if (json) stdout.write(workers.map(toJsonLine).join(''))
         else if (workers.length > 0) stdout.write(showWorkers(workers, now, lookOf(stdout, env)))
         if (workers.length === 0) {
-          stderr.write('tenure: there are no workers: start one, as tenure-worker --help shows\n')
+          stderr.write(
+            'tenure: no worker is connected; tenure-worker --help shows how to start one\n',
+          )
         }
-        if (leftOut > 0) stderr.write(`tenure: there are ${leftOut} more; metrics count them all\n`)
+        if (leftOut > 0)
+          stderr.write(
+            `tenure: ${leftOut} more workers are not shown; the metrics count all of them\n`,
+          )
         return exitCodes.done
       },
       ['admin'],
@@ -40,7 +45,6 @@ export const workers = defineVerb({
   },
 })
 
-/** Who is there, one worker in a line. */
 export function showWorkers(workers: readonly WorkerInfo[], now: number, look: Look): string {
   return showColumns(columnsAt(now), workers, look)
 }
@@ -54,25 +58,25 @@ function columnsAt(now: number): readonly Column<WorkerInfo>[] {
       of: ({ connections }) =>
         connections === 0 ? { text: 'gone', style: 'bad' } : String(connections),
     },
-    { head: 'holds', right: true, of: showHolds },
+    { head: 'leases', right: true, of: showLeases },
     {
-      head: 'heard of',
+      head: 'last heard',
       right: true,
-      // 0: its connection was gone before the coordinator noted that it holds a lease.
-      of: ({ lastHeardAt }) => (lastHeardAt === 0 ? 'not known' : showAge(lastHeardAt, now)),
+      // 0: the connection was lost before the coordinator registered the lease.
+      of: ({ lastHeardAt }) => (lastHeardAt === 0 ? 'unknown' : showAge(lastHeardAt, now)),
     },
     { head: 'queues', cut: true, of: ({ queues = [] }) => queues.join(',') },
-    { head: 'tasks', cut: true, of: showHeld },
+    { head: 'tasks', cut: true, of: showTasks },
   ]
 }
 
-/** Only a worker that is connected has said how much it takes, and capacity 0 does not say. */
-function showHolds({ leases, capacity, connections }: WorkerInfo): string {
+/** The capacity is known only while the worker is connected; 0 means unknown. */
+function showLeases({ leases, capacity, connections }: WorkerInfo): string {
   return connections === 0 || capacity === 0 ? String(leases) : `${leases} of ${capacity}`
 }
 
-/** The coordinator tells ten of them at most. */
-function showHeld({ tasks = [], leases }: WorkerInfo): string {
+/** The coordinator sends at most ten tasks per worker. */
+function showTasks({ tasks = [], leases }: WorkerInfo): string {
   const more = leases - tasks.length
   return [...tasks.map(String), ...(more > 0 && tasks.length > 0 ? [`+${more}`] : [])].join(' ')
 }

@@ -9,7 +9,7 @@ import type { Timeline } from '../../src/timeline/timeline.js'
 import { boxesOf, collisions, noBrowser, open, openBrowser } from './browser.js'
 import { manyTasks, someTasks, timelineOf, twoTasks } from './histories.js'
 
-t.test('a browser shows every picture without a fault', { skip: noBrowser }, async (t) => {
+t.test('a browser shows every picture without errors', { skip: noBrowser }, async (t) => {
   const browser = await openBrowser(t)
   for (const [name, timeline, drawn] of await pictures()) {
     const { page, complaints } = await open(browser, save(t, name, drawn), 'light')
@@ -30,7 +30,7 @@ t.test('a browser shows every picture without a fault', { skip: noBrowser }, asy
 })
 
 t.test(
-  'a picture is light or dark as its reader prefers, unless told otherwise',
+  'a picture follows the preferred colour scheme unless the theme is set',
   { skip: noBrowser },
   async (t) => {
     const browser = await openBrowser(t)
@@ -57,7 +57,7 @@ function fillOf(locator: Locator): Promise<string> {
   )
 }
 
-/** With the longest names there can be, and those that a font has only wide letters for. */
+/** The longest possible names, also in wide letters. */
 function longNames(): Book {
   const book = new Book()
   for (const name of ['W'.repeat(128), '漢'.repeat(42), 'fi'.repeat(64), '👩‍👩‍👧'.repeat(7)]) {

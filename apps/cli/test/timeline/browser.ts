@@ -3,10 +3,10 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-/** `undefined` where there is none: nothing is downloaded. `.ci/run` installs Debian's. */
+/** `undefined` if not installed; `.ci/run` installs Debian's Chromium. */
 const executablePath = places.find((place) => existsSync(place))
 
-/** Why the tests that need a browser do not run, if they do not. */
+/** The reason to skip the browser tests. */
 export const noBrowser =
   executablePath === undefined && `no Chromium: ${places.join(', ')} are not there`
 
@@ -25,7 +25,7 @@ export async function openBrowser(t: Test): Promise<Browser> {
 
 export interface Opened {
   readonly page: Page
-  /** What it said on its console, and what it asked for beside itself. */
+  /** Console messages and requests of the page. */
   readonly complaints: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export interface Box {
   readonly bottom: number
 }
 
-/** The boxes of all elements that a selector finds, in the pixels of the page. */
+/** The boxes of all elements that match a selector, in pixels. */
 export async function boxesOf(page: Page, selector: string): Promise<Box[]> {
   return page.locator(selector).evaluateAll((elements) =>
     elements.map((element) => {
@@ -65,7 +65,7 @@ export async function boxesOf(page: Page, selector: string): Promise<Box[]> {
   )
 }
 
-/** Pairs that lie on each other by more than the blank rim of their letters. */
+/** Pairs that overlap by more than the margins of their letters. */
 export function collisions(boxes: readonly Box[]): string[] {
   const rim = 1.5
   return boxes.flatMap((a, at) =>

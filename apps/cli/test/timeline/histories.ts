@@ -6,7 +6,7 @@ import { makeTimeline, type Timeline, type TimelineOptions } from '../../src/tim
 const seconds = 1000
 const startAt = Date.UTC(2026, 0, 2, 12)
 
-/** A task that runs twice at once, since its first worker stalls, and one that runs once. */
+/** A task with two concurrent attempts, since its first worker stalls, and a task that runs once. */
 export function twoTasks(): Book {
   const book = new Book({ startAt })
   const first = book.submit({ queue: 'mail' })
@@ -24,7 +24,7 @@ export function twoTasks(): Book {
   return book
 }
 
-/** What goes wrong in the tour, planted: a stall, a crash, a restart of the coordinator, a retry, a stop. */
+/** The faults of the tour: a stall, a crash, a restart of the coordinator, a retry and a stop. */
 export function someTasks(): Book {
   const book = new Book({ startAt, leaseMs: 20 * seconds })
   const plan = new Plan(book)
@@ -52,7 +52,7 @@ export function someTasks(): Book {
   return book
 }
 
-/** Two thousand tasks, a few of which go wrong, in six minutes. The same ones each time. */
+/** 2,000 tasks within six minutes, a few of them with faults. Always the same tasks. */
 export function manyTasks({ tasks = 2000, workers = 90 } = {}): Book {
   const random = seeded(11)
   const book = new Book({ startAt, leaseMs: 30 * seconds })
@@ -108,7 +108,7 @@ interface End {
   readonly lateAfter?: number
 }
 
-/** What happens when, in seconds from the beginning, written down in the order in which it happens. */
+/** Plans events in seconds from the beginning, and writes them in the order of time. */
 class Plan {
   readonly #book: Book
   readonly #start: number
@@ -125,7 +125,7 @@ class Plan {
     this.#steps.splice(behind === -1 ? this.#steps.length : behind, 0, { at, act })
   }
 
-  /** A lease now, and heartbeats so many seconds later. */
+  /** A lease at this time, with heartbeats at these seconds after the grant. */
   begin(taskId: number, worker: string, clock: number, beats: readonly number[]): number {
     const lease = this.#book.lease(taskId, worker)
     for (const beat of beats) this.at(clock + beat, () => this.#book.extend(lease))
@@ -158,7 +158,7 @@ class Plan {
   }
 }
 
-/** Mulberry32: the same numbers for the same seed. */
+/** Mulberry32: deterministic random numbers. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -169,7 +169,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** The timeline of a book, as of the log that a coordinator would have written. */
+/** The timeline of a book. */
 export async function timelineOf(
   book: Book,
   options: Partial<TimelineOptions> = {},

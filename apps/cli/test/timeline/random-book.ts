@@ -13,7 +13,7 @@ interface Step {
   readonly choice: number
 }
 
-/** What somebody tries to do, one after the other. Of a book itself nobody could read a counterexample. */
+/** Steps to try in order; unlike a book, a counterexample of steps is readable. */
 export const attempts: Arbitrary<Step[]> = fc.array(
   fc.record<Step>({
     deed: fc.constantFrom(...deeds),
@@ -23,7 +23,7 @@ export const attempts: Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 120, size: 'max' },
 )
 
-/** A legal history: what is not possible at some moment is left out. */
+/** Writes a legal history; steps that are impossible at their time are skipped. */
 export function writeBook(steps: readonly Step[]): Book {
   const book = new Book()
   book.submit()
@@ -80,7 +80,7 @@ class Writer {
     else if (getLease(book.state, lease)!.leaseExpiry < book.now + book.leaseMs) book.extend(lease)
   }
 
-  /** Leases whose time passes expire one after the other. */
+  /** Expires leases in the order of time. */
   #pass(waitMs: number): void {
     const book = this.#book
     const until = book.now + waitMs

@@ -54,7 +54,7 @@ t.test('a task waits until it is eligible, and then for a worker', async (t) => 
   t.equal(lane!.outcome, 'FAILED')
 })
 
-t.test('of many tasks those that ran more than once are shown, and all are counted', async (t) => {
+t.test('of many tasks, repeated ones are drawn first, and all are counted', async (t) => {
   const timeline = await timelineOf(manyTasks({ tasks: 300 }))
   t.match(timeline, { lanesTotal: 300, lanes: { length: 40 } })
   const late = timeline.lanes.filter((lane) => lane.attempts.some(({ lateReport }) => lateReport))
@@ -66,7 +66,7 @@ t.test('of many tasks those that ran more than once are shown, and all are count
   t.equal(timeline.lanes.filter(({ attempts }) => attempts.length > 1).length, twice)
 })
 
-t.test('only those tasks may be shown that ran more than once', async (t) => {
+t.test('onlyTwice leaves out tasks with fewer than two attempts', async (t) => {
   const { lanes, lanesTotal, overview } = await timelineOf(someTasks(), { onlyTwice: true })
   t.same(
     lanes.map(({ name }) => name),
@@ -80,7 +80,7 @@ t.test('only those tasks may be shown that ran more than once', async (t) => {
   )
 })
 
-t.test('a lane of a worker has what it ran of all tasks', async (t) => {
+t.test('the lane of a worker has its attempts of all tasks', async (t) => {
   const { lanes } = await timelineOf(someTasks(), { lanesBy: 'workers' })
   const ada = lanes.find(({ name }) => name === 'ada')
   t.same(
@@ -89,7 +89,7 @@ t.test('a lane of a worker has what it ran of all tasks', async (t) => {
   )
 })
 
-t.test('a part of the log shows what ran within it, from an LSN or a time on', async (t) => {
+t.test('a part of the log shows the attempts within it', async (t) => {
   const book = twoTasks()
   const middle = book.entries[7]!
   for (const from of [{ lsn: middle.lsn }, { at: middle.record.at }]) {
@@ -106,7 +106,7 @@ t.test('a part of the log shows what ran within it, from an LSN or a time on', a
   await t.rejects(timelineOf(book, { from: { lsn: 99 } }), /nothing is recorded/)
 })
 
-t.test('where records were removed, leases that still ran are remembered', async (t) => {
+t.test('leases whose first records were removed come from a checkpoint', async (t) => {
   const book = new Book()
   const [stays, ends] = [book.submit(), book.submit()]
   const lease = book.lease(stays)
@@ -120,7 +120,7 @@ t.test('where records were removed, leases that still ran are remembered', async
   t.match(lanes[0]!.attempts, [{ leaseId: 3, end: { outcome: 'COMPLETED', at: book.now } }])
 })
 
-t.test('of a lease whose heartbeats were removed no silence is told', async (t) => {
+t.test('no silence is shown for a lease whose heartbeats were removed', async (t) => {
   const book = new Book()
   const lease = book.lease(book.submit())
   book.wait(10_000).extend(lease)
@@ -132,11 +132,11 @@ t.test('of a lease whose heartbeats were removed no silence is told', async (t) 
   ])
   const told = ({ lanes }: typeof cut) => tellAttempt(lanes[0]!.attempts[0]!).join('; ')
   t.match(told(whole), /; 1 heartbeat; expired .* 30\.0 s after the last sign of life$/)
-  t.match(told(cut), /; heartbeats: 0, and those that were removed; expired /)
+  t.match(told(cut), /; heartbeats: 0 or more, since records were removed; expired /)
   t.notMatch(told(cut), /sign of life/)
 })
 
-t.test('one task is read from a log and from the answer of a coordinator alike', async (t) => {
+t.test('a log and the answer of a coordinator give the same timeline of a task', async (t) => {
   const book = twoTasks()
   const history = await readTaskHistory(new History(sourceOf(book)), 1)
   const { firstLsn, openings, entries } = history
@@ -150,7 +150,7 @@ t.test('one task is read from a log and from the answer of a coordinator alike',
   t.same(namesOf(one!.lanes), [['task 1', [1, 2]]])
 })
 
-t.test('of very many heartbeats some are kept, and always the last', async (t) => {
+t.test('of very many heartbeats, some and always the last are kept', async (t) => {
   const book = new Book()
   const lease = book.lease(book.submit())
   for (let at = 0; at < 3000; at++) book.wait(1000).extend(lease)
@@ -166,10 +166,10 @@ function namesOf(lanes: Timeline['lanes']) {
 
 const numRuns = Number(process.env.TENURE_PROPERTY_RUNS ?? 150)
 const lanesBy = fc.constantFrom('tasks', 'workers')
-/** Sums of fractions are not exact. */
+/** Sums of fractions are inexact. */
 const epsilon = 1e-6
 
-t.test('no bar lies outside the axis, and none covers another one of its lane', async (t) => {
+t.test('bars stay within the axis and do not overlap within a lane', async (t) => {
   const cases = fc.asyncProperty(
     attempts,
     lanesBy,
@@ -183,7 +183,7 @@ t.test('no bar lies outside the axis, and none covers another one of its lane', 
           ok(bar.y > 0 && bar.y + bar.height < height && bar.solidWidth <= bar.width)
           const right = Math.max(bar.x + bar.width, bar.lateX ?? 0)
           const next = bars.find((other) => other.y === bar.y && other.x > bar.x)
-          if (next !== undefined) ok(right <= next.x + epsilon, 'bars of one row follow each other')
+          if (next !== undefined) ok(right <= next.x + epsilon, 'bars of one row do not overlap')
         }
       }
     },
@@ -209,7 +209,7 @@ t.test('every attempt of the span is drawn or counted', async (t) => {
   await t.resolves(fc.assert(cases, { numRuns }))
 })
 
-t.test('what has no row is counted below the lane, however much it is', async (t) => {
+t.test('attempts without a row are counted below the lane', async (t) => {
   const book = new Book()
   const task = book.submit({
     retryPolicy: { maxRetries: 999, backoff: { kind: 'fixed', delayMs: 0 } },
@@ -224,7 +224,7 @@ t.test('what has no row is counted below the lane, however much it is', async (t
   }
 })
 
-t.test('attempts stand below each other where the executions overlapped', async (t) => {
+t.test('concurrent attempts are drawn in different rows', async (t) => {
   const book = new Book()
   const task = book.submit()
   const stalled = book.lease(task)
@@ -263,8 +263,8 @@ function attemptsOf(book: Book) {
   return [...tracker.all()]
 }
 
-// The pictures of the tour are the golden ones: what they show is what the verb draws.
-t.test('the pictures are those that people have looked at', async (t) => {
+// The pictures of the tour are golden files, too, so that they match the verb.
+t.test('the pictures equal the reviewed golden files', async (t) => {
   const two = await timelineOf(twoTasks())
   isSame(t, 'apps/cli/test/golden/timeline/two-light.svg', drawSvg(two, 'light'))
   isSame(t, 'apps/cli/test/golden/timeline/two-dark.svg', drawSvg(two, 'dark'))
@@ -280,7 +280,7 @@ t.test('the pictures are those that people have looked at', async (t) => {
   )
 })
 
-t.test('names and reasons of others are only text', async (t) => {
+t.test('names and reasons are escaped', async (t) => {
   const book = new Book()
   const evil = `</title><script>alert("1")</script>&'\u0000\u202e\ufffe`
   const task = book.submit({ queue: '<b>&"' })
@@ -295,7 +295,7 @@ t.test('names and reasons of others are only text', async (t) => {
   }
 })
 
-t.test('a name that is too long is cut, and whole in the tooltip', async (t) => {
+t.test('a long name is cut, but complete in the tooltip', async (t) => {
   const name = 'w'.repeat(128)
   const book = new Book()
   book.complete(book.wait(10).lease(book.submit(), name))
@@ -304,7 +304,7 @@ t.test('a name that is too long is cut, and whole in the tooltip', async (t) => 
   t.match(drawn, `worker ${name}\n`)
 })
 
-t.test('a picture carries what it needs, and says what it shows', async (t) => {
+t.test('a picture is self-contained and describes itself', async (t) => {
   const timeline = await timelineOf(someTasks())
   const svg = drawSvg(timeline, 'auto')
   t.notMatch(svg.replace('http://www.w3.org/2000/svg', ''), /https?:|<script|<image|@import/)
@@ -319,12 +319,12 @@ t.test('a picture carries what it needs, and says what it shows', async (t) => {
   t.equal(html.match(/<tr><td>/g)?.length, timeline.overview.attempts)
 })
 
-t.test('a picture of some says how many there are, and how these were chosen', async (t) => {
+t.test('a picture of some lanes tells how they were chosen', async (t) => {
   const svg = drawSvg(await timelineOf(manyTasks()), 'auto')
-  t.match(svg, /40 of 2,000 tasks are shown: those that ran more than once first/)
+  t.match(svg, /40 of 2,000 tasks are shown: repeated tasks first/)
 })
 
-/** With TENURE_UPDATE_GOLDEN=1 they are drawn anew: then look at them before they are committed. */
+/** TENURE_UPDATE_GOLDEN=1 draws the pictures anew; review them before you commit them. */
 function isSame(t: Test, path: string, drawn: string): void {
   const file = fileURLToPath(new URL(`../../../../../${path}`, import.meta.url))
   if (process.env.TENURE_UPDATE_GOLDEN === '1') writeFileSync(file, drawn)

@@ -7,7 +7,7 @@ import { type } from '../terminal.js'
 import { run, World } from '../world.js'
 import { someTasks } from './histories.js'
 
-t.test('timeline draws a log, a part of it, or a task of it', async (t) => {
+t.test('timeline draws a log, a part of a log, or a task', async (t) => {
   const { data, file } = await writeSome(t)
   const svg = file('all.svg')
   t.same(await run(t, ['timeline', data, '--out', svg]), {
@@ -19,16 +19,7 @@ t.test('timeline draws a log, a part of it, or a task of it', async (t) => {
   const one = await type(['timeline', `${data}#4`, '--lanes', 'workers', '--out', file('4.html')])
   t.match(one, { code: 0, stdout: /: 2 workers, 3 attempts\n$/ })
   t.match(readFileSync(file('4.html'), 'utf8'), /<h1>Tenure: [^<]* task 4 of log data<\/h1>/)
-  const part = [
-    '--from',
-    '12',
-    '--to',
-    '2026-01-02T12:00:40Z',
-    '--only',
-    'twice',
-    '--lanes-max',
-    '2',
-  ]
+  const part = ['--from', '12', '--to', '2026-01-02T12:00:40Z', '--repeated', '--lanes-max', '2']
   const some = await type(['timeline', data, ...part, '--theme', 'dark', '--out', svg])
   t.match(some, { code: 0, stdout: /: 2 of 3 tasks, 6 attempts\n$/ })
   t.notMatch(readFileSync(svg, 'utf8'), '@media')
@@ -42,30 +33,42 @@ t.test('timeline draws a log, a part of it, or a task of it', async (t) => {
   })
 })
 
-t.test('timeline says in one line what it cannot draw', async (t) => {
+t.test('timeline prints an error as one line', async (t) => {
   const { data, file } = await writeSome(t)
   const out = file('none.svg')
   const refuse = async (args: string[], code: number, stderr: RegExp) =>
     t.match(await type(['timeline', ...args]), { code, stdout: '', stderr })
-  await refuse([data, '--out', 'x.png'], 2, /^tenure timeline: --out must end in .*x\.png\n$/)
+  await refuse(
+    [data, '--out', 'x.png'],
+    2,
+    /^tenure timeline: --out is x\.png; it must end in .*\n$/,
+  )
   await refuse([data], 2, /--out/)
   await refuse([data, '--out', out, '--from', 'noon'], 2, /--from .*noon.*an LSN \(17\), a time/)
-  // What --at of other verbs refuses, --from refuses.
-  await refuse([data, '--out', out, '--from', '2026-01-02T12:00:00'], 2, /a time with its zone/)
+  // --from accepts the same moments as --at of other verbs.
+  await refuse([data, '--out', out, '--from', '2026-01-02T12:00:00'], 2, /a time with a zone/)
   await refuse([data, '--out', out, '--to', '0'], 2, /--to .*an LSN/)
-  await refuse([file('nowhere'), '--out', out], 2, /^tenure: there is no directory .*nowhere.*\n$/)
-  await refuse([data, '--out', out, '--from', '999'], 1, /^tenure: nothing of log data is .*\n$/)
-  await refuse([`${data}#999`, '--out', out], 1, /^tenure: nothing of task 999 of log data .*\n$/)
+  await refuse(
+    [file('nowhere'), '--out', out],
+    2,
+    /^tenure: directory .*nowhere does not exist.*\n$/,
+  )
+  await refuse(
+    [data, '--out', out, '--from', '999'],
+    1,
+    /^tenure: no records of log data in that range\n$/,
+  )
+  await refuse([`${data}#999`, '--out', out], 1, /^tenure: no records of task 999 of log data\n$/)
   await refuse(
     [data, '--out', file('no/where.svg')],
     1,
-    /where\.svg: there is no directory .*no\n$/,
+    /cannot write .*where\.svg: directory .*no does not exist\n$/,
   )
-  const twice = ['--only', 'twice', '--out', out]
+  const twice = ['--repeated', '--out', out]
   await refuse(
     [data, ...twice, '--to', '2'],
     1,
-    /^tenure: no task of log data ran more than once in that span\n$/,
+    /^tenure: no task of log data ran more than once in that range\n$/,
   )
   await refuse(
     [`${data}#3`, ...twice],
@@ -75,7 +78,7 @@ t.test('timeline says in one line what it cannot draw', async (t) => {
   t.notOk(existsSync(out))
 })
 
-t.test('where a timeline begins may be counted back from the last record', async (t) => {
+t.test('--from may count back from the last record', async (t) => {
   const { data, file } = await writeSome(t)
   const drawn = async (...args: string[]) => {
     await type(['timeline', data, '--out', file('a.svg'), ...args])
@@ -88,7 +91,7 @@ t.test('where a timeline begins may be counted back from the last record', async
 })
 
 t.test(
-  'a log is drawn beside the coordinator that writes it, and a task of it by asking',
+  'timeline draws the log of a running coordinator, and a task through the coordinator',
   async (t) => {
     const world = await World.start(t)
     await world.tenure('submit', 'hello')

@@ -24,7 +24,7 @@ export function showHelp({ name, summary, settings, examples = [] }: Command): s
   return [
     `Usage: ${usage(name, settings)}`,
     '',
-    ...wrap(`${summary} ${precedence(settings)}`, 0),
+    ...wrap(`${summary} ${precedence(settings)}`.trim(), 0),
     '',
     ...groups,
     ...section('General', columns(others.map(([name, help]) => [namesOf(name), phrase(help)]))),
@@ -56,9 +56,10 @@ function usage(name: string, settings: Command['settings']): string {
 }
 
 function precedence(settings: Command['settings']): string {
-  return byName(settings).has('config')
-    ? 'Flags override environment variables, then the configuration file, then defaults.'
-    : 'Flags override environment variables, then defaults.'
+  const all = byName(settings)
+  if (![...all.values()].some((setting) => acceptsSource(setting, 'environment'))) return ''
+  const file = all.has('config') ? 'configuration file, ' : ''
+  return `Precedence: flags, environment variables, ${file}defaults.`
 }
 
 function describe(name: string, setting: Setting<unknown>): Row {

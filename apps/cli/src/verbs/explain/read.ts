@@ -6,19 +6,19 @@ import type { HistoryDamage } from '@tenure/wal'
 import { readTaskOverDamage } from '../../log/over-damage.js'
 import { countBack, type NamedPosition, resolvePosition } from '../../log/position.js'
 
-/** At once, and without heartbeats and restarts. */
+/** Reads no records, so heartbeats and restarts are missing. */
 export async function explainFromMemory(tenure: Tenure, taskId: number): Promise<Explanation> {
   const [task, { now }] = await Promise.all([tenure.get(taskId), tenure.why(taskId)])
   return explainRemembered(task, { now })
 }
 
-/** From the records that the coordinator has on its disk; `undefined` where nobody knows the task. */
+/** Reads the records on the coordinator's disk; `undefined` if the task is unknown. */
 export async function explainFromRecords(
   tenure: Tenure,
   taskId: number,
   at: NamedPosition | undefined,
 ): Promise<Explanation | undefined> {
-  // Asked for first: what happens meanwhile is in the records.
+  // Read first: later events are in the records.
   const remembered = await recall(tenure, taskId)
   const { now, lastAt } = await tenure.stats()
   const read = await readHistory(tenure, taskId, remembered)
@@ -40,7 +40,7 @@ async function readHistory(
   return { taskId, firstLsn, entries, openings, ...known }
 }
 
-/** A task that is forgotten may still have records. */
+/** `undefined` for a forgotten task, which may still have records. */
 async function recall(tenure: Tenure, taskId: number): Promise<Task | undefined> {
   try {
     return await tenure.get(taskId)
@@ -55,7 +55,7 @@ interface ToldOfLog {
   readonly unreadable?: HistoryDamage | undefined
 }
 
-/** From the log alone; `undefined` where it says nothing. What is not over yet has no end in it. */
+/** Reads the log; the explanation is `undefined` if the task has no records. */
 export async function explainFromLog(
   directory: string,
   history: History,

@@ -24,35 +24,38 @@ import { showExplanation } from './show.js'
 
 export const explain = defineVerb({
   summary:
-    'Explains from its records why a task ran as often as it did. Also from a log alone, beside a coordinator or without one.',
+    'Explain why a task ran as often as it did, from the records of the log. Reads them through the coordinator, or directly from a log directory.',
   examples: [
-    { line: 'tenure explain 17', help: 'What became of task 17, and why.' },
+    { line: 'tenure explain 17', help: 'Explain the history of task 17.' },
     {
       line: 'tenure explain 17 --from-memory',
-      help: 'At once, from what the coordinator remembers.',
+      help: 'Explain task 17 without reading records.',
     },
-    { line: 'tenure explain /var/lib/tenure#17', help: 'From the log in that directory.' },
+    {
+      line: 'tenure explain /var/lib/tenure#17',
+      help: 'Explain task 17 of the log in a directory.',
+    },
     {
       line: 'tenure explain --log /var/lib/tenure 17 --at 2026-01-02T12:00:00Z',
-      help: 'What could be said of it then.',
+      help: 'Explain what was known of task 17 at that time.',
     },
   ],
   settings: {
-    Which: {
+    Arguments: {
       task: argument(namedTask(), {
-        help: 'The id of the task; behind a directory and #, one in its log.',
+        help: 'Task id, or <directory>#<id> for a task in a log.',
       }),
     },
-    'Where from': {
+    Source: {
       fromMemory: flag(yesOrNo(), {
         fallback: false,
-        help: 'Asks for no records: attempts without heartbeats, the last 32 of them.',
+        help: 'Explain only what the coordinator remembers: up to 32 attempts, without heartbeats.',
       }),
       log: flag(text('directory'), {
-        help: 'Reads the log in this directory and asks no coordinator.',
+        help: 'Read the log in this directory instead of asking a coordinator.',
       }),
       at: flag(logPosition(), {
-        help: 'As of this moment: nothing is told of what came later.',
+        help: 'Explain the task as of this LSN, time or offset.',
       }),
     },
     ...outputSettings,
@@ -64,7 +67,7 @@ export const explain = defineVerb({
     const directory = logOf(task, log)
     if (fromMemory && (directory !== undefined || at !== undefined)) {
       throw new ConfigError(
-        `${flagOf('fromMemory')} tells what the coordinator remembers now; it goes with no log and no ${flagOf('at')}`,
+        `${flagOf('fromMemory')} cannot be combined with a log or ${flagOf('at')}`,
       )
     }
     const write = (explanation: Explanation | undefined, host: Host) =>
@@ -92,7 +95,7 @@ function tell(explanation: Explanation, json: boolean, { stdout, env }: Host): n
   return exitCodes.done
 }
 
-/** Records that the coordinator cannot read do not keep it from telling what it remembers. */
+/** Falls back to what the coordinator remembers if it cannot read the records. */
 async function explainFromRecordsOr(
   tenure: Tenure,
   taskId: number,
@@ -105,15 +108,17 @@ async function explainFromRecordsOr(
     const isUnreadable = error instanceof RejectedError && error.reason === 'INTERNAL'
     if (!isUnreadable || at !== undefined) throw error
     stderr.write(
-      `tenure: ${printable(withoutStop(error.message))}. This is what the coordinator remembers, without heartbeats and restarts:\n`,
+      `tenure: ${printable(withoutStop(error.message))}. The following is what the coordinator remembers, without heartbeats and restarts:\n`,
     )
     return explainFromMemory(tenure, taskId)
   }
 }
 
 function refuse(taskId: number, isLog: boolean, isThen: boolean, { stderr }: Host): number {
-  const who = isLog ? 'the log has' : 'the coordinator does not know it, and its log has'
+  const who = isLog ? 'the log has' : 'it is unknown to the coordinator, whose log has'
   const when = isThen ? ' as of that moment' : ''
-  stderr.write(`tenure: task ${taskId}: ${who} no record of it${when}. Those removed are gone.\n`)
+  stderr.write(
+    `tenure: task ${taskId}: ${who} no records of it${when}; they may have been removed\n`,
+  )
   return exitCodes.failed
 }

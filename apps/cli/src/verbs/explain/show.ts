@@ -5,10 +5,10 @@ import { type Cell, showTable } from '../../terminal/table.js'
 import { widthOf, wrap } from '../../terminal/text.js'
 
 const indent = '  '
-/** A story is not squeezed into less. */
+/** Minimum width of the text column. */
 const textColumnsMin = 30
 
-/** The sentence, and below it every event with its LSN, its time and the time since the one before. */
+/** The summary, then every event with its LSN, its time and the time since the previous event. */
 export function showExplanation({ summary, events }: Explanation, look: Look): string {
   const facts = events.map((event, index) => factsOf(event, events[index - 1]))
   const heads = ['LSN', 'time', '', 'attempt']

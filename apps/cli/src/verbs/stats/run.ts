@@ -5,10 +5,10 @@ import { lookOf } from '../../terminal/look.js'
 import { showStats } from './show.js'
 
 export const stats = defineVerb({
-  summary: 'Counts tasks, queues and what has happened to them since the log began.',
+  summary: 'Count tasks, queues, and events since the log began.',
   examples: [
-    { line: 'tenure stats', help: 'All counts, and what waits by queue.' },
-    { line: 'tenure stats --json | jq .tasks.waiting', help: 'One of them, for a script.' },
+    { line: 'tenure stats', help: 'Show all counts, and the waiting tasks by queue.' },
+    { line: 'tenure stats --json | jq .tasks.waiting', help: 'Print one count for a script.' },
   ],
   settings: { ...outputSettings, ...sourceSettings },
   prepare(configuration) {

@@ -11,7 +11,7 @@ import {
 import type { Look } from '../../terminal/look.js'
 import { type Column, showColumns, showFacts } from '../../terminal/table.js'
 
-/** What there is now, by queue, and what there has been. */
+/** The current state, the queues, then the event counts. */
 export function showStats(stats: TaskStats, look: Look): string {
   const { lines = [], linesLeftOut = 0 } = stats
   const parts = [
@@ -27,7 +27,7 @@ function factsOf({ tasks, ...stats }: TaskStats) {
   return [
     ['waiting', countOf(tasks.waiting, 'task')],
     ['leased', countOf(tasks.leased, 'task')],
-    ['ended', `${countOf(tasks.ended, 'task')} that are remembered`],
+    ['ended', `${countOf(tasks.ended, 'task')} still remembered`],
     ['memory', `${showSize(tasks.bytes)} of payloads, results and names`],
     ['queues', showCount(stats.queues)],
     ['workers', workers === undefined ? undefined : tellWorkers(workers, waitingPolls)],
@@ -40,20 +40,19 @@ function factsOf({ tasks, ...stats }: TaskStats) {
 
 function tellLog(lastLsn: number, lastAt: number, now: number): string {
   if (lastLsn === 0) return 'no record yet'
-  return `LSN ${showCount(lastLsn)}; the last record ${showAge(lastAt, now)}`
+  return `LSN ${showCount(lastLsn)}; last record ${showAge(lastAt, now)}`
 }
 
 function tellDisk(stats: Pick<TaskStats, 'diskFull' | 'diskFreeBytes'>) {
   const { diskFull, diskFreeBytes } = stats
   const room = diskFreeBytes === undefined ? '' : `${showSize(diskFreeBytes)} free`
   if (diskFull !== true) return room === '' ? undefined : room
-  const full = 'full: submissions are refused until there is room'
+  const full = 'full: submissions are rejected until space is freed'
   return { text: room === '' ? full : `${full}; ${room}`, style: 'bad' } as const
 }
 
 function tellWorkers(workers: number, waitingPolls: number | undefined): string {
-  const polls =
-    waitingPolls === undefined ? '' : `; ${countOf(waitingPolls, 'request')} for a task waiting`
+  const polls = waitingPolls === undefined ? '' : `; ${countOf(waitingPolls, 'poll')} waiting`
   return showCount(workers) + polls
 }
 
@@ -63,14 +62,13 @@ function tellStart(startedAt: number, now: number, restarts: number | undefined)
   return `${showTime(startedAt)}, ${showAge(startedAt, now)}${before}`
 }
 
-/** What waits, queue by queue. */
 export function showQueues(
   lines: readonly TaskLine[],
   now: number,
   look: Look,
   leftOut = 0,
 ): string {
-  const more = leftOut > 0 ? `… ${countOf(leftOut, 'more queue')} with less to do\n` : ''
+  const more = leftOut > 0 ? `… ${countOf(leftOut, 'more queue')} with fewer waiting tasks\n` : ''
   const isAsked = lines.some(({ pollsWaiting }) => pollsWaiting !== undefined)
   const columns = isAsked ? [...waitingAt(now), ...askedAt(now)] : waitingAt(now)
   return showColumns(columns, lines, look) + more
@@ -84,12 +82,12 @@ function waitingAt(now: number): readonly Column<TaskLine>[] {
   ]
 }
 
-/** Of those who ask for tasks only a coordinator knows. */
+/** Only a coordinator knows about polls; a log does not. */
 function askedAt(now: number): readonly Column<TaskLine>[] {
   return [
     { head: 'polls', right: true, of: ({ pollsWaiting = 0 }) => showCount(pollsWaiting) },
     {
-      head: 'asked for',
+      head: 'last poll',
       right: true,
       of: ({ lastAskedAt }) =>
         lastAskedAt === undefined ? { text: 'never', style: 'bad' } : showAge(lastAskedAt, now),
@@ -97,7 +95,7 @@ function askedAt(now: number): readonly Column<TaskLine>[] {
   ]
 }
 
-/** How long the first task of a queue has been waiting that may be leased. */
+/** How long the first eligible task of a queue has been waiting. */
 export function lagOf({ firstEligibleAt }: TaskLine, now: number): number {
   return firstEligibleAt === undefined ? 0 : Math.max(0, now - firstEligibleAt)
 }
@@ -110,7 +108,7 @@ function showLag(line: TaskLine, now: number): string {
     : showSpan(lagOf(line, now))
 }
 
-/** An older coordinator may not know each of them. */
+/** An older coordinator may not send every counter. */
 function countersOf(counters: Partial<Counters>) {
   return (Object.keys(names) as (keyof Counters)[]).map((name) => {
     const count = counters[name]
@@ -123,13 +121,13 @@ const names: Readonly<Record<keyof Counters, string>> = {
   leasesGranted: 'leases granted',
   leasesExtended: 'leases extended',
   leasesExpired: 'leases expired',
-  leasesExpiredAtStart: '  when a coordinator started',
+  leasesExpiredAtStart: '  found at startup',
   tasksCompleted: 'completed',
-  retries: 'failures that were retried',
+  retries: 'failures retried',
   tasksFailed: 'failed for good',
   tasksDead: 'stopped for good',
   tasksForgotten: 'forgotten',
-  possibleDuplicates: 'duplicates, possible',
-  confirmedDuplicates: 'duplicates, confirmed',
-  refusedReports: 'reports refused',
+  possibleDuplicates: 'possible duplicates',
+  confirmedDuplicates: 'confirmed duplicates',
+  refusedReports: 'reports rejected',
 }

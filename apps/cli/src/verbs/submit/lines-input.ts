@@ -2,17 +2,16 @@ import { createReadStream, type Stats, statSync } from 'node:fs'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { ConfigError, flagOf } from '@tenure/app-kit'
 
-/** Where lines come from. */
 interface LinesInput {
   /** For messages. */
   readonly name: string
-  /** How long it is, where that is known: the standard input may have no end. */
+  /** The size if known; standard input has none. */
   readonly totalBytes?: number | undefined
-  /** An abort ends the reading, also that of a standard input where nobody types anything. */
+  /** An abort ends the reading, even while standard input waits for input. */
   open(signal: AbortSignal): AsyncIterable<Uint8Array>
 }
 
-/** Says at once that a file is not there. */
+/** Throws a ConfigError immediately if the file cannot be read. */
 export function linesInputOf(path: string): LinesInput {
   if (path === '-') {
     return { name: path, open: (signal) => addAbortSignal(signal, process.stdin) }
@@ -21,7 +20,7 @@ export function linesInputOf(path: string): LinesInput {
   if (stats.isDirectory()) throw unreadable(path, 'it is a directory')
   return {
     name: path,
-    // A pipe that has a name is as long as it will be.
+    // A named pipe has no size.
     totalBytes: stats.isFile() ? stats.size : undefined,
     open: (signal): Readable => addAbortSignal(signal, createReadStream(path)),
   }
@@ -36,21 +35,21 @@ function statOf(path: string): Stats {
 }
 
 function unreadable(path: string, why: unknown, cause?: unknown): ConfigError {
-  return new ConfigError(`${flagOf('lines')} names ${path}, which cannot be read: ${why}`, {
+  return new ConfigError(`cannot read ${path}, set by ${flagOf('lines')}: ${why}`, {
     cause,
   })
 }
 
-/** A line of the input, without what ends it. */
+/** A line of the input without its line end. */
 export interface Line {
   /** The first one is 1. */
   readonly number: number
   readonly bytes: Uint8Array
-  /** Where the next one begins, in bytes. */
+  /** The offset of the next line, in bytes. */
   readonly end: number
 }
 
-/** A file without line ends is no file of lines, and must not fill the memory. */
+/** A file without line ends must not fill the memory. */
 const lineBytesMax = 64 * 1024 * 1024
 
 class LineTooLong extends Error {
@@ -63,13 +62,13 @@ class LineTooLong extends Error {
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** Bytes as they are, whatever their encoding; a carriage return before the line feed belongs to the end. */
+/** Yields the bytes of each line unchanged; a line ends with a line feed, or a carriage return and a line feed. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Line, void, undefined> {
   let number = 1
   let end = 0
-  /** The beginning of a line whose end is not there yet. */
+  /** The beginning of an incomplete line. */
   let begun: Uint8Array[] = []
   for await (const chunk of chunks) {
     let from = 0

@@ -7,36 +7,35 @@ import { ProgressLine, showProgress } from '../../terminal/progress.js'
 
 import type { Line } from './lines-input.js'
 
-/** What is told while lines are submitted. */
+/** Receives the outcome of each line. */
 export interface Listener {
   submitted(line: Line, task: { readonly taskId: number; readonly known: boolean }): void
-  /** This line is refused; the others are not. */
+  /** This line is rejected; the others continue. */
   refused(line: Line, error: TenureError): void
 }
 
-/** What ended it before its time. */
+/** The error that ended the run early. */
 export interface BrokenOff {
-  /** The first line of which it is not known that it was submitted. */
+  /** The first line that may not have been submitted. */
   readonly fromLine: number
   readonly error: unknown
 }
 
 interface LinesCount {
   readonly submitted: number
-  /** Of these, those that had been submitted before under the same request id. */
+  /** Submitted before under the same request id; included in `submitted`. */
   readonly known: number
   readonly refused: number
-  /** Where there is one. */
   readonly firstRefusedLine?: number | undefined
   readonly elapsedMs: number
 }
 
-/** `1,000 tasks submitted, 3 of them before, 1 line refused, in 0.4 s (2,500/s)`. */
+/** `1,000 tasks submitted, 3 of them already known, 1 line rejected, in 0.4 s (2,500/s)`. */
 export function showCounted({ submitted, known, refused, elapsedMs }: LinesCount): string {
   const parts = [
     `${countOf(submitted, 'task')} submitted`,
-    ...(known > 0 ? [`${showCount(known)} of them before`] : []),
-    ...(refused > 0 ? [`${countOf(refused, 'line')} refused`] : []),
+    ...(known > 0 ? [`${showCount(known)} of them already known`] : []),
+    ...(refused > 0 ? [`${countOf(refused, 'line')} rejected`] : []),
     `in ${showSpan(elapsedMs)} (${showRate(submitted, elapsedMs)})`,
   ]
   return parts.join(', ')
@@ -47,39 +46,39 @@ interface Continuation extends Pick<LinesCount, 'refused' | 'firstRefusedLine'> 
   readonly brokenOff: BrokenOff | undefined
 }
 
-/** What to do about lines that were not submitted, or of which that is not known. */
+/** How to submit the lines that were rejected or may not have been submitted. */
 export function tellHowToGoOn(continuation: Continuation): string[] {
   const { requestIdPrefix, brokenOff, refused } = continuation
   const prefix = `${flagOf('requestIdPrefix')} ${requestIdPrefix}`
   const them = refused === 1 ? 'it' : 'them'
   if (brokenOff !== undefined) {
     const { fromLine, error } = brokenOff
-    // What was refused lies before it, and would be passed over for good.
+    // Rejected lines come before that line, and would otherwise be skipped.
     const { firstRefusedLine = fromLine } = continuation
-    const goOn = `with the same call and ${flagOf('fromLine')} ${firstRefusedLine} ${prefix}: ${notTwice}`
-    const unknown = `whether lines from ${fromLine} on were submitted is not known`
+    const goOn = `the same command with ${flagOf('fromLine')} ${firstRefusedLine} ${prefix}; ${notTwice}`
+    const unknown = `line ${fromLine} and later lines may not have been submitted`
     return [
       `line ${fromLine}: ${tellWhy(error)}`,
       refused === 0
-        ? `${unknown}. Go on ${goOn}`
-        : `${unknown}, and ${tellRefused(refused, firstRefusedLine)}. Mend ${them} and go on ${goOn}`,
+        ? `${unknown}. Run ${goOn}`
+        : `${unknown}, and ${tellRefused(refused, firstRefusedLine)}. Fix ${them} and run ${goOn}`,
     ]
   }
   if (refused === 0) return []
-  return [`mend ${them} and do the same again with ${prefix}: ${notTwice}`]
+  return [`fix ${them} and run the same command with ${prefix}; ${notTwice}`]
 }
 
-const notTwice = 'none will be submitted twice'
+const notTwice = 'no task is submitted twice'
 
 function tellRefused(refused: number, firstLine: number): string {
-  if (refused === 1) return `line ${firstLine} was refused`
-  return `${showCount(refused)} lines before that were refused, the first of them line ${firstLine}`
+  if (refused === 1) return `line ${firstLine} was rejected`
+  return `${showCount(refused)} earlier lines were rejected, the first of them line ${firstLine}`
 }
 
 function tellWhy(error: unknown): string {
   if (!(error instanceof TenureError))
     return printable(error instanceof Error ? error.message : String(error))
-  // The way to go on is told for all lines together.
+  // The message about continuing covers the request id.
   const { code, message } = error
   return code === 'CLIENT_ABORTED'
     ? 'stopped'
@@ -88,10 +87,10 @@ function tellWhy(error: unknown): string {
       : explain(error)
 }
 
-/** So many refusals are told one by one; thousands of them say the same. */
+/** Maximum number of rejections to print; later ones are only counted. */
 const refusalsToldMax = 10
 
-/** Counts what becomes of lines, and tells it while it goes on. */
+/** Counts and prints the outcomes of lines. */
 export class LinesTeller implements Listener {
   readonly #host: Host
   readonly #json: boolean
@@ -101,7 +100,7 @@ export class LinesTeller implements Listener {
   #known = 0
   #refused = 0
   #firstRefusedLine: number | undefined
-  /** Where the first line begins that is dealt with: what comes before it was passed over in no time. */
+  /** The offset of the first submitted line; lines before it were skipped. */
   #begin: number | undefined
 
   constructor(host: Host, json: boolean, totalBytes: number | undefined, now?: () => number) {
@@ -124,11 +123,11 @@ export class LinesTeller implements Listener {
     const why = { code: codeOf(error), message: explain(error) }
     if (this.#json) this.#host.stdout.write(toJsonLine({ line: line.number, error: why }))
     if (this.#refused <= refusalsToldMax) this.#say(`line ${line.number}: ${why.message}`)
-    if (this.#refused === refusalsToldMax) this.#say('further refusals are only counted')
+    if (this.#refused === refusalsToldMax) this.#say('further rejected lines are only counted')
     this.#update(line)
   }
 
-  /** Says what there is to be said, and gives the counts. */
+  /** Prints and returns the counts. */
   end(): LinesCount {
     this.#progress.clear()
     const { elapsedMs } = this.#progress
@@ -155,7 +154,7 @@ export class LinesTeller implements Listener {
   }
 }
 
-/** A file may have grown since it was measured. */
+/** At most 1: the file may have grown. */
 function shareOf(done: number, total: number): number {
   return total > 0 ? Math.min(1, done / total) : 1
 }

@@ -18,7 +18,7 @@ import { type submitSettings, taskOptionsOf } from './settings.js'
 
 type Values = ValuesOf<typeof submitSettings> & { readonly json: boolean }
 
-/** A task for each line; and where it stops before the end, how to go on. */
+/** Submits a task for each line; if interrupted, prints how to continue. */
 export function submitLinesOf(values: Values): Action {
   checkAlone(values)
   const { lines = '-', fromLine, json } = values
@@ -32,7 +32,7 @@ export function submitLinesOf(values: Values): Action {
     const source = readLines(input.open(ending.signal))
     const options = { ...task, requestIdPrefix, fromLine, signal: ending.signal }
     const brokenOff = await submitMany(tenure, source, options, teller)
-    // What is still being read is of no use any more.
+    // Stop reading the input.
     ending.abort()
     const { refused, firstRefusedLine } = teller.end()
     const continuation = { requestIdPrefix, brokenOff, refused, firstRefusedLine }
@@ -44,7 +44,7 @@ export function submitLinesOf(values: Values): Action {
   }
 }
 
-/** The first signal ends it in good order, with a word on how to go on. */
+/** The first signal ends the run gracefully. */
 function stopAtSignal(host: Host, ending: AbortController): { signal?: StopSignal } {
   const told: { signal?: StopSignal } = {}
   void awaitStopSignal(host).then((signal) => {
@@ -60,17 +60,18 @@ function checkAlone(values: Values): void {
   )
   const [other] = [...others, ...(values.wait ? (['wait'] as const) : [])]
   if (other === undefined) return
-  const instead = other === 'requestId' ? `; give ${flagOf('requestIdPrefix')}` : ''
+  const instead = other === 'requestId' ? `; use ${flagOf('requestIdPrefix')} instead` : ''
   const shown = other === 'payload' ? '<payload>' : flagOf(other)
-  throw new ConfigError(`${shown} is for one task, and ${flagOf('lines')} for many${instead}`)
+  throw new ConfigError(`${shown} cannot be combined with ${flagOf('lines')}${instead}`)
 }
 
-/** With the number of a line behind it, it is a request id. */
+/** A request id is the prefix and the number of the line. */
 function checkPrefix(prefix: string): string {
   const bytesMax = messageLimits.requestIdBytesMax - `-${Number.MAX_SAFE_INTEGER}`.length
-  if (Buffer.byteLength(prefix) <= bytesMax) return prefix
+  const bytes = Buffer.byteLength(prefix)
+  if (bytes <= bytesMax) return prefix
   throw new ConfigError(
-    `${flagOf('requestIdPrefix')} is longer than ${bytesMax} bytes; choose a shorter one`,
+    `${flagOf('requestIdPrefix')} is ${bytes} bytes long; use at most ${bytesMax} bytes`,
   )
 }
 
@@ -81,8 +82,8 @@ interface ManyOptions extends TaskOptions {
 }
 
 /**
- * Lines as tasks, as many on their way at once as the coordinator takes. What would meet every
- * further line, too, breaks it off; what is wrong with one line does not.
+ * Submits lines as tasks, with as many in flight as the coordinator accepts. An error that would
+ * affect every further line ends the run; an error of one line does not.
  */
 export async function submitMany(
   tenure: Tenure,

@@ -11,21 +11,27 @@ import { submitSettings, taskOptionsOf } from './settings.js'
 
 export const submit = defineVerb({
   summary:
-    'Submits a task, or one for each line. When it gives the id the task is on the disk of the coordinator.',
+    'Submit a task, or one for each line of a file. Prints the task id once the task is on the disk of the coordinator.',
   examples: [
     {
       line: `tenure submit '{"to":"ada@example.org"}' --queue mail`,
-      help: 'A task for the workers of the queue mail.',
+      help: 'Submit a task to the queue mail.',
     },
-    { line: 'tenure submit hello --delay 10m', help: 'Not before ten minutes have passed.' },
-    { line: 'tenure submit --payload-file cat.png --queue images', help: 'Bytes of any kind.' },
+    {
+      line: 'tenure submit hello --delay 10m',
+      help: 'Submit a task that runs in ten minutes at the earliest.',
+    },
+    {
+      line: 'tenure submit --payload-file cat.png --queue images',
+      help: 'Submit a binary payload.',
+    },
     {
       line: 'tenure submit hello --wait-timeout 1m',
-      help: 'Waits for the end of the task and shows its result.',
+      help: 'Wait up to one minute for the task to end and show its result.',
     },
     {
       line: 'tenure submit --lines addresses.jsonl --queue mail --request-id-prefix spring',
-      help: 'A task for each line, as fast as the coordinator takes them. Run again it submits none twice.',
+      help: 'Submit a task for each line; running the command again submits nothing twice.',
     },
   ],
   settings: { ...submitSettings, ...outputSettings, ...clientSettings },
@@ -38,12 +44,11 @@ export const submit = defineVerb({
 
 type Values = ValuesOf<typeof submitSettings> & { readonly json: boolean }
 
-/** One task, and the wait for its end where that is wanted. */
 function submitOneOf(values: Values): Action {
   const { requestId, wait, waitTimeout, json } = values
   if (values.requestIdPrefix !== undefined || values.fromLine !== 1) {
     throw new ConfigError(
-      `${flagOf('requestIdPrefix')} and ${flagOf('fromLine')} are for ${flagOf('lines')}; a task by itself has ${flagOf('requestId')}`,
+      `${flagOf('requestIdPrefix')} and ${flagOf('fromLine')} require ${flagOf('lines')}; use ${flagOf('requestId')} for a single task`,
     )
   }
   const readPayload = payloadOf(values)
@@ -58,7 +63,7 @@ function submitOneOf(values: Values): Action {
 }
 
 function showSubmitted({ taskId, known }: Submitted): string {
-  return known ? `task ${taskId}, submitted before\n` : `task ${taskId}\n`
+  return known ? `task ${taskId}, already submitted\n` : `task ${taskId}\n`
 }
 
 interface Given {
@@ -68,13 +73,12 @@ interface Given {
 
 const standardInput = 0
 
-/** Checks that there is one payload, which is read when it is needed: the standard input may take its time. */
+/** Checks that there is exactly one payload. Reads it later, since standard input may take time. */
 function payloadOf({ payload, payloadFile }: Given): () => Uint8Array {
   if ((payload === undefined) === (payloadFile === undefined)) {
-    const which = payload === undefined ? 'neither is there' : 'both are there'
-    throw new ConfigError(
-      `either <payload> or ${flagOf('payloadFile')} says what is submitted; ${which}. See tenure submit --help.`,
-    )
+    const what = `<payload> or ${flagOf('payloadFile')}`
+    const why = payload === undefined ? `set ${what}` : `set either ${what}, not both`
+    throw new ConfigError(`${why}. See tenure submit --help.`)
   }
   return () => (payloadFile === undefined ? Buffer.from(payload!) : readBytes(payloadFile))
 }
@@ -84,7 +88,7 @@ function readBytes(path: string): Uint8Array {
     return readFileSync(path === '-' ? standardInput : path)
   } catch (cause) {
     const why = cause instanceof Error && 'code' in cause ? cause.code : cause
-    const where = `${flagOf('payloadFile')} names ${path}, which cannot be read: ${why}`
+    const where = `cannot read ${path}, set by ${flagOf('payloadFile')}: ${why}`
     throw new ConfigError(where, { cause })
   }
 }

@@ -20,61 +20,59 @@ import {
 } from '@tenure/options'
 import { flag } from '../../command-line.js'
 
-/** In the words of the coordinator, which has them for all tasks. */
 const retrySettings = {
-  'Retries; as the coordinator has them where none of these is given': {
+  'Retries (coordinator defaults if no flag is set)': {
     maxRetries: flag(whole(...retryRanges.maxRetries), {
-      help: 'How often the task is tried again when it fails. Where only others of these are given, 3.',
+      help: 'Maximum number of retries after failures; 3 if only other retry flags are set.',
     }),
     backoff: flag(choice('fixed', 'exponential'), {
-      help: 'Whether the delay before a retry stays the same or doubles each time. Otherwise fixed.',
+      help: 'Whether the retry delay stays fixed or doubles each time; fixed if only other retry flags are set.',
     }),
     backoffDelay: flag(duration(...retryRanges.delayMs), {
-      help: 'The delay before the first retry. Otherwise 5s.',
+      help: 'Delay before the first retry; 5s if only other retry flags are set.',
     }),
     backoffMax: flag(duration(...retryRanges.delayMs), {
-      help: 'The longest delay, with --backoff exponential. Otherwise 1h.',
+      help: 'Maximum retry delay with --backoff exponential; 1h if not set.',
     }),
   },
 } as const
 
-/** What is submitted, and what is done beside it. */
 export const submitSettings = {
-  What: {
+  Task: {
     payload: argument(text('payload'), {
       required: false,
-      help: 'What the handler gets, as it is.',
+      help: 'Payload for the handler, passed unchanged.',
     }),
     payloadFile: flag(text('file'), {
-      help: 'In its place: a file with these bytes; - is the standard input.',
+      help: 'Read the payload from a file; - reads standard input.',
     }),
-    queue: flag(text('queue'), { fallback: 'default', help: 'Whose workers run it.' }),
-    delay: flag(duration(1, longestMs), { help: 'Not before so much time has passed.' }),
+    queue: flag(text('queue'), { fallback: 'default', help: 'Queue of the task.' }),
+    delay: flag(duration(1, longestMs), { help: 'Time to wait before the task may run.' }),
     requestId: flag(text('id'), {
-      help: 'The same id with the same task is the same task, however often it is submitted.',
+      help: 'Idempotency key: submitting the same task again with the same key returns the existing task.',
     }),
     executionWindow: flag(duration(1, longestMs), {
-      help: 'How long one attempt may take in all.',
+      help: 'Maximum time for one attempt.',
     }),
     wait: flag(yesOrNo(), {
       fallback: false,
-      help: 'Waits until the task has ended. Exit code 1 if it did not complete.',
+      help: 'Wait until the task ends; exit code 1 if it does not complete.',
     }),
     waitTimeout: flag(duration(1, longestMs), {
-      help: 'Waits, but no longer than that. Exit code 3 if the time was over.',
+      help: 'Wait at most this long for the task to end; exit code 3 on timeout.',
     }),
   },
   ...retrySettings,
   'Many tasks': {
     lines: flag(text('file'), {
-      help: 'In place of a payload: a file in which each line is one; - is the standard input. Empty lines are passed over.',
+      help: 'Submit each non-empty line of a file as the payload of a task; - reads standard input.',
     }),
     requestIdPrefix: flag(text('prefix'), {
-      help: 'Line 7 gets the request id <prefix>-7, so the same lines submitted again are the same tasks. Made up where it is missing, and told when it is needed.',
+      help: 'Prefix of the request ids: line 7 gets <prefix>-7, so repeating the command submits nothing twice; generated if not set.',
     }),
     fromLine: flag(whole(1, Number.MAX_SAFE_INTEGER), {
       fallback: 1,
-      help: 'Where to begin, to go on with what was broken off.',
+      help: 'Line number to start at, to continue an interrupted run.',
     }),
   },
 } as const
@@ -85,7 +83,7 @@ interface Given extends ValuesOf<typeof retrySettings> {
   readonly executionWindow: number | undefined
 }
 
-/** What is the same for one task and for many. */
+/** The options of a single task and of each line. */
 export function taskOptionsOf(given: Given): TaskOptions {
   const { queue, delay, executionWindow } = given
   const retryPolicy = retryPolicyOf(given)
@@ -97,13 +95,13 @@ export function taskOptionsOf(given: Given): TaskOptions {
   }
 }
 
-/** A policy is submitted as a whole: the flags that are not given take the coordinator's defaults. */
+/** A policy is submitted as a whole: flags that are not set take the coordinator's defaults. */
 function retryPolicyOf(values: ValuesOf<typeof retrySettings>): RetryPolicy | undefined {
   const { maxRetries, backoff, backoffDelay, backoffMax } = values
   const given = [maxRetries, backoff, backoffDelay, backoffMax]
   if (given.every((value) => value === undefined)) return undefined
   if (backoffMax !== undefined && backoff !== 'exponential') {
-    throw new ConfigError(`${flagOf('backoffMax')} is for ${flagOf('backoff')} exponential`)
+    throw new ConfigError(`${flagOf('backoffMax')} requires ${flagOf('backoff')} exponential`)
   }
   const delayMs = backoffDelay ?? defaultRetryPolicy.backoff.delayMs
   const maxMs = backoff === 'exponential' ? (backoffMax ?? defaultBackoffMaxMs) : undefined

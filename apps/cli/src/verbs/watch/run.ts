@@ -10,22 +10,25 @@ import { type View, viewFor } from './views.js'
 
 export const watch = defineVerb({
   summary:
-    'Shows rates, states, queues and workers, again and again: in place on a terminal, else line by line. Ctrl-C ends it. Who the workers are it shows only to a token with the role admin.',
+    'Watch rates, states, queues and workers live. Redraws in place on a terminal, otherwise prints one line per interval. Press Ctrl-C to stop. The list of workers requires a token with the role admin.',
   examples: [
-    { line: 'tenure watch', help: 'A live view.' },
-    { line: 'tenure watch --interval 1m >> tenure.log', help: 'A line for each minute.' },
+    { line: 'tenure watch', help: 'Watch the system live.' },
+    {
+      line: 'tenure watch --interval 1m >> tenure.log',
+      help: 'Write one line per minute to a file.',
+    },
     {
       line: 'tenure watch --interval 10s --count 1 --json | jq .rates.completed',
-      help: 'How many tasks are completed in a second, now.',
+      help: 'Print the current rate of completed tasks per second.',
     },
   ],
   settings: {
-    How: {
+    Flags: {
       interval: flag(duration(100, 86_400_000), {
         fallback: 2000,
-        help: 'Between two looks.',
+        help: 'Refresh interval.',
       }),
-      count: flag(whole(1, 1_000_000_000), { help: 'Ends after so many intervals.' }),
+      count: flag(whole(1, 1_000_000_000), { help: 'Stop after this many intervals.' }),
     },
     ...outputSettings,
     ...clientSettings,
@@ -48,18 +51,18 @@ export const watch = defineVerb({
 
 interface WatchOptions {
   readonly intervalMs: number
-  /** How many intervals; without one it goes on until the signal says so. */
+  /** Number of intervals; without one, only the signal stops the watch. */
   readonly count: number | undefined
   readonly signal: AbortSignal
 }
 
-/** A coordinator that does not answer for so long is told of. */
-const patienceMsMin = 2000
+/** Minimum timeout of a request. */
+const timeoutMsMin = 2000
 
-/** Asks in every interval, and shows what came of it. A lost connection does not end it. */
+/** Takes and shows a sample per interval. A lost connection does not end the watch. */
 async function showEachInterval(tenure: Tenure, role: Role, view: View, options: WatchOptions) {
   const { intervalMs, count = Number.POSITIVE_INFINITY, signal } = options
-  const call = { signal, timeoutMs: Math.max(patienceMsMin, intervalMs) }
+  const call = { signal, timeoutMs: Math.max(timeoutMsMin, intervalMs) }
   try {
     let before = await takeSample(tenure, role, call)
     let rates: Rates | undefined
@@ -82,7 +85,7 @@ async function showEachInterval(tenure: Tenure, role: Role, view: View, options:
   }
 }
 
-/** The client goes on trying to connect; a refusal is final. */
+/** The client keeps reconnecting, but a rejection is final. */
 async function attempt(
   take: () => Promise<Sample>,
 ): Promise<{ sample: Sample } | { trouble: string }> {

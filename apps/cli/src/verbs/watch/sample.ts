@@ -1,10 +1,9 @@
 import type { CallOptions, Counters, Stats, Tenure, WorkersInfo } from '@tenure/client'
 import type { Role } from '@tenure/protocol'
 
-/** What there is at one moment. */
 export interface Sample {
   readonly stats: Stats
-  /** Only an admin is told who the workers are. */
+  /** Only with the role admin. */
   readonly workers?: WorkersInfo
 }
 
@@ -14,7 +13,7 @@ export async function takeSample(tenure: Tenure, role: Role, call: CallOptions):
   return { stats, workers }
 }
 
-/** How often something happened in a second, between two samples. */
+/** Events per second between two samples. */
 export interface Rates {
   readonly submitted: number
   readonly leased: number
@@ -35,7 +34,7 @@ const counterOf: Readonly<Record<keyof Rates, keyof Counters>> = {
   expired: 'leasesExpired',
 }
 
-/** Counted by the coordinator's clock and from its log: a restart between the two changes nothing. */
+/** Correct across a restart: the counters come from the log. */
 export function ratesBetween({ stats: before }: Sample, { stats: after }: Sample): Rates {
   const seconds = (after.now - before.now) / 1000
   const rateOf = (counter: keyof Counters) => {

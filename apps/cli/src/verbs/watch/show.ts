@@ -17,14 +17,14 @@ import type { Rates, Sample } from './sample.js'
 
 export interface Frame {
   readonly sample: Sample
-  /** Of the time since the sample before; there is none before the first. */
+  /** Rates since the previous sample; absent in the first frame. */
   readonly rates?: Rates | undefined
   readonly intervalMs: number
   /** Why there is no newer sample. */
   readonly trouble?: string | undefined
 }
 
-/** Rates, states, queues and workers: a screen full, or as much of it as a screen holds. */
+/** Rates, states, queues and workers, cut to the rows of the screen. */
 export function showFrame(frame: Frame, look: Look, rows = Number.POSITIVE_INFINITY): string {
   const { stats, workers } = frame.sample
   const { lines: queues = [], linesLeftOut = 0 } = stats
@@ -45,7 +45,7 @@ function showHead({ sample, intervalMs, trouble }: Frame, look: Look): string {
   const { now, startedAt, restarts } = sample.stats
   const up = startedAt === undefined ? '' : `, up ${showSpan(now - startedAt)}`
   const before = restarts === undefined ? '' : `, restarted ${countOf(restarts, 'time')}`
-  const head = `${showSecond(now)}${up}${before}, every ${showSpan(intervalMs)}; Ctrl-C ends`
+  const head = `${showSecond(now)}${up}${before}, every ${showSpan(intervalMs)}; Ctrl-C to stop`
   const lines = [cutTo(look.columns, head)]
   if (trouble !== undefined) {
     const text = cutTo(look.columns, `no answer since then: ${printable(trouble)}`)
@@ -82,7 +82,7 @@ interface Interval {
   readonly rates: Rates
 }
 
-/** What happened in an interval, in a line for a file; with the heads of its columns where they are wanted. */
+/** An interval as one line, optionally below the heads of its columns. */
 export function showInterval(interval: Interval, heads: boolean): string {
   return showColumns(columns, [interval], plain, { heads })
 }
@@ -107,7 +107,7 @@ function rate(head: string, name: keyof Rates): Column<Interval> {
   }
 }
 
-/** The queue whose first task has been waiting for the longest time. */
+/** The queue whose first eligible task has been waiting longest. */
 function longestLag({ stats }: Sample): { queue: string; lagMs: number } | undefined {
   const { lines = [], now } = stats
   const [longest] = lines

@@ -3,13 +3,12 @@ import { toJsonLine } from '../../terminal/json.js'
 import { lookOf } from '../../terminal/look.js'
 import { type Frame, showFrame, showInterval } from './show.js'
 
-/** How what is watched is shown. */
 export interface View {
   show(frame: Frame): void
   end(): void
 }
 
-/** In place on a terminal, line by line elsewhere, and as JSON for programs. */
+/** Redraws in place on a terminal; otherwise prints lines or JSON. */
 export function viewFor(host: Host, json: boolean): View {
   if (json) return new JsonView(host)
   return host.stdout.isTTY === true ? new ScreenView(host) : new LineView(host)
@@ -24,7 +23,7 @@ class ScreenView implements View {
     this.#screen = new Screen(host.stdout)
   }
 
-  /** The terminal may have been made larger or smaller. */
+  /** Reads the size each time: the terminal may have been resized. */
   show(frame: Frame): void {
     const { stdout, env } = this.#host
     const { rows = 24 } = stdout
@@ -83,7 +82,7 @@ const control = '\u001b['
 const clearRestOfLine = `${control}K`
 const clearBelow = `${control}J`
 
-/** A place on a terminal that is written over and over. What was above it stays. */
+/** A part of a terminal that is rewritten in place, below the existing output. */
 export class Screen {
   readonly #output: Output
   #height = 0
@@ -92,7 +91,7 @@ export class Screen {
     this.#output = output
   }
 
-  /** The cursor is left below it: whatever ends the program leaves a terminal to go on with. */
+  /** Leaves the cursor below the text, so that the terminal is usable whenever the program ends. */
   draw(text: string): void {
     const lines = text.trimEnd().split('\n')
     const up = this.#height === 0 ? '' : `\r${control}${this.#height}A`
@@ -101,7 +100,7 @@ export class Screen {
     this.#height = lines.length
   }
 
-  /** Takes away what Ctrl-C has left on the line of the cursor. */
+  /** Clears the `^C` that the terminal may have printed. */
   end(): void {
     if (this.#height > 0) this.#output.write(`\r${clearRestOfLine}`)
   }

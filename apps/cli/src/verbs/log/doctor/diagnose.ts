@@ -11,27 +11,27 @@ import {
 } from '@tenure/wal'
 import { countByState, type TaskTotals } from '../../../log/task-totals.js'
 
-/** What a coordinator would make of a log, and what could be done. */
+/** How a coordinator would open a log, and the possible repairs. */
 export interface Finding {
   readonly verdict: 'opens' | 'damaged' | 'broken'
   readonly logId: string
   readonly epoch: number
-  /** The records that can be trusted and the state they make. */
+  /** The good records and their state. */
   readonly kept: Kept
   readonly damage?: Damage | undefined
   readonly tornTail?: string | undefined
-  /** What cannot be read of the history that a checkpoint covers: no coordinator needs it. */
+  /** Unreadable history that a checkpoint covers; no coordinator needs it. */
   readonly historyDamage: readonly HistoryDamage[]
-  /** Segments before a hole in that history. */
+  /** Segments before a gap in that history. */
   readonly strandedSegments: readonly string[]
-  /** Checkpoints that cannot be used, newest first. Others, or the records, take their place. */
+  /** Unusable checkpoints, newest first. Others, or the records, replace them. */
   readonly badCheckpoints: readonly { readonly lsn: number; readonly why: string }[]
-  /** A record that no coordinator may have written. */
+  /** A record that breaks a rule. */
   readonly breach?: string | undefined
-  /** What going on from before the damage would give up. */
+  /** The loss if the log continues before the damage. */
   readonly loss?: Loss | undefined
   readonly cutOff: readonly CutOff[]
-  /** Names the place of the loss, for `--accept-loss`. */
+  /** The value for `--accept-loss`. */
   readonly place?: string | undefined
 }
 
@@ -47,7 +47,7 @@ export async function diagnose(directory: string): Promise<Finding> {
   const { damage, tornTail, logId, epoch, cutOff } = diagnosis
   const replayed = await replay(diagnosis)
   const { breach, ...known } = replayed
-  // To open the log nobody reads what a checkpoint covers, nor an older one; whoever asks how it is wants to know of it.
+  // Opening a log skips history that a checkpoint covers, and older checkpoints. The doctor checks these, too.
   const { historyDamage, strandedSegments, badCheckpoints } = await verifyLog(directory)
   const place = damage?.acceptable
   const loss =
@@ -73,7 +73,7 @@ export async function diagnose(directory: string): Promise<Finding> {
   }
 }
 
-/** As a coordinator would at its start. */
+/** Replays the log as a coordinator does at startup. */
 async function replay(diagnosis: Diagnosis) {
   const { firstLsn, lastLsn } = diagnosis
   try {

@@ -19,30 +19,30 @@ import { showFinding } from './show.js'
 
 export const doctor = defineVerb({
   summary:
-    'Says why a log does not open: what is damaged, which tasks that concerns, what each way out would lose. Changes nothing, ' +
-    'unless a loss is accepted by its exact place. Exit code 0: it opens; 1: it does not; 2: it could not be read.',
+    'Diagnose a log that does not open: the damage, the affected tasks, and the loss of each repair. Changes nothing ' +
+    'without --accept-loss. Exit code 0: the log opens; 1: it does not open; 2: it could not be read.',
   examples: [
-    { line: 'tenure log doctor tenure-data', help: 'What is wrong, and what can be done.' },
+    { line: 'tenure log doctor tenure-data', help: 'Diagnose a log.' },
     {
       line: 'tenure log doctor tenure-data --accept-loss 3:4096',
-      help: 'Gives up what the first line has named.',
+      help: 'Accept the loss at the place that the diagnosis named.',
     },
   ],
   settings: {
     ...logDirectorySettings,
-    'What to do': {
+    Repair: {
       acceptLoss: flag(logPlace('tenure log doctor'), {
-        help: 'Gives up everything behind this place, which has to be that of the damage. What is cut off is kept in quarantine/. No coordinator may run.',
+        help: 'Accept the loss of everything after the damage at this place, and move it to quarantine/; stop the coordinator first.',
       }),
       nextLsn: flag(whole(1, Number.MAX_SAFE_INTEGER), {
-        help: 'LSN at which the log continues after --accept-loss; must be above every LSN that may have been issued. Needed only when the clock cannot tell.',
+        help: 'LSN to continue at after --accept-loss, above every LSN that may have been issued; needed only if the clock is wrong.',
       }),
     },
     ...outputSettings,
   },
   prepare({ values: { directory, acceptLoss: place, nextLsn, json } }) {
     if (nextLsn !== undefined && place === undefined) {
-      throw new ConfigError(`${flagOf('nextLsn')} needs ${flagOf('acceptLoss')}`)
+      throw new ConfigError(`${flagOf('nextLsn')} requires ${flagOf('acceptLoss')}`)
     }
     return withLog(directory, async (host) => {
       const { stdout, env } = host
@@ -67,24 +67,24 @@ async function accept(
   { directory, place, nextLsn, json }: Accepting,
   { stdout, stderr }: Host,
 ): Promise<number> {
-  // A directory that holds no log must not become one.
+  // Throws for a directory without a log, where openLog would create one.
   const { damage, acceptedLosses } = await diagnoseLog(directory)
   const isSame = (one: AcceptedLoss) => one.segment === place.segment && one.offset === place.offset
   if (damage === undefined && acceptedLosses.some(isSame)) {
-    const text = 'this loss was accepted already: the log opens, and nothing was changed\n'
+    const text = 'this loss was accepted before; the log opens, and nothing was changed\n'
     stdout.write(json ? toJsonLine({ already: true }) : text)
     return exitCodes.done
   }
   const isThere = damage?.acceptable !== undefined && isSame(damage.acceptable)
   const done = await acceptLoss(directory, place, nextLsn).catch((error: unknown) => {
-    // Tried all the same: a coordinator that runs is what is in the way first.
+    // Tried even at a wrong place: a running coordinator is the first thing to report.
     const isRefused = error instanceof WalError && error.code === 'WAL_BAD_OPTION'
     if (isThere || !isRefused) throw error
   })
   if (done === undefined) {
-    // Whoever has not looked at a damage must not learn here how to accept it.
+    // Does not name the right place: accepting a loss requires reading the diagnosis first.
     stderr.write(
-      `tenure: that is not where the log is damaged, and nothing was changed. tenure log doctor ${directory} says what is\n`,
+      `tenure: the log is not damaged at this place, and nothing was changed. tenure log doctor ${directory} shows the damage\n`,
     )
     return exitCodes.misconfigured
   }
@@ -94,18 +94,17 @@ async function accept(
 
 function tellDone(directory: string, { nextLsn, quarantined }: Acceptance): string {
   const kept = quarantined.map((name) => `kept ${directory}/quarantine/${name}\n`).join('')
-  return `the loss is accepted: the log opens, and goes on at LSN ${nextLsn}\n${kept}`
+  return `the loss is accepted; the log opens and continues at LSN ${nextLsn}\n${kept}`
 }
 
-/** What was done. */
 interface Acceptance {
-  /** The log goes on here; the LSNs before it are a declared gap. */
+  /** The log continues here, after a declared gap. */
   readonly nextLsn: number
-  /** What was cut off, by its name in quarantine/. */
+  /** The removed files in quarantine/. */
   readonly quarantined: readonly string[]
 }
 
-/** Opens the log at the price named, which has to be the place of its damage, and closes it again. */
+/** Opening the log with the accepted loss repairs it. */
 async function acceptLoss(
   directory: string,
   place: AcceptedLoss,

@@ -15,16 +15,16 @@ import type { Finding } from './diagnose.js'
 
 const shownMax = 20
 
-/** What is wrong with a log, what each decision would cost, and how to make it. */
+/** The diagnosis, and the loss and the command of each repair. */
 export function showFinding(finding: Finding, directory: string, look: Look): string {
   const parts = [showFacts(whatItIs(finding), look)]
   const { historyDamage } = finding
-  if (historyDamage.length > 0) parts.push(showFacts(beRidOfHistory(finding, directory), look))
-  const useless = uselessFiles(finding)
-  if (useless.length > 0) parts.push(showFacts(beRidOfFiles(useless, directory), look))
+  if (historyDamage.length > 0) parts.push(showFacts(historyRemoval(finding, directory), look))
+  const unusable = unusableFiles(finding)
+  if (unusable.length > 0) parts.push(showFacts(fileRemoval(unusable, directory), look))
   const { loss, breach } = finding
   if (loss !== undefined) {
-    parts.push(showFacts(behind(loss), look), showDecisions(finding, loss, directory, look))
+    parts.push(showFacts(afterDamage(loss), look), showDecisions(finding, loss, directory, look))
   } else if (breach !== undefined) parts.push(showFacts(ofBreach, look))
   return parts.join('\n')
 }
@@ -32,7 +32,7 @@ export function showFinding(finding: Finding, directory: string, look: Look): st
 function whatItIs(finding: Finding): Facts {
   const { verdict, damage, breach, tornTail, badCheckpoints, kept } = finding
   const { firstLsn } = kept
-  // Where it was the last one, that is why the log does not open.
+  // If it is the only checkpoint, it is the reason why the log does not open.
   const without = verdict === 'opens' ? '; the log opens without it' : ''
   return [
     ['log', `${finding.logId}, opened ${countOf(finding.epoch, 'time')}`],
@@ -41,7 +41,8 @@ function whatItIs(finding: Finding): Facts {
     ...badCheckpoints.map(({ why }) => ['checkpoint', `${why}${without}`] as const),
     [
       'end',
-      tornTail && `${tornTail}: never acknowledged, so nothing is lost; the next start cuts it off`,
+      tornTail &&
+        `${tornTail}: never acknowledged, so nothing is lost; the next startup removes it`,
     ],
     ...finding.historyDamage.map(
       (one) => ['history', { text: tellUnreadable(one), style: 'bad' }] as const,
@@ -69,37 +70,37 @@ function tellGood({ kept, historyDamage }: Finding): string {
 function tellOpens(finding: Finding): string {
   const { historyDamage, strandedSegments } = finding
   if (historyDamage.length + strandedSegments.length > 0) {
-    return 'it opens and nothing that a coordinator needs is lost; but a part of its history is'
+    return 'opens; nothing that a coordinator needs is lost, only a part of the history'
   }
-  if (uselessFiles(finding).length > 0) return 'it opens and nothing is lost'
-  return 'it opens; nothing has to be done'
+  if (unusableFiles(finding).length > 0) return 'opens; nothing is lost'
+  return 'opens; nothing to do'
 }
 
 function tellStranded(name: string, firstLsn: number): string {
-  return `wal/${name}: ${unlinked}; no restart needs anything before LSN ${firstLsn}`
+  return `wal/${name}: ${unlinked}; restarts need nothing before LSN ${firstLsn}`
 }
 
-/** One new checkpoint is enough: with the one that covers the damage it makes the two that a truncation asks for. */
-function beRidOfHistory({ historyDamage }: Finding, directory: string): Facts {
-  const behind = historyDamage.at(-1)!.lastMissingLsn + 1
+/** Truncation keeps the last two checkpoints: the one that covers the damage, and one new one. */
+function historyRemoval({ historyDamage }: Finding, directory: string): Facts {
+  const next = historyDamage.at(-1)!.lastMissingLsn + 1
   return [
     [
-      'missing in',
-      'explain, timeline, dump and whatif of that part; tenure backup and restore refuse to copy it',
+      'effect',
+      'explain, timeline, dump and whatif cannot show that part; backup and restore reject the log',
     ],
-    ['still there', `what lies behind it: tenure log dump ${directory} --from ${behind}`],
-    ['be rid of it', 'start the coordinator once with --history-age 0s --history-bytes-max 0, and'],
-    ['', 'run tenure checkpoint once when something has happened since the last one (if it is'],
+    ['readable', `records after it: tenure log dump ${directory} --from ${next}`],
+    ['to remove it', 'start the coordinator once with --history-age 0s --history-bytes-max 0, and'],
+    ['', 'run tenure checkpoint once there are records after the last one (if the coordinator is'],
     [
       '',
-      'idle, submit a task). That drops the history before the last two checkpoints; then start',
+      'idle, submit a task). That drops the history before the last two checkpoints. Then start',
     ],
-    ['', `it without the two again. tenure log verify ${directory} shows that it is good`],
+    ['', `it without these flags again; tenure log verify ${directory} shows that the log is good`],
   ]
 }
 
-/** What the log opens without, and what nobody can read or use any more. */
-function uselessFiles({ verdict, strandedSegments, badCheckpoints }: Finding): string[] {
+/** Files that can never be read or used again, and that the log opens without. */
+function unusableFiles({ verdict, strandedSegments, badCheckpoints }: Finding): string[] {
   if (verdict !== 'opens') return []
   const nameOf = (lsn: number) => `${String(lsn).padStart(16, '0')}.ckpt`
   return [
@@ -108,33 +109,33 @@ function uselessFiles({ verdict, strandedSegments, badCheckpoints }: Finding): s
   ]
 }
 
-function beRidOfFiles(names: readonly string[], directory: string): Facts {
+function fileRemoval(names: readonly string[], directory: string): Facts {
   return [
-    ['be rid of it', 'move it elsewhere; no coordinator need be stopped for that'],
+    ['to remove it', 'move it elsewhere; the coordinator may keep running'],
     ...names.map((name) => ['', `mv ${directory}/${name} <elsewhere>`] as const),
-    ['', `tenure log verify ${directory} finds fault as long as it is there`],
+    ['', `tenure log verify ${directory} reports it until then`],
   ]
 }
 
-function behind({ keptThrough, lastKnownLsn, readable, unreadable }: Loss): Facts {
+function afterDamage({ keptThrough, lastKnownLsn, readable, unreadable }: Loss): Facts {
   const isKnown = lastKnownLsn > keptThrough
   return [
     [
-      'behind',
+      'after it',
       isKnown
-        ? `${showRange({ firstLsn: keptThrough + 1, lastLsn: lastKnownLsn })} are known to have been written`
-        : 'nothing tells of any record there',
+        ? `${showRange({ firstLsn: keptThrough + 1, lastLsn: lastKnownLsn })} were certainly written`
+        : 'no record is known',
     ],
     ['readable', readable.length === 0 ? undefined : readable.map(showRange).join(', ')],
     [
       'unreadable',
       unreadable.length === 0
         ? undefined
-        : `${unreadable.map(showRange).join(', ')}: what was in them is not known`,
+        : `${unreadable.map(showRange).join(', ')}: contents unknown`,
     ],
     [
       'unknown',
-      `whether more was written behind LSN ${Math.max(lastKnownLsn, keptThrough)}: nothing is left that would tell`,
+      `whether records after LSN ${Math.max(lastKnownLsn, keptThrough)} were written: nothing is left of them`,
     ],
   ]
 }
@@ -142,30 +143,33 @@ function behind({ keptThrough, lastKnownLsn, readable, unreadable }: Loss): Fact
 function showDecisions(finding: Finding, loss: Loss, directory: string, look: Look): string {
   const copy: Facts = [
     [
-      'either',
-      'restore a backup: tenure restore <backup> --to <new directory>, and start the coordinator on that.',
+      'option 1',
+      'restore a backup: tenure restore <backup> --to <new directory>, then start the coordinator there.',
     ],
-    ['', 'What was acknowledged after it was made is lost, and nothing else. Of a snapshot of the'],
-    ['', 'file system make the backup first: tenure backup <snapshot> --to <backup>'],
+    [
+      '',
+      'Only what was acknowledged after the backup is lost. To use a file system snapshot, make a',
+    ],
+    ['', 'backup of it first: tenure backup <snapshot> --to <backup>'],
   ]
   const accept: Facts = [
     [
-      'or',
-      `accept the loss: the log goes on behind LSN ${loss.keptThrough}, and everything behind it is given up`,
+      'option 2',
+      `accept the loss: the log continues after LSN ${loss.keptThrough}, and everything after it is lost`,
     ],
     ...whatGoes(loss),
-    ['leases', 'stay unique: no LSN is issued twice, for the log goes on behind a declared gap'],
-    ['kept', `what is cut off is moved to ${directory}/quarantine, all of it`],
+    ['leases', 'stay unique: a declared gap ensures that no LSN is issued twice'],
+    ['kept', `the removed part is moved to ${directory}/quarantine:`],
     ...finding.cutOff.map(
-      ({ file, offset }) => ['', offset === 0 ? file : `${file} from byte ${offset} on`] as const,
+      ({ file, offset }) => ['', offset === 0 ? file : `${file} from byte ${offset}`] as const,
     ),
-    ['to do it', `tenure log doctor ${directory} --accept-loss ${finding.place}`],
+    ['command', `tenure log doctor ${directory} --accept-loss ${finding.place}`],
     ['', tellLossPlace(finding)],
   ]
   return `${showFacts(copy, look)}\n${showFacts(accept, look)}`
 }
 
-/** The place is where what is good ends; the damage may begin a few bytes later, where the next batch would. */
+/** The place is the end of the good part. The damage may begin a few bytes later, at the next batch boundary. */
 function tellLossPlace({ place, cutOff }: Finding): string | undefined {
   const [segment, offset] = place?.split(':') ?? []
   const tail = cutOff.find((cut) => cut.offset > 0)
@@ -178,27 +182,27 @@ function tellLossPlace({ place, cutOff }: Finding): string | undefined {
 function whatGoes({ vanishing, undone, open, unreadable }: Loss): Facts {
   return [
     [
-      'vanish',
+      'lost',
       tell(
         vanishing.map(({ taskId }) => taskId),
         'task',
-        'was submitted behind the damage: its id will mean nothing',
-        'were submitted behind the damage: their ids will mean nothing',
+        'was submitted after the damage; its id becomes unknown',
+        'were submitted after the damage; their ids become unknown',
       ),
     ],
     [
       '',
       unreadable.length === 0
         ? undefined
-        : 'and every task that was submitted where nothing can be read',
+        : 'and every task that was submitted in an unreadable range',
     ],
     [
       'run again',
       tell(
         undone.map(({ taskId }) => taskId),
         'task',
-        'had ended behind the damage',
-        'had ended behind the damage',
+        'ended after the damage',
+        'ended after the damage',
       ),
     ],
     [
@@ -206,15 +210,15 @@ function whatGoes({ vanishing, undone, open, unreadable }: Loss): Facts {
       tell(
         open.map(({ taskId }) => taskId),
         'task',
-        'was open there and goes on from there, whatever became of it',
-        'were open there and go on from there, whatever became of them',
+        'was open before the damage and continues from there; its later history is lost',
+        'were open before the damage and continue from there; their later history is lost',
       ),
     ],
   ]
 }
 
 function tell(ids: readonly number[], noun: string, one: string, many: string): string {
-  if (ids.length === 0) return `no ${noun} that is known of`
+  if (ids.length === 0) return `no known ${noun}`
   const more = ids.length > shownMax ? ` … (--json has all)` : ''
   return `${countOf(ids.length, noun)} ${ids.length === 1 ? one : many}: ${ids.slice(0, shownMax).join(', ')}${more}`
 }
@@ -222,10 +226,7 @@ function tell(ids: readonly number[], noun: string, one: string, many: string): 
 const ofBreach: Facts = [
   [
     'what to do',
-    'The files are as they were written, so there is no loss to accept: another version wrote',
+    'The files are intact, so there is no loss to accept: another version or a bug wrote these',
   ],
-  [
-    '',
-    'them, or a fault did. Keep the directory, restore a backup (tenure restore), and report it.',
-  ],
+  ['', 'records. Keep the directory, restore a backup (tenure restore), and report the problem.'],
 ]

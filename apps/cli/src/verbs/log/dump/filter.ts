@@ -8,7 +8,7 @@ import {
   type State,
 } from '@tenure/state-machine'
 
-/** Which records are wanted; what is left out does not matter. */
+/** The filters; an absent one lets every record pass. */
 export interface Wanted {
   readonly task?: number | undefined
   readonly worker?: string | undefined
@@ -16,10 +16,10 @@ export interface Wanted {
   readonly types?: readonly RecordType[] | undefined
 }
 
-/** Says of one record after the other whether it is wanted. It has to see all of them, from the first one on. */
+/** Whether a record passes. Filters have state and must see every record in order. */
 type Filter = (entry: Entry) => boolean
 
-/** Some records name only a lease or a task: what they belong to is remembered from earlier ones. */
+/** Some records name only a lease or a task; earlier records tell its worker and queue. */
 export function filterFor(
   { task, worker, queue, types }: Wanted,
   before: State | undefined,
@@ -32,7 +32,7 @@ export function filterFor(
   if (worker !== undefined) filters.push(ofWorker(worker, before))
   if (queue !== undefined) filters.push(ofQueue(queue, before))
   if (types !== undefined) filters.push(({ record }) => types.includes(record.type))
-  // Each of them has to see every record.
+  // No short circuit: each filter must see every record.
   return (entry) => filters.reduce((taken, takes) => takes(entry) && taken, true)
 }
 

@@ -16,15 +16,15 @@ interface DumpOptions {
   readonly wanted: Wanted
   readonly from?: NamedPosition | undefined
   readonly to?: NamedPosition | undefined
-  /** The last ones only. */
+  /** Only this many records at the end. */
   readonly last?: number | undefined
   readonly limit: number
   readonly asText: boolean
-  /** Ends a dump that waits for more. */
+  /** Ends a dump that waits for new records. */
   readonly following?: AbortSignal | undefined
 }
 
-/** Lines of JSON, many at a time. */
+/** Yields chunks of JSON lines. */
 export async function* dumpRecords(
   directory: string,
   options: DumpOptions,
@@ -41,7 +41,7 @@ export async function* dumpRecords(
   }
 }
 
-/** The records that are wanted, in the lists in which they are read. */
+/** The records that pass the filters, in the runs in which they are read. */
 async function* select(
   directory: string,
   { wanted, last, following, ...range }: DumpOptions,
@@ -70,7 +70,7 @@ function isUnfiltered(wanted: Wanted): boolean {
   return Object.values(wanted).every((want) => want === undefined)
 }
 
-/** A filter by what a record does not name itself has to see how that began. */
+/** Filters by task, worker or queue must see the records that introduce its leases. */
 function firstNeeded({ task, worker, queue }: Wanted): number {
   if (worker !== undefined || queue !== undefined) return 1
   return task ?? Number.MAX_SAFE_INTEGER
@@ -86,7 +86,7 @@ function isFrom(from: Position | undefined, { lsn, record }: Entry): boolean {
   return 'lsn' in from ? lsn >= from.lsn : record.at >= from.at
 }
 
-/** The last so many up to what was the end, and whatever comes behind it. */
+/** The last `count` records before `end`, then all records after it. */
 async function* lastOf(
   lists: AsyncIterable<readonly Entry[]>,
   count: number,
@@ -107,7 +107,6 @@ async function* lastOf(
   if (kept !== undefined) yield kept
 }
 
-/** One record as a line of JSON. */
 function showRecord({ lsn, record }: Entry, asText: boolean): string {
   const { type, at, ...fields } = record
   const shown: Record<string, unknown> = { lsn, at, time: new Date(at).toISOString(), type }
@@ -127,12 +126,12 @@ function textOf(bytes: Uint8Array): string | undefined {
 }
 
 interface FollowedLog {
-  /** Reading it waits at the end for more, if it is to be followed. */
+  /** If followed, reading waits at the end for new records. */
   readonly history: History
   readonly reader: LogReader
 }
 
-/** `signal` ends a log that is followed, for which there is no other end. */
+/** Only the signal ends a log that is followed. */
 async function openFollowed(
   directory: string,
   following: AbortSignal | undefined,
@@ -151,7 +150,7 @@ async function openFollowed(
   return { history: new History(source), reader }
 }
 
-/** Where to begin for what was written at a time or later: the last segment that begins before it. */
+/** The first LSN of the last segment that begins before a time. */
 async function segmentBefore(reader: LogReader, at: number): Promise<number> {
   const starts = reader.segments.map(({ firstLsn }) => firstLsn)
   const history = new History(reader)

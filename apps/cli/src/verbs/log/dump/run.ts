@@ -12,41 +12,43 @@ const types = Object.keys(transitions) as [RecordType, ...RecordType[]]
 const recordType = { ...choice(...types), placeholder: '<type>' }
 
 export const dump = defineVerb({
-  summary:
-    'Writes the records of a log as JSON, one in a line: its LSN, its time, its type and all its fields.',
+  summary: 'Print the records of a log as JSON, one per line, with LSN, time, type and all fields.',
   examples: [
-    { line: 'tenure log dump tenure-data --task 17', help: 'All that concerns task 17.' },
+    { line: 'tenure log dump tenure-data --task 17', help: 'Print all records of task 17.' },
     {
       line: 'tenure log dump tenure-data --type TaskFailed,TaskDead --from -1h',
-      help: 'What went wrong in the last hour of the log.',
+      help: 'Print the failures in the last hour of the log.',
     },
-    { line: 'tenure log dump tenure-data --last 0 --follow', help: 'What is written from now on.' },
+    {
+      line: 'tenure log dump tenure-data --last 0 --follow',
+      help: 'Print new records as they are written.',
+    },
   ],
   settings: {
     ...logDirectorySettings,
     Range: {
-      from: flag(logPosition(), { help: 'From this LSN or this time on.' }),
-      to: flag(logPosition(), { help: 'Up to this LSN or this time, with it.' }),
-      limit: flag(whole(0, most), { help: 'Stops after so many.' }),
-      last: flag(whole(0, 1_000_000), { help: 'Only so many, the last ones.' }),
+      from: flag(logPosition(), { help: 'First LSN or time to print.' }),
+      to: flag(logPosition(), { help: 'Last LSN or time to print.' }),
+      limit: flag(whole(0, most), { help: 'Maximum number of records to print.' }),
+      last: flag(whole(0, 1_000_000), { help: 'Print only this many records at the end.' }),
       follow: flag(yesOrNo(), {
         fallback: false,
-        help: 'Waits at the end for what is written, until Ctrl-C.',
+        help: 'Wait at the end for new records until Ctrl-C.',
       }),
     },
     Filters: {
       task: flag(whole(1, most), {
-        help: 'What concerns this task, with the extensions of its leases.',
+        help: 'Only records of this task, with the extensions of its leases.',
       }),
-      worker: flag(text('name'), { help: 'What happened under the leases of this worker.' }),
-      queue: flag(text('queue'), { help: 'What concerns tasks of this queue.' }),
-      type: flag(listOf(recordType), { help: `Records of these types: ${types.join(', ')}.` }),
+      worker: flag(text('name'), { help: 'Only records under leases of this worker.' }),
+      queue: flag(text('queue'), { help: 'Only records of tasks of this queue.' }),
+      type: flag(listOf(recordType), { help: `Only records of these types: ${types.join(', ')}.` }),
     },
     Output: {
       ...outputSettings.Output,
       text: flag(yesOrNo(), {
         fallback: false,
-        help: 'Payloads and results that are text stand as payloadText and resultText. Without it, and all others: base64.',
+        help: 'Print payloads and results that are text as payloadText and resultText instead of base64.',
       }),
     },
   },

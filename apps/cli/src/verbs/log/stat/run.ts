@@ -10,8 +10,10 @@ import { readStatistics } from './statistics.js'
 
 export const stat = defineVerb({
   summary:
-    'Counts what is in a log: records by type, openings, segments, checkpoints, gaps, tasks by state. Reads all of it.',
-  examples: [{ line: 'tenure log stat tenure-data', help: 'How large it is, and of what.' }],
+    'Count the contents of a log: records by type, openings, segments, checkpoints, gaps and tasks by state. Reads the whole log.',
+  examples: [
+    { line: 'tenure log stat tenure-data', help: 'Show the size and the contents of a log.' },
+  ],
   settings: { ...logDirectorySettings, ...outputSettings },
   prepare({ values: { directory, json } }) {
     return withLog(directory, async (host) => {

@@ -41,7 +41,7 @@ function factsOf(stats: Shown, now: number): Facts {
   const ranges = readableRanges({ firstLsn, lastLsn, historyDamage: unreadable })
   const range =
     records === 0 ? 'none' : `${showCount(records)}, ${ranges.map(showRange).join(' and ')}`
-  const removed = firstLsn === 1 ? '' : `; those before LSN ${firstLsn} were removed`
+  const removed = firstLsn === 1 ? '' : `; records before LSN ${firstLsn} were removed`
   const { recordsPerSecond: rate, bytesPerRecord } = stats
   return [
     ['log', stats.logId],
@@ -57,7 +57,7 @@ function factsOf(stats: Shown, now: number): Facts {
       'size',
       bytesPerRecord === undefined
         ? undefined
-        : `${bytesPerRecord.toFixed(1)} bytes a record; ${showSize(stats.recordBytes)} of records in ${showSize(stats.fileBytes)} of files`,
+        : `${bytesPerRecord.toFixed(1)} bytes per record; ${showSize(stats.recordBytes)} of records in ${showSize(stats.fileBytes)} of files`,
     ],
     ['tasks', tasks && tellTotals(tasks)],
     ...gaps.map((gap) => ['gap', `${showRange(gap)}: ${gap.reason}`] as const),

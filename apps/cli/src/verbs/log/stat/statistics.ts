@@ -13,7 +13,6 @@ import {
 } from '@tenure/wal'
 import { historyDamageOf } from '../../../log/damage.js'
 
-/** What a log consists of, and what is in it. */
 export interface LogStatistics {
   readonly logId: string
   readonly directory: string
@@ -22,10 +21,10 @@ export interface LogStatistics {
   readonly firstAt?: number | undefined
   readonly lastAt?: number | undefined
   readonly records: number
-  /** Of the records alone, and of the files. */
+  /** Bytes of the records alone; `fileBytes` counts whole files. */
   readonly recordBytes: number
   readonly fileBytes: number
-  /** Over the time between the first record and the last one. */
+  /** Between the first and the last record. */
   readonly recordsPerSecond?: number | undefined
   readonly bytesPerRecord?: number | undefined
   readonly types: readonly TypeCount[]
@@ -33,7 +32,7 @@ export interface LogStatistics {
   readonly segments: readonly SegmentStatistics[]
   readonly checkpoints: readonly NamedFile[]
   readonly gaps: readonly Gap[]
-  /** History that went bad, so that it is not counted. */
+  /** Damaged history, which is not counted. */
   readonly unreadable: readonly HistoryDamage[]
   readonly quarantine: readonly NamedFile[]
 }
@@ -55,7 +54,6 @@ export interface NamedFile {
   readonly bytes: number
 }
 
-/** Reads every record once. */
 export async function readStatistics(
   directory: string,
   onProgress: (records: number) => void = () => {},
@@ -87,7 +85,7 @@ export async function readStatistics(
   }
 }
 
-/** Every record that can be read. What went bad in history that a checkpoint covers is passed over, and noted. */
+/** Yields every readable record. Skips damage that a checkpoint covers, and adds it to `unreadable`. */
 async function* readOver(reader: LogReader, unreadable: HistoryDamage[]): AsyncGenerator<Run> {
   for (let fromLsn = reader.firstLsn; ; ) {
     try {
@@ -102,7 +100,7 @@ async function* readOver(reader: LogReader, unreadable: HistoryDamage[]): AsyncG
   }
 }
 
-/** Counts records as they come, in order. */
+/** Counts records in order. */
 class Tally {
   records = 0
   readonly #types = new Map<RecordType, { records: number; bytes: number }>()
@@ -157,7 +155,7 @@ class Tally {
   }
 }
 
-/** A directory that is not there holds nothing. */
+/** Empty if the directory does not exist. */
 function filesIn(directory: string): NamedFile[] {
   try {
     return readdirSync(directory)

@@ -1,23 +1,23 @@
 import { type HistoryVerification, verifyHistory } from '@tenure/history'
 import { openReadOnly, type Verification, verifyLog, WalDamageError } from '@tenure/wal'
 import { tellPlace, tellUnreadable, unlinked } from '../../../log/damage.js'
-import { sourceBehind } from '../../../log/over-damage.js'
+import { sourceFrom } from '../../../log/over-damage.js'
 
-/** All that reading a whole log has shown. */
+/** The result of checking a whole log. */
 export interface LogCheck {
   readonly files: Verification
-  /** Absent where damage keeps the records from being reached at all. */
+  /** Absent if damage makes the records unreachable. */
   readonly records?: HistoryVerification | undefined
   readonly verdict: Verdict
-  /** What is wrong, in the order in which it matters. */
+  /** The faults, most important first. */
   readonly findings: readonly string[]
   readonly recordsPerSecond: number
 }
 
-/** `broken`: the bytes are as they were written, and say what no coordinator may write. */
+/** `broken`: the bytes are intact, but a record breaks a rule. */
 export type Verdict = 'good' | 'damaged' | 'broken'
 
-/** How often a log is opened again because records were removed behind a checkpoint meanwhile. */
+/** The coordinator may remove records during the check, which then starts again. */
 const attemptsMax = 5
 
 export async function checkLog(
@@ -26,7 +26,7 @@ export async function checkLog(
 ): Promise<LogCheck> {
   const files = await verifyLog(directory)
   const began = performance.now()
-  // What is unreadable is told already; a checkpoint behind it is where the rest can begin.
+  // Start after unreadable history, which is reported already; a checkpoint covers it.
   const fromLsn = (files.historyDamage.at(-1)?.lastMissingLsn ?? 0) + 1
   const records = await checkRecords(directory, fromLsn, (lsn) => onProgress(lsn, files.lastLsn))
   const seconds = (performance.now() - began) / 1000
@@ -49,7 +49,7 @@ async function checkRecords(
 ): Promise<HistoryVerification | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const source = sourceBehind(await openReadOnly(directory), fromLsn)
+      const source = sourceFrom(await openReadOnly(directory), fromLsn)
       return await verifyHistory(source, { onProgress })
     } catch (error) {
       if (error instanceof WalDamageError) return undefined
@@ -78,6 +78,8 @@ function breachesOf(records: HistoryVerification | undefined): string[] {
   const different = checkpoints.filter(({ verdict }) => verdict === 'different')
   return [
     ...(fault === undefined || fault instanceof WalDamageError ? [] : [fault.message]),
-    ...different.map(({ lsn, why }) => `the checkpoint of LSN ${lsn} holds another state: ${why}`),
+    ...different.map(
+      ({ lsn, why }) => `the checkpoint at LSN ${lsn} differs from the replayed state: ${why}`,
+    ),
   ]
 }

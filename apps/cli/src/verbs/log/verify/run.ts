@@ -8,14 +8,14 @@ import { logCheckFacts, showLogCheck } from './show.js'
 
 export const verify = defineVerb({
   summary:
-    'Checks a whole log: every checksum, every rule, every checkpoint. Changes nothing, and may run beside the coordinator. ' +
-    'Exit code 0: good; 1: damaged, or a rule is broken; 2: it could not be read. A write at the end that never ' +
-    'returned is no damage.',
+    'Check the integrity of a log: every checksum, rule and checkpoint. Changes nothing, and works with a running coordinator. ' +
+    'Exit code 0: good; 1: damaged, or a rule is broken; 2: it could not be read. An unfinished write at the end ' +
+    'is not damage.',
   examples: [
-    { line: 'tenure log verify tenure-data', help: 'What the log is worth.' },
+    { line: 'tenure log verify tenure-data', help: 'Check a log.' },
     {
       line: 'tenure log verify tenure-data --json | jq -r .replay.stateHash',
-      help: 'The hash of its state, which a copy of it must have, too.',
+      help: 'Print the hash of the final state, to compare with a copy.',
     },
   ],
   settings: { ...logDirectorySettings, ...outputSettings },

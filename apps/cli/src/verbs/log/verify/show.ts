@@ -9,7 +9,7 @@ export function showLogCheck(check: LogCheck, directory: string, look: Look): st
   return showFacts([...factsOf(check), ...whatNext(check, directory)], look)
 }
 
-/** The same for programs. */
+/** The check as JSON. */
 export function logCheckFacts({ files, records, ...rest }: LogCheck) {
   const { fault, ...replay } = records ?? {}
   const faultFacts = fault && {
@@ -41,7 +41,7 @@ function factsOf({ files, records, verdict, findings, recordsPerSecond }: LogChe
     [
       'end',
       tornTail &&
-        `${tornTail}: it was never acknowledged, so nothing is lost; the next start cuts it off`,
+        `${tornTail}: never acknowledged, so nothing is lost; the next startup removes it`,
     ],
     [
       'state',
@@ -49,29 +49,29 @@ function factsOf({ files, records, verdict, findings, recordsPerSecond }: LogChe
         `${records.stateHash} at ${showMoment({ lsn: records.lastLsn, at: records.lastAt })}`,
     ],
     ['speed', records && `${showCount(recordsPerSecond)}/s`],
-    ...findings.map((text) => ['wrong', { text, style: 'bad' }] as const),
+    ...findings.map((text) => ['error', { text, style: 'bad' }] as const),
     ['verdict', { text: verdicts[verdict].text, style: verdicts[verdict].style }],
   ]
 }
 
 function whatNext({ verdict }: LogCheck, directory: string): Facts {
   if (verdict === 'good') return []
-  return [['next', `tenure log doctor ${directory} says what that means, and what can be done`]]
+  return [['next', `tenure log doctor ${directory} shows what is lost and what to do`]]
 }
 
 function tellRecords({ records, ...files }: LogCheck['files']): string {
   const ranges = readableRanges(files)
   return ranges.length === 0
     ? 'none'
-    : `${countOf(records, 'record')}, ${ranges.map(showRange).join(' and ')}, each with a good checksum`
+    : `${countOf(records, 'record')}, ${ranges.map(showRange).join(' and ')}, all checksums valid`
 }
 
 function tellReplay(records: LogCheck['records']): string {
-  if (records === undefined) return 'nothing: damage lies before it'
+  if (records === undefined) return 'nothing, because of the damage'
   const { beganAt, onlyRead, lastLsn } = records
   if (lastLsn === beganAt) return 'nothing'
-  const from = beganAt === 0 ? '' : `, from the checkpoint of LSN ${beganAt} on`
-  const before = onlyRead === 0 ? '' : `; ${countOf(onlyRead, 'record')} before it only read`
+  const from = beganAt === 0 ? '' : `, from the checkpoint at LSN ${beganAt}`
+  const before = onlyRead === 0 ? '' : `; ${countOf(onlyRead, 'earlier record')} only read`
   return `through LSN ${lastLsn}${from}${before}`
 }
 
@@ -79,11 +79,11 @@ const comparisons = {
   equal: 'equal to the replay',
   different: 'not equal to the replay',
   unreadable: 'cannot be read',
-  'not-compared': 'not compared: nothing older is left to replay from',
+  'not-compared': 'not compared: no older state is left to replay from',
 } as const
 
 const verdicts: Readonly<Record<Verdict, { readonly text: string; readonly style: Style }>> = {
   good: { text: 'good', style: 'good' },
   damaged: { text: 'damaged', style: 'bad' },
-  broken: { text: 'its records break the rules', style: 'bad' },
+  broken: { text: 'its records break a rule', style: 'bad' },
 }

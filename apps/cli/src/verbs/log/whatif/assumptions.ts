@@ -2,7 +2,7 @@ import type { Forecast, WhatIfKnobs } from '@tenure/history'
 import { countOf } from '../../../terminal/figures.js'
 import { showShare } from './settings.js'
 
-/** What has to be believed for the forecast to hold: only what bears on the knobs that were tried. */
+/** The assumptions behind a forecast that concern the given options. */
 export function assumptionsOf(forecast: Forecast): string[] {
   const { knobs, lateReportsAccepted, underKnobs, recorded } = forecast
   const changesLeases = knobs.leaseDurationMs !== undefined || knobs.executionWindowMs !== undefined
@@ -23,25 +23,25 @@ export function assumptionsOf(forecast: Forecast): string[] {
 }
 
 const always =
-  'Workers, handlers and clients do what they did: each attempt of the record stands for the one with the same number, and takes as long. Whether there would have been a worker sooner, or enough of them, is not asked.'
+  'Workers, handlers and clients behave as recorded: each attempt takes as long as the recorded attempt with the same number. The availability of workers is not simulated.'
 
 function leases(share: string): string[] {
   return [
-    `A heartbeat is due after ${share} of a lease, then and now. What is carried over is by how much a worker was later than that, not how long it was silent.`,
-    'A worker that was not heard of after its lease had expired is taken for lost: its lease expires one lease after the last sign of life, whatever its length.',
-    'A silence before a late report lasts until the report: heartbeats that were refused in between are not in the log. More late reports may have been in time, and not fewer.',
-    'While no coordinator ran nobody could be heard. Such a silence counts like every other; a lease that runs out then is found expired at the next start, and does not count as poison.',
+    `A heartbeat is due after ${share} of a lease, both recorded and simulated. The delay of a heartbeat after that time is kept, not the length of the silence.`,
+    'A worker that sent nothing after its lease expired counts as lost: its lease expires one lease duration after the last sign of life.',
+    'A silence before a late report lasts until the report, because the log does not contain rejected heartbeats. More late reports may be in time than forecast, but not fewer.',
+    'A silence while no coordinator was running counts like any other. A lease that ends in that time expires at the next startup and does not count toward the poison threshold.',
   ]
 }
 
 const delays =
-  'Another delay before a retry moves what comes after it, and changes nothing else: what tasks wait in all is told, and nothing of when they run.'
+  'Another retry delay only shifts later events: the total waiting time is shown, but not when the tasks run.'
 
 const successes =
-  'A late report that is in time under these knobs ends its task: the log does not say whether it was one of success or of failure.'
+  'A late report that is in time with these options ends its task: the log does not tell whether it reported success or failure.'
 
 const threshold =
-  'The log does not have the poison threshold. Without --poison-threshold a task is stopped where the record stops it, if as many of its leases in a row expire.'
+  'The log does not contain the poison threshold. Without --poison-threshold, a task is stopped where it was stopped in the log, if the same number of its leases expire in a row.'
 
 function forEvery({ executionWindowMs, maxRetries, backoff }: WhatIfKnobs): string[] {
   const tried = [
@@ -52,24 +52,24 @@ function forEvery({ executionWindowMs, maxRetries, backoff }: WhatIfKnobs): stri
   if (tried.length === 0) return []
   const what = new Intl.ListFormat('en-GB').format(tried)
   return [
-    `Every task has ${what} from these knobs: the log does not say which were submitted with their own.`,
+    `Every task takes ${what} from these options: the log does not tell which tasks were submitted with their own.`,
   ]
 }
 
 function unknownEnds(count: number): string {
-  return `${countOf(count, 'task')} would have run once more than in the record. What came of it is not known: that run is counted, and not followed.`
+  return `${countOf(count, 'task')} would have run once more than recorded. The outcome of that run is unknown, so it is counted but not simulated.`
 }
 
 function uncertain({ attemptsUncertain: count }: Forecast): string[] {
   if (count === 0) return []
   return [
-    `What ${countOf(count, 'attempt')} would have come to is not in the log: a window had ended it, a heartbeat that could extend nothing left no record, or its task was stopped. There the record stands, as far as it goes.`,
+    `The outcome of ${countOf(count, 'attempt')} cannot be derived from the log: its execution window had ended, a heartbeat that could extend nothing left no record, or its task was stopped. The recorded outcome is used instead.`,
   ]
 }
 
 function leftOut({ tasksLeftOut: count }: Forecast): string[] {
   if (count === 0) return []
   return [
-    `${countOf(count, 'task')} submitted before the first record that is left ${count === 1 ? 'is' : 'are'} left out, on both sides.`,
+    `${countOf(count, 'task')} submitted before the first remaining record ${count === 1 ? 'is' : 'are'} left out of both columns.`,
   ]
 }

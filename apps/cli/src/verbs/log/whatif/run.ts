@@ -11,15 +11,15 @@ import { showForecast } from './show.js'
 
 export const whatif = defineVerb({
   summary:
-    'Replays a log under other knobs. Tells what would have expired, run again, failed or been accepted, and what is assumed for that.',
+    'Replay a log with other options to see which tasks would have gone differently. Shows the differences, their causes and the assumptions.',
   examples: [
     {
       line: 'tenure log whatif ./tenure-data --lease-duration 15s',
-      help: 'How many leases would have held, and how long a lost worker would have cost.',
+      help: 'Show how many leases would have held, and the recovery time after a lost worker.',
     },
     {
       line: 'tenure log whatif ./tenure-data --max-retries 5 --backoff exponential --backoff-delay 1s',
-      help: 'What more retries would have been tried, and what they would have waited.',
+      help: 'Show how many more retries there would have been, and their total delay.',
     },
   ],
   settings: whatIfSettings,

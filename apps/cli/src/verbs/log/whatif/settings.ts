@@ -17,48 +17,47 @@ import { outputSettings } from '../../../terminal/json.js'
 const { leaseDurationMs, executionWindowMs, maxRetries, poisonThreshold } = whatIfRanges
 
 export const whatIfSettings = {
-  Which: {
+  Arguments: {
     directory: argument(text('dir'), {
-      help: "The coordinator's --data-dir, or a copy of it.",
+      help: 'Data directory of the coordinator (its --data-dir), or a copy.',
     }),
   },
-  'Knobs to try; what is not given is as recorded': {
+  'Options to try (others stay as recorded)': {
     leaseDuration: flag(duration(...leaseDurationMs), {
-      help: 'How long a worker owns a task without a heartbeat.',
+      help: 'Time that a worker owns a task without a heartbeat.',
     }),
     executionWindow: flag(duration(...executionWindowMs), {
-      help: 'How long an attempt may take at most, for every task.',
+      help: 'Maximum time for one attempt, for every task.',
     }),
     maxRetries: flag(whole(...maxRetries), {
-      help: 'How often a task that failed is tried again, for every task.',
+      help: 'Maximum number of retries after failures, for every task.',
     }),
     backoff: flag(choice('fixed', 'exponential'), {
-      help: 'Whether the delay before a retry stays the same or doubles each time, for every task.',
+      help: 'Whether the retry delay stays fixed or doubles each time, for every task.',
     }),
     backoffDelay: flag(duration(...retryRanges.delayMs), {
-      help: 'The delay before the first retry. With --backoff.',
+      help: 'Delay before the first retry; required with --backoff.',
     }),
     backoffMax: flag(duration(...retryRanges.delayMs), {
-      help: 'The longest delay. With --backoff exponential; without it 1h.',
+      help: 'Maximum retry delay with --backoff exponential; 1h if not set.',
     }),
     poisonThreshold: flag(whole(...poisonThreshold), {
-      help: 'After so many leases in a row that expired a task is stopped; 0 is never.',
+      help: 'Stop a task (DEAD) after this many consecutive lease expiries; 0 disables.',
     }),
     heartbeatShare: flag(share(0.5), {
       fallback: 1 / 3,
-      help: 'What part of a lease lies between two heartbeats, in the record and under the knobs.',
+      help: 'Heartbeat interval as a share of the lease duration, both recorded and simulated.',
     }),
   },
   Output: {
     examples: flag(whole(0, 1000), {
       fallback: 3,
-      help: 'How many tasks are shown for each cause.',
+      help: 'Maximum number of example tasks for each cause.',
     }),
     ...outputSettings.Output,
   },
 } as const
 
-/** Those that were given. */
 export function toKnobs(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs {
   const { leaseDuration, executionWindow, maxRetries, poisonThreshold, heartbeatShare } = values
   const backoff = retryBackoffOf(values)
@@ -77,15 +76,15 @@ function retryBackoffOf(values: ValuesOf<typeof whatIfSettings>): WhatIfKnobs['b
   if (kind === undefined) {
     if (delayMs === undefined && maxMs === undefined) return undefined
     const which = delayMs === undefined ? '--backoff-max' : '--backoff-delay'
-    throw new ConfigError(`${which} needs --backoff: fixed or exponential`)
+    throw new ConfigError(`${which} requires --backoff fixed or exponential`)
   }
-  if (delayMs === undefined) throw new ConfigError('--backoff needs --backoff-delay')
+  if (delayMs === undefined) throw new ConfigError('--backoff requires --backoff-delay')
   if (kind === 'exponential') return backoffOf(delayMs, maxMs ?? defaultBackoffMaxMs)
-  if (maxMs !== undefined) throw new ConfigError('--backoff-max is for --backoff exponential')
+  if (maxMs !== undefined) throw new ConfigError('--backoff-max requires --backoff exponential')
   return backoffOf(delayMs, undefined)
 }
 
-/** A part of something, written `1/3` or `0.25`. */
+/** A fraction, written `1/3` or `0.25`. */
 function share(most: number): Kind<number> {
   return {
     placeholder: '<share>',
@@ -99,7 +98,7 @@ function share(most: number): Kind<number> {
   }
 }
 
-/** As people say it, where it is a simple one. */
+/** Shows 1/n as a fraction, any other share as a decimal. */
 export function showShare(value: number): string {
   const parts = Math.round(1 / value)
   return 1 / parts === value ? `1/${parts}` : String(value)

@@ -13,7 +13,7 @@ import { type Column, showColumns } from '../../../terminal/table.js'
 
 import { showShare } from './settings.js'
 
-/** The record and what it would have been, side by side; why they differ; what has to be believed. */
+/** Recorded and forecast outcomes side by side, then causes, assumptions and examples. */
 export function showForecast(
   forecast: Forecast,
   assumptions: readonly string[],
@@ -25,9 +25,7 @@ export function showForecast(
     showSides(forecast, look),
     ...(differences.length === 0 ? [] : [showColumns(causeColumns, differences, look)]),
     `Assumed:\n${assumptions.map(showItem).join('')}`,
-    ...(examples.length === 0
-      ? []
-      : [`Examples, as they would have gone:\n${showColumns(changeColumns, examples, look)}`]),
+    ...(examples.length === 0 ? [] : [`Examples:\n${showColumns(changeColumns, examples, look)}`]),
   ]
   return parts.join('\n')
 }
@@ -45,7 +43,7 @@ function showItem(text: string): string {
   return [`- ${first.slice(2)}`, ...rest, ''].join('\n')
 }
 
-/** The knobs that are tried, as they are typed. */
+/** The given options as flags. */
 function showKnobs(knobs: WhatIfKnobs): string {
   const { leaseDurationMs, executionWindowMs, maxRetries, poisonThreshold, heartbeatShare } = knobs
   const flags = [
@@ -98,29 +96,28 @@ function span(name: string, of: Row['of']): Row {
 
 const rows: readonly Row[] = [
   count('leases granted', (o) => o.executions),
-  count('  after one that had expired', (o) => o.executionsAfterExpiry),
+  count('  after an expired one', (o) => o.executionsAfterExpiry),
   count('leases expired', (o) => o.leasesExpired),
   span('  recovery: median', (o) => o.recovery.medianMs),
-  span('  recovery: 99 of 100 within', (o) => o.recovery.p99Ms),
+  span('  recovery: 99th percentile', (o) => o.recovery.p99Ms),
   span('  recovery: longest', (o) => o.recovery.maxMs),
-  count('reports CANCELLED', (o) => o.lateReports),
-  count('reports of failure', (o) => o.failures),
-  count('  that were retried', (o) => o.retries),
-  span('  waited for that, in all', (o) => o.backoffMs),
+  count('late reports CANCELLED', (o) => o.lateReports),
+  count('failures reported', (o) => o.failures),
+  count('  retried', (o) => o.retries),
+  span('  total retry delay', (o) => o.backoffMs),
   count('tasks that ran more than once', (o) => o.tasksRunAgain),
   count('tasks completed', (o) => o.tasksCompleted),
   count('tasks failed for good', (o) => o.tasksFailed),
   count('tasks stopped as poison', (o) => o.tasksPoisoned),
   count('tasks stopped by an operator', (o) => o.tasksStopped),
-  count('tasks whose end is not known', (o) => o.tasksUnknown),
+  count('tasks with unknown end', (o) => o.tasksUnknown),
 ]
 
-/** Recorded, and under the knobs that were tried. */
 function showSides({ recorded, underKnobs }: Forecast, look: Look): string {
   const columns: readonly Column<Row>[] = [
     { head: '', of: ({ name }) => name },
     { head: 'recorded', right: true, of: (row) => show(row, recorded) },
-    { head: 'under these knobs', right: true, of: (row) => show(row, underKnobs) },
+    { head: 'with these options', right: true, of: (row) => show(row, underKnobs) },
     { head: 'difference', right: true, of: (row) => showDifference(row, recorded, underKnobs) },
   ]
   return showColumns(columns, rows, look)
@@ -131,16 +128,16 @@ function show({ of, show }: Row, outcomes: Outcomes): string {
   return amount === undefined ? '' : show(amount)
 }
 
-/** Nothing where nothing differs: what does is easier to see. */
+/** Empty if both are equal, so that differences stand out. */
 function showDifference({ of, show }: Row, recorded: Outcomes, underKnobs: Outcomes): string {
   const [before, after] = [of(recorded), of(underKnobs)]
   if (before === undefined || after === undefined || before === after) return ''
   return `${after > before ? '+' : '-'}${show(Math.abs(after - before))}`
 }
 
-/** What one cause changes in all. */
+/** The total effect of one cause. */
 const causeColumns: readonly Column<Difference>[] = [
-  { head: 'what would have differed first', of: ({ cause }) => causes[cause] },
+  { head: 'first difference', of: ({ cause }) => causes[cause] },
   { head: 'tasks', right: true, of: ({ tasks }) => showCount(tasks) },
   { head: 'granted', right: true, of: ({ executions }) => signed(executions) },
   { head: 'expired', right: true, of: ({ leasesExpired }) => signed(leasesExpired) },
@@ -149,7 +146,7 @@ const causeColumns: readonly Column<Difference>[] = [
 const causes: Readonly<Record<ChangeCause, string>> = {
   LEASE_HELD: 'a lease that expired would have held until the late report',
   LEASE_LOST: 'a lease that held would have expired',
-  WINDOW_HELD: 'a report behind the execution window would have been within',
+  WINDOW_HELD: 'a report after the execution window would have been in time',
   WINDOW_LOST: 'an attempt would have outlasted its execution window',
   RETRIES_LEFT: 'a task that failed for good would have been tried again',
   RETRIES_USED_UP: 'a task that was tried again would have failed for good',
@@ -157,7 +154,7 @@ const causes: Readonly<Record<ChangeCause, string>> = {
   NOT_STOPPED: 'a task would not have been stopped as poison',
 }
 
-/** One task that would have gone differently, and from where on. */
+/** A task that would have gone differently, and its first difference. */
 const changeColumns: readonly Column<Change>[] = [
   { head: 'task', right: true, of: ({ taskId }) => String(taskId) },
   { head: 'attempt', right: true, of: ({ attempt }) => String(attempt) },
