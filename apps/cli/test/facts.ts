@@ -1,12 +1,12 @@
 import type { Attempt, QueueStats, Stats, Task, TaskSummary, Why, WorkerInfo } from '@tenure/client'
-import type { Look } from '../src/terminal/look.js'
+import type { Display } from '../src/terminal/display.js'
 
 /** Fixed facts as a coordinator reports them. */
 
 export const noon = Date.UTC(2026, 0, 2, 12)
 
-export const onTerminal: Look = { columns: 100, colours: true }
-export const narrow: Look = { columns: 60, colours: false }
+export const onTerminal: Display = { columns: 100, colours: true }
+export const narrow: Display = { columns: 60, colours: false }
 
 function summary(own: Partial<TaskSummary>): TaskSummary {
   return {

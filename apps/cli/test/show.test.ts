@@ -3,7 +3,7 @@ import { explainRemembered } from '@tenure/history/internal'
 import { getTask } from '@tenure/state-machine'
 import { Book, sourceOf } from '@tenure/testing-histories'
 import t from 'tap'
-import { type Look, plain } from '../src/terminal/look.js'
+import { type Display, plain } from '../src/terminal/display.js'
 import { showProgress } from '../src/terminal/progress.js'
 import { widthOf } from '../src/terminal/text.js'
 import { showExplanation } from '../src/verbs/explain/show.js'
@@ -52,7 +52,7 @@ const full = task({
 })
 
 /** Compares the output for a file and for a terminal with golden files. */
-function shows(name: string, show: (look: Look) => string): void {
+function shows(name: string, show: (display: Display) => string): void {
   t.test(`the output of ${name}`, async (t) => {
     golden(t, `show/${name}`, show(plain))
     golden(t, `show/${name}-on-a-terminal`, show(onTerminal))
@@ -62,11 +62,11 @@ function shows(name: string, show: (look: Look) => string): void {
   })
 }
 
-shows('task', (look) => showTask(full, look))
-shows('task-not-run', (look) => showTask(task({ payload: Buffer.from([0, 255]) }), look))
-shows('tasks', (look) => showTasks(tasks, look, { heads: true }))
-shows('workers', (look) => showWorkers(workers, noon, look))
-shows('stats', (look) => showStats(stats, look))
+shows('task', (display) => showTask(full, display))
+shows('task-not-run', (display) => showTask(task({ payload: Buffer.from([0, 255]) }), display))
+shows('tasks', (display) => showTasks(tasks, display, { heads: true }))
+shows('workers', (display) => showWorkers(workers, noon, display))
+shows('stats', (display) => showStats(stats, display))
 
 t.test('on a narrow terminal names are cut, but not numbers', async (t) => {
   golden(t, 'show/tasks-narrow', showTasks(tasks, narrow, { heads: true }))

@@ -4,7 +4,11 @@ import t from 'tap'
 import { ProgressLine } from '../src/terminal/progress.js'
 import { submitMany } from '../src/verbs/submit/lines.js'
 import { readLines } from '../src/verbs/submit/lines-input.js'
-import { LinesTeller, showCounted, tellHowToGoOn } from '../src/verbs/submit/lines-report.js'
+import {
+  describeContinuation,
+  LinesReporter,
+  showCounted,
+} from '../src/verbs/submit/lines-report.js'
 import { golden } from './golden.js'
 
 async function linesOf(chunks: Iterable<Uint8Array>) {
@@ -65,22 +69,22 @@ t.test('an interrupted run prints how to continue without submitting twice', asy
     new Error('ENOENT: no such \u001b[2Jfile'),
   ]
   const told = errors.map((error) => {
-    const brokenOff = { fromLine: 4711, error }
-    return tellHowToGoOn({ requestIdPrefix, brokenOff, refused: 0 }).join('\n')
+    const interruption = { fromLine: 4711, error }
+    return describeContinuation({ requestIdPrefix, interruption, refused: 0 }).join('\n')
   })
   golden(t, 'submit/broken-off', `${told.join('\n\n')}\n`)
   const refused = [0, 1, 2].map((refused) => {
-    return tellHowToGoOn({ requestIdPrefix, brokenOff: undefined, refused }).join('\n')
+    return describeContinuation({ requestIdPrefix, interruption: undefined, refused }).join('\n')
   })
   golden(t, 'submit/refused', `${refused.join('\n')}\n`)
 })
 
 t.test('an interrupted run continues at the first rejected line', async (t) => {
   const error = new TenureError('CLIENT_DISCONNECTED', 'the connection was lost')
-  const brokenOff = { fromLine: 9000, error }
+  const interruption = { fromLine: 9000, error }
   const told = [1, 2].map((refused) => {
-    const continuation = { requestIdPrefix: 'spring', brokenOff, refused, firstRefusedLine: 12 }
-    return tellHowToGoOn(continuation).join('\n')
+    const continuation = { requestIdPrefix: 'spring', interruption, refused, firstRefusedLine: 12 }
+    return describeContinuation(continuation).join('\n')
   })
   golden(t, 'submit/broken-off-refused', `${told.join('\n\n')}\n`)
 })
@@ -88,12 +92,12 @@ t.test('an interrupted run continues at the first rejected line', async (t) => {
 t.test('the first rejected line is remembered', async (t) => {
   const output = { fd: 2, isTTY: false, write: () => {} }
   const host = { stdout: output, stderr: output, env: {} } as unknown as Host
-  const teller = new LinesTeller(host, false, undefined)
+  const reporter = new LinesReporter(host, false, undefined)
   const line = (number: number) => ({ number, end: number, bytes: new Uint8Array(1) })
   const tooLarge = new RejectedError({ reason: 'TOO_LARGE', message: 'no' })
-  teller.submitted(line(11), { taskId: 1, known: false })
-  for (const number of [12, 13]) teller.refused(line(number), tooLarge)
-  t.match(teller.end(), { submitted: 1, refused: 2, firstRefusedLine: 12 })
+  reporter.submitted(line(11), { taskId: 1, known: false })
+  for (const number of [12, 13]) reporter.refused(line(number), tooLarge)
+  t.match(reporter.end(), { submitted: 1, refused: 2, firstRefusedLine: 12 })
 })
 
 t.test('a progress line is for terminals only', async (t) => {
@@ -141,11 +145,11 @@ t.test('the remaining time is computed from the first submitted line', async (t)
   const write = (text: unknown) => written.push(String(text))
   const output = { fd: 2, isTTY: true, columns: 80, write }
   const host = { stdout: output, stderr: output, env: {} } as unknown as Host
-  const teller = new LinesTeller(host, false, 1000, () => now)
+  const reporter = new LinesReporter(host, false, 1000, () => now)
   const line = (number: number, end: number) => ({ number, end, bytes: new Uint8Array(100) })
-  teller.submitted(line(8, 800), { taskId: 1, known: false })
+  reporter.submitted(line(8, 800), { taskId: 1, known: false })
   now = 2000
-  teller.submitted(line(9, 850), { taskId: 2, known: false })
+  reporter.submitted(line(9, 850), { taskId: 2, known: false })
   t.same(written, ['\r\u001b[K2 lines, 1.0/s, 50 %, 2.0 s left'])
 })
 
@@ -167,7 +171,7 @@ async function submitOver(outcomes: readonly object[], lines: string, fromLine =
     yield Buffer.from(lines)
   })()
   const signal = new AbortController().signal
-  const brokenOff = await submitMany(
+  const interruption = await submitMany(
     tenure as unknown as Tenure,
     readLines(source),
     { requestIdPrefix: 'p', fromLine, signal, queue: 'mail' },
@@ -176,7 +180,7 @@ async function submitOver(outcomes: readonly object[], lines: string, fromLine =
       refused: ({ number }, { message }) => told.push(`${number} is refused: ${message}`),
     },
   )
-  return { brokenOff, seen, told }
+  return { interruption, seen, told }
 }
 
 t.test('an error of one line does not stop the run; an error of every line does', async (t) => {
@@ -184,20 +188,23 @@ t.test('an error of one line does not stop the run; an error of every line does'
     return { ok: false, error: new RejectedError({ reason, message: 'no' }) }
   }
   const outcomes = [refused('TOO_LARGE'), { ok: true, taskId: 9, known: true }, refused('NO_SPACE')]
-  const { brokenOff, told } = await submitOver(outcomes, 'a\n\nb\nc\nd\n')
+  const { interruption, told } = await submitOver(outcomes, 'a\n\nb\nc\nd\n')
   t.same(told, ['1 is refused: TOO_LARGE: no', '3 is task 9'])
-  t.match(brokenOff, { fromLine: 4, error: { reason: 'NO_SPACE' } })
+  t.match(interruption, { fromLine: 4, error: { reason: 'NO_SPACE' } })
 })
 
 t.test('lines keep their numbers with --from-line', async (t) => {
-  const { seen, told, brokenOff } = await submitOver([], 'a\n\nb\nc', 3)
+  const { seen, told, interruption } = await submitOver([], 'a\n\nb\nc', 3)
   t.same(seen, ['p-3 b', 'p-4 c'])
   t.same(told, ['3 is task 1', '4 is task 2'])
-  t.equal(brokenOff, undefined)
+  t.equal(interruption, undefined)
 })
 
 t.test('if the client gives up, the run continues after the last answer', async (t) => {
   const error = new TenureError('CLIENT_CLOSED', 'the client is closed')
-  const { brokenOff } = await submitOver([{ ok: true, taskId: 1, known: false }, error], 'a\nb\nc')
-  t.match(brokenOff, { fromLine: 2, error })
+  const { interruption } = await submitOver(
+    [{ ok: true, taskId: 1, known: false }, error],
+    'a\nb\nc',
+  )
+  t.match(interruption, { fromLine: 2, error })
 })

@@ -6,15 +6,15 @@ import { loadVerbs } from '@tenure/app-kit'
 import { cleanEnvironment } from '@tenure/testing'
 import t from 'tap'
 import { program } from '../src/program.js'
+import { displayOf, paint, plain } from '../src/terminal/display.js'
 import {
   countOf,
   showAge,
   showCount,
+  showDuration,
   showRate,
   showSize,
-  showSpan,
-} from '../src/terminal/figures.js'
-import { lookOf, paint, plain } from '../src/terminal/look.js'
+} from '../src/terminal/format.js'
 import { showTable } from '../src/terminal/table.js'
 import { cutTo, showBytes, widthOf } from '../src/terminal/text.js'
 
@@ -27,8 +27,8 @@ const output = { fd: 1, write: () => {} }
 const tty = { ...output, isTTY: true, columns: 132 }
 
 t.test('colours are for terminals, unless NO_COLOR or FORCE_COLOR is set', async (t) => {
-  const coloursOf = (output: Parameters<typeof lookOf>[0], env: Record<string, string>) =>
-    lookOf(output, env).colours
+  const coloursOf = (output: Parameters<typeof displayOf>[0], env: Record<string, string>) =>
+    displayOf(output, env).colours
   t.equal(coloursOf(tty, {}), true)
   t.equal(coloursOf(output, {}), false)
   t.equal(coloursOf(tty, { NO_COLOR: '1' }), false)
@@ -41,10 +41,10 @@ t.test('colours are for terminals, unless NO_COLOR or FORCE_COLOR is set', async
 })
 
 t.test('lines are as wide as the terminal, or 100 columns elsewhere', async (t) => {
-  t.equal(lookOf(tty, {}).columns, 132)
-  t.equal(lookOf({ ...tty, columns: 12 }, {}).columns, 40, 'the minimum width of a table')
-  t.equal(lookOf({ ...output, isTTY: true }, {}).columns, 100)
-  t.equal(lookOf({ ...output, columns: 50 }, {}).columns, 100)
+  t.equal(displayOf(tty, {}).columns, 132)
+  t.equal(displayOf({ ...tty, columns: 12 }, {}).columns, 40, 'the minimum width of a table')
+  t.equal(displayOf({ ...output, isTTY: true }, {}).columns, 100)
+  t.equal(displayOf({ ...output, columns: 50 }, {}).columns, 100)
 })
 
 t.test('without colours, text stays unchanged', async (t) => {
@@ -77,7 +77,7 @@ t.test('numbers and times are rounded to about three digits', async (t) => {
   t.same([0, 1023, 1024, 1_500_000, 2 ** 43].map(showSize), [
     ...['0 B', '1023 B', '1.0 KiB', '1.4 MiB', '8.0 TiB'],
   ])
-  t.same([0, 999, 1000, 119_999, 120_000, 7_200_000, 172_800_000].map(showSpan), [
+  t.same([0, 999, 1000, 119_999, 120_000, 7_200_000, 172_800_000].map(showDuration), [
     ...['0 ms', '999 ms', '1.0 s', '120.0 s', '2.0 min', '2.0 h', '2.0 d'],
   ])
   t.equal(showAge(5000, 2000), '0 ms ago', 'clocks differ')

@@ -1,8 +1,8 @@
 import { type Task, type Tenure, TenureError, type WaitOptions } from '@tenure/client'
 import t from 'tap'
-import { plain } from '../src/terminal/look.js'
+import { plain } from '../src/terminal/display.js'
 import { awaitingEnds } from '../src/verbs/wait.js'
-import { answerWhy, showWhy, tellUnserved } from '../src/verbs/why.js'
+import { answerWhy, describeUnserved, showWhy } from '../src/verbs/why.js'
 import { noon, onTerminal, why } from './facts.js'
 import { golden } from './golden.js'
 
@@ -54,18 +54,18 @@ t.test('why has colours on a terminal', async (t) => {
 
 t.test('wait warns only if the queue probably has no workers', async (t) => {
   const warned = Object.entries(reasons).flatMap(([name, facts]) => {
-    return tellUnserved(17, facts) === undefined ? [] : [name]
+    return describeUnserved(17, facts) === undefined ? [] : [name]
   })
   t.same(warned, ['unserved', 'unserved-for-long'])
   const started = why({ ...waiting, startedAt: noon - 2000 })
-  t.equal(tellUnserved(17, started), undefined, 'workers reconnect after a restart')
-  golden(t, 'why/warning', `${tellUnserved(17, reasons.unserved)}\n`)
+  t.equal(describeUnserved(17, started), undefined, 'workers reconnect after a restart')
+  golden(t, 'why/warning', `${describeUnserved(17, reasons.unserved)}\n`)
 })
 
 t.test('names in an answer cannot control the terminal', async (t) => {
   const evil = why({ ...waiting, queue: 'q\u001b[2J' })
   t.match(showWhy(17, evil, plain), 'queue q\\u001b[2J')
-  t.match(tellUnserved(17, evil), '--queues q\\u001b[2J?')
+  t.match(describeUnserved(17, evil), '--queues q\\u001b[2J?')
   t.match(answerWhy(17, evil), 'q\u001b[2J', 'JSON gets the raw text')
 })
 
@@ -90,29 +90,29 @@ function waitOver(timeoutMs: number | undefined, task: Task, tookMs = 0) {
     },
   }
   const stderr = { fd: 2, write: () => {} }
-  const deed = awaitingEnds(tenure as unknown as Tenure, timeoutMs, { stderr }, () => now)
-  return { deed, waits }
+  const action = awaitingEnds(tenure as unknown as Tenure, timeoutMs, { stderr }, () => now)
+  return { action, waits }
 }
 
 t.test('a timeout above the maximum of a Node.js timer is kept', async (t) => {
   // Above 2^31 - 1 ms a timer fires immediately, and above 2^32 - 1 ms AbortSignal.timeout throws.
   for (const timeoutMs of [30 * dayMs, 60 * dayMs, 2 ** 45]) {
-    const { deed, waits } = waitOver(timeoutMs, completed)
-    t.equal(await deed.act(1), completed)
+    const { action, waits } = waitOver(timeoutMs, completed)
+    t.equal(await action.act(1), completed)
     t.same(waits, [{ timeoutMs }])
   }
 })
 
 t.test('the timeout covers all tasks, and ended tasks are shown even after it', async (t) => {
-  const { deed, waits } = waitOver(100, completed, 60)
-  for (const taskId of [1, 2, 3]) await deed.act(taskId)
+  const { action, waits } = waitOver(100, completed, 60)
+  for (const taskId of [1, 2, 3]) await action.act(taskId)
   t.same(waits, [{ timeoutMs: 100 }, { timeoutMs: 40 }, { timeoutMs: 1 }])
-  const { deed: tooLong } = waitOver(100, running)
+  const { action: tooLong } = waitOver(100, running)
   await t.rejects(tooLong.act(17), { code: 'TIMEOUT', exitCode: 3, message: /100ms/ })
 })
 
 t.test('without a timeout it waits forever', async (t) => {
-  const { deed, waits } = waitOver(undefined, completed)
-  await deed.act(1)
+  const { action, waits } = waitOver(undefined, completed)
+  await action.act(1)
   t.same(waits, [{ timeoutMs: Number.POSITIVE_INFINITY }])
 })

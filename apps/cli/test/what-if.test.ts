@@ -1,7 +1,7 @@
 import { forecast, type WhatIfKnobs } from '@tenure/history'
 import { Book, writeLog } from '@tenure/testing-histories'
 import t, { type Test } from 'tap'
-import { type Look, plain } from '../src/terminal/look.js'
+import { type Display, plain } from '../src/terminal/display.js'
 import { widthOf } from '../src/terminal/text.js'
 import { assumptionsOf } from '../src/verbs/log/whatif/assumptions.js'
 import { showShare } from '../src/verbs/log/whatif/settings.js'
@@ -79,7 +79,7 @@ t.test('without options the forecast equals the record', async (t) => {
   golden(t, 'whatif/as-recorded', stdout)
 })
 
-const onTerminal: Look = { columns: 100, colours: true }
+const onTerminal: Display = { columns: 100, colours: true }
 
 t.test('every cause has a text that fits in 100 columns', async (t) => {
   const book = allSorts()

@@ -17,7 +17,7 @@ import {
   TenureError,
 } from '@tenure/client'
 import type { Role } from '@tenure/protocol'
-import { exitCodeOf, explain, Refusal } from './refusals.js'
+import { exitCodeOf, explain, TaskError } from './errors.js'
 
 /** The settings of every verb that connects to a coordinator. */
 export const clientSettings = {
@@ -45,14 +45,14 @@ export function withClient(
   const options: LinkOptions = { ...toLinkOptions(configuration), connectTimeoutMs }
   return async (host) => {
     try {
-      const { tenure, role } = await search(roles, options, host)
+      const { tenure, role } = await connectWithNotice(roles, options, host)
       try {
         return await action(tenure, host, role)
       } finally {
         await tenure.close()
       }
     } catch (error) {
-      if (error instanceof Refusal) {
+      if (error instanceof TaskError) {
         host.stderr.write(`tenure: ${printable(error.message)}\n`)
         return error.exitCode
       }
@@ -63,8 +63,12 @@ export function withClient(
   }
 }
 
-async function search(roles: readonly [Role, ...Role[]], options: LinkOptions, host: Host) {
-  using notice = new SearchNotice(options, host)
+async function connectWithNotice(
+  roles: readonly [Role, ...Role[]],
+  options: LinkOptions,
+  host: Host,
+) {
+  using notice = new SlowConnectNotice(options, host)
   return await connectAs(roles, { ...options, observer: notice.observer })
 }
 
@@ -83,7 +87,7 @@ async function connectAs([role, ...others]: readonly [Role, ...Role[]], options:
 const quietMs = 1000
 
 /** Tells a terminal that connecting takes long, and why. */
-class SearchNotice {
+class SlowConnectNotice {
   readonly observer: LinkObserver = {
     attemptFailed: ({ error }) => {
       this.#why = ` (${error.message})`

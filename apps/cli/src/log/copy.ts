@@ -1,8 +1,8 @@
 import { exitCodes, flagOf, type Host, printable } from '@tenure/app-kit'
 import { type Backup, type BackupOptions, WalDamageError, WalError } from '@tenure/wal'
-import { countOf, showSize } from '../terminal/figures.js'
+import { countOf, showSize } from '../terminal/format.js'
 import { ProgressLine } from '../terminal/progress.js'
-import { historyDamageOf, tellUnreadable } from './damage.js'
+import { describeUnreadable, historyDamageOf } from './damage.js'
 
 /** Copies a log with a progress line. */
 export async function copyWithProgress<T>(
@@ -25,7 +25,7 @@ export async function copyWithProgress<T>(
 }
 
 /** Prints a `WalError` as one line. */
-export async function orExplain(
+export async function reportWalErrors(
   host: Host,
   directory: string,
   act: () => Promise<number>,
@@ -52,7 +52,7 @@ const misconfigured: ReadonlySet<string> = new Set([
 function explain(error: WalError, directory: string): string {
   const unreadable = historyDamageOf(error)
   if (unreadable !== undefined) {
-    return `${tellUnreadable(unreadable)}. A copy must be complete; tenure log doctor ${directory} shows how to remove the damaged part`
+    return `${describeUnreadable(unreadable)}. A copy must be complete; tenure log doctor ${directory} shows how to remove the damaged part`
   }
   const { segment, offset } = (error instanceof WalDamageError && error.damage.acceptable) || {}
   return error.message
@@ -70,7 +70,7 @@ export function showCopied({ firstLsn, lastLsn, segments, checkpoints, bytes }: 
 }
 
 /** Unusable checkpoints do not make the copy incomplete, but need attention. */
-export function warnOf({ badCheckpoints }: Backup, { stderr }: Host): void {
+export function warnOfBadCheckpoints({ badCheckpoints }: Backup, { stderr }: Host): void {
   for (const { why } of badCheckpoints) {
     stderr.write(`tenure: ${printable(why)}; it is left out, and the copy is complete without it\n`)
   }

@@ -17,16 +17,16 @@ export const unlinked = 'not linked to the rest of the log, so it is never read'
 export function warnOfUnreadable(damage: HistoryDamage | undefined, { stderr }: Host): void {
   if (damage === undefined) return
   const what = 'Events in this range are missing from the output'
-  stderr.write(`tenure: ${printable(`${tellUnreadable(damage)}. ${what}.`)}\n`)
+  stderr.write(`tenure: ${printable(`${describeUnreadable(damage)}. ${what}.`)}\n`)
 }
 
-export function tellUnreadable(damage: HistoryDamage): string {
+export function describeUnreadable(damage: HistoryDamage): string {
   const { firstMissingLsn: firstLsn, lastMissingLsn: lastLsn, coveredBy } = damage
   const range = showRange({ firstLsn, lastLsn })
-  return `${range} cannot be read (${tellPlace(damage)}); restarts do not need this range, which the checkpoint at LSN ${coveredBy} covers`
+  return `${range} cannot be read (${describePlace(damage)}); restarts do not need this range, which the checkpoint at LSN ${coveredBy} covers`
 }
 
-export function tellPlace({ file, offset, why }: Damage): string {
+export function describePlace({ file, offset, why }: Damage): string {
   return `${offset === undefined ? file : `${file} at byte ${offset}`}: ${why}`
 }
 

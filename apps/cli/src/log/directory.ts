@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { argument, exitCodes, flagOf, type Host, printable, text } from '@tenure/app-kit'
 import { type History, openHistory } from '@tenure/history'
 import { WalDamageError } from '@tenure/wal'
-import { historyDamageOf, tellPlace, tellUnreadable } from './damage.js'
+import { describePlace, describeUnreadable, historyDamageOf } from './damage.js'
 
 /** The log directory argument. */
 export const logDirectorySettings = {
@@ -19,11 +19,11 @@ export const logDirectorySettings = {
  */
 export function withLog(
   directory: string,
-  reading: (host: Host) => Promise<number>,
+  action: (host: Host) => Promise<number>,
 ): (host: Host) => Promise<number> {
   return async (host) => {
     try {
-      return await reading(host)
+      return await action(host)
     } catch (error) {
       const why = explainLogError(error, directory)
       if (why === undefined) throw error
@@ -36,9 +36,9 @@ export function withLog(
 /** Opens the log in a directory, reads it, and prints an error as one line. */
 export function withHistory(
   directory: string,
-  reading: (history: History, host: Host) => Promise<number>,
+  action: (history: History, host: Host) => Promise<number>,
 ): (host: Host) => Promise<number> {
-  return withLog(directory, async (host) => reading(await openHistory(directory), host))
+  return withLog(directory, async (host) => action(await openHistory(directory), host))
 }
 
 /** Why a log cannot be read, and the remedy. */
@@ -55,13 +55,13 @@ export function explainLogError(error: unknown, directory: string): LogRefusal |
   if (unreadable !== undefined) {
     const after = `records after LSN ${unreadable.lastMissingLsn} can be read`
     return {
-      message: `${tellUnreadable(unreadable)}; ${after}. tenure log doctor ${directory} shows how to remove the damaged part`,
+      message: `${describeUnreadable(unreadable)}; ${after}. tenure log doctor ${directory} shows how to remove the damaged part`,
       isFailure: true,
     }
   }
   if (error instanceof WalDamageError) {
     return {
-      message: `the log is damaged: ${tellPlace(error.damage)}. ${seeDoctor(directory)}`,
+      message: `the log is damaged: ${describePlace(error.damage)}. ${seeDoctor(directory)}`,
       isFailure: true,
     }
   }

@@ -1,6 +1,6 @@
 import { formatDuration, type Kind, parseDuration } from '@tenure/app-kit'
 import type { History, Position } from '@tenure/history'
-import { showTime } from '../terminal/figures.js'
+import { showTime } from '../terminal/format.js'
 
 /** A moment of a log as the user writes it; `beforeEndMs` counts back from the last record. */
 export type NamedPosition = Position | { readonly beforeEndMs: number }

@@ -1,6 +1,6 @@
 import { listTasks, type State, type TaskState } from '@tenure/state-machine'
 import { taskStates } from '@tenure/state-machine/internal'
-import { showCount } from '../terminal/figures.js'
+import { showCount } from '../terminal/format.js'
 
 /** The number of tasks in each state. */
 export type TaskTotals = Readonly<Record<TaskState, number>>
@@ -15,7 +15,7 @@ export function countByState(state: State): TaskTotals {
 }
 
 /** `3 WAITING, 1 LEASED`. */
-export function tellTotals(totals: TaskTotals): string {
+export function describeTotals(totals: TaskTotals): string {
   const parts = Object.entries(totals).filter(([, count]) => count > 0)
   return parts.length === 0
     ? 'none'

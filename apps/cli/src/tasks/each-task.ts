@@ -2,11 +2,11 @@ import { type Host, printable } from '@tenure/app-kit'
 import { RejectedError } from '@tenure/client'
 import type { Reason } from '@tenure/protocol'
 import { exitCodes } from '../command-line.js'
-import { explain, Refusal } from '../coordinator/refusals.js'
+import { explain, TaskError } from '../coordinator/errors.js'
 import { toJsonLine } from '../terminal/json.js'
 
-/** An action on one task. Throws a `Refusal` if the task does not allow it. */
-export interface Deed<T extends object> {
+/** An action on one task. Throws a `TaskError` if the task does not allow it. */
+export interface TaskAction<T extends object> {
   act(taskId: number): Promise<T>
   /** Describes the outcome in one line. */
   show(taskId: number, outcome: T): string
@@ -20,20 +20,20 @@ export interface Deed<T extends object> {
  */
 export async function forEachTask<T extends object>(
   taskIds: readonly number[],
-  deed: Deed<T>,
+  action: TaskAction<T>,
   host: Host,
   json: boolean,
 ): Promise<number> {
   let code: number = exitCodes.done
   for (const [at, taskId] of taskIds.entries()) {
     try {
-      const outcome = await deed.act(taskId)
-      const line = `${printable(deed.show(taskId, outcome))}\n`
+      const outcome = await action.act(taskId)
+      const line = `${printable(action.show(taskId, outcome))}\n`
       host.stdout.write(json ? toJsonLine({ taskId, ...outcome }) : line)
-      if (deed.isGood?.(outcome) === false) code = Math.max(code, exitCodes.failed)
+      if (action.isGood?.(outcome) === false) code = Math.max(code, exitCodes.failed)
     } catch (error) {
-      const refusal = refusalOf(error)
-      if (refusal === undefined) throw tellLeft(error, taskIds.slice(at), host)
+      const refusal = failureOf(error)
+      if (refusal === undefined) throw describeLeft(error, taskIds.slice(at), host)
       const { exitCode, ...why } = refusal
       if (json) host.stdout.write(toJsonLine({ taskId, error: why }))
       host.stderr.write(`tenure: task ${taskId}: ${printable(why.message)}\n`)
@@ -43,21 +43,21 @@ export async function forEachTask<T extends object>(
   return code
 }
 
-function tellLeft(error: unknown, left: readonly number[], { stderr }: Host): unknown {
+function describeLeft(error: unknown, left: readonly number[], { stderr }: Host): unknown {
   if (left.length > 1) stderr.write(`tenure: not done, or outcome unknown: ${left.join(' ')}\n`)
   return error
 }
 
-interface Refused {
+interface FailedTask {
   readonly code: string
   readonly message: string
   readonly exitCode: number
 }
 
 /** `undefined` for an error that would affect every further task, too. */
-function refusalOf(error: unknown): Refused | undefined {
+function failureOf(error: unknown): FailedTask | undefined {
   const exitCode = exitCodes.failed
-  if (error instanceof Refusal) {
+  if (error instanceof TaskError) {
     return { code: error.code, message: error.message, exitCode: error.exitCode }
   }
   if (error instanceof RejectedError && !endsAll.includes(error.reason)) {

@@ -1,5 +1,5 @@
 import type { Attempt, TaskState } from '@tenure/client'
-import type { Style } from '../terminal/look.js'
+import type { Style } from '../terminal/display.js'
 import type { Cell } from '../terminal/table.js'
 
 /** The style of a task state or of the outcome of an attempt. */

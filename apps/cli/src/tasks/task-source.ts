@@ -66,7 +66,7 @@ export class LogTasks implements TaskSource {
   async get(taskId: number): Promise<Task> {
     const task = getTask(this.#state, taskId)
     if (task !== undefined) return task
-    throw new NoSuchTask(`task ${taskId} is not in the log as of LSN ${this.asOf.lsn}`)
+    throw new TaskNotInLog(`task ${taskId} is not in the log as of LSN ${this.asOf.lsn}`)
   }
 
   async *list({ state, queue, fromTaskId, limit }: ListOptions): AsyncGenerator<TaskSummary> {
@@ -111,6 +111,6 @@ export async function openLogTasks(
   return new LogTasks(state, opening?.epoch)
 }
 
-class NoSuchTask extends Error {
+class TaskNotInLog extends Error {
   readonly code = 'LOG_NO_SUCH_TASK'
 }

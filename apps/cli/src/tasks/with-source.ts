@@ -19,12 +19,12 @@ export const sourceSettings = {
 } as const
 
 /** Reads from the source and returns the exit code. */
-export type Reading = (source: TaskSource, host: Host) => Promise<number>
+export type SourceAction = (source: TaskSource, host: Host) => Promise<number>
 
 /** Opens the log or connects, reads, and prints an error as one line. */
 export function withSource(
   configuration: Configuration<typeof sourceSettings>,
-  reading: Reading,
+  action: SourceAction,
   log = configuration.values.log,
 ): (host: Host) => Promise<number> {
   const { at } = configuration.values
@@ -32,11 +32,11 @@ export function withSource(
     return withLog(log, async (host) => {
       const tasks = await openLogTasks(log, at)
       host.stderr.write(`tenure: as of ${showMoment(tasks.asOf)}\n`)
-      return reading(tasks, host)
+      return action(tasks, host)
     })
   }
   if (at !== undefined) {
     throw new ConfigError(`${flagOf('at')} requires a log; set ${flagOf('log')}`)
   }
-  return withClient(configuration, reading)
+  return withClient(configuration, action)
 }

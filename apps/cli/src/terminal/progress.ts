@@ -1,6 +1,6 @@
 import type { Host, Output } from '@tenure/app-kit'
-import { countOf, showRate, showSpan } from './figures.js'
-import { lookOf } from './look.js'
+import { displayOf } from './display.js'
+import { countOf, showDuration, showRate } from './format.js'
 import { cutTo } from './text.js'
 
 export interface Progress {
@@ -16,7 +16,7 @@ export function showProgress({ count, elapsedMs, share }: Progress, one: string)
   if (share !== undefined && share > 0) {
     parts.push(
       `${Math.floor(share * 100)} %`,
-      `${showSpan((elapsedMs * (1 - share)) / share)} left`,
+      `${showDuration((elapsedMs * (1 - share)) / share)} left`,
     )
   }
   return parts.join(', ')
@@ -39,7 +39,7 @@ export class ProgressLine {
     this.#now = now
     this.#startedAt = now()
     this.#output = stderr
-    this.#columns = lookOf(stderr, env).columns
+    this.#columns = displayOf(stderr, env).columns
     this.#shownAt = this.#startedAt + patienceMs - pauseMs
   }
 

@@ -1,5 +1,5 @@
 import { printable } from '@tenure/app-kit'
-import { type Look, paint, type Style } from './look.js'
+import { type Display, paint, type Style } from './display.js'
 import { cutTo, printableLines, widthOf } from './text.js'
 
 const gap = 2
@@ -9,14 +9,14 @@ const narrowest = 8
 export type Cell = string | { readonly text: string; readonly style: Style | undefined }
 
 interface Layout {
-  readonly look: Look
+  readonly display: Display
   /** Right-aligned columns. */
   readonly right?: readonly number[]
   /** Columns that are cut when a row is too wide. Without one, rows are never cut. */
   readonly cut?: readonly number[]
 }
 
-const unstyled: Layout = { look: { columns: Number.POSITIVE_INFINITY, colours: false } }
+const unstyled: Layout = { display: { columns: Number.POSITIVE_INFINITY, colours: false } }
 
 /**
  * Columns of text, each as wide as its widest entry. Only entries of the last column may have several
@@ -49,9 +49,9 @@ function widthsOf(rows: readonly (readonly Lines[])[]): number[] {
 }
 
 /** Cuts the widest of the columns that may be cut, until the row fits. */
-function fit(widths: readonly number[], { look, cut = [] }: Layout): number[] {
+function fit(widths: readonly number[], { display, cut = [] }: Layout): number[] {
   const fitted = [...widths]
-  let excess = fitted.reduce((sum, width) => sum + width + gap, -gap) - look.columns
+  let excess = fitted.reduce((sum, width) => sum + width + gap, -gap) - display.columns
   while (excess > 0) {
     const [widest] = [...cut].sort((a, b) => (fitted[b] ?? 0) - (fitted[a] ?? 0))
     if (widest === undefined || (fitted[widest] ?? 0) <= narrowest) break
@@ -62,14 +62,14 @@ function fit(widths: readonly number[], { look, cut = [] }: Layout): number[] {
 }
 
 function showRow(row: readonly Lines[], widths: readonly number[], layout: Layout): string {
-  const { look, right = [], cut = [] } = layout
+  const { display, right = [], cut = [] } = layout
   const height = Math.max(1, ...row.map(({ lines }) => lines.length))
   const lines = Array.from({ length: height }, (_, line) => {
     const cells = row.map(({ lines, style }, at) => {
       const width = widths[at] ?? 0
       const text = cut.includes(at) ? cutTo(width, lines[line] ?? '') : (lines[line] ?? '')
       const rest = ' '.repeat(Math.max(0, width - widthOf(text)))
-      const painted = paint(look, style, text)
+      const painted = paint(display, style, text)
       return right.includes(at) ? rest + painted : painted + rest
     })
     return `${cells.join(' '.repeat(gap)).trimEnd()}\n`
@@ -90,13 +90,13 @@ export interface Column<T> {
 export function showColumns<T>(
   columns: readonly Column<T>[],
   items: readonly T[],
-  look: Look,
+  display: Display,
   { heads = true } = {},
 ): string {
   const head = columns.map(({ head }) => ({ text: head, style: 'head' as const }))
   const rows = items.map((item) => columns.map(({ of }) => of(item)))
   const text = showTable([head, ...rows], {
-    look,
+    display,
     right: indexesOf(columns, ({ right }) => right),
     cut: indexesOf(columns, ({ cut }) => cut),
   })
@@ -111,9 +111,9 @@ function indexesOf<T>(columns: readonly T[], is: (column: T) => boolean | undefi
 /** Names and values; unknown values are left out. */
 export type Facts = readonly (readonly [name: string, value: Cell | undefined])[]
 
-export function showFacts(facts: Facts, look: Look): string {
+export function showFacts(facts: Facts, display: Display): string {
   const known = facts.flatMap(([name, value]): Cell[][] => {
     return value === undefined ? [] : [[{ text: name, style: 'head' }, value]]
   })
-  return showTable(known, { look })
+  return showTable(known, { display })
 }

@@ -62,7 +62,7 @@ function thin(places: readonly number[]): number[] {
 }
 
 /** The time in which two attempts executed concurrently, as the late report of one proves. */
-export interface TwiceBox {
+export interface OverlapBox {
   readonly late: LaneAttempt
   readonly other: LaneAttempt
   readonly x: number
@@ -71,11 +71,11 @@ export interface TwiceBox {
   readonly height: number
 }
 
-export function findTwiceBoxes(bars: readonly BarBox[]): TwiceBox[] {
+export function findOverlapBoxes(bars: readonly BarBox[]): OverlapBox[] {
   return bars.flatMap((late) => bars.flatMap((other) => findBetween(late, other)))
 }
 
-function findBetween(late: BarBox, other: BarBox): TwiceBox[] {
+function findBetween(late: BarBox, other: BarBox): OverlapBox[] {
   const { lateX, attempt } = late
   const isLater = other.attempt.leaseId > attempt.leaseId && other.attempt.taskId === attempt.taskId
   if (!isLater || lateX === undefined || lateX <= other.x) return []

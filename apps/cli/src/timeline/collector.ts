@@ -1,6 +1,6 @@
 import { AttemptTracker, type TrackedAttempt } from '@tenure/history/internal'
-import { TaskCourse } from './course.js'
 import { type Lane, LaneDraft, restPieces } from './lane.js'
+import { TaskLifecycle } from './lifecycle.js'
 import { keyOf, type LaneKey, type LanesBy } from './ranking.js'
 import { follow, type Recording, type Step } from './recording.js'
 import { Bins, contains, overlaps, type Span } from './span.js'
@@ -30,7 +30,7 @@ class Collector {
   readonly #lanesBy: LanesBy
   readonly #overview: Overview
   readonly #drafts = new Map<LaneKey, LaneDraft>()
-  readonly #courses = new Map<LaneKey, TaskCourse>()
+  readonly #courses = new Map<LaneKey, TaskLifecycle>()
   /** Counted leases: a remembered end may also have a record. */
   readonly #counted = new Set<number>()
 
@@ -39,7 +39,7 @@ class Collector {
     this.#overview = new Overview(found.span)
     for (const key of found.lanes) {
       this.#drafts.set(key, new LaneDraft(found.span, recordedFrom))
-      if (lanesBy === 'tasks') this.#courses.set(key, new TaskCourse())
+      if (lanesBy === 'tasks') this.#courses.set(key, new TaskLifecycle())
     }
   }
 

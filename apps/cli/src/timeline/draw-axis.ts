@@ -1,5 +1,5 @@
 import type { Opening } from '@tenure/history'
-import { showTime } from '../terminal/figures.js'
+import { showTime } from '../terminal/format.js'
 import { lines, type Markup, markup } from './markup.js'
 import type { TimeScale } from './scale.js'
 

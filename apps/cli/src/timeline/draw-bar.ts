@@ -2,7 +2,7 @@ import type { BarBox } from './bar-box.js'
 import type { Outcome } from './lane.js'
 import { fit, lines, type Markup, markup } from './markup.js'
 
-import { tellAttempt } from './words.js'
+import { describeAttempt } from './words.js'
 
 /** An attempt with its heartbeats, and the time until its late report. */
 export function drawBar(box: BarBox, inside: string, font: number): Markup {
@@ -10,7 +10,7 @@ export function drawBar(box: BarBox, inside: string, font: number): Markup {
   const kind = outcomeClasses[outcome]
   const end = x + width
   const middle = y + height / 2
-  return markup`<g class="attempt ${kind}" data-lease="${attempt.leaseId}"><title>${lines(...tellAttempt(attempt))}</title>${
+  return markup`<g class="attempt ${kind}" data-lease="${attempt.leaseId}"><title>${lines(...describeAttempt(attempt))}</title>${
     lateX !== undefined && lateX > end
       ? markup`<path class="beyond" d="M${end} ${middle}H${lateX}"/>`
       : undefined

@@ -39,7 +39,7 @@ export interface Shown {
   readonly bars: readonly BarBox[]
   readonly hasWaits: boolean
   readonly hasLaterWaits: boolean
-  readonly hasTwice: boolean
+  readonly hasOverlaps: boolean
   readonly hasOpenings: boolean
   readonly hasRest: boolean
 }
@@ -52,7 +52,14 @@ const outcomeTexts: readonly [Outcome, string][] = [
   ['OPEN', 'open: its lease has not ended'],
 ]
 
-function itemsOf({ bars, hasWaits, hasLaterWaits, hasTwice, hasOpenings, hasRest }: Shown): Item[] {
+function itemsOf({
+  bars,
+  hasWaits,
+  hasLaterWaits,
+  hasOverlaps,
+  hasOpenings,
+  hasRest,
+}: Shown): Item[] {
   const line = (className: string, d: string) => (x: number, y: number) =>
     markup`<path class="${className}" transform="translate(${x} ${y})" d="${d}"/>`
   const outcomes = outcomeTexts.filter(([outcome]) => bars.some((bar) => bar.outcome === outcome))
@@ -62,7 +69,7 @@ function itemsOf({ bars, hasWaits, hasLaterWaits, hasTwice, hasOpenings, hasRest
       bars.some(({ lateX }) => lateX !== undefined),
       { text: 'late report, CANCELLED', icon: drawLateSample },
     ],
-    [hasTwice, { text: 'two concurrent attempts', icon: drawTwiceSample }],
+    [hasOverlaps, { text: 'two concurrent attempts', icon: drawOverlapSample }],
     [hasWaits, { text: 'waiting, eligible', icon: line('wait', 'M0 0H28M0 -3v6') }],
     [hasLaterWaits, { text: 'not yet eligible', icon: line('wait later', 'M0 0H28') }],
     [hasOpenings, { text: 'a coordinator started', icon: line('restart', 'M14 -8V8') }],
@@ -85,7 +92,7 @@ function drawLateSample(x: number, y: number): Markup {
   return markup`<path class="beyond" d="M${x} ${y}H${x + 22}"/>${mark('late', x + 23, y)}`
 }
 
-function drawTwiceSample(x: number, y: number): Markup {
+function drawOverlapSample(x: number, y: number): Markup {
   return markup`<rect class="twice" x="${x}" y="${y - 7}" width="28" height="14"/>`
 }
 

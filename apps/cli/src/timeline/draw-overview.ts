@@ -1,4 +1,4 @@
-import { showSpan } from '../terminal/figures.js'
+import { showDuration } from '../terminal/format.js'
 import { endings, type Overview } from './collector.js'
 import { outcomeClasses } from './draw-bar.js'
 import { type Markup, markup } from './markup.js'
@@ -33,7 +33,7 @@ function drawOne({ kind, name, fact, amounts }: Strip, scale: TimeScale, y: numb
 
 function stripsOf({ running, endings: ends, lateReports }: Overview, { span }: TimeScale): Strip[] {
   const { amounts } = running
-  const piece = showSpan((span.to - span.from) / amounts.length)
+  const piece = showDuration((span.to - span.from) / amounts.length)
   const most = Math.max(...amounts)
   const shown = most.toLocaleString('en', { maximumFractionDigits: most < 10 ? 1 : 0 })
   const events = [

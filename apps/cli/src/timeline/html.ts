@@ -1,14 +1,14 @@
-import { showSpan, showTime } from '../terminal/figures.js'
+import { showDuration, showTime } from '../terminal/format.js'
 import { type LaneAttempt, lastSignOf, outcomeOf } from './lane.js'
 import { Markup, markup } from './markup.js'
 import { drawPicture } from './svg.js'
 import { styleOf, type Theme } from './theme.js'
 import type { Timeline } from './timeline.js'
-import { count, outcomeWords, tellBeats, tellTitle } from './words.js'
+import { count, describeBeats, describeTitle, outcomeWords } from './words.js'
 
 /** A page with the picture and a table of its attempts. Has no scripts and loads nothing. */
 export function drawHtml(timeline: Timeline, theme: Theme): string {
-  const title = tellTitle(timeline)
+  const title = describeTitle(timeline)
   const attempts = timeline.lanes.flatMap((lane) => lane.attempts)
   attempts.sort((a, b) => a.leaseId - b.leaseId)
   const page = markup`<!doctype html>
@@ -52,11 +52,11 @@ function drawRow(attempt: LaneAttempt): Markup {
   const { taskId, leaseId, workerId, grantedAt, pulse, end, lateReport } = attempt
   const lastSign = lastSignOf(attempt)
   const cells = [
-    ...[taskId, attempt.attempt, leaseId, workerId, showTime(grantedAt), tellBeats(pulse)],
+    ...[taskId, attempt.attempt, leaseId, workerId, showTime(grantedAt), describeBeats(pulse)],
     ...[
       lastSign === undefined ? 'removed' : showTime(lastSign),
       end && showTime(end.at),
-      end && showSpan(end.at - grantedAt),
+      end && showDuration(end.at - grantedAt),
     ],
     outcomeWords[outcomeOf(attempt)],
     lateReport && `CANCELLED ${showTime(lateReport.at)}`,

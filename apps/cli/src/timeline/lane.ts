@@ -1,5 +1,5 @@
 import type { TrackedAttempt } from '@tenure/history/internal'
-import type { Wait } from './course.js'
+import type { Wait } from './lifecycle.js'
 import { Bins, overlaps, type Span } from './span.js'
 
 /** A task or a worker over time. */

@@ -1,4 +1,4 @@
-import { type BarBox, findTwiceBoxes, placeBar, type TwiceBox } from './bar-box.js'
+import { type BarBox, findOverlapBoxes, type OverlapBox, placeBar } from './bar-box.js'
 import { type Lane, type LaneAttempt, lastMomentOf, restPieces } from './lane.js'
 import type { Metrics, TimeScale } from './scale.js'
 import { Bins } from './span.js'
@@ -10,7 +10,7 @@ export interface LaneBox {
   readonly bars: readonly BarBox[]
   /** The row of each wait, by its place in the lane's list. */
   readonly waitRows: readonly number[]
-  readonly twice: readonly TwiceBox[]
+  readonly twice: readonly OverlapBox[]
   readonly rest: RestBox | undefined
 }
 
@@ -38,7 +38,7 @@ export function layOut(lane: Lane, scale: TimeScale, metrics: Metrics): LaneBox 
   const rest = placeRest(lane, unplaced, scale, y)
   const height = y - rowGap + lanePadding + (rest === undefined ? 0 : restHeight + rowGap)
   const waitRows = findWaitRows(lane, rows)
-  return { lane, height, bars, waitRows, twice: findTwiceBoxes(bars), rest }
+  return { lane, height, bars, waitRows, twice: findOverlapBoxes(bars), rest }
 }
 
 /** From the start of the wait before the attempt to its late report. */

@@ -99,7 +99,10 @@ export async function* follow(
 }
 
 /** Finds the tasks that were leased more than once. */
-export async function findTwice(recording: Recording, lastLsn?: number): Promise<Set<number>> {
+export async function findRepeatedTasks(
+  recording: Recording,
+  lastLsn?: number,
+): Promise<Set<number>> {
   const twice = new Set<number>()
   for await (const entries of recording.read()) {
     for (const { lsn, record } of entries) {

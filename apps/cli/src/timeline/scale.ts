@@ -2,7 +2,7 @@ import { utcTicks } from 'd3-time'
 import { widthOf } from './markup.js'
 import type { Span } from './span.js'
 import type { Timeline } from './timeline.js'
-import { tellLane } from './words.js'
+import { describeLane } from './words.js'
 
 /** Sizes in pixels. */
 export interface Metrics {
@@ -90,7 +90,7 @@ export function placeScale({ lanes, span }: Timeline): TimeScale {
   const names = lanes.map(
     ({ name, note }) => widthOf(name, boldFont) + Math.min(90, widthOf(note, 11)) + 8,
   )
-  const ends = lanes.map((lane) => widthOf(tellLane(lane), 11))
+  const ends = lanes.map((lane) => widthOf(describeLane(lane), 11))
   const left = margin + Math.max(110, Math.min(220, Math.max(0, ...names))) + 24
   const end = pictureRight - Math.max(150, ...ends) - 16
   return new TimeScale(span, left, end - left)

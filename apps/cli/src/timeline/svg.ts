@@ -17,11 +17,11 @@ import {
 
 import { styleOf, type Theme } from './theme.js'
 import type { Timeline } from './timeline.js'
-import { tellContent, tellTitle } from './words.js'
+import { describeContent, describeTitle } from './words.js'
 
 /** A self-contained picture. */
 export function drawSvg(timeline: Timeline, theme: Theme): string {
-  return `${drawPicture(timeline, { style: styleOf(theme), title: tellTitle(timeline) }).text}\n`
+  return `${drawPicture(timeline, { style: styleOf(theme), title: describeTitle(timeline) }).text}\n`
 }
 
 /** Parts that an HTML page provides itself. */
@@ -42,8 +42,8 @@ export function drawPicture(timeline: Timeline, { style, title }: StandalonePart
   const axis = top + (overview === undefined ? 0 : overview.height + 6)
   const body = drawLanes(timeline, lanes, scale, metrics, axis + 28)
   const height = body.bottom + 34
-  return markup`<svg xmlns="http://www.w3.org/2000/svg" class="timeline" viewBox="0 0 ${pictureWidth} ${height}" width="${pictureWidth}" height="${height}" role="img" aria-label="${tellTitle(timeline)}">
-<desc>${tellContent(timeline).join(' ')}</desc>
+  return markup`<svg xmlns="http://www.w3.org/2000/svg" class="timeline" viewBox="0 0 ${pictureWidth} ${height}" width="${pictureWidth}" height="${height}" role="img" aria-label="${describeTitle(timeline)}">
+<desc>${describeContent(timeline).join(' ')}</desc>
 ${style && markup`<style>${style}</style>`}
 ${definitions()}
 <rect class="back" width="${pictureWidth}" height="${height}"/>
@@ -54,7 +54,7 @@ ${overview?.drawn}${body.drawn}${drawTimes(scale, axis)}${drawTimes(scale, body.
 const hasRest = ({ rest }: LaneBox) => rest !== undefined
 
 function drawHead(timeline: Timeline, title?: string) {
-  const texts = tellContent(timeline).flatMap((text) => wrap(text, 12, right - margin))
+  const texts = describeContent(timeline).flatMap((text) => wrap(text, 12, right - margin))
   const first = title === undefined ? 20 : 60
   const drawn = markup`${
     title &&
@@ -99,7 +99,7 @@ function shownIn({ openings }: Timeline, lanes: readonly LaneBox[]): Shown {
     bars,
     hasWaits: waits.some(({ eligibleAt, to }) => to === undefined || to > eligibleAt),
     hasLaterWaits: waits.some(({ from, eligibleAt }) => eligibleAt > from),
-    hasTwice: lanes.some(({ twice }) => twice.length > 0),
+    hasOverlaps: lanes.some(({ twice }) => twice.length > 0),
     hasOpenings: openings.length > 0,
     hasRest: lanes.some(hasRest),
   }

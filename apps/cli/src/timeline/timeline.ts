@@ -2,7 +2,7 @@ import type { Opening, Position } from '@tenure/history'
 import { collect, type Overview } from './collector.js'
 import type { Lane } from './lane.js'
 import type { LanesBy } from './ranking.js'
-import { findTwice, type Recording } from './recording.js'
+import { findRepeatedTasks, type Recording } from './recording.js'
 import { contains, type Span } from './span.js'
 import { survey } from './survey.js'
 
@@ -12,7 +12,7 @@ export interface TimelineOptions {
   readonly from?: Position | undefined
   readonly to?: Position | undefined
   /** Leaves out tasks with fewer than two attempts. */
-  readonly onlyTwice?: boolean
+  readonly onlyRepeated?: boolean
 }
 
 /** The contents of a picture, independent of pixels. */
@@ -24,7 +24,7 @@ export interface Timeline {
   /** Records before this LSN were removed from the log. */
   readonly removedBefore: number | undefined
   readonly lanesBy: LanesBy
-  readonly onlyTwice: boolean
+  readonly onlyRepeated: boolean
   readonly lanes: readonly Lane[]
   /** Number of lanes to choose from; `rule` tells how these were chosen. */
   readonly lanesTotal: number
@@ -37,10 +37,10 @@ export interface Timeline {
 /** Reads the recording two or three times. `undefined` if the span contains no record. */
 export async function makeTimeline(
   recording: Recording,
-  { lanesBy, lanesMax, from, to, onlyTwice = false }: TimelineOptions,
+  { lanesBy, lanesMax, from, to, onlyRepeated = false }: TimelineOptions,
 ): Promise<Timeline | undefined> {
   const lastLsn = to !== undefined && 'lsn' in to ? to.lsn : undefined
-  const onlyTasks = onlyTwice ? await findTwice(recording, lastLsn) : undefined
+  const onlyTasks = onlyRepeated ? await findRepeatedTasks(recording, lastLsn) : undefined
   const found = await survey(recording, { lanesBy, lanesMax, from, to, onlyTasks })
   if (found === undefined) return undefined
   const { lanes, overview } = await collect(recording, found, lanesBy, onlyTasks)
@@ -53,7 +53,7 @@ export async function makeTimeline(
     lastLsn: found.lastLsn,
     removedBefore: firstLsn > 1 ? firstLsn : undefined,
     lanesBy,
-    onlyTwice,
+    onlyRepeated,
     lanes,
     lanesTotal,
     rule,

@@ -1,4 +1,4 @@
-import { showSpan, showTime } from '../terminal/figures.js'
+import { showDuration, showTime } from '../terminal/format.js'
 import {
   type Lane,
   type LaneAttempt,
@@ -23,20 +23,20 @@ export function count(number: number, one: string, many = `${one}s`): string {
 }
 
 /** The number of heartbeats whose records remain. */
-export function tellBeats({ count, isWhole }: Pulse): string {
+export function describeBeats({ count, isWhole }: Pulse): string {
   return isWhole ? String(count) : `${count} or more, since records were removed`
 }
 
 /** The facts of an attempt, line by line. */
-export function tellAttempt(attempt: LaneAttempt): string[] {
+export function describeAttempt(attempt: LaneAttempt): string[] {
   const { taskId, leaseId, workerId, grantedAt, end, lateReport, pulse, leaseExpiry } = attempt
   const until =
-    end === undefined ? `lease granted until ${showTime(leaseExpiry)}` : tellEnd(attempt)
+    end === undefined ? `lease granted until ${showTime(leaseExpiry)}` : describeEnd(attempt)
   return [
     `task ${taskId}, attempt ${attempt.attempt}, lease ${leaseId}`,
     `worker ${workerId}`,
     `granted ${showTime(grantedAt)}`,
-    pulse.isWhole ? count(pulse.count, 'heartbeat') : `heartbeats: ${tellBeats(pulse)}`,
+    pulse.isWhole ? count(pulse.count, 'heartbeat') : `heartbeats: ${describeBeats(pulse)}`,
     until,
     ...(end?.reason ? [end.reason] : []),
     ...(lateReport
@@ -45,21 +45,21 @@ export function tellAttempt(attempt: LaneAttempt): string[] {
   ]
 }
 
-function tellEnd(attempt: LaneAttempt): string {
+function describeEnd(attempt: LaneAttempt): string {
   const { grantedAt, end } = attempt
   if (end === undefined) return ''
   const lsn = end.lsn === unknownLsn ? '' : ` (LSN ${end.lsn})`
   const word = outcomeWords[outcomeOf(attempt)]
-  const what = `${word} ${showTime(end.at)} after ${showSpan(end.at - grantedAt)}${lsn}`
+  const what = `${word} ${showTime(end.at)} after ${showDuration(end.at - grantedAt)}${lsn}`
   if (end.outcome !== 'EXPIRED') return what
   const lastSign = lastSignOf(attempt)
   const silence =
-    lastSign === undefined ? '' : `, ${showSpan(end.at - lastSign)} after the last sign of life`
+    lastSign === undefined ? '' : `, ${showDuration(end.at - lastSign)} after the last sign of life`
   return `${what}${silence}${end.atStart ? '; found at startup' : ''}`
 }
 
 /** The text at the end of a lane. */
-export function tellLane({ outcome, attempts, rest }: Lane): string {
+export function describeLane({ outcome, attempts, rest }: Lane): string {
   const all = attempts.length + (rest?.running.count ?? 0)
   const expired =
     attempts.filter(({ end }) => end?.outcome === 'EXPIRED').length +
@@ -68,12 +68,12 @@ export function tellLane({ outcome, attempts, rest }: Lane): string {
   return all < 2 ? outcome : `${outcome}, ${count(all, 'attempt')}`
 }
 
-export function tellTitle({ name }: Timeline): string {
+export function describeTitle({ name }: Timeline): string {
   return `Tenure: which worker owned which task — ${name}`
 }
 
 /** Describes the picture in a few sentences. */
-export function tellContent(timeline: Timeline): string[] {
+export function describeContent(timeline: Timeline): string[] {
   const { span, firstLsn, lastLsn, overview, lanesBy, removedBefore } = timeline
   const ends = `${showTime(span.from)} to ${showTime(span.to)}`
   const late = overview.lateReports.count
@@ -85,7 +85,7 @@ export function tellContent(timeline: Timeline): string[] {
   ]
   return [
     `${ends}, LSN ${firstLsn} to ${lastLsn}. One lane per ${lanesBy === 'tasks' ? 'task' : 'worker'}. ${facts.join(', ')}.`,
-    ...tellChoice(timeline),
+    ...describeChoice(timeline),
     ...(removedBefore === undefined
       ? []
       : [
@@ -94,12 +94,12 @@ export function tellContent(timeline: Timeline): string[] {
   ]
 }
 
-function tellChoice({ lanes, lanesTotal, lanesBy, rule, onlyTwice }: Timeline): string[] {
-  const what = onlyTwice && lanesBy === 'tasks' ? 'tasks with more than one attempt' : lanesBy
+function describeChoice({ lanes, lanesTotal, lanesBy, rule, onlyRepeated }: Timeline): string[] {
+  const what = onlyRepeated && lanesBy === 'tasks' ? 'tasks with more than one attempt' : lanesBy
   if (lanes.length < lanesTotal) {
     const total = lanesTotal.toLocaleString('en')
     return [`${lanes.length} of ${total} ${what} are shown: ${rule}. The strips count all ${what}.`]
   }
-  if (!onlyTwice) return []
+  if (!onlyRepeated) return []
   return ['Tasks with fewer than two attempts are left out.']
 }

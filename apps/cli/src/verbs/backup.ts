@@ -1,8 +1,8 @@
 import { argument, defineVerb, exitCodes, printable, text } from '@tenure/app-kit'
 import { backupLog } from '@tenure/wal'
 import { flag } from '../command-line.js'
-import { copyWithProgress, orExplain, showCopied, warnOf } from '../log/copy.js'
-import { showSpan } from '../terminal/figures.js'
+import { copyWithProgress, reportWalErrors, showCopied, warnOfBadCheckpoints } from '../log/copy.js'
+import { showDuration } from '../terminal/format.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 
 export const backup = defineVerb({
@@ -30,12 +30,12 @@ export const backup = defineVerb({
   },
   prepare({ values: { dataDir, to, json } }) {
     return (host) =>
-      orExplain(host, dataDir, async () => {
+      reportWalErrors(host, dataDir, async () => {
         const { made, elapsedMs } = await copyWithProgress(host, (options) =>
           backupLog(dataDir, to, options),
         )
-        warnOf(made, host)
-        const text = `backed up ${dataDir} to ${to} in ${showSpan(elapsedMs)}: ${showCopied(made)}`
+        warnOfBadCheckpoints(made, host)
+        const text = `backed up ${dataDir} to ${to} in ${showDuration(elapsedMs)}: ${showCopied(made)}`
         const facts = { dataDir, to, ...made, elapsedMs }
         host.stdout.write(json ? toJsonLine(facts) : `${printable(text)}\n`)
         return exitCodes.done

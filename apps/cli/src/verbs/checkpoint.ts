@@ -1,7 +1,7 @@
 import { defineVerb, exitCodes } from '@tenure/app-kit'
 import type { CheckpointInfo } from '@tenure/client'
 import { clientSettings, withClient } from '../coordinator/connection.js'
-import { countOf, showSize, showSpan } from '../terminal/figures.js'
+import { countOf, showDuration, showSize } from '../terminal/format.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 
 export const checkpoint = defineVerb({
@@ -30,7 +30,7 @@ export function showCheckpoint({ lsn, tasks, removed, ...took }: CheckpointInfo)
   if (tasks === undefined)
     return `No checkpoint made: there are no records after the one at LSN ${lsn}.\n`
   const { segments, bytes } = removed
-  const span = showSpan(took.replayMs + took.writeMs)
+  const span = showDuration(took.replayMs + took.writeMs)
   const gone =
     segments === 0 ? '' : ` Removed ${countOf(segments, 'log file')} (${showSize(bytes)}).`
   return `Made a checkpoint of ${countOf(tasks, 'task')} at LSN ${lsn} in ${span}.${gone}\n`

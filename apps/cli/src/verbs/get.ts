@@ -1,13 +1,13 @@
 import { argument, defineVerb, exitCodes, type Host, yesOrNo } from '@tenure/app-kit'
 import type { Attempt, Task } from '@tenure/client'
 import { flag } from '../command-line.js'
-import { aboutTask } from '../coordinator/refusals.js'
+import { withTaskId } from '../coordinator/errors.js'
 import { stateCell, styleOfState } from '../tasks/states.js'
 import { logOf, namedTask } from '../tasks/task-id.js'
-import { type Reading, sourceSettings, withSource } from '../tasks/with-source.js'
-import { showSpan, showTime } from '../terminal/figures.js'
+import { type SourceAction, sourceSettings, withSource } from '../tasks/with-source.js'
+import { type Display, displayOf } from '../terminal/display.js'
+import { showDuration, showTime } from '../terminal/format.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
-import { type Look, lookOf } from '../terminal/look.js'
 import { type Column, showColumns, showFacts } from '../terminal/table.js'
 import { showBytes } from '../terminal/text.js'
 
@@ -42,18 +42,18 @@ export const get = defineVerb({
   },
   prepare(configuration) {
     const { taskId, json, result } = configuration.values
-    const reading: Reading = async (source, host) => {
-      const task = await aboutTask(taskId.taskId, source.get(taskId.taskId))
+    const action: SourceAction = async (source, host) => {
+      const task = await withTaskId(taskId.taskId, source.get(taskId.taskId))
       if (result) return writeResult(task, host)
-      host.stdout.write(json ? toJsonLine(task) : showTask(task, lookOf(host.stdout, host.env)))
+      host.stdout.write(json ? toJsonLine(task) : showTask(task, displayOf(host.stdout, host.env)))
       return exitCodes.done
     }
-    return withSource(configuration, reading, logOf(taskId, configuration.values.log))
+    return withSource(configuration, action, logOf(taskId, configuration.values.log))
   },
 })
 
 /** The facts of a task, then its attempts. */
-export function showTask(task: Task, look: Look): string {
+export function showTask(task: Task, display: Display): string {
   const { attempts, reason, requestId, payload, result, eligibleAt, leaseExpiry } = task
   const facts = showFacts(
     [
@@ -68,9 +68,9 @@ export function showTask(task: Task, look: Look): string {
       ['payload', payload && showBytes(payload)],
       ['result', result && showBytes(result)],
     ],
-    look,
+    display,
   )
-  return attempts.length === 0 ? facts : `${facts}\n${showColumns(columns, attempts, look)}`
+  return attempts.length === 0 ? facts : `${facts}\n${showColumns(columns, attempts, display)}`
 }
 
 const columns: readonly Column<Attempt>[] = [
@@ -81,7 +81,8 @@ const columns: readonly Column<Attempt>[] = [
   {
     head: 'took',
     right: true,
-    of: ({ grantedAt, endedAt }) => (endedAt === undefined ? '' : showSpan(endedAt - grantedAt)),
+    of: ({ grantedAt, endedAt }) =>
+      endedAt === undefined ? '' : showDuration(endedAt - grantedAt),
   },
   {
     head: 'outcome',

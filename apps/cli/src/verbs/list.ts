@@ -12,9 +12,9 @@ import type { TaskSummary } from '@tenure/client'
 import { flag } from '../command-line.js'
 import { stateCell } from '../tasks/states.js'
 import { sourceSettings, withSource } from '../tasks/with-source.js'
-import { showSecond } from '../terminal/figures.js'
+import { type Display, displayOf } from '../terminal/display.js'
+import { showSecond } from '../terminal/format.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
-import { type Look, lookOf } from '../terminal/look.js'
 import { type Column, showColumns } from '../terminal/table.js'
 
 const most = Number.MAX_SAFE_INTEGER
@@ -61,15 +61,15 @@ export const list = defineVerb({
     // One more than shown, to know whether more tasks follow.
     const options = { ...which, limit: Math.min(limit + 1, most) }
     return withSource(configuration, async (source, { stdout, stderr, env }) => {
-      const look = lookOf(stdout, env)
+      const display = displayOf(stdout, env)
       let count = 0
       for await (const page of inPages(source.list(options), rowsPerPage)) {
         const shown = page.slice(0, limit - count)
         const heads = count === 0
         if (json) stdout.write(shown.map(toJsonLine).join(''))
-        else if (shown.length > 0) stdout.write(showTasks(shown, look, { heads }))
+        else if (shown.length > 0) stdout.write(showTasks(shown, display, { heads }))
         count += page.length
-        if (count > limit) stderr.write(tellMore(page[shown.length]!))
+        if (count > limit) stderr.write(describeMore(page[shown.length]!))
       }
       if (count === 0) stderr.write('tenure: no tasks match\n')
       return exitCodes.done
@@ -90,16 +90,16 @@ function limitOf({ limit, all }: HowMany): number {
   )
 }
 
-function tellMore({ taskId }: TaskSummary): string {
+function describeMore({ taskId }: TaskSummary): string {
   return `tenure: more tasks follow; use --from ${taskId}, a larger --limit, or --all\n`
 }
 
 export function showTasks(
   tasks: readonly TaskSummary[],
-  look: Look,
+  display: Display,
   options: { heads: boolean },
 ): string {
-  return showColumns(columns, tasks, look, options)
+  return showColumns(columns, tasks, display, options)
 }
 
 const columns: readonly Column<TaskSummary>[] = [

@@ -1,8 +1,8 @@
 import { argument, defineVerb, exitCodes, printable, text, whole } from '@tenure/app-kit'
 import { type Restored, restoreLog } from '@tenure/wal'
 import { flag } from '../command-line.js'
-import { copyWithProgress, orExplain, showCopied, warnOf } from '../log/copy.js'
-import { showSpan } from '../terminal/figures.js'
+import { copyWithProgress, reportWalErrors, showCopied, warnOfBadCheckpoints } from '../log/copy.js'
+import { showDuration } from '../terminal/format.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 
 export const restore = defineVerb({
@@ -33,12 +33,12 @@ export const restore = defineVerb({
   },
   prepare({ values: { backup, to, nextLsn, json } }) {
     return (host) =>
-      orExplain(host, backup, async () => {
+      reportWalErrors(host, backup, async () => {
         const { made, elapsedMs } = await copyWithProgress(host, (options) =>
           restoreLog(backup, to, { ...options, nextLsn }),
         )
-        warnOf(made, host)
-        const what = `restored ${backup} to ${to} in ${showSpan(elapsedMs)}`
+        warnOfBadCheckpoints(made, host)
+        const what = `restored ${backup} to ${to} in ${showDuration(elapsedMs)}`
         const facts = { backup, to, ...made, elapsedMs }
         host.stdout.write(json ? toJsonLine(facts) : showRestored(what, made, to))
         return exitCodes.done

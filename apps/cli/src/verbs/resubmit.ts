@@ -1,7 +1,7 @@
 import { defineVerb } from '@tenure/app-kit'
 import type { Task, Tenure } from '@tenure/client'
 import { clientSettings, withClient } from '../coordinator/connection.js'
-import { Refusal } from '../coordinator/refusals.js'
+import { TaskError } from '../coordinator/errors.js'
 import { forEachTask } from '../tasks/each-task.js'
 import { taskIdsSettings } from '../tasks/task-id.js'
 import { outputSettings } from '../terminal/json.js'
@@ -66,14 +66,14 @@ async function resubmitTask(tenure: Tenure, taskId: number): Promise<Resubmitted
 
 function payloadOf({ taskId, state, payload }: Task): Uint8Array {
   if (state === 'COMPLETED') {
-    throw new Refusal(
+    throw new TaskError(
       'TASK_COMPLETED',
       'it is COMPLETED and its payload is no longer stored; submit a new task with your own copy of the payload',
     )
   }
   if (state === 'WAITING' || state === 'LEASED') {
     const why = `it is ${state} and has not ended; tenure why ${taskId} shows its progress`
-    throw new Refusal(
+    throw new TaskError(
       'TASK_NOT_ENDED',
       `${why}. To start it anew, stop it first: tenure kill ${taskId}`,
     )

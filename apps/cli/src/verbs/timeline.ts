@@ -18,8 +18,8 @@ import { flag } from '../command-line.js'
 import { clientSettings, withClient } from '../coordinator/connection.js'
 import { warnOfUnreadable } from '../log/damage.js'
 import { withHistory } from '../log/directory.js'
-import { readTaskOverDamage } from '../log/over-damage.js'
 import { countBack, logPosition } from '../log/position.js'
+import { readTaskSkippingDamage } from '../log/skip-damage.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
 import { drawHtml } from '../timeline/html.js'
 import {
@@ -89,7 +89,7 @@ export const timeline = defineVerb({
     const { out, theme } = values
     const draw = drawerFor(out)
     const subject = parseSubject(values.subject)
-    const options = { ...values, lanesBy: values.lanes, onlyTwice: values.repeated }
+    const options = { ...values, lanesBy: values.lanes, onlyRepeated: values.repeated }
     const finish = async (
       recording: Recording,
       lastAt: () => Promise<number>,
@@ -98,14 +98,14 @@ export const timeline = defineVerb({
       const from = await countBack(values.from, lastAt)
       const to = await countBack(values.to, lastAt)
       const made = await makeTimeline(recording, { ...options, from, to })
-      const nothing = tellNothing(subject, options.onlyTwice, from ?? to)
+      const nothing = describeNothing(subject, options.onlyRepeated, from ?? to)
       const fault = made === undefined ? nothing : whyNotWritten(out, draw(made, theme))
       if (made === undefined || fault !== undefined) {
         stderr.write(`tenure: ${printable(fault ?? nothing)}\n`)
         return exitCodes.failed
       }
       stdout.write(
-        values.json ? toJsonLine(factsOf(made, out)) : `${printable(tellDrawn(made, out))}\n`,
+        values.json ? toJsonLine(factsOf(made, out)) : `${printable(describeDrawn(made, out))}\n`,
       )
       return exitCodes.done
     }
@@ -126,9 +126,13 @@ function drawerFor(out: string) {
   throw new ConfigError(`${flagOf('out')} is ${out}; it must end in .svg or .html`)
 }
 
-function tellNothing(subject: Subject, onlyTwice: boolean, within: Position | undefined): string {
+function describeNothing(
+  subject: Subject,
+  onlyRepeated: boolean,
+  within: Position | undefined,
+): string {
   const name = nameOf(subject)
-  if (!onlyTwice) return `no records of ${name}${within === undefined ? '' : ' in that range'}`
+  if (!onlyRepeated) return `no records of ${name}${within === undefined ? '' : ' in that range'}`
   const span = within === undefined ? '' : ' in that range'
   return subject.taskId === undefined
     ? `no task of ${name} ran more than once${span}`
@@ -151,7 +155,7 @@ function factsOf({ lanes, lanesTotal, lanesBy, overview }: Timeline, out: string
   return { out, lanesBy, lanes: lanes.length, lanesTotal, attempts: overview.attempts }
 }
 
-function tellDrawn({ lanes, lanesTotal, lanesBy, overview }: Timeline, out: string): string {
+function describeDrawn({ lanes, lanesTotal, lanesBy, overview }: Timeline, out: string): string {
   const some = lanes.length < lanesTotal ? `${lanes.length} of ` : ''
   const lane = count(lanesTotal, lanesBy === 'tasks' ? 'task' : 'worker')
   return `${out}: ${some}${lane}, ${count(overview.attempts, 'attempt')}`
@@ -171,7 +175,7 @@ function withRecording(
   return withHistory(directory, async (history, host) => {
     const lastAt = async () => (await history.end()).at
     if (taskId === undefined) return action(await recordingOfLog(name, history), lastAt, host)
-    const { read, unreadable } = await readTaskOverDamage(directory, history, taskId)
+    const { read, unreadable } = await readTaskSkippingDamage(directory, history, taskId)
     warnOfUnreadable(unreadable, host)
     return action(recordingOfTask(name, read), lastAt, host)
   })

@@ -3,12 +3,12 @@ import { type Task, type Tenure, TenureError } from '@tenure/client'
 import { longestMs } from '@tenure/options'
 import { exitCodes, flag } from '../command-line.js'
 import { clientSettings, withClient } from '../coordinator/connection.js'
-import { Refusal } from '../coordinator/refusals.js'
-import { type Deed, forEachTask } from '../tasks/each-task.js'
+import { TaskError } from '../coordinator/errors.js'
+import { forEachTask, type TaskAction } from '../tasks/each-task.js'
 import { taskIdsSettings } from '../tasks/task-id.js'
 import { outputSettings } from '../terminal/json.js'
 import { showBytes } from '../terminal/text.js'
-import { tellUnserved } from './why.js'
+import { describeUnserved } from './why.js'
 
 export const wait = defineVerb({
   summary:
@@ -44,7 +44,7 @@ export function awaitingEnds(
   timeoutMs: number | undefined,
   { stderr }: Pick<Host, 'stderr'>,
   now = () => performance.now(),
-): Deed<Task> {
+): TaskAction<Task> {
   const limitMs = timeoutMs ?? Number.POSITIVE_INFINITY
   const until = now() + limitMs
   return {
@@ -68,20 +68,20 @@ function isTimeout(error: unknown): boolean {
 }
 
 /** The task may have ended while the time was spent on an earlier one. */
-function endedOr(task: Task, refusal: Refusal): Task {
+function endedOr(task: Task, refusal: TaskError): Task {
   if (task.state === 'WAITING' || task.state === 'LEASED') throw refusal
   return task
 }
 
-function timeoutOf(taskId: number, timeoutMs: number): Refusal {
+function timeoutOf(taskId: number, timeoutMs: number): TaskError {
   const what = `it has not ended after ${formatDuration(timeoutMs)}`
   const hint = `tenure why ${taskId} shows why`
-  return new Refusal('TIMEOUT', `${what}; ${hint}`, exitCodes.timeout)
+  return new TaskError('TIMEOUT', `${what}; ${hint}`, exitCodes.timeout)
 }
 
 async function warningFor(tenure: Tenure, taskId: number): Promise<string | undefined> {
   try {
-    return tellUnserved(taskId, await tenure.why(taskId))
+    return describeUnserved(taskId, await tenure.why(taskId))
   } catch (error) {
     // The wait itself reports this error.
     if (error instanceof TenureError) return undefined

@@ -2,12 +2,12 @@ import { defineVerb, printable } from '@tenure/app-kit'
 import type { Why } from '@tenure/client'
 import { exitCodes } from '../command-line.js'
 import { clientSettings, withClient } from '../coordinator/connection.js'
-import { aboutTask } from '../coordinator/refusals.js'
+import { withTaskId } from '../coordinator/errors.js'
 import { stateCell } from '../tasks/states.js'
 import { taskIdSettings } from '../tasks/task-id.js'
-import { countOf, showAge, showCount, showSpan, showTime } from '../terminal/figures.js'
+import { type Display, displayOf } from '../terminal/display.js'
+import { countOf, showAge, showCount, showDuration, showTime } from '../terminal/format.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
-import { type Look, lookOf } from '../terminal/look.js'
 import { showFacts } from '../terminal/table.js'
 
 export const why = defineVerb({
@@ -22,10 +22,10 @@ export const why = defineVerb({
   prepare(configuration) {
     const { taskId, json } = configuration.values
     return withClient(configuration, async (tenure, { stdout, env }) => {
-      const why = await aboutTask(taskId, tenure.why(taskId))
+      const why = await withTaskId(taskId, tenure.why(taskId))
       const answer = answerWhy(taskId, why)
-      const look = lookOf(stdout, env)
-      stdout.write(json ? toJsonLine({ taskId, answer, ...why }) : showWhy(taskId, why, look))
+      const display = displayOf(stdout, env)
+      stdout.write(json ? toJsonLine({ taskId, answer, ...why }) : showWhy(taskId, why, display))
       return exitCodes.done
     })
   },
@@ -38,22 +38,22 @@ const unservedMs = 30_000
 export function answerWhy(taskId: number, why: Why): string {
   const { state, now, eligibleAt = 0 } = why
   const task = `Task ${taskId}`
-  if (state === 'LEASED') return `${task} ${tellLease(why)}.`
-  if (state !== 'WAITING') return `${task} ${tellEnded(taskId, why)}.`
+  if (state === 'LEASED') return `${task} ${describeLease(why)}.`
+  if (state !== 'WAITING') return `${task} ${describeEnded(taskId, why)}.`
   if (eligibleAt > now) {
-    return `${task} is delayed: it becomes eligible in ${showSpan(eligibleAt - now)}.`
+    return `${task} is delayed: it becomes eligible in ${showDuration(eligibleAt - now)}.`
   }
-  return `${task} is waiting for a worker: ${tellQueue(why)}.`
+  return `${task} is waiting for a worker: ${describeQueue(why)}.`
 }
 
-function tellEnded(taskId: number, { state, stateSince, now }: Why): string {
-  const ended = `will not run again: it has been ${state} for ${showSpan(now - stateSince)}`
+function describeEnded(taskId: number, { state, stateSince, now }: Why): string {
+  const ended = `will not run again: it has been ${state} for ${showDuration(now - stateSince)}`
   return state === 'COMPLETED'
     ? ended
     : `${ended}; tenure explain ${taskId} shows why, tenure resubmit ${taskId} submits it again`
 }
 
-function tellLease({ lease, now, workerLastHeardAt }: Why): string {
+function describeLease({ lease, now, workerLastHeardAt }: Why): string {
   if (lease === undefined) return 'is leased'
   const { workerId, leaseExpiry, attempt } = lease
   const holder = `worker ${workerId} (attempt ${attempt})`
@@ -62,14 +62,14 @@ function tellLease({ lease, now, workerLastHeardAt }: Why): string {
       ? 'not heard from since the coordinator started'
       : `last heard from ${showAge(workerLastHeardAt, now)}`
   if (leaseExpiry > now) {
-    return `is leased to ${holder}, ${heard}; the lease expires in ${showSpan(leaseExpiry - now)} unless extended`
+    return `is leased to ${holder}, ${heard}; the lease expires in ${showDuration(leaseExpiry - now)} unless extended`
   }
   return `will be taken back from ${holder}, ${heard}; the lease expired ${showAge(leaseExpiry, now)}`
 }
 
-function tellQueue(why: Why): string {
+function describeQueue(why: Why): string {
   const { queue, pollsWaiting, pollsAreFull = false, queueLastAskedAt, now, startedAt } = why
-  const place = tellPlace(why)
+  const place = describePlace(why)
   if (pollsAreFull) return `${place}, and every polling worker is at capacity`
   if (pollsWaiting > 0) {
     const polls = countOf(pollsWaiting, 'poll')
@@ -81,15 +81,15 @@ function tellQueue(why: Why): string {
   }
   const asked = showAge(queueLastAskedAt, now)
   return now - queueLastAskedAt >= unservedMs
-    ? `no worker has polled queue ${queue} for ${showSpan(now - queueLastAskedAt)}`
+    ? `no worker has polled queue ${queue} for ${showDuration(now - queueLastAskedAt)}`
     : `${place}; the last poll was ${asked}, and none is waiting now`
 }
 
-function tellPolls({ pollsWaiting, pollsAreFull = false }: Why): string {
+function describePolls({ pollsWaiting, pollsAreFull = false }: Why): string {
   return `${showCount(pollsWaiting)}${pollsAreFull ? ', by workers at capacity' : ''}`
 }
 
-function tellPlace({ queue, ahead = 0, aheadIsMore = false }: Why): string {
+function describePlace({ queue, ahead = 0, aheadIsMore = false }: Why): string {
   if (ahead === 0) return `it is next in queue ${queue}`
   const more = aheadIsMore ? 'more than ' : ''
   const before = `${more}${countOf(ahead, 'task')} of queue ${queue}`
@@ -97,7 +97,7 @@ function tellPlace({ queue, ahead = 0, aheadIsMore = false }: Why): string {
 }
 
 /** A warning that the task's queue probably has no workers; `undefined` if it may have some. */
-export function tellUnserved(taskId: number, why: Why): string | undefined {
+export function describeUnserved(taskId: number, why: Why): string | undefined {
   const { state, queue, now, eligibleAt = 0, pollsWaiting, queueLastAskedAt, startedAt } = why
   if (state !== 'WAITING' || eligibleAt > now || pollsWaiting > 0) return undefined
   // Workers reconnect within seconds after a restart.
@@ -107,7 +107,7 @@ export function tellUnserved(taskId: number, why: Why): string | undefined {
 }
 
 /** The sentence, followed by the facts behind it. */
-export function showWhy(taskId: number, why: Why, look: Look): string {
+export function showWhy(taskId: number, why: Why, display: Display): string {
   const { state, stateSince, queue, lease, now, ahead, aheadIsMore } = why
   const ago = (atMs: number | undefined) =>
     atMs === undefined ? undefined : `${showTime(atMs)}, ${showAge(atMs, now)}`
@@ -126,11 +126,11 @@ export function showWhy(taskId: number, why: Why, look: Look): string {
       ['expires', lease && showTime(lease.leaseExpiry)],
       ['window ends', lease && showTime(lease.windowEnd)],
       ['last heard', ago(why.workerLastHeardAt)],
-      ['polls', state === 'WAITING' ? tellPolls(why) : undefined],
+      ['polls', state === 'WAITING' ? describePolls(why) : undefined],
       ['last poll', state === 'WAITING' ? (ago(why.queueLastAskedAt) ?? 'never') : undefined],
       ['coordinator', `started ${ago(why.startedAt)}`],
     ],
-    look,
+    display,
   )
   return `${printable(answerWhy(taskId, why))}\n\n${facts}`
 }

@@ -2,9 +2,9 @@ import { defineVerb } from '@tenure/app-kit'
 import type { WorkerInfo } from '@tenure/client'
 import { exitCodes } from '../command-line.js'
 import { clientSettings, withClient } from '../coordinator/connection.js'
-import { showAge } from '../terminal/figures.js'
+import { type Display, displayOf } from '../terminal/display.js'
+import { showAge } from '../terminal/format.js'
 import { outputSettings, toJsonLine } from '../terminal/json.js'
-import { type Look, lookOf } from '../terminal/look.js'
 import { type Column, showColumns } from '../terminal/table.js'
 
 export const workers = defineVerb({
@@ -28,7 +28,7 @@ export const workers = defineVerb({
           tenure.stats(),
         ])
         if (json) stdout.write(workers.map(toJsonLine).join(''))
-        else if (workers.length > 0) stdout.write(showWorkers(workers, now, lookOf(stdout, env)))
+        else if (workers.length > 0) stdout.write(showWorkers(workers, now, displayOf(stdout, env)))
         if (workers.length === 0) {
           stderr.write(
             'tenure: no worker is connected; tenure-worker --help shows how to start one\n',
@@ -45,8 +45,8 @@ export const workers = defineVerb({
   },
 })
 
-export function showWorkers(workers: readonly WorkerInfo[], now: number, look: Look): string {
-  return showColumns(columnsAt(now), workers, look)
+export function showWorkers(workers: readonly WorkerInfo[], now: number, display: Display): string {
+  return showColumns(columnsAt(now), workers, display)
 }
 
 function columnsAt(now: number): readonly Column<WorkerInfo>[] {

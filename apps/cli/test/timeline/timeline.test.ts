@@ -14,7 +14,7 @@ import { metricsFor, placeScale } from '../../src/timeline/scale.js'
 import { overlaps } from '../../src/timeline/span.js'
 import { drawSvg } from '../../src/timeline/svg.js'
 import { makeTimeline, type Timeline } from '../../src/timeline/timeline.js'
-import { tellAttempt } from '../../src/timeline/words.js'
+import { describeAttempt } from '../../src/timeline/words.js'
 import { manyTasks, someTasks, timelineOf, twoTasks } from './histories.js'
 import { attempts, writeBook } from './random-book.js'
 
@@ -62,18 +62,18 @@ t.test('of many tasks, repeated ones are drawn first, and all are counted', asyn
   const few = await timelineOf(manyTasks({ tasks: 300 }), { lanesMax: late.length })
   t.ok(late.length > 0)
   t.same(namesOf(few.lanes), namesOf(late), 'those with late reports first')
-  const twice = (await timelineOf(manyTasks({ tasks: 300 }), { onlyTwice: true })).lanesTotal
+  const twice = (await timelineOf(manyTasks({ tasks: 300 }), { onlyRepeated: true })).lanesTotal
   t.equal(timeline.lanes.filter(({ attempts }) => attempts.length > 1).length, twice)
 })
 
-t.test('onlyTwice leaves out tasks with fewer than two attempts', async (t) => {
-  const { lanes, lanesTotal, overview } = await timelineOf(someTasks(), { onlyTwice: true })
+t.test('onlyRepeated leaves out tasks with fewer than two attempts', async (t) => {
+  const { lanes, lanesTotal, overview } = await timelineOf(someTasks(), { onlyRepeated: true })
   t.same(
     lanes.map(({ name }) => name),
     ['task 1', 'task 2', 'task 4'],
   )
   t.match({ lanesTotal, attempts: overview.attempts }, { lanesTotal: 3, attempts: 7 })
-  const workers = await timelineOf(someTasks(), { onlyTwice: true, lanesBy: 'workers' })
+  const workers = await timelineOf(someTasks(), { onlyRepeated: true, lanesBy: 'workers' })
   t.same(
     workers.lanes.map(({ name }) => name),
     ['ada', 'ben', 'dan', 'cora'],
@@ -130,7 +130,7 @@ t.test('no silence is shown for a lease whose heartbeats were removed', async (t
     timelineOf(book),
     timelineOf(book, {}, { checkpoints: [4], firstLsn: 4 }),
   ])
-  const told = ({ lanes }: typeof cut) => tellAttempt(lanes[0]!.attempts[0]!).join('; ')
+  const told = ({ lanes }: typeof cut) => describeAttempt(lanes[0]!.attempts[0]!).join('; ')
   t.match(told(whole), /; 1 heartbeat; expired .* 30\.0 s after the last sign of life$/)
   t.match(told(cut), /; heartbeats: 0 or more, since records were removed; expired /)
   t.notMatch(told(cut), /sign of life/)

@@ -3,8 +3,8 @@ import { type Explanation, explainTask, type History, type TaskHistory } from '@
 import { cutTaskHistory, explainRemembered } from '@tenure/history/internal'
 import { decodeRecord } from '@tenure/state-machine'
 import type { HistoryDamage } from '@tenure/wal'
-import { readTaskOverDamage } from '../../log/over-damage.js'
 import { countBack, type NamedPosition, resolvePosition } from '../../log/position.js'
+import { readTaskSkippingDamage } from '../../log/skip-damage.js'
 
 /** Reads no records, so heartbeats and restarts are missing. */
 export async function explainFromMemory(tenure: Tenure, taskId: number): Promise<Explanation> {
@@ -63,7 +63,7 @@ export async function explainFromLog(
   at: NamedPosition | undefined,
 ): Promise<ToldOfLog> {
   const until = await resolvePosition(history, at)
-  const { read, ...rest } = await readTaskOverDamage(directory, history, taskId, until)
+  const { read, ...rest } = await readTaskSkippingDamage(directory, history, taskId, until)
   const explanation = explainTask(read, until === undefined ? {} : { asOf: until })
   return { explanation, ...rest }
 }

@@ -12,13 +12,13 @@ import { RejectedError, type Tenure } from '@tenure/client'
 import type { Explanation } from '@tenure/history'
 import { exitCodes, flag } from '../../command-line.js'
 import { clientSettings, withClient } from '../../coordinator/connection.js'
-import { aboutTask, withoutStop } from '../../coordinator/refusals.js'
+import { withoutFullStop, withTaskId } from '../../coordinator/errors.js'
 import { warnOfUnreadable } from '../../log/damage.js'
 import { withHistory } from '../../log/directory.js'
 import { logPosition, type NamedPosition } from '../../log/position.js'
 import { logOf, namedTask } from '../../tasks/task-id.js'
+import { displayOf } from '../../terminal/display.js'
 import { outputSettings, toJsonLine } from '../../terminal/json.js'
-import { lookOf } from '../../terminal/look.js'
 import { explainFromLog, explainFromMemory, explainFromRecords } from './read.js'
 import { showExplanation } from './show.js'
 
@@ -83,7 +83,7 @@ export const explain = defineVerb({
     }
     return withClient(configuration, async (tenure, host) => {
       const told = fromMemory
-        ? await aboutTask(taskId, explainFromMemory(tenure, taskId))
+        ? await withTaskId(taskId, explainFromMemory(tenure, taskId))
         : await explainFromRecordsOr(tenure, taskId, at, host)
       return write(told, host)
     })
@@ -91,7 +91,9 @@ export const explain = defineVerb({
 })
 
 function tell(explanation: Explanation, json: boolean, { stdout, env }: Host): number {
-  stdout.write(json ? toJsonLine(explanation) : showExplanation(explanation, lookOf(stdout, env)))
+  stdout.write(
+    json ? toJsonLine(explanation) : showExplanation(explanation, displayOf(stdout, env)),
+  )
   return exitCodes.done
 }
 
@@ -108,7 +110,7 @@ async function explainFromRecordsOr(
     const isUnreadable = error instanceof RejectedError && error.reason === 'INTERNAL'
     if (!isUnreadable || at !== undefined) throw error
     stderr.write(
-      `tenure: ${printable(withoutStop(error.message))}. The following is what the coordinator remembers, without heartbeats and restarts:\n`,
+      `tenure: ${printable(withoutFullStop(error.message))}. The following is what the coordinator remembers, without heartbeats and restarts:\n`,
     )
     return explainFromMemory(tenure, taskId)
   }

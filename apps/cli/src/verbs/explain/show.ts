@@ -1,6 +1,6 @@
 import type { ExplainedEvent, Explanation } from '@tenure/history'
-import { showSpan, showTime } from '../../terminal/figures.js'
-import type { Look, Style } from '../../terminal/look.js'
+import type { Display, Style } from '../../terminal/display.js'
+import { showDuration, showTime } from '../../terminal/format.js'
 import { type Cell, showTable } from '../../terminal/table.js'
 import { widthOf, wrap } from '../../terminal/text.js'
 
@@ -9,17 +9,17 @@ const indent = '  '
 const textColumnsMin = 30
 
 /** The summary, then every event with its LSN, its time and the time since the previous event. */
-export function showExplanation({ summary, events }: Explanation, look: Look): string {
+export function showExplanation({ summary, events }: Explanation, display: Display): string {
   const facts = events.map((event, index) => factsOf(event, events[index - 1]))
   const heads = ['LSN', 'time', '', 'attempt']
   const used = heads.map((head, at) =>
     Math.max(widthOf(head), ...facts.map((row) => widthOf(row[at]!))),
   )
-  const left = look.columns - used.reduce((sum, width) => sum + width + gap, 0)
+  const left = display.columns - used.reduce((sum, width) => sum + width + gap, 0)
   const columns = Math.max(textColumnsMin, left)
   const rows: Cell[][] = events.map((event, index) => [...facts[index]!, textOf(event, columns)])
-  const table = showTable([[...heads, ''].map(head), ...rows], { look, right: [0, 2] })
-  return `${wrap(summary, look.columns).join('\n')}\n\n${table}`
+  const table = showTable([[...heads, ''].map(head), ...rows], { display, right: [0, 2] })
+  return `${wrap(summary, display.columns).join('\n')}\n\n${table}`
 }
 
 const gap = 2
@@ -32,7 +32,7 @@ function factsOf({ lsn, at, attempt }: ExplainedEvent, before: ExplainedEvent | 
   return [
     lsn === undefined ? '' : String(lsn),
     showTime(at),
-    before === undefined ? '' : `+${showSpan(at - before.at)}`,
+    before === undefined ? '' : `+${showDuration(at - before.at)}`,
     attempt === undefined ? '' : String(attempt),
   ]
 }

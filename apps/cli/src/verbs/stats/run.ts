@@ -1,7 +1,7 @@
 import { defineVerb, exitCodes } from '@tenure/app-kit'
 import { sourceSettings, withSource } from '../../tasks/with-source.js'
+import { displayOf } from '../../terminal/display.js'
 import { outputSettings, toJsonLine } from '../../terminal/json.js'
-import { lookOf } from '../../terminal/look.js'
 import { showStats } from './show.js'
 
 export const stats = defineVerb({
@@ -15,7 +15,7 @@ export const stats = defineVerb({
     const { json } = configuration.values
     return withSource(configuration, async (source, { stdout, env }) => {
       const stats = await source.stats()
-      stdout.write(json ? toJsonLine(stats) : showStats(stats, lookOf(stdout, env)))
+      stdout.write(json ? toJsonLine(stats) : showStats(stats, displayOf(stdout, env)))
       return exitCodes.done
     })
   },

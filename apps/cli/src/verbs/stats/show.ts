@@ -1,23 +1,23 @@
 import type { Counters } from '@tenure/client'
 import type { TaskLine, TaskStats } from '../../tasks/task-source.js'
+import type { Display } from '../../terminal/display.js'
 import {
   countOf,
   showAge,
   showCount,
+  showDuration,
   showSize,
-  showSpan,
   showTime,
-} from '../../terminal/figures.js'
-import type { Look } from '../../terminal/look.js'
+} from '../../terminal/format.js'
 import { type Column, showColumns, showFacts } from '../../terminal/table.js'
 
 /** The current state, the queues, then the event counts. */
-export function showStats(stats: TaskStats, look: Look): string {
+export function showStats(stats: TaskStats, display: Display): string {
   const { lines = [], linesLeftOut = 0 } = stats
   const parts = [
-    showFacts(factsOf(stats), look),
-    ...(lines.length === 0 ? [] : [showQueues(lines, stats.now, look, linesLeftOut)]),
-    showFacts(countersOf(stats.counters), look),
+    showFacts(factsOf(stats), display),
+    ...(lines.length === 0 ? [] : [showQueues(lines, stats.now, display, linesLeftOut)]),
+    showFacts(countersOf(stats.counters), display),
   ]
   return parts.join('\n')
 }
@@ -30,20 +30,20 @@ function factsOf({ tasks, ...stats }: TaskStats) {
     ['ended', `${countOf(tasks.ended, 'task')} still remembered`],
     ['memory', `${showSize(tasks.bytes)} of payloads, results and names`],
     ['queues', showCount(stats.queues)],
-    ['workers', workers === undefined ? undefined : tellWorkers(workers, waitingPolls)],
+    ['workers', workers === undefined ? undefined : describeWorkers(workers, waitingPolls)],
     ['connections', connections === undefined ? undefined : showCount(connections)],
-    ['log', tellLog(lastLsn, lastAt, now)],
-    ['disk', tellDisk(stats)],
-    ['started', startedAt === undefined ? undefined : tellStart(startedAt, now, restarts)],
+    ['log', describeLog(lastLsn, lastAt, now)],
+    ['disk', describeDisk(stats)],
+    ['started', startedAt === undefined ? undefined : describeStart(startedAt, now, restarts)],
   ] as const
 }
 
-function tellLog(lastLsn: number, lastAt: number, now: number): string {
+function describeLog(lastLsn: number, lastAt: number, now: number): string {
   if (lastLsn === 0) return 'no record yet'
   return `LSN ${showCount(lastLsn)}; last record ${showAge(lastAt, now)}`
 }
 
-function tellDisk(stats: Pick<TaskStats, 'diskFull' | 'diskFreeBytes'>) {
+function describeDisk(stats: Pick<TaskStats, 'diskFull' | 'diskFreeBytes'>) {
   const { diskFull, diskFreeBytes } = stats
   const room = diskFreeBytes === undefined ? '' : `${showSize(diskFreeBytes)} free`
   if (diskFull !== true) return room === '' ? undefined : room
@@ -51,12 +51,12 @@ function tellDisk(stats: Pick<TaskStats, 'diskFull' | 'diskFreeBytes'>) {
   return { text: room === '' ? full : `${full}; ${room}`, style: 'bad' } as const
 }
 
-function tellWorkers(workers: number, waitingPolls: number | undefined): string {
+function describeWorkers(workers: number, waitingPolls: number | undefined): string {
   const polls = waitingPolls === undefined ? '' : `; ${countOf(waitingPolls, 'poll')} waiting`
   return showCount(workers) + polls
 }
 
-function tellStart(startedAt: number, now: number, restarts: number | undefined): string {
+function describeStart(startedAt: number, now: number, restarts: number | undefined): string {
   const before =
     restarts === undefined ? '' : `; restarted ${countOf(restarts, 'time')} on this log`
   return `${showTime(startedAt)}, ${showAge(startedAt, now)}${before}`
@@ -65,13 +65,13 @@ function tellStart(startedAt: number, now: number, restarts: number | undefined)
 export function showQueues(
   lines: readonly TaskLine[],
   now: number,
-  look: Look,
+  display: Display,
   leftOut = 0,
 ): string {
   const more = leftOut > 0 ? `… ${countOf(leftOut, 'more queue')} with fewer waiting tasks\n` : ''
   const isAsked = lines.some(({ pollsWaiting }) => pollsWaiting !== undefined)
   const columns = isAsked ? [...waitingAt(now), ...askedAt(now)] : waitingAt(now)
-  return showColumns(columns, lines, look) + more
+  return showColumns(columns, lines, display) + more
 }
 
 function waitingAt(now: number): readonly Column<TaskLine>[] {
@@ -104,8 +104,8 @@ function showLag(line: TaskLine, now: number): string {
   const { firstEligibleAt } = line
   if (firstEligibleAt === undefined) return ''
   return firstEligibleAt > now
-    ? `in ${showSpan(firstEligibleAt - now)}`
-    : showSpan(lagOf(line, now))
+    ? `in ${showDuration(firstEligibleAt - now)}`
+    : showDuration(lagOf(line, now))
 }
 
 /** An older coordinator may not send every counter. */

@@ -1,7 +1,7 @@
 import { flagOf, type Host, printable } from '@tenure/app-kit'
 import { TenureError } from '@tenure/client'
-import { codeOf, explain } from '../../coordinator/refusals.js'
-import { countOf, showCount, showRate, showSpan } from '../../terminal/figures.js'
+import { codeOf, explain } from '../../coordinator/errors.js'
+import { countOf, showCount, showDuration, showRate } from '../../terminal/format.js'
 import { toJsonLine } from '../../terminal/json.js'
 import { ProgressLine, showProgress } from '../../terminal/progress.js'
 
@@ -15,7 +15,7 @@ export interface Listener {
 }
 
 /** The error that ended the run early. */
-export interface BrokenOff {
+export interface Interruption {
   /** The first line that may not have been submitted. */
   readonly fromLine: number
   readonly error: unknown
@@ -36,32 +36,32 @@ export function showCounted({ submitted, known, refused, elapsedMs }: LinesCount
     `${countOf(submitted, 'task')} submitted`,
     ...(known > 0 ? [`${showCount(known)} of them already known`] : []),
     ...(refused > 0 ? [`${countOf(refused, 'line')} rejected`] : []),
-    `in ${showSpan(elapsedMs)} (${showRate(submitted, elapsedMs)})`,
+    `in ${showDuration(elapsedMs)} (${showRate(submitted, elapsedMs)})`,
   ]
   return parts.join(', ')
 }
 
 interface Continuation extends Pick<LinesCount, 'refused' | 'firstRefusedLine'> {
   readonly requestIdPrefix: string
-  readonly brokenOff: BrokenOff | undefined
+  readonly interruption: Interruption | undefined
 }
 
 /** How to submit the lines that were rejected or may not have been submitted. */
-export function tellHowToGoOn(continuation: Continuation): string[] {
-  const { requestIdPrefix, brokenOff, refused } = continuation
+export function describeContinuation(continuation: Continuation): string[] {
+  const { requestIdPrefix, interruption, refused } = continuation
   const prefix = `${flagOf('requestIdPrefix')} ${requestIdPrefix}`
   const them = refused === 1 ? 'it' : 'them'
-  if (brokenOff !== undefined) {
-    const { fromLine, error } = brokenOff
+  if (interruption !== undefined) {
+    const { fromLine, error } = interruption
     // Rejected lines come before that line, and would otherwise be skipped.
     const { firstRefusedLine = fromLine } = continuation
     const goOn = `the same command with ${flagOf('fromLine')} ${firstRefusedLine} ${prefix}; ${notTwice}`
     const unknown = `line ${fromLine} and later lines may not have been submitted`
     return [
-      `line ${fromLine}: ${tellWhy(error)}`,
+      `line ${fromLine}: ${describeWhy(error)}`,
       refused === 0
         ? `${unknown}. Run ${goOn}`
-        : `${unknown}, and ${tellRefused(refused, firstRefusedLine)}. Fix ${them} and run ${goOn}`,
+        : `${unknown}, and ${describeRefused(refused, firstRefusedLine)}. Fix ${them} and run ${goOn}`,
     ]
   }
   if (refused === 0) return []
@@ -70,12 +70,12 @@ export function tellHowToGoOn(continuation: Continuation): string[] {
 
 const notTwice = 'no task is submitted twice'
 
-function tellRefused(refused: number, firstLine: number): string {
+function describeRefused(refused: number, firstLine: number): string {
   if (refused === 1) return `line ${firstLine} was rejected`
   return `${showCount(refused)} earlier lines were rejected, the first of them line ${firstLine}`
 }
 
-function tellWhy(error: unknown): string {
+function describeWhy(error: unknown): string {
   if (!(error instanceof TenureError))
     return printable(error instanceof Error ? error.message : String(error))
   // The message about continuing covers the request id.
@@ -91,7 +91,7 @@ function tellWhy(error: unknown): string {
 const refusalsToldMax = 10
 
 /** Counts and prints the outcomes of lines. */
-export class LinesTeller implements Listener {
+export class LinesReporter implements Listener {
   readonly #host: Host
   readonly #json: boolean
   readonly #totalBytes: number | undefined

@@ -13,14 +13,19 @@ import { messageLimits, type Reason } from '@tenure/protocol'
 import { exitCodes } from '../../command-line.js'
 import type { Action } from '../../coordinator/connection.js'
 import { type Line, linesInputOf, readLines } from './lines-input.js'
-import { type BrokenOff, LinesTeller, type Listener, tellHowToGoOn } from './lines-report.js'
+import {
+  describeContinuation,
+  type Interruption,
+  LinesReporter,
+  type Listener,
+} from './lines-report.js'
 import { type submitSettings, taskOptionsOf } from './settings.js'
 
 type Values = ValuesOf<typeof submitSettings> & { readonly json: boolean }
 
 /** Submits a task for each line; if interrupted, prints how to continue. */
 export function submitLinesOf(values: Values): Action {
-  checkAlone(values)
+  rejectSingleTaskFlags(values)
   const { lines = '-', fromLine, json } = values
   const requestIdPrefix = checkPrefix(values.requestIdPrefix ?? `lines-${randomUUID()}`)
   const input = linesInputOf(lines)
@@ -28,19 +33,19 @@ export function submitLinesOf(values: Values): Action {
   return async (tenure, host) => {
     const ending = new AbortController()
     const told = stopAtSignal(host, ending)
-    const teller = new LinesTeller(host, json, input.totalBytes)
+    const reporter = new LinesReporter(host, json, input.totalBytes)
     const source = readLines(input.open(ending.signal))
     const options = { ...task, requestIdPrefix, fromLine, signal: ending.signal }
-    const brokenOff = await submitMany(tenure, source, options, teller)
+    const interruption = await submitMany(tenure, source, options, reporter)
     // Stop reading the input.
     ending.abort()
-    const { refused, firstRefusedLine } = teller.end()
-    const continuation = { requestIdPrefix, brokenOff, refused, firstRefusedLine }
-    for (const line of tellHowToGoOn(continuation)) {
+    const { refused, firstRefusedLine } = reporter.end()
+    const continuation = { requestIdPrefix, interruption, refused, firstRefusedLine }
+    for (const line of describeContinuation(continuation)) {
       host.stderr.write(`tenure: ${line}\n`)
     }
     if (told.signal !== undefined) return 128 + constants.signals[told.signal]
-    return brokenOff === undefined && refused === 0 ? exitCodes.done : exitCodes.failed
+    return interruption === undefined && refused === 0 ? exitCodes.done : exitCodes.failed
   }
 }
 
@@ -54,7 +59,7 @@ function stopAtSignal(host: Host, ending: AbortController): { signal?: StopSigna
   return told
 }
 
-function checkAlone(values: Values): void {
+function rejectSingleTaskFlags(values: Values): void {
   const others = (['payload', 'payloadFile', 'requestId', 'waitTimeout'] as const).filter(
     (name) => values[name] !== undefined,
   )
@@ -90,19 +95,19 @@ export async function submitMany(
   lines: AsyncIterable<Line>,
   { requestIdPrefix, fromLine, signal, ...task }: ManyOptions,
   listener: Listener,
-): Promise<BrokenOff | undefined> {
-  const onTheirWay: Line[] = []
+): Promise<Interruption | undefined> {
+  const inFlight: Line[] = []
   let next = fromLine
   async function* submissions() {
     for await (const line of lines) {
       if (line.number < fromLine || line.bytes.length === 0) continue
-      onTheirWay.push(line)
+      inFlight.push(line)
       yield { ...task, payload: line.bytes, requestId: `${requestIdPrefix}-${line.number}` }
     }
   }
   try {
     for await (const outcome of tenure.submitMany(submissions(), { signal })) {
-      const line = onTheirWay.shift()!
+      const line = inFlight.shift()!
       if (outcome.ok) listener.submitted(line, outcome)
       else if (isOfOneLine(outcome.error)) listener.refused(line, outcome.error)
       else return { fromLine: line.number, error: outcome.error }

@@ -57,8 +57,8 @@ function submitOneOf(values: Values): Action {
     const submitted = await tenure.submit(readPayload(), options)
     host.stdout.write(json ? toJsonLine(submitted) : showSubmitted(submitted))
     if (!wait && waitTimeout === undefined) return exitCodes.done
-    const deed = awaitingEnds(tenure, waitTimeout, host)
-    return forEachTask([submitted.taskId], deed, host, json)
+    const action = awaitingEnds(tenure, waitTimeout, host)
+    return forEachTask([submitted.taskId], action, host, json)
   }
 }
 

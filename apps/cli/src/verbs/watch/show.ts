@@ -1,13 +1,13 @@
 import { printable } from '@tenure/app-kit'
+import { type Display, paint, plain } from '../../terminal/display.js'
 import {
   countOf,
   showCount,
+  showDuration,
   showRate,
   showSecond,
   showSize,
-  showSpan,
-} from '../../terminal/figures.js'
-import { type Look, paint, plain } from '../../terminal/look.js'
+} from '../../terminal/format.js'
 import { type Column, showColumns } from '../../terminal/table.js'
 import { cutTo } from '../../terminal/text.js'
 
@@ -25,15 +25,15 @@ export interface Frame {
 }
 
 /** Rates, states, queues and workers, cut to the rows of the screen. */
-export function showFrame(frame: Frame, look: Look, rows = Number.POSITIVE_INFINITY): string {
+export function showFrame(frame: Frame, display: Display, rows = Number.POSITIVE_INFINITY): string {
   const { stats, workers } = frame.sample
   const { lines: queues = [], linesLeftOut = 0 } = stats
   const parts = [
-    showHead(frame, look),
-    showColumns(rateColumns, [frame.rates], look),
-    showColumns(stateColumns, [stats], look),
-    ...(queues.length > 0 ? [showQueues(queues, stats.now, look, linesLeftOut)] : []),
-    ...(workers?.workers.length ? [showWorkers(workers.workers, stats.now, look)] : []),
+    showHead(frame, display),
+    showColumns(rateColumns, [frame.rates], display),
+    showColumns(stateColumns, [stats], display),
+    ...(queues.length > 0 ? [showQueues(queues, stats.now, display, linesLeftOut)] : []),
+    ...(workers?.workers.length ? [showWorkers(workers.workers, stats.now, display)] : []),
   ]
   const lines = parts.join('\n').trimEnd().split('\n')
   if (lines.length <= rows) return `${lines.join('\n')}\n`
@@ -41,15 +41,15 @@ export function showFrame(frame: Frame, look: Look, rows = Number.POSITIVE_INFIN
   return `${shown.join('\n')}\n… ${lines.length - shown.length} more lines\n`
 }
 
-function showHead({ sample, intervalMs, trouble }: Frame, look: Look): string {
+function showHead({ sample, intervalMs, trouble }: Frame, display: Display): string {
   const { now, startedAt, restarts } = sample.stats
-  const up = startedAt === undefined ? '' : `, up ${showSpan(now - startedAt)}`
+  const up = startedAt === undefined ? '' : `, up ${showDuration(now - startedAt)}`
   const before = restarts === undefined ? '' : `, restarted ${countOf(restarts, 'time')}`
-  const head = `${showSecond(now)}${up}${before}, every ${showSpan(intervalMs)}; Ctrl-C to stop`
-  const lines = [cutTo(look.columns, head)]
+  const head = `${showSecond(now)}${up}${before}, every ${showDuration(intervalMs)}; Ctrl-C to stop`
+  const lines = [cutTo(display.columns, head)]
   if (trouble !== undefined) {
-    const text = cutTo(look.columns, `no answer since then: ${printable(trouble)}`)
-    lines.push(paint(look, 'bad', text))
+    const text = cutTo(display.columns, `no answer since then: ${printable(trouble)}`)
+    lines.push(paint(display, 'bad', text))
   }
   return `${lines.join('\n')}\n`
 }
@@ -95,7 +95,11 @@ const columns: readonly Column<Interval>[] = [
   rate('expire/s', 'expired'),
   { head: 'waiting', right: true, of: ({ sample }) => showCount(sample.stats.tasks.waiting) },
   { head: 'leased', right: true, of: ({ sample }) => showCount(sample.stats.tasks.leased) },
-  { head: '     lag', right: true, of: ({ sample }) => showSpan(longestLag(sample)?.lagMs ?? 0) },
+  {
+    head: '     lag',
+    right: true,
+    of: ({ sample }) => showDuration(longestLag(sample)?.lagMs ?? 0),
+  },
   { head: 'in queue', cut: true, of: ({ sample }) => longestLag(sample)?.queue ?? '' },
 ]
 

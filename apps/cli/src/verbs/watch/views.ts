@@ -1,6 +1,6 @@
 import { type Host, type Output, printable } from '@tenure/app-kit'
+import { displayOf } from '../../terminal/display.js'
 import { toJsonLine } from '../../terminal/json.js'
-import { lookOf } from '../../terminal/look.js'
 import { type Frame, showFrame, showInterval } from './show.js'
 
 export interface View {
@@ -27,7 +27,7 @@ class ScreenView implements View {
   show(frame: Frame): void {
     const { stdout, env } = this.#host
     const { rows = 24 } = stdout
-    this.#screen.draw(showFrame(frame, lookOf(stdout, env), rows - 1))
+    this.#screen.draw(showFrame(frame, displayOf(stdout, env), rows - 1))
   }
 
   end(): void {

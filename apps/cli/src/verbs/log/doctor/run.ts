@@ -12,8 +12,8 @@ import {
 import { type AcceptedLoss, diagnoseLog, openLog, WalError } from '@tenure/wal'
 import { flag } from '../../../command-line.js'
 import { logDirectorySettings, withLog } from '../../../log/directory.js'
+import { displayOf } from '../../../terminal/display.js'
 import { outputSettings, toJsonLine } from '../../../terminal/json.js'
-import { lookOf } from '../../../terminal/look.js'
 import { diagnose } from './diagnose.js'
 import { showFinding } from './show.js'
 
@@ -49,7 +49,7 @@ export const doctor = defineVerb({
       if (place !== undefined) return accept({ directory, place, nextLsn, json }, host)
       const finding = await diagnose(directory)
       stdout.write(
-        json ? toJsonLine(finding) : showFinding(finding, directory, lookOf(stdout, env)),
+        json ? toJsonLine(finding) : showFinding(finding, directory, displayOf(stdout, env)),
       )
       return finding.verdict === 'opens' ? exitCodes.done : exitCodes.failed
     })
@@ -88,11 +88,11 @@ async function accept(
     )
     return exitCodes.misconfigured
   }
-  stdout.write(json ? toJsonLine(done) : tellDone(directory, done))
+  stdout.write(json ? toJsonLine(done) : describeDone(directory, done))
   return exitCodes.done
 }
 
-function tellDone(directory: string, { nextLsn, quarantined }: Acceptance): string {
+function describeDone(directory: string, { nextLsn, quarantined }: Acceptance): string {
   const kept = quarantined.map((name) => `kept ${directory}/quarantine/${name}\n`).join('')
   return `the loss is accepted; the log opens and continues at LSN ${nextLsn}\n${kept}`
 }

@@ -1,31 +1,34 @@
 import type { Loss } from '@tenure/history/internal'
 import {
+  describePlace,
+  describeUnreadable,
   readableRanges,
   showRange,
-  tellPlace,
-  tellUnreadable,
   unlinked,
 } from '../../../log/damage.js'
 import { showMoment } from '../../../log/position.js'
-import { tellTotals } from '../../../log/task-totals.js'
-import { countOf } from '../../../terminal/figures.js'
-import type { Look } from '../../../terminal/look.js'
+import { describeTotals } from '../../../log/task-totals.js'
+import type { Display } from '../../../terminal/display.js'
+import { countOf } from '../../../terminal/format.js'
 import { type Facts, showFacts } from '../../../terminal/table.js'
 import type { Finding } from './diagnose.js'
 
 const shownMax = 20
 
 /** The diagnosis, and the loss and the command of each repair. */
-export function showFinding(finding: Finding, directory: string, look: Look): string {
-  const parts = [showFacts(whatItIs(finding), look)]
+export function showFinding(finding: Finding, directory: string, display: Display): string {
+  const parts = [showFacts(whatItIs(finding), display)]
   const { historyDamage } = finding
-  if (historyDamage.length > 0) parts.push(showFacts(historyRemoval(finding, directory), look))
+  if (historyDamage.length > 0) parts.push(showFacts(historyRemoval(finding, directory), display))
   const unusable = unusableFiles(finding)
-  if (unusable.length > 0) parts.push(showFacts(fileRemoval(unusable, directory), look))
+  if (unusable.length > 0) parts.push(showFacts(fileRemoval(unusable, directory), display))
   const { loss, breach } = finding
   if (loss !== undefined) {
-    parts.push(showFacts(afterDamage(loss), look), showDecisions(finding, loss, directory, look))
-  } else if (breach !== undefined) parts.push(showFacts(ofBreach, look))
+    parts.push(
+      showFacts(afterDamage(loss), display),
+      showDecisions(finding, loss, directory, display),
+    )
+  } else if (breach !== undefined) parts.push(showFacts(ofBreach, display))
   return parts.join('\n')
 }
 
@@ -36,7 +39,7 @@ function whatItIs(finding: Finding): Facts {
   const without = verdict === 'opens' ? '; the log opens without it' : ''
   return [
     ['log', `${finding.logId}, opened ${countOf(finding.epoch, 'time')}`],
-    ['damaged', damage && { text: tellDamage(damage), style: 'bad' }],
+    ['damaged', damage && { text: describeDamage(damage), style: 'bad' }],
     ['broken', breach === undefined ? undefined : { text: breach, style: 'bad' }],
     ...badCheckpoints.map(({ why }) => ['checkpoint', `${why}${without}`] as const),
     [
@@ -45,29 +48,33 @@ function whatItIs(finding: Finding): Facts {
         `${tornTail}: never acknowledged, so nothing is lost; the next startup removes it`,
     ],
     ...finding.historyDamage.map(
-      (one) => ['history', { text: tellUnreadable(one), style: 'bad' }] as const,
+      (one) => ['history', { text: describeUnreadable(one), style: 'bad' }] as const,
     ),
-    ...finding.strandedSegments.map((name) => ['history', tellStranded(name, firstLsn)] as const),
+    ...finding.strandedSegments.map(
+      (name) => ['history', describeStranded(name, firstLsn)] as const,
+    ),
     [
       'good',
-      verdict === 'broken' ? undefined : `${tellGood(finding)}; tasks: ${tellTotals(kept.tasks)}`,
+      verdict === 'broken'
+        ? undefined
+        : `${describeGood(finding)}; tasks: ${describeTotals(kept.tasks)}`,
     ],
-    ['verdict', verdict === 'opens' ? { text: tellOpens(finding), style: 'good' } : undefined],
+    ['verdict', verdict === 'opens' ? { text: describeOpens(finding), style: 'good' } : undefined],
   ]
 }
 
-function tellDamage(damage: NonNullable<Finding['damage']>): string {
-  return `${tellPlace(damage)} (${damage.kind})`
+function describeDamage(damage: NonNullable<Finding['damage']>): string {
+  return `${describePlace(damage)} (${damage.kind})`
 }
 
-function tellGood({ kept, historyDamage }: Finding): string {
+function describeGood({ kept, historyDamage }: Finding): string {
   const { firstLsn, lsn } = kept
   if (lsn < firstLsn) return `the state at ${showMoment(kept)}`
   const ranges = readableRanges({ firstLsn, lastLsn: lsn, historyDamage })
   return `${ranges.map(showRange).join(' and ')}, to ${showMoment(kept)}`
 }
 
-function tellOpens(finding: Finding): string {
+function describeOpens(finding: Finding): string {
   const { historyDamage, strandedSegments } = finding
   if (historyDamage.length + strandedSegments.length > 0) {
     return 'opens; nothing that a coordinator needs is lost, only a part of the history'
@@ -76,7 +83,7 @@ function tellOpens(finding: Finding): string {
   return 'opens; nothing to do'
 }
 
-function tellStranded(name: string, firstLsn: number): string {
+function describeStranded(name: string, firstLsn: number): string {
   return `wal/${name}: ${unlinked}; restarts need nothing before LSN ${firstLsn}`
 }
 
@@ -140,7 +147,7 @@ function afterDamage({ keptThrough, lastKnownLsn, readable, unreadable }: Loss):
   ]
 }
 
-function showDecisions(finding: Finding, loss: Loss, directory: string, look: Look): string {
+function showDecisions(finding: Finding, loss: Loss, directory: string, display: Display): string {
   const copy: Facts = [
     [
       'option 1',
@@ -164,13 +171,13 @@ function showDecisions(finding: Finding, loss: Loss, directory: string, look: Lo
       ({ file, offset }) => ['', offset === 0 ? file : `${file} from byte ${offset}`] as const,
     ),
     ['command', `tenure log doctor ${directory} --accept-loss ${finding.place}`],
-    ['', tellLossPlace(finding)],
+    ['', describeLossPlace(finding)],
   ]
-  return `${showFacts(copy, look)}\n${showFacts(accept, look)}`
+  return `${showFacts(copy, display)}\n${showFacts(accept, display)}`
 }
 
 /** The place is the end of the good part. The damage may begin a few bytes later, at the next batch boundary. */
-function tellLossPlace({ place, cutOff }: Finding): string | undefined {
+function describeLossPlace({ place, cutOff }: Finding): string | undefined {
   const [segment, offset] = place?.split(':') ?? []
   const tail = cutOff.find((cut) => cut.offset > 0)
   return (

@@ -9,7 +9,7 @@ import {
 } from '@tenure/state-machine'
 
 /** The filters; an absent one lets every record pass. */
-export interface Wanted {
+export interface FilterOptions {
   readonly task?: number | undefined
   readonly worker?: string | undefined
   readonly queue?: string | undefined
@@ -21,7 +21,7 @@ type Filter = (entry: Entry) => boolean
 
 /** Some records name only a lease or a task; earlier records tell its worker and queue. */
 export function filterFor(
-  { task, worker, queue, types }: Wanted,
+  { task, worker, queue, types }: FilterOptions,
   before: State | undefined,
 ): Filter {
   const filters: Filter[] = []

@@ -10,10 +10,10 @@ import {
 import { type LogReader, openReadOnly } from '@tenure/wal'
 import { type NamedPosition, resolvePosition } from '../../../log/position.js'
 import { toJsonLine } from '../../../terminal/json.js'
-import { filterFor, type Wanted } from './filter.js'
+import { type FilterOptions, filterFor } from './filter.js'
 
 interface DumpOptions {
-  readonly wanted: Wanted
+  readonly wanted: FilterOptions
   readonly from?: NamedPosition | undefined
   readonly to?: NamedPosition | undefined
   /** Only this many records at the end. */
@@ -66,17 +66,17 @@ async function firstOf(from: Position, reader: LogReader): Promise<number> {
   return 'lsn' in from ? from.lsn : segmentBefore(reader, from.at)
 }
 
-function isUnfiltered(wanted: Wanted): boolean {
+function isUnfiltered(wanted: FilterOptions): boolean {
   return Object.values(wanted).every((want) => want === undefined)
 }
 
 /** Filters by task, worker or queue must see the records that introduce its leases. */
-function firstNeeded({ task, worker, queue }: Wanted): number {
+function firstNeeded({ task, worker, queue }: FilterOptions): number {
   if (worker !== undefined || queue !== undefined) return 1
   return task ?? Number.MAX_SAFE_INTEGER
 }
 
-async function rememberedBefore(still: History, { task, worker, queue }: Wanted) {
+async function rememberedBefore(still: History, { task, worker, queue }: FilterOptions) {
   const needed = worker !== undefined || queue !== undefined ? 1 : task
   return needed !== undefined && needed < still.firstLsn ? still.oldestState() : undefined
 }

@@ -4,7 +4,7 @@ import { flag } from '../../../command-line.js'
 import { logDirectorySettings, withLog } from '../../../log/directory.js'
 import { logPosition } from '../../../log/position.js'
 import { outputSettings } from '../../../terminal/json.js'
-import type { Wanted } from './filter.js'
+import type { FilterOptions } from './filter.js'
 import { dumpRecords } from './records.js'
 
 const most = Number.MAX_SAFE_INTEGER
@@ -54,7 +54,7 @@ export const dump = defineVerb({
   },
   prepare({ values }) {
     const { directory, follow, limit = most, last, task, worker, queue, type } = values
-    const wanted: Wanted = {
+    const wanted: FilterOptions = {
       task,
       worker,
       queue,

@@ -2,8 +2,8 @@ import { defineVerb, exitCodes } from '@tenure/app-kit'
 import { openHistory } from '@tenure/history'
 import { logDirectorySettings, withLog } from '../../../log/directory.js'
 import { countByState } from '../../../log/task-totals.js'
+import { displayOf } from '../../../terminal/display.js'
 import { outputSettings, toJsonLine } from '../../../terminal/json.js'
-import { lookOf } from '../../../terminal/look.js'
 import { ProgressLine, showProgress } from '../../../terminal/progress.js'
 import { showLogStatistics } from './show.js'
 import { readStatistics } from './statistics.js'
@@ -28,7 +28,7 @@ export const stat = defineVerb({
       line.clear()
       const stats = { ...read, tasks }
       stdout.write(
-        json ? toJsonLine(stats) : showLogStatistics(stats, Date.now(), lookOf(stdout, env)),
+        json ? toJsonLine(stats) : showLogStatistics(stats, Date.now(), displayOf(stdout, env)),
       )
       return exitCodes.done
     })

@@ -1,14 +1,14 @@
-import { readableRanges, showRange, tellUnreadable } from '../../../log/damage.js'
-import { type TaskTotals, tellTotals } from '../../../log/task-totals.js'
+import { describeUnreadable, readableRanges, showRange } from '../../../log/damage.js'
+import { describeTotals, type TaskTotals } from '../../../log/task-totals.js'
+import type { Display } from '../../../terminal/display.js'
 import {
   countOf,
   showAge,
   showCount,
+  showDuration,
   showSize,
-  showSpan,
   showTime,
-} from '../../../terminal/figures.js'
-import type { Look } from '../../../terminal/look.js'
+} from '../../../terminal/format.js'
 import { type Column, type Facts, showColumns, showFacts } from '../../../terminal/table.js'
 
 import type { LogStatistics, NamedFile, SegmentStatistics, TypeCount } from './statistics.js'
@@ -16,22 +16,22 @@ import type { LogStatistics, NamedFile, SegmentStatistics, TypeCount } from './s
 export function showLogStatistics(
   stats: LogStatistics & { readonly tasks?: TaskTotals },
   now: number,
-  look: Look,
+  display: Display,
 ): string {
   const { openings, segments, types, checkpoints, quarantine } = stats
   const tables = [
-    showFacts(factsOf(stats, now), look),
-    list(typeColumns, types, look),
-    list(openingColumns, openings, look),
-    list(segmentColumns, segments, look),
-    list(fileColumns('checkpoint'), checkpoints, look),
-    list(fileColumns('quarantine'), quarantine, look),
+    showFacts(factsOf(stats, now), display),
+    list(typeColumns, types, display),
+    list(openingColumns, openings, display),
+    list(segmentColumns, segments, display),
+    list(fileColumns('checkpoint'), checkpoints, display),
+    list(fileColumns('quarantine'), quarantine, display),
   ]
   return tables.filter((table) => table !== '').join('\n')
 }
 
-function list<T>(columns: readonly Column<T>[], items: readonly T[], look: Look): string {
-  return items.length === 0 ? '' : showColumns(columns, items, look)
+function list<T>(columns: readonly Column<T>[], items: readonly T[], display: Display): string {
+  return items.length === 0 ? '' : showColumns(columns, items, display)
 }
 
 type Shown = Parameters<typeof showLogStatistics>[0]
@@ -48,7 +48,7 @@ function factsOf(stats: Shown, now: number): Facts {
     ['records', range + removed],
     ['first', firstAt === undefined ? undefined : showTime(firstAt)],
     ['last', lastAt === undefined ? undefined : `${showTime(lastAt)}, ${showAge(lastAt, now)}`],
-    ['time', firstAt === undefined ? undefined : showSpan((lastAt ?? firstAt) - firstAt)],
+    ['time', firstAt === undefined ? undefined : showDuration((lastAt ?? firstAt) - firstAt)],
     [
       'rate',
       rate === undefined ? undefined : `${rate < 10 ? rate.toFixed(2) : showCount(rate)} records/s`,
@@ -59,9 +59,11 @@ function factsOf(stats: Shown, now: number): Facts {
         ? undefined
         : `${bytesPerRecord.toFixed(1)} bytes per record; ${showSize(stats.recordBytes)} of records in ${showSize(stats.fileBytes)} of files`,
     ],
-    ['tasks', tasks && tellTotals(tasks)],
+    ['tasks', tasks && describeTotals(tasks)],
     ...gaps.map((gap) => ['gap', `${showRange(gap)}: ${gap.reason}`] as const),
-    ...unreadable.map((one) => ['history', { text: tellUnreadable(one), style: 'bad' }] as const),
+    ...unreadable.map(
+      (one) => ['history', { text: describeUnreadable(one), style: 'bad' }] as const,
+    ),
   ]
 }
 

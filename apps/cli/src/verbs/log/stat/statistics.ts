@@ -62,7 +62,7 @@ export async function readStatistics(
   const { logId, firstLsn, segments, openings, gaps } = reader
   const tally = new Tally(segments)
   const unreadable: HistoryDamage[] = []
-  for await (const run of readOver(reader, unreadable)) {
+  for await (const run of readSkippingDamage(reader, unreadable)) {
     let index = 0
     for (const { lsn, record } of entriesOf(run)) {
       tally.add(lsn, record.type, record.at, run.records[index++]!.length)
@@ -86,7 +86,10 @@ export async function readStatistics(
 }
 
 /** Yields every readable record. Skips damage that a checkpoint covers, and adds it to `unreadable`. */
-async function* readOver(reader: LogReader, unreadable: HistoryDamage[]): AsyncGenerator<Run> {
+async function* readSkippingDamage(
+  reader: LogReader,
+  unreadable: HistoryDamage[],
+): AsyncGenerator<Run> {
   for (let fromLsn = reader.firstLsn; ; ) {
     try {
       yield* reader.replay({ fromLsn })

@@ -1,7 +1,7 @@
 import { type HistoryVerification, verifyHistory } from '@tenure/history'
 import { openReadOnly, type Verification, verifyLog, WalDamageError } from '@tenure/wal'
-import { tellPlace, tellUnreadable, unlinked } from '../../../log/damage.js'
-import { sourceFrom } from '../../../log/over-damage.js'
+import { describePlace, describeUnreadable, unlinked } from '../../../log/damage.js'
+import { sourceFrom } from '../../../log/skip-damage.js'
 
 /** The result of checking a whole log. */
 export interface LogCheck {
@@ -64,8 +64,8 @@ function damageOf(files: Verification, records: HistoryVerification | undefined)
   const { damage, historyDamage, badCheckpoints, strandedSegments } = files
   const fault = records?.fault
   return [
-    ...(damage === undefined ? [] : [tellPlace(damage)]),
-    ...historyDamage.map(tellUnreadable),
+    ...(damage === undefined ? [] : [describePlace(damage)]),
+    ...historyDamage.map(describeUnreadable),
     ...badCheckpoints.map(({ why }) => why),
     ...strandedSegments.map((name) => `wal/${name}: ${unlinked}`),
     ...(damage === undefined && fault instanceof WalDamageError ? [fault.message] : []),

@@ -1,7 +1,7 @@
 import { defineVerb, exitCodes } from '@tenure/app-kit'
 import { logDirectorySettings, withLog } from '../../../log/directory.js'
+import { displayOf } from '../../../terminal/display.js'
 import { outputSettings, toJsonLine } from '../../../terminal/json.js'
-import { lookOf } from '../../../terminal/look.js'
 import { ProgressLine, showProgress } from '../../../terminal/progress.js'
 import { checkLog } from './check.js'
 import { logCheckFacts, showLogCheck } from './show.js'
@@ -31,7 +31,7 @@ export const verify = defineVerb({
       stdout.write(
         json
           ? toJsonLine(logCheckFacts(check))
-          : showLogCheck(check, directory, lookOf(stdout, env)),
+          : showLogCheck(check, directory, displayOf(stdout, env)),
       )
       return check.verdict === 'good' ? exitCodes.done : exitCodes.failed
     })

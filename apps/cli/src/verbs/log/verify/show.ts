@@ -1,12 +1,12 @@
 import { readableRanges, showRange } from '../../../log/damage.js'
 import { showMoment } from '../../../log/position.js'
-import { countOf, showCount, showSize } from '../../../terminal/figures.js'
-import type { Look, Style } from '../../../terminal/look.js'
+import type { Display, Style } from '../../../terminal/display.js'
+import { countOf, showCount, showSize } from '../../../terminal/format.js'
 import { type Facts, showFacts } from '../../../terminal/table.js'
 import type { LogCheck, Verdict } from './check.js'
 
-export function showLogCheck(check: LogCheck, directory: string, look: Look): string {
-  return showFacts([...factsOf(check), ...whatNext(check, directory)], look)
+export function showLogCheck(check: LogCheck, directory: string, display: Display): string {
+  return showFacts([...factsOf(check), ...whatNext(check, directory)], display)
 }
 
 /** The check as JSON. */
@@ -28,8 +28,8 @@ function factsOf({ files, records, verdict, findings, recordsPerSecond }: LogChe
   return [
     ['log', `${files.logId}, opened ${countOf(files.epoch, 'time')}`],
     ['files', `${countOf(segments, 'segment')}, ${showSize(bytes)}`],
-    ['records', tellRecords(files)],
-    ['replayed', tellReplay(records)],
+    ['records', describeRecords(files)],
+    ['replayed', describeReplay(records)],
     ...gaps.map((gap) => ['gap', `${showRange(gap)}: ${gap.reason}`] as const),
     ...(records?.checkpoints ?? []).map(
       ({ lsn, verdict, why }) =>
@@ -59,14 +59,14 @@ function whatNext({ verdict }: LogCheck, directory: string): Facts {
   return [['next', `tenure log doctor ${directory} shows what is lost and what to do`]]
 }
 
-function tellRecords({ records, ...files }: LogCheck['files']): string {
+function describeRecords({ records, ...files }: LogCheck['files']): string {
   const ranges = readableRanges(files)
   return ranges.length === 0
     ? 'none'
     : `${countOf(records, 'record')}, ${ranges.map(showRange).join(' and ')}, all checksums valid`
 }
 
-function tellReplay(records: LogCheck['records']): string {
+function describeReplay(records: LogCheck['records']): string {
   if (records === undefined) return 'nothing, because of the damage'
   const { beganAt, onlyRead, lastLsn } = records
   if (lastLsn === beganAt) return 'nothing'

@@ -1,5 +1,5 @@
 import type { Forecast, WhatIfKnobs } from '@tenure/history'
-import { countOf } from '../../../terminal/figures.js'
+import { countOf } from '../../../terminal/format.js'
 import { showShare } from './settings.js'
 
 /** The assumptions behind a forecast that concern the given options. */

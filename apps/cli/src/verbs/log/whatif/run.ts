@@ -2,8 +2,8 @@ import { defineVerb } from '@tenure/app-kit'
 import { forecast } from '@tenure/history'
 import { exitCodes } from '../../../command-line.js'
 import { withHistory } from '../../../log/directory.js'
+import { displayOf } from '../../../terminal/display.js'
 import { toJsonLine } from '../../../terminal/json.js'
-import { lookOf } from '../../../terminal/look.js'
 import { ProgressLine, showProgress } from '../../../terminal/progress.js'
 import { assumptionsOf } from './assumptions.js'
 import { toKnobs, whatIfSettings } from './settings.js'
@@ -38,7 +38,7 @@ export const whatif = defineVerb({
       stdout.write(
         json
           ? toJsonLine({ ...told, assumptions })
-          : showForecast(told, assumptions, lookOf(stdout, env)),
+          : showForecast(told, assumptions, displayOf(stdout, env)),
       )
       return exitCodes.done
     })

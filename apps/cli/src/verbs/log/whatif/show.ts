@@ -7,8 +7,8 @@ import type {
   Outcomes,
   WhatIfKnobs,
 } from '@tenure/history'
-import { countOf, showCount, showSpan, showTime } from '../../../terminal/figures.js'
-import type { Look } from '../../../terminal/look.js'
+import type { Display } from '../../../terminal/display.js'
+import { countOf, showCount, showDuration, showTime } from '../../../terminal/format.js'
 import { type Column, showColumns } from '../../../terminal/table.js'
 
 import { showShare } from './settings.js'
@@ -17,20 +17,22 @@ import { showShare } from './settings.js'
 export function showForecast(
   forecast: Forecast,
   assumptions: readonly string[],
-  look: Look,
+  display: Display,
 ): string {
   const { differences, examples } = forecast
   const parts = [
-    tellWhat(forecast),
-    showSides(forecast, look),
-    ...(differences.length === 0 ? [] : [showColumns(causeColumns, differences, look)]),
+    describeWhat(forecast),
+    showSides(forecast, display),
+    ...(differences.length === 0 ? [] : [showColumns(causeColumns, differences, display)]),
     `Assumed:\n${assumptions.map(showItem).join('')}`,
-    ...(examples.length === 0 ? [] : [`Examples:\n${showColumns(changeColumns, examples, look)}`]),
+    ...(examples.length === 0
+      ? []
+      : [`Examples:\n${showColumns(changeColumns, examples, display)}`]),
   ]
   return parts.join('\n')
 }
 
-function tellWhat(forecast: Forecast): string {
+function describeWhat(forecast: Forecast): string {
   const { knobs, records, tasks, tasksChanged, firstAt, lastAt } = forecast
   if (firstAt === undefined || lastAt === undefined) return 'The log has no records.\n'
   const what = `${countOf(records, 'record')} from ${showTime(firstAt)} to ${showTime(lastAt)}, replayed with ${showKnobs(knobs)}.`
@@ -91,7 +93,7 @@ function count(name: string, of: Row['of']): Row {
 }
 
 function span(name: string, of: Row['of']): Row {
-  return { name, of, show: showSpan }
+  return { name, of, show: showDuration }
 }
 
 const rows: readonly Row[] = [
@@ -113,14 +115,14 @@ const rows: readonly Row[] = [
   count('tasks with unknown end', (o) => o.tasksUnknown),
 ]
 
-function showSides({ recorded, underKnobs }: Forecast, look: Look): string {
+function showSides({ recorded, underKnobs }: Forecast, display: Display): string {
   const columns: readonly Column<Row>[] = [
     { head: '', of: ({ name }) => name },
     { head: 'recorded', right: true, of: (row) => show(row, recorded) },
     { head: 'with these options', right: true, of: (row) => show(row, underKnobs) },
     { head: 'difference', right: true, of: (row) => showDifference(row, recorded, underKnobs) },
   ]
-  return showColumns(columns, rows, look)
+  return showColumns(columns, rows, display)
 }
 
 function show({ of, show }: Row, outcomes: Outcomes): string {
@@ -179,7 +181,7 @@ const whys: Readonly<Record<ChangeCause, (change: Change) => string>> = {
 }
 
 function silence({ heardAt, at }: Change): string {
-  return heardAt === undefined ? 'some time' : showSpan(at - heardAt)
+  return heardAt === undefined ? 'some time' : showDuration(at - heardAt)
 }
 
 function toward(before: number, after: number): string {

@@ -14,7 +14,7 @@ export interface Wait {
 }
 
 /** Follows the state and the waits of a task through its records. */
-export class TaskCourse {
+export class TaskLifecycle {
   readonly waits: Wait[] = []
   queue = ''
   state: TaskState | undefined

@@ -4,13 +4,13 @@ import type { Reason, Role } from '@tenure/protocol'
 import { exitCodes } from '../command-line.js'
 
 /** A failure for one task that the verb itself detects. */
-export class Refusal extends Error {
+export class TaskError extends Error {
   readonly code: string
   readonly exitCode: number
 
   constructor(code: string, message: string, exitCode: number = exitCodes.failed) {
     super(message)
-    this.name = 'Refusal'
+    this.name = 'TaskError'
     this.code = code
     this.exitCode = exitCode
   }
@@ -19,7 +19,9 @@ export class Refusal extends Error {
 /** The error and its remedy in one line. */
 export function explain(error: TenureError, role: Role = 'produce'): string {
   const hint = hintFor(error, role)
-  return printable(hint === undefined ? error.message : `${withoutStop(error.message)}. ${hint}`)
+  return printable(
+    hint === undefined ? error.message : `${withoutFullStop(error.message)}. ${hint}`,
+  )
 }
 
 /** The stable code: of the coordinator's answer, or of the client if there is none. */
@@ -62,16 +64,16 @@ const hints: { readonly [R in Reason]?: (role: Role) => string } = {
   UNSUPPORTED_VERSION: () => 'Use the release of tenure that belongs to the coordinator.',
 }
 
-export function withoutStop(message: string): string {
+export function withoutFullStop(message: string): string {
   return message.replace(/\.$/, '')
 }
 
 /** Adds the task id to an UNKNOWN_TASK error. */
-export async function aboutTask<T>(taskId: number, answer: Promise<T>): Promise<T> {
+export async function withTaskId<T>(taskId: number, answer: Promise<T>): Promise<T> {
   try {
     return await answer
   } catch (error) {
     if (!(error instanceof RejectedError) || error.reason !== 'UNKNOWN_TASK') throw error
-    throw new Refusal(error.reason, `task ${taskId}: ${explain(error)}`)
+    throw new TaskError(error.reason, `task ${taskId}: ${explain(error)}`)
   }
 }

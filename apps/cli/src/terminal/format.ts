@@ -29,7 +29,7 @@ export function showTime(atMs: number): string {
   return new Date(atMs).toISOString().replace('T', ' ')
 }
 
-export function showSpan(ms: number): string {
+export function showDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 120_000) return `${(ms / 1000).toFixed(1)} s`
   if (ms < 7_200_000) return `${(ms / 60_000).toFixed(1)} min`
@@ -44,5 +44,5 @@ export function showSecond(atMs: number): string {
 
 /** At least 0: the clocks of two machines may differ. */
 export function showAge(atMs: number, now: number): string {
-  return `${showSpan(Math.max(0, now - atMs))} ago`
+  return `${showDuration(Math.max(0, now - atMs))} ago`
 }

@@ -2,18 +2,18 @@ import { styleText } from 'node:util'
 import type { Environment, Output } from '@tenure/app-kit'
 
 /** The width and colours of an output. */
-export interface Look {
+export interface Display {
   readonly columns: number
   readonly colours: boolean
 }
 
 /** For files and pipes. */
-export const plain: Look = { columns: 100, colours: false }
+export const plain: Display = { columns: 100, colours: false }
 
 const columnsMin = 40
 
 /** Colours only on a terminal, unless FORCE_COLOR or NO_COLOR says otherwise. */
-export function lookOf({ isTTY = false, columns }: Output, env: Environment): Look {
+export function displayOf({ isTTY = false, columns }: Output, env: Environment): Display {
   return {
     columns: isTTY && columns ? Math.max(columnsMin, columns) : plain.columns,
     colours: wantsColours(env) ?? (isTTY && env.TERM !== 'dumb'),
@@ -36,8 +36,8 @@ const formats = {
   head: 'bold',
 } as const satisfies Record<Style, Parameters<typeof styleText>[0]>
 
-/** `lookOf` decides about colours; `styleText` must not decide again. */
-export function paint({ colours }: Look, style: Style | undefined, text: string): string {
+/** `displayOf` decides about colours; `styleText` must not decide again. */
+export function paint({ colours }: Display, style: Style | undefined, text: string): string {
   if (!colours || style === undefined || text === '') return text
   return styleText(formats[style], text, { validateStream: false })
 }

@@ -21,7 +21,7 @@ export interface ReadTask {
  * damage, its history up to there is complete. Otherwise the history begins after the damage, with
  * what the checkpoint remembers, as if the coordinator had removed the records before it.
  */
-export async function readTaskOverDamage(
+export async function readTaskSkippingDamage(
   directory: string,
   history: History,
   taskId: number,
