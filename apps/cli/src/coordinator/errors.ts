@@ -61,7 +61,7 @@ const hints: { readonly [R in Reason]?: (role: Role) => string } = {
   CONFLICT: () => 'Use another request id, or submit exactly the same task as the first time.',
   TOO_LARGE: () =>
     'Store the data elsewhere and submit a reference, or raise --payload-bytes-max of the coordinator.',
-  UNSUPPORTED_VERSION: () => 'Use the release of tenure that belongs to the coordinator.',
+  UNSUPPORTED_VERSION: () => 'Use a tenure of the same release as the coordinator.',
 }
 
 export function withoutFullStop(message: string): string {

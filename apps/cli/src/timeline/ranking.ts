@@ -31,7 +31,7 @@ interface TaskInterest {
 
 /** Ranks tasks that ran more than once first. Of the other tasks, it keeps only as many as can be drawn. */
 class TaskRanking implements Ranking {
-  readonly rule = 'repeated tasks first, by late reports, then by attempts'
+  readonly rule = 'tasks with several attempts first, by late reports, then by attempts'
   readonly #most: number
   readonly #several = new Map<number, TaskInterest>()
   readonly #single = new Set<number>()

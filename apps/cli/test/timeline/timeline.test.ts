@@ -321,7 +321,7 @@ t.test('a picture is self-contained and describes itself', async (t) => {
 
 t.test('a picture of some lanes tells how they were chosen', async (t) => {
   const svg = drawSvg(await timelineOf(manyTasks()), 'auto')
-  t.match(svg, /40 of 2,000 tasks are shown: repeated tasks first/)
+  t.match(svg, /40 of 2,000 tasks are shown: tasks with several attempts first/)
 })
 
 /** TENURE_UPDATE_GOLDEN=1 draws the pictures anew; review them before you commit them. */

@@ -30,7 +30,7 @@ export const dump = defineVerb({
       from: flag(logPosition(), { help: 'First LSN or time to print.' }),
       to: flag(logPosition(), { help: 'Last LSN or time to print.' }),
       limit: flag(whole(0, most), { help: 'Maximum number of records to print.' }),
-      last: flag(whole(0, 1_000_000), { help: 'Print only this many records at the end.' }),
+      last: flag(whole(0, 1_000_000), { help: 'Print only the last <number> records.' }),
       follow: flag(yesOrNo(), {
         fallback: false,
         help: 'Wait at the end for new records until Ctrl-C.',
