@@ -1,16 +1,16 @@
-/** Both ends are allowed. */
+/** An inclusive range. */
 export type Range = readonly [min: number, max: number]
 
-/** The longest duration that is allowed, about a thousand years: a time plus a duration stays exact. */
+/** Longest accepted duration, about a thousand years. A timestamp plus this stays an exact integer. */
 export const longestMs = 2 ** 45
 
-/** The largest count that is allowed. */
+/** Largest accepted count. */
 export const largestCount = 2 ** 31 - 1
 
 /**
- * Checks what a caller gives, since JavaScript has no types to do it. Each package makes one with its
- * own error. A check returns the value, or throws an error whose message names the path of the
- * option, the value and what is allowed.
+ * Checks option values at run time: callers may use plain JavaScript. Each package creates one with its own
+ * error class. A check returns the value, or throws an error that names the option's path, the value, and
+ * what is expected.
  */
 export class Checks<E extends Error> {
   readonly #makeError: (message: string) => E
@@ -19,18 +19,20 @@ export class Checks<E extends Error> {
     this.#makeError = makeError
   }
 
-  /** The error of a check that a package makes itself. */
+  /** The error for a check that a package implements itself. */
   refusal(path: string, got: string, expected: string): E {
     return this.#makeError(`${path} is ${got}; it must be ${expected}`)
   }
 
-  /** Shows only what kind of value it is: in the place of TLS options it may be a key. */
+  /**
+   * Returns the value if it is an object. The message never shows its contents: TLS options may hold a key.
+   */
   object(path: string, value: unknown): object {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
     throw this.refusal(path, kindOf(value), 'an object')
   }
 
-  /** An object that has no other names than these. */
+  /** Rejects an object that has properties other than `known`. */
   names(path: string, value: unknown, known: readonly string[]): void {
     for (const name of Object.keys(this.object(path, value))) {
       if (known.includes(name)) continue
@@ -45,7 +47,7 @@ export class Checks<E extends Error> {
     throw this.refusal(path, describe(value), `a whole number from ${min} to ${max}`)
   }
 
-  /** Whole numbers, each in the range that the table has under its name. */
+  /** Checks whole numbers, each against the range of the same name in `ranges`. */
   ranges<N extends string>(
     path: string,
     ranges: Readonly<Record<N, Range>>,
@@ -78,17 +80,18 @@ export class Checks<E extends Error> {
     throw this.refusal(path, describe(value), `one of ${words.join(', ')}`)
   }
 
-  /** Its length is in bytes of UTF-8. Never shows the text: it may be a token. */
+  /** `min` and `max` count UTF-8 bytes. The message never shows the text: it may be a token. */
   text(path: string, value: unknown, min: number, max: number): string {
-    if (typeof value !== 'string') throw this.refusal(path, kindOf(value), 'a text')
-    // Without this check the encoder would throw in the middle of a connection.
-    if (!value.isWellFormed()) throw this.refusal(path, 'no valid Unicode', 'a text that has UTF-8')
+    if (typeof value !== 'string') throw this.refusal(path, kindOf(value), 'a string')
+    // An ill-formed string would otherwise make the encoder throw in the middle of a connection.
+    if (!value.isWellFormed())
+      throw this.refusal(path, 'not well-formed Unicode', 'a string without lone surrogates')
     const bytes = Buffer.byteLength(value)
     if (bytes >= min && bytes <= max) return value
-    throw this.refusal(path, `a text of ${bytes} bytes`, `one of ${min} to ${max}`)
+    throw this.refusal(path, `a string of ${bytes} bytes`, `${min} to ${max} bytes long`)
   }
 
-  /** Shows no entry: they may be tokens. */
+  /** The message never shows the entries: they may be tokens. */
   list<T>(
     path: string,
     value: readonly T[],
@@ -101,7 +104,7 @@ export class Checks<E extends Error> {
   }
 }
 
-/** How a value is shown that is not allowed. An object may be a secret in the wrong place. */
+/** Describes a rejected value for an error message. Objects stay opaque: they may hold secrets. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, shownMax))
   if (typeof value === 'bigint') return `${value}n`

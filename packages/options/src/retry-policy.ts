@@ -1,46 +1,51 @@
 import { type Checks, largestCount, longestMs } from './checks.js'
 
-/** What becomes of a task after an attempt of it has failed. */
+/** Decides what happens to a task after a failed attempt. */
 export interface RetryPolicy {
-  /** How many reports of failure send the task back to WAITING. */
+  /** Maximum number of reported failures after which the task returns to WAITING. */
   readonly maxRetries: number
   readonly backoff: Backoff
 }
 
-/** How long a task waits before it is tried again. */
+/** How long a task waits before its next attempt. */
 export type Backoff =
   | { readonly kind: 'fixed'; readonly delayMs: number }
   | { readonly kind: 'exponential'; readonly initialMs: number; readonly maxMs: number }
 
-/** `delayMs` is the range of every delay. */
+/** `delayMs` is the range for every delay. */
 export const retryRanges = {
   maxRetries: [0, largestCount],
   delayMs: [0, longestMs],
 } as const
 
-/** The policy of a task that has none of its own, unless the operator sets another one. */
+/** Applies to tasks submitted without a policy, unless the operator configures another one. */
 export const defaultRetryPolicy = {
   maxRetries: 3,
   backoff: { kind: 'fixed', delayMs: 5000 },
 } as const satisfies RetryPolicy
 
-/** The longest delay of an exponential backoff for which none is given. */
+/** Default maximum delay of an exponential backoff. */
 export const defaultBackoffMaxMs = 3_600_000
 
-/** Exponential if there is a longest delay, fixed otherwise: so a log and a message store it. */
+/**
+ * Exponential if `maxMs` is given, otherwise fixed. Logs and messages store a backoff as these two numbers.
+ */
 export function backoffOf(delayMs: number, maxMs: number | undefined): Backoff {
   if (maxMs === undefined) return { kind: 'fixed', delayMs }
   return { kind: 'exponential', initialMs: delayMs, maxMs }
 }
 
-/** The delay after the n-th failure. There is no jitter, so that a replay computes the same. */
+/**
+ * The delay after the given number of failures. It has no jitter, so that a replay computes the same delay.
+ */
 export function retryDelayMs(backoff: Backoff, failures: number): number {
   if (backoff.kind === 'fixed') return backoff.delayMs
-  // 53 doublings exceed every safe integer, except from 0; more of them could overflow to Infinity, and 0 × Infinity is NaN.
+  // 53 doublings exceed every safe integer, except from 0. More doublings could overflow to Infinity, and 0 ×
+  // Infinity is NaN.
   return Math.min(backoff.maxMs, backoff.initialMs * 2 ** Math.min(failures - 1, 53))
 }
 
-/** Returns a copy, which the caller of the package cannot change later. */
+/** Returns a copy, so that later changes by the caller have no effect. */
 export function checkRetryPolicy(
   check: Checks<Error>,
   path: string,

@@ -4,7 +4,7 @@ import { Checks, describe } from '../src/index.js'
 class OwnError extends Error {}
 const check = new Checks((message) => new OwnError(message))
 
-/** The message with which the check refuses, or `undefined`. */
+/** The message of the error that `act` throws, or `undefined`. */
 function refusal(act: () => unknown): string | undefined {
   try {
     act()
@@ -15,14 +15,17 @@ function refusal(act: () => unknown): string | undefined {
   }
 }
 
-t.test('an error is the one that the package makes, with path, value and what is allowed', (t) => {
-  const error = check.refusal('options.x', 'blue', 'red')
-  t.ok(error instanceof OwnError)
-  t.equal(error.message, 'options.x is blue; it must be red')
-  t.end()
-})
+t.test(
+  'an error has the class of the package and names the path, the value and the expected values',
+  (t) => {
+    const error = check.refusal('options.x', 'blue', 'red')
+    t.ok(error instanceof OwnError)
+    t.equal(error.message, 'options.x is blue; it must be red')
+    t.end()
+  },
+)
 
-t.test('a value that is allowed is returned', (t) => {
+t.test('a valid value is returned', (t) => {
   const list = ['a']
   const object = { a: 1 }
   const call = () => {}
@@ -56,31 +59,35 @@ const refused: readonly [what: string, act: () => unknown, message: string][] = 
     `x is ${describe(value)}; it must be a number of milliseconds above 0, or Infinity`,
   ]),
   [
-    'a number past those that are exact',
+    'a number above the safe integers',
     () => check.whole('x', 2 ** 53, 0, 2 ** 60),
     `x is ${2 ** 53}; it must be a whole number from 0 to ${2 ** 60}`,
   ],
   ['boolean', () => check.boolean('x', 1), 'x is 1; it must be true or false'],
   ['callable', () => check.callable('x', 'log'), 'x is "log"; it must be a function'],
   ['oneOf', () => check.oneOf('x', 'c', ['a', 'b']), 'x is "c"; it must be one of a, b'],
-  ['a text that is a number', () => check.text('x', 7, 1, 4), 'x is a number; it must be a text'],
   [
-    'an empty text',
+    'a number instead of a string',
+    () => check.text('x', 7, 1, 4),
+    'x is a number; it must be a string',
+  ],
+  [
+    'an empty string',
     () => check.text('x', '', 1, 4),
-    'x is a text of 0 bytes; it must be one of 1 to 4',
+    'x is a string of 0 bytes; it must be 1 to 4 bytes long',
   ],
   [
-    'a long text',
+    'a long string',
     () => check.text('x', 'äöü', 1, 4),
-    'x is a text of 6 bytes; it must be one of 1 to 4',
+    'x is a string of 6 bytes; it must be 1 to 4 bytes long',
   ],
   [
-    'half a character',
+    'a lone surrogate',
     () => check.text('x', '\ud800', 1, 4),
-    'x is no valid Unicode; it must be a text that has UTF-8',
+    'x is not well-formed Unicode; it must be a string without lone surrogates',
   ],
   [
-    'a list that is a text',
+    'a string instead of a list',
     () => check.list('x', 'ab' as never, 'a list'),
     'x is a string; it must be a list',
   ],
@@ -94,42 +101,38 @@ const refused: readonly [what: string, act: () => unknown, message: string][] = 
     () => check.list('x', [1, 2], 'a list of 1', 1, 1),
     'x is a list of 2; it must be a list of 1',
   ],
-  ['an object that is null', () => check.object('x', null), 'x is null; it must be an object'],
+  ['null instead of an object', () => check.object('x', null), 'x is null; it must be an object'],
+  ['a missing object', () => check.object('x', undefined), 'x is missing; it must be an object'],
   [
-    'an object that is missing',
-    () => check.object('x', undefined),
-    'x is missing; it must be an object',
-  ],
-  [
-    'an object that is a list',
+    'a list instead of an object',
     () => check.object('x', [1]),
     'x is a list of 1; it must be an object',
   ],
   [
-    'an object that is a text',
+    'a string instead of an object',
     () => check.names('x', 'key', []),
     'x is a string; it must be an object',
   ],
   [
-    'a name that is not known',
+    'an unknown name',
     () => check.names('x', { a: 1, c: 2 }, ['a', 'b']),
     'x.c is not an option; it must be one of a, b',
   ],
   [
-    'one of a table of ranges',
+    'a value outside its named range',
     () => check.ranges('x', { a: [0, 1], b: [2, 9] }, { a: 1, b: 1 }),
     'x.b is 1; it must be a whole number from 2 to 9',
   ],
 ]
 
 for (const [what, act, message] of refused) {
-  t.test(`refused: ${what}`, (t) => {
+  t.test(`rejected: ${what}`, (t) => {
     t.equal(refusal(act), message)
     t.end()
   })
 }
 
-t.test('a value of any type is shown in short, and an object never from inside', (t) => {
+t.test('describe shortens a value and hides the contents of objects', (t) => {
   const shown: readonly [unknown, string][] = [
     ['17', '"17"'],
     ['x'.repeat(300), `"${'x'.repeat(200)}"`],

@@ -19,7 +19,7 @@ const backoff = fc
   .tuple(delay, fc.option(delay, { nil: undefined }))
   .map(([delayMs, maxMs]): Backoff => backoffOf(delayMs, maxMs))
 
-/** Doubled step by step: powers of two soon overflow, and infinitely many times 0 is no number. */
+/** Doubles step by step: a power of two overflows soon, and Infinity times 0 is NaN. */
 function slowDelayMs(backoff: Backoff, failures: number): number {
   if (backoff.kind === 'fixed') return backoff.delayMs
   let delayMs = backoff.initialMs
@@ -27,7 +27,7 @@ function slowDelayMs(backoff: Backoff, failures: number): number {
   return Math.min(delayMs, backoff.maxMs)
 }
 
-t.test('the delay is that of doubling step by step, after any number of failures', (t) => {
+t.test('the delay equals step-by-step doubling after any number of failures', (t) => {
   const failures = fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 2 ** 31 }))
   fc.assert(
     fc.property(backoff, failures, (backoff, failures) => {
@@ -37,7 +37,7 @@ t.test('the delay is that of doubling step by step, after any number of failures
   t.end()
 })
 
-t.test('a delay doubles until it is the longest one', (t) => {
+t.test('a delay doubles up to its maximum', (t) => {
   const delays = [1, 2, 3, 4, 5, 10_000].map((n) => retryDelayMs(backoffOf(100, 700), n))
   t.strictSame(delays, [100, 200, 400, 700, 700, 700])
   t.equal(retryDelayMs(backoffOf(0, longestMs), 10_000), 0)
@@ -46,7 +46,7 @@ t.test('a delay doubles until it is the longest one', (t) => {
   t.end()
 })
 
-t.test('a policy that is allowed is returned as a copy', (t) => {
+t.test('a valid policy is returned as a copy', (t) => {
   for (const policy of [
     defaultRetryPolicy,
     { maxRetries: 0, backoff: backoffOf(0, 0) },
@@ -60,7 +60,7 @@ t.test('a policy that is allowed is returned as a copy', (t) => {
   t.end()
 })
 
-t.test('a policy that is not allowed is refused by its path', (t) => {
+t.test('an invalid policy is rejected with its path', (t) => {
   const fixed = { kind: 'fixed', delayMs: 1 }
   const doubling = { kind: 'exponential', initialMs: 1, maxMs: 1 }
   const bad: readonly [policy: unknown, path: string][] = [

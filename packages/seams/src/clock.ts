@@ -1,19 +1,19 @@
 import { performance } from 'node:perf_hooks'
-/** The seam to time: code that ships reads no clock and sets no timer but through this. */
+/** The seam for time. Shipped code reads the clock and sets timers only through this. */
 export interface Clock {
-  /** Milliseconds since the epoch, as a whole number. */
+  /** Whole milliseconds since the epoch. */
   now(): number
 
-  /** Milliseconds from an arbitrary start, never going back, with fractions: for durations. */
+  /** Milliseconds since an arbitrary start, with fractions. Never goes back: use it for durations. */
   monotonicMs(): number
 
   /**
-   * Calls back once after the delay, unless cancelled. A process that has nothing else to do waits
-   * for it, unless it is in the `background`.
+   * Calls back once after the delay, unless cancelled. The timer keeps the process alive, except a
+   * `background` one.
    */
   setTimer(delayMs: number, callback: () => void, ground?: 'background'): Timer
 
-  /** Calls back once, after the input that is ready now has been handled. */
+  /** Calls back once, after the event loop has handled the input that is ready now. */
   soon(callback: () => void): void
 }
 
@@ -21,10 +21,10 @@ export interface Timer {
   cancel(): void
 }
 
-/** Timers of Node count no further, and fire at once beyond it. It is 24 days. */
+/** Node fires a timer with a longer delay immediately. It is about 24 days. */
 const timerMsMax = 2 ** 31 - 1
 
-/** The machine's own clock and timers. A delay of more than 24 days is one of 24 days. */
+/** The system's clock and timers. Delays are capped at about 24 days. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -1,13 +1,13 @@
-/** An observer is an object of hooks: optional methods that are told something and return nothing. */
+/** An observer is an object of optional hooks: methods that receive facts and return nothing. */
 type Hooks<O> = { readonly [H in keyof Required<O>]: true }
 
 /**
- * Several observers that are told as one, in the order in which they were added.
+ * Combines several observers into one. Each event goes to them in the order in which they were added.
  *
- * The names of all hooks stand in a table, so that the compiler sees when one is missing.
+ * The caller passes the names of all hooks as a table, so that the compiler reports a missing one.
  */
 export class Observers<O extends object> {
-  /** Tells each of them. It has every hook. */
+  /** The combined observer. It implements every hook. */
   readonly all: Required<O>
   readonly #listeners: ReadonlyMap<string, ((...facts: unknown[]) => void)[]>
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-/** The seam to chance. */
+/** The seam for randomness. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number
-  /** A text that nobody else will ever make. */
+  /** A globally unique string. */
   id(): string
 }
 
-/** The machine's own chance. */
+/** The system's randomness. */
 export const systemRandom: Random = {
   next: () => Math.random(),
   id: () => randomUUID(),

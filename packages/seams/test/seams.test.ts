@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import { systemClock, systemRandom } from '../src/index.js'
 
-/** Run in a process of its own; `clock` is the system's. */
+/** Runs the script in a separate process, with the system clock as `clock`. */
 function run(script: string): string {
   const index = new URL('../src/index.js', import.meta.url).href
   const source = `import { systemClock as clock } from '${index}'\n${script}`
@@ -12,7 +12,7 @@ function run(script: string): string {
   })
 }
 
-t.test('a timer calls back once, no earlier than it was set for', async (t) => {
+t.test('a timer calls back once, and not early', async (t) => {
   const startedMs = systemClock.monotonicMs()
   const calls: number[] = []
   await new Promise<void>((resolve) => {
@@ -22,11 +22,11 @@ t.test('a timer calls back once, no earlier than it was set for', async (t) => {
     })
   })
   t.equal(calls.length, 1)
-  // Node counts timers in whole milliseconds of its loop, whose time may be one behind.
+  // Node rounds timers to whole milliseconds of its loop time, which may be up to 1 ms old.
   t.ok(calls[0]! >= 19, `${calls[0]} ms`)
 })
 
-t.test('a timer that is cancelled never calls back', async (t) => {
+t.test('a cancelled timer never calls back', async (t) => {
   let calls = 0
   const timer = systemClock.setTimer(0, () => calls++)
   timer.cancel()
@@ -34,7 +34,7 @@ t.test('a timer that is cancelled never calls back', async (t) => {
   t.equal(calls, 0)
 })
 
-t.test('a delay of more than 24 days does not call back at once', (t) => {
+t.test('a delay of more than 24 days does not call back immediately', (t) => {
   const said = run(`
     const far = clock.setTimer(2 ** 31, () => console.log('far'))
     clock.setTimer(5, () => { console.log('near'); far.cancel() })
@@ -43,7 +43,7 @@ t.test('a delay of more than 24 days does not call back at once', (t) => {
   t.end()
 })
 
-t.test('a process waits for a timer, and not for one in the background', (t) => {
+t.test('a timer keeps the process alive unless it is in the background', (t) => {
   const said = run(`
     clock.setTimer(600_000, () => console.log('background'), 'background')
     clock.setTimer(5, () => console.log('foreground'))
@@ -52,7 +52,7 @@ t.test('a process waits for a timer, and not for one in the background', (t) => 
   t.end()
 })
 
-t.test('`now` is whole milliseconds of the wall clock', (t) => {
+t.test('`now` returns whole milliseconds of the wall clock', (t) => {
   const before = Date.now()
   const now = systemClock.now()
   t.ok(Number.isSafeInteger(now))
@@ -60,7 +60,7 @@ t.test('`now` is whole milliseconds of the wall clock', (t) => {
   t.end()
 })
 
-t.test('chance stays below one, and never makes an id twice', (t) => {
+t.test('random numbers stay below 1 and ids are unique', (t) => {
   const ids = new Set(Array.from({ length: 1000 }, () => systemRandom.id()))
   t.equal(ids.size, 1000)
   const numbers = Array.from({ length: 1000 }, () => systemRandom.next())

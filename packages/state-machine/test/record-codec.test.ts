@@ -124,20 +124,17 @@ t.test('the error says why bytes are not a record', (t) => {
     throw new Error('nothing was rejected')
   }
   const broken = error(Buffer.from([0x92]))
-  t.equal(broken.message, 'the record cannot be decoded: it ends in the middle of a value')
+  t.equal(broken.message, 'the record cannot be decoded: the input ends in the middle of a value')
   t.ok(broken.cause instanceof Error)
   const cannot = (why: string) => `the record cannot be decoded: ${why}`
-  t.equal(error(pack(7)).message, cannot('before byte 1 there should be a list'))
+  t.equal(error(pack(7)).message, cannot('expected a list before byte 1'))
   t.equal(error(pack([])).message, cannot('it has no version and type'))
-  t.equal(
-    error(pack([1, 9, -1, 1])).message,
-    cannot('before byte 4 there should be a whole number'),
-  )
+  t.equal(error(pack([1, 9, -1, 1])).message, cannot('expected a whole number before byte 4'))
   t.equal(
     error(Buffer.concat([pack([1, 9, 1, 1]), pack(1)])).message,
-    cannot('it goes on at byte 5'),
+    cannot('unexpected data at byte 5'),
   )
-  t.equal(error('text' as never).message, cannot('it is no Uint8Array'))
+  t.equal(error('text' as never).message, cannot('the input is not a Uint8Array'))
   t.equal(error(pack([recordVersion, 10, 1])).message, 'the record has the unknown type 10')
   t.equal(error(pack([recordVersion, 9, 1])).message, cannot('type 9 has 4 fields, not 3'))
   t.end()

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 
-/** What a `ValueReader` throws; a codec makes an error of its own kind of it. */
+/** Thrown by `ValueReader` for malformed input. A codec converts it to its own error. */
 export class Unreadable extends Error {
   constructor(why: string) {
     super(why)
@@ -8,13 +8,12 @@ export class Unreadable extends Error {
   }
 }
 
-/** The kind of a value, in any spelling. */
+/** The kind of a value, in either spelling. */
 export type ValueKind = 'number' | 'text' | 'bytes' | 'list' | 'map' | 'boolean' | 'nil'
 
 /**
- * Reads MessagePack in the one form in which it is written here, and refuses every other spelling
- * of the same values: so two different byte strings never mean the same record, and no machine
- * reads out of one what another does not.
+ * Reads MessagePack in one canonical form and rejects every other encoding of the same value. So two
+ * different byte strings never mean the same record, and all readers agree.
  *
  *     whole number   00-7f   cc u8   cd u16   ce u32   cb f64 (whole, from 2^32 to 2^53 - 1)
  *     text           a0-bf   d9 u8   da u16   db u32   then UTF-8
@@ -22,22 +21,25 @@ export type ValueKind = 'number' | 'text' | 'bytes' | 'list' | 'map' | 'boolean'
  *     list           90-9f           dc u16            then its values
  *     nil c0, false c2, true c3
  *
- * Each is the shortest that holds the value. With the spelling `any` a text, bytes or a list may have a longer
- * head, as other programs write it. `number` reads every form of a number.
+ * Each value uses the shortest form that fits. With the spelling `any`, strings, bytes and lists may have a
+ * longer head, as other programs write them. `number` reads every form of a number.
  *
- * Nothing is made for an input, and for a value nothing but itself: a view takes longer than reading a small
- * message does.
+ * The reader allocates nothing per input, and per value only the value itself: creating a view takes longer
+ * than reading a small message.
  */
 export class ValueReader {
   #input: Uint8Array = empty
   #at = 0
   #end = 0
-  /** Of an input that is no Buffer the whole memory as one: inputs come one after the other in there. */
+  /**
+   * A Buffer over the whole memory of an input that is not a Buffer. Consecutive inputs usually share that
+   * memory.
+   */
   #memory: Buffer = empty
   readonly #isAny: boolean
   /**
-   * Short texts of ASCII that were read recently, by a hash. The same names of queues and states come again
-   * and again, and comparing one takes a fifth of the time that decoding it takes.
+   * Recently read short ASCII strings, by hash. The same queue and state names recur, and comparing takes a
+   * fifth of the time of decoding.
    */
   readonly #recent: (string | undefined)[] = new Array<undefined>(0x80).fill(undefined)
 
@@ -46,7 +48,7 @@ export class ValueReader {
   }
 
   begin(bytes: Uint8Array): void {
-    if (!(bytes instanceof Uint8Array)) throw new Unreadable('it is no Uint8Array')
+    if (!(bytes instanceof Uint8Array)) throw new Unreadable('the input is not a Uint8Array')
     this.#input = bytes
     this.#at = 0
     this.#end = bytes.length
@@ -56,12 +58,12 @@ export class ValueReader {
     return this.#at === this.#end
   }
 
-  /** The kind of the next value; `undefined` at the end and for a byte that begins none of them. */
+  /** The kind of the next value. `undefined` at the end, and for a byte that starts no supported value. */
   get kind(): ValueKind | undefined {
     return this.#at < this.#end ? kinds[this.#input[this.#at]!] : undefined
   }
 
-  /** The length of a list, whose values follow. */
+  /** Reads the head of a list and returns its length; the values follow. */
   list(): number {
     const head = this.#head()
     if (head >= 0x90 && head <= 0x9f) return head & 0x0f
@@ -89,8 +91,8 @@ export class ValueReader {
   }
 
   /**
-   * A number in any form. Returns `undefined` and reads nothing if the next value is no number. An integer that
-   * no double holds becomes the nearest double.
+   * Reads a number in any form. Returns `undefined` and reads nothing if the next value is not a number. An
+   * integer that a double cannot represent is rounded to the nearest double.
    */
   number(): number | undefined {
     if (this.#at === this.#end) return undefined
@@ -110,7 +112,7 @@ export class ValueReader {
     }
   }
 
-  /** In a form that `ValueWriter` never writes. */
+  /** Reads the forms that `ValueWriter` never writes. */
   #rareNumber(head: number): number | undefined {
     if (head >= 0xe0) return head - 0x100
     switch (head) {
@@ -143,16 +145,19 @@ export class ValueReader {
       case 0xdb:
         return this.#text(this.#u32(0x1_0000))
       default:
-        return this.#refuse('a text')
+        return this.#refuse('a string')
     }
   }
 
-  /** A view on the input. */
+  /** Returns a view of the input. */
   bytes(): Uint8Array {
     return this.bytesBy(view)
   }
 
-  /** Returns what `cut` makes of their place in the input. To copy them needs no view. */
+  /**
+   * Reads bytes and returns the result of `cut`, called with their range in the input. A caller that copies
+   * needs no view.
+   */
   bytesBy<T>(cut: (input: Uint8Array, start: number, end: number) => T): T {
     const length = this.#bytesLength()
     const start = this.#take(length)
@@ -179,7 +184,7 @@ export class ValueReader {
     return this.#refuse('a boolean')
   }
 
-  /** Whether the next value is nil; then it is read. */
+  /** Reads the next value if it is nil; otherwise returns false. */
   takeNil(): boolean {
     if (this.#at >= this.#end || this.#input[this.#at] !== 0xc0) return false
     this.#at++
@@ -187,7 +192,7 @@ export class ValueReader {
   }
 
   requireEnd(): void {
-    if (this.#at !== this.#end) throw new Unreadable(`it goes on at byte ${this.#at}`)
+    if (this.#at !== this.#end) throw new Unreadable(`unexpected data at byte ${this.#at}`)
   }
 
   #head(): number {
@@ -227,7 +232,7 @@ export class ValueReader {
 
   #atLeast(min: number, value: number): number {
     if (value < min && !this.#isAny)
-      throw new Unreadable(`more bytes than needed before byte ${this.#at}`)
+      throw new Unreadable(`a head before byte ${this.#at} is longer than necessary`)
     return value
   }
 
@@ -262,20 +267,20 @@ export class ValueReader {
     return this.#memory.toString(encoding, byteOffset + start, byteOffset + end)
   }
 
-  /** Where the next `count` bytes begin. */
+  /** Consumes `count` bytes and returns the offset of the first one. */
   #take(count: number): number {
     const start = this.#at
-    if (count > this.#end - start) throw new Unreadable('it ends in the middle of a value')
+    if (count > this.#end - start) throw new Unreadable('the input ends in the middle of a value')
     this.#at = start + count
     return start
   }
 
   #refuse(wanted: string): never {
-    throw new Unreadable(`before byte ${this.#at} there should be ${wanted}`)
+    throw new Unreadable(`expected ${wanted} before byte ${this.#at}`)
   }
 }
 
-/** The kinds of values by their first byte. */
+/** The kind of a value by its first byte. */
 const kinds: readonly (ValueKind | undefined)[] = Array.from({ length: 0x100 }, (_, head) => {
   if (head < 0x80 || head >= 0xe0 || (head >= 0xca && head <= 0xd3)) return 'number'
   if (head < 0x90 || head === 0xde || head === 0xdf) return 'map'
@@ -298,7 +303,7 @@ function view(input: Uint8Array, start: number, end: number): Uint8Array {
   return input.subarray(start, end)
 }
 
-/** Longer texts are mostly ids, which come once. */
+/** Longer strings are mostly ids, which do not recur. */
 const recentBytesMax = 12
 
 const scratch = new DataView(new ArrayBuffer(8))

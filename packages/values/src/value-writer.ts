@@ -1,23 +1,23 @@
-/** Messages are cut out of pieces of this size, so that a small one needs no memory of its own. */
+/** Messages are slices of pieces of this size, so that a small message needs no allocation of its own. */
 const pieceBytes = 16 * 1024
 
-/** What a number takes, or the head of a text, at most. */
+/** Maximum size of a number, or of the head of a string. */
 const headBytesMax = 9
 
 /**
- * Writes messages of MessagePack values in the form that `ValueReader` takes: each value in the shortest
- * way there is. What `end` returns is the caller's; nothing is written there again.
+ * Writes messages of MessagePack values in the form that `ValueReader` accepts: each value in its shortest
+ * form. The caller owns the returned messages; the writer never overwrites them.
  *
- * Numbers that `ValueReader` refuses, because they are not whole or not from 0 to 2^53 - 1, are written as
- * what they are, so that a reader can say what is wrong with them.
+ * Numbers outside 0 to 2^53 - 1 and fractions are written as they are, although `ValueReader` rejects them,
+ * so that a reader can report the value.
  */
 export class ValueWriter {
   #piece: Buffer = empty
-  /** Where the message begins, and where the next value goes. */
+  /** Start of the current message. `#at` is where the next value goes. */
   #start = 0
   #at = 0
 
-  /** Begins a message; what was begun and not ended is dropped. The caller fills in the head. */
+  /** Starts a message and drops an unfinished one. Leaves `headBytes` free for the caller to fill in. */
   begin(headBytes = 0): void {
     this.#at = this.#start
     this.#reserve(headBytes)
@@ -27,7 +27,7 @@ export class ValueWriter {
   end(): Buffer {
     const message = this.#piece.subarray(this.#start, this.#at)
     this.#start = this.#at
-    // One that was made for a large message is not kept for small ones.
+    // A piece allocated for a large message is not kept for small ones.
     if (this.#piece.length > pieceBytes) this.#usePiece(empty)
     return message
   }
@@ -55,11 +55,12 @@ export class ValueWriter {
     }
   }
 
-  /** Throws a TypeError where half a surrogate pair stands alone: such a text has no UTF-8. */
+  /** Throws a TypeError for a string with a lone surrogate: it has no UTF-8 encoding. */
   text(value: string): void {
     const { length } = value
     if (length < 0x20 && this.#shortAscii(value)) return
-    if (!value.isWellFormed()) throw new TypeError('a text with half a surrogate pair has no UTF-8')
+    if (!value.isWellFormed())
+      throw new TypeError('a string with a lone surrogate has no UTF-8 encoding')
     const bytes = Buffer.byteLength(value)
     this.#reserve(headBytesMax + bytes)
     if (bytes < 0x20) this.#piece[this.#at++] = 0xa0 | bytes
@@ -75,7 +76,7 @@ export class ValueWriter {
   }
 
   /**
-   * A number, text, boolean or bytes, nil for `null` and `undefined`, or a list of such. Throws a
+   * Writes a number, string, boolean or bytes, nil for `null` and `undefined`, or a list of these. Throws a
    * TypeError for anything else.
    */
   value(value: unknown): void {
@@ -96,7 +97,7 @@ export class ValueWriter {
         this.#object(value)
         break
       default:
-        throw new TypeError(`a ${typeof value} is no value of MessagePack`)
+        throw new TypeError(`a ${typeof value} cannot be written as MessagePack`)
     }
   }
 
@@ -106,7 +107,8 @@ export class ValueWriter {
     else if (Array.isArray(value)) {
       this.list(value.length)
       for (const entry of value) this.value(entry)
-    } else throw new TypeError('an object is no value of MessagePack here')
+    } else
+      throw new TypeError('an object cannot be written as MessagePack; only lists and bytes can')
   }
 
   #byte(byte: number): void {
@@ -121,13 +123,16 @@ export class ValueWriter {
     else this.#head(0xce, 4, value)
   }
 
-  /** The first of two heads that stand for two and four bytes of length. `ValueReader` takes no list of the second. */
+  /**
+   * `first` is the head for a two-byte length, `first + 1` the one for four bytes. `ValueReader` accepts no
+   * list with the second.
+   */
   #countedHead(first: number, length: number): void {
     if (length < 0x1_0000) this.#head(first, 2, length)
     else this.#head(first + 1, 4, length)
   }
 
-  /** The first of three heads that stand for one, two and four bytes of length. */
+  /** `first` is the head for a one-byte length; the next two are for two and four bytes. */
   #sizedHead(first: number, length: number): void {
     if (length < 0x100) this.#head(first, 1, length)
     else if (length < 0x1_0000) this.#head(first + 1, 2, length)
@@ -147,7 +152,9 @@ export class ValueWriter {
     this.#at = at
   }
 
-  /** Nearly all texts are names of a few letters: for these a call into the engine costs more than the copying. */
+  /**
+   * Most strings are names of a few letters. For these a call into the engine costs more than copying here.
+   */
   #shortAscii(value: string): boolean {
     const { length } = value
     this.#reserve(1 + length)
@@ -167,7 +174,7 @@ export class ValueWriter {
     if (this.#at + bytes <= this.#piece.length) return
     const begun = this.#piece.subarray(this.#start, this.#at)
     const needed = begun.length + bytes
-    // Twice of it, so that a message that grows is not copied for each of its values.
+    // Twice the needed size, so that a growing message is not copied for each value.
     this.#usePiece(Buffer.allocUnsafeSlow(Math.max(pieceBytes, 2 * needed)))
     this.#piece.set(begun)
     this.#at = begun.length

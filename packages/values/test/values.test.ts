@@ -4,7 +4,7 @@ import { pack, unpack } from 'msgpackr'
 import t from 'tap'
 import { Unreadable, ValueReader, ValueWriter } from '../src/index.js'
 
-/** Where the form of a value changes, and what lies beside it. */
+/** Numbers at which the encoded form changes, and their neighbours. */
 const edges = [0, 1, 0x7f, 0x80, 0xff, 0x100, 0xffff, 0x1_0000, 2 ** 31, 2 ** 32 - 1, 2 ** 32]
 const whole = fc.oneof(fc.constantFrom(...edges, Number.MAX_SAFE_INTEGER), fc.maxSafeNat())
 const text = fc.oneof(
@@ -32,9 +32,9 @@ function write(value: unknown): Buffer {
   return writer.end()
 }
 
-/** Reads what it has been told to expect. */
+/** Reads values of the same types as `expected`. */
 function readLike(reader: ValueReader, expected: unknown): unknown {
-  if (expected === null) return reader.takeNil() ? null : 'no nil'
+  if (expected === null) return reader.takeNil() ? null : 'not nil'
   if (typeof expected === 'number') return reader.whole()
   if (typeof expected === 'string') return reader.text()
   if (typeof expected === 'boolean') return reader.boolean()
@@ -44,7 +44,7 @@ function readLike(reader: ValueReader, expected: unknown): unknown {
   return values.slice(0, length).map((value) => readLike(reader, value))
 }
 
-t.test('what was written is read, and is what msgpackr writes and reads', (t) => {
+t.test('values survive a round trip, and the bytes equal those of msgpackr', (t) => {
   fc.assert(
     fc.property(list, (values) => {
       const written = write(values)
@@ -66,7 +66,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return Object.is(a, b)
 }
 
-t.test('other numbers are written as what they are', (t) => {
+t.test('numbers that the reader rejects are still written exactly', (t) => {
   for (const value of [-1, 0.5, -0.25, Number.NaN, 2 ** 60, Number.NEGATIVE_INFINITY]) {
     t.ok(Object.is(unpack(write(value)), value), String(value))
     t.throws(() => new ValueReaderOf(write(value)).whole(), Unreadable)
@@ -74,17 +74,17 @@ t.test('other numbers are written as what they are', (t) => {
   t.end()
 })
 
-t.test('a list of more than 65,535 is written as what it is', (t) => {
+t.test('a list of more than 65,535 values is written, and rejected on reading', (t) => {
   for (const count of [0xffff, 0x1_0000, 70_000]) {
     const list = Array.from({ length: count }, (_, index) => index)
-    // Not with `strictSame`, which prepares to tell of the difference whether there is one or not.
+    // `strictSame` would build a diff even when the lists are equal.
     t.ok(isDeepStrictEqual(unpack(write(list)), list), `a list of ${count}`)
   }
   t.throws(() => new ValueReaderOf(write(new Array(0x1_0000).fill(0))).list(), Unreadable)
   t.end()
 })
 
-t.test('what is no value is a TypeError', (t) => {
+t.test('writing an unsupported value throws a TypeError', (t) => {
   t.throws(() => write(10n), TypeError)
   t.throws(() => write(() => 1), TypeError)
   t.throws(() => write({ a: 1 }), TypeError)
@@ -94,7 +94,7 @@ t.test('what is no value is a TypeError', (t) => {
   t.end()
 })
 
-t.test('messages stay what they are when others are written, and a head is left free', (t) => {
+t.test('later messages do not change earlier ones, and the head stays free', (t) => {
   const writer = new ValueWriter()
   const written: Buffer[] = []
   for (let index = 0; index < 5000; index++) {
@@ -115,7 +115,7 @@ t.test('messages stay what they are when others are written, and a head is left 
   t.end()
 })
 
-t.test('a message that was begun and not ended is dropped', (t) => {
+t.test('an unfinished message is dropped', (t) => {
   const writer = new ValueWriter()
   writer.begin()
   writer.text('never sent')
@@ -125,7 +125,7 @@ t.test('a message that was begun and not ended is dropped', (t) => {
   t.end()
 })
 
-t.test('a message larger than a piece of memory is written as it is', (t) => {
+t.test('a message larger than a piece is written whole', (t) => {
   const writer = new ValueWriter()
   const large = new Uint8Array(100_000).fill(7)
   for (const value of [large, 'small', large]) {
@@ -137,7 +137,7 @@ t.test('a message larger than a piece of memory is written as it is', (t) => {
   t.end()
 })
 
-t.test('every other spelling, and every cut, is refused', (t) => {
+t.test('every longer spelling and every truncated value is rejected', (t) => {
   const refused: readonly [hex: string, read: (reader: ValueReader) => unknown][] = [
     ['cc7f', (reader) => reader.whole()],
     ['cd00ff', (reader) => reader.whole()],
@@ -164,7 +164,7 @@ t.test('every other spelling, and every cut, is refused', (t) => {
   t.end()
 })
 
-t.test('a number is read in each form of MessagePack', (t) => {
+t.test('number() reads each MessagePack form of a number', (t) => {
   const forms: readonly [hex: string, value: number | undefined][] = [
     ['05', 5],
     ['cc05', 5],
@@ -207,7 +207,7 @@ function unpackNumber(bytes: Buffer): number {
   return Number(unpack(bytes))
 }
 
-t.test('in any spelling, heads may be longer than they need to be', (t) => {
+t.test('the spelling `any` accepts heads that are longer than necessary', (t) => {
   const read = (hex: string) => {
     const reader = new ValueReader('any')
     reader.begin(Buffer.from(hex, 'hex'))
@@ -216,14 +216,14 @@ t.test('in any spelling, heads may be longer than they need to be', (t) => {
   for (const hex of ['a161', 'd90161', 'da000161', 'db0000000161']) t.equal(read(hex).text(), 'a')
   for (const hex of ['c40161', 'c5000161', 'c60000000161']) t.same([...read(hex).bytes()], [0x61])
   for (const hex of ['9101', 'dc000101', 'dd0000000101']) t.equal(read(hex).list(), 1)
-  // What is no such value, or is not there, is refused all the same.
+  // Malformed and truncated values are still rejected.
   for (const hex of ['a1ff', 'd90261', 'dbffffffff', 'c40161', 'd4', '']) {
     t.throws(() => read(hex).text(), Unreadable, hex)
   }
   t.end()
 })
 
-t.test('a text is what it is whatever was read before it', (t) => {
+t.test('strings read before a string do not change it', (t) => {
   const alike = fc.string({ unit: fc.constantFrom('a', 'b', 'e', 'é', '\0'), maxLength: 14 })
   const writer = new ValueWriter()
   const reader = new ValueReader()
@@ -237,7 +237,7 @@ t.test('a text is what it is whatever was read before it', (t) => {
   t.end()
 })
 
-t.test('the kind of a value is told without reading it', (t) => {
+t.test('`kind` returns the kind of the next value without reading it', (t) => {
   const kinds: readonly [kind: string | undefined, hex: string][] = [
     ['number', '007fe0ffcacbcccdcecfd0d1d2d3'],
     ['text', 'a0bfd9dadb'],
