@@ -1,10 +1,10 @@
-/** Stable words for what is wrong with what a peer sent; the message beside them may change. */
+/** Stable codes for invalid input from a peer. The messages may change. */
 export type ProtocolErrorCode =
   | 'PROTOCOL_FRAME_TOO_LARGE'
   | 'PROTOCOL_BAD_STRUCTURE'
   | 'PROTOCOL_BAD_MESSAGE'
 
-/** What a peer sent cannot be understood: the connection is to be closed. */
+/** A peer sent invalid data; close the connection. */
 export class ProtocolError extends Error {
   readonly code: ProtocolErrorCode
 

@@ -50,7 +50,7 @@ export {
   encodeRequest,
   type MalformedRequest,
 } from './messages/message-codec.js'
-export { passingReasons, type Reason, reasons } from './messages/reasons.js'
+export { type Reason, reasons, transientReasons } from './messages/reasons.js'
 export {
   type Checkpoint,
   type Complete,
@@ -58,7 +58,7 @@ export {
   type Get,
   type Heartbeat,
   type History,
-  type HistoryPlace,
+  type HistoryCursor,
   type Kill,
   type Lease,
   type List,

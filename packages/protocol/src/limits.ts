@@ -1,6 +1,6 @@
 import { longestMs } from '@tenure/options'
 
-/** What a message can hold, whatever the coordinator's knobs say. Bytes are of UTF-8. */
+/** Limits of every message, independent of the coordinator's knobs. Bytes are UTF-8 bytes. */
 export const messageLimits = {
   queueBytesMax: 64,
   queuesMax: 16,
@@ -12,11 +12,11 @@ export const messageLimits = {
   listMax: 1000,
   durationMsMax: longestMs,
   timeMsMax: 2 ** 50,
-  /** Before the handshake nobody needs more. */
+  /** Maximum frame body before the handshake is complete. */
   helloBytesMax: 4096,
   depthMax: 8,
   valuesMax: 100_000,
 } as const
 
-/** Of the protocol. A coordinator answers a hello of another version with its own. */
+/** Version of the protocol. A coordinator answers a hello of another version with its own version. */
 export const protocolVersion = 1

@@ -16,10 +16,10 @@ import {
 import { character } from '@tenure/testing'
 import fc, { type Arbitrary } from 'fast-check'
 
-/** Every message there can be: each optional field is there or not, and each limit is reached. */
+/** Generators for every message: optional fields are present or absent, and every limit is reached. */
 const most = Number.MAX_SAFE_INTEGER
 
-/** Small ones, large ones, and those around which MessagePack changes the form. */
+/** Small numbers, large ones, and those at which MessagePack changes the form. */
 function whole(min: number, max: number): Arbitrary<number> {
   const edges = [0, 127, 128, 255, 256, 65_535, 65_536, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 40]
   return fc.oneof(
@@ -28,7 +28,7 @@ function whole(min: number, max: number): Arbitrary<number> {
   )
 }
 
-/** A byte order mark and what looks like an escape are part of a text as everything else is. */
+/** A byte order mark and an apparent escape sequence are ordinary parts of a string. */
 function text(min: number, max: number): Arbitrary<string> {
   const fits = (value: string) => value.length >= min && Buffer.byteLength(value) <= max
   const edges = ['a'.repeat(min), 'a'.repeat(max), '€'.repeat(Math.floor(max / 3)), '\ufeffx', '😀']
@@ -63,7 +63,7 @@ const submitOptions = {
   retryPolicy: fc.record({ maxRetries: whole(0, 2 ** 31 - 1), backoff }),
 }
 
-/** When it becomes eligible: not said, at a time, or after a delay. */
+/** The start time: none, a time, or a delay. */
 const eligible = fc.oneof(
   fc.constant({}),
   fc.record({ notBefore: whole(0, limits.timeMsMax) }),
@@ -71,8 +71,8 @@ const eligible = fc.oneof(
 )
 
 /**
- * A message of one kind: fields that are always there, and fields that may be, in every combination
- * as often as in every other, so that a hundred messages miss none by chance.
+ * A message of one kind with required and optional fields. Every combination of optional fields is equally
+ * likely, so that a hundred messages cover all of them.
  */
 function message<K extends string>(
   kind: K,
@@ -94,7 +94,7 @@ function message<K extends string>(
   return fc.oneof(...combinations) as Arbitrary<{ kind: K; id: number }>
 }
 
-/** What a page of a history tells the next one. */
+/** The optional parts of a history cursor. */
 const placeOptions = { leaseId: lsn, retriesLeft: whole(0, 2 ** 31 - 1), endedLsn: lsn }
 
 export const requestsByKind = {
@@ -140,7 +140,7 @@ const fact = fc.letrec<{ value: unknown }>((tie) => ({
 })).value
 const facts = fc.dictionary(name, fact, { maxKeys: 6, noNullPrototype: true }).filter(isShallow)
 
-/** How deep a message may be is the guard's affair. */
+/** The guard's own test covers the depth limit. */
 function isShallow(value: unknown, left: number = limits.depthMax - 3): boolean {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return true
   return left > 0 && Object.values(value).every((own) => isShallow(own, left - 1))

@@ -2,12 +2,12 @@ import { Packr } from 'msgpackr'
 
 const packr = new Packr({ useRecords: false })
 
-/** The body of a message with these values, whatever they are. */
+/** The body of a message with these values, valid or not. */
 export function bodyOf(...values: unknown[]): Buffer {
   return Buffer.from(packr.pack(values))
 }
 
-/** A body behind its length. */
+/** A frame with this body. */
 export function frameOf(body: Uint8Array): Buffer {
   const frame = Buffer.alloc(4 + body.length)
   frame.writeUInt32BE(body.length)
@@ -24,7 +24,7 @@ export function fromHex(hex: string): Buffer {
   return Buffer.from(hex.replaceAll(' ', ''), 'hex')
 }
 
-/** The same with bytes as plain `Uint8Array`s, so that a Buffer equals one. */
+/** Replaces Buffers by plain `Uint8Array`s, for comparisons. */
 export function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Uint8Array.from(value)
   if (Array.isArray(value)) return value.map(plain)

@@ -49,7 +49,7 @@ function begun(now = 0, limits: Partial<ConnectionLimits> = {}): ServerConnectio
   return new ServerConnection({ ...connectionLimits, ...limits }, now)
 }
 
-/** Somebody who has been let in. */
+/** A connection after the welcome. */
 function open(limits: Partial<ConnectionLimits> = {}): ServerConnection {
   const connection = begun(0, limits)
   connection.push(hello, 0)
@@ -58,7 +58,7 @@ function open(limits: Partial<ConnectionLimits> = {}): ServerConnection {
   return connection
 }
 
-/** The ids that a connection gives out until it gives no more. */
+/** The ids of the requests that `next` returns. */
 function idsFrom(connection: ServerConnection, now = 0): number[] {
   const ids: number[] = []
   for (let arrival = connection.next(now); arrival; arrival = connection.next(now)) {
@@ -69,7 +69,7 @@ function idsFrom(connection: ServerConnection, now = 0): number[] {
 
 // ---- the coordinator's side
 
-t.test('a hello is given out, and after the welcome requests are', (t) => {
+t.test('next() returns the hello, and requests after the welcome', (t) => {
   const connection = begun()
   t.equal(connection.next(0), undefined)
   t.equal(connection.isOpen, false)
@@ -93,7 +93,7 @@ t.test('a hello is given out, and after the welcome requests are', (t) => {
   t.end()
 })
 
-/** Of each kind one: a kind that is new has to be here, too. */
+/** One request of each kind; the compiler requires new kinds, too. */
 const requests: { [K in Request['kind']]: Extract<Request, { kind: K }> } = {
   submit: { kind: 'submit', id: 1, payload: Buffer.of(1) },
   lease: { kind: 'lease', id: 1, queues: ['a'], waitMs: 0 },
@@ -113,7 +113,7 @@ const requests: { [K in Request['kind']]: Extract<Request, { kind: K }> } = {
 }
 const everyRequest: readonly Request[] = Object.values(requests)
 
-t.test('before the welcome nothing but a hello is understood', (t) => {
+t.test('before the welcome only a hello is accepted', (t) => {
   for (const request of everyRequest) {
     const connection = begun()
     connection.push(encodeRequest(request), 0)
@@ -121,7 +121,7 @@ t.test('before the welcome nothing but a hello is understood', (t) => {
     const impatient = begun()
     impatient.push(Buffer.concat([hello, encodeRequest(request)]), 0)
     t.equal(impatient.next(0)?.kind, 'hello')
-    t.throws(() => impatient.next(0), badMessage, `${request.kind} behind a hello`)
+    t.throws(() => impatient.next(0), badMessage, `${request.kind} after a hello`)
   }
   for (const frame of [encodeAnswer(pong(1)), encodeWelcome(welcome), frameOf(bodyOf('hello'))]) {
     const connection = begun()
@@ -131,25 +131,28 @@ t.test('before the welcome nothing but a hello is understood', (t) => {
   t.end()
 })
 
-t.test('before the welcome a frame has 4096 bytes at most, then as many as were agreed', (t) => {
-  const early = begun()
-  early.push(fromHex('00001001'), 0)
-  t.throws(() => early.next(0), tooLarge)
+t.test(
+  'a frame is limited to 4096 bytes before the welcome and to the agreed size after it',
+  (t) => {
+    const early = begun()
+    early.push(fromHex('00001001'), 0)
+    t.throws(() => early.next(0), tooLarge)
 
-  const exactly = begun()
-  exactly.push(fromHex('00001000'), 0)
-  t.equal(exactly.next(0), undefined)
+    const exactly = begun()
+    exactly.push(fromHex('00001000'), 0)
+    t.equal(exactly.next(0), undefined)
 
-  const connection = open()
-  const payload = Buffer.alloc(9000)
-  connection.push(encodeRequest({ kind: 'submit', id: 1, payload }), 0)
-  t.match(connection.next(0), { request: { kind: 'submit', payload } })
-  connection.push(fromHex('00002711'), 0)
-  t.throws(() => connection.next(0), tooLarge)
-  t.end()
-})
+    const connection = open()
+    const payload = Buffer.alloc(9000)
+    connection.push(encodeRequest({ kind: 'submit', id: 1, payload }), 0)
+    t.match(connection.next(0), { request: { kind: 'submit', payload } })
+    connection.push(fromHex('00002711'), 0)
+    t.throws(() => connection.next(0), tooLarge)
+    t.end()
+  },
+)
 
-t.test('the longest hello there can be fits into its frame', (t) => {
+t.test('the longest possible hello fits into its frame', (t) => {
   const longest = encodeHello({
     version: 0xffff,
     role: 'produce',
@@ -161,7 +164,7 @@ t.test('the longest hello there can be fits into its frame', (t) => {
   t.end()
 })
 
-t.test('a hello in another version is given out as such, whatever follows the version', (t) => {
+t.test('a hello in another version is recognized, whatever follows the version', (t) => {
   const connection = begun()
   connection.push(frameOf(bodyOf(0, 2, { new: 'world' })), 0)
   t.strictSame(connection.next(0), { kind: 'hello', hello: { otherVersion: 2 } })
@@ -169,7 +172,7 @@ t.test('a hello in another version is given out as such, whatever follows the ve
   t.end()
 })
 
-t.test('a malformed request can be answered, and counts as one in flight', (t) => {
+t.test('a malformed request can be answered and counts as in flight', (t) => {
   const connection = open()
   connection.push(frameOf(bodyOf(7, 5, 'no task')), 0)
   t.match(connection.next(0), { kind: 'request', request: { kind: 'malformed', id: 5 } })
@@ -177,7 +180,7 @@ t.test('a malformed request can be answered, and counts as one in flight', (t) =
   t.end()
 })
 
-t.test('a request without an id, or what is no MessagePack, ends the connection', (t) => {
+t.test('a request without an id and malformed MessagePack end the connection', (t) => {
   const structure = { name: 'ProtocolError', code: 'PROTOCOL_BAD_STRUCTURE' }
   for (const [body, error] of [
     [bodyOf(11, null), badMessage],
@@ -195,7 +198,7 @@ t.test('a request without an id, or what is no MessagePack, ends the connection'
   t.end()
 })
 
-t.test('a connection that is full gives out no request before an answer has gone out', (t) => {
+t.test('a full connection returns no request before one is answered', (t) => {
   const connection = open()
   connection.push(Buffer.concat([1, 2, 3, 4, 5, 6].map(ping)), 0)
   t.equal(connection.isFull, false)
@@ -213,13 +216,17 @@ t.test('a connection that is full gives out no request before an answer has gone
   t.end()
 })
 
-t.test('lease requests that may wait make no connection full', (t) => {
+t.test('polls do not make a connection full', (t) => {
   const connection = open()
   const lease = (id: number, waitMs: number) =>
     encodeRequest({ kind: 'lease', id, queues: ['a'], waitMs })
   const polls = [1, 2, 3, 4, 5].map((id) => lease(id, 1000))
   connection.push(Buffer.concat([...polls, ping(6), ping(7), lease(8, 0), ping(9)]), 0)
-  t.strictSame(idsFrom(connection), [1, 2, 3, 4, 5, 6, 7, 8], 'one that does not wait counts')
+  t.strictSame(
+    idsFrom(connection),
+    [1, 2, 3, 4, 5, 6, 7, 8],
+    'a lease request without a wait counts',
+  )
   t.strictSame([connection.inFlight, connection.polls, connection.isFull], [3, 5, true])
   connection.answer({ kind: 'empty', id: 1 }, true)
   t.strictSame([connection.inFlight, connection.polls], [3, 4])
@@ -228,7 +235,7 @@ t.test('lease requests that may wait make no connection full', (t) => {
   t.end()
 })
 
-t.test('a hello has to be there, and welcomed, within the time for the handshake', (t) => {
+t.test('the hello must arrive and be welcomed within the handshake timeout', (t) => {
   const silent = begun(100)
   t.equal(silent.isOverdue(1099), false)
   t.equal(silent.isOverdue(1100), true)
@@ -239,7 +246,7 @@ t.test('a hello has to be there, and welcomed, within the time for the handshake
     t.equal(slow.next(100 + index), undefined)
   }
   t.equal(slow.isOverdue(1099), false)
-  t.equal(slow.isOverdue(1100), true, 'bytes that trickle in buy no time')
+  t.equal(slow.isOverdue(1100), true, 'single bytes do not extend the timeout')
 
   const waiting = begun(100)
   waiting.push(hello, 200)
@@ -250,7 +257,7 @@ t.test('a hello has to be there, and welcomed, within the time for the handshake
   t.end()
 })
 
-t.test('a frame must end within its time limit, and an idle connection has no time limit', (t) => {
+t.test('a frame has a timeout, and an idle connection has none', (t) => {
   const connection = open()
   t.equal(connection.isOverdue(1_000_000), false)
   const frame = ping(1)
@@ -266,7 +273,7 @@ t.test('a frame must end within its time limit, and an idle connection has no ti
   t.end()
 })
 
-t.test('the time of a frame begins where the one before it ended', (t) => {
+t.test('the timeout of a frame starts when the frame before it ends', (t) => {
   const connection = open({ requestsInFlightMax: 1000 })
   for (let id = 1; id <= 100; id++) {
     const now = 400 * id
@@ -280,7 +287,7 @@ t.test('the time of a frame begins where the one before it ended', (t) => {
   t.end()
 })
 
-t.test('who waits because the connection is full is not late', (t) => {
+t.test('the frame timeout is suspended while the connection is full', (t) => {
   const connection = open()
   connection.push(Buffer.concat([1, 2, 3, 4].map(ping)).subarray(0, -1), 1000)
   t.strictSame(idsFrom(connection, 1000), [1, 2, 3])
@@ -288,31 +295,31 @@ t.test('who waits because the connection is full is not late', (t) => {
   connection.push(ping(4).subarray(-1), 2000)
   connection.push(ping(5).subarray(0, 3), 2000)
   t.equal(connection.next(2000), undefined)
-  t.equal(connection.isOverdue(1_000_000), false, 'nor who goes on sending meanwhile')
+  t.equal(connection.isOverdue(1_000_000), false, 'also while the peer continues to send')
   connection.answer(pong(1))
   t.strictSame(idsFrom(connection, 4000), [4])
   connection.answer(pong(2))
   t.equal(connection.next(5000), undefined)
-  t.equal(connection.isOverdue(5499), false, 'its time begins when it is read again')
+  t.equal(connection.isOverdue(5499), false, 'the timeout starts when reading resumes')
   t.equal(connection.isOverdue(5500), true)
   t.end()
 })
 
-t.test('a farewell is an answer to no request, and the client sees why', (t) => {
+t.test('the client sees why the coordinator closes the connection', (t) => {
   const client = new ClientConnection()
   client.push(encodeWelcome(welcome))
-  client.push(ServerConnection.farewell('STOPPING', 'so long'))
+  client.push(ServerConnection.farewell('STOPPING', 'bye'))
   t.equal(client.next()?.kind, 'welcome')
   t.strictSame(client.next(), {
     kind: 'answer',
-    answer: { kind: 'rejected', id: 0, reason: 'STOPPING', message: 'so long' },
+    answer: { kind: 'rejected', id: 0, reason: 'STOPPING', message: 'bye' },
   })
   t.end()
 })
 
-// ---- the asker's side
+// ---- the client's side
 
-t.test('the first reply is a welcome, and every other one an answer', (t) => {
+t.test('the first reply is a welcome, and later replies are answers', (t) => {
   const client = new ClientConnection()
   t.equal(client.next(), undefined)
   client.push(Buffer.concat([encodeWelcome(welcome), encodeAnswer(pong(2)), encodeAnswer(pong(1))]))
@@ -323,7 +330,7 @@ t.test('the first reply is a welcome, and every other one an answer', (t) => {
   t.end()
 })
 
-t.test('a refusal says why', (t) => {
+t.test('a refusal carries its reason', (t) => {
   const client = new ClientConnection()
   client.push(ServerConnection.farewell('UNAUTHORIZED', 'no token'))
   t.strictSame(client.next(), {
@@ -333,29 +340,26 @@ t.test('a refusal says why', (t) => {
   t.end()
 })
 
-t.test(
-  'a client takes no answer before the welcome, and nothing that is no answer after it',
-  (t) => {
-    for (const frame of [encodeAnswer(pong(1)), hello, ping(1)]) {
-      const early = new ClientConnection()
-      early.push(frame)
-      t.throws(() => early.next(), badMessage)
-      const late = new ClientConnection()
-      late.push(encodeWelcome(welcome))
-      late.next()
-      late.push(frame)
-      if (frame.equals(encodeAnswer(pong(1)))) t.match(late.next(), { answer: pong(1) })
-      else t.throws(() => late.next(), badMessage)
-    }
-    const twice = new ClientConnection()
-    twice.push(Buffer.concat([encodeWelcome(welcome), encodeWelcome(welcome)]))
-    twice.next()
-    t.throws(() => twice.next(), badMessage)
-    t.end()
-  },
-)
+t.test('a client accepts only a welcome first, and only answers after it', (t) => {
+  for (const frame of [encodeAnswer(pong(1)), hello, ping(1)]) {
+    const early = new ClientConnection()
+    early.push(frame)
+    t.throws(() => early.next(), badMessage)
+    const late = new ClientConnection()
+    late.push(encodeWelcome(welcome))
+    late.next()
+    late.push(frame)
+    if (frame.equals(encodeAnswer(pong(1)))) t.match(late.next(), { answer: pong(1) })
+    else t.throws(() => late.next(), badMessage)
+  }
+  const twice = new ClientConnection()
+  twice.push(Buffer.concat([encodeWelcome(welcome), encodeWelcome(welcome)]))
+  twice.next()
+  t.throws(() => twice.next(), badMessage)
+  t.end()
+})
 
-t.test('a client holds the coordinator to 4096 bytes, then to what the welcome says', (t) => {
+t.test('a client limits frames to 4096 bytes, then to the size in the welcome', (t) => {
   const early = new ClientConnection()
   early.push(fromHex('00001001'))
   t.throws(() => early.next(), tooLarge)
@@ -372,7 +376,7 @@ t.test('a client holds the coordinator to 4096 bytes, then to what the welcome s
   t.end()
 })
 
-t.test('both sides understand each other byte by byte, in any order of answers', (t) => {
+t.test('both sides communicate byte by byte, with answers in any order', (t) => {
   const client = new ClientConnection()
   const server = begun()
   const toServer = Buffer.concat([
@@ -395,7 +399,7 @@ t.test('both sides understand each other byte by byte, in any order of answers',
   t.end()
 })
 
-t.test('the hello of a client names its version and carries its token', (t) => {
+t.test('the hello of a client contains its version and token', (t) => {
   const decoder = new FrameDecoder(4096)
   decoder.push(ClientConnection.hello({ role: 'admin', name: 'a', token: 's', capacity: 0 }))
   t.strictSame(Buffer.from(decoder.next()!), bodyOf(0, protocolVersion, 'admin', 'a', 's', 0))

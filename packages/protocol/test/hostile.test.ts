@@ -18,13 +18,13 @@ import t from 'tap'
 import { answers, hellos, requests } from './arbitraries.js'
 import { bodyOf, fromHex, unframe } from './bytes.js'
 
-// Millions of refusals are made here, and a stack for each would be most of the time.
+// These tests create millions of errors; capturing a stack for each would dominate their time.
 Error.stackTraceLimit = 0
 
 const numRuns = Number(process.env.TENURE_PROPERTY_RUNS ?? 2000)
 const decoders = [decodeRequest, decodeAnswer, decodeHello, decodeWelcome]
 
-/** Whether the guard lets it through; any error but its own is a fault. */
+/** Whether the guard accepts the bytes. Errors of another class are bugs. */
 function passesGuard(bytes: Uint8Array): boolean {
   try {
     checkStructure(bytes, messageLimits)
@@ -35,7 +35,7 @@ function passesGuard(bytes: Uint8Array): boolean {
   }
 }
 
-/** Each decoder decodes it or says in its own words why not; any other error is a fault. */
+/** Every decoder decodes the body or throws a ProtocolError. Other errors are bugs. */
 function offer(body: Uint8Array): void {
   for (const decode of decoders) {
     try {
@@ -46,9 +46,9 @@ function offer(body: Uint8Array): void {
   }
 }
 
-// ---- short ones, all of them
+// ---- all short inputs
 
-t.test('every string of up to two bytes is refused or decoded', (t) => {
+t.test('every input of up to two bytes is rejected or decoded', (t) => {
   let passed = 0
   const bytes = Buffer.alloc(2)
   for (let value = 0; value < 65_536; value++) {
@@ -62,25 +62,25 @@ t.test('every string of up to two bytes is refused or decoded', (t) => {
   }
   offer(bytes.subarray(2))
   t.equal(passesGuard(bytes.subarray(2)), false)
-  // One byte: 160 small numbers, nil, false, true, and an empty map, list and text. Two: a list of one
-  // of these (166); a text of one byte below 0x80 (128); u8 and i8 (512); an empty bin 8 and str 8.
+  // One byte: 160 small numbers, nil, false, true, and an empty map, list and string. Two: a list of one of
+  // these (166); a string of one byte below 0x80 (128); u8 and i8 (512); an empty bin 8 and str 8.
   t.equal(passed, 166 + 166 + 128 + 512 + 2)
   t.end()
 })
 
-/** The first and last byte of each form that MessagePack knows; between them nothing changes. */
+/** The first and last byte of each MessagePack form; the bytes in between behave alike. */
 const heads = [
   ...[0x00, 0x01, 0x02, 0x7f, 0x80, 0x81, 0x8f, 0x90, 0x91, 0x92, 0x9f, 0xa0, 0xa1, 0xa2, 0xbf],
   ...Array.from({ length: 32 }, (_, index) => 0xc0 + index),
   ...[0xe0, 0xff],
 ]
 
-t.test('every string of three bytes, the third one of each form, is refused or decoded', (t) => {
+t.test('every input of three bytes, the third of each form, is rejected or decoded', (t) => {
   let passed = 0
   const bytes = Buffer.alloc(3)
   for (let value = 0; value < 65_536; value++) {
     bytes.writeUInt16BE(value)
-    // Behind a small number nothing may stand; four of these speak for all.
+    // Nothing may follow a small number; four of these suffice.
     if ((bytes[0]! < 0x80 || bytes[0]! >= 0xe0) && !heads.includes(bytes[0]!)) continue
     for (const head of heads) {
       bytes[2] = head
@@ -90,17 +90,17 @@ t.test('every string of three bytes, the third one of each form, is refused or d
       if (bytes[0] === 0x91 || bytes[0] === 0x92) offer(bytes)
     }
   }
-  // u16 and i16; lists of one and of two; a map of one; texts of two bytes; bin 8 and str 8 of one; the
-  // empty str 16, bin 16, list 16 and map 16.
+  // u16 and i16; lists of one and two values; a map of one pair; strings of two bytes; bin 8 and str 8 of one
+  // byte; the empty str 16, bin 16, list 16 and map 16.
   const lists = 12 + 4 + 2 * heads.length + 2 + 166 * 12
   const texts = 128 * 4 + 30 * 11
   t.equal(passed, 2 * 256 * heads.length + lists + 12 + texts + heads.length + 4 + 4)
   t.end()
 })
 
-// ---- random ones with structure
+// ---- random structured inputs
 
-/** Some MessagePack, and whether every part of it is as the guard wants it. */
+/** Some MessagePack, and whether the guard must accept it. */
 interface Piece {
   readonly bytes: Buffer
   readonly clean: boolean
@@ -137,7 +137,7 @@ const scalar = fc.oneof(
   ].map(([head, width]) => random(width!).map((value) => piece(true, head!, value))),
 )
 
-/** The head of a text, of bytes or of a container: one of those that can say this length. */
+/** The head of a string, of bytes or of a container, in any form that can hold this length. */
 function headOf(forms: [least: number, head: number, width: number][], length: number) {
   const fits = forms.filter(
     ([least, , width]) => length <= (width === 0 ? least : 256 ** width - 1),
@@ -186,7 +186,7 @@ const goodText: Arbitrary<Piece> = fc
   .map((value) => Buffer.from(value))
   .chain((value) => headOf(textForms, value.length).map((head) => piece(true, head, value)))
 
-/** Half of a character, an overlong one, a surrogate, one beyond Unicode, a lone continuation. */
+/** Half a character, an overlong one, a surrogate, one beyond Unicode, a lone continuation byte. */
 const notUtf8 = ['c3', 'c0af', 'eda080', 'f4908080', '80', 'ff', '61e28261'].map(fromHex)
 const badText: Arbitrary<Piece> = fc
   .constantFrom(...notUtf8)
@@ -196,7 +196,7 @@ const bin: Arbitrary<Piece> = fc
   .uint8Array({ maxLength: 40 })
   .chain((value) => headOf(binForms, value.length).map((head) => piece(true, head, value)))
 
-/** Records (0x72), sets, expressions, errors, dates, references: what msgpackr would act upon. */
+/** Records (0x72), sets, expressions, errors, dates, references: extensions that msgpackr interprets. */
 const extensionTypes = [
   0x72, 0x73, 0x78, 0x65, 0xff, 0x69, 0x70, 0x74, 0x62, 0x64, 0x42, 0x00, 0x01,
 ]
@@ -218,16 +218,16 @@ function together(head: Buffer, parts: readonly Piece[]): Piece {
   return piece(clean, head, ...parts.map((part) => part.bytes))
 }
 
-/** Each of these is refused where it stands, whatever follows. */
+/** Each of these is rejected wherever it occurs. */
 const dirty: Arbitrary<Piece> = fc.oneof(
   badText,
   extension,
   fc.constant(piece(false, 0xc1)),
-  // More is promised than can follow.
+  // Announces more bytes than can follow.
   fc
     .tuple(fc.constantFrom(0xdb, 0xc6, 0xdd, 0xdf), fc.integer({ min: 2 ** 24, max: 2 ** 32 - 1 }))
     .map(([head, length]) => piece(false, head, be(4, length))),
-  // A map with a key that is no text.
+  // A map with a key that is not a string.
   fc
     .tuple(fc.oneof(scalar, bin), scalar)
     .map(([key, value]) => piece(false, 0x81, key.bytes, value.bytes)),
@@ -253,7 +253,7 @@ const { anything } = fc.letrec<{ anything: Piece }>((tie) => ({
   ),
 }))
 
-/** Not much of it would get past the type and the id if these were random, too. */
+/** Type and id are valid, because random ones would fail immediately. */
 const messages = fc
   .tuple(
     fc.oneof(fc.integer({ min: 0, max: 14 }), fc.integer({ min: 63, max: 79 })),
@@ -261,10 +261,11 @@ const messages = fc
   )
   .map(([type, values]) => together(Buffer.of(0x92 + values.length, type, 7), values))
 
-t.test('the guard lets through exactly what is well-formed, and the decoders take it', (t) => {
+t.test('the guard accepts exactly the well-formed inputs, and the decoders handle them', (t) => {
   const counts = { through: 0, refused: 0 }
   const property = fc.property(fc.oneof(anything, messages), ({ bytes, clean }) => {
-    if (passesGuard(bytes) !== clean) throw new Error(`the guard is wrong about ${clean} bytes`)
+    if (passesGuard(bytes) !== clean)
+      throw new Error(`the guard misjudged an input; clean: ${clean}`)
     counts[clean ? 'through' : 'refused']++
     offer(bytes)
   })
@@ -274,21 +275,21 @@ t.test('the guard lets through exactly what is well-formed, and the decoders tak
   t.end()
 })
 
-t.test('no place is so deep, and no message so good, that one bad part passes', (t) => {
+t.test('one malformed part is rejected at any place and depth', (t) => {
   const places = fc.tuple(fc.array(anything, { maxLength: 5 }), dirty, fc.nat(), fc.nat(3))
   const property = fc.property(places, ([values, bad, place, depth]) => {
     let inner = bad
     for (let level = 0; level < depth; level++) inner = together(Buffer.of(0x91), [inner])
     const with_ = values.toSpliced(place % (values.length + 1), 0, inner)
     const { bytes } = together(Buffer.of(0x92 + with_.length, 1, 7), with_)
-    if (passesGuard(bytes)) throw new Error('a bad part passed')
+    if (passesGuard(bytes)) throw new Error('a malformed part passed')
     offer(bytes)
   })
   fc.assert(property, { numRuns })
   t.end()
 })
 
-t.test('good messages that were bent are refused or decoded', (t) => {
+t.test('mutated messages are rejected or decoded', (t) => {
   const frames = fc.oneof(
     requests.map(encodeRequest),
     answers.map(encodeAnswer),
@@ -298,11 +299,11 @@ t.test('good messages that were bent are refused or decoded', (t) => {
   const property = fc.property(frames, bends, fc.nat(), (frame, changes, at) => {
     const body = Buffer.from(unframe(frame))
     const cut = body.subarray(0, at % body.length)
-    if (passesGuard(cut)) throw new Error('the beginning of a message passed')
+    if (passesGuard(cut)) throw new Error('a truncated message passed')
     if (passesGuard(Buffer.concat([body, cut.subarray(0, 1), Buffer.of(0)]))) {
-      throw new Error('bytes behind a message passed')
+      throw new Error('bytes after a message passed')
     }
-    // The beginning is where the structure is; a change in a long payload changes nothing.
+    // Mutations go to the beginning, where the structure is; a change inside a long payload has no effect.
     for (const [place, byte] of changes) body[place % Math.min(body.length, 60)] = byte
     offer(body)
   })
@@ -310,32 +311,29 @@ t.test('good messages that were bent are refused or decoded', (t) => {
   t.end()
 })
 
-t.test('random bytes are refused or decoded', (t) => {
+t.test('random bytes are rejected or decoded', (t) => {
   const property = fc.property(fc.uint8Array({ maxLength: 60 }), offer)
   fc.assert(property, { numRuns })
   t.end()
 })
 
-// ---- one by one
+// ---- single cases
 
-t.test(
-  'a key named __proto__ reaches no prototype, and a key that comes twice counts once',
-  (t) => {
-    const key = (name: string) => Buffer.concat([Buffer.of(0xa0 + name.length), Buffer.from(name)])
-    const polluting = fromHex(`81${key('polluted').toString('hex')}c3`)
-    for (const name of ['__proto__', 'constructor', 'prototype']) {
-      const body = Buffer.concat([fromHex('93490781'), key(name), polluting])
-      const { task } = decodeAnswer(body) as { task: object }
-      t.equal(Object.getPrototypeOf(task), Object.prototype)
-      t.equal((task as { polluted?: unknown }).polluted, undefined)
-      t.equal(({} as { polluted?: unknown }).polluted, undefined)
-    }
-    t.match(decodeAnswer(fromHex('93 49 07 82 a161 01 a161 02')), { task: { a: 2 } })
-    t.end()
-  },
-)
+t.test('a key named __proto__ changes no prototype, and the last of two equal keys counts', (t) => {
+  const key = (name: string) => Buffer.concat([Buffer.of(0xa0 + name.length), Buffer.from(name)])
+  const polluting = fromHex(`81${key('polluted').toString('hex')}c3`)
+  for (const name of ['__proto__', 'constructor', 'prototype']) {
+    const body = Buffer.concat([fromHex('93490781'), key(name), polluting])
+    const { task } = decodeAnswer(body) as { task: object }
+    t.equal(Object.getPrototypeOf(task), Object.prototype)
+    t.equal((task as { polluted?: unknown }).polluted, undefined)
+    t.equal(({} as { polluted?: unknown }).polluted, undefined)
+  }
+  t.match(decodeAnswer(fromHex('93 49 07 82 a161 01 a161 02')), { task: { a: 2 } })
+  t.end()
+})
 
-t.test('a text is what was sent, with its byte order mark and whatever its length', (t) => {
+t.test('a string keeps its byte order mark, at any length', (t) => {
   for (const reason of [
     '\ufeff',
     '\ufeffabc',
@@ -348,33 +346,30 @@ t.test('a text is what was sent, with its byte order mark and whatever its lengt
   t.end()
 })
 
-t.test(
-  'a message at the limit of levels or of values is accepted, and one more of either is refused',
-  (t) => {
-    const nested = (levels: number) => Buffer.concat([Buffer.alloc(levels, 0x91), Buffer.of(0xc0)])
-    t.equal(passesGuard(nested(messageLimits.depthMax)), true)
-    t.equal(passesGuard(nested(messageLimits.depthMax + 1)), false)
-    const maps = (levels: number) =>
-      Buffer.concat([...new Array<Buffer>(levels).fill(fromHex('81a161')), Buffer.of(0xc0)])
-    t.equal(passesGuard(maps(messageLimits.depthMax)), true)
-    t.equal(passesGuard(maps(messageLimits.depthMax + 1)), false)
-    const wide = (values: number) =>
-      Buffer.concat([Buffer.of(0xdd), be(4, values), Buffer.alloc(values)])
-    t.equal(passesGuard(wide(messageLimits.valuesMax - 1)), true)
-    t.equal(passesGuard(wide(messageLimits.valuesMax)), false)
-    t.end()
-  },
-)
+t.test('a message at the limit of levels or values is accepted, and one more is rejected', (t) => {
+  const nested = (levels: number) => Buffer.concat([Buffer.alloc(levels, 0x91), Buffer.of(0xc0)])
+  t.equal(passesGuard(nested(messageLimits.depthMax)), true)
+  t.equal(passesGuard(nested(messageLimits.depthMax + 1)), false)
+  const maps = (levels: number) =>
+    Buffer.concat([...new Array<Buffer>(levels).fill(fromHex('81a161')), Buffer.of(0xc0)])
+  t.equal(passesGuard(maps(messageLimits.depthMax)), true)
+  t.equal(passesGuard(maps(messageLimits.depthMax + 1)), false)
+  const wide = (values: number) =>
+    Buffer.concat([Buffer.of(0xdd), be(4, values), Buffer.alloc(values)])
+  t.equal(passesGuard(wide(messageLimits.valuesMax - 1)), true)
+  t.equal(passesGuard(wide(messageLimits.valuesMax)), false)
+  t.end()
+})
 
-t.test('a container that is larger than what is there is refused at its head', (t) => {
+t.test('a container larger than the remaining bytes is rejected at its head', (t) => {
   for (const hex of ['920b', '93070181a0', 'dc00030b01', 'df000000020101', 'ddffffffff0b01']) {
-    const message = /a container that is larger than what is there/
+    const message = /a container is larger than the remaining bytes/
     t.throws(() => checkStructure(fromHex(hex), messageLimits), { message }, hex)
   }
   t.end()
 })
 
-t.test('the largest page of tasks that can be asked for passes', (t) => {
+t.test('the largest page of tasks passes the guard', (t) => {
   const task = {
     taskId: 1,
     queue: 'q'.repeat(64),
@@ -402,19 +397,19 @@ t.test('the largest page of tasks that can be asked for passes', (t) => {
 const mebibyte = 2 ** 20
 const bombs: [name: string, body: Buffer][] = [
   ['a list of 2^32 - 1 values', fromHex('ddffffffff')],
-  ['a list of 2^32 - 1 values, one of them there', fromHex('ddffffffff01')],
+  ['a list of 2^32 - 1 values, one of them present', fromHex('ddffffffff01')],
   ['a list of 65535 values', fromHex('dcffff')],
   ['a map of 2^32 - 1 pairs', fromHex('dfffffffff')],
   ['a map of 65535 pairs', fromHex('deffff')],
-  ['a text of 2^32 - 1 bytes', fromHex('dbffffffff')],
+  ['a string of 2^32 - 1 bytes', fromHex('dbffffffff')],
   ['bytes, 2^32 - 1 of them', fromHex('c6ffffffff')],
   ['an extension of 2^32 - 1 bytes', fromHex('c9ffffffff01')],
-  ['a submission with a payload that is not there', fromHex('990107c6ffffffffc0c0c0c0c0c0')],
-  ['a million lists in each other', Buffer.alloc(1_000_000, 0x91)],
-  ['a million maps in each other', Buffer.alloc(1_000_000, 0x81)],
-  ['a million long lists in each other', Buffer.alloc(1_000_000, 0xdd)],
+  ['a submission with a missing payload', fromHex('990107c6ffffffffc0c0c0c0c0c0')],
+  ['a million nested lists', Buffer.alloc(1_000_000, 0x91)],
+  ['a million nested maps', Buffer.alloc(1_000_000, 0x81)],
+  ['a million nested long lists', Buffer.alloc(1_000_000, 0xdd)],
   [
-    'lists of lists that each promise all that is left',
+    'nested lists that each announce all remaining bytes',
     Buffer.alloc(mebibyte, fromHex('dd000000ff')),
   ],
   [
@@ -438,17 +433,17 @@ const bombs: [name: string, body: Buffer][] = [
   ['an expression', fromHex('91d47800 92a52861 2b292b a0')],
   ['an error', fromHex('91d46500 92a5457272 6f72 a178')],
   ['a date', fromHex('91d6ff00000000')],
-  ['bundled texts', fromHex('91d46200 ce00000010')],
+  ['bundled strings', fromHex('91d46200 ce00000010')],
   ['a reference to itself', fromHex('91d66900000001 91d67000000001')],
   ['a buffer of doubles', fromHex('c7097408 0000000000000000')],
   ['a big integer', fromHex('91c7044201020304')],
-  ['the byte that is never used', fromHex('91c1')],
+  ['the byte that MessagePack never uses', fromHex('91c1')],
 ]
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-t.test('what asks for memory, depth or classes is refused at once', (t) => {
+t.test('input that demands memory, depth or classes is rejected immediately', (t) => {
   collectGarbage()
   for (const [name, body] of bombs) {
     const memory = process.memoryUsage()
@@ -460,7 +455,7 @@ t.test('what asks for memory, depth or classes is refused at once', (t) => {
     const { heapTotal, external } = process.memoryUsage()
     const grownBy = heapTotal - memory.heapTotal + external - memory.external
     t.ok(grownBy < 16 * mebibyte, `${name}: ${grownBy} bytes`)
-    // It takes a few milliseconds at most. Time in which other processes have the processor is not counted.
+    // It takes a few milliseconds of CPU time, which does not depend on other processes.
     t.ok(workedMs < 500, `${name}: ${workedMs} ms`)
   }
   t.end()

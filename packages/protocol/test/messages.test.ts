@@ -18,18 +18,18 @@ import { sessionText } from './session.js'
 
 // ---- vectors
 
-/** Kept for ever: what version 1 wrote, every implementation of version 1 reads. */
+/** Test vectors are permanent: every implementation of version 1 reads what version 1 wrote. */
 interface Vector {
   readonly name: string
-  /** `payload`, `result` and the `bytes` of a record are bytes, here as hexadecimal text. */
+  /** `payload`, `result` and the `bytes` of a record are written in hexadecimal. */
   readonly message: { readonly [field: string]: unknown }
-  /** The whole frame, as hexadecimal text. */
+  /** The whole frame in hexadecimal. */
   readonly frame: string
 }
 
 interface InvalidVector {
   readonly name: string
-  /** Whether the coordinator has welcomed its sender. */
+  /** Before or after the welcome. */
   readonly when: 'greeting' | 'open'
   readonly frame: string
   readonly reaction: {
@@ -43,7 +43,7 @@ function read<T>(name: string): readonly T[] {
   return JSON.parse(readFileSync(new URL(`../../test/vectors/${name}`, import.meta.url), 'utf8'))
 }
 
-/** The message with bytes where the file has text. */
+/** Converts the hexadecimal fields of a message to bytes. */
 function unfold(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(unfold)
   if (typeof value !== 'object' || value === null) return value
@@ -99,14 +99,14 @@ for (const { name, message, frame } of read<Vector>('handshake.json')) {
   })
 }
 
-t.test('other-forms.json: what others may write in another form is the same request', (t) => {
+t.test('other-forms.json: other spellings decode to the same request', (t) => {
   for (const { name, message, frame } of read<Vector>('other-forms.json')) {
     t.strictSame(plain(decodeRequest(unframe(fromHex(frame)))), plain(unfold(message)), name)
   }
   t.end()
 })
 
-t.test('there is a vector for each request, each answer, and each part of the handshake', (t) => {
+t.test('every request, answer and part of the handshake has a vector', (t) => {
   const kinds = (file: string) => new Set(read<Vector>(file).map(({ message }) => message.kind))
   t.equal(kinds('requests.json').size, 15)
   t.equal(kinds('answers.json').size, 17)
@@ -142,20 +142,20 @@ for (const { name, when, frame, reaction } of read<InvalidVector>('invalid.json'
 
 const protocolText = readFileSync(new URL('../../../../docs/protocol.md', import.meta.url), 'utf8')
 
-t.test('docs/protocol.md shows the session byte by byte as the code produces it', (t) => {
+t.test('docs/protocol.md shows the exact bytes of the session', (t) => {
   const shown = protocolText.match(/<!-- session -->\n```text\n(.*?)```/s)?.[1]
   t.equal(shown, sessionText)
   t.end()
 })
 
-t.test('docs/protocol.md has every error word, with its meaning', (t) => {
+t.test('docs/protocol.md lists every reason with its meaning', (t) => {
   for (const [word, meaning] of Object.entries(reasons)) {
     t.ok(protocolText.includes(`| \`${word}\` | ${meaning} |`), `${word}: ${meaning}`)
   }
   t.end()
 })
 
-t.test('docs/protocol.md has every limit of a message', (t) => {
+t.test('docs/protocol.md lists every message limit', (t) => {
   for (const [name, most] of Object.entries(messageLimits)) {
     const power = Math.log2(most)
     const written = most > 2 ** 31 ? `2^${power}` : String(most)

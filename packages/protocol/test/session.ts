@@ -9,8 +9,8 @@ import { unpack } from 'msgpackr'
 import { unframe } from './bytes.js'
 
 /**
- * The session that `docs/protocol.md` shows byte by byte: a task is submitted, leased, kept alive and
- * completed over one connection. `sessionText` is the text that has to be there.
+ * The session that `docs/protocol.md` shows byte by byte: a task is submitted, leased, extended and completed
+ * over one connection. The document must contain `sessionText`.
  */
 type Names = readonly (string | { readonly [name: string]: Names })[]
 
@@ -18,7 +18,7 @@ interface Message {
   readonly from: 'client' | 'coordinator'
   readonly frame: Buffer
   readonly kind: string
-  /** What the values behind the type are called. */
+  /** Names of the values after the type. */
   readonly names: Names
 }
 
@@ -147,7 +147,7 @@ function describe({ from, frame, kind, names }: Message): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Describes one value for each name, and returns the place behind them. */
+/** Describes one value for each name, and returns the offset after them. */
 function values(body: Buffer, from: number, names: Names, depth: number, lines: string[]): number {
   let at = from
   for (const named of names) {
@@ -183,7 +183,7 @@ function pairs(body: Buffer, from: number, count: number, depth: number, lines: 
   return at
 }
 
-/** Of the forms that stand in this session. */
+/** Covers only the forms that occur in this session. */
 function sizeOf(body: Buffer, at: number): number {
   const head = body[at]!
   if (head <= 0x7f || head === 0xc0 || head === 0xc2 || head === 0xc3) return 1
@@ -191,7 +191,7 @@ function sizeOf(body: Buffer, at: number): number {
   if (head === 0xc4) return 2 + body[at + 1]!
   const sizes: { readonly [head: number]: number } = { 203: 9, 204: 2, 205: 3, 206: 5 }
   const size = sizes[head]
-  if (size === undefined) throw new Error(`the text cannot show a value of kind ${head}`)
+  if (size === undefined) throw new Error(`cannot describe a value with the first byte ${head}`)
   return size
 }
 

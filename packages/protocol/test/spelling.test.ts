@@ -19,11 +19,14 @@ import { requestLayouts } from '../src/messages/request-layouts.js'
 import { answersByKind, hellos, requestsByKind, welcomes } from './arbitraries.js'
 import { bodyOf, plain, unframe } from './bytes.js'
 
-// Other programs write the same message in other bytes: each value in any form of MessagePack.
+// Other programs may write the same message in other bytes: each value in any MessagePack form.
 
 const numRuns = Number(process.env.TENURE_PROPERTY_RUNS ?? 200)
 
-/** A form: the largest value or length it holds, its first byte, and how many bytes hold the value or length. */
+/**
+ * A form: the largest value or length it holds, its first byte, and the number of bytes for the value or
+ * length.
+ */
 type Form = readonly [most: number, head: number, width: 0 | 1 | 2 | 4 | 8]
 
 const wholeForms: readonly Form[] = [
@@ -104,7 +107,7 @@ function head(forms: readonly Form[], value: number, choose: Choose): Buffer {
   return bytes
 }
 
-/** Takes the choices from a list of numbers, again and again. */
+/** Reads choices from a list of numbers, over and over. */
 function chooseBy(numbers: readonly number[]): Choose {
   let at = 0
   return (count) => numbers[at++ % numbers.length]! % count
@@ -133,7 +136,7 @@ const kinds: readonly [
 ] as never
 
 for (const [kind, messages, encode, decode] of kinds) {
-  t.test(`${kind} is the same message in every spelling`, (t) => {
+  t.test(`${kind} decodes the same in every spelling`, (t) => {
     const property = fc.property(messages, choices, (message, choose) => {
       const body = spell(valuesOf(encode(message as never)), choose)
       deepStrictEqual(plain(decode(body)), plain(message))
@@ -143,7 +146,7 @@ for (const [kind, messages, encode, decode] of kinds) {
   })
 }
 
-/** The message, or the text of the error. */
+/** The decoded message, or the error as a string. */
 function outcome(decode: (body: Uint8Array) => unknown, body: Uint8Array): unknown {
   try {
     return plain(decode(body))
@@ -159,22 +162,25 @@ const wrongValue = fc.constantFrom<unknown>(
 )
 
 for (const [kind, messages, encode, decode] of kinds) {
-  t.test(`${kind} with a wrong field is refused in the same words in every spelling`, (t) => {
-    const places = fc.tuple(messages, wrongValue, fc.nat(), choices)
-    const property = fc.property(places, ([message, wrong, place, choose]) => {
-      const values = [...valuesOf(encode(message as never))]
-      values[place % values.length] = wrong
-      const told = outcome(decode, bodyOf(...values))
-      deepStrictEqual(outcome(decode, spell(values, choose)), told)
-    })
-    fc.assert(property, { numRuns })
-    t.end()
-  })
+  t.test(
+    `${kind} with an invalid field is rejected with the same message in every spelling`,
+    (t) => {
+      const places = fc.tuple(messages, wrongValue, fc.nat(), choices)
+      const property = fc.property(places, ([message, wrong, place, choose]) => {
+        const values = [...valuesOf(encode(message as never))]
+        values[place % values.length] = wrong
+        const told = outcome(decode, bodyOf(...values))
+        deepStrictEqual(outcome(decode, spell(values, choose)), told)
+      })
+      fc.assert(property, { numRuns })
+      t.end()
+    },
+  )
 }
 
 // ---- the typed reader, compared with msgpackr
 
-/** Decodes every kind as if it were rare: by the guard, msgpackr and the same layouts. */
+/** Decodes every kind as if it were rare: with the guard, msgpackr and the same layouts. */
 function rareCodec(layouts: object, noun: 'request' | 'answer') {
   const entries = Object.entries(layouts as { readonly [kind: string]: Layout<Message> })
   return new MessageCodec<Message>({
@@ -204,7 +210,7 @@ function readAnswerByList(body: Uint8Array): unknown {
   })
 }
 
-/** The body with a few bytes changed, cut off or added. */
+/** Mutates a few bytes, truncates the body or appends a byte. */
 const changes = fc.record({
   bytes: fc.array(fc.record({ at: fc.nat(), byte: fc.nat(255) }), { maxLength: 2 }),
   cut: fc.integer({ min: -2, max: 1 }),
@@ -212,7 +218,7 @@ const changes = fc.record({
 
 function bend(body: Buffer, { bytes, cut }: typeof changes extends Arbitrary<infer C> ? C : never) {
   const bent = cut > 0 ? Buffer.concat([body, Buffer.of(1)]) : Buffer.from(body)
-  // The beginning is where the structure is; a change in a long payload changes nothing.
+  // Mutations go to the beginning, where the structure is; a change inside a long payload has no effect.
   for (const { at, byte } of bytes) bent[at % Math.min(bent.length, 60)] = byte
   return cut < 0 ? bent.subarray(0, cut) : bent
 }
@@ -222,7 +228,7 @@ const hotKinds = [...Object.entries(requestLayouts), ...Object.entries(answerLay
 )
 
 for (const [kind, messages, encode, decode] of kinds.filter(([kind]) => hotKinds.includes(kind))) {
-  t.test(`${kind} reads the same with the typed reader and with msgpackr, bent or not`, (t) => {
+  t.test(`${kind} decodes the same with the typed reader and msgpackr, mutated or not`, (t) => {
     const byList = kind in requestLayouts ? readRequestByList : readAnswerByList
     const counts = { taken: 0, refused: 0 }
     const property = fc.property(messages, choices, changes, (message, choose, change) => {

@@ -1,4 +1,4 @@
-import { type Answer, type AnswerKind, type NewRequest, passingReasons } from '@tenure/protocol'
+import { type Answer, type AnswerKind, type NewRequest, transientReasons } from '@tenure/protocol'
 import { check, decidingReasons, RejectedError, TenureError } from '../errors.js'
 import { aborted, type CallFacts, closed } from '../link/call-errors.js'
 import type { CallOptions, RequestOptions } from '../link/limit.js'
@@ -88,6 +88,7 @@ async function pauseBeforeRetry(
 }
 
 function pauseAfter(error: unknown): number | undefined {
-  if (!(error instanceof RejectedError) || !passingReasons.includes(error.reason)) return undefined
+  if (!(error instanceof RejectedError) || !transientReasons.includes(error.reason))
+    return undefined
   return error.retryAfterMs ?? retryAfterMsDefault
 }

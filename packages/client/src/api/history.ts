@@ -1,7 +1,7 @@
 import { largestCount } from '@tenure/options'
 import type {
+  HistoryCursor,
   HistoryFound,
-  HistoryPlace,
   HistoryRecord,
   NewRequest,
   Opening,
@@ -58,7 +58,7 @@ export async function readHistory(
   const openings: Opening[] = []
   let firstLsn = 1
   let bytes = 0
-  let place: HistoryPlace | undefined = { fromLsn: 1 }
+  let place: HistoryCursor | undefined = { fromLsn: 1 }
   while (place !== undefined) {
     const request: NewRequest = { kind: 'history', taskId, ...place }
     const call = { signal, timeoutMs, retry: true, retryLater: true }
@@ -81,7 +81,7 @@ export async function readHistory(
 }
 
 /** Rejects a page that does not advance, which would cause an endless loop. */
-function checkedNext({ next }: HistoryFound, { fromLsn }: HistoryPlace): HistoryPlace | undefined {
+function checkedNext({ next }: HistoryFound, { fromLsn }: HistoryCursor): HistoryCursor | undefined {
   if (next === undefined || next.fromLsn > fromLsn) return next
   const message = `the history page from LSN ${fromLsn} continues at ${next.fromLsn}; expected a higher LSN`
   throw new TenureError('CLIENT_PROTOCOL', message)

@@ -1,4 +1,4 @@
-import { passingReasons } from '@tenure/protocol'
+import { transientReasons } from '@tenure/protocol'
 import { check, RejectedError, TenureError, type TenureErrorCode } from '../errors.js'
 import { timedOut } from '../link/call-errors.js'
 import { type CallOptions, checkCallOptions, type RequestOptions } from '../link/limit.js'
@@ -59,7 +59,7 @@ const unanswered: readonly TenureErrorCode[] = [
 ]
 
 function isPassing(error: TenureError): boolean {
-  if (error instanceof RejectedError) return passingReasons.includes(error.reason)
+  if (error instanceof RejectedError) return transientReasons.includes(error.reason)
   return unanswered.includes(error.code)
 }
 

@@ -1,11 +1,11 @@
 import { TaskFilter } from '@tenure/history/internal'
-import type { HistoryFound, HistoryPlace, HistoryRecord, Opening } from '@tenure/protocol'
+import type { HistoryCursor, HistoryFound, HistoryRecord, Opening } from '@tenure/protocol'
 
 import { decodeRecord, type LogRecord } from '@tenure/state-machine'
 import { type LogReader, WalError } from '@tenure/wal'
 
 /** A request for one page of a task's history. */
-export interface HistoryQuery extends HistoryPlace {
+export interface HistoryQuery extends HistoryCursor {
   readonly taskId: number
   /** Known leases of the task; needed because a LeaseExtended names only its lease. */
   readonly leaseIds: readonly number[]

@@ -118,7 +118,7 @@ export class Peer implements Flushable {
   #next(now: number): Arrival | undefined {
     if (this.#isClosed) return undefined
     if (this.#flow.mayTake) return this.#connection.next(now)
-    this.#connection.hold()
+    this.#connection.suspendFrameTimeout()
     return undefined
   }
 
@@ -197,7 +197,7 @@ export class Peer implements Flushable {
     if (this.#isClosed) return
     this.#writeOutgoing()
     // Sending the answers may allow taking requests that have already arrived.
-    if (this.#connection.isInside || this.#flow.isPaused) this.#takeArrivals()
+    if (this.#connection.hasUnreadBytes || this.#flow.isPaused) this.#takeArrivals()
   }
 
   #writeOutgoing(): void {

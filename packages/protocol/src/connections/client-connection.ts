@@ -16,15 +16,15 @@ export type Reply =
   | { readonly kind: 'answer'; readonly answer: Answer }
 
 /**
- * The asker's side of one connection, without a socket. It begins by saying hello; the first reply
- * is a welcome or a refusal, every other one an answer. An answer with the id 0 belongs to no
- * request: it says why the coordinator ends the connection. So the ids of requests begin at 1.
+ * The client's side of one connection, without a socket. After its hello, the first reply is a welcome or a
+ * refusal; every later reply is an answer. An answer with the id 0 belongs to no request: it says why the
+ * coordinator closes the connection. So request ids start at 1.
  */
 export class ClientConnection {
   readonly #decoder = new FrameDecoder(messageLimits.helloBytesMax)
   #mode: 'greeting' | 'open' = 'greeting'
 
-  /** The bytes to begin with. */
+  /** The first bytes to send. */
   static hello(hello: Omit<Hello, 'version'>): Buffer {
     return encodeHello({ ...hello, version: protocolVersion })
   }
@@ -33,7 +33,7 @@ export class ClientConnection {
     this.#decoder.push(bytes)
   }
 
-  /** Copies what was pushed and is no whole message yet, before its memory is used again. */
+  /** Copies an incomplete message out of the pushed memory, before the caller reuses that memory. */
   keep(): void {
     this.#decoder.keep()
   }

@@ -14,32 +14,31 @@ import { FrameDecoder } from '../wire/frame.js'
 
 export interface ConnectionLimits {
   readonly frameBytesMax: number
-  /** Beyond them the next request is not read before an answer has been given. */
+  /** At this many unanswered requests, `next` returns no more until one is answered. */
   readonly requestsInFlightMax: number
-  /** From the first byte possible to the end of the hello. */
+  /** Time from the connection to the end of the hello. */
   readonly handshakeMs: number
-  /** From the first byte of a frame to its last. */
+  /** Time from the first to the last byte of a frame. */
   readonly frameMs: number
 }
 
-/** What has arrived. */
+/** A received message. */
 export type Arrival =
   | { readonly kind: 'hello'; readonly hello: Hello | OtherVersion }
   | {
       readonly kind: 'request'
       readonly request: Request | MalformedRequest
-      /** What it took in its frame. */
+      /** Size of the frame's body. */
       readonly bytes: number
     }
 
 /**
- * The coordinator's side of one connection, without a socket: it takes bytes and time, and gives
- * what has arrived and the bytes to be sent.
+ * The coordinator's side of one connection, without a socket. The caller passes in bytes and the
+ * time, and gets messages and bytes to send.
  *
  *     greeting ──welcome──▶ open
  *
- * In `greeting` nothing but a hello, in a small frame, is understood. Whatever throws a
- * ProtocolError ends the connection.
+ * In `greeting` only a hello in a small frame is accepted. Every ProtocolError ends the connection.
  */
 export class ServerConnection {
   readonly #limits: ConnectionLimits
@@ -47,7 +46,7 @@ export class ServerConnection {
   #mode: 'greeting' | 'open' = 'greeting'
   #inFlight = 0
   #polls = 0
-  /** When what is awaited must have come, in the caller's time. */
+  /** When the hello or the current frame must be complete, in the caller's time. */
   #deadline: number | undefined
 
   constructor(limits: ConnectionLimits, now: number) {
@@ -59,24 +58,24 @@ export class ServerConnection {
     return this.#mode === 'open'
   }
 
-  /** Requests that were given out and have no answer yet, without the polls. */
+  /** Number of unanswered requests, not counting polls. */
   get inFlight(): number {
     return this.#inFlight
   }
 
-  /** The same of polls, which are not what makes a connection full. */
+  /** Number of unanswered polls. They do not make a connection full. */
   get polls(): number {
     return this.#polls
   }
 
-  /** Whether reading should pause: enough has been asked and not been answered. */
+  /** Whether the caller should stop reading until requests are answered. */
   get isFull(): boolean {
     return this.#inFlight >= this.#limits.requestsInFlightMax
   }
 
-  /** Whether something has arrived that was not given out: a part of a message, or more. */
-  get isInside(): boolean {
-    return this.#decoder.isInside
+  /** Whether bytes have arrived that `next` has not returned yet. */
+  get hasUnreadBytes(): boolean {
+    return this.#decoder.hasUnreadBytes
   }
 
   isOverdue(now: number): boolean {
@@ -85,19 +84,19 @@ export class ServerConnection {
 
   push(bytes: Uint8Array, now: number): void {
     this.#decoder.push(bytes)
-    if (this.#mode === 'open' && this.#decoder.isInside)
+    if (this.#mode === 'open' && this.#decoder.hasUnreadBytes)
       this.#deadline ??= now + this.#limits.frameMs
   }
 
-  /** The next message, or `undefined` when there is none yet, or the connection is full. */
+  /** The next message. `undefined` if none is complete, or if the connection is full. */
   next(now: number): Arrival | undefined {
     if (this.#mode === 'open' && this.isFull) {
-      this.hold()
+      this.suspendFrameTimeout()
       return undefined
     }
     const body = this.#decoder.next()
     if (body === undefined) {
-      if (this.#mode === 'open' && this.#decoder.isInside)
+      if (this.#mode === 'open' && this.#decoder.hasUnreadBytes)
         this.#deadline ??= now + this.#limits.frameMs
       return undefined
     }
@@ -110,14 +109,14 @@ export class ServerConnection {
   }
 
   /**
-   * The peer is made to wait, and whoever is made to wait is not late: what it has begun has its
-   * whole time again when `next` is called again.
+   * Suspends the frame timeout while the peer has to wait for answers. The next call of `next` starts it
+   * anew.
    */
-  hold(): void {
+  suspendFrameTimeout(): void {
     if (this.#mode === 'open') this.#deadline = undefined
   }
 
-  /** Bytes that let the peer in. From here on it may ask. */
+  /** Encodes the welcome. Requests are accepted from now on. */
   welcome(welcome: Welcome): Buffer {
     this.#mode = 'open'
     this.#deadline = undefined
@@ -125,14 +124,14 @@ export class ServerConnection {
     return encodeWelcome(welcome)
   }
 
-  /** Bytes that answer one of the requests in flight, or one of the polls. */
+  /** Encodes the answer to a request, or to a poll. */
   answer(answer: Answer, toPoll = false): Buffer {
     if (toPoll) this.#polls--
     else this.#inFlight--
     return encodeAnswer(answer)
   }
 
-  /** Bytes that say why the connection ends now. */
+  /** Encodes the reason why the connection is closed. */
   static farewell(reason: Reason, message: string): Buffer {
     return encodeAnswer({ kind: 'rejected', id: 0, reason, message })
   }

@@ -16,16 +16,16 @@ import type {
   TasksFound,
   WorkersFound,
 } from './answer.js'
-import { type Building, hot, type Layout, passLsn, rare, type Unnumbered } from './layout.js'
+import { hot, type Layout, type Mutable, passLsn, rare, type Unnumbered } from './layout.js'
 import { type Reason, reasons } from './reasons.js'
-import { passPlace } from './request-layouts.js'
+import { passCursor } from './request-layouts.js'
 
 const most = Number.MAX_SAFE_INTEGER
 const { timeMsMax, queueBytesMax, reasonBytesMax, valuesMax } = messageLimits
 
 /**
- * Answers, each a list of fixed length with nil for what is absent. Their types begin at 65, so that
- * no answer can be taken for a request:
+ * Answers, each a list of fixed length with nil for absent values. Types start at 65, so that an answer
+ * cannot be mistaken for a request:
  *
  *     [65 submitted, id, task_id, known]
  *     [66 leased,    id, task_id, lease_id, attempt, queue, payload, terms]
@@ -87,7 +87,7 @@ function passSubmitted(fields: Fields, id: number, from?: Unnumbered<Submitted>)
   }
 }
 
-/** Each field is listed: a spread takes longer than the reading. */
+/** Lists each field: a spread takes longer than decoding. */
 function passLeased(fields: Fields, id: number, from?: Unnumbered<Leased>): Leased {
   const taskId = passLsn(fields, 'task_id', from?.taskId)
   const leaseId = passLsn(fields, 'lease_id', from?.leaseId)
@@ -126,7 +126,7 @@ function passExtended(fields: Fields, id: number, from?: Unnumbered<Extended>): 
 
 function passCommitted(fields: Fields, id: number, from?: Unnumbered<Committed>): Committed {
   const state = fields.text('state', from?.state, 1, 16)
-  const answer: Building<Committed> = { kind: 'committed', id, state }
+  const answer: Mutable<Committed> = { kind: 'committed', id, state }
   if (fields.has(from?.eligibleAt))
     answer.eligibleAt = fields.whole('eligible_at', from?.eligibleAt, 0, 2 * timeMsMax)
   return answer
@@ -134,7 +134,7 @@ function passCommitted(fields: Fields, id: number, from?: Unnumbered<Committed>)
 
 function passCancelled(fields: Fields, id: number, from?: Unnumbered<Cancelled>): Cancelled {
   const reason = passReason(fields, from?.reason)
-  const answer: Building<Cancelled> = { kind: 'cancelled', id, reason }
+  const answer: Mutable<Cancelled> = { kind: 'cancelled', id, reason }
   if (fields.has(from?.supersededBy))
     answer.supersededBy = passLsn(fields, 'superseded_by', from?.supersededBy)
   return answer
@@ -143,13 +143,13 @@ function passCancelled(fields: Fields, id: number, from?: Unnumbered<Cancelled>)
 function passRejected(fields: Fields, id: number, from?: Unnumbered<Rejected>): Rejected {
   const reason = passReason(fields, from?.reason)
   const message = fields.text('message', from?.message, 0, reasonBytesMax)
-  const answer: Building<Rejected> = { kind: 'rejected', id, reason, message }
+  const answer: Mutable<Rejected> = { kind: 'rejected', id, reason, message }
   if (fields.has(from?.retryAfterMs))
     answer.retryAfterMs = fields.whole('retry_after', from?.retryAfterMs, 0, timeMsMax)
   return answer
 }
 
-/** A word that is not known here comes from a newer coordinator. */
+/** An unknown reason comes from a newer coordinator. */
 function passReason(fields: Fields, reason: Reason | undefined): Reason {
   const word = fields.text('reason', reason, 1, 64)
   return Object.hasOwn(reasons, word) ? (word as Reason) : 'INTERNAL'
@@ -157,7 +157,7 @@ function passReason(fields: Fields, reason: Reason | undefined): Reason {
 
 function passTasks(fields: ListedFields, id: number, from?: Unnumbered<TasksFound>): TasksFound {
   const tasks = passMaps(fields, 'tasks', from?.tasks)
-  const answer: Building<TasksFound> = { kind: 'tasks', id, tasks }
+  const answer: Mutable<TasksFound> = { kind: 'tasks', id, tasks }
   if (fields.has(from?.nextTaskId))
     answer.nextTaskId = passLsn(fields, 'next_task_id', from?.nextTaskId)
   return answer
@@ -185,14 +185,14 @@ function passMaps(
 }
 
 function passHistory(fields: Fields, id: number, from?: Unnumbered<HistoryFound>): HistoryFound {
-  const answer: Building<HistoryFound> = {
+  const answer: Mutable<HistoryFound> = {
     kind: 'history',
     id,
     firstLsn: passLsn(fields, 'first_lsn', from?.firstLsn),
     records: fields.list('records', from?.records, 0, valuesMax, passRecord),
     openings: fields.list('openings', from?.openings, 0, valuesMax, passOpening),
   }
-  if (fields.has(from?.next)) answer.next = passPlace(fields.nested('next', 4), from?.next)
+  if (fields.has(from?.next)) answer.next = passCursor(fields.nested('next', 4), from?.next)
   return answer
 }
 

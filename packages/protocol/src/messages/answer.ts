@@ -1,8 +1,8 @@
 import type { Facts } from '../wire/listed-fields.js'
 import type { Reason } from './reasons.js'
-import type { HistoryPlace } from './request.js'
+import type { HistoryCursor } from './request.js'
 
-/** What the coordinator answers; `id` is that of the request. */
+/** The coordinator's answer; `id` is that of the request. */
 export type Answer =
   | Submitted
   | Leased
@@ -24,21 +24,21 @@ export type Answer =
 
 export type AnswerKind = Answer['kind']
 
-/** The task is on the disk. */
+/** The task is durable. */
 export interface Submitted {
   readonly kind: 'submitted'
   readonly id: number
   readonly taskId: number
-  /** The same submission had been made before under its `requestId`; this is its task. */
+  /** Whether the task existed already, under the same `requestId`. */
   readonly known: boolean
 }
 
-/** How long a lease lasts: an absolute time for people, and two durations for the worker's own clock. */
+/** Limits of a lease: absolute times for people, and durations for the worker's own clock. */
 export interface LeaseTerms {
   readonly leaseExpiry: number
-  /** No heartbeat extends the lease past this. */
+  /** Heartbeats never extend the lease past this time. */
   readonly windowEnd: number
-  /** From the arrival of the request to the decision. */
+  /** From the arrival of the request to the coordinator's decision. */
   readonly heldMs: number
   /** From the decision to the expiry. */
   readonly leaseMs: number
@@ -56,7 +56,7 @@ export interface Leased extends LeaseTerms {
   readonly payload: Uint8Array
 }
 
-/** There was no task. */
+/** No task was available. */
 export interface Empty {
   readonly kind: 'empty'
   readonly id: number
@@ -71,36 +71,36 @@ export interface Extended extends LeaseTerms {
 export interface Committed {
   readonly kind: 'committed'
   readonly id: number
-  /** The state of the task now: COMPLETED, FAILED, or WAITING for another attempt. */
+  /** The new state of the task: COMPLETED, FAILED, or WAITING for another attempt. */
   readonly state: string
-  /** When it is WAITING: from when on. */
+  /** When a WAITING task becomes eligible. */
   readonly eligibleAt?: number | undefined
 }
 
-/** The report came without authority; its result was discarded. */
+/** The lease had lost its authority before the report arrived; the result was discarded. */
 export interface Cancelled {
   readonly kind: 'cancelled'
   readonly id: number
   readonly reason: Reason
-  /** The lease that owns the task now, or owned it last, where it is another one. */
+  /** The lease that owns or last owned the task, if it is another one. */
   readonly supersededBy?: number | undefined
 }
 
-/** The request was refused; nothing has changed. */
+/** The request was rejected and changed nothing. */
 export interface Rejected {
   readonly kind: 'rejected'
   readonly id: number
   readonly reason: Reason
-  /** For people. */
+  /** A description for people. */
   readonly message: string
-  /** When to come back, where coming back helps. */
+  /** How long to wait before a retry, if a retry can help. */
   readonly retryAfterMs?: number | undefined
 }
 
 export interface Killed {
   readonly kind: 'killed'
   readonly id: number
-  /** It was DEAD before. */
+  /** Whether the task was DEAD already. */
   readonly known: boolean
 }
 
@@ -114,7 +114,7 @@ export interface TasksFound {
   readonly kind: 'tasks'
   readonly id: number
   readonly tasks: readonly Facts[]
-  /** Where the next page begins; absent at the end. */
+  /** Where the next page begins; absent on the last page. */
   readonly nextTaskId?: number | undefined
 }
 
@@ -122,7 +122,7 @@ export interface WorkersFound {
   readonly kind: 'workers'
   readonly id: number
   readonly workers: readonly Facts[]
-  /** How many more there are, for whom there was no room. */
+  /** Number of workers that did not fit into the answer. */
   readonly leftOut: number
 }
 
@@ -154,13 +154,13 @@ export interface CheckpointMade {
   readonly checkpoint: Facts
 }
 
-/** A record of the log as it stands there, in the encoding of the state machine. */
+/** A record of the log, in the encoding of the state machine. */
 export interface HistoryRecord {
   readonly lsn: number
   readonly bytes: Uint8Array
 }
 
-/** A coordinator opened the log. The first record it could write was this one. */
+/** An opening of the log by a coordinator. `firstLsn` is the first LSN that it could write. */
 export interface Opening {
   readonly epoch: number
   readonly firstLsn: number
@@ -170,11 +170,11 @@ export interface Opening {
 export interface HistoryFound {
   readonly kind: 'history'
   readonly id: number
-  /** The first one that the log still holds. */
+  /** The oldest LSN that the log still contains. */
   readonly firstLsn: number
   readonly records: readonly HistoryRecord[]
-  /** In the range of the log that this page has looked at. */
+  /** Openings in the part of the log that this page covers. */
   readonly openings: readonly Opening[]
-  /** Where to go on; absent at the end of what was on the disk when the page was asked for. */
-  readonly next?: HistoryPlace | undefined
+  /** Where the next page begins. Absent at the end of the log, as it was durable at the request. */
+  readonly next?: HistoryCursor | undefined
 }

@@ -3,21 +3,21 @@ import { messageLimits, protocolVersion } from '../limits.js'
 import { type ListedFields, ListReader, ListWriter } from '../wire/listed-fields.js'
 import { packFrame, unpackMessage } from '../wire/msgpack.js'
 import { answerLayouts } from './answer-layouts.js'
-import type { Building } from './layout.js'
+import type { Mutable } from './layout.js'
 import type { Reason } from './reasons.js'
 
 /**
- * The first frame in each direction. The asker says who it is:
+ * The first frame in each direction. The client introduces itself:
  *
  *     [0 hello, version, role, name, token, capacity]
  *
- * and is welcomed, or refused and disconnected:
+ * The coordinator answers with a welcome, or rejects the hello and closes the connection:
  *
  *     [64 welcome, version, epoch, lease, heartbeat, sync_mode, {limits}]
  *     [71 rejected, 0, reason, message, retry_after]
  *
- * `name` is the worker's id: its leases are its own under this name. `capacity` is how many tasks it
- * runs at once; advice, nothing more.
+ * `name` is the worker's id: the coordinator grants leases to this name. `capacity` is the number of tasks
+ * that the worker runs concurrently; it is only informational.
  */
 export interface Hello {
   readonly version: number
@@ -27,28 +27,31 @@ export interface Hello {
   readonly capacity: number
 }
 
-/** What a connection may ask for: submit and look; lease and report; everything. */
+/**
+ * What a connection may request: `produce` submits and reads tasks, `work` leases and reports, `admin`
+ * everything.
+ */
 export const roles = ['produce', 'work', 'admin'] as const
 export type Role = (typeof roles)[number]
 
 export interface Welcome {
   readonly version: number
-  /** How often the log was opened: another number means that the coordinator was restarted. */
+  /** Number of openings of the log. A changed epoch means that the coordinator was restarted. */
   readonly epoch: number
   readonly leaseDurationMs: number
   readonly heartbeatIntervalMs: number
-  /** When an answer is given: `always` after the record is on the disk. */
+  /** When the coordinator answers: with `always`, after the record is durable. */
   readonly syncMode: string
   readonly limits: Limits
 }
 
-/** The coordinator's knobs as far as they concern those who ask. */
+/** The coordinator's knobs that a client or worker needs to know. */
 export interface Limits {
   readonly frameBytesMax: number
   readonly payloadBytesMax: number
   readonly resultBytesMax: number
   readonly requestsInFlightMax: number
-  /** Of lease requests that may wait, which are not counted among those. */
+  /** Maximum number of unanswered polls. They do not count as requests in flight. */
   readonly pollsPerConnectionMax: number
   readonly waitMsMax: number
 }
@@ -63,7 +66,7 @@ export function encodeHello(hello: Hello): Buffer {
   return packFrame(fields.values, true)
 }
 
-/** Somebody who speaks another version; what its hello says behind that is not for us to read. */
+/** A hello in another protocol version. Its other fields cannot be read. */
 export interface OtherVersion {
   readonly otherVersion: number
 }
@@ -82,7 +85,7 @@ function passVersion(fields: ListedFields, version: number | undefined): number 
   return fields.whole('version', version, 1, 0xffff)
 }
 
-/** The fields after the version. */
+/** Passes the fields after the version. */
 function passHello(fields: ListedFields, version: number, from?: Hello): Hello {
   const role = fields.word('role', from?.role, roles)
   const name = fields.text('name', from?.name, 1, messageLimits.workerIdBytesMax)
@@ -90,7 +93,7 @@ function passHello(fields: ListedFields, version: number, from?: Hello): Hello {
     ? fields.text('token', from?.token, 1, messageLimits.tokenBytesMax)
     : undefined
   const capacity = fields.whole('capacity', from?.capacity, 0, 1_000_000)
-  const hello: Building<Hello> = { version, role, name, capacity }
+  const hello: Mutable<Hello> = { version, role, name, capacity }
   if (token !== undefined) hello.token = token
   return hello
 }
@@ -101,7 +104,7 @@ export function encodeWelcome(welcome: Welcome): Buffer {
   return packFrame(fields.values, true)
 }
 
-/** Why the coordinator refuses the connection. */
+/** Why the coordinator rejects the connection. */
 export interface Refusal {
   readonly reason: Reason
   readonly message: string

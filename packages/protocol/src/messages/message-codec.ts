@@ -15,15 +15,15 @@ interface CodecOptions<M extends Message> {
   readonly noun: 'request' | 'answer'
   readonly layouts: { readonly [kind: string]: Layout<M> }
   readonly idMin: number
-  /** Copies bytes out of a hot message. */
+  /** Copies a bytes field out of a hot message. */
   readonly copy: CopyBytes
-  /** Whether encoding a number that is not whole is a TypeError. */
+  /** Whether encoding a fraction throws a TypeError. */
   readonly isStrict: boolean
 }
 
 /**
- * Encodes and decodes the messages of one direction by their layouts. A kind is either hot, and passes
- * field by field, or rare, and passes as a list of values through the guard and msgpackr.
+ * Encodes and decodes the messages of one direction by their layouts. A hot message is read field by field. A
+ * rare message is read as a list of values by msgpackr, after the guard has checked it.
  */
 export class MessageCodec<M extends Message> {
   readonly #options: CodecOptions<M>
@@ -65,7 +65,7 @@ export class MessageCodec<M extends Message> {
       fields.requireEnd()
       return message
     } catch (error) {
-      // A body that is no valid MessagePack ends the connection, even where a field is wrong, too.
+      // Malformed MessagePack closes the connection, even if a field is also invalid.
       checkStructure(body, messageLimits)
       return refuse(error, id)
     }
@@ -79,7 +79,7 @@ export class MessageCodec<M extends Message> {
       id = this.#passId(fields)
       const layout = this.#byNumber[values[0] as number]
       if (layout === undefined) {
-        throw wrong(`there is no ${this.#options.noun} of type ${values[0]}`)
+        throw wrong(`unknown ${this.#options.noun} type ${values[0]}`)
       }
       requireLength(layout, values.length)
       return layout.pass(fields, id)
@@ -93,7 +93,7 @@ export class MessageCodec<M extends Message> {
   }
 }
 
-/** Handles a message that is wrong. `id` is `undefined` if the id is wrong, too. */
+/** Handles an invalid message. `id` is `undefined` if the id is invalid, too. */
 type Refuse<R> = (error: unknown, id: number | undefined) => R
 
 function requireLength({ kind, length }: Layout<Message>, found: number): void {
@@ -117,19 +117,19 @@ const answers = new MessageCodec<Answer>({
   noun: 'answer',
   layouts: answerLayouts,
   idMin: 0,
-  // No pooled memory: a worker may keep a payload for long.
+  // Not from pooled memory: a worker may keep a payload for long.
   copy: (body, start, end) => Uint8Array.prototype.slice.call(body, start, end),
   isStrict: true,
 })
 
-/** Under the id that it has, or under the one that is given with it. */
+/** Uses the id of the request unless one is passed. */
 export function encodeRequest(request: Request): Buffer
 export function encodeRequest(request: NewRequest, id: number): Buffer
 export function encodeRequest(request: Request | NewRequest, id = (request as Request).id): Buffer {
   return requests.encode(request, id)
 }
 
-/** A request whose id could be read and that is malformed all the same: it can be answered. */
+/** An invalid request with a readable id, so that the coordinator can answer it. */
 export interface MalformedRequest {
   readonly kind: 'malformed'
   readonly id: number

@@ -3,13 +3,13 @@ import { ProtocolError } from '../errors.js'
 import { messageLimits } from '../limits.js'
 import type { Fields } from '../wire/fields.js'
 import type { ListedFields } from '../wire/listed-fields.js'
-import { type Building, hot, type Layout, passLsn, rare, type Unnumbered } from './layout.js'
+import { hot, type Layout, type Mutable, passLsn, rare, type Unnumbered } from './layout.js'
 import {
   type Complete,
   type Fail,
   type Heartbeat,
   type History,
-  type HistoryPlace,
+  type HistoryCursor,
   type Kill,
   type Lease,
   type List,
@@ -24,7 +24,7 @@ const { durationMsMax, timeMsMax, queueBytesMax, reasonBytesMax } = messageLimit
 const { requestIdBytesMax, reportIdBytesMax, queuesMax, listMax } = messageLimits
 
 /**
- * Requests, each a list of fixed length with nil for what is absent:
+ * Requests, each a list of fixed length with nil for absent values:
  *
  *     [ 1 submit,    id, payload, queue, not_before, delay, request_id, execution_window,
  *                        retries: nil or [max_retries, delay, delay_max]]
@@ -63,7 +63,7 @@ export const requestLayouts: { readonly [K in RequestKind]: Layout<RequestOf<K>>
 
 function passSubmit(fields: Fields, id: number, from?: Unnumbered<Submit>): Submit {
   const payload = fields.bytes('payload', from?.payload)
-  const request: Building<Submit> = { kind: 'submit', id, payload }
+  const request: Mutable<Submit> = { kind: 'submit', id, payload }
   if (fields.has(from?.queue)) request.queue = passQueue(fields, from?.queue)
   if (fields.has(from?.notBefore))
     request.notBefore = fields.whole('not_before', from?.notBefore, 0, timeMsMax)
@@ -82,10 +82,7 @@ function passSubmit(fields: Fields, id: number, from?: Unnumbered<Submit>): Subm
   }
   if (fields.has(from?.retryPolicy)) request.retryPolicy = passRetries(fields, from?.retryPolicy)
   if (from === undefined && request.notBefore !== undefined && request.delayMs !== undefined) {
-    throw new ProtocolError(
-      'PROTOCOL_BAD_MESSAGE',
-      'not_before and delay are both there; give one of them',
-    )
+    throw new ProtocolError('PROTOCOL_BAD_MESSAGE', 'not_before and delay are mutually exclusive')
   }
   return request
 }
@@ -120,7 +117,7 @@ function passHeartbeat(fields: Fields, id: number, from?: Unnumbered<Heartbeat>)
 }
 
 function passComplete(fields: Fields, id: number, from?: Unnumbered<Complete>): Complete {
-  const request: Building<Complete> = {
+  const request: Mutable<Complete> = {
     kind: 'complete',
     id,
     taskId: passLsn(fields, 'task_id', from?.taskId),
@@ -132,7 +129,7 @@ function passComplete(fields: Fields, id: number, from?: Unnumbered<Complete>): 
 }
 
 function passFail(fields: Fields, id: number, from?: Unnumbered<Fail>): Fail {
-  const request: Building<Fail> = {
+  const request: Mutable<Fail> = {
     kind: 'fail',
     id,
     taskId: passLsn(fields, 'task_id', from?.taskId),
@@ -166,7 +163,7 @@ function passList(fields: ListedFields, id: number, from?: Unnumbered<List>): Li
   const queue = fields.has(from?.queue) ? passQueue(fields, from?.queue) : undefined
   const fromTaskId = passLsn(fields, 'from_task_id', from?.fromTaskId)
   const limit = fields.whole('limit', from?.limit, 1, listMax)
-  const request: Building<List> = { kind: 'list', id, fromTaskId, limit }
+  const request: Mutable<List> = { kind: 'list', id, fromTaskId, limit }
   if (state !== undefined) request.state = state
   if (queue !== undefined) request.queue = queue
   return request
@@ -178,17 +175,17 @@ function passWithdraw(fields: Fields, id: number, from?: Unnumbered<Withdraw>): 
 
 function passHistory(fields: Fields, id: number, from?: Unnumbered<History>): History {
   const taskId = passLsn(fields, 'task_id', from?.taskId)
-  return { kind: 'history', id, taskId, ...passPlace(fields, from) }
+  return { kind: 'history', id, taskId, ...passCursor(fields, from) }
 }
 
-/** A place in a history: from_lsn, lease_id, retries_left, ended_lsn. Its answer has one, too. */
-export function passPlace(fields: Fields, from?: HistoryPlace): HistoryPlace {
-  const place: Building<HistoryPlace> = { fromLsn: passLsn(fields, 'from_lsn', from?.fromLsn) }
-  if (fields.has(from?.leaseId)) place.leaseId = passLsn(fields, 'lease_id', from?.leaseId)
+/** A cursor: from_lsn, lease_id, retries_left, ended_lsn. Requests and answers share it. */
+export function passCursor(fields: Fields, from?: HistoryCursor): HistoryCursor {
+  const cursor: Mutable<HistoryCursor> = { fromLsn: passLsn(fields, 'from_lsn', from?.fromLsn) }
+  if (fields.has(from?.leaseId)) cursor.leaseId = passLsn(fields, 'lease_id', from?.leaseId)
   if (fields.has(from?.retriesLeft))
-    place.retriesLeft = fields.whole('retries_left', from?.retriesLeft, ...retryRanges.maxRetries)
-  if (fields.has(from?.endedLsn)) place.endedLsn = passLsn(fields, 'ended_lsn', from?.endedLsn)
-  return place
+    cursor.retriesLeft = fields.whole('retries_left', from?.retriesLeft, ...retryRanges.maxRetries)
+  if (fields.has(from?.endedLsn)) cursor.endedLsn = passLsn(fields, 'ended_lsn', from?.endedLsn)
+  return cursor
 }
 
 function passQueue(fields: Fields, queue: string | undefined): string {

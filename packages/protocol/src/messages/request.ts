@@ -1,8 +1,8 @@
 import type { RetryPolicy } from '@tenure/options'
 
 /**
- * What a client or worker asks. `id` is the asker's own number for the request, by which it knows
- * the answer: answers come in any order.
+ * A request of a client or worker. `id` is chosen by the sender and repeated in the answer: answers arrive in
+ * any order.
  */
 export type Request =
   | Submit
@@ -23,46 +23,46 @@ export type Request =
 
 export type RequestKind = Request['kind']
 
-/** A request to be numbered by whoever sends it. */
+/** A request whose id is assigned when it is sent. */
 export type NewRequest = WithoutId<Request>
 
 type WithoutId<R> = R extends Request ? Omit<R, 'id'> : never
 
 export type RequestOf<K extends RequestKind> = Extract<Request, { kind: K }>
 
-/** A new task. What is absent is filled in by the coordinator's defaults. */
+/** Submits a task. The coordinator's defaults replace absent fields. */
 export interface Submit {
   readonly kind: 'submit'
   readonly id: number
   readonly payload: Uint8Array
   readonly queue?: string | undefined
-  /** Eligible from then on, in milliseconds since the epoch. Not together with `delayMs`. */
+  /** Start time, in milliseconds since the epoch. Exclusive with `delayMs`. */
   readonly notBefore?: number | undefined
-  /** Eligible so long after the coordinator's decision. */
+  /** Delay after the coordinator's decision. Exclusive with `notBefore`. */
   readonly delayMs?: number | undefined
   readonly requestId?: string | undefined
   readonly executionWindowMs?: number | undefined
   readonly retryPolicy?: RetryPolicy | undefined
 }
 
-/** A task of one of the queues, to own it for a while. */
+/** Leases a task from one of the queues. */
 export interface Lease {
   readonly kind: 'lease'
   readonly id: number
   readonly queues: readonly string[]
-  /** How long to wait for a task when there is none; 0 answers at once. */
+  /** Maximum time to wait for a task; 0 answers immediately. */
   readonly waitMs: number
 }
 
 /**
- * Whether it is a lease request that may wait for a task. Such are counted by themselves: however
- * many of them wait, a heartbeat or a report gets through on the same connection.
+ * Whether this is a lease request that may wait for a task. Polls are counted separately, so that waiting
+ * polls never hold up a heartbeat or a report on the same connection.
  */
 export function isPoll(request: { readonly kind: string; readonly waitMs?: number }): boolean {
   return request.kind === 'lease' && request.waitMs !== 0
 }
 
-/** The worker is still at it. */
+/** Extends a lease. */
 export interface Heartbeat {
   readonly kind: 'heartbeat'
   readonly id: number
@@ -75,7 +75,7 @@ export interface Complete {
   readonly id: number
   readonly taskId: number
   readonly leaseId: number
-  /** The worker's name for this report, the same when the report is sent again. */
+  /** Idempotency key: resending the report with the same id is safe. */
   readonly reportId?: string | undefined
   readonly result?: Uint8Array | undefined
 }
@@ -89,7 +89,7 @@ export interface Fail {
   readonly reportId?: string | undefined
 }
 
-/** Stop the task for good. */
+/** Ends the task as DEAD. */
 export interface Kill {
   readonly kind: 'kill'
   readonly id: number
@@ -106,7 +106,7 @@ export interface Get {
 export const taskStates = ['WAITING', 'LEASED', 'COMPLETED', 'FAILED', 'DEAD'] as const
 export type TaskState = (typeof taskStates)[number]
 
-/** Tasks in the order of their ids, a page at a time. */
+/** Lists tasks in the order of their ids, one page at a time. */
 export interface List {
   readonly kind: 'list'
   readonly id: number
@@ -131,21 +131,21 @@ export interface Ping {
   readonly id: number
 }
 
-/** Ends the wait of a `lease` request: it is answered now, with a task or empty. */
+/** Ends the wait of a `lease` request, which is answered immediately with a task or empty. */
 export interface Withdraw {
   readonly kind: 'withdraw'
   readonly id: number
-  /** The `id` of the request that waits. */
+  /** The `id` of the waiting request. */
   readonly of: number
 }
 
-/** Do now what a restart would have to do: a checkpoint of the log. */
+/** Writes a checkpoint of the log now. */
 export interface Checkpoint {
   readonly kind: 'checkpoint'
   readonly id: number
 }
 
-/** Why a task is not running now, or where it is. */
+/** Asks why a task is not running, or where it runs. */
 export interface Why {
   readonly kind: 'why'
   readonly id: number
@@ -153,21 +153,21 @@ export interface Why {
 }
 
 /**
- * Where a page of a history begins. All but the LSN says what the pages before have found out, for a
- * record need not name its task: a page that goes on is asked for with what the one before gave.
+ * Where a page of a history begins. Besides the LSN, it carries facts from earlier pages, because a record
+ * need not name its task. To get the next page, send the cursor of the previous one.
  */
-export interface HistoryPlace {
+export interface HistoryCursor {
   readonly fromLsn: number
-  /** The lease that owned the task there. */
+  /** The lease that owned the task at `fromLsn`. */
   readonly leaseId?: number | undefined
-  /** How many more failures would have sent it back to WAITING. */
+  /** Number of retries that were left at `fromLsn`. */
   readonly retriesLeft?: number | undefined
-  /** Of a task that had ended: the LSN of the record that ended it. */
+  /** LSN of the record that ended the task, if it had ended. */
   readonly endedLsn?: number | undefined
 }
 
-/** The records of the log that concern one task, a page at a time. */
-export interface History extends HistoryPlace {
+/** Returns the log records of one task, one page at a time. */
+export interface History extends HistoryCursor {
   readonly kind: 'history'
   readonly id: number
   readonly taskId: number

@@ -1,16 +1,15 @@
 import { ProtocolError } from '../errors.js'
 
 /**
- * The fields of a message, in order. A reader's method returns the next field and ignores `value`. A
- * writer's method writes `value` and returns it. So one function holds the layout of a message for reading
- * and for writing, and the two cannot drift apart:
+ * The fields of a message, in order. A reader's method returns the next field and ignores `value`. A writer's
+ * method writes `value` and returns it. One function therefore defines a layout for both directions:
  *
  *     function passHeartbeat(fields: Fields, id: number, from?: Heartbeat): Heartbeat {
  *       return { kind: 'heartbeat', id, taskId: passLsn(fields, 'task_id', from?.taskId), ... }
  *     }
  *
- * A reader throws a ProtocolError that names the field when the field has another kind or is over its
- * limit. A writer does not check limits: the peer's reader does, and says what is wrong.
+ * A reader throws a ProtocolError that names the field if it has the wrong type or exceeds its limit. A
+ * writer does not check limits: the peer's reader does, and reports the field.
  */
 export interface Fields {
   whole(name: string, value: number | undefined, min: number, max: number): number
@@ -19,7 +18,7 @@ export interface Fields {
   /** A reader returns a copy: the memory of the message is reused. */
   bytes(name: string, value: Uint8Array | undefined): Uint8Array
   boolean(name: string, value: boolean | undefined): boolean
-  /** Whether an optional field is present. If so, pass it next; an absent field is nil. */
+  /** Whether an optional field is present; absent fields are nil. Pass a present field next. */
   has(value: unknown): boolean
   /** The fields of a list of this length. Pass all of them before the next field of this message. */
   nested(name: string, length: number): Fields
@@ -32,26 +31,26 @@ export interface Fields {
   ): readonly T[]
 }
 
-/** Names the field but repeats no text and no bytes: they may be a payload or a token. */
+/** The message never repeats strings or bytes: they may be a payload or a token. */
 export function wrongField(name: string, got: string, expected: string): ProtocolError {
   return new ProtocolError('PROTOCOL_BAD_MESSAGE', `${name} is ${got}; it must be ${expected}`)
 }
 
 export function isWholeOf(value: unknown, min: number, max: number): value is number {
-  // Comparing an object would call its `valueOf`, and a peer chooses the keys of a map.
+  // Comparing an object would call its `valueOf`, and the peer chooses the keys of a map.
   return typeof value === 'number' && value >= min && value <= max && Number.isInteger(value)
 }
 
 export function isTextOf(value: string, min: number, max: number): boolean {
   if (value.length < min || value.length > max) return false
-  // No text takes more than three bytes a unit, so a short one need not be measured.
+  // UTF-8 needs at most three bytes per UTF-16 unit, so a short string need not be measured.
   return value.length * 3 <= max || Buffer.byteLength(value) <= max
 }
 
-/** What a field must be, in the words of an error message. */
+/** The expected value of a field, for error messages. */
 export const expected = {
   whole: (min: number, max: number) => `a whole number from ${min} to ${max}`,
-  text: (min: number, max: number) => `a text of ${min} to ${max} bytes`,
+  text: (min: number, max: number) => `a string of ${min} to ${max} bytes`,
   bytes: 'bytes',
   boolean: 'true or false',
   list: (min: number, max: number) => `a list of ${min} to ${max} values`,
@@ -59,8 +58,9 @@ export const expected = {
 }
 
 /**
- * No message has a number that is not whole, and a client may disconnect when an answer has one. So the
- * coordinator fails while the stack shows which code made it. A request is refused by the coordinator.
+ * No message contains a fraction, and a client may disconnect when an answer has one. So the coordinator
+ * throws where the answer is encoded, while the stack shows the cause. In a request, the coordinator rejects
+ * a fraction.
  */
 export function requireWhole(value: number): void {
   if (value >>> 0 !== value && !(Number.isSafeInteger(value) && value >= 0)) {

@@ -5,13 +5,12 @@ import { ProtocolError } from '../errors.js'
  *
  *     | length of the body, u32, big-endian | body |
  *
- * The decoder takes bytes as they arrive, in pieces of any size, and gives whole bodies. It refuses
- * a length over the limit when it has read the length, and memory grows only as bytes arrive: an
- * announced megabyte costs nothing.
+ * The decoder accepts bytes in pieces of any size and returns whole bodies. It rejects a length over the
+ * limit as soon as it has read the length. Memory grows only as bytes arrive, not by announced length.
  */
 export const frameHeadBytes = 4
 
-/** What the first bytes of other protocols are as a length, which is above every limit there may be. */
+/** First bytes of HTTP, read as a length. It exceeds every possible limit. */
 const httpOpenings = [
   'HTTP',
   'GET ',
@@ -25,10 +24,10 @@ const httpOpenings = [
   'PRI ',
 ]
 const httpLengths = new Set(httpOpenings.map((text) => Buffer.from(text).readUInt32BE()))
-/** The kind of a TLS record, a handshake or an alert, and the major version behind it. */
+/** First bytes of a TLS record: a handshake or an alert, then the major version. */
 const tlsOpenings = new Set([0x1603, 0x1503])
 
-/** Says it where a peer speaks something else: most likely one of the two has the wrong port. */
+/** A hint if the peer speaks HTTP or TLS: most likely one side uses the wrong port. */
 function describeStranger(length: number): string | undefined {
   if (httpLengths.has(length)) {
     return 'it looks like HTTP; the Tenure protocol has its own port (default 7411; HTTP uses 7412 or 7413)'
@@ -38,32 +37,34 @@ function describeStranger(length: number): string | undefined {
   return undefined
 }
 
-/** A peer that sends byte by byte must not make us keep an object for each of them. */
+/**
+ * Joins the pieces beyond this many, so that a peer sending single bytes does not fill memory with objects.
+ */
 const piecesMax = 1024
 
 export class FrameDecoder {
   #bodyBytesMax: number
   #pieces: Uint8Array[] = []
-  /** Where the next frame begins in the first piece. */
+  /** Offset of the next frame in the first piece. */
   #at = 0
-  /** What has arrived and was not taken. */
+  /** Number of bytes that `next` has not returned yet. */
   #bytes = 0
 
   constructor(bodyBytesMax: number) {
     this.#bodyBytesMax = bodyBytesMax
   }
 
-  /** After the handshake frames may be larger. */
+  /** Sets the limit for the following frames, which may be larger after the handshake. */
   allow(bodyBytesMax: number): void {
     this.#bodyBytesMax = bodyBytesMax
   }
 
-  /** Whether a frame has begun and not ended. */
-  get isInside(): boolean {
+  /** Whether bytes have arrived that `next` has not returned yet. */
+  get hasUnreadBytes(): boolean {
     return this.#bytes > 0
   }
 
-  /** Takes what has arrived, to be given out by `next`. */
+  /** Adds received bytes for `next` to return. */
   push(bytes: Uint8Array): void {
     if (bytes.length === 0) return
     this.#pieces.push(bytes)
@@ -72,8 +73,8 @@ export class FrameDecoder {
   }
 
   /**
-   * Copies what has arrived and was not taken. To be called before the memory of what was pushed is used
-   * again; what was pushed before the last time was kept then.
+   * Copies the unreturned bytes of the last push. Call it before the pushed memory is reused; earlier pushes
+   * were copied by earlier calls.
    */
   keep(): void {
     const last = this.#pieces.pop()
@@ -83,7 +84,7 @@ export class FrameDecoder {
     this.#pieces.push(Uint8Array.prototype.slice.call(last, from))
   }
 
-  /** The next whole body, or `undefined` when more bytes are needed. It may be a view on what was pushed. */
+  /** The next whole body, or `undefined` if more bytes are needed. It may be a view of pushed memory. */
   next(): Uint8Array | undefined {
     if (this.#bytes < frameHeadBytes) return undefined
     const length = this.#readLength()
@@ -91,7 +92,7 @@ export class FrameDecoder {
       throw new ProtocolError(
         'PROTOCOL_FRAME_TOO_LARGE',
         describeStranger(length) ??
-          `a frame of ${length} bytes; at most ${this.#bodyBytesMax} are accepted here`,
+          `a frame has ${length} bytes; at most ${this.#bodyBytesMax} are accepted here`,
       )
     }
     if (this.#bytes < frameHeadBytes + length) return undefined
@@ -120,7 +121,7 @@ export class FrameDecoder {
     return length
   }
 
-  /** The body of a frame of so many bytes, all of which are there. */
+  /** Returns the body of the next frame, which has arrived completely. */
   #take(frameBytes: number): Uint8Array {
     if (this.#pieces[0]!.length - this.#at < frameBytes) this.#join()
     const piece = this.#pieces[0]!

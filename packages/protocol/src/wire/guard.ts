@@ -2,22 +2,21 @@ import { isUtf8 } from 'node:buffer'
 import { ProtocolError } from '../errors.js'
 
 /**
- * Looks at the bytes of a MessagePack value before a decoder does. A decoder trusts what it reads: a
- * few bytes can ask it for hundreds of megabytes, for a stack as deep as they like, or for objects of
- * classes nobody expects. What passes here is one value and nothing behind it, made of nil, booleans,
- * numbers, well-formed texts, bytes, lists, and maps whose keys are texts; its containers are no
- * larger than the bytes that are there, and neither too deep nor too many.
+ * Checks the bytes of a MessagePack value before a decoder sees them. Decoders trust their input: a few bytes
+ * can demand hundreds of megabytes, unlimited recursion, or objects of unexpected classes. The guard accepts
+ * exactly one value made of nil, booleans, numbers, well-formed strings, bytes, lists, and maps with string
+ * keys. Containers must fit into the remaining bytes; depth and number of values are limited.
  */
 export interface StructureLimits {
   readonly depthMax: number
-  /** Values over all levels, keys included. */
+  /** Number of values on all levels, including keys. */
   readonly valuesMax: number
 }
 
 export function checkStructure(bytes: Uint8Array, limits: StructureLimits): void {
   const walk = new Walk(bytes, limits)
   const end = walk.value(0, 0)
-  if (end !== bytes.length) throw bad(`${bytes.length - end} bytes behind the value`)
+  if (end !== bytes.length) throw bad(`${bytes.length - end} bytes after the value`)
 }
 
 class Walk {
@@ -30,7 +29,7 @@ class Walk {
     this.#limits = limits
   }
 
-  /** The place behind the value that begins at `at`. */
+  /** Checks the value at `at` and returns the offset after it. */
   value(at: number, depth: number): number {
     if (++this.#values > this.#limits.valuesMax)
       throw bad(`more than ${this.#limits.valuesMax} values`)
@@ -79,7 +78,7 @@ class Walk {
       case 0xdf:
         return this.#map(at + 5, this.#length(at + 1, 4), depth)
       default:
-        throw bad(`a value of kind 0x${head.toString(16)}, which no message has`)
+        throw bad(`unsupported value type 0x${head.toString(16)}`)
     }
   }
 
@@ -94,7 +93,7 @@ class Walk {
     this.#checkContainer(at, 2 * length, depth)
     let end = at
     for (let index = 0; index < length; index++) {
-      if (!this.#isText(end)) throw bad('a key of a map that is no text')
+      if (!this.#isText(end)) throw bad('a map key is not a string')
       end = this.value(end, depth + 1)
       end = this.value(end, depth + 1)
     }
@@ -102,8 +101,10 @@ class Walk {
   }
 
   #checkContainer(at: number, values: number, depth: number): void {
-    if (depth >= this.#limits.depthMax) throw bad(`more than ${this.#limits.depthMax} levels`)
-    if (values > this.#bytes.length - at) throw bad('a container that is larger than what is there')
+    if (depth >= this.#limits.depthMax)
+      throw bad(`more than ${this.#limits.depthMax} nested levels`)
+    if (values > this.#bytes.length - at)
+      throw bad('a container is larger than the remaining bytes')
   }
 
   #isText(at: number): boolean {
@@ -115,7 +116,7 @@ class Walk {
     const end = this.#skip(at, length)
     for (let index = at; index < end; index++) {
       if (this.#bytes[index]! < 0x80) continue
-      if (!isUtf8(this.#bytes.subarray(index, end))) throw bad('a text that is not UTF-8')
+      if (!isUtf8(this.#bytes.subarray(index, end))) throw bad('a string is not UTF-8')
       break
     }
     return end
@@ -128,16 +129,16 @@ class Walk {
   }
 
   #skip(at: number, length: number): number {
-    if (length > this.#bytes.length - at) throw bad('it ends too early')
+    if (length > this.#bytes.length - at) throw bad('it is truncated')
     return at + length
   }
 
   #byte(at: number): number {
-    if (at >= this.#bytes.length) throw bad('it ends too early')
+    if (at >= this.#bytes.length) throw bad('it is truncated')
     return this.#bytes[at]!
   }
 }
 
 function bad(what: string): ProtocolError {
-  return new ProtocolError('PROTOCOL_BAD_STRUCTURE', `a message that cannot be read: ${what}`)
+  return new ProtocolError('PROTOCOL_BAD_STRUCTURE', `malformed message: ${what}`)
 }

@@ -1,12 +1,12 @@
 import { expected, type Fields, isTextOf, isWholeOf, wrongField } from './fields.js'
 
-/** Answers to questions are maps, with a key for each fact: they may get more keys. */
+/** Query answers are maps with one key per fact, so that later versions can add keys. */
 export type Facts = { readonly [name: string]: unknown }
 
 /** The fields of a rare message, as a list of values that msgpackr reads or writes. */
 export interface ListedFields extends Fields {
   facts(name: string, value: Facts | undefined): Facts
-  /** One of these texts. */
+  /** One of these strings. */
   word<W extends string>(name: string, value: W | undefined, words: readonly W[]): W
   nested(name: string, length: number): ListedFields
 }
@@ -24,7 +24,7 @@ export class ListReader implements ListedFields {
   whole(name: string, _value: number | undefined, min: number, max: number): number {
     const value = this.#next()
     if (!isWholeOf(value, min, max)) throw wrong(name, value, expected.whole(min, max))
-    // -0 is whole, and no record takes it.
+    // Turns -0 into 0: records accept only 0.
     return value + 0
   }
 
@@ -166,11 +166,11 @@ function wrong(name: string, got: unknown, wanted: string): Error {
   return wrongField(name, describe(got), wanted)
 }
 
-/** Describes a value without repeating a text or bytes. */
+/** Describes a value without repeating strings or bytes. */
 function describe(got: unknown): string {
   if (got === undefined) return 'missing'
   if (got === null) return 'nil'
-  if (typeof got === 'string') return 'a text'
+  if (typeof got === 'string') return 'a string'
   if (got instanceof Uint8Array) return 'bytes'
   if (Array.isArray(got)) return `a list of ${got.length} values`
   return typeof got === 'object' ? 'a map' : String(got)

@@ -7,36 +7,36 @@ import { checkStructure } from './guard.js'
 
 /**
  * msgpackr reads and writes the rare messages: handshakes, administration, and queries whose answers are
- * maps. It is set to plain MessagePack, which any other library understands. `checkStructure` keeps from it
- * what it should not read, `requirePlain` what it would write as an extension.
+ * maps. It is configured for plain MessagePack, which every other library understands. `checkStructure`
+ * filters what it reads, `requirePlain` what it writes.
  */
 const packr = new Packr({
-  // No records and no structures: a map is a map, and no message depends on an earlier one.
+  // Without records and structures a map is a map, and no message depends on an earlier one.
   useRecords: false,
   mapsAsObjects: true,
-  // Other languages write whole numbers of 2^32 and more as 64-bit integers.
+  // Other languages write integers of 2^32 and more with 64 bits.
   int64AsType: 'number',
-  // The memory of a message is reused, so bytes are copied, also inside maps.
+  // Copies bytes, also inside maps: the memory of a message is reused.
   copyBuffers: true,
-  // By default `undefined` becomes an extension.
+  // By default `undefined` is written as an extension.
   encodeUndefinedAsNil: true,
   useToJSON: false,
 })
 
-/** The values of a message, which is a list that begins with a number. */
+/** The values of a message: a list that begins with the message type. */
 export function unpackMessage(body: Uint8Array): readonly unknown[] {
   checkStructure(body, messageLimits)
   const values: unknown = packr.unpack(body)
   if (!Array.isArray(values) || typeof values[0] !== 'number') {
     throw new ProtocolError(
       'PROTOCOL_BAD_MESSAGE',
-      'a message that is no list beginning with its type',
+      'malformed message: it is not a list that begins with a type',
     )
   }
   return values
 }
 
-/** The message as a whole frame. With `isStrict` a number that is not whole is a TypeError. */
+/** Encodes the message as a whole frame. With `isStrict`, a fraction throws a TypeError. */
 export function packFrame(values: readonly unknown[], isStrict: boolean): Buffer {
   requirePlain(values, isStrict)
   const body = packr.pack(values, RESET_BUFFER_MODE)
@@ -46,12 +46,15 @@ export function packFrame(values: readonly unknown[], isStrict: boolean): Buffer
   return frame
 }
 
-/** Refuses what msgpackr would write as an extension or as invalid UTF-8: dates, sets, half a surrogate pair. */
+/**
+ * Rejects values that msgpackr would write as an extension or as invalid UTF-8, such as dates, sets and lone
+ * surrogates.
+ */
 function requirePlain(value: unknown, isStrict: boolean): void {
   switch (typeof value) {
     case 'string':
       if (value.isWellFormed()) return
-      throw new TypeError('a text with half a surrogate pair has no UTF-8')
+      throw new TypeError('a string with a lone surrogate has no UTF-8 encoding')
     case 'number':
       if (isStrict) requireWhole(value)
       return
@@ -62,7 +65,7 @@ function requirePlain(value: unknown, isStrict: boolean): void {
       requirePlainObject(value, isStrict)
       return
     default:
-      throw new TypeError(`a ${typeof value} is no value of a message`)
+      throw new TypeError(`a ${typeof value} cannot be part of a message`)
   }
 }
 
@@ -74,7 +77,7 @@ function requirePlainObject(value: object | null, isStrict: boolean): void {
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) {
-    throw new TypeError(`a ${value.constructor.name} is no value of a message`)
+    throw new TypeError(`a ${value.constructor.name} cannot be part of a message`)
   }
   for (const [key, own] of Object.entries(value)) {
     requirePlain(key, isStrict)

@@ -7,8 +7,8 @@ import { frameHeadBytes } from './frame.js'
 export type CopyBytes = (body: Uint8Array, start: number, end: number) => Uint8Array
 
 /**
- * Reads fields directly from the bytes of a message, in every spelling of MessagePack, and allocates nothing
- * but the fields. Bytes that are no MessagePack throw `Unreadable`; `checkStructure` then tells why.
+ * Reads fields directly from the bytes of a message, in every MessagePack spelling, and allocates only the
+ * fields. Malformed bytes throw `Unreadable`; `checkStructure` then says what is wrong.
  */
 export class TypedReader implements Fields {
   readonly #reader = new ValueReader('any')
@@ -19,7 +19,7 @@ export class TypedReader implements Fields {
     this.#copy = copy
   }
 
-  /** Begins a message and returns its type, or -1 if it is no list that begins with a number. */
+  /** Starts a message and returns its type, or -1 if it is not a list that begins with a number. */
   open(body: Uint8Array): number {
     try {
       this.#reader.begin(body)
@@ -42,7 +42,7 @@ export class TypedReader implements Fields {
 
   whole(name: string, _value: number | undefined, min: number, max: number): number {
     const value = this.#reader.number()
-    // -0 is whole, and no record takes it.
+    // Turns -0 into 0: records accept only 0.
     if (isWholeOf(value, min, max)) return value + 0
     throw this.#wrongWhole(name, value, min, max)
   }
@@ -50,7 +50,7 @@ export class TypedReader implements Fields {
   text(name: string, _value: string | undefined, min: number, max: number): string {
     if (this.#reader.kind !== 'text') throw this.#wrong(name, expected.text(min, max))
     const value = this.#reader.text()
-    if (!isTextOf(value, min, max)) throw wrongField(name, 'a text', expected.text(min, max))
+    if (!isTextOf(value, min, max)) throw wrongField(name, 'a string', expected.text(min, max))
     return value
   }
 
@@ -111,8 +111,9 @@ export class TypedReader implements Fields {
       case 'list':
         return `a list of ${this.#reader.list()} values`
       case 'text':
+        return 'a string'
       case 'map':
-        return `a ${kind}`
+        return 'a map'
       default:
         return kind
     }
@@ -124,12 +125,12 @@ export class TypedWriter implements Fields {
   readonly #writer = new ValueWriter()
   readonly #isStrict: boolean
 
-  /** A strict writer throws a TypeError for a number that is not whole. */
+  /** A strict writer throws a TypeError for a fraction. */
   constructor(isStrict: boolean) {
     this.#isStrict = isStrict
   }
 
-  /** Begins a frame with the type and the id of the message. */
+  /** Starts a frame with the type and the id of the message. */
   begin(type: number, length: number, id: number): void {
     this.#writer.begin(frameHeadBytes)
     this.#writer.list(length)
@@ -137,10 +138,10 @@ export class TypedWriter implements Fields {
     this.whole('id', id)
   }
 
-  /** Returns the frame. Its memory belongs to the caller and is not reused. */
+  /** Returns the frame, which belongs to the caller: its memory is not reused. */
   end(): Buffer {
     const frame = this.#writer.end()
-    // `writeUInt32BE` spends more time on checking its arguments than on writing.
+    // `writeUInt32BE` spends more time checking its arguments than writing.
     const length = frame.length - frameHeadBytes
     frame[0] = length >>> 24
     frame[1] = length >>> 16
@@ -195,7 +196,10 @@ export class TypedWriter implements Fields {
     for (const value of list) pass(this, value)
     return list
   }
-  /** Writes a value of another kind as what it is: a caller in JavaScript may give one, and the peer names it. */
+  /**
+   * Writes a value of the wrong type unchanged. A JavaScript caller may pass one, and the peer then reports
+   * the field.
+   */
   #put<T>(value: unknown): T {
     this.#writer.value(value)
     return value as T

@@ -9,11 +9,11 @@ const spelled = 'packages/protocol/test/spelling.test.ts'
 const served = 'packages/coordinator-server/test/server.test.ts'
 const peered = 'packages/coordinator-server/test/peer.test.ts'
 const role = 'a role may send what docs/protocol.md lists, and nothing else'
-const small = 'before the welcome a frame has 4096 bytes at most, then as many as were agreed'
-const greeting = 'a hello has to be there, and welcomed, within the time for the handshake'
+const small = 'a frame is limited to 4096 bytes before the welcome and to the agreed size after it'
+const greeting = 'the hello must arrive and be welcomed within the handshake timeout'
 const token = 'a token grants its roles'
 const levels =
-  'a message at the limit of levels or of values is accepted, and one more of either is refused'
+  'a message at the limit of levels or values is accepted, and one more is rejected'
 
 const connection = editOf('protocol', 'connections/server-connection')
 const frame = editOf('protocol', 'wire/frame')
@@ -45,28 +45,28 @@ export const wireFaults: readonly Fault[] = [
   ).map(
     ([old, bad]): Fault => ({
       name: `the limit ${old} is ${bad}`,
-      test: [paged, 'docs/protocol.md has every limit of a message'],
+      test: [paged, 'docs/protocol.md lists every message limit'],
       edits: limits(old, bad),
     }),
   ),
   {
     name: 'a reason code has another meaning',
-    test: [paged, 'docs/protocol.md has every error word, with its meaning'],
+    test: [paged, 'docs/protocol.md lists every reason with its meaning'],
     edits: editOf('protocol', 'messages/reasons')('EXPIRED: ', "EXPIRED: 'x' + "),
   },
   {
     name: 'the protocol has another version',
-    test: [paged, 'docs/protocol.md shows the session byte by byte as the code produces it'],
+    test: [paged, 'docs/protocol.md shows the exact bytes of the session'],
     edits: limits('protocolVersion = 1', 'protocolVersion = 2'),
   },
   {
     name: 'a frame of exactly the limit is refused',
-    test: [framed, 'a frame of exactly the limit is accepted, before and after it was raised'],
+    test: [framed, 'a frame of exactly the limit is accepted, before and after raising it'],
     edits: frame('length > this.#bodyBytesMax', 'length >= this.#bodyBytesMax'),
   },
   {
     name: 'a frame over the limit is accepted',
-    test: [framed, 'a length over the limit is refused as soon as its four bytes are there'],
+    test: [framed, 'a length over the limit is rejected once its four bytes have arrived'],
     edits: frame('if (length > this.#bodyBytesMax)', 'if (false)'),
   },
   {
@@ -81,7 +81,7 @@ export const wireFaults: readonly Fault[] = [
   },
   {
     name: 'requests are handled before the welcome',
-    test: [connected, 'before the welcome nothing but a hello is understood'],
+    test: [connected, 'before the welcome only a hello is accepted'],
     edits: connection("if (this.#mode === 'greeting')\n", 'if (body[1] === 0)\n'),
   },
   {
@@ -101,77 +101,74 @@ export const wireFaults: readonly Fault[] = [
     name: 'a frame has a millisecond too much time',
     test: [
       connected,
-      'a frame must end within its time limit, and an idle connection has no time limit',
+      'a frame has a timeout, and an idle connection has none',
     ],
     edits: connection('now >= this.#deadline', 'now > this.#deadline'),
   },
   {
     name: 'a peer that waits because its connection is full times out',
-    test: [connected, 'who waits because the connection is full is not late'],
-    edits: connection('            this.hold();\n', ''),
+    test: [connected, 'the frame timeout is suspended while the connection is full'],
+    edits: connection('            this.suspendFrameTimeout();\n', ''),
   },
   {
     name: 'a connection is never full',
-    test: [
-      connected,
-      'a connection that is full gives out no request before an answer has gone out',
-    ],
+    test: [connected, 'a full connection returns no request before one is answered'],
     edits: connection('this.#inFlight >= this.#limits.requestsInFlightMax', 'false'),
   },
   {
     name: 'polls make a connection full',
-    test: [connected, 'lease requests that may wait make no connection full'],
+    test: [connected, 'polls do not make a connection full'],
     edits: connection('if (isPoll(request))', 'if (false)'),
   },
   {
     name: 'a hello in another version is decoded as the current one',
     test: [
       connected,
-      'a hello in another version is given out as such, whatever follows the version',
+      'a hello in another version is recognized, whatever follows the version',
     ],
     edits: handshake('if (version !== protocolVersion)', 'if (false)'),
   },
   {
     name: 'a submission with both a time and a delay is accepted',
-    test: [coded, 'submit is what it was in each combination of its options'],
+    test: [coded, 'submit survives a round trip in every combination of its options'],
     edits: requests('if (from === undefined && request.notBefore !== undefined', 'if (false'),
   },
   {
     name: 'a request without an id is answered',
-    test: [coded, 'a request without an id cannot be answered, and ends the connection'],
+    test: [coded, 'a request without an id ends the connection'],
     edits: codec('id === undefined || !(error instanceof ProtocolError)', 'false'),
   },
   {
     name: 'the long form of a list is rejected',
-    test: [spelled, 'lease is the same message in every spelling'],
+    test: [spelled, 'lease decodes the same in every spelling'],
     edits: reader('head === 0xdd && this.#isAny', 'false'),
   },
   {
     name: 'a negative number is read as a large one',
-    test: [spelled, 'heartbeat with a wrong field is refused in the same words in every spelling'],
+    test: [spelled, 'heartbeat with an invalid field is rejected with the same message in every spelling'],
     edits: reader('(this.#u8(0) << 24) >> 24', 'this.#u8(0)'),
   },
   {
     name: 'bytes after a frequent message are accepted',
     test: [
       spelled,
-      'heartbeat reads the same with the typed reader and with msgpackr, bent or not',
+      'heartbeat decodes the same with the typed reader and msgpackr, mutated or not',
     ],
     edits: codec('fields.requireEnd();', ''),
   },
   {
     name: 'a frequent message that is not MessagePack is answered MALFORMED',
-    test: [spelled, 'submit reads the same with the typed reader and with msgpackr, bent or not'],
+    test: [spelled, 'submit decodes the same with the typed reader and msgpackr, mutated or not'],
     edits: codec('checkStructure(body, messageLimits);', ''),
   },
   {
     name: 'a text in a frequent message may have any length',
-    test: [coded, 'fail: a field of another kind or over its limit is named, with the id'],
+    test: [coded, 'fail: a field of the wrong type or over its limit is reported, with the id'],
     edits: typed('!isTextOf(value, min, max)', 'false'),
   },
   {
     name: 'msgpackr writes values that messages may not contain',
-    test: [coded, 'a number that is not whole is in no answer'],
+    test: [coded, 'encoding an answer with a fraction throws'],
     edits: msgpack('requirePlain(values, isStrict);', ''),
   },
   {
@@ -189,7 +186,7 @@ export const wireFaults: readonly Fault[] = [
   },
   {
     name: 'the announced length of a container is not checked',
-    test: [hostile, 'a container that is larger than what is there is refused at its head'],
+    test: [hostile, 'a container larger than the remaining bytes is rejected at its head'],
     edits: guard('if (values > this.#bytes.length - at)', 'if (false)'),
   },
   ...(

@@ -1,6 +1,6 @@
 import { connect, RejectedError, type Tenure, TenureError } from '@tenure/client'
 import { describeError } from '@tenure/harness'
-import { passingReasons } from '@tenure/protocol'
+import { transientReasons } from '@tenure/protocol'
 import type { Question, Submission, TaskPlan } from '../scenario/scenario.js'
 import { Violation } from '../violation.js'
 import { writePayload } from './handlers.js'
@@ -116,7 +116,7 @@ export class ClientSeat extends Seat {
         return
       } catch (error) {
         refuseSurprise(error)
-        if (error instanceof RejectedError && !passingReasons.includes(error.reason)) return
+        if (error instanceof RejectedError && !transientReasons.includes(error.reason)) return
         await new Promise<void>((resolve) => {
           this.#process.clock.setTimer(againMs, resolve)
         })
