@@ -1,6 +1,6 @@
 import { Checks } from '@tenure/options'
 
-/** Stable words for what can go wrong; the message beside them may change. */
+/** Stable error codes. The messages may change. */
 export type WorkerErrorCode =
   | 'WORKER_BAD_OPTION'
   | 'WORKER_BAD_HANDLER'
@@ -10,7 +10,7 @@ export type WorkerErrorCode =
   | 'WORKER_WINDOW_OVER'
   | 'WORKER_STOPPING'
 
-/** Every error this package raises on purpose. The last three of its codes are reasons of an abort. */
+/** Every error that this package throws on purpose. The last three codes are abort reasons. */
 export class WorkerError extends Error {
   readonly code: WorkerErrorCode
 
@@ -21,5 +21,5 @@ export class WorkerError extends Error {
   }
 }
 
-/** Checks what a caller gives. */
+/** Checks the options of a worker. */
 export const check = new Checks((message) => new WorkerError('WORKER_BAD_OPTION', message))

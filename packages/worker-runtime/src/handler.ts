@@ -1,44 +1,44 @@
 import { WorkerError } from './errors.js'
 
-/** Which execution of which task something is about. */
+/** Identifies an execution of a task. */
 export interface TaskFacts {
   readonly taskId: number
   readonly queue: string
-  /** Which execution of the task this is, counted from 1. */
+  /** Number of this execution of the task, counted from 1. */
   readonly attempt: number
   /**
-   * Grows with every lease, over all tasks and restarts: a fencing token. A store that remembers the
-   * highest one it has seen and refuses lower ones is safe from an execution that has lost its lease.
+   * Increases with every lease, across all tasks and restarts: a fencing token. A store that remembers the
+   * highest id and rejects lower ones is safe from executions that have lost their lease.
    */
   readonly leaseId: number
 }
 
-/** What a handler is given to work on. */
+/** The input of a handler. */
 export interface Work extends TaskFacts {
   readonly payload: Uint8Array
-  /** When the signal aborts at the latest, in milliseconds since the epoch: the execution window is over. */
+  /** End of the execution window, in milliseconds since the epoch. The signal aborts then at the latest. */
   readonly deadline: number
 }
 
-/** A task, as a handler gets it. `signal` and `log` are made when they are looked at; `{ ...task }` has neither. */
+/** A task as passed to a handler. `signal` and `log` are created lazily; `{ ...task }` has neither. */
 export interface HandlerTask extends Work {
   /**
-   * Aborts when the lease is lost, when the execution window is over, or when the worker stops. What
-   * is done after that may be done a second time by another worker at the same moment. A handler that
-   * breaks off should throw: what it returns is taken for its result, also after the abort.
+   * Aborts when the lease is lost, when the execution window is over, or when the worker stops. After that,
+   * another worker may run the task at the same time. An aborted handler should throw: its return value still
+   * counts as the result.
    */
   readonly signal: AbortSignal
   readonly log: TaskLog
 }
 
-/** Each line carries the task's own facts beside what it is given. */
+/** Logs lines that also carry the facts of the task. */
 export type TaskLog = { readonly [L in LogLevel]: (message: string, fields?: LogFields) => void }
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * Runs one task. What it gives becomes the task's result: bytes as they are, `undefined` none, and
- * anything else as JSON. What it throws becomes a failure, and the coordinator decides what follows.
+ * Runs one task. Its return value is the task's result: bytes unchanged, `undefined` as no result, anything
+ * else as JSON. An error that it throws is a failure; the coordinator decides whether to retry.
  */
 export type Handler = (task: HandlerTask) => unknown
 
@@ -46,13 +46,13 @@ export type Handler = (task: HandlerTask) => unknown
 export type Outcome =
   | { readonly kind: 'returned'; readonly result: Uint8Array | undefined }
   | { readonly kind: 'failed'; readonly reason: string; readonly stack?: string }
-  /** What it ran in ended under it. */
+  /** The thread, process or command ended unexpectedly. */
   | { readonly kind: 'crashed'; readonly reason: string }
   | { readonly kind: 'terminated' }
 
 export type WriteLine = (level: LogLevel, message: string, fields?: LogFields) => void
 
-/** Whatever a handler does is an outcome. */
+/** Runs the handler and reports every possible end as an outcome. */
 export async function callHandler(
   handler: Handler,
   task: HandlerTask,
@@ -67,14 +67,14 @@ export async function callHandler(
   ended(outcome)
 }
 
-/** What stands behind a task: most handlers never ask for it. */
+/** Supplies the signal and the log of a task. Created lazily: most handlers use neither. */
 export interface Backing {
   readonly signal: AbortSignal
   readonly write: WriteLine
 }
 
-/** Its accessors are those of its class: to make them for each task would take longer than all else. */
-export class GivenTask implements HandlerTask {
+/** Its accessors are on the prototype: defining them per task would take longer than everything else. */
+export class LazyHandlerTask implements HandlerTask {
   readonly taskId: number
   readonly queue: string
   readonly attempt: number
@@ -114,34 +114,37 @@ function toLog(backing: Backing): TaskLog {
   return { debug: to('debug'), info: to('info'), warn: to('warn'), error: to('error') }
 }
 
-/** Anything can be thrown. */
+/** Describes any thrown value. */
 export function describeThrown(error: unknown): { reason: string; stack?: string } {
   if (!(error instanceof Error)) return { reason: `threw ${toText(() => error)}` }
   const reason = `${toText(() => error.name)}: ${toText(() => error.message)}`
   return { reason, stack: toText(() => error.stack ?? '') }
 }
 
-/** Of anything, also where there are no types, or a getter that throws: no text is worth failing for. */
+/** Converts any value to a string, even if its conversion throws: a log line must not make a handler fail. */
 function toText(get: () => unknown): string {
   try {
     return String(get())
   } catch {
-    return 'something that has no text'
+    return 'a value that cannot be shown'
   }
 }
 
-/** What a handler gave, as the bytes of a result: those of anything that is bytes, else JSON. */
+/** Encodes a handler's return value: bytes unchanged, anything else as JSON. */
 function encodeResult(value: unknown): Uint8Array | undefined {
   if (value === undefined) return undefined
   if (value instanceof ArrayBuffer) return new Uint8Array(value.slice())
   if (ArrayBuffer.isView(value))
     return own(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
   const json: string | undefined = JSON.stringify(value)
-  if (json === undefined) throw new TypeError(`a ${typeof value} cannot be a result`)
+  if (json === undefined)
+    throw new TypeError(
+      `a ${typeof value} cannot be a result; return bytes or a value that JSON can hold`,
+    )
   return new TextEncoder().encode(json)
 }
 
-/** Bytes that share their memory with nothing: a thread would be sent all of what they are a part of. */
+/** Copies bytes into memory of their own: a view would send its whole buffer to a thread. */
 export function own(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes)
 }
@@ -150,7 +153,7 @@ export function own(bytes: Uint8Array): Uint8Array {
 export async function loadHandler(url: string): Promise<Handler> {
   const loaded = await importModule(url)
   if (typeof loaded.default === 'function') return loaded.default as Handler
-  const message = `${url} has no function as its default export: write "export default async (task) => …"`
+  const message = `${url} has no function as its default export; write "export default async (task) => …"`
   throw new WorkerError('WORKER_BAD_HANDLER', message)
 }
 

@@ -11,7 +11,7 @@ export type {
 } from './handler.js'
 export { type IsolationKind, isolations } from './isolation/choice.js'
 export type { Isolation, Run, RunEvents } from './isolation/isolation.js'
-export { Valve } from './isolation/valve.js'
+export { LogThrottle } from './isolation/log-throttle.js'
 export type {
   LossReason,
   UnreportedReason,

@@ -10,36 +10,36 @@ import type { Isolation } from './isolation/isolation.js'
 import { checkObserver, type WorkerObserver } from './observe/observer.js'
 
 export interface WorkerOptions extends OfLink {
-  /** The module whose default export runs the tasks: a path or a file URL. `inline` takes the function, too. */
+  /** Path or file URL of the module whose default export runs the tasks. `inline` also accepts a function. */
   readonly handler?: string | URL | Handler | undefined
-  /** Default `thread`. An object is an isolation of your own, and needs no `handler`. */
+  /** Where handlers run. Default `thread`. An object is a custom isolation and needs no `handler`. */
   readonly isolation?: IsolationKind | Isolation | undefined
-  /** Default `['default']`. */
+  /** Queues to lease tasks from. Default `['default']`. */
   readonly queues?: readonly string[] | undefined
-  /** How many tasks run at once. Default: as many as there are processors. */
+  /** Maximum number of concurrent tasks. Default: the number of processors. */
   readonly concurrency?: number | undefined
-  /** How long the coordinator is asked to wait for a task. Default 30,000. */
+  /** Maximum time a lease request waits at the coordinator for a task. Default 30,000. */
   readonly pollWaitMs?: number | undefined
-  /** How long a handler that was told to end may take before it is terminated. Default 5,000. */
+  /** Time an aborted handler has to end before it is terminated. Default 5,000. */
   readonly abortGraceMs?: number | undefined
-  /** How long `stop` lets handlers run on. Default 30,000. */
+  /** Time running handlers have to finish after `stop`. Default 30,000. */
   readonly drainGraceMs?: number | undefined
-  /** How long to try without a connection, or with every lease request refused, before the worker fails. Default `Infinity`. */
+  /** Maximum time without a connection, or with every lease request rejected. Default `Infinity`. */
   readonly giveUpAfterMs?: number | undefined
-  /** Whether to lease on after a refusal that no correct worker earns. Default false: the worker fails. */
+  /** Whether to continue after a protocol error. Default false: the worker fails. */
   readonly keepGoing?: boolean | undefined
-  /** By which part of a duration this clock and the coordinator's may come apart. Default 0.01. */
+  /** By which share of a duration the clocks of worker and coordinator may differ. Default 0.01. */
   readonly clockDrift?: number | undefined
-  /** For Node in the handlers' threads and processes. Default: none. */
+  /** Node options for the threads or processes of handlers. Default: none. */
   readonly execArgv?: readonly string[] | undefined
-  /** A report came too late: whatever the execution did never had authority. It must not throw. */
+  /** Called when a report arrived too late and its result was dropped. Must not throw. */
   readonly onCancelled?: ((task: TaskFacts, answer: Cancelled) => void) | undefined
   readonly observer?: WorkerObserver | undefined
-  /** Whether the metrics have those of the whole process, too. Default false. */
+  /** Whether to add the metrics of the Node process. Default false. */
   readonly processMetrics?: boolean | undefined
 }
 
-/** The options with their defaults, checked; those of the link it checks itself. */
+/** The checked options, with defaults. The link checks its own options. */
 export interface WorkerSettings {
   readonly link: Omit<LinkOptions, 'observer'>
   readonly makeIsolation: (observer: WorkerObserver) => Isolation
@@ -55,7 +55,7 @@ export interface WorkerSettings {
   readonly observers: readonly WorkerObserver[]
 }
 
-export function settle(options: WorkerOptions): WorkerSettings {
+export function resolveOptions(options: WorkerOptions): WorkerSettings {
   const {
     handler,
     isolation = 'thread',
@@ -96,12 +96,12 @@ export function settle(options: WorkerOptions): WorkerSettings {
 }
 
 const concurrencyMax = 10_000
-/** Quicker than a client's: while it is away its leases run out. */
+/** Faster than a client's backoff: leases run out while the worker is disconnected. */
 const backoff = { initialMs: 50, maxMs: 1000 }
 
 type OfLink = Omit<LinkOptions, 'role' | 'capacity' | 'connectTimeoutMs' | 'observer'>
 
-/** A table makes the compiler find a missing one. */
+/** Written as a table, so that the compiler reports a missing option. */
 const known: { readonly [O in keyof Required<WorkerOptions>]: true } = {
   handler: true,
   isolation: true,
@@ -163,7 +163,7 @@ function nameLink(link: OfLink, capacity: number): WorkerSettings['link'] {
   return { ...link, backoff: completeBackoff(link.backoff), name, capacity, role: 'work' }
 }
 
-/** What is no backoff at all is for the link to refuse. */
+/** Leaves an invalid value for the link to reject. */
 function completeBackoff(given: OfLink['backoff'] = {}): NonNullable<OfLink['backoff']> {
   return typeof given === 'object' ? { ...backoff, ...given } : given
 }

@@ -1,40 +1,40 @@
 import type { Reason } from '@tenure/protocol'
 
 /**
- * What a REJECTED means to the worker that gets it. `docs/semantics.md` §6 has the same table, with
- * how each reason is earned.
+ * What a rejection means to the worker. `docs/semantics.md` §6 has the same table, with the causes of each
+ * reason.
  *
- * - `passes`: the coordinator decided nothing; the same request may be sent again.
- * - `lost`: the lease has ended as leases do, and a heartbeat learns it.
- * - `innocent`: a correct worker can earn it; the worker tells it as an error and goes on.
- * - `misuse`: no correct worker earns it: the fatal protocol error of 004 §3.3.
+ * - `transient`: nothing was decided; the same request may be sent again.
+ * - `lost`: the lease has ended, as a heartbeat may find out.
+ * - `tolerated`: a correct worker may receive it; the worker logs an error and continues.
+ * - `misuse`: only a bug or misuse causes it: the fatal protocol error of 004 §3.3.
  */
-export type RefusalMeaning = 'passes' | 'lost' | 'innocent' | 'misuse'
+export type RejectionMeaning = 'transient' | 'lost' | 'tolerated' | 'misuse'
 
-const meanings: { readonly [R in Reason]: RefusalMeaning } = {
-  OVERLOADED: 'passes',
-  NO_SPACE: 'passes',
-  STOPPING: 'passes',
-  TOO_MANY: 'passes',
+const meanings: { readonly [R in Reason]: RejectionMeaning } = {
+  OVERLOADED: 'transient',
+  NO_SPACE: 'transient',
+  STOPPING: 'transient',
+  TOO_MANY: 'transient',
   EXPIRED: 'lost',
   SUPERSEDED: 'lost',
   REPORTED: 'lost',
   TASK_TERMINAL: 'lost',
-  UNKNOWN_TASK: 'innocent',
-  TOO_LARGE: 'innocent',
-  INTERNAL: 'innocent',
+  UNKNOWN_TASK: 'tolerated',
+  TOO_LARGE: 'tolerated',
+  INTERNAL: 'tolerated',
   MALFORMED: 'misuse',
   FORBIDDEN: 'misuse',
   UNKNOWN_LEASE: 'misuse',
   WRONG_WORKER: 'misuse',
   DUPLICATE_REPORT: 'misuse',
-  // No answer to a request of a worker: the two sides do not speak the same protocol.
+  // A worker's requests never get these answers, unless the two sides speak different protocols.
   CONFLICT: 'misuse',
   UNAUTHORIZED: 'misuse',
   UNSUPPORTED_VERSION: 'misuse',
   PROTOCOL: 'misuse',
 }
 
-export function meaningOf(reason: Reason): RefusalMeaning {
+export function meaningOf(reason: Reason): RejectionMeaning {
   return meanings[reason]
 }

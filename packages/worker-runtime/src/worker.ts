@@ -1,8 +1,8 @@
 import { type Link, openLink, RejectedError, TenureError } from '@tenure/client'
 import type { Leased, Rejected } from '@tenure/protocol'
 import { type Clock, Observers, systemClock } from '@tenure/seams'
+import { DeferredTimers } from './attempt/deferred-timers.js'
 import { Execution, type ExecutionContext } from './attempt/execution.js'
-import { LateTimers } from './attempt/late-timers.js'
 import { ReportIds } from './attempt/report.js'
 import { WorkerError } from './errors.js'
 import type { TaskFacts } from './handler.js'
@@ -13,14 +13,14 @@ import {
   type WorkerObserver,
   workerHooks,
 } from './observe/observer.js'
-import { settle, type WorkerOptions, type WorkerSettings } from './options.js'
+import { resolveOptions, type WorkerOptions, type WorkerSettings } from './options.js'
 import { Outage } from './polling/outage.js'
 import { Polls } from './polling/polls.js'
 
-/** Which request was refused. */
+/** The kind of a rejected request. */
 type Refused = 'lease' | 'heartbeat' | 'report'
 
-/** Connects with a coordinator, waiting for one up to `giveUpAfterMs`, and begins to ask for tasks. */
+/** Starts a worker: waits up to `giveUpAfterMs` for a coordinator, and then leases tasks. */
 export async function startWorker(
   options: WorkerOptions,
   { signal }: { readonly signal?: AbortSignal | undefined } = {},
@@ -31,7 +31,7 @@ export async function startWorker(
 }
 
 /**
- * The worker's loop: lease, run, heartbeat, report, obey the answer. It decides nothing about a task.
+ * The worker's main loop: lease, run, heartbeat, report, obey the answer. It makes no decisions about tasks.
  *
  *              ┌── a task is granted ──▶
  *     idle ──▶ leasing            running        idle: the handler is loaded, a coordinator looked for
@@ -41,14 +41,14 @@ export async function startWorker(
  *                          ▼                     stopped: has none, and no connection
  *                       draining ──▶ stopped
  *
- * Beside `stop`, two things begin the drain: a refusal that no correct worker earns (004 §3.3), and
- * retries that have reached their bound (004 §6.1). Then the worker has failed, and `ended` says why.
+ * Besides `stop`, two failures start the drain: a rejection that only a bug or misuse causes (004 §3.3), and
+ * retries that have reached their limit (004 §6.1). `ended` then rejects with the cause.
  */
 export class Worker {
   readonly metrics: WorkerMetrics
   /**
-   * Settles when the worker is stopped: resolves after `stop`, rejects with the `WorkerError` where the worker has
-   * failed. A rejection that is not handled does no harm.
+   * Settles when the worker has stopped: resolves after `stop`, rejects with the `WorkerError` if the worker
+   * has failed. An unhandled rejection is harmless.
    */
   readonly ended: Promise<void>
   readonly #settings: WorkerSettings
@@ -58,24 +58,24 @@ export class Worker {
   #mode: WorkerMode = 'idle'
   #link: Link | undefined
   #polls: Polls | undefined
-  #lateTimers: LateTimers | undefined
-  /** Not a Set: many pass through it, and what it leaves behind holds them (see the client's `IdMap`). */
+  #deferredTimers: DeferredTimers | undefined
+  /** Not a Set: its leftover memory would keep removed entries alive (see the client's `IdMap`). */
   readonly #executions: Execution[] = []
-  /** Slots whose handler is not gone. A report on its way takes none. */
+  /** Slots whose handler has not ended. A pending report takes no slot. */
   #slotsTaken = 0
   #isStarted = false
-  /** Aborted by `stop`: a coordinator is looked for no more. */
+  /** Aborted by `stop`, to end the startup. */
   readonly #starting = new AbortController()
   #stopping: Promise<void> | undefined
-  /** Why it ends by itself: the first reason. */
+  /** The first failure. */
   #failure: WorkerError | undefined
   #settleEnded: (end: Promise<void>) => void = () => {}
-  /** What is granted now comes too late. */
+  /** Tasks granted from now on are not started. */
   #isGraceOver = false
   #onQuiet: () => void = () => {}
 
   constructor(options: WorkerOptions) {
-    const settings = settle(options)
+    const settings = resolveOptions(options)
     this.#settings = settings
     this.metrics = new WorkerMetrics(settings.processMetrics)
     this.#outage = new Outage(this.#clock, settings.giveUpAfterMs, (error) => this.#fail(error))
@@ -97,7 +97,7 @@ export class Worker {
     return this.#mode
   }
 
-  /** Under this name the coordinator knows its leases. */
+  /** The coordinator grants leases to this name. */
   get name(): string {
     return this.#settings.link.name ?? ''
   }
@@ -118,11 +118,11 @@ export class Worker {
     return this.#settings.link.clock ?? systemClock
   }
 
-  /** Once. When it rejects nothing is left behind, and the worker is `stopped`. */
+  /** Call it once. If it rejects, everything is closed, and the worker is `stopped`. */
   async start({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
-    if (this.#isStarted) throw new Error('a worker starts once')
+    if (this.#isStarted) throw new Error('a worker can be started only once')
     this.#isStarted = true
-    // Node keeps a signal made of others, and all that hangs on it, for as long as somebody listens.
+    // Node keeps a combined signal, and everything it references, while it has a listener.
     const { signal: own } = this.#starting
     const either = signal === undefined ? own : AbortSignal.any([own, signal])
     try {
@@ -131,14 +131,14 @@ export class Worker {
       if (this.#stopping === undefined) this.#lease(link)
       else await link.close()
     } catch (error) {
-      // Whoever asks for the end is told of what is wrong with it; here it would hide why it did not start.
+      // `stop` reports its own errors to its callers; here they would hide why the startup failed.
       await this.stop().catch(() => {})
       throw this.#failure ?? error
     }
   }
 
   #connect(signal: AbortSignal): Promise<Link> {
-    // The outage has the bound, now and after every connection that is lost.
+    // The outage enforces the limit, at startup and after every lost connection.
     const connectTimeoutMs = Number.POSITIVE_INFINITY
     this.#outage.begin()
     const options = { ...this.#settings.link, connectTimeoutMs, observer: this.#observer }
@@ -148,13 +148,13 @@ export class Worker {
   #lease(link: Link): void {
     const { queues, pollWaitMs, giveUpAfterMs } = this.#settings
     this.#link = link
-    this.#lateTimers = new LateTimers(link.clock, this.#executions)
+    this.#deferredTimers = new DeferredTimers(link.clock, this.#executions)
     const context: ExecutionContext = {
       ...this.#settings,
       link,
       isolation: this.#isolation,
       observer: this.#observer,
-      lateTimers: this.#lateTimers,
+      deferredTimers: this.#deferredTimers,
       reportIds: new ReportIds(link.random),
       listener: {
         slotFreed: () => this.#onSlotFreed(),
@@ -178,8 +178,8 @@ export class Worker {
   }
 
   /**
-   * Asks for no more tasks, and lets those that run end within the grace. What does not is told to
-   * end, terminated where that is possible, and left for its lease to expire.
+   * Leases no more tasks, and lets running ones finish within the drain grace. Remaining handlers are
+   * aborted, terminated where possible, and their leases expire.
    */
   stop(): Promise<void> {
     if (this.#stopping === undefined) {
@@ -196,7 +196,8 @@ export class Worker {
   #fail(error: WorkerError): void {
     if (this.#failure !== undefined) return
     this.#failure = error
-    // `ended` tells how it goes. It comes first: no observer that throws keeps the worker from it.
+    // Errors of `stop` arrive through `ended`. Called first, so that an observer that throws cannot prevent
+    // it.
     this.stop().catch(() => {})
     this.#observer.failed?.(error)
   }
@@ -220,9 +221,9 @@ export class Worker {
       if (!(await this.#becomesQuiet(this.#link, drainGraceMs))) {
         this.#isGraceOver = true
         for (const execution of [...this.#executions]) execution.leave()
-        await this.#becomesQuiet(this.#link, abortGraceMs + goodbyeMs)
+        await this.#becomesQuiet(this.#link, abortGraceMs + lastAnswersMs)
       }
-      // First: what is granted after this could not be run, and not be ended.
+      // First, because a task granted later could neither be run nor be ended.
       await this.#link.close()
     }
     try {
@@ -232,18 +233,18 @@ export class Worker {
       if (this.#link !== undefined) {
         await this.#becomesQuiet(this.#link, Number.POSITIVE_INFINITY)
       }
-      this.#lateTimers?.stop()
+      this.#deferredTimers?.stop()
       this.#setMode('stopped')
     }
   }
 
-  /** What is held by a call into the system is gone when that lets it go: nobody waits for it. */
+  /** Limits the wait: a handler in a system call ends only when the call returns. */
   async #closeIsolation(): Promise<void> {
     let giveUp = (): void => {}
     const tooLong = new Promise<void>((resolve) => {
       giveUp = resolve
     })
-    const timer = this.#clock.setTimer(goodbyeMs, giveUp)
+    const timer = this.#clock.setTimer(lastAnswersMs, giveUp)
     try {
       await Promise.race([this.#isolation.close(), tooLong])
     } finally {
@@ -256,7 +257,8 @@ export class Worker {
       this.#leaveUnstarted(lease)
       return
     }
-    // A worker that stood still may hear of the next lease before it has noticed the end of its own.
+    // A worker that was blocked may receive the next lease of a task before it notices that its own has
+    // ended.
     if (lease.attempt > 1) {
       const earlier = this.#executions.filter(({ facts }) => facts.taskId === lease.taskId)
       for (const execution of earlier) execution.supersede()
@@ -293,7 +295,7 @@ export class Worker {
     if (this.#mode === 'draining' && this.#isQuiet) this.#onQuiet()
   }
 
-  /** Whether nothing runs any more, and nothing can come, before the time is over. */
+  /** Whether all executions end, and no grant can arrive, within the time. */
   #becomesQuiet(link: Link, timeMs: number): Promise<boolean> {
     if (this.#isQuiet) return Promise.resolve(true)
     return new Promise((resolve) => {
@@ -314,8 +316,8 @@ export class Worker {
   }
 }
 
-/** For the last reports to be answered. */
-const goodbyeMs = 1000
+/** Time for the last reports to be answered, and for handlers to disappear. */
+const lastAnswersMs = 1000
 
 function protocolError(answer: Rejected, what: Refused, task: TaskFacts | undefined): WorkerError {
   const of = task === undefined ? 'request' : `of task ${task.taskId} under lease ${task.leaseId}`
@@ -324,7 +326,7 @@ function protocolError(answer: Rejected, what: Refused, task: TaskFacts | undefi
   return new WorkerError('WORKER_PROTOCOL_ERROR', message, { cause })
 }
 
-/** Waits for what was begun, or no longer than the signal lets it. */
+/** Waits for the started operation, or until the signal aborts. */
 async function unlessAborted<T>(signal: AbortSignal, begin: () => Promise<T>): Promise<T> {
   if (signal.aborted) throw abortedBy(signal)
   let onAbort = () => {}

@@ -3,17 +3,17 @@ import t from 'tap'
 import { deadlineMs, heartbeatMs, leaseMs, World } from './world.js'
 
 /**
- * The worker's contract (004), sentence by sentence: each test bears the words of the specification.
- * How the runtime keeps its own promises is in the other files.
+ * The worker's contract (004), sentence by sentence. Each title quotes the specification. The other files
+ * test the runtime's own guarantees.
  */
 
 const committed = { kind: 'committed', state: 'COMPLETED' } as const
 const cancelled = { kind: 'cancelled', reason: 'SUPERSEDED', supersededBy: 900 } as const
 
-/** Long enough for everything that might still be sent. */
+/** Long enough for any message that might still be sent. */
 const longMs = 10 * leaseMs
 
-/** A worker whose one report waits for its answer. */
+/** A worker whose only report waits for its answer. */
 async function reportOne(text = 'done') {
   const world = await World.create()
   const run = await world.grant()
@@ -58,7 +58,7 @@ t.test('§2 responses may be delayed', async (t) => {
   world.answerPoll()
   await world.advance(3000)
   world.isolation.runs[0]?.returns()
-  // Behind the next poll: messages do not overtake each other.
+  // Sent after the next poll: messages do not overtake each other.
   await world.advance(2 * 3000)
   world.coordinator.take('complete').answer(committed)
   await world.advance(3000)
@@ -83,7 +83,7 @@ for (const answer of [
   { kind: 'rejected', reason: 'DUPLICATE_REPORT', message: 'reported before' },
 ] as const) {
   const word = answer.kind.toUpperCase()
-  t.test(`§3 ${word} is final for that attempt, and told of exactly once`, async (t) => {
+  t.test(`§3 ${word} is final for that attempt, and observed exactly once`, async (t) => {
     const { world, report } = await reportOne()
     await using _ = world
     report.answer(answer)
@@ -121,11 +121,11 @@ t.test('§3.1 after COMMITTED: release all local resources', async (t) => {
   await world.rest()
   t.equal(world.worker.mode, 'leasing')
   await world.advance(longMs)
-  t.equal(world.clock.timers, timersBefore, 'nothing is waited for any more')
+  t.equal(world.clock.timers, timersBefore, 'no timer is left')
   t.strictSame(world.coordinator.all('heartbeat'), [])
 })
 
-t.test('§3.1 after COMMITTED: do NOT re-report, whatever becomes of the connection', async (t) => {
+t.test('§3.1 after COMMITTED: do NOT re-report, whatever happens to the connection', async (t) => {
   const { world, report } = await reportOne()
   await using _ = world
   report.answer(committed)
@@ -169,8 +169,8 @@ t.test('§3.2 stop all work related to this task when permission is lost', async
   await world.advance(heartbeatMs)
   world.coordinator.take('heartbeat').reject('SUPERSEDED')
   await world.rest()
-  t.equal(run.isTerminated, true, 'now, and not after a grace')
-  t.strictSame(run.abortCodes, [], 'it has no moment left in which it could react')
+  t.equal(run.isTerminated, true, 'without a grace')
+  t.strictSame(run.abortCodes, [], 'it has no time to react')
   await world.advance(longMs)
   t.strictSame(world.coordinator.reports, [])
   t.equal(world.coordinator.all('heartbeat').length, 1)
@@ -191,7 +191,7 @@ for (const reason of knownLosses) {
 }
 
 t.test(
-  '§4 stop all work: a handler that cannot be terminated is told, and not heard',
+  '§4 stop all work: a handler that cannot be terminated is aborted and ignored',
   async (t) => {
     await using world = await World.create()
     world.isolation.terminates = 'never'
@@ -210,31 +210,28 @@ t.test(
   },
 )
 
-t.test(
-  '§4 an inline handler can emit nothing through its log once the loss is known',
-  async (t) => {
-    await using world = await World.create({
-      isolation: 'inline',
-      handler: ({ signal, log }) => {
-        log.info('before')
-        return new Promise<string>((resolve) => {
-          signal.addEventListener('abort', () => {
-            log.info('after')
-            resolve('done all the same')
-          })
+t.test('§4 an inline handler cannot log once the loss is known', async (t) => {
+  await using world = await World.create({
+    isolation: 'inline',
+    handler: ({ signal, log }) => {
+      log.info('before')
+      return new Promise<string>((resolve) => {
+        signal.addEventListener('abort', () => {
+          log.info('after')
+          resolve('done all the same')
         })
-      },
-    })
-    world.answerPoll()
-    await world.advance(heartbeatMs)
-    world.coordinator.take('heartbeat').reject('TASK_TERMINAL')
-    await world.advance(longMs)
-    t.match(world.words('handlerEnded'), [{ kind: 'returned' }])
-    const lines = world.calls('logged').map(([, , message]) => message)
-    t.strictSame(lines, ['before'])
-    t.strictSame(world.coordinator.reports, [])
-  },
-)
+      })
+    },
+  })
+  world.answerPoll()
+  await world.advance(heartbeatMs)
+  world.coordinator.take('heartbeat').reject('TASK_TERMINAL')
+  await world.advance(longMs)
+  t.match(world.words('handlerEnded'), [{ kind: 'returned' }])
+  const lines = world.calls('logged').map(([, , message]) => message)
+  t.strictSame(lines, ['before'])
+  t.strictSame(world.coordinator.reports, [])
+})
 
 t.test('§4 after CANCELLED a worker must never retry the task', async (t) => {
   const { world, report } = await reportOne()
@@ -268,7 +265,7 @@ t.test('§4 after CANCELLED a worker must never assume partial success', async (
 t.test('§4 after CANCELLED a worker must never emit external side effects', async (t) => {
   const { world, run, report } = await reportOne()
   await using _ = world
-  t.equal(run.isGone, true, 'the handler is gone before its report is sent')
+  t.equal(run.isGone, true, 'the handler has ended before its report is sent')
   report.answer(cancelled)
   await world.rest()
   const asked = world.coordinator.asked.length
@@ -283,7 +280,7 @@ t.test('§4 after CANCELLED it never updates external state based on execution',
   report.answer(cancelled)
   await world.rest()
   const hooks = world.told.slice(before).map(({ hook }) => hook)
-  t.strictSame(hooks, ['cancelled', 'modeChanged'], 'all that anybody hears of')
+  t.strictSame(hooks, ['cancelled', 'modeChanged'], 'no other hook is called')
 })
 
 t.test('§4 another worker may have already completed the task', async (t) => {
@@ -333,7 +330,7 @@ for (const reason of [
   })
 }
 
-/** Lets the coordinator refuse one request of this kind. */
+/** Makes the coordinator reject one request of this kind. */
 const asking = {
   async lease(world: World, reason: Reason) {
     world.coordinator.take('lease').reject(reason)
@@ -395,7 +392,7 @@ for (const [what, reason] of [
     t.strictSame(world.calls('failed'), [])
     t.not(world.worker.mode, 'draining')
     await world.advance(longMs)
-    t.equal(world.coordinator.waiting('lease').length, 2, 'and it goes on to ask for tasks')
+    t.equal(world.coordinator.waiting('lease').length, 2, 'and it continues to poll')
   })
 }
 
@@ -462,12 +459,12 @@ t.test('§5 heartbeat failure is handled by the coordinator, not the worker', as
   await world.advance(heartbeatMs)
   world.coordinator.take('heartbeat').reject('NO_SPACE')
   await world.rest()
-  t.strictSame(run.abortCodes, [], 'the handler goes on')
+  t.strictSame(run.abortCodes, [], 'the handler continues')
   t.equal(world.calls('heartbeatFailed').length, 1)
   t.strictSame(world.coordinator.reports, [])
 })
 
-// ---- what may be sent again
+// ---- retries
 
 t.test('§6.1 workers may retry: request timeout', async (t) => {
   await using world = await World.create({ requestTimeoutMs: 2000 })
@@ -588,7 +585,7 @@ for (const [what, outcome, reason] of [
 
 t.test('§6.3 timeout: the worker reports fail(task_id, lease_id, reason)', async (t) => {
   await using world = await World.create()
-  // One that does not hear its signal.
+  // A handler that ignores its signal.
   const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
   await world.advance(20_000)
   t.equal(run.isTerminated, true)
@@ -618,7 +615,7 @@ t.test('§7 responses may be duplicated', async (t) => {
   t.equal(world.calls('committed').length, 1)
   t.equal(world.coordinator.reports.length, 1)
   const next = await world.grant()
-  t.equal(next.isGone, false, 'and the worker goes on')
+  t.equal(next.isGone, false, 'and the worker continues')
 })
 
 t.test('§7 a duplicated grant runs nothing twice', async (t) => {
@@ -632,7 +629,7 @@ t.test('§7 a duplicated grant runs nothing twice', async (t) => {
   t.equal(world.isolation.runs.length, 1)
 })
 
-t.test('§7 heartbeats must be idempotent: sent again they say the same', async (t) => {
+t.test('§7 heartbeats must be idempotent: a repetition is identical', async (t) => {
   await using world = await World.create()
   await world.grant()
   await world.advance(heartbeatMs)
@@ -657,7 +654,7 @@ for (const [what, end] of [
     await world.advance(50)
     const ids = world.coordinator.reports.map(({ leaseId, reportId }) => [leaseId, reportId])
     t.equal(ids.length, 4)
-    t.strictSame(ids.slice(2), ids.slice(0, 2), 'the same report is the same report')
-    t.not(ids[0]?.[1], ids[1]?.[1], 'another one is another')
+    t.strictSame(ids.slice(2), ids.slice(0, 2), 'a repeated report has the same id')
+    t.not(ids[0]?.[1], ids[1]?.[1], 'another report has another id')
   })
 }

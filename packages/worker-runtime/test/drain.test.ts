@@ -1,6 +1,6 @@
 import { SimulatedClock, Uncaught } from '@tenure/testing'
 import t from 'tap'
-import { Ending } from '../src/attempt/ending.js'
+import { Termination } from '../src/attempt/termination.js'
 import { WorkerError } from '../src/errors.js'
 import { deadlineMs, heartbeatMs, World } from './world.js'
 
@@ -8,7 +8,7 @@ const committed = { kind: 'committed', state: 'COMPLETED' } as const
 const drainGraceMs = 30_000
 const abortGraceMs = 5000
 
-t.test('stop without a task ends at once', async (t) => {
+t.test('stop without a task ends immediately', async (t) => {
   await using world = await World.create({ concurrency: 3 })
   const stopping = world.worker.stop()
   t.equal(world.worker.mode, 'draining')
@@ -21,7 +21,7 @@ t.test('stop without a task ends at once', async (t) => {
   t.equal(world.clock.timers, 0)
 })
 
-t.test('waiting polls are withdrawn, and none is asked after stop', async (t) => {
+t.test('stop withdraws waiting polls and sends no more', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   const run = await world.grant()
   void world.worker.stop()
@@ -36,7 +36,7 @@ t.test('waiting polls are withdrawn, and none is asked after stop', async (t) =>
   t.equal(world.coordinator.all('lease').length, 2)
 })
 
-t.test('a grant that arrives while draining is run', async (t) => {
+t.test('a task granted while draining runs', async (t) => {
   await using world = await World.create()
   world.coordinator.answersWithdrawals = false
   void world.worker.stop()
@@ -52,7 +52,7 @@ t.test('a grant that arrives while draining is run', async (t) => {
   t.equal(world.worker.mode, 'stopped')
 })
 
-t.test('heartbeats go on while draining', async (t) => {
+t.test('heartbeats continue while draining', async (t) => {
   await using world = await World.create({ drainGraceMs: 60_000 })
   const run = await world.grant()
   void world.worker.stop()
@@ -64,7 +64,7 @@ t.test('heartbeats go on while draining', async (t) => {
   t.strictSame(run.abortCodes, [])
 })
 
-t.test('a handler that ends within the grace is reported, and its answer awaited', async (t) => {
+t.test('stop reports a handler that ends within the grace, and awaits the answer', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   void world.worker.stop()
@@ -78,7 +78,7 @@ t.test('a handler that ends within the grace is reported, and its answer awaited
   t.equal(world.calls('committed').length, 1)
 })
 
-/** A worker whose grace is over while a handler runs. */
+/** A worker whose drain grace ends while a handler runs. */
 async function drained(options = {}) {
   const world = await World.create({ drainGraceMs, abortGraceMs, ...options })
   const run = await world.grant({ leaseMs: 100_000 })
@@ -86,7 +86,7 @@ async function drained(options = {}) {
   return { world, run }
 }
 
-t.test('when the grace is over the handler is aborted, then terminated', async (t) => {
+t.test('after the drain grace the handler is aborted, then terminated', async (t) => {
   const { world, run } = await drained()
   await using _ = world
   await world.advance(drainGraceMs - 1)
@@ -103,7 +103,7 @@ t.test('when the grace is over the handler is aborted, then terminated', async (
   t.strictSame(world.coordinator.reports, [])
 })
 
-t.test('a handler that returns in time after the abort is reported', async (t) => {
+t.test('a result returned in time after the abort is reported', async (t) => {
   const { world, run } = await drained()
   await using _ = world
   await world.advance(drainGraceMs + 1000)
@@ -115,7 +115,7 @@ t.test('a handler that returns in time after the abort is reported', async (t) =
   t.equal(world.worker.mode, 'stopped')
 })
 
-t.test('what a handler throws after the abort says nothing against the task', async (t) => {
+t.test('an error thrown after the abort is not reported as a failure', async (t) => {
   const { world, run } = await drained()
   await using _ = world
   await world.advance(drainGraceMs + 1000)
@@ -126,7 +126,7 @@ t.test('what a handler throws after the abort says nothing against the task', as
   t.equal(world.worker.mode, 'stopped')
 })
 
-t.test('after the abort no heartbeat that was due prolongs the lease', async (t) => {
+t.test('after the abort no due heartbeat is sent', async (t) => {
   const { world } = await drained({ drainGraceMs: 25_000, abortGraceMs: 60_000 })
   await using _ = world
   for (let beats = 1; beats <= 2; beats++) {
@@ -137,7 +137,7 @@ t.test('after the abort no heartbeat that was due prolongs the lease', async (t)
   t.equal(world.coordinator.all('heartbeat').length, 2)
 })
 
-t.test('after the abort no heartbeat follows the one that was under way', async (t) => {
+t.test('after the abort no heartbeat follows the pending one', async (t) => {
   const { world } = await drained({ abortGraceMs: 60_000 })
   await using _ = world
   await world.advance(drainGraceMs + 1000)
@@ -146,7 +146,7 @@ t.test('after the abort no heartbeat follows the one that was under way', async 
   t.equal(world.coordinator.all('heartbeat').length, 1)
 })
 
-t.test('a grant that arrives when the grace is over is not begun', async (t) => {
+t.test('a task granted after the grace is not started', async (t) => {
   const { world } = await drained({ concurrency: 2, abortGraceMs: 20_000 })
   await using _ = world
   world.coordinator.answersWithdrawals = false
@@ -159,7 +159,7 @@ t.test('a grant that arrives when the grace is over is not begun', async (t) => 
   t.strictSame(world.words('unreported'), ['STOPPING', 'STOPPING'])
 })
 
-t.test('nothing is granted any more when handlers can no longer be run', async (t) => {
+t.test('no task is granted once handlers can no longer run', async (t) => {
   const { world } = await drained({ concurrency: 2 })
   await using _ = world
   world.coordinator.answersWithdrawals = false
@@ -171,7 +171,7 @@ t.test('nothing is granted any more when handlers can no longer be run', async (
   t.equal(connectionsAtClose, 0)
 })
 
-t.test('a handler that cannot be terminated does not hold up the stop', async (t) => {
+t.test('a handler that cannot be terminated does not delay the stop', async (t) => {
   const { world, run } = await drained()
   await using _ = world
   world.isolation.terminates = 'never'
@@ -186,7 +186,7 @@ t.test('a handler that cannot be terminated does not hold up the stop', async (t
   t.equal(world.told.length, told)
 })
 
-t.test('nor does one that does not go when it is terminated', async (t) => {
+t.test('a terminated handler that does not disappear does not delay the stop', async (t) => {
   const { world } = await drained()
   await using _ = world
   world.isolation.terminates = 'when told'
@@ -197,7 +197,7 @@ t.test('nor does one that does not go when it is terminated', async (t) => {
   t.equal(world.worker.mode, 'stopped')
 })
 
-t.test('a handler whose window was over before the worker stopped has timed out', async (t) => {
+t.test('a handler whose window ended before the stop fails with a timeout', async (t) => {
   await using world = await World.create({ drainGraceMs: 100 })
   world.isolation.terminates = 'when told'
   const run = await world.grant({ windowMs: 10_000, leaseMs: 10_000 })
@@ -210,7 +210,7 @@ t.test('a handler whose window was over before the worker stopped has timed out'
   t.match(world.coordinator.reports, [{ kind: 'fail', reason: /^timeout/ }])
 })
 
-t.test('nor does one that has lost its lease before', async (t) => {
+t.test('a handler that has lost its lease does not delay the stop', async (t) => {
   await using world = await World.create({ drainGraceMs })
   world.isolation.terminates = 'never'
   const run = await world.grant({ leaseMs: 1000 })
@@ -221,17 +221,17 @@ t.test('nor does one that has lost its lease before', async (t) => {
   t.strictSame(world.words('unreported'), ['LEASE_LOST'])
 })
 
-t.test('a report without an answer does not hold up the stop for ever', async (t) => {
+t.test('an unanswered report does not delay the stop forever', async (t) => {
   const { world, run } = await drained()
   await using _ = world
   run.returns('done')
   await world.advance(drainGraceMs + abortGraceMs + 1000)
   t.equal(world.worker.mode, 'stopped')
   t.strictSame(world.words('unreported'), ['UNKNOWN'])
-  t.equal(world.told.at(-1)?.hook, 'modeChanged', 'and it is told before the end')
+  t.equal(world.told.at(-1)?.hook, 'modeChanged', 'and the observer is called before the end')
 })
 
-t.test('a report that rests between two sendings is given up with the worker', async (t) => {
+t.test('a report that waits to be resent is given up when the worker stops', async (t) => {
   const { world, run } = await drained()
   await using _ = world
   run.returns('done')
@@ -243,7 +243,7 @@ t.test('a report that rests between two sendings is given up with the worker', a
 })
 
 t.test(
-  'an isolation that cannot be closed is told of, and everything else has ended',
+  'stop rejects if the isolation cannot be closed, after everything else has ended',
   async (t) => {
     const world = await World.create()
     await world.grant()
@@ -260,7 +260,7 @@ t.test(
   },
 )
 
-t.test('a callback that throws leaves nothing that holds up the stop', async (t) => {
+t.test('a callback that throws does not delay the stop', async (t) => {
   using uncaught = new Uncaught()
   const onCancelled = () => {
     throw new Error('the callback erred')
@@ -275,7 +275,7 @@ t.test('a callback that throws leaves nothing that holds up the stop', async (t)
   t.equal(world.worker.mode, 'leasing')
 })
 
-t.test('stop twice is stop once', async (t) => {
+t.test('a second stop returns the first promise', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   const [first, second] = [world.worker.stop(), world.worker.stop()]
@@ -290,7 +290,7 @@ t.test('stop twice is stop once', async (t) => {
   t.strictSame(world.calls('modeChanged').flat().slice(-2), ['draining', 'stopped'])
 })
 
-t.test('stop while disconnected, without a task, ends at once', async (t) => {
+t.test('stop without a task ends immediately while disconnected', async (t) => {
   await using world = await World.create()
   world.coordinator.isDown = true
   await world.cut()
@@ -301,21 +301,24 @@ t.test('stop while disconnected, without a task, ends at once', async (t) => {
   t.equal(world.clock.timers, 0)
 })
 
-t.test('stop while disconnected waits for the handler, and reports when it can', async (t) => {
-  const { world, run } = await drained()
-  await using _ = world
-  world.coordinator.isDown = true
-  await world.cut()
-  run.returns('done')
-  await world.advance(10_000)
-  t.equal(world.worker.mode, 'draining')
-  world.coordinator.isDown = false
-  await world.advance(5000)
-  world.coordinator.take('complete').answer(committed)
-  await world.rest()
-  t.equal(world.worker.mode, 'stopped')
-  t.equal(world.coordinator.all('lease').length, 1)
-})
+t.test(
+  'stop while disconnected waits for the handler, and reports after reconnecting',
+  async (t) => {
+    const { world, run } = await drained()
+    await using _ = world
+    world.coordinator.isDown = true
+    await world.cut()
+    run.returns('done')
+    await world.advance(10_000)
+    t.equal(world.worker.mode, 'draining')
+    world.coordinator.isDown = false
+    await world.advance(5000)
+    world.coordinator.take('complete').answer(committed)
+    await world.rest()
+    t.equal(world.worker.mode, 'stopped')
+    t.equal(world.coordinator.all('lease').length, 1)
+  },
+)
 
 t.test('polls that wait for a connection are not sent after stop', async (t) => {
   const { world } = await drained({ concurrency: 3 })
@@ -328,7 +331,7 @@ t.test('polls that wait for a connection are not sent after stop', async (t) => 
   t.equal(world.coordinator.all('lease').length, 3)
 })
 
-t.test('polls that wait for a connection when stop is called are not sent', async (t) => {
+t.test('stop discards polls that wait for a connection', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   await world.grant({ leaseMs: 100_000 })
   await world.cut()
@@ -338,12 +341,12 @@ t.test('polls that wait for a connection when stop is called are not sent', asyn
   t.equal(world.coordinator.all('lease').length, 2)
 })
 
-t.test('stop while the coordinator is half-open ends after the grace', async (t) => {
+t.test('stop with a half-open connection ends after the grace', async (t) => {
   await using world = await World.create({ drainGraceMs })
   world.coordinator.isSilent = true
   void world.worker.stop()
   await world.advance(15_000)
-  t.equal(world.worker.mode, 'draining', 'a task may still be on its way')
+  t.equal(world.worker.mode, 'draining', 'a task may still arrive')
   await world.advance(drainGraceMs + abortGraceMs + 1000 - 15_000)
   t.equal(world.worker.mode, 'stopped')
 })
@@ -371,7 +374,7 @@ t.test('stop while polls rest leaves no timer behind', async (t) => {
   t.equal(world.clock.timers, 0)
 })
 
-t.test('stop without any grace aborts and terminates at once', async (t) => {
+t.test('stop without any grace aborts and terminates immediately', async (t) => {
   await using world = await World.create({ drainGraceMs: 0, abortGraceMs: 0 })
   const run = await world.grant()
   void world.worker.stop()
@@ -381,33 +384,37 @@ t.test('stop without any grace aborts and terminates at once', async (t) => {
   t.equal(world.worker.mode, 'stopped')
 })
 
-// ---- how one handler ends
+// ---- the end of a single handler
 
-t.test('a handler that goes in the moment in which it is terminated is not stuck', async (t) => {
+t.test('a handler that ends while it is terminated is not stuck', async (t) => {
   const clock = new SimulatedClock()
   const terminate = () => {
-    ending.over()
+    termination.finish()
     return true
   }
   const onStuck = () => t.fail('it is gone')
-  const ending: Ending = new Ending({ abort: () => undefined, terminate }, clock, onStuck)
-  ending.tell(new WorkerError('WORKER_WINDOW_OVER', 'over'), 1000)
+  const termination: Termination = new Termination(
+    { abort: () => undefined, terminate },
+    clock,
+    onStuck,
+  )
+  termination.abort(new WorkerError('WORKER_WINDOW_OVER', 'over'), 1000)
   await clock.advance(1000)
   t.equal(clock.timers, 0)
 })
 
-t.test('a handler that is told a second time has no more grace than before', async (t) => {
+t.test('a second abort does not extend the grace', async (t) => {
   const clock = new SimulatedClock()
   let terminations = 0
   const terminate = () => ++terminations > 0
-  const ending = new Ending({ abort: () => undefined, terminate }, clock, () => undefined)
-  ending.tell(new WorkerError('WORKER_WINDOW_OVER', 'over'), 1000)
-  ending.tell(new WorkerError('WORKER_LEASE_LOST', 'lost'), 5000)
+  const termination = new Termination({ abort: () => undefined, terminate }, clock, () => undefined)
+  termination.abort(new WorkerError('WORKER_WINDOW_OVER', 'over'), 1000)
+  termination.abort(new WorkerError('WORKER_LEASE_LOST', 'lost'), 5000)
   await clock.advance(999)
   t.equal(terminations, 0)
   await clock.advance(1)
   t.equal(terminations, 1)
-  t.equal(ending.reason?.code, 'WORKER_WINDOW_OVER')
-  ending.over()
+  t.equal(termination.reason?.code, 'WORKER_WINDOW_OVER')
+  termination.finish()
   t.equal(clock.timers, 0)
 })

@@ -6,16 +6,16 @@ import { Outage } from '../src/polling/outage.js'
 import { meaningOf } from '../src/refusals.js'
 import { heartbeatMs, World } from './world.js'
 
-// How a worker ends by itself: it fails, drains, and says why. When it does is in the contract.
+// How a failed worker ends: it drains and says why. contract.test.ts tests when a worker fails.
 
 const committed = { kind: 'committed', state: 'COMPLETED' } as const
 
-t.test('every reason means what the semantics say', (t) => {
+t.test('every reason has the meaning in docs/semantics.md', (t) => {
   const all = Object.keys(reasons) as Reason[]
   const of = (meaning: string) => all.filter((reason) => meaningOf(reason) === meaning)
-  t.strictSame(of('passes'), ['OVERLOADED', 'NO_SPACE', 'STOPPING', 'TOO_MANY'])
+  t.strictSame(of('transient'), ['OVERLOADED', 'NO_SPACE', 'STOPPING', 'TOO_MANY'])
   t.strictSame(of('lost'), ['REPORTED', 'EXPIRED', 'SUPERSEDED', 'TASK_TERMINAL'])
-  t.strictSame(of('innocent'), ['UNKNOWN_TASK', 'TOO_LARGE', 'INTERNAL'])
+  t.strictSame(of('tolerated'), ['UNKNOWN_TASK', 'TOO_LARGE', 'INTERNAL'])
   t.strictSame(of('misuse'), [
     ...['MALFORMED', 'FORBIDDEN', 'UNKNOWN_LEASE', 'WRONG_WORKER', 'DUPLICATE_REPORT'],
     ...['CONFLICT', 'UNAUTHORIZED', 'UNSUPPORTED_VERSION', 'PROTOCOL'],
@@ -25,7 +25,7 @@ t.test('every reason means what the semantics say', (t) => {
 
 // ---- ended
 
-t.test('a worker that is stopped has ended well', async (t) => {
+t.test('`ended` resolves after stop', async (t) => {
   await using world = await World.create()
   let hasEnded = false
   const ended = world.worker.ended.then(() => {
@@ -51,7 +51,7 @@ t.test('a failure without a listener raises no unhandled rejection', async (t) =
   t.strictSame(unhandled, [])
 })
 
-t.test('an observer that throws keeps no worker from its end', async (t) => {
+t.test('an observer that throws does not prevent the end of the worker', async (t) => {
   using uncaught = new Uncaught()
   await using world = await World.create({
     observer: {
@@ -69,7 +69,7 @@ t.test('an observer that throws keeps no worker from its end', async (t) => {
 
 // ---- after a protocol error
 
-t.test('a protocol error lets the tasks at hand end, and asks for no more', async (t) => {
+t.test('after a protocol error running tasks finish, and no more are leased', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   const [one, other] = [await world.grant(), await world.grant()]
   one.returns('done')
@@ -90,7 +90,7 @@ t.test('a protocol error lets the tasks at hand end, and asks for no more', asyn
   t.equal(world.calls('committed').length, 1)
 })
 
-t.test('the first of several failures is the one that is told', async (t) => {
+t.test('only the first failure is reported', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   const runs = [await world.grant(), await world.grant()]
   for (const run of runs) run.returns()
@@ -103,7 +103,7 @@ t.test('the first of several failures is the one that is told', async (t) => {
   await t.rejects(world.worker.ended, { cause: { reason: 'WRONG_WORKER' } })
 })
 
-t.test('a protocol error while the worker stops is told of, too', async (t) => {
+t.test('a protocol error while the worker stops is reported', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   const stopping = world.worker.stop()
@@ -115,7 +115,7 @@ t.test('a protocol error while the worker stops is told of, too', async (t) => {
   await t.rejects(world.worker.ended, { code: 'WORKER_PROTOCOL_ERROR' })
 })
 
-t.test('with keepGoing a protocol error is told of, and the worker goes on', async (t) => {
+t.test('with keepGoing a protocol error is reported, and the worker continues', async (t) => {
   await using world = await World.create({ keepGoing: true })
   const run = await world.grant()
   run.returns()
@@ -128,7 +128,7 @@ t.test('with keepGoing a protocol error is told of, and the worker goes on', asy
   await world.grant()
 })
 
-t.test('with keepGoing polls that are FORBIDDEN rest, and come back', async (t) => {
+t.test('with keepGoing FORBIDDEN polls pause and resume', async (t) => {
   await using world = await World.create({ keepGoing: true })
   world.coordinator.take('lease').reject('FORBIDDEN')
   await world.advance(999)
@@ -140,7 +140,7 @@ t.test('with keepGoing polls that are FORBIDDEN rest, and come back', async (t) 
 
 // ---- giving up
 
-t.test('without giveUpAfterMs nothing is given up', async (t) => {
+t.test('without giveUpAfterMs the worker never gives up', async (t) => {
   await using world = await World.create()
   world.coordinator.isDown = true
   await world.cut()
@@ -148,7 +148,7 @@ t.test('without giveUpAfterMs nothing is given up', async (t) => {
   t.equal(world.worker.mode, 'leasing')
 })
 
-t.test('a start that finds no coordinator gives up, and says what it met', async (t) => {
+t.test('a start without a coordinator gives up and names the last error', async (t) => {
   await using world = new World({ giveUpAfterMs: 10_000 })
   world.coordinator.isDown = true
   const worker = world.make()
@@ -165,7 +165,7 @@ t.test('a start that finds no coordinator gives up, and says what it met', async
   await t.rejects(worker.ended, WorkerError)
 })
 
-t.test('a bound beyond what one timer can wait is kept, too', async (t) => {
+t.test('a limit longer than the maximum timer delay works', async (t) => {
   class ShortTimers extends SimulatedClock {
     override setTimer(delayMs: number, callback: () => void): { cancel(): void } {
       return super.setTimer(Math.min(delayMs, 10_000), callback)
@@ -180,7 +180,7 @@ t.test('a bound beyond what one timer can wait is kept, too', async (t) => {
   t.match(errors, [{ code: 'WORKER_GAVE_UP' }])
 })
 
-t.test('a connection that comes in time begins the count anew', async (t) => {
+t.test('a connection in time resets the limit', async (t) => {
   await using world = await World.create({ giveUpAfterMs: 10_000 })
   for (let outages = 0; outages < 3; outages++) {
     world.coordinator.isDown = true
@@ -193,7 +193,7 @@ t.test('a connection that comes in time begins the count anew', async (t) => {
   t.equal(world.worker.mode, 'leasing')
 })
 
-t.test('connections that break as soon as they are made end no outage', async (t) => {
+t.test('connections that break immediately do not end an outage', async (t) => {
   await using world = await World.create({ giveUpAfterMs: 10_000 })
   for (let passedMs = 0; passedMs < 10_000; passedMs += 200) {
     await world.cut()
@@ -203,7 +203,7 @@ t.test('connections that break as soon as they are made end no outage', async (t
   await t.rejects(world.worker.ended, { code: 'WORKER_GAVE_UP' })
 })
 
-t.test('a poll that is answered begins the count of refusals anew', async (t) => {
+t.test('an answered poll resets the time of rejections', async (t) => {
   await using world = await World.create({ giveUpAfterMs: 10_000 })
   for (let rounds = 0; rounds < 4; rounds++) {
     world.coordinator.take('lease').reject('OVERLOADED', 8000)
@@ -214,20 +214,17 @@ t.test('a poll that is answered begins the count of refusals anew', async (t) =>
   t.equal(world.worker.mode, 'leasing')
 })
 
-t.test(
-  'a coordinator that asks for a longer pause than there is time ends it in time',
-  async (t) => {
-    await using world = await World.create({ giveUpAfterMs: 10_000 })
-    world.coordinator.take('lease').reject('OVERLOADED', 3600_000)
-    await world.advance(9999)
-    t.equal(world.worker.mode, 'leasing')
-    await world.advance(1)
-    t.equal(world.worker.mode, 'stopped')
-    t.equal(world.coordinator.all('lease').length, 1)
-  },
-)
+t.test('a requested pause longer than the remaining time does not delay giving up', async (t) => {
+  await using world = await World.create({ giveUpAfterMs: 10_000 })
+  world.coordinator.take('lease').reject('OVERLOADED', 3600_000)
+  await world.advance(9999)
+  t.equal(world.worker.mode, 'leasing')
+  await world.advance(1)
+  t.equal(world.worker.mode, 'stopped')
+  t.equal(world.coordinator.all('lease').length, 1)
+})
 
-t.test('a worker whose slots are taken gives up nothing while it is connected', async (t) => {
+t.test('a connected worker with busy slots does not give up', async (t) => {
   await using world = await World.create({ giveUpAfterMs: 10_000 })
   await world.grant()
   for (let beats = 0; beats < 6; beats++) {
@@ -237,7 +234,7 @@ t.test('a worker whose slots are taken gives up nothing while it is connected', 
   t.equal(world.worker.mode, 'running')
 })
 
-t.test('a worker that gives up lets the handler at hand run to its deadline', async (t) => {
+t.test('a worker that gives up lets its handler run until the deadline', async (t) => {
   await using world = await World.create({ giveUpAfterMs: 10_000 })
   const run = await world.grant()
   world.coordinator.isDown = true
@@ -250,7 +247,7 @@ t.test('a worker that gives up lets the handler at hand run to its deadline', as
   await world.advance(1000)
   world.coordinator.take('complete').answer(committed)
   await world.rest()
-  t.equal(world.calls('committed').length, 1, 'and reports when it can')
+  t.equal(world.calls('committed').length, 1, 'and reports after reconnecting')
   await t.rejects(world.worker.ended, { code: 'WORKER_GAVE_UP' })
 })
 

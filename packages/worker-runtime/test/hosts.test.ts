@@ -6,12 +6,12 @@ import t, { type Test } from 'tap'
 import type { Outcome } from '../src/index.js'
 import { seal, type ToHost, unseal } from '../src/isolation/host-messages.js'
 import { HostPool } from '../src/isolation/host-pool.js'
-import type { Host, HostEvents } from '../src/isolation/host-seat.js'
-import { linesUnheardMax } from '../src/isolation/valve.js'
+import { linesPendingMax } from '../src/isolation/log-throttle.js'
+import type { Host, HostEvents } from '../src/isolation/pooled-host.js'
 
 // ---- the pool
 
-/** A host that says what the test says, when it says so. */
+/** A host whose messages the test controls. */
 class FakeHost implements Host {
   readonly told: ToHost[] = []
   readonly events: HostEvents
@@ -29,7 +29,7 @@ class FakeHost implements Host {
     this.kills++
   }
 
-  /** Its handler returns. */
+  /** Makes its handler return. */
   returns(): void {
     const last = this.told.findLast((message) => message.kind === 'run')
     const leaseId = last?.kind === 'run' ? last.work.leaseId : 0
@@ -78,14 +78,14 @@ class FakePool {
   }
 }
 
-t.test('the host that was started first runs the first task', async (t) => {
+t.test('the host started first runs the first task', async (t) => {
   const fake = await FakePool.create()
   fake.play()
   t.equal(fake.hosts.length, 1)
   t.match(fake.host(1).told, [{ kind: 'run', work: { leaseId: 1 } }])
 })
 
-t.test('the host that was busy last is used first', async (t) => {
+t.test('the most recently used host is reused first', async (t) => {
   const fake = await FakePool.create()
   fake.play()
   fake.play()
@@ -96,7 +96,7 @@ t.test('the host that was busy last is used first', async (t) => {
   t.equal(fake.host(1).told.length, 1)
 })
 
-t.test('what is said of another lease ends nothing', async (t) => {
+t.test('a message about another lease is ignored', async (t) => {
   const fake = await FakePool.create()
   const { outcomes } = fake.play()
   const outcome: Outcome = { kind: 'returned', result: undefined }
@@ -107,20 +107,20 @@ t.test('what is said of another lease ends nothing', async (t) => {
   fake.host(1).returns()
   fake.play()
   fake.play()
-  t.equal(fake.hosts.length, 2, 'one that is free is free once')
+  t.equal(fake.hosts.length, 2, 'a free host is listed once')
 })
 
-t.test('a host hears of every quarter of the lines that may be under way', async (t) => {
+t.test('log lines are acknowledged in quarters of the limit', async (t) => {
   const fake = await FakePool.create()
   fake.play()
   const line = { kind: 'logged', leaseId: 1, level: 'info', message: 'again' } as const
-  for (let lines = 0; lines < linesUnheardMax / 2; lines++) fake.host(1).events.received(line)
-  const heard = { kind: 'heard', lines: linesUnheardMax / 4 }
+  for (let lines = 0; lines < linesPendingMax / 2; lines++) fake.host(1).events.received(line)
+  const heard = { kind: 'acknowledged', lines: linesPendingMax / 4 }
   t.match(fake.host(1).told, [{ kind: 'run' }, heard, heard])
   t.equal(fake.host(1).told.length, 3)
 })
 
-t.test('only what is in an envelope of ours is for us', async (t) => {
+t.test('only messages in an envelope of the runtime are accepted', async (t) => {
   for (const foreign of [
     null,
     1,
@@ -134,12 +134,12 @@ t.test('only what is in an envelope of ours is for us', async (t) => {
   t.equal(unseal(seal('ours')), 'ours')
 })
 
-t.test('a handler that ends while it is terminated was terminated, once it is gone', async (t) => {
+t.test('a handler that ends while it is terminated counts as terminated', async (t) => {
   const fake = await FakePool.create()
   const { run, outcomes } = fake.play()
   t.equal(run.terminate(), true)
   fake.host(1).returns()
-  t.strictSame(outcomes, [], 'its host may not be used, and its slot not yet')
+  t.strictSame(outcomes, [], 'its host and its slot are not free yet')
   fake.play()
   t.equal(fake.hosts.length, 2)
   fake.host(1).events.gone('killed')
@@ -147,7 +147,7 @@ t.test('a handler that ends while it is terminated was terminated, once it is go
   t.strictSame(fake.crashes, [])
 })
 
-t.test('a host that ends under its task is told of by the task', async (t) => {
+t.test('a host that ends during a task crashes the task', async (t) => {
   const fake = await FakePool.create()
   const { outcomes } = fake.play()
   fake.host(1).events.gone('it ended')
@@ -155,7 +155,7 @@ t.test('a host that ends under its task is told of by the task', async (t) => {
   t.strictSame(fake.crashes, [])
 })
 
-t.test('a later host that cannot load the handler fails its task with the reason', async (t) => {
+t.test('a later host that cannot load the handler crashes its task with the reason', async (t) => {
   const fake = await FakePool.create()
   fake.play()
   const { outcomes } = fake.play()
@@ -165,7 +165,7 @@ t.test('a later host that cannot load the handler fails its task with the reason
   t.match(outcomes, [{ kind: 'crashed', reason: 'it changed on the disk' }])
 })
 
-t.test('close kills each host that is there, and waits until all are gone', async (t) => {
+t.test('close kills all hosts and waits until they are gone', async (t) => {
   const fake = await FakePool.create()
   const { outcomes } = fake.play()
   fake.play()
@@ -186,7 +186,7 @@ t.test('close kills each host that is there, and waits until all are gone', asyn
   fake.host(2).events.gone('killed')
   await closing
   t.strictSame(outcomes, [{ kind: 'terminated' }])
-  t.strictSame(fake.crashes, [], 'what is ended on purpose has not crashed')
+  t.strictSame(fake.crashes, [], 'a host that was closed has not crashed')
 })
 
 // ---- a process
@@ -195,7 +195,7 @@ const program = new URL('../src/isolation/process-main.js', import.meta.url)
 
 function startHost(t: Test, fixture: string): ChildProcess {
   const handler = new URL(`./fixtures/${fixture}.js`, import.meta.url)
-  // Without the loader of tap, which would have its own word.
+  // Without tap's loader, which would write its own output.
   const environment = { env: cleanEnvironment(process.env), execArgv: [] }
   const stdio = ['pipe', 'pipe', 'pipe', 'ipc'] as const
   const host = fork(program, [handler.href], { ...environment, stdio: [...stdio] })
@@ -209,16 +209,13 @@ async function endsWithoutAWord(t: Test, host: ChildProcess): Promise<void> {
   t.equal(code, 0)
 }
 
-t.test(
-  'a process whose worker is gone before it listens ends, whatever is alive in it',
-  async (t) => {
-    const host = startHost(t, 'never-idle')
-    host.disconnect()
-    await endsWithoutAWord(t, host)
-  },
-)
+t.test('a process ends if its worker is gone before it listens', async (t) => {
+  const host = startHost(t, 'never-idle')
+  host.disconnect()
+  await endsWithoutAWord(t, host)
+})
 
-t.test('a process whose worker goes while the handler is loaded ends without a word', async (t) => {
+t.test('a process ends silently if its worker ends while the handler is loaded', async (t) => {
   const host = startHost(t, 'slow-to-load')
   await once(host.stdout!, 'data')
   host.disconnect()

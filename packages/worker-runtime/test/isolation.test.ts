@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { WorkerError } from '../src/errors.js'
 import type { IsolationKind, Outcome, Run, WorkerOptions } from '../src/index.js'
-import { linesUnheardMax } from '../src/isolation/valve.js'
-import { settle } from '../src/options.js'
+import { linesPendingMax } from '../src/isolation/log-throttle.js'
+import { resolveOptions } from '../src/options.js'
 
 const obedient = new URL('./fixtures/obedient.js', import.meta.url)
 
-/** A handler at work in a thread, a process or here. */
+/** A running handler in a thread, in a process or inline. */
 class Play {
   readonly ended: Promise<Outcome>
   readonly lines: unknown[][] = []
@@ -30,7 +30,7 @@ class Play {
     this.#onLine()
   }
 
-  /** Settles when the handler has said something: then it is in the middle of its work. */
+  /** Resolves when the handler has logged a line, so that it is surely running. */
   async speaks(): Promise<void> {
     while (this.lines.length === 0) {
       await new Promise<void>((resolve) => {
@@ -54,7 +54,7 @@ class Play {
   }
 }
 
-/** Where handlers run, without the rest of a worker. */
+/** An isolation without a worker. */
 class Stage {
   readonly crashes: string[] = []
   readonly #isolation
@@ -63,7 +63,7 @@ class Stage {
 
   constructor(isolation: IsolationKind, options: Partial<WorkerOptions> = {}) {
     const given = { endpoints: ['none'], handler: obedient, isolation, ...options }
-    this.#isolation = settle(given).makeIsolation({
+    this.#isolation = resolveOptions(given).makeIsolation({
       hostCrashed: (reason) => {
         this.crashes.push(reason)
         this.#onCrash()
@@ -106,7 +106,7 @@ class Stage {
   }
 }
 
-// ---- everywhere
+// ---- all isolations
 
 for (const isolation of ['thread', 'process', 'inline'] as const) {
   t.test(
@@ -126,12 +126,12 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
     },
   )
 
-  t.test(`${isolation}: whatever a handler does is an outcome`, async (t) => {
+  t.test(`${isolation}: every end of a handler is an outcome`, async (t) => {
     await using stage = await Stage.open(isolation)
     const bytes = await stage.play('return bytes').ended
     t.match(bytes, { kind: 'returned', result: Buffer.from('bytes') })
     const { result } = bytes as { result: Uint8Array }
-    // Threads are sent all the memory that bytes are a part of; a process cuts its messages itself.
+    // A view would send its whole buffer to a thread; a process copies only the view.
     if (isolation !== 'process') t.equal(result.buffer.byteLength, 5)
     const view = await stage.play('return a view').ended
     t.match(view, { kind: 'returned', result: Buffer.from([2, 1]) })
@@ -140,11 +140,14 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
     t.strictSame(await stage.play('return JSON').result(), { list: [1, 'two', null] })
     for (const [word, reason] of [
       ['return a BigInt', /^TypeError: .*BigInt/],
-      ['return a function', /^TypeError: a function cannot be a result$/],
+      [
+        'return a function',
+        /^TypeError: a function cannot be a result; return bytes or a value that JSON can hold$/,
+      ],
       ['throw an error', /^TypeError: it broke$/],
       ['throw a text', /^threw just a text$/],
-      ['throw what has no text', /^threw something that has no text$/],
-      ['throw what throws', /^Error: something that has no text$/],
+      ['throw what has no text', /^threw a value that cannot be shown$/],
+      ['throw what throws', /^Error: a value that cannot be shown$/],
     ] as const) {
       t.match(await stage.play(word).ended, { kind: 'failed', reason }, word)
     }
@@ -159,7 +162,7 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
       play.abort(code)
       play.abort('WORKER_LEASE_LOST')
       const is = `WorkerError: because ${code}`
-      t.match(await play.result(), { code, is }, 'the first one counts')
+      t.match(await play.result(), { code, is }, 'the first abort counts')
     }
   })
 
@@ -171,7 +174,7 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
       play.abort()
       t.equal((await play.ended).kind, 'returned')
       const next = stage.play('tell the facts')
-      t.match(await next.result(), { isAborted: false }, 'nor left to the next one')
+      t.match(await next.result(), { isAborted: false }, 'nor kept for the next task')
     },
   )
 
@@ -190,7 +193,7 @@ for (const isolation of ['thread', 'process', 'inline'] as const) {
     )
   })
 
-  t.test(`${isolation}: what a handler leaves behind does not speak for it`, async (t) => {
+  t.test(`${isolation}: code left running by a handler cannot log for it`, async (t) => {
     await using stage = await Stage.open(isolation)
     const play = stage.play('log when it is over')
     await play.ended
@@ -209,23 +212,23 @@ const badModules = [
 ] as const
 
 for (const isolation of ['inline', 'thread', 'process'] as const) {
-  // They differ in how the news travels, and that once for all of them.
+  // Loading errors reach the runtime in the same way in every isolation.
   const modules = isolation === 'inline' ? badModules : badModules.slice(0, 2)
   for (const [what, handler, message] of modules) {
-    t.test(`${isolation}: a module that ${what} is told of at the start`, async (t) => {
+    t.test(`${isolation}: start rejects a module that ${what}`, async (t) => {
       await using stage = new Stage(isolation, { handler })
       await t.rejects(stage.start(), { code: 'WORKER_BAD_HANDLER', message })
     })
   }
 }
 
-t.test('inline: a handler may be a function', async (t) => {
+t.test('inline: the handler may be a function', async (t) => {
   await using stage = new Stage('inline', { handler: ({ attempt }) => attempt })
   await stage.start()
   t.equal(await stage.play('anything').result(), 2)
 })
 
-t.test('inline: nothing can be terminated', async (t) => {
+t.test('inline: terminate returns false', async (t) => {
   await using stage = await Stage.open('inline')
   const play = stage.play('wait for the signal')
   t.equal(play.terminate(), false)
@@ -233,18 +236,18 @@ t.test('inline: nothing can be terminated', async (t) => {
   t.equal((await play.ended).kind, 'returned')
 })
 
-// ---- in a host of its own
+// ---- threads and processes
 
 for (const isolation of ['thread', 'process'] as const) {
-  t.test(`${isolation}: a handler that ends its host has crashed, and says how`, async (t) => {
+  t.test(`${isolation}: a handler that ends its host has crashed, with a reason`, async (t) => {
     await using stage = await Stage.open(isolation)
     t.match(await stage.play('exit').ended, { kind: 'crashed', reason: /code 3/ })
-    // A process has written its error where it writes everything; a thread hands it on.
+    // A process writes its error to standard error; a thread passes it on.
     const reason = isolation === 'thread' ? /Error: nobody catches this/ : /code 1/
     t.match(await stage.play('break in a callback').ended, { kind: 'crashed', reason })
     t.match(await stage.play('drop a rejection').ended, { kind: 'crashed', reason })
-    t.strictSame(stage.crashes, [], 'the tasks have been told of it')
-    t.match(await stage.play('return JSON').result(), { list: [] }, 'the next one gets a new host')
+    t.strictSame(stage.crashes, [], 'the tasks have reported it')
+    t.match(await stage.play('return JSON').result(), { list: [] }, 'the next task gets a new host')
   })
 
   t.test(`${isolation}: a handler that spins is terminated`, async (t) => {
@@ -258,7 +261,7 @@ for (const isolation of ['thread', 'process'] as const) {
     t.strictSame(stage.crashes, [])
   })
 
-  t.test(`${isolation}: who is told to terminate what is gone harms nobody else`, async (t) => {
+  t.test(`${isolation}: terminating an ended task does not affect the next one`, async (t) => {
     await using stage = await Stage.open(isolation)
     const first = stage.play('return JSON')
     await first.ended
@@ -270,7 +273,7 @@ for (const isolation of ['thread', 'process'] as const) {
     t.match(await second.result(), { code: 'WORKER_STOPPING' })
   })
 
-  t.test(`${isolation}: log lines that cannot be sent are no reason to fail`, async (t) => {
+  t.test(`${isolation}: log fields that cannot be sent do not fail the handler`, async (t) => {
     await using stage = await Stage.open(isolation)
     const play = stage.play('log oddities')
     t.equal((await play.ended).kind, 'returned')
@@ -297,11 +300,11 @@ for (const isolation of ['thread', 'process'] as const) {
       const both = [stage.play('say who you are'), stage.play('say who you are')]
       const seen = await Promise.all(both.map((play) => play.result()))
       t.strictSame(seen.map(String).sort(), [one, other].map(String).sort())
-      t.not(String(one), String([process.pid, 0]), 'and none is here')
+      t.not(String(one), String([process.pid, 0]), 'and none is the worker process')
     },
   )
 
-  t.test(`${isolation}: a host that ends while idle is told of and replaced`, async (t) => {
+  t.test(`${isolation}: a host that ends while idle is reported and replaced`, async (t) => {
     await using stage = await Stage.open(isolation)
     await stage.play('exit when idle').ended
     t.match(await stage.crash(), /code 4/)
@@ -309,7 +312,7 @@ for (const isolation of ['thread', 'process'] as const) {
     t.match(await stage.play('return JSON').result(), { list: [] })
   })
 
-  t.test(`${isolation}: close ends what runs and what is idle`, async (t) => {
+  t.test(`${isolation}: close ends running and idle hosts`, async (t) => {
     const stage = await Stage.open(isolation)
     const plays = [stage.play('spin'), stage.play('wait')]
     await Promise.all(plays.map((play) => play.speaks()))
@@ -318,7 +321,7 @@ for (const isolation of ['thread', 'process'] as const) {
     t.strictSame(stage.crashes, [])
   })
 
-  t.test(`${isolation}: execArgv is given to Node`, async (t) => {
+  t.test(`${isolation}: execArgv is passed to Node`, async (t) => {
     const handler = new URL('data:text/javascript,export default () => process.execArgv')
     await using stage = new Stage(isolation, { handler, execArgv: ['--no-deprecation'] })
     await stage.start()
@@ -326,7 +329,7 @@ for (const isolation of ['thread', 'process'] as const) {
   })
 }
 
-t.test('process: SIGINT and SIGTERM are the worker’s to decide about', async (t) => {
+t.test('process: SIGINT and SIGTERM do not end a handler', async (t) => {
   await using stage = await Stage.open('process')
   const who = await stage.play('say who you are').result()
   t.equal(await stage.play('signal yourself').result(), 'still here')
@@ -335,39 +338,45 @@ t.test('process: SIGINT and SIGTERM are the worker’s to decide about', async (
 })
 
 for (const isolation of ['thread', 'process'] as const) {
-  t.test(`${isolation}: what a handler says to others is not taken for an answer`, async (t) => {
-    await using stage = await Stage.open(isolation)
-    const other = stage.play('wait')
-    await other.speaks()
-    t.equal(await stage.play('speak to somebody else').result(), 'done')
-    t.equal(await stage.play('speak to somebody else').result(), 'done')
-    t.strictSame(stage.crashes, [])
-    other.terminate()
-    t.strictSame(await other.ended, { kind: 'terminated' })
-  })
+  t.test(
+    `${isolation}: messages that a handler sends elsewhere are not taken for its outcome`,
+    async (t) => {
+      await using stage = await Stage.open(isolation)
+      const other = stage.play('wait')
+      await other.speaks()
+      t.equal(await stage.play('speak to somebody else').result(), 'done')
+      t.equal(await stage.play('speak to somebody else').result(), 'done')
+      t.strictSame(stage.crashes, [])
+      other.terminate()
+      t.strictSame(await other.ended, { kind: 'terminated' })
+    },
+  )
 
-  t.test(`${isolation}: of a flood of lines some are taken, and the rest counted`, async (t) => {
-    await using stage = await Stage.open(isolation)
-    const play = stage.play('flood the log')
-    t.equal(await play.result(), 'done')
-    const leftOut = play.lines.flatMap(([, , fields]) => Object(fields).leftOut ?? [])
-    const taken = play.lines.length - leftOut.length
-    t.ok(taken <= 3 * 2 * linesUnheardMax, `${taken} lines were taken`)
-    t.equal(taken + leftOut.reduce((sum, count) => sum + count, 0), 30_000)
-  })
+  t.test(
+    `${isolation}: in a flood of log lines some are logged and the rest counted`,
+    async (t) => {
+      await using stage = await Stage.open(isolation)
+      const play = stage.play('flood the log')
+      t.equal(await play.result(), 'done')
+      const dropped = play.lines.flatMap(([, , fields]) => Object(fields).dropped ?? [])
+      const taken = play.lines.length - dropped.length
+      t.ok(taken <= 3 * 2 * linesPendingMax, `${taken} lines were taken`)
+      t.equal(taken + dropped.reduce((sum, count) => sum + count, 0), 30_000)
+    },
+  )
 }
 
-t.test('process: a handler that cuts the channel is ended, and its task told of it', async (t) => {
+t.test('process: a handler that closes the channel is killed and has crashed', async (t) => {
   await using stage = await Stage.open('process')
   t.match(await stage.play('cut the channel').ended, { kind: 'crashed' })
 })
 
-t.test('thread: in the middle of a call into the system it ends when that returns', async (t) => {
+t.test('thread: a handler in a system call ends when the call returns', async (t) => {
   await using stage = await Stage.open('thread')
   const play = stage.play('be in the system')
   await play.speaks()
   t.equal(play.terminate(), true)
-  // It waits there for as long as this directory exists.
+  // It waits for as long as this directory exists.
   rmdirSync(String(play.lines[0]?.[1]))
   t.strictSame(await play.ended, { kind: 'terminated' })
 })
@@ -379,7 +388,7 @@ for (const word of ['wait', 'spin']) {
       const program = fileURLToPath(new URL('./fixtures/parent.js', import.meta.url))
       const stdio = ['ignore', 'pipe', 'inherit'] as const
       const parent = spawn(process.execPath, [program, word], { stdio: [...stdio] })
-      // Both write there, so it is closed when both are gone.
+      // Both processes write to it, so it closes when both are gone.
       const closed = once(parent.stdout, 'close')
       await once(parent.stdout, 'data')
       parent.stdout.resume()

@@ -1,9 +1,9 @@
 import { SimulatedClock } from '@tenure/testing'
 import t from 'tap'
-import { type Armable, LateTimers } from '../src/attempt/late-timers.js'
+import { type Armable, DeferredTimers } from '../src/attempt/deferred-timers.js'
 import { deadlineMs, heartbeatMs, leaseMs, World, windowMs } from './world.js'
 
-// ---- until when a worker may act (semantics §1)
+// ---- how long a worker may act (semantics §1)
 
 t.test('the deadline is counted from when the request was sent', async (t) => {
   await using world = await World.create()
@@ -14,10 +14,14 @@ t.test('the deadline is counted from when the request was sent', async (t) => {
   await world.advance(deadlineMs - 500 - 1)
   t.strictSame(run?.abortCodes, [])
   await world.advance(1)
-  t.strictSame(run?.abortCodes, ['WORKER_LEASE_LOST'], 'what the answer travelled is ours to lose')
+  t.strictSame(
+    run?.abortCodes,
+    ['WORKER_LEASE_LOST'],
+    'the travel time of the answer shortens the deadline',
+  )
 })
 
-t.test('a long poll does not eat the lease', async (t) => {
+t.test('a long poll does not shorten the lease', async (t) => {
   await using world = await World.create()
   await world.advance(25_000)
   const run = await world.grant()
@@ -27,20 +31,23 @@ t.test('a long poll does not eat the lease', async (t) => {
   t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
 })
 
-t.test('a poll that waited for a connection is counted from its sending, too', async (t) => {
-  await using world = await World.create()
-  world.coordinator.isDown = true
-  await world.cut()
-  await world.advance(20_000)
-  world.coordinator.isDown = false
-  await world.advance(5000)
-  const run = await world.grant()
-  world.coordinator.isSilent = true
-  await world.advance(20_000)
-  t.strictSame(run.abortCodes, [])
-})
+t.test(
+  'the deadline of a poll that waited for a connection is counted from its sending',
+  async (t) => {
+    await using world = await World.create()
+    world.coordinator.isDown = true
+    await world.cut()
+    await world.advance(20_000)
+    world.coordinator.isDown = false
+    await world.advance(5000)
+    const run = await world.grant()
+    world.coordinator.isSilent = true
+    await world.advance(20_000)
+    t.strictSame(run.abortCodes, [])
+  },
+)
 
-t.test('the deadline leaves a margin for clocks that drift apart', async (t) => {
+t.test('the deadline leaves a margin for clock drift', async (t) => {
   await using world = await World.create({ clockDrift: 0.1 })
   const run = await world.grant()
   world.coordinator.isSilent = true
@@ -50,7 +57,7 @@ t.test('the deadline leaves a margin for clocks that drift apart', async (t) => 
   t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
 })
 
-t.test('the margin is of the whole time, also of that for which a poll waited', async (t) => {
+t.test('the margin covers the whole time, including the wait of the poll', async (t) => {
   await using world = await World.create({ clockDrift: 0.1, pollWaitMs: 100_000 })
   await world.advance(50_000)
   const run = await world.grant()
@@ -61,7 +68,7 @@ t.test('the margin is of the whole time, also of that for which a poll waited', 
   t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
 })
 
-t.test('a heartbeat refused for what it says is an error, and the lease is lost', async (t) => {
+t.test('a heartbeat rejected as invalid is an error, and the lease is lost', async (t) => {
   for (const reason of ['MALFORMED', 'FORBIDDEN', 'UNKNOWN_TASK', 'WRONG_WORKER'] as const) {
     await using world = await World.create()
     await world.grant()
@@ -80,12 +87,14 @@ t.test('a handler that cannot be started has crashed', async (t) => {
   }
   world.answerPoll()
   await world.rest()
-  t.match(world.coordinator.reports, [{ kind: 'fail', reason: /not started: .*no more threads/ }])
+  t.match(world.coordinator.reports, [
+    { kind: 'fail', reason: /could not be started: .*no more threads/ },
+  ])
   world.isolation.onRun = () => undefined
   await world.grant()
 })
 
-t.test('a heartbeat moves the deadline, counted from when it was sent', async (t) => {
+t.test('a heartbeat moves the deadline, counted from its sending', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   world.delayMs = 1000
@@ -100,7 +109,7 @@ t.test('a heartbeat moves the deadline, counted from when it was sent', async (t
   t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
 })
 
-t.test('an answer to a heartbeat that promises less shortens nothing', async (t) => {
+t.test('an answer to a heartbeat never shortens the deadline', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   await world.advance(heartbeatMs)
@@ -112,7 +121,7 @@ t.test('an answer to a heartbeat that promises less shortens nothing', async (t)
   t.strictSame(run.abortCodes, ['WORKER_LEASE_LOST'])
 })
 
-t.test('a loop that stood still past the deadline reports no failure', async (t) => {
+t.test('a loop that was blocked past the deadline reports no failure', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   world.stall(deadlineMs)
@@ -124,7 +133,7 @@ t.test('a loop that stood still past the deadline reports no failure', async (t)
   t.strictSame(world.coordinator.reports, [])
 })
 
-t.test('a loop that stood still until just before it reports, and not late', async (t) => {
+t.test('a loop that was blocked until just before the deadline reports in time', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   world.stall(deadlineMs - 1)
@@ -134,7 +143,7 @@ t.test('a loop that stood still until just before it reports, and not late', asy
   t.strictSame(world.calls('reportedLate'), [])
 })
 
-t.test('a task whose lease is over when it arrives is not run', async (t) => {
+t.test('a task whose lease is over on arrival does not run', async (t) => {
   await using world = await World.create()
   world.delayMs = 1000
   world.answerPoll({ leaseMs: 1000 })
@@ -145,10 +154,10 @@ t.test('a task whose lease is over when it arrives is not run', async (t) => {
   t.equal(world.worker.mode, 'leasing')
   world.delayMs = 0
   await world.advance(leaseMs)
-  t.equal(world.coordinator.waiting('lease').length, 1, 'the slot is free for another one')
+  t.equal(world.coordinator.waiting('lease').length, 1, 'the slot is free for another task')
 })
 
-t.test('the wall clock decides nothing', async (t) => {
+t.test('the wall clock does not affect leases', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   world.clock.jump(24 * 3600_000)
@@ -158,7 +167,7 @@ t.test('the wall clock decides nothing', async (t) => {
 
 // ---- heartbeats
 
-t.test('heartbeats come as often as the coordinator asks', async (t) => {
+t.test('heartbeats follow the interval of the coordinator', async (t) => {
   await using world = await World.create({}, { heartbeatIntervalMs: 3000 })
   await world.grant()
   await world.advance(2999)
@@ -172,27 +181,27 @@ t.test('heartbeats come as often as the coordinator asks', async (t) => {
   t.equal(world.coordinator.all('heartbeat').length, 2)
 })
 
+t.test('the first heartbeat is sent earlier when little of the lease is left', async (t) => {
+  await using world = await World.create()
+  await world.grant({ leaseMs: 8000 })
+  await world.advance(3999 - 1)
+  t.equal(world.coordinator.all('heartbeat').length, 0)
+  await world.advance(1)
+  t.equal(world.coordinator.all('heartbeat').length, 1)
+})
+
 t.test(
-  'the first heartbeat comes sooner when the lease does not hold for long any more',
+  'a heartbeat may take as long as the lease, regardless of the request timeout',
   async (t) => {
-    await using world = await World.create()
-    await world.grant({ leaseMs: 8000 })
-    await world.advance(3999 - 1)
-    t.equal(world.coordinator.all('heartbeat').length, 0)
-    await world.advance(1)
+    await using world = await World.create({ requestTimeoutMs: 2000 })
+    await world.grant()
+    await world.advance(deadlineMs - 1)
     t.equal(world.coordinator.all('heartbeat').length, 1)
+    t.strictSame(world.calls('heartbeatFailed'), [])
   },
 )
 
-t.test('a heartbeat may take as long as the lease, whatever a request may', async (t) => {
-  await using world = await World.create({ requestTimeoutMs: 2000 })
-  await world.grant()
-  await world.advance(deadlineMs - 1)
-  t.equal(world.coordinator.all('heartbeat').length, 1)
-  t.strictSame(world.calls('heartbeatFailed'), [])
-})
-
-t.test('a heartbeat refused in passing is followed by one while the lease lasts', async (t) => {
+t.test('another heartbeat follows a transient rejection while the lease lasts', async (t) => {
   await using world = await World.create()
   // Half of the lease is over when the first heartbeat is due.
   const run = await world.grant({ leaseMs: 2 * heartbeatMs })
@@ -204,7 +213,7 @@ t.test('a heartbeat refused in passing is followed by one while the lease lasts'
   t.strictSame(run.abortCodes, [])
 })
 
-t.test('heartbeats that are refused in passing come sooner, and never many of them', async (t) => {
+t.test('heartbeats after a transient rejection are sooner, but limited', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   while (run.abortCodes.length === 0) {
@@ -218,7 +227,7 @@ t.test('heartbeats that are refused in passing come sooner, and never many of th
   t.ok(sent >= 3 && sent <= 12, `${sent} heartbeats`)
 })
 
-t.test('one heartbeat is under way at a time', async (t) => {
+t.test('only one heartbeat is pending at a time', async (t) => {
   await using world = await World.create()
   await world.grant()
   await world.advance(deadlineMs - 1)
@@ -226,7 +235,7 @@ t.test('one heartbeat is under way at a time', async (t) => {
 })
 
 t.test(
-  'a heartbeat refused for good aborts what cannot be terminated, and frees the slot when it ends',
+  'a rejected heartbeat aborts a handler that cannot be terminated, and its end frees the slot',
   async (t) => {
     await using world = await World.create()
     world.isolation.terminates = 'never'
@@ -244,7 +253,7 @@ t.test(
   },
 )
 
-t.test('a heartbeat that is refused after its handler ended is no news', async (t) => {
+t.test('a heartbeat rejected after its handler ended is ignored', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   await world.advance(heartbeatMs)
@@ -259,20 +268,17 @@ t.test('a heartbeat that is refused after its handler ended is no news', async (
 })
 
 for (const reason of ['OVERLOADED', 'NO_SPACE', 'STOPPING', 'TOO_MANY'] as const) {
-  t.test(
-    `a heartbeat refused with ${reason} is tried again, and the deadline decides`,
-    async (t) => {
-      await using world = await World.create()
-      const run = await world.grant()
-      await world.advance(heartbeatMs)
-      world.coordinator.take('heartbeat').reject(reason)
-      await world.advance(heartbeatMs)
-      t.equal(world.coordinator.all('heartbeat').length, 2)
-      await world.extend()
-      await world.advance(heartbeatMs)
-      t.strictSame(run.abortCodes, [])
-    },
-  )
+  t.test(`a heartbeat rejected with ${reason} is retried until the deadline`, async (t) => {
+    await using world = await World.create()
+    const run = await world.grant()
+    await world.advance(heartbeatMs)
+    world.coordinator.take('heartbeat').reject(reason)
+    await world.advance(heartbeatMs)
+    t.equal(world.coordinator.all('heartbeat').length, 2)
+    await world.extend()
+    await world.advance(heartbeatMs)
+    t.strictSame(run.abortCodes, [])
+  })
 }
 
 t.test('a heartbeat is sent again after a reconnect', async (t) => {
@@ -298,23 +304,20 @@ t.test('the deadline is counted from the sending that was answered', async (t) =
   t.strictSame(world.words('extended'), [deadlineMs])
 })
 
-t.test(
-  'a heartbeat is not sent after the deadline, however late the connection comes',
-  async (t) => {
-    await using world = await World.create()
-    await world.grant()
-    await world.advance(heartbeatMs)
-    world.coordinator.isDown = true
-    await world.cut()
-    await world.advance(deadlineMs - heartbeatMs)
-    world.coordinator.isDown = false
-    await world.advance(5000)
-    t.equal(world.worker.isConnected, true)
-    t.equal(world.coordinator.all('heartbeat').length, 1)
-  },
-)
+t.test('a heartbeat that waits for a connection is not sent after the deadline', async (t) => {
+  await using world = await World.create()
+  await world.grant()
+  await world.advance(heartbeatMs)
+  world.coordinator.isDown = true
+  await world.cut()
+  await world.advance(deadlineMs - heartbeatMs)
+  world.coordinator.isDown = false
+  await world.advance(5000)
+  t.equal(world.worker.isConnected, true)
+  t.equal(world.coordinator.all('heartbeat').length, 1)
+})
 
-t.test('a loop that stood still past the deadline sends no heartbeat', async (t) => {
+t.test('a loop that was blocked past the deadline sends no heartbeat', async (t) => {
   await using world = await World.create()
   await world.grant()
   await world.advance(heartbeatMs)
@@ -327,7 +330,7 @@ t.test('a loop that stood still past the deadline sends no heartbeat', async (t)
   t.equal(world.coordinator.all('heartbeat').length, 1)
 })
 
-t.test('a heartbeat is not sent again when its handler has ended meanwhile', async (t) => {
+t.test('a heartbeat is not resent when its handler has ended', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   await world.advance(heartbeatMs)
@@ -338,7 +341,7 @@ t.test('a heartbeat is not sent again when its handler has ended meanwhile', asy
   t.equal(world.coordinator.reports.length, 1)
 })
 
-t.test('a coordinator that lets us in no more is not hammered with heartbeats', async (t) => {
+t.test('a coordinator that rejects the worker is not flooded with heartbeats', async (t) => {
   await using world = await World.create()
   await world.grant()
   world.coordinator.refusal = 'UNAUTHORIZED'
@@ -352,7 +355,7 @@ t.test('a coordinator that lets us in no more is not hammered with heartbeats', 
 
 // ---- the execution window
 
-t.test('at the end of the window the handler is told early enough to report', async (t) => {
+t.test('the end of the window aborts the handler early enough to report', async (t) => {
   await using world = await World.create({ abortGraceMs: 100 })
   const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
   await world.advance(20_000 - 2 - 200 - 1)
@@ -367,7 +370,7 @@ t.test('at the end of the window the handler is told early enough to report', as
   t.match(world.coordinator.reports, [{ kind: 'fail', reason: /^timeout/ }])
 })
 
-t.test('of a short window no more than a tenth is kept back', async (t) => {
+t.test('at most a tenth of a short window is reserved for the report', async (t) => {
   await using world = await World.create({ abortGraceMs: 5000 })
   const run = await world.grant({ windowMs: 2000, leaseMs: 2000 })
   await world.advance(1797)
@@ -376,13 +379,13 @@ t.test('of a short window no more than a tenth is kept back', async (t) => {
   t.strictSame(run.abortCodes, ['WORKER_WINDOW_OVER'])
 })
 
-t.test('the deadline that a handler sees is when the window aborts it', async (t) => {
+t.test('the deadline passed to the handler is the time of the abort', async (t) => {
   await using world = await World.create({ abortGraceMs: 100 })
   const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
   t.equal(run.work.deadline, world.clock.now() + 20_000 - 2 - 200)
 })
 
-t.test('a handler that returns after its window aborted it is complete', async (t) => {
+t.test('a handler that returns after the window aborted it is completed', async (t) => {
   await using world = await World.create()
   const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
   await world.advance(18_500)
@@ -391,17 +394,17 @@ t.test('a handler that returns after its window aborted it is complete', async (
   t.match(world.coordinator.reports, [{ kind: 'complete', result: Buffer.from('just in time') }])
 })
 
-t.test('a handler that throws after its window aborted it has failed with a timeout', async (t) => {
+t.test('a handler that throws after the window aborted it fails with a timeout', async (t) => {
   await using world = await World.create()
   const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
   await world.advance(18_500)
   run.throws('AbortError: aborted')
   await world.rest()
-  const reason = 'timeout: the execution window was over; AbortError: aborted'
+  const reason = 'timeout: the execution window is over; AbortError: aborted'
   t.match(world.coordinator.reports, [{ kind: 'fail', reason }])
 })
 
-t.test('a window longer than the lease is kept alive by heartbeats until it is over', async (t) => {
+t.test('heartbeats extend the lease until the end of a longer window', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   const endsAtMs = world.now + windowMs
@@ -418,7 +421,7 @@ t.test('a window longer than the lease is kept alive by heartbeats until it is o
 })
 
 t.test(
-  'nothing is reported after the deadline, though the window aborted the handler',
+  'an error after the deadline is not reported, although the window aborted the handler',
   async (t) => {
     await using world = await World.create()
     world.isolation.terminates = 'when told'
@@ -432,7 +435,7 @@ t.test(
   },
 )
 
-t.test('an abort of the window and the end of the lease terminate once', async (t) => {
+t.test('the end of the window and of the lease terminate the handler once', async (t) => {
   await using world = await World.create()
   world.isolation.terminates = 'never'
   const run = await world.grant({ windowMs: 20_000, leaseMs: 20_000 })
@@ -442,7 +445,7 @@ t.test('an abort of the window and the end of the lease terminate once', async (
   run.returns()
 })
 
-t.test('a worker that is granted a task anew has lost it before', async (t) => {
+t.test('a second grant of a task means that its first lease is lost', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   const run = await world.grant()
   const { taskId } = run.work
@@ -452,9 +455,9 @@ t.test('a worker that is granted a task anew has lost it before', async (t) => {
   t.strictSame(next.abortCodes, [])
 })
 
-// ---- timers that are set late
+// ---- deferred timers
 
-/** Notes when it was armed. */
+/** Records when it was armed. */
 class Noting implements Armable {
   readonly armedAtMs: number[] = []
   readonly dueAtMs: number
@@ -473,7 +476,7 @@ class Noting implements Armable {
 function setUp() {
   const clock = new SimulatedClock()
   const all: Noting[] = []
-  const timers = new LateTimers(clock, all)
+  const timers = new DeferredTimers(clock, all)
   const begin = (dueInMs: number) => {
     const one = new Noting(clock, dueInMs)
     all.push(one)
@@ -483,7 +486,7 @@ function setUp() {
   return { clock, all, timers, begin, startMs: clock.monotonicMs() }
 }
 
-t.test('no timer is set for what ends at once', async (t) => {
+t.test('no timer is set for executions that end quickly', async (t) => {
   const { clock, all, begin } = setUp()
   const ended = begin(5000)
   all.pop()
@@ -492,12 +495,12 @@ t.test('no timer is set for what ends at once', async (t) => {
   t.equal(clock.timers, 0)
 })
 
-t.test('whoever is there after a while gets its timer, with all that began since', async (t) => {
+t.test('after a while all executions get their timers', async (t) => {
   const { clock, begin, startMs } = setUp()
   const first = begin(5000)
   await clock.advance(200)
   const second = begin(5000)
-  t.equal(clock.timers, 1, 'one serves them all')
+  t.equal(clock.timers, 1, 'one timer arms all of them')
   await clock.advance(50)
   t.strictSame([first.armedAtMs, second.armedAtMs], [[startMs + 250], [startMs + 250]])
   const third = begin(5000)
@@ -505,7 +508,7 @@ t.test('whoever is there after a while gets its timer, with all that began since
   t.strictSame(third.armedAtMs, [startMs + 500])
 })
 
-t.test('what is due before that gets its timer at once', async (t) => {
+t.test('an execution that is due earlier gets its timer immediately', async (t) => {
   const { clock, begin, startMs } = setUp()
   t.strictSame(begin(250).armedAtMs, [startMs])
   t.equal(clock.timers, 0)
@@ -513,7 +516,7 @@ t.test('what is due before that gets its timer at once', async (t) => {
   t.equal(clock.timers, 1)
 })
 
-t.test('stopped in between it leaves nothing', (t) => {
+t.test('stop leaves no timer', (t) => {
   const { clock, timers, begin } = setUp()
   begin(5000)
   timers.stop()

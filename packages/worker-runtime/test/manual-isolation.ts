@@ -1,9 +1,9 @@
 import type { Isolation, Outcome, Run, RunEvents, Work, WorkerError } from '../src/index.js'
 
-/** One handler, which does what the test does in its place. */
+/** A handler that the test controls. */
 export class ManualRun implements Run {
   readonly work: Work
-  /** What it was told, in order. */
+  /** Its aborts, in order. */
   readonly aborts: WorkerError[] = []
   isTerminated = false
   isGone = false
@@ -11,7 +11,7 @@ export class ManualRun implements Run {
   readonly #logged: RunEvents['logged']
   readonly #isolation: ManualIsolation
 
-  /** Takes what it is told of apart, as an isolation may. */
+  /** Destructures the events, as an isolation may. */
   constructor(isolation: ManualIsolation, work: Work, { ended, logged }: RunEvents) {
     this.#isolation = isolation
     this.work = work
@@ -31,7 +31,7 @@ export class ManualRun implements Run {
   terminate(): boolean {
     if (this.isGone) throw new Error('a handler that is gone was terminated')
     this.isTerminated = true
-    if (this.#isolation.terminates === 'at once') {
+    if (this.#isolation.terminates === 'immediately') {
       queueMicrotask(() => !this.isGone && this.end({ kind: 'terminated' }))
     }
     return this.#isolation.terminates !== 'never'
@@ -56,17 +56,17 @@ export class ManualRun implements Run {
   }
 }
 
-/** Handlers that run, end and ignore their signals as the test says. */
+/** Handlers that run, end and ignore their signals under the control of the test. */
 export class ManualIsolation implements Isolation {
   readonly runs: ManualRun[] = []
-  /** Whether the handler is gone when it is terminated, or when the test says so; or cannot be. */
-  terminates: 'at once' | 'when told' | 'never' = 'at once'
+  /** A terminated handler ends immediately or when the test says so, or cannot be terminated. */
+  terminates: 'immediately' | 'when told' | 'never' = 'immediately'
   isStarted = false
   isClosed = false
   onClose: () => void = () => {}
   onRun: () => void = () => {}
-  /** Or its handlers are held by a call into the system. */
-  closes: 'at once' | 'never' = 'at once'
+  /** `never`: close does not resolve, as with handlers in a system call. */
+  closes: 'immediately' | 'never' = 'immediately'
 
   async start(): Promise<void> {
     this.isStarted = true

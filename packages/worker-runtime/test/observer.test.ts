@@ -12,7 +12,7 @@ function modes(world: World): unknown[] {
 
 // ---- modes
 
-t.test('the modes are passed through as drawn', async (t) => {
+t.test('the worker passes through the modes as drawn', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   t.equal(world.worker.mode, 'leasing')
   const [one, other] = [await world.grant(), await world.grant()]
@@ -20,7 +20,7 @@ t.test('the modes are passed through as drawn', async (t) => {
   one.returns()
   other.returns()
   await world.rest()
-  t.equal(world.worker.mode, 'running', 'while reports are on their way')
+  t.equal(world.worker.mode, 'running', 'while reports are pending')
   world.coordinator.take('complete').answer(committed)
   await world.rest()
   t.equal(world.worker.mode, 'running')
@@ -39,7 +39,7 @@ t.test('a worker without a task goes from leasing to draining', async (t) => {
   t.strictSame(modes(world), ['leasing', 'draining', 'stopped'])
 })
 
-t.test('every mode but the last leads somewhere, and none back to idle', (t) => {
+t.test('every mode except the last has a successor, and none leads back to idle', (t) => {
   for (const mode of Object.keys(transitions) as WorkerMode[]) {
     t.equal(transitions[mode].length === 0, mode === 'stopped')
     t.notOk(transitions[mode].includes('idle'))
@@ -219,7 +219,7 @@ const scenes: readonly Scene[] = [
 ]
 
 for (const { hook, args, play } of scenes) {
-  t.test(`an observer hears of ${hook}`, async (t) => {
+  t.test(`the observer hook ${hook} is called`, async (t) => {
     await using world = await World.create()
     await play(world)
     t.match(world.calls(hook)[0], args)
@@ -228,7 +228,7 @@ for (const { hook, args, play } of scenes) {
   })
 }
 
-t.test('the answers lead to one hook each', async (t) => {
+t.test('each answer calls one hook', async (t) => {
   await using world = await World.create()
   const asked = await report(world)
   asked.answer({ kind: 'cancelled', reason: 'EXPIRED' })
@@ -240,14 +240,14 @@ t.test('the answers lead to one hook each', async (t) => {
   ])
 })
 
-t.test('the end of a handler that was told to end says so', async (t) => {
+t.test('handlerEnded says whether the handler was aborted', async (t) => {
   await using world = await World.create()
   await world.grant()
   await world.advance(deadlineMs + 5000)
   t.match(world.calls('handlerEnded'), [[task, { kind: 'terminated' }, deadlineMs + 5000, true]])
 })
 
-t.test('onCancelled is called once, beside the observer', async (t) => {
+t.test('onCancelled is called once, in addition to the observer', async (t) => {
   const calls: unknown[][] = []
   await using world = await World.create({ onCancelled: (...args) => calls.push(args) })
   const asked = await report(world)
@@ -257,7 +257,7 @@ t.test('onCancelled is called once, beside the observer', async (t) => {
   t.equal(world.calls('cancelled').length, 1)
 })
 
-t.test('an observer is called as what it is', async (t) => {
+t.test('hooks are called as methods of their observer', async (t) => {
   class Counter {
     granted = 0
     leased() {
@@ -272,14 +272,14 @@ t.test('an observer is called as what it is', async (t) => {
 
 // ---- metrics
 
-/** The lines of a worker's own series, by name and labels. */
+/** The worker's own series, by name and labels. */
 async function series(world: World): Promise<Map<string, number>> {
   const text = await world.worker.metrics.text()
   const lines = text.split('\n').filter((line) => line.startsWith('tenure_worker_'))
   return new Map(lines.map((line) => [line.split(' ')[0]!, Number(line.split(' ')[1])]))
 }
 
-t.test('each series counts what it says', async (t) => {
+t.test('each series counts its events', async (t) => {
   await using world = await World.create({ concurrency: 9 })
   const { coordinator, isolation } = world
   const runs = [await world.grant(), await world.grant(), await world.grant(), await world.grant()]
@@ -326,11 +326,11 @@ t.test('each series counts what it says', async (t) => {
   for (const [name, value] of Object.entries(expected)) t.equal(values.get(name), value, name)
 })
 
-t.test('each hook is counted by its own series, and by no other', async (t) => {
+t.test('each hook increments only its own series', async (t) => {
   const metrics = new WorkerMetrics(false)
   const { observer } = metrics
   const facts = { taskId: 1, queue: 'q', attempt: 1, leaseId: 2 }
-  const error = new TenureError('CLIENT_DISCONNECTED', 'it is gone')
+  const error = new TenureError('CLIENT_DISCONNECTED', 'the connection is gone')
   const limits = { frameBytesMax: 1, payloadBytesMax: 1, resultBytesMax: 1, waitMsMax: 1 }
   const welcome = {
     version: 1,
@@ -380,7 +380,7 @@ t.test('each hook is counted by its own series, and by no other', async (t) => {
     t.ok(text.includes(`\ntenure_worker_${name} ${index + 1}\n`), `${name} is ${index + 1}`)
 })
 
-t.test('a lease lost by our own clock is no heartbeat that was lost', async (t) => {
+t.test("a lease lost by the worker's clock is not counted as a lost heartbeat", async (t) => {
   await using world = await World.create()
   await world.grant()
   await world.advance(deadlineMs)
@@ -389,7 +389,7 @@ t.test('a lease lost by our own clock is no heartbeat that was lost', async (t) 
   t.equal(values.get('tenure_worker_heartbeats_total{outcome="lost"}'), undefined)
 })
 
-t.test('nor is one that was lost by being granted the task once more', async (t) => {
+t.test('a lease lost by a second grant is not counted as a lost heartbeat', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   const { taskId } = (await world.grant()).work
   await world.grant({ taskId, attempt: 2 })
@@ -398,7 +398,7 @@ t.test('nor is one that was lost by being granted the task once more', async (t)
   t.equal(values.get('tenure_worker_heartbeats_total{outcome="lost"}'), undefined)
 })
 
-t.test('a result that is sent late is counted, and its answer like any other', async (t) => {
+t.test('a late report is counted, and so is its answer', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   await world.advance(deadlineMs)
@@ -427,7 +427,7 @@ t.test('protocol errors are counted by request and reason', async (t) => {
   t.equal(values.get(`${name}{request="lease",reason="FORBIDDEN"}`), 1)
 })
 
-t.test('a worker that is not connected says so', async (t) => {
+t.test('the connected gauge is 0 without a connection', async (t) => {
   await using world = await World.create()
   await world.cut()
   t.equal((await series(world)).get('tenure_worker_connected'), 0)
@@ -437,13 +437,10 @@ t.test('a worker that is not connected says so', async (t) => {
   t.equal((await series(world)).get('tenure_worker_connected'), 0)
 })
 
-t.test(
-  'metrics are Prometheus text, with those of the process where that is asked for',
-  async (t) => {
-    await using plain = await World.create()
-    t.notMatch(await plain.worker.metrics.text(), 'tenure_process_cpu_seconds_total')
-    await using world = await World.create({ processMetrics: true })
-    t.match(world.worker.metrics.contentType, /^text\/plain; version=0\.0\.4/)
-    t.match(await world.worker.metrics.text(), 'tenure_process_cpu_seconds_total')
-  },
-)
+t.test('metrics are Prometheus text, optionally with those of the process', async (t) => {
+  await using plain = await World.create()
+  t.notMatch(await plain.worker.metrics.text(), 'tenure_process_cpu_seconds_total')
+  await using world = await World.create({ processMetrics: true })
+  t.match(world.worker.metrics.contentType, /^text\/plain; version=0\.0\.4/)
+  t.match(await world.worker.metrics.text(), 'tenure_process_cpu_seconds_total')
+})

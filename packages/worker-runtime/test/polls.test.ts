@@ -4,7 +4,7 @@ import { deadlineMs, heartbeatMs, World } from './world.js'
 
 const committed = { kind: 'committed', state: 'COMPLETED' } as const
 
-// ---- as many as there are slots
+// ---- one poll per slot
 
 t.test('there is one poll for each free slot', async (t) => {
   await using world = await World.create({ concurrency: 3 })
@@ -23,13 +23,13 @@ t.test('polls name the queues and how long to wait', async (t) => {
   t.match(world.coordinator.all('lease'), [{ queues: ['mail', 'sms'], waitMs: 1234 }])
 })
 
-t.test('the coordinator is told the name and the capacity', async (t) => {
+t.test('the hello contains the name and the capacity', async (t) => {
   await using world = await World.create({ concurrency: 7, token: 'secret' })
   t.match(world.coordinator.hellos, [{ role: 'work', name: 'me', capacity: 7, token: 'secret' }])
   t.equal(world.worker.name, 'me')
 })
 
-t.test('a report on its way takes no slot', async (t) => {
+t.test('a pending report takes no slot', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   run.returns()
@@ -40,7 +40,7 @@ t.test('a report on its way takes no slot', async (t) => {
   t.equal(world.coordinator.waiting('lease').length, 0)
 })
 
-t.test('a slot is not used again before its handler is gone', async (t) => {
+t.test('a slot is not reused before its handler has ended', async (t) => {
   await using world = await World.create()
   world.isolation.terminates = 'when told'
   const run = await world.grant()
@@ -71,7 +71,7 @@ t.test('a handler that cannot be terminated keeps its slot', async (t) => {
   t.equal(world.coordinator.waiting('lease').length, 2)
 })
 
-t.test('polls that are granted late are still one for each slot', async (t) => {
+t.test('polls that are granted late still count as one per slot', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   world.delayMs = 700
   world.answerPoll()
@@ -82,7 +82,7 @@ t.test('polls that are granted late are still one for each slot', async (t) => {
   t.equal(world.coordinator.all('lease').length, 2)
 })
 
-t.test('however tasks come and go, there are never more than slots', async (t) => {
+t.test('there are never more running tasks than slots', async (t) => {
   await using world = await World.create({ concurrency: 3 })
   for (let round = 0; round < 60; round++) {
     const { coordinator, isolation } = world
@@ -100,7 +100,7 @@ t.test('however tasks come and go, there are never more than slots', async (t) =
   t.ok(world.isolation.runs.length > 20)
 })
 
-t.test('polls leave room for what cannot wait: heartbeats, reports and withdrawals', async (t) => {
+t.test('polls do not hold up heartbeats, reports and withdrawals', async (t) => {
   const limits = { requestsInFlightMax: 4 }
   await using world = await World.create({ concurrency: 10 }, { limits })
   const run = await world.grant()
@@ -116,13 +116,13 @@ t.test('polls leave room for what cannot wait: heartbeats, reports and withdrawa
   t.equal(world.worker.mode, 'stopped', 'waiting polls are withdrawn')
 })
 
-t.test('no more polls wait than the coordinator lets', async (t) => {
+t.test("the number of waiting polls respects the coordinator's limit", async (t) => {
   const limits = { pollsPerConnectionMax: 5 }
   await using world = await World.create({ concurrency: 10 }, { limits })
   t.equal(world.coordinator.waiting('lease').length, 5)
 })
 
-t.test('of many free slots 64 are asked for at a time', async (t) => {
+t.test('at most 64 polls are sent concurrently', async (t) => {
   const limits = { requestsInFlightMax: 1000 }
   await using world = await World.create({ concurrency: 100 }, { limits })
   t.equal(world.coordinator.waiting('lease').length, 64)
@@ -130,7 +130,7 @@ t.test('of many free slots 64 are asked for at a time', async (t) => {
   t.equal(world.coordinator.waiting('lease').length, 50)
 })
 
-t.test('a coordinator that takes one request at a time is polled all the same', async (t) => {
+t.test('polling works with a coordinator that accepts one request at a time', async (t) => {
   const limits = { requestsInFlightMax: 1, pollsPerConnectionMax: 1 }
   await using world = await World.create({ concurrency: 2 }, { limits })
   t.equal(world.coordinator.waiting('lease').length, 1)
@@ -138,7 +138,7 @@ t.test('a coordinator that takes one request at a time is polled all the same', 
 
 // ---- without a task
 
-t.test('a poll that is answered empty is followed by the next', async (t) => {
+t.test('the next poll follows an empty answer', async (t) => {
   await using world = await World.create()
   world.coordinator.take('lease').answer({ kind: 'empty' })
   await world.rest()
@@ -147,7 +147,7 @@ t.test('a poll that is answered empty is followed by the next', async (t) => {
 })
 
 for (const reason of ['OVERLOADED', 'STOPPING', 'INTERNAL'] as const satisfies Reason[]) {
-  t.test(`a poll refused with ${reason} rests, and comes back`, async (t) => {
+  t.test(`a poll rejected with ${reason} is repeated after a pause`, async (t) => {
     await using world = await World.create()
     world.coordinator.take('lease').reject(reason)
     await world.advance(999)
@@ -158,7 +158,7 @@ for (const reason of ['OVERLOADED', 'STOPPING', 'INTERNAL'] as const satisfies R
   })
 }
 
-t.test('the coordinator says how long to rest', async (t) => {
+t.test('the coordinator can set the pause', async (t) => {
   await using world = await World.create()
   world.coordinator.take('lease').reject('OVERLOADED', 7000)
   await world.advance(6999)
@@ -168,7 +168,7 @@ t.test('the coordinator says how long to rest', async (t) => {
   t.match(world.calls('pollFailed'), [[{ reason: 'OVERLOADED' }, 7000]])
 })
 
-t.test('pauses that the coordinator asked for make the own ones no longer', async (t) => {
+t.test("pauses set by the coordinator do not lengthen the worker's own pauses", async (t) => {
   await using world = await World.create()
   for (let refusals = 0; refusals < 5; refusals++) {
     world.coordinator.take('lease').reject('NO_SPACE', 100)
@@ -179,7 +179,7 @@ t.test('pauses that the coordinator asked for make the own ones no longer', asyn
   t.match(world.calls('pollFailed').at(-1), [{ reason: 'STOPPING' }, 1000])
 })
 
-t.test('behind a new connection pauses begin anew', async (t) => {
+t.test('a new connection resets the pause', async (t) => {
   await using world = await World.create()
   world.coordinator.take('lease').reject('OVERLOADED')
   await world.advance(1000)
@@ -190,7 +190,7 @@ t.test('behind a new connection pauses begin anew', async (t) => {
   t.match(world.calls('pollFailed').at(-1), [{ reason: 'OVERLOADED' }, 1000])
 })
 
-t.test('refused polls rest together', async (t) => {
+t.test('rejected polls share one pause', async (t) => {
   await using world = await World.create({ concurrency: 3 })
   for (let poll = 0; poll < 3; poll++) world.coordinator.take('lease').reject('OVERLOADED')
   await world.advance(999)
@@ -200,7 +200,7 @@ t.test('refused polls rest together', async (t) => {
   t.equal(world.coordinator.waiting('lease').length, 3)
 })
 
-t.test('a task that is granted while others rest is run', async (t) => {
+t.test('a task granted during the pause runs', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   world.coordinator.take('lease').reject('OVERLOADED')
   await world.rest()
@@ -212,7 +212,7 @@ t.test('a task that is granted while others rest is run', async (t) => {
 
 // ---- without a connection
 
-t.test('polls that are lost with their connection are asked again after it', async (t) => {
+t.test('polls lost with their connection are sent again after reconnecting', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   await world.cut()
   await world.advance(50)
@@ -221,7 +221,7 @@ t.test('polls that are lost with their connection are asked again after it', asy
   t.strictSame(world.calls('pollFailed'), [])
 })
 
-t.test('a coordinator that comes back after a while is polled by each slot once', async (t) => {
+t.test('a coordinator that returns gets one poll per slot', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   world.coordinator.isDown = true
   await world.cut()
@@ -232,7 +232,7 @@ t.test('a coordinator that comes back after a while is polled by each slot once'
   t.equal(world.coordinator.all('lease').length, 4)
 })
 
-t.test('a refusal at the handshake after a reconnect is told of, and tried again', async (t) => {
+t.test('a rejected handshake after a reconnect is reported and retried', async (t) => {
   await using world = await World.create()
   world.coordinator.refusal = 'UNAUTHORIZED'
   await world.cut()
@@ -252,7 +252,7 @@ t.test('a refusal at the handshake after a reconnect is told of, and tried again
   t.match(world.calls('pollFailed').at(-1), [{ reason: 'UNAUTHORIZED' }, 1000])
 })
 
-t.test('a refusal at the first handshake rejects the start', async (t) => {
+t.test('a rejected first handshake rejects the start', async (t) => {
   await using world = new World()
   world.coordinator.refusal = 'UNAUTHORIZED'
   const rejected = t.rejects(world.start(), { code: 'CLIENT_REJECTED', reason: 'UNAUTHORIZED' })
@@ -274,7 +274,7 @@ t.test('without a coordinator the start waits, until its signal aborts', async (
   t.equal(world.isolation.isClosed, true)
 })
 
-t.test('a coordinator that comes late lets the start go on', async (t) => {
+t.test('the start continues when the coordinator appears later', async (t) => {
   await using world = new World()
   world.coordinator.isDown = true
   const starting = world.start()

@@ -7,12 +7,12 @@ import type { Outcome } from '../src/index.js'
 import { deadlineMs, heartbeatMs, leaseMs, World } from './world.js'
 
 const committed = { kind: 'committed', state: 'COMPLETED' } as const
-/** Short enough for no heartbeat to be due. */
+/** Short enough that no heartbeat is due. */
 const heartbeatlessMs = 5000
 
-// ---- what is reported
+// ---- contents of reports
 
-t.test('a result is reported as it is', async (t) => {
+t.test('a result is reported unchanged', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   run.returns('the result')
@@ -22,7 +22,7 @@ t.test('a result is reported as it is', async (t) => {
   t.match(report, { taskId: run.work.taskId, leaseId: run.work.leaseId })
 })
 
-t.test('no result is none, and an empty one is empty', async (t) => {
+t.test('no result and an empty result are reported as such', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   const [none, empty] = [await world.grant(), await world.grant()]
   none.returns()
@@ -32,17 +32,17 @@ t.test('no result is none, and an empty one is empty', async (t) => {
   t.strictSame(lengths, [undefined, 0])
 })
 
-t.test('a result that is too large is a failure', async (t) => {
+t.test('a result over the limit is reported as a failure', async (t) => {
   await using world = await World.create({ concurrency: 2 })
   const [fits, not] = [await world.grant(), await world.grant()]
   fits.returns('x'.repeat(5000))
   not.returns('x'.repeat(5001))
   await world.rest()
-  const reason = 'the result has 5001 bytes; at most 5000 are taken'
+  const reason = 'the result has 5001 bytes; at most 5000 are accepted'
   t.match(world.coordinator.reports, [{ kind: 'complete' }, { kind: 'fail', reason }])
 })
 
-t.test('the limit is the one of the connection that is there now', async (t) => {
+t.test('the limit is that of the current connection', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   world.coordinator.limits = { ...world.coordinator.limits, resultBytesMax: 10 }
@@ -62,7 +62,7 @@ function reasonOf(outcome: Outcome, timeout?: string): string {
   return report.reason
 }
 
-t.test('a reason of any length is cut in whole characters, and only where it must be', (t) => {
+t.test('a long reason is cut at a whole character', (t) => {
   const characters = fc.array(fc.constantFrom('a', 'é', '字', '🜂', '\ud83d', '\n'), {
     maxLength: 8,
   })
@@ -73,10 +73,10 @@ t.test('a reason of any length is cut in whole characters, and only where it mus
       const reason = reasonOf({ kind: 'failed', reason: text })
       const bytes = Buffer.byteLength(reason)
       if (bytes > reasonBytesMax) return false
-      // Half a character cannot be sent.
+      // A lone surrogate cannot be sent.
       const whole = Buffer.from(text).toString()
       if (Buffer.byteLength(text) <= reasonBytesMax) return reason === whole
-      // A character has at most four bytes, so at most three of the room are left over.
+      // A character has at most four bytes, so at most three bytes stay unused.
       const kept = reason.slice(0, -1)
       return reason.endsWith('…') && whole.startsWith(kept) && bytes > reasonBytesMax - 4
     }),
@@ -85,7 +85,7 @@ t.test('a reason of any length is cut in whole characters, and only where it mus
   t.end()
 })
 
-t.test('a reason says what happened', (t) => {
+t.test('the reason describes the outcome', (t) => {
   t.equal(reasonOf({ kind: 'failed', reason: 'Error: no' }), 'Error: no')
   t.equal(reasonOf({ kind: 'crashed', reason: 'exit 3' }), 'exit 3')
   t.equal(reasonOf({ kind: 'terminated' }), 'terminated')
@@ -94,10 +94,10 @@ t.test('a reason says what happened', (t) => {
   t.end()
 })
 
-// ---- refusals that pass
+// ---- transient rejections
 
 for (const reason of ['STOPPING', 'NO_SPACE', 'OVERLOADED', 'TOO_MANY'] as const) {
-  t.test(`a report refused with ${reason} is sent again under the same report_id`, async (t) => {
+  t.test(`a report rejected with ${reason} is resent with the same report_id`, async (t) => {
     await using world = await World.create()
     const run = await world.grant()
     run.returns('done')
@@ -114,7 +114,7 @@ for (const reason of ['STOPPING', 'NO_SPACE', 'OVERLOADED', 'TOO_MANY'] as const
     t.strictSame(world.calls('rejected'), [])
   })
 
-  t.test(`a report refused with ${reason} is never sent after the deadline`, async (t) => {
+  t.test(`a report rejected with ${reason} is never sent after the deadline`, async (t) => {
     await using world = await World.create()
     const run = await world.grant()
     run.returns('done')
@@ -147,7 +147,7 @@ t.test('the pauses between sendings double, up to five seconds', async (t) => {
   }
 })
 
-t.test('the coordinator says when a report may come again', async (t) => {
+t.test('the coordinator can set the pause before a report is resent', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   run.returns('done')
@@ -159,7 +159,7 @@ t.test('the coordinator says when a report may come again', async (t) => {
   t.equal(world.coordinator.reports.length, 2)
 })
 
-t.test('nobody waits longer than the lease for another sending', async (t) => {
+t.test('a report does not wait beyond its lease to be resent', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   run.returns('done')
@@ -186,7 +186,7 @@ t.test('a report that cannot be sent is given up at the deadline', async (t) => 
   t.equal(world.worker.mode, 'leasing')
 })
 
-t.test('a report that was never sent says so', async (t) => {
+t.test('a report that was never sent is unreported as NOT_SENT', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   world.coordinator.isDown = true
@@ -213,7 +213,7 @@ t.test('a report that waits for a connection is not sent after the deadline', as
   t.strictSame(world.words('unreported'), ['NOT_SENT'])
 })
 
-t.test('an answer that comes after the deadline still counts', async (t) => {
+t.test('an answer after the deadline still counts', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   await world.advance(deadlineMs - heartbeatlessMs)
@@ -240,7 +240,7 @@ t.test('an answer to the first of two sendings counts', async (t) => {
   t.equal(world.worker.isConnected, true)
 })
 
-t.test('an answer of another kind is no answer', async (t) => {
+t.test('an answer of the wrong kind is ignored', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   run.returns('done')
@@ -250,7 +250,7 @@ t.test('an answer of another kind is no answer', async (t) => {
   t.equal(world.coordinator.reports.length, 2)
 })
 
-t.test('the payload is its own memory', async (t) => {
+t.test('the payload has its own memory', async (t) => {
   await using world = await World.create()
   const run = await world.grant({ payload: Buffer.from('mine') })
   t.equal(Buffer.from(run.work.payload).toString(), 'mine')
@@ -260,8 +260,8 @@ t.test('the payload is its own memory', async (t) => {
 
 // ---- after the deadline
 //
-// A handler that returns after the deadline has done its work: the coordinator hears of it once, so
-// that the log has the evidence (003 §4), and it has the last word.
+// A handler that returns after the deadline has done its work. The coordinator gets one report, so that the
+// log has the evidence (003 §4), and decides.
 
 const abortGraceMs = 5000
 
@@ -273,7 +273,7 @@ async function overdue() {
   return { world, run }
 }
 
-t.test('a result that is returned within the grace is reported once', async (t) => {
+t.test('a result returned within the grace is reported once', async (t) => {
   const { world, run } = await overdue()
   await using _ = world
   await world.advance(abortGraceMs - 1)
@@ -286,7 +286,7 @@ t.test('a result that is returned within the grace is reported once', async (t) 
   t.equal(world.calls('reportedLate').length, 1)
 })
 
-t.test('CANCELLED is its answer, and the result is dropped', async (t) => {
+t.test('a late report is CANCELLED, and its result is dropped', async (t) => {
   const { world, run } = await overdue()
   await using _ = world
   run.returns('done')
@@ -298,7 +298,7 @@ t.test('CANCELLED is its answer, and the result is dropped', async (t) => {
   t.strictSame(world.calls('unreported'), [])
 })
 
-t.test('COMMITTED counts: the deadline comes before the expiry', async (t) => {
+t.test('a late report may be COMMITTED, because the deadline is before the expiry', async (t) => {
   const { world, run } = await overdue()
   await using _ = world
   run.returns('done')
@@ -309,15 +309,18 @@ t.test('COMMITTED counts: the deadline comes before the expiry', async (t) => {
   t.equal(world.worker.mode, 'leasing')
 })
 
-t.test('the slot is free when the handler is gone, whatever becomes of the report', async (t) => {
-  const { world, run } = await overdue()
-  await using _ = world
-  t.equal(world.coordinator.waiting('lease').length, 0)
-  run.returns('done')
-  await world.rest()
-  t.equal(world.coordinator.waiting('complete').length, 1)
-  t.equal(world.coordinator.waiting('lease').length, 1)
-})
+t.test(
+  'the slot is free once the handler has ended, before its late report is answered',
+  async (t) => {
+    const { world, run } = await overdue()
+    await using _ = world
+    t.equal(world.coordinator.waiting('lease').length, 0)
+    run.returns('done')
+    await world.rest()
+    t.equal(world.coordinator.waiting('complete').length, 1)
+    t.equal(world.coordinator.waiting('lease').length, 1)
+  },
+)
 
 for (const [what, outcome] of [
   ['throws', { kind: 'failed', reason: 'AbortError: aborted' }],
@@ -335,7 +338,7 @@ for (const [what, outcome] of [
   })
 }
 
-t.test('a result that comes after the grace is not reported', async (t) => {
+t.test('a result after the grace is not reported', async (t) => {
   const { world, run } = await overdue()
   await using _ = world
   world.isolation.terminates = 'never'
@@ -346,7 +349,7 @@ t.test('a result that comes after the grace is not reported', async (t) => {
   t.strictSame(world.words('unreported'), ['LEASE_LOST'])
 })
 
-t.test('a late report is not sent again when the connection breaks', async (t) => {
+t.test('a late report is not resent after a lost connection', async (t) => {
   const { world, run } = await overdue()
   await using _ = world
   run.returns('done')
@@ -357,7 +360,7 @@ t.test('a late report is not sent again when the connection breaks', async (t) =
   t.strictSame(world.words('unreported'), ['UNKNOWN'])
 })
 
-t.test('a late report is not sent again after a refusal that passes', async (t) => {
+t.test('a late report is not resent after a transient rejection', async (t) => {
   const { world, run } = await overdue()
   await using _ = world
   run.returns('done')
@@ -368,7 +371,7 @@ t.test('a late report is not sent again after a refusal that passes', async (t) 
   t.strictSame(world.words('unreported'), ['UNKNOWN'])
 })
 
-t.test('an answer to a late report is awaited for five seconds', async (t) => {
+t.test('the worker waits five seconds for the answer to a late report', async (t) => {
   const { world, run } = await overdue()
   await using _ = world
   run.returns('done')
@@ -379,7 +382,7 @@ t.test('an answer to a late report is awaited for five seconds', async (t) => {
   t.equal(world.worker.mode, 'leasing')
 })
 
-t.test('so is a connection to send it over', async (t) => {
+t.test('the worker waits five seconds for a connection to send a late report', async (t) => {
   for (const [awayMs, reports] of [
     [4000, 1],
     [5000, 0],
@@ -398,7 +401,7 @@ t.test('so is a connection to send it over', async (t) => {
   }
 })
 
-t.test('a result is reported late though the loop stood still over the deadline', async (t) => {
+t.test('a result is reported late after a loop that was blocked past the deadline', async (t) => {
   await using world = await World.create()
   const run = await world.grant()
   world.stall(10 * leaseMs)
@@ -410,7 +413,7 @@ t.test('a result is reported late though the loop stood still over the deadline'
   t.equal(world.coordinator.reports.length, 1)
 })
 
-t.test('a worker that stops while it waits for the answer ends in time', async (t) => {
+t.test('a pending late report does not delay the stop', async (t) => {
   const { world, run } = await overdue()
   await using _ = world
   run.returns('done')
@@ -424,9 +427,9 @@ t.test('a worker that stops while it waits for the answer ends in time', async (
   t.equal(world.calls('cancelled').length, 1)
 })
 
-// ---- a loss that becomes known within the grace
+// ---- a loss that is reported within the grace
 
-t.test('a heartbeat that is refused after the deadline ends the grace', async (t) => {
+t.test('a heartbeat rejected after the deadline ends the grace', async (t) => {
   await using world = await World.create({ abortGraceMs })
   const run = await world.grant()
   await world.advance(heartbeatMs)
@@ -436,11 +439,11 @@ t.test('a heartbeat that is refused after the deadline ends the grace', async (t
   beat.reject('SUPERSEDED')
   await world.rest()
   t.equal(run.isTerminated, true)
-  t.strictSame(world.words('leaseLost'), ['DEADLINE'], 'which is no second loss')
+  t.strictSame(world.words('leaseLost'), ['DEADLINE'], 'not a second loss')
   t.strictSame(world.coordinator.reports, [])
 })
 
-t.test('a refusal that passes leaves the grace as it is', async (t) => {
+t.test('a transient rejection does not change the grace', async (t) => {
   await using world = await World.create({ abortGraceMs })
   const run = await world.grant()
   await world.advance(heartbeatMs)
@@ -454,7 +457,7 @@ t.test('a refusal that passes leaves the grace as it is', async (t) => {
   t.equal(world.coordinator.reports.length, 1)
 })
 
-t.test('a worker that is granted the task anew ends the grace of its old execution', async (t) => {
+t.test('a second grant of the task ends the grace of its first execution', async (t) => {
   await using world = await World.create({ abortGraceMs, concurrency: 2 })
   world.isolation.terminates = 'never'
   const run = await world.grant()
@@ -466,13 +469,13 @@ t.test('a worker that is granted the task anew ends the grace of its old executi
   t.strictSame(world.coordinator.reports, [])
 })
 
-t.test('a handler that was told to end is cut off when the loss is known', async (t) => {
+t.test('an aborted handler is terminated once the loss is known', async (t) => {
   await using world = await World.create({ drainGraceMs: 1000, abortGraceMs: 60_000 })
   const run = await world.grant()
   await world.advance(heartbeatMs - 1000)
   void world.worker.stop()
   await world.advance(1000)
-  // The heartbeat went out in the moment in which the grace to drain was over.
+  // The heartbeat was sent at the moment when the drain grace ended.
   t.strictSame(run.abortCodes, ['WORKER_STOPPING'])
   t.equal(run.isTerminated, false)
   world.coordinator.take('heartbeat').reject('EXPIRED')
@@ -480,7 +483,7 @@ t.test('a handler that was told to end is cut off when the loss is known', async
   t.equal(run.isTerminated, true)
 })
 
-t.test('inline, a handler that ends soon after its abort is not stuck', async (t) => {
+t.test('inline: a handler that ends soon after its abort is not stuck', async (t) => {
   await using world = await World.create({
     isolation: 'inline',
     handler: ({ signal }) =>

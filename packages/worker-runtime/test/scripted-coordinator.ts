@@ -13,10 +13,10 @@ import {
 import type { SimulatedClock, SimulatedNetwork, SimulatedSocket } from '@tenure/testing'
 
 type WithoutId<A> = A extends Answer ? Omit<A, 'id'> : never
-/** An answer as a script writes it. */
+/** An answer without its request id. */
 export type AnswerOf = WithoutId<Answer>
 
-/** A request that has arrived. */
+/** A received request. */
 export class Asked<R extends Request = Request> {
   readonly request: R
   readonly arrivedAtMs: number
@@ -38,7 +38,7 @@ export class Asked<R extends Request = Request> {
   }
 }
 
-/** One connection, seen from the coordinator. */
+/** One connection, as the coordinator sees it. */
 class Peer {
   readonly #coordinator: ScriptedCoordinator
   readonly #socket: SimulatedSocket
@@ -59,7 +59,7 @@ class Peer {
     })
   }
 
-  /** Twice, where an answer is duplicated on its way. */
+  /** Called twice to duplicate an answer. */
   answer(answer: Answer): void {
     this.#socket.write(this.#protocol.answer(answer))
     this.#pump()
@@ -105,21 +105,21 @@ export interface CoordinatorOptions {
   readonly heartbeatIntervalMs?: number
 }
 
-/** A coordinator that does what the test says. It answers nothing by itself but pings and withdrawals. */
+/** A coordinator controlled by the test. By itself it answers only pings and withdrawals. */
 export class ScriptedCoordinator {
   readonly clock: SimulatedClock
   limits: Limits
   readonly heartbeatIntervalMs: number
   readonly hellos: (Hello | OtherVersion)[] = []
-  /** Everything that has arrived, in order. */
+  /** All received requests, in order. */
   readonly asked: Asked[] = []
-  /** Half-open: nothing that arrives is heard. */
+  /** Half-open: received data is ignored. */
   isSilent = false
-  /** Nobody listens. */
+  /** Accepts no connections. */
   isDown = false
-  /** With which word a hello is refused, if it is. */
+  /** Reason for rejecting hellos, if set. */
   refusal: Reason | undefined
-  /** Ends the wait of a withdrawn poll as the real one does; a script may want to do it itself. */
+  /** Answers withdrawn polls as the real coordinator does. A test may do it itself. */
   answersWithdrawals = true
   #open: Asked[] = []
 
@@ -136,7 +136,7 @@ export class ScriptedCoordinator {
       ...options.limits,
     }
     void network.listen((socket) => {
-      // A connection that is refused: the caller has to hear of it after it has called.
+      // Rejects later: the caller must return first.
       if (this.isDown) clock.setTimer(0, () => socket.destroy())
       else new Peer(this, socket)
     })
@@ -150,33 +150,33 @@ export class ScriptedCoordinator {
     else this.#open.push(asked)
   }
 
-  /** What waits for an answer. */
+  /** Unanswered requests of this kind. */
   waiting<K extends RequestKind>(kind: K): readonly Asked<RequestOf<K>>[] {
     return this.#open.filter(({ request }) => request.kind === kind) as never
   }
 
-  /** The oldest that waits. */
+  /** The oldest unanswered request of this kind. */
   take<K extends RequestKind>(kind: K): Asked<RequestOf<K>> {
     const at = this.#open.findIndex(({ request }) => request.kind === kind)
     if (at === -1) throw new Error(`no ${kind} waits for an answer`)
     return this.#open.splice(at, 1)[0] as never
   }
 
-  /** Everything of this kind that has ever arrived. */
+  /** All received requests of this kind. */
   all<K extends RequestKind>(kind: K): readonly RequestOf<K>[] {
     return this.asked
       .map(({ request }) => request)
       .filter((request): request is RequestOf<K> => request.kind === kind)
   }
 
-  /** Reports of either kind. */
+  /** All received reports. */
   get reports(): readonly RequestOf<'complete' | 'fail'>[] {
     return this.asked
       .map(({ request }) => request)
       .filter((request) => request.kind === 'complete' || request.kind === 'fail')
   }
 
-  /** Whoever waited on a connection that is gone waits no more. */
+  /** Drops unanswered requests of closed connections. */
   lost(peer: Peer): void {
     this.#open = this.#open.filter((asked) => asked.peer !== peer)
   }

@@ -2,7 +2,7 @@ import type { Transport } from '@tenure/client'
 import type { Clock } from '@tenure/seams'
 import type { SimulatedNetwork } from '@tenure/testing'
 
-/** The network of a simulated world, as a link wants it. */
+/** A simulated network as the transport of a link. */
 export function simulatedTransport(network: SimulatedNetwork, clock: Clock): Transport {
   return {
     connect(_target, events) {
@@ -10,7 +10,7 @@ export function simulatedTransport(network: SimulatedNetwork, clock: Clock): Tra
       socket.onData((bytes) => events.received(bytes))
       socket.onDrain(() => events.drained())
       socket.onClose(() => events.closed(undefined))
-      // No event may come before this has returned.
+      // Events must not arrive before this returns.
       clock.setTimer(0, () => events.opened())
       return {
         write: (bytes) => {

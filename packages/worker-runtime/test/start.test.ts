@@ -3,20 +3,20 @@ import { availableParallelism } from 'node:os'
 import { documentedDefaults } from '@tenure/testing'
 import t from 'tap'
 import { startWorker, type WorkerOptions } from '../src/index.js'
-import { settle } from '../src/options.js'
+import { resolveOptions } from '../src/options.js'
 import { ManualIsolation } from './manual-isolation.js'
 import { World } from './world.js'
 
 // ---- options
 
-/** With these a worker would start, were there anything to run handlers in. */
+/** Valid options, except that no handler is set. */
 function good(): WorkerOptions {
   const isolation = new ManualIsolation()
   isolation.start = () => Promise.reject(new Error('nothing is wrong with these options'))
   return { endpoints: ['127.0.0.1:1'], isolation }
 }
 
-/** JavaScript has no types. */
+/** Plain JavaScript callers may pass any type. */
 type Anything = Record<string, unknown>
 
 const many = Array.from({ length: 17 }, (_, index) => `q${index}`)
@@ -65,7 +65,7 @@ const badOptions: readonly (readonly [option: string, given: Anything, name?: st
 for (const [option, given] of badOptions) {
   const [name, value] = Object.entries(given).at(-1)!
   const shown = typeof value === 'string' ? `"${value}"` : String(JSON.stringify(value) ?? value)
-  t.test(`${name} ${shown.slice(0, 40)} is refused as options.${option}`, async (t) => {
+  t.test(`${name} ${shown.slice(0, 40)} is rejected as options.${option}`, async (t) => {
     const options = { ...good(), ...given } as WorkerOptions
     await t.rejects(startWorker(options), {
       name: 'WorkerError',
@@ -86,7 +86,7 @@ for (const [option, given] of [
   ['backoff', { backoff: { minMs: 1 } }],
   ['backoff', { backoff: 5 }],
 ] as const) {
-  t.test(`${JSON.stringify(given)} is refused by name`, async (t) => {
+  t.test(`${JSON.stringify(given)} is rejected by name`, async (t) => {
     const isolation = new ManualIsolation()
     const options = { ...good(), isolation, ...given } as unknown as WorkerOptions
     await t.rejects(startWorker(options), {
@@ -96,7 +96,7 @@ for (const [option, given] of [
   })
 }
 
-t.test('what Node takes for no thread is a bad option', async (t) => {
+t.test('an execArgv that threads do not accept is a bad option', async (t) => {
   const handler = new URL('fixtures/obedient.js', import.meta.url)
   await t.rejects(
     startWorker({ ...good(), isolation: 'thread', handler, execArgv: ['--no-such'] }),
@@ -107,19 +107,19 @@ t.test('what Node takes for no thread is a bad option', async (t) => {
   )
 })
 
-t.test('half a backoff keeps the other half of a worker', async (t) => {
+t.test("a partial backoff keeps the worker's default for the other value", async (t) => {
   await using world = await World.create({ backoff: { initialMs: 20 } })
   world.coordinator.isDown = true
   await world.cut()
   await world.advance(60_000)
-  // Never more than a second lies between two.
+  // At most a second passes between two attempts.
   t.ok(world.calls('attemptFailed').length >= 60)
 })
 
 t.test('the defaults are those of the README', (t) => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   const documented = documentedDefaults(readme)
-  const { link, queues, pollWaitMs, abortGraceMs, drainGraceMs, ...others } = settle(good())
+  const { link, queues, pollWaitMs, abortGraceMs, drainGraceMs, ...others } = resolveOptions(good())
   const { clockDrift, processMetrics, concurrency, giveUpAfterMs, keepGoing } = others
   const { backoff } = link
   for (const [name, value] of Object.entries({
@@ -142,32 +142,32 @@ t.test('the defaults are those of the README', (t) => {
 t.test('without an isolation handlers run in threads', async (t) => {
   const { isolation: _, ...options } = good()
   const handler = new URL('fixtures/obedient.js', import.meta.url)
-  // Only a thread is refused before it begins.
+  // Only a thread rejects these options before it starts.
   await t.rejects(startWorker({ ...options, handler, execArgv: ['--no-such'] }), {
     message: /^options\.execArgv is --no-such/,
   })
 })
 
-t.test('good options are good', async (t) => {
+t.test('valid options are accepted', async (t) => {
   const message = 'nothing is wrong with these options'
   await t.rejects(startWorker(good()), { message })
   const giveUpAfterMs = Number.POSITIVE_INFINITY
   await t.rejects(startWorker({ ...good(), giveUpAfterMs, keepGoing: true }), { message })
 })
 
-t.test('a token never shows in a message', async (t) => {
+t.test('error messages never contain the token', async (t) => {
   const token = 'secret'.repeat(1000)
   const error = await startWorker({ ...good(), token }).catch((error: unknown) => String(error))
   t.notMatch(error, 'secret')
 })
 
-t.test('an isolation that was started is closed when the start fails', async (t) => {
+t.test('a failed start closes the isolation', async (t) => {
   const isolation = new ManualIsolation()
   await t.rejects(startWorker({ ...good(), isolation, keepAliveMs: -1 }))
   t.equal(isolation.isClosed, isolation.isStarted)
 })
 
-t.test('a handler that is never loaded holds up nobody whose signal aborts', async (t) => {
+t.test('a signal aborts a start whose handler never loads', async (t) => {
   const isolation = new ManualIsolation()
   const controller = new AbortController()
   isolation.start = () => new Promise<void>(() => controller.abort(new Error('enough')))
@@ -176,16 +176,16 @@ t.test('a handler that is never loaded holds up nobody whose signal aborts', asy
   t.equal(isolation.isClosed, true)
 })
 
-t.test('a signal that has aborted starts nothing', async (t) => {
+t.test('an aborted signal prevents the start', async (t) => {
   const isolation = new ManualIsolation()
   const signal = AbortSignal.abort()
   await t.rejects(startWorker({ ...good(), isolation }, { signal }), { code: 'CLIENT_ABORTED' })
   t.equal(isolation.isStarted, false)
 })
 
-// ---- the start
+// ---- startup
 
-t.test('a worker that has not started is idle, and nobody looks for a coordinator', async (t) => {
+t.test('a worker that has not started is idle and does not connect', async (t) => {
   await using world = new World()
   const worker = world.make()
   await world.rest()
@@ -195,13 +195,13 @@ t.test('a worker that has not started is idle, and nobody looks for a coordinato
   t.match(await worker.metrics.text(), 'tenure_worker_slots 1')
 })
 
-t.test('it says what it serves', async (t) => {
+t.test('a worker exposes its name, queues and concurrency', async (t) => {
   await using world = new World({ queues: ['mail'], concurrency: 3 })
   const worker = world.make()
   t.strictSame([worker.name, worker.queues, worker.concurrency], ['me', ['mail'], 3])
 })
 
-t.test('stop before start ends it for good', async (t) => {
+t.test('a worker stopped before its start cannot start', async (t) => {
   await using world = new World()
   const worker = world.make()
   await worker.stop()
@@ -223,7 +223,7 @@ t.test('stop while the handler is loaded ends the start', async (t) => {
   t.strictSame(world.coordinator.hellos, [])
 })
 
-t.test('stop while a coordinator is looked for ends the start', async (t) => {
+t.test('stop while connecting ends the start', async (t) => {
   await using world = new World()
   world.coordinator.isDown = true
   const worker = world.make()
@@ -237,7 +237,7 @@ t.test('stop while a coordinator is looked for ends the start', async (t) => {
   t.equal(world.network.size, 0)
 })
 
-t.test('stop while the welcome is on its way leaves no connection', async (t) => {
+t.test('stop before the welcome arrives closes the connection', async (t) => {
   await using world = new World()
   world.delayMs = 100
   const worker = world.make()
@@ -251,9 +251,9 @@ t.test('stop while the welcome is on its way leaves no connection', async (t) =>
   t.strictSame(world.coordinator.all('lease'), [])
 })
 
-t.test('a worker starts once', async (t) => {
+t.test('a worker can be started only once', async (t) => {
   await using world = await World.create()
-  await t.rejects(world.worker.start(), { message: 'a worker starts once' })
-  t.equal(world.worker.mode, 'leasing', 'and what runs goes on')
+  await t.rejects(world.worker.start(), { message: 'a worker can be started only once' })
+  t.equal(world.worker.mode, 'leasing', 'and the running worker continues')
   t.equal(world.coordinator.hellos.length, 1)
 })

@@ -8,26 +8,25 @@ import { simulatedTransport } from './simulated-transport.js'
 
 export type Hook = keyof WorkerObserver
 
-/** What the coordinator allows a lease unless a test says otherwise. */
+/** The lease terms that the coordinator grants by default. */
 export const leaseMs = 30_000
 export const windowMs = 600_000
-/** A lease that was granted when it was asked for ends for its worker after so long. */
+/** Time from the request to the worker's deadline, for a lease granted immediately. */
 export const deadlineMs = leaseMs - 2
 export const heartbeatMs = 10_000
 
 /**
- * A worker, a network and a coordinator. No time passes but by `advance`, and what travels travels
- * in no time unless `delayMs` says otherwise. The two clocks do not drift, so that the times in a
- * test are those of its drawing.
+ * A worker, a network and a coordinator. Time passes only through `advance`, and messages travel in no
+ * time unless `delayMs` is set. The two clocks do not drift.
  */
 export class World {
   readonly clock = new SimulatedClock()
   readonly network: SimulatedNetwork
   readonly coordinator: ScriptedCoordinator
   readonly isolation = new ManualIsolation()
-  /** Every hook that was called, with what it was told. */
+  /** Every hook call, with its arguments. */
   readonly told: { readonly hook: Hook; readonly args: readonly unknown[] }[] = []
-  /** How long a message travels. */
+  /** Travel time of a message. */
   delayMs = 0
   readonly #options: Partial<WorkerOptions>
   readonly #abort = new AbortController()
@@ -42,7 +41,7 @@ export class World {
     this.coordinator = new ScriptedCoordinator(this.clock, this.network, coordinatorOptions)
   }
 
-  /** A world whose worker asks for tasks. */
+  /** A world whose worker is started. */
   static async create(
     options: Partial<WorkerOptions> = {},
     coordinatorOptions: CoordinatorOptions = {},
@@ -58,7 +57,7 @@ export class World {
     return await startWorker(this.#workerOptions(), { signal: this.#abort.signal })
   }
 
-  /** A worker that has yet to start. */
+  /** A worker that has not started yet. */
   make(): Worker {
     return new Worker(this.#workerOptions())
   }
@@ -78,7 +77,7 @@ export class World {
     }
   }
 
-  /** Nobody waits for the start any more. */
+  /** Aborts the signal of the start. */
   abort(): void {
     this.#abort.abort()
   }
@@ -96,17 +95,17 @@ export class World {
     return this.clock.advance(ms)
   }
 
-  /** Everything that can happen now happens. */
+  /** Runs everything that can happen without time passing. */
   rest(): Promise<void> {
     return this.clock.advance(0)
   }
 
-  /** The worker's loop stands still for so long: time passes and none of its timers run. */
+  /** Blocks the worker's loop: time passes, but none of its timers run. */
   stall(ms: number): void {
     this.#stalledMs += ms
   }
 
-  /** Answers the oldest poll with a task; the handler that runs it. */
+  /** Answers the oldest poll with a task. Returns the handler that runs it. */
   async grant(terms: Partial<Leased> = {}): Promise<ManualRun> {
     const { runs } = this.isolation
     const before = runs.length
@@ -137,7 +136,7 @@ export class World {
     })
   }
 
-  /** Answers the oldest heartbeat: the lease holds so much longer. */
+  /** Answers the oldest heartbeat with an extension of the lease. */
   async extend(forMs = leaseMs): Promise<void> {
     const asked = this.coordinator.take('heartbeat')
     asked.answer({
@@ -151,18 +150,18 @@ export class World {
     await this.rest()
   }
 
-  /** Every connection breaks. The worker knows; it connects again after 50 ms. */
+  /** Breaks all connections. The worker notices, and reconnects after 50 ms. */
   async cut(): Promise<void> {
     this.network.breakAll()
     await this.rest()
   }
 
-  /** With what the hook was called, each time. */
+  /** The arguments of each call of the hook. */
   calls(hook: Hook): (readonly unknown[])[] {
     return this.told.filter((one) => one.hook === hook).map(({ args }) => args)
   }
 
-  /** The one argument behind the task, each time: an answer's or an error's word. */
+  /** The argument after the task, for each call of the hook. */
   words(hook: Hook): unknown[] {
     return this.calls(hook).map(([, word]) => word)
   }
@@ -176,7 +175,7 @@ export class World {
     }
   }
 
-  /** Has every hook there is. */
+  /** An observer with every hook. */
   #observer(): WorkerObserver {
     const tell =
       (hook: Hook) =>
@@ -185,7 +184,7 @@ export class World {
     return new Proxy({}, { get: (_, hook) => tell(hook as Hook) })
   }
 
-  /** Lets the worker stop, whatever time it takes. */
+  /** Stops the worker and advances the clock until it has stopped. */
   async stop(): Promise<void> {
     const stopping = this.worker.stop()
     while (this.worker.mode !== 'stopped') {
@@ -194,11 +193,11 @@ export class World {
     await stopping
   }
 
-  /** A worker that has stopped leaves no timer behind. */
+  /** Checks that the stopped worker leaves no timer. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort()
     if (this.#worker !== undefined) await this.stop()
-    // What is still on its way through the network arrives nowhere.
+    // Lets messages that are still travelling arrive.
     await this.advance(this.delayMs)
     if (this.clock.timers > 0) {
       throw new Error(`the worker left a timer behind, due in ${this.clock.nextTimerMs} ms`)

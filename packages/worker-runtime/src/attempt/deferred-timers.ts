@@ -1,21 +1,21 @@
 import type { Clock, Timer } from '@tenure/seams'
 
-/** Something that needs a timer. */
+/** An execution that may need a timer. */
 export interface Armable {
-  /** When something has to be done about it. */
+  /** When its next action is due. */
   readonly dueAtMs: number
-  /** Sets its timer, unless it is set, and does at once what is due. */
+  /** Sets its timer unless it is set already, and does what is due now. */
   arm(): void
 }
 
-/** Whoever is still there so long after somebody has begun gets a timer. */
-const lateMs = 250
+/** An execution gets a timer if it lasts longer than this. */
+const deferMs = 250
 
 /**
- * Most tasks end long before anything is due, and to set a timer and to cancel it takes longer than to run
- * them. So timers are set for those only that have not ended when one of them has been there for a while.
+ * Most tasks end long before any action is due, and setting and cancelling a timer takes longer than running
+ * them. So executions get timers only once they have lasted for a while.
  */
-export class LateTimers {
+export class DeferredTimers {
   readonly #clock: Clock
   readonly #all: readonly Armable[]
   #timer: Timer | undefined
@@ -25,10 +25,10 @@ export class LateTimers {
     this.#all = all
   }
 
-  /** One of them has begun. */
+  /** Registers a new execution. */
   begun(one: Armable): void {
-    if (one.dueAtMs - this.#clock.monotonicMs() <= lateMs) one.arm()
-    else this.#timer ??= this.#clock.setTimer(lateMs, () => this.#armAll())
+    if (one.dueAtMs - this.#clock.monotonicMs() <= deferMs) one.arm()
+    else this.#timer ??= this.#clock.setTimer(deferMs, () => this.#armAll())
   }
 
   stop(): void {
@@ -37,7 +37,7 @@ export class LateTimers {
 
   #armAll(): void {
     this.#timer = undefined
-    // A copy: one may end here.
+    // A copy, because an execution may end here.
     for (const one of [...this.#all]) one.arm()
   }
 }

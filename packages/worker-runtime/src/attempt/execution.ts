@@ -13,30 +13,30 @@ import type { Isolation, Run, RunEvents } from '../isolation/isolation.js'
 import type { LossReason, UnreportedReason, WorkerObserver } from '../observe/observer.js'
 import { meaningOf } from '../refusals.js'
 import { Authority } from './authority.js'
-import { Ending } from './ending.js'
-import type { Armable, LateTimers } from './late-timers.js'
+import type { Armable, DeferredTimers } from './deferred-timers.js'
 import { type Report, type ReportIds, toReport } from './report.js'
 import { Reporting, reportLate, type Verdict } from './reporting.js'
+import { Termination } from './termination.js'
 
 export interface ExecutionContext {
   readonly link: Link
   readonly isolation: Isolation
   readonly observer: WorkerObserver
   readonly listener: ExecutionListener
-  readonly lateTimers: LateTimers
+  readonly deferredTimers: DeferredTimers
   readonly reportIds: ReportIds
-  /** By which part of a duration our clock and the coordinator's may come apart. */
+  /** By which share of a duration the clocks of worker and coordinator may differ. */
   readonly clockDrift: number
-  /** How long a handler that was told to end may take before it is terminated. */
+  /** Time an aborted handler has to end before it is terminated. */
   readonly abortGraceMs: number
 }
 
 interface ExecutionListener {
-  /** The handler is gone, and its slot is free. */
+  /** The handler has ended; its slot is free. */
   slotFreed(): void
-  /** A refusal that no correct worker earns. */
+  /** A rejection that only a bug or misuse causes. */
   misused(answer: Rejected, what: 'heartbeat' | 'report', task: TaskFacts): void
-  /** Nothing will come of it any more: once, and the last. */
+  /** The execution is over. Called once, as the last event. */
   over(execution: Execution): void
 }
 
@@ -52,13 +52,13 @@ interface ExecutionListener {
  *               │                               ▼                                            │
  *               └── the loss is known ──────▶ revoked ── the handler is gone ────────────────┘
  *
- * While it is running, heartbeats go out, whatever the handler does. Two things end a handler before
- * its time without taking the lease from it: the end of its execution window, and the worker's own
- * end. Both leave it `running`; what the handler makes of the rest decides.
+ * While the execution is `running`, heartbeats go out, whatever the handler does. The end of the execution
+ * window and a stop of the worker abort the handler but keep the lease. The execution then stays `running`
+ * until the handler ends.
  *
- * While it is overdue the lease is lost by this worker's clock alone. The handler has its grace, and a
- * result that it returns within it is sent once: the coordinator has the last word. Once the loss is
- * known (004 §4) the handler is terminated, and nothing that it says gets out.
+ * While it is `overdue`, the lease is lost by this worker's clock only. The handler has its grace, and a
+ * result that it returns in time is sent once: the coordinator decides. Once the coordinator has reported the
+ * loss (004 §4), the handler is terminated, and neither its log lines nor its result are passed on.
  */
 export class Execution implements RunEvents, Armable {
   readonly facts: TaskFacts
@@ -67,14 +67,14 @@ export class Execution implements RunEvents, Armable {
   readonly #startedAtMs: number
   #mode: 'running' | 'overdue' | 'revoked' | 'reporting' | 'over' = 'running'
   #run: Run | undefined
-  /** It was told to end. */
-  #ending: Ending | undefined
-  /** When what is due next: one timer serves them all. */
+  /** Set once the handler was aborted or terminated. */
+  #termination: Termination | undefined
+  /** When each action is due. One timer serves all of them. */
   #heartbeatAtMs: number
   #windowAbortAtMs: number
-  /** How long the handler may take to end when its execution window is over. */
+  /** Time the handler has to end after its execution window is over. */
   readonly #windowGraceMs: number
-  /** The worker stops; heartbeats have ended. */
+  /** The worker stops, and sends no more heartbeats. */
   #isLeft = false
   #timer: Timer | undefined
 
@@ -86,15 +86,15 @@ export class Execution implements RunEvents, Armable {
     this.#startedAtMs = context.link.clock.monotonicMs()
     this.#heartbeatAtMs = this.#nextBeat(this.#startedAtMs, this.#heartbeatIntervalMs)
     this.#windowGraceMs = Math.min(context.abortGraceMs, lease.windowMs / 20)
-    // Early enough for the handler to end or be terminated, and as long again for its report to arrive.
+    // Leaves one grace for the handler to end, and one for its report to arrive.
     this.#windowAbortAtMs = this.#authority.windowEndMs - 2 * this.#windowGraceMs
   }
 
   start(payload: Uint8Array): void {
-    const { isolation, observer, link, listener, lateTimers } = this.#context
+    const { isolation, observer, link, listener, deferredTimers } = this.#context
     const deadline = Math.floor(link.clock.now() + this.#windowAbortAtMs - this.#startedAtMs)
     observer.leased?.(this.facts)
-    // The answer may have travelled for longer than its lease holds.
+    // The answer may have travelled longer than the lease lasts.
     if (this.#isOverdue) {
       listener.slotFreed()
       observer.leaseLost?.(this.facts, 'DEADLINE')
@@ -105,15 +105,15 @@ export class Execution implements RunEvents, Armable {
     try {
       this.#run = isolation.run({ taskId, queue, attempt, leaseId, payload, deadline }, this)
     } catch (error) {
-      // The system has no thread or process left to give, say.
+      // The system may be out of threads or processes.
       const { reason } = describeThrown(error)
-      this.ended({ kind: 'crashed', reason: `the handler was not started: ${reason}` })
+      this.ended({ kind: 'crashed', reason: `the handler could not be started: ${reason}` })
       return
     }
-    lateTimers.begun(this)
+    deferredTimers.begun(this)
   }
 
-  /** The worker stops: what does not end by itself now is left for the lease to expire. */
+  /** The worker stops: aborts the handler and lets the lease expire. */
   leave(): void {
     if (this.#mode !== 'running') return
     this.#isLeft = true
@@ -121,18 +121,18 @@ export class Execution implements RunEvents, Armable {
     this.#abort('STOPPING', 'the worker stops')
   }
 
-  /** The worker is gone: the handler, if it could not be terminated, runs on without it. */
+  /** The worker has stopped: gives the execution up, even if its handler could not be terminated. */
   abandon(): void {
     if (this.#mode === 'running') this.#giveUp('STOPPING')
     else if (this.#mode === 'overdue' || this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
-    // A report is given up with its connection.
+    // An unanswered report is given up when the link closes.
   }
 
   get #now(): number {
     return this.#context.link.clock.monotonicMs()
   }
 
-  /** The handler is not gone, and what it does may still count. */
+  /** Whether the handler's result and log lines may still count. */
   get #isHeard(): boolean {
     return this.#mode === 'running' || this.#mode === 'overdue'
   }
@@ -142,7 +142,7 @@ export class Execution implements RunEvents, Armable {
   }
 
   get #heartbeatIntervalMs(): number {
-    // There was a welcome: without one there would be no lease.
+    // The welcome always exists, because the lease was granted after it.
     return this.#context.link.welcome?.heartbeatIntervalMs ?? Number.POSITIVE_INFINITY
   }
 
@@ -154,23 +154,23 @@ export class Execution implements RunEvents, Armable {
     if (this.#timer === undefined) this.#attend()
   }
 
-  /** Sooner where little of the lease is left: there has to be time for another one behind it. */
+  /** The next heartbeat is due earlier if little of the lease is left, so that another one can follow. */
   #nextBeat(now: number, pauseMs: number): number {
     const leftMs = this.#authority.deadlineMs - now
     return now + Math.max(this.#heartbeatIntervalMs / 8, Math.min(pauseMs, leftMs / 2))
   }
 
-  /** The task was granted anew: this lease is over, whatever the clock says. */
+  /** The task was granted again, so this lease is over, whatever the clock says. */
   supersede(): void {
     if (this.#isHeard) this.#revoke('GRANTED_ANEW')
   }
 
-  /** Does what is due, and sets the timer for what is next. */
+  /** Does what is due, and sets the timer for the next action. */
   #attend(): void {
     this.#timer?.cancel()
     if (this.#mode !== 'running') return
     const delayMs = this.dueAtMs - this.#now
-    // At once: the loop may have stood still, and what has arrived meanwhile must not come first.
+    // Not through a timer: after a blocked loop, this must run before messages that arrived in the meantime.
     if (delayMs <= 0) this.#onDue()
     else this.#timer = this.#context.link.clock.setTimer(delayMs, () => this.#attend())
   }
@@ -186,16 +186,16 @@ export class Execution implements RunEvents, Armable {
     this.#attend()
   }
 
-  /** Sent again after a lost connection; not sent once it could only come too late. */
+  /** Sends a heartbeat, again after a lost connection. Not sent once it would arrive too late. */
   #beat(): void {
     this.#heartbeatAtMs = Number.POSITIVE_INFINITY
     const { taskId, leaseId } = this.facts
-    // One that is given up before it is sent must not be followed by the next at once.
+    // A request given up before it was sent must not lead to another one immediately.
     let sentAtMs = this.#now
     const leftMs = Math.max(1, this.#authority.deadlineMs - this.#now)
     const options = {
       retry: true,
-      // Beyond the deadline, too: a refusal ends a handler that still has its grace.
+      // Also past the deadline: a rejection terminates a handler that still has its grace.
       timeoutMs: leftMs + this.#context.abortGraceMs,
       maySend: () => this.#mode === 'running' && !this.#isOverdue,
       onSent: () => {
@@ -203,7 +203,7 @@ export class Execution implements RunEvents, Armable {
       },
     }
     this.#context.link.ask({ kind: 'heartbeat', taskId, leaseId }, options, (answer) => {
-      // While a report is on its way its answer decides; a heartbeat that it overtook is no news.
+      // Once a report was sent, its answer decides; an older heartbeat's answer is irrelevant.
       if (this.#isHeard) this.#onBeaten(answer, sentAtMs)
     })
   }
@@ -217,7 +217,7 @@ export class Execution implements RunEvents, Armable {
     } else if (answer.kind === 'extended' && this.#mode === 'running') {
       this.#authority.extend(answer, sentAtMs)
       observer.extended?.(this.facts, this.#authority.deadlineMs - now)
-    } else if (answer.kind === 'rejected' && meaningOf(answer.reason) === 'passes') {
+    } else if (answer.kind === 'rejected' && meaningOf(answer.reason) === 'transient') {
       const refusal = new RejectedError(answer)
       pauseMs = refusal.retryAfterMs ?? pauseMs
       observer.heartbeatFailed?.(this.facts, refusal)
@@ -230,48 +230,48 @@ export class Execution implements RunEvents, Armable {
     this.#attend()
   }
 
-  /** The lease is lost as far as this worker can tell: the coordinator may know better. */
+  /** The lease is lost by this worker's clock. The coordinator may have extended it. */
   #passDeadline(): void {
     this.#mode = 'overdue'
     this.#timer?.cancel()
     this.#context.observer.leaseLost?.(this.facts, 'DEADLINE')
-    this.#ensureEnding()?.tell(leaseLost('DEADLINE'), this.#context.abortGraceMs)
+    this.#ensureTermination()?.abort(leaseLost('DEADLINE'), this.#context.abortGraceMs)
   }
 
-  /** The loss is known: 004 §4, stop all work. */
+  /** The coordinator reported the loss: stop all work (004 §4). */
   #revoke(why: LossReason): void {
     const isNews = this.#mode === 'running'
     this.#mode = 'revoked'
     this.#timer?.cancel()
     if (isNews) this.#context.observer.leaseLost?.(this.facts, why)
-    this.#ensureEnding()?.cutOff(leaseLost(why), this.#context.abortGraceMs)
+    this.#ensureTermination()?.terminate(leaseLost(why), this.#context.abortGraceMs)
   }
 
   #abort(why: 'WINDOW_OVER' | 'STOPPING', message: string): void {
     this.#windowAbortAtMs = Number.POSITIVE_INFINITY
     this.#context.observer.aborted?.(this.facts, why)
     const graceMs = why === 'WINDOW_OVER' ? this.#windowGraceMs : this.#context.abortGraceMs
-    this.#ensureEnding()?.tell(new WorkerError(`WORKER_${why}`, message), graceMs)
+    this.#ensureTermination()?.abort(new WorkerError(`WORKER_${why}`, message), graceMs)
   }
 
-  #ensureEnding(): Ending | undefined {
+  #ensureTermination(): Termination | undefined {
     if (this.#run === undefined) return undefined
     const { link, observer } = this.#context
     const onStuck = () => observer.handlerStuck?.(this.facts)
-    this.#ending ??= new Ending(this.#run, link.clock, onStuck)
-    return this.#ending
+    this.#termination ??= new Termination(this.#run, link.clock, onStuck)
+    return this.#termination
   }
 
-  /** An isolation may hand these two on as they are. */
+  /** Arrow functions, because an isolation may pass these two on unbound. */
   readonly ended = (outcome: Outcome): void => {
     if (this.#mode === 'over') return
     this.#timer?.cancel()
-    this.#ending?.over()
+    this.#termination?.finish()
     const { observer, listener } = this.#context
     const tookMs = this.#now - this.#startedAtMs
-    observer.handlerEnded?.(this.facts, outcome, tookMs, this.#ending !== undefined)
+    observer.handlerEnded?.(this.facts, outcome, tookMs, this.#termination !== undefined)
     listener.slotFreed()
-    // Asked here and not only in time: the loop may have stood still.
+    // The clock is checked here too, since the loop may have been blocked past the deadline.
     if (this.#mode === 'revoked') this.#giveUp('LEASE_LOST')
     else if (this.#mode === 'overdue' || this.#isOverdue) this.#endOverdue(outcome)
     else if (this.#isBrokenOff(outcome)) this.#giveUp('STOPPING')
@@ -282,9 +282,9 @@ export class Execution implements RunEvents, Armable {
     if (this.#isHeard) this.#context.observer.logged?.(this.facts, level, message, fields)
   }
 
-  /** That a stopping worker broke a handler off says nothing against the task. */
+  /** A handler that a stopping worker aborted has not failed. */
   #isBrokenOff(outcome: Outcome): boolean {
-    return this.#ending?.reason?.code === 'WORKER_STOPPING' && outcome.kind !== 'returned'
+    return this.#termination?.reason?.code === 'WORKER_STOPPING' && outcome.kind !== 'returned'
   }
 
   #report(outcome: Outcome): void {
@@ -296,12 +296,12 @@ export class Execution implements RunEvents, Armable {
   }
 
   /**
-   * A throw after the deadline is most likely the abort, and a failure that is committed before the
-   * expiry would use up a retry: only a result is reported.
+   * Only a result is reported after the deadline. An error is most likely caused by the abort, and a failure
+   * committed before the expiry would use up a retry.
    */
   #endOverdue(outcome: Outcome): void {
     if (this.#mode === 'running') this.#context.observer.leaseLost?.(this.facts, 'DEADLINE')
-    const isInGrace = this.#ending?.isGraceOver !== true
+    const isInGrace = this.#termination?.isGraceOver !== true
     const report = isInGrace ? this.#toReport(outcome) : undefined
     if (report?.kind === 'complete') this.#reportLate(report)
     else this.#giveUp('LEASE_LOST')
@@ -316,7 +316,8 @@ export class Execution implements RunEvents, Armable {
 
   #toReport(outcome: Outcome): Report {
     const { link, reportIds } = this.#context
-    const timeout = this.#ending?.reason?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
+    const timeout =
+      this.#termination?.reason?.code === 'WORKER_WINDOW_OVER' ? timeoutReason : undefined
     const resultBytesMax = link.limits?.resultBytesMax ?? 0
     return toReport(this.facts, reportIds.next(), outcome, resultBytesMax, timeout)
   }
@@ -325,7 +326,7 @@ export class Execution implements RunEvents, Armable {
     try {
       this.#tell(verdict)
     } finally {
-      // Whatever somebody else's code makes of it.
+      // Even if an observer throws.
       this.#end()
     }
   }
@@ -361,7 +362,7 @@ export class Execution implements RunEvents, Armable {
 
   #end(): void {
     this.#timer?.cancel()
-    this.#ending?.over()
+    this.#termination?.finish()
     this.#mode = 'over'
     this.#context.listener.over(this)
   }
@@ -371,4 +372,4 @@ function leaseLost(why: LossReason): WorkerError {
   return new WorkerError('WORKER_LEASE_LOST', `the lease is lost: ${why}`)
 }
 
-const timeoutReason = 'timeout: the execution window was over'
+const timeoutReason = 'timeout: the execution window is over'

@@ -2,13 +2,10 @@ import { type Complete, type Fail, messageLimits } from '@tenure/protocol'
 import type { Random } from '@tenure/seams'
 import type { Outcome, TaskFacts } from '../handler.js'
 
-/** A report as it is handed to the link. */
+/** A report without its request id. */
 export type Report = Omit<Complete, 'id'> | Omit<Fail, 'id'>
 
-/**
- * What to tell the coordinator of a handler that has ended. `timeout` says that it was told to end
- * because its execution window was over.
- */
+/** The report for an ended handler. `timeout` is the reason to report if its execution window was over. */
 export function toReport(
   { taskId, leaseId }: TaskFacts,
   reportId: string,
@@ -24,20 +21,20 @@ export function toReport(
   if (outcome.kind === 'terminated') return fail(timeout ?? 'terminated')
   if (outcome.kind !== 'returned') return fail(timeout, outcome.reason)
   const { result } = outcome
-  // The coordinator would refuse it for ever, and the task run for ever.
+  // The coordinator would always reject the result, and the task would run forever.
   if (result !== undefined && result.length > resultBytesMax) {
-    return fail(`the result has ${result.length} bytes; at most ${resultBytesMax} are taken`)
+    return fail(`the result has ${result.length} bytes; at most ${resultBytesMax} are accepted`)
   }
   return { kind: 'complete', ...ids, result }
 }
 
-/** The text, or as much of its beginning as fits, in whole characters. */
+/** The longest beginning of the text that fits, in whole characters. */
 function cut(text: string, bytesMax: number): string {
-  // Half a character becomes a whole one on the way: it could not be sent.
+  // Encoding replaces lone surrogates, which could not be sent.
   const bytes = Buffer.from(text)
   if (bytes.length <= bytesMax) return bytes.toString()
   let end = bytesMax - 3
-  // In the middle of a character: bytes that follow a first one begin with the bits 10.
+  // UTF-8 continuation bytes begin with the bits 10.
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return `${bytes.toString('utf8', 0, end)}…`
 }
@@ -45,8 +42,8 @@ function cut(text: string, bytesMax: number): string {
 const prefixCharacters = 8
 
 /**
- * Names for reports. They are compared among the reports under one lease only, so a short one does, and
- * the log is the smaller for it.
+ * Generates report ids. They only need to be unique within one lease, so short ids suffice and keep the log
+ * small.
  */
 export class ReportIds {
   readonly #prefix: string

@@ -3,25 +3,25 @@ import type { Answer, Cancelled, Committed, Rejected } from '@tenure/protocol'
 import { meaningOf } from '../refusals.js'
 import type { Report } from './report.js'
 
-/** The coordinator's answer, which is final; or why there is none. */
+/** The coordinator's final answer, or why there is none. */
 export type Verdict = Committed | Cancelled | Rejected | Unanswered
 
 interface Unanswered {
   readonly kind: 'unanswered'
   readonly error: TenureError
-  /** It was sent at least once, so it may have been accepted. */
+  /** Whether the report was sent, and so may have been accepted. */
   readonly wasSent: boolean
 }
 
 const firstPauseMs = 100
 const pauseMsMax = 5000
-/** Long enough for a connection to be made anew. */
+/** Long enough to reconnect. */
 const lateReportMs = 5000
 
 /**
- * Sends a report until it is answered. Only what is no answer leads to another sending: a lost
- * connection, and a refusal that decided nothing. None is sent after the deadline, which bounds
- * them; and all carry the same report id, so the coordinator knows the report again.
+ * Sends a report until it is answered. It is sent again after a lost connection and after a transient
+ * rejection, but never after the deadline. Every sending has the same report id, so that the coordinator
+ * recognizes it.
  */
 export class Reporting implements RequestOptions {
   readonly retry = true
@@ -44,7 +44,7 @@ export class Reporting implements RequestOptions {
     this.#conclude = conclude
   }
 
-  /** What cannot even be sent is given up when it may not be any more. */
+  /** Without a connection, the report is given up at its deadline. */
   get timeoutMs(): number {
     const { isConnected, requestTimeoutMs } = this.#link
     return isConnected ? requestTimeoutMs : Math.max(0, this.#leftMs)
@@ -86,9 +86,9 @@ export class Reporting implements RequestOptions {
 }
 
 /**
- * Sends a report after the deadline. CANCELLED is the answer to expect, and with it the log has the
- * evidence that the work was done (003 §4); COMMITTED says that the lease still held, for the deadline
- * comes before the expiry. It is sent once, and neither a connection nor its answer is awaited for long.
+ * Sends a report after the deadline. Usually the answer is CANCELLED, and the log then records that the work
+ * was done (003 §4). COMMITTED means that the lease still held, since the deadline is earlier than the
+ * expiry. The report is sent once, with a short timeout.
  */
 export function reportLate(
   link: Link,
@@ -111,7 +111,7 @@ export function reportLate(
   })
 }
 
-/** What passes decided nothing, so it is no verdict. */
+/** A transient rejection decides nothing, so it is not a verdict. */
 function toVerdict(answer: Answer | TenureError): Exclude<Verdict, Unanswered> | TenureError {
   if (answer instanceof TenureError) return answer
   switch (answer.kind) {
@@ -119,13 +119,13 @@ function toVerdict(answer: Answer | TenureError): Exclude<Verdict, Unanswered> |
     case 'cancelled':
       return answer
     case 'rejected':
-      return meaningOf(answer.reason) === 'passes' ? new RejectedError(answer) : answer
+      return meaningOf(answer.reason) === 'transient' ? new RejectedError(answer) : answer
     default:
       return new TenureError('CLIENT_PROTOCOL', `a report was answered with ${answer.kind}`)
   }
 }
 
-/** The link was closed meanwhile, or not. */
+/** Waits. Returns an error if the link was closed in the meantime. */
 async function pause(link: Link, pauseMs: number): Promise<TenureError | undefined> {
   try {
     await link.pause(pauseMs)

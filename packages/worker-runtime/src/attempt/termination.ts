@@ -2,19 +2,19 @@ import type { Clock, Timer } from '@tenure/seams'
 import type { WorkerError } from '../errors.js'
 import type { Run } from '../isolation/isolation.js'
 
-/** For what was terminated to be gone. */
+/** Time for a terminated handler to disappear. */
 const stuckAfterMs = 1000
 
 /**
- * How a handler is brought to its end when it does not come to it by itself.
+ * Ends a handler that does not end by itself.
  *
- *     running ── tell ──▶ told ── the grace ──▶ terminated ── a second ──▶ stuck
- *        │                 │           └──── cannot be terminated ───────────┘
- *        └──── cut off ────┴── at once ──▶ terminated
+ *     running ── abort ──▶ aborted ── grace ──▶ terminated ── a second ──▶ stuck
+ *        │                  │            └──── cannot be terminated ─────────┘
+ *        └─── terminate ────┴──▶ terminated
  *
- * A handler that is cut off and cannot be terminated is told, and is stuck when the grace is over.
+ * A handler that cannot be terminated is aborted instead, and counts as stuck after its grace.
  */
-export class Ending {
+export class Termination {
   readonly #run: Run
   readonly #clock: Clock
   readonly #onStuck: () => void
@@ -30,47 +30,47 @@ export class Ending {
     this.#onStuck = onStuck
   }
 
-  /** Why it was told to end, if it was: the first reason, which its signal has, too. */
+  /** Why the handler was first aborted or terminated. Its signal has the same reason. */
   get reason(): WorkerError | undefined {
     return this.#reason
   }
 
-  /** A second time it may leave less grace, never more. */
-  tell(reason: WorkerError, graceMs: number): void {
+  /** A later call may shorten the grace, but never extends it. */
+  abort(reason: WorkerError, graceMs: number): void {
     this.#reason ??= reason
     this.#run.abort(reason)
     const dueAtMs = this.#clock.monotonicMs() + graceMs
-    if (!this.#isTerminated && dueAtMs < this.#dueAtMs) this.#next(dueAtMs, () => this.#terminate())
+    if (!this.#isTerminated && dueAtMs < this.#dueAtMs) this.#next(dueAtMs, () => this.#endGrace())
   }
 
-  /** Terminates it now (004 §4). Where that is not possible, all that is left is to tell it. */
-  cutOff(reason: WorkerError, graceMs: number): void {
+  /** Terminates the handler now (004 §4), or aborts it if it cannot be terminated. */
+  terminate(reason: WorkerError, graceMs: number): void {
     if (this.#isTerminated) return
     this.#reason ??= reason
     this.#isTerminated = this.#run.terminate()
     if (this.#isTerminated) this.#next(this.#clock.monotonicMs() + stuckAfterMs, this.#onStuck)
-    else this.tell(reason, graceMs)
+    else this.abort(reason, graceMs)
   }
 
-  /** It had its grace, and did not end within it. */
+  /** Whether the handler did not end within its grace. */
   get isGraceOver(): boolean {
     return this.#isTerminated
   }
 
-  /** The handler is gone, or nobody waits for it any more. */
-  over(): void {
+  /** The handler has ended, or the worker no longer waits for it. */
+  finish(): void {
     this.#isOver = true
     this.#timer?.cancel()
   }
 
-  #terminate(): void {
+  #endGrace(): void {
     this.#isTerminated = true
     if (!this.#run.terminate()) this.#onStuck()
     else this.#next(this.#clock.monotonicMs() + stuckAfterMs, this.#onStuck)
   }
 
   #next(dueAtMs: number, action: () => void): void {
-    // What is told to end may end at once.
+    // An aborted handler may have ended synchronously.
     if (this.#isOver) return
     this.#timer?.cancel()
     this.#dueAtMs = dueAtMs

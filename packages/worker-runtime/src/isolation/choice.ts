@@ -4,17 +4,17 @@ import { check } from '../errors.js'
 import { type Handler, loadHandler } from '../handler.js'
 import type { WorkerObserver } from '../observe/observer.js'
 import { HostPool } from './host-pool.js'
-import type { StartHost } from './host-seat.js'
 import { InlineIsolation } from './inline.js'
 import type { Isolation } from './isolation.js'
+import type { StartHost } from './pooled-host.js'
 import { startProcess } from './process-host.js'
 import { startThread } from './thread-host.js'
 
-/** Where handlers run, in words. */
+/** Where handlers run. */
 export const isolations = ['thread', 'process', 'inline'] as const
 export type IsolationKind = (typeof isolations)[number]
 
-/** What is to run the handler, as the options say. */
+/** Resolves the options `isolation` and `handler`. */
 export function chooseIsolation(
   isolation: IsolationKind | Isolation,
   handler: string | URL | Handler | undefined,

@@ -2,8 +2,8 @@ import type { WorkerErrorCode } from '../errors.js'
 import type { LogFields, LogLevel, Outcome, Work } from '../handler.js'
 
 /**
- * What the runtime and a host, the thread or process in which a handler runs, say to each other. A
- * host runs one task at a time; but what it says may come late, so it names the lease it is about.
+ * Messages between the runtime and a host, which is the thread or process of a handler. A host runs one task
+ * at a time. Its messages name the lease, because they may arrive late.
  */
 export type ToHost =
   | { readonly kind: 'run'; readonly work: Work }
@@ -13,13 +13,13 @@ export type ToHost =
       readonly code: WorkerErrorCode
       readonly message: string
     }
-  /** So many lines of its log have been taken: as many more may come. */
-  | { readonly kind: 'heard'; readonly lines: number }
+  /** The runtime has processed this many log lines; the host may send as many more. */
+  | { readonly kind: 'acknowledged'; readonly lines: number }
 
 export type FromHost =
   /** The handler's module is loaded. */
   | { readonly kind: 'ready' }
-  /** It cannot be loaded, and never will be. */
+  /** The handler's module cannot be loaded. */
   | { readonly kind: 'unusable'; readonly reason: string }
   | { readonly kind: 'ended'; readonly leaseId: number; readonly outcome: Outcome }
   | {
@@ -31,8 +31,8 @@ export type FromHost =
     }
 
 /**
- * What goes through the channel between a worker and the process of a handler, in an envelope: the
- * handler, and whatever it uses, can speak there, too (`process.send`), and means somebody else.
+ * Wraps messages between a worker and a handler's process. The handler may use the same channel
+ * (`process.send`) for messages of its own, which the mark tells apart.
  */
 const mark = '@tenure/worker-runtime'
 
@@ -45,7 +45,7 @@ export function seal<M>(message: M): Envelope<M> {
   return { to: mark, message }
 }
 
-/** The message, if it is one of ours. */
+/** The message, or `undefined` for a message of the handler. */
 export function unseal<M>(given: unknown): M | undefined {
   if (typeof given !== 'object' || given === null) return undefined
   const { to, message } = given as Partial<Envelope<M>>

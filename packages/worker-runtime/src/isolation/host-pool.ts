@@ -1,58 +1,57 @@
 import { WorkerError } from '../errors.js'
 import type { Work } from '../handler.js'
-import { HostSeat, type StartHost } from './host-seat.js'
 import type { Isolation, Run, RunEvents } from './isolation.js'
+import { PooledHost, type StartHost } from './pooled-host.js'
 
 /**
- * Handlers in hosts of their own, one task at a time in each. A host is started when no other is
- * free, and used again as long as its handlers end by themselves; so there are never more hosts than
- * tasks ran at once.
+ * A pool of hosts that run one task each. It starts a host when none is free, and reuses a host unless its
+ * handler was terminated or crashed. So there are never more hosts than concurrent tasks.
  */
 export class HostPool implements Isolation {
   readonly #start: StartHost
-  readonly #all = new Set<HostSeat>()
-  /** The one that was busy last comes first: its memory is warm. */
-  readonly #free: HostSeat[] = []
+  readonly #all = new Set<PooledHost>()
+  /** Free hosts; the last one was used most recently, so its memory is warm. */
+  readonly #free: PooledHost[] = []
   readonly #onCrash: (reason: string) => void
 
-  /** `onCrash` hears of hosts that ended while no task ran in them. */
+  /** `onCrash` is called for hosts that end while they run no task. */
   constructor(start: StartHost, onCrash: (reason: string) => void) {
     this.#start = start
     this.#onCrash = onCrash
   }
 
-  /** One is started at once: a handler that cannot be loaded shows before a task is leased. */
+  /** Starts a first host, to detect a handler that cannot be loaded before a task is leased. */
   async start(): Promise<void> {
-    const seat = this.#open()
-    const failure = await seat.loaded
+    const host = this.#open()
+    const failure = await host.loaded
     if (failure !== undefined) throw new WorkerError('WORKER_BAD_HANDLER', failure)
-    this.#free.push(seat)
+    this.#free.push(host)
   }
 
   run(work: Work, events: RunEvents): Run {
-    const seat = this.#free.pop() ?? this.#open()
-    return seat.run(work, events)
+    const host = this.#free.pop() ?? this.#open()
+    return host.run(work, events)
   }
 
   async close(): Promise<void> {
     this.#free.length = 0
-    const seats = [...this.#all]
-    for (const seat of seats) seat.kill()
-    await Promise.all(seats.map(({ gone }) => gone))
+    const hosts = [...this.#all]
+    for (const host of hosts) host.kill()
+    await Promise.all(hosts.map(({ gone }) => gone))
   }
 
-  #open(): HostSeat {
-    const seat = new HostSeat(this.#start, {
-      freed: (seat) => this.#free.push(seat),
-      gone: (seat, why) => this.#remove(seat, why),
+  #open(): PooledHost {
+    const host = new PooledHost(this.#start, {
+      freed: (host) => this.#free.push(host),
+      gone: (host, why) => this.#remove(host, why),
     })
-    this.#all.add(seat)
-    return seat
+    this.#all.add(host)
+    return host
   }
 
-  #remove(seat: HostSeat, why: string): void {
-    this.#all.delete(seat)
-    const at = this.#free.indexOf(seat)
+  #remove(host: PooledHost, why: string): void {
+    this.#all.delete(host)
+    const at = this.#free.indexOf(host)
     if (at === -1) return
     this.#free.splice(at, 1)
     this.#onCrash(why)

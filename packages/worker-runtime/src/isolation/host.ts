@@ -2,8 +2,8 @@ import { WorkerError } from '../errors.js'
 import {
   callHandler,
   describeThrown,
-  GivenTask,
   type Handler,
+  LazyHandlerTask,
   type LogFields,
   loadHandler,
   own,
@@ -12,16 +12,16 @@ import {
 } from '../handler.js'
 
 import type { FromHost, ToHost } from './host-messages.js'
-import { LateAbort } from './late-abort.js'
-import { Valve } from './valve.js'
+import { LazyAbort } from './lazy-abort.js'
+import { LogThrottle } from './log-throttle.js'
 
-/** How a host reaches the runtime. */
+/** The host's side of the channel to the runtime. */
 export interface HostPort {
   post(message: FromHost): void
   listen(receive: (message: ToHost) => void): void
 }
 
-/** What runs in a thread or process of its own: the handler, and nothing that could wait for it. */
+/** Runs in a handler's thread or process: loads the handler and runs its tasks. */
 export async function serveHandler(url: string, port: HostPort): Promise<void> {
   const host = new HandlerHost(loadHandler(url), port)
   port.listen((message) => host.receive(message))
@@ -31,15 +31,15 @@ export async function serveHandler(url: string, port: HostPort): Promise<void> {
 class HandlerHost {
   readonly #loading: Promise<Handler>
   readonly #port: HostPort
-  readonly #valve: Valve
-  /** The task at hand, or the last one. */
+  readonly #throttle: LogThrottle
+  /** Lease of the current or last task. */
   #leaseId = 0
-  #abort = new LateAbort()
+  #abort = new LazyAbort()
 
   constructor(loading: Promise<Handler>, port: HostPort) {
     this.#loading = loading
     this.#port = port
-    this.#valve = new Valve((level, message, fields) => {
+    this.#throttle = new LogThrottle((level, message, fields) => {
       port.post({
         kind: 'logged',
         leaseId: this.#leaseId,
@@ -60,7 +60,7 @@ class HandlerHost {
   }
 
   receive(message: ToHost): void {
-    if (message.kind === 'heard') this.#valve.heard(message.lines)
+    if (message.kind === 'acknowledged') this.#throttle.acknowledge(message.lines)
     else if (message.kind === 'run') void this.#run(message.work)
     else if (message.leaseId === this.#leaseId) {
       this.#abort.abort(new WorkerError(message.code, message.message))
@@ -69,17 +69,17 @@ class HandlerHost {
 
   async #run(work: Work): Promise<void> {
     const { leaseId } = work
-    const abort = new LateAbort()
+    const abort = new LazyAbort()
     this.#leaseId = leaseId
     this.#abort = abort
-    // A module that cannot be loaded has been told of already.
+    // A load failure was already reported as `unusable`.
     const handler = await this.#loading.catch(() => undefined)
     if (handler === undefined) return
-    // What has come from another process is a part of the whole message.
+    // Bytes from another process are a view of the whole message.
     const owned = { ...work, payload: own(work.payload) }
     const write: WriteLine = (level, message, fields) => {
-      // What a handler leaves behind may still speak; its task is over.
-      if (this.#leaseId === leaseId) this.#valve.pass(level, message, fields && plain(fields))
+      // Code that a handler leaves running may still log, but its task is over.
+      if (this.#leaseId === leaseId) this.#throttle.pass(level, message, fields && plain(fields))
     }
     const backing = {
       write,
@@ -87,8 +87,8 @@ class HandlerHost {
         return abort.signal
       },
     }
-    await callHandler(handler, new GivenTask(owned, backing), (outcome) => {
-      this.#valve.tellLeftOut()
+    await callHandler(handler, new LazyHandlerTask(owned, backing), (outcome) => {
+      this.#throttle.reportDropped()
       this.#port.post({ kind: 'ended', leaseId, outcome })
     })
   }
@@ -96,7 +96,7 @@ class HandlerHost {
 
 const fieldsCharactersMax = 65_536
 
-/** Fields as a line would show them: a log line is no reason for a handler to fail. */
+/** Converts log fields to plain JSON values. Invalid fields must not make a handler fail. */
 function plain(fields: LogFields): LogFields {
   try {
     const json = JSON.stringify(fields)

@@ -2,8 +2,8 @@ import type { WorkerError } from '../errors.js'
 import {
   type Backing,
   callHandler,
-  GivenTask,
   type Handler,
+  LazyHandlerTask,
   type LogFields,
   type LogLevel,
   type Outcome,
@@ -11,11 +11,11 @@ import {
 } from '../handler.js'
 
 import type { Isolation, Run, RunEvents } from './isolation.js'
-import { LateAbort } from './late-abort.js'
+import { LazyAbort } from './lazy-abort.js'
 
 /**
- * On the runtime's own loop: the quickest, for short asynchronous handlers. One that blocks the loop
- * blocks the heartbeats of all, and none can be terminated.
+ * Runs handlers on the runtime's own event loop. It is the fastest way for short asynchronous handlers. A
+ * handler that blocks the loop blocks all heartbeats, and cannot be terminated.
  */
 export class InlineIsolation implements Isolation {
   readonly #load: () => Promise<Handler>
@@ -30,7 +30,8 @@ export class InlineIsolation implements Isolation {
   }
 
   run(work: Work, events: RunEvents): Run {
-    if (this.#handler === undefined) throw new Error('a task came before the handler was loaded')
+    if (this.#handler === undefined)
+      throw new Error('run() was called before start() has loaded the handler')
     return new InlineRun(this.#handler, work, events)
   }
 
@@ -39,21 +40,21 @@ export class InlineIsolation implements Isolation {
 
 class InlineRun implements Run, Backing {
   readonly #events: RunEvents
-  #abort: LateAbort | undefined
+  #abort: LazyAbort | undefined
   #hasEnded = false
 
   constructor(handler: Handler, work: Work, events: RunEvents) {
     this.#events = events
-    void callHandler(handler, new GivenTask(work, this), (outcome) => this.#end(outcome))
+    void callHandler(handler, new LazyHandlerTask(work, this), (outcome) => this.#end(outcome))
   }
 
   get signal(): AbortSignal {
-    this.#abort ??= new LateAbort()
+    this.#abort ??= new LazyAbort()
     return this.#abort.signal
   }
 
   abort(reason: WorkerError): void {
-    this.#abort ??= new LateAbort()
+    this.#abort ??= new LazyAbort()
     this.#abort.abort(reason)
   }
 
@@ -62,7 +63,7 @@ class InlineRun implements Run, Backing {
   }
 
   write(level: LogLevel, message: string, fields?: LogFields): void {
-    // What a handler leaves behind may still speak; its task is over.
+    // Code that a handler leaves running may still log, but its task is over.
     if (!this.#hasEnded) this.#events.logged(level, message, fields)
   }
 

@@ -1,29 +1,29 @@
 import type { WorkerError } from '../errors.js'
 import type { LogFields, LogLevel, Outcome, Work } from '../handler.js'
 
-/** Where handlers run: the seam between the runtime's loop and somebody else's code. */
+/** Where handlers run: the seam between the runtime's loop and the code of handlers. */
 export interface Isolation {
-  /** Settles when a handler can be run; rejects when none ever could. */
+  /** Resolves when handlers can run. Rejects if they never can. */
   start(): Promise<void>
-  /** Begins to run a handler. The runtime never has more of them at once than it has slots. */
+  /** Starts a handler. The runtime never starts more concurrent handlers than it has slots. */
   run(work: Work, events: RunEvents): Run
-  /** Terminates every handler that still runs, where that is possible. */
+  /** Terminates all running handlers, where possible. */
   close(): Promise<void>
 }
 
 export interface RunEvents {
-  /** The handler is gone, and with it its claim to a slot: once, last, and after `run` has returned. */
+  /** The handler has ended and frees its slot. Called once, as the last event, after `run` has returned. */
   ended(outcome: Outcome): void
   logged(level: LogLevel, message: string, fields?: LogFields): void
 }
 
-/** One handler at work. */
+/** One running handler. */
 export interface Run {
-  /** Tells it to end. */
+  /** Asks the handler to end. */
   abort(reason: WorkerError): void
   /**
-   * Ends it without asking, told to end before or not; `ended` follows. False where that is not possible: then it is
-   * told, and what it says and returns afterwards counts for nothing.
+   * Ends the handler by force, aborted before or not; `ended` follows. Returns false if that is not possible.
+   * The runtime then aborts the handler and ignores its later output and result.
    */
   terminate(): boolean
 }

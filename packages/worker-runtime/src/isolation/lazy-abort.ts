@@ -1,10 +1,10 @@
 import type { WorkerError } from '../errors.js'
 
 /**
- * An abort signal that is made when somebody looks at it: most handlers never do, and it is the
- * dearest thing about a short one.
+ * Creates its abort signal on first use. Most handlers never read it, and creating it is the most expensive
+ * part of a short task.
  */
-export class LateAbort {
+export class LazyAbort {
   #controller: AbortController | undefined
   #reason: WorkerError | undefined
 

@@ -1,43 +1,42 @@
 import type { LogFields, LogLevel, WriteLine } from '../handler.js'
 
-/** So many lines may be on their way to the runtime at once. */
-export const linesUnheardMax = 256
-/** A line that is longer is cut. */
+/** Maximum number of unacknowledged log lines. */
+export const linesPendingMax = 256
+/** Longer lines are cut. */
 const charactersMax = 16_384
 
 /**
- * What a handler logs, up to as much as the runtime has time for. A handler that floods its log would
- * otherwise fill the runtime's memory, and keep its loop from the heartbeats. What is too much is
- * left out, and counted.
+ * Limits a handler's log lines to what the runtime can process. A flood of lines would otherwise fill its
+ * memory and delay heartbeats. Excess lines are dropped and counted.
  */
-export class Valve {
+export class LogThrottle {
   readonly #write: WriteLine
-  #unheard = 0
-  #leftOut = 0
+  #pending = 0
+  #dropped = 0
 
   constructor(write: WriteLine) {
     this.#write = write
   }
 
   readonly pass = (level: LogLevel, message: string, fields?: LogFields): void => {
-    if (this.#unheard < linesUnheardMax) {
-      this.#unheard++
+    if (this.#pending < linesPendingMax) {
+      this.#pending++
       this.#write(level, message.slice(0, charactersMax), fields)
-    } else this.#leftOut++
+    } else this.#dropped++
   }
 
-  /** The runtime has taken so many. */
-  heard(lines: number): void {
-    this.#unheard -= lines
-    this.tellLeftOut()
+  /** The runtime has processed this many lines. */
+  acknowledge(lines: number): void {
+    this.#pending -= lines
+    this.reportDropped()
   }
 
-  /** Once for all that were left out since the last time. */
-  tellLeftOut(): void {
-    if (this.#leftOut === 0) return
-    const leftOut = this.#leftOut
-    this.#leftOut = 0
-    this.#unheard++
-    this.#write('warn', 'lines of the log are left out', { leftOut })
+  /** Logs the number of lines dropped since the last call, if any. */
+  reportDropped(): void {
+    if (this.#dropped === 0) return
+    const dropped = this.#dropped
+    this.#dropped = 0
+    this.#pending++
+    this.#write('warn', 'log lines dropped', { dropped })
   }
 }

@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads'
 
 /**
- * A thread beside a handler in a process of its own: when the worker is gone it ends the process,
- * also where the handler never lets the process's own loop hear of it.
+ * Runs in a thread of a handler's process, and kills the process when the worker is gone. This works even if
+ * the handler blocks the event loop of the process.
  */
 const lookEveryMs = 1000
 

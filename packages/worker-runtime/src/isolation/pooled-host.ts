@@ -2,18 +2,18 @@ import { describeThrown, type Outcome, type Work } from '../handler.js'
 
 import type { FromHost, ToHost } from './host-messages.js'
 import type { Run, RunEvents } from './isolation.js'
-import { linesUnheardMax } from './valve.js'
+import { linesPendingMax } from './log-throttle.js'
 
-/** A thread or a process in which a handler can run. */
+/** A thread or process that runs a handler. */
 export interface Host {
   post(message: ToHost): void
-  /** Ends it at once, whatever it does; `gone` follows. */
+  /** Kills the host immediately; `gone` follows. */
   kill(): void
 }
 
 export interface HostEvents {
   received(message: FromHost): void
-  /** It does not run any more: once, and the last. */
+  /** The host has ended. Called once, as the last event. */
   gone(why: unknown): void
 }
 
@@ -23,28 +23,28 @@ export interface HostOptions {
 
 export type StartHost = (events: HostEvents) => Host
 
-/** Tells the pool what becomes of its seats. */
-export interface SeatListener {
-  /** The handler has ended; another task can be run here. */
-  freed(seat: HostSeat): void
-  gone(seat: HostSeat, why: string): void
+/** Receives the events of a pooled host. */
+export interface PooledHostListener {
+  /** The handler has ended; the host can run another task. */
+  freed(host: PooledHost): void
+  gone(host: PooledHost, why: string): void
 }
 
-/** One host and the task that runs in it, if any. */
-export class HostSeat {
-  /** Settles when the handler's module is loaded, or when it is certain that it will not be. */
+/** A host and the task that it currently runs, if any. */
+export class PooledHost {
+  /** Resolves once the handler's module is loaded, or with the reason why it cannot be loaded. */
   readonly loaded: Promise<string | undefined>
   readonly gone: Promise<void>
   readonly #host: Host
-  readonly #listener: SeatListener
+  readonly #listener: PooledHostListener
   #run: { readonly leaseId: number; readonly events: RunEvents } | undefined
   #unusable: string | undefined
   #isKilled = false
-  #linesHeard = 0
+  #linesProcessed = 0
   #onLoaded: (failure: string | undefined) => void = () => {}
   #onGone: () => void = () => {}
 
-  constructor(start: StartHost, listener: SeatListener) {
+  constructor(start: StartHost, listener: PooledHostListener) {
     this.#listener = listener
     this.loaded = new Promise((resolve) => {
       this.#onLoaded = resolve
@@ -84,9 +84,10 @@ export class HostSeat {
     } else if (message.kind === 'logged') {
       const { leaseId, level, message: text, fields } = message
       if (this.#run?.leaseId === leaseId) this.#run.events.logged(level, text, fields)
-      this.#tellHeard()
+      this.#acknowledgeLine()
     } else if (this.#run?.leaseId === message.leaseId && !this.#isKilled) {
-      // What was terminated is told of when it is gone: it may have ended by itself in between.
+      // The outcome of a killed host is reported when it is gone, although its handler may have ended just
+      // before.
       const { events } = this.#run
       this.#run = undefined
       this.#listener.freed(this)
@@ -94,16 +95,16 @@ export class HostSeat {
     }
   }
 
-  /** Not of each line: of as many as are worth a message. */
-  #tellHeard(): void {
-    this.#linesHeard++
-    if (this.#linesHeard < linesUnheardMax / 4) return
-    this.#host.post({ kind: 'heard', lines: this.#linesHeard })
-    this.#linesHeard = 0
+  /** Acknowledges log lines in groups, because each message has a cost. */
+  #acknowledgeLine(): void {
+    this.#linesProcessed++
+    if (this.#linesProcessed < linesPendingMax / 4) return
+    this.#host.post({ kind: 'acknowledged', lines: this.#linesProcessed })
+    this.#linesProcessed = 0
   }
 
   #end(why: string): void {
-    const reason = this.#unusable ?? `the handler did not end: ${why}`
+    const reason = this.#unusable ?? `the handler crashed: ${why}`
     const run = this.#run
     this.#run = undefined
     this.#listener.gone(this, reason)

@@ -5,7 +5,7 @@ import {
   type WorkerOptions as ThreadOptions,
 } from 'node:worker_threads'
 import { check } from '../errors.js'
-import type { Host, HostEvents, HostOptions } from './host-seat.js'
+import type { Host, HostEvents, HostOptions } from './pooled-host.js'
 import type { ThreadData } from './thread-main.js'
 
 const program = new URL('./thread-main.js', import.meta.url)
@@ -16,17 +16,17 @@ function makeThread(options: ThreadOptions): Thread {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error
     if (error.code !== 'ERR_WORKER_INVALID_EXEC_ARGV') throw error
-    const expected = `what a thread takes (${error.message})`
+    const expected = `options that a thread accepts (${error.message})`
     throw check.refusal('options.execArgv', String(options.execArgv), expected)
   }
 }
 
 /**
- * A thread of this process. It has a loop of its own, and can be ended in the middle of any code of
- * its own; in the middle of a call into the system it ends when that returns.
+ * Starts a handler's thread in this process. It has its own event loop and can be ended anywhere in
+ * JavaScript. In a system call it ends when the call returns.
  */
 export function startThread(url: string, options: HostOptions, events: HostEvents): Host {
-  // Of our own: on the thread's `parentPort` anybody may speak.
+  // A private channel: the handler may use the thread's `parentPort` itself.
   const { port1: port, port2: far } = new MessageChannel()
   const workerData: ThreadData = { url, port: far }
   const execArgv = [...options.execArgv]
@@ -37,7 +37,7 @@ export function startThread(url: string, options: HostOptions, events: HostEvent
     failure = error
   })
   thread.on('exit', (code) => {
-    // What it said before it ended may still be on its way.
+    // Messages sent before the exit may not have been received yet.
     for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) {
       events.received(left.message)
     }

@@ -1,14 +1,14 @@
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { serveHandler } from './host.js'
 
-/** What a thread is given by the worker that starts it. */
+/** The data that the worker passes to a handler's thread. */
 export interface ThreadData {
-  /** The handler's module. */
+  /** URL of the handler's module. */
   readonly url: string
   readonly port: MessagePort
 }
 
-/** The program of a thread in which a handler runs. */
+/** The program of a handler's thread. */
 const { url, port } = workerData as ThreadData
 await serveHandler(url, {
   post: (message) => port.postMessage(message),

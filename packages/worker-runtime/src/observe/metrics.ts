@@ -1,73 +1,73 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { LossReason, WorkerObserver } from './observer.js'
 
-/** What the metrics look at when they are asked for. */
+/** The sources of the gauges, read at each scrape. */
 export interface Measured {
   readonly slots: number
   readonly slotsTaken: () => number
   readonly isConnected: () => boolean
 }
 
-/** Nobody was asked by a heartbeat. */
+/** Losses that no heartbeat reported. */
 const unasked: readonly LossReason[] = ['DEADLINE', 'GRANTED_ANEW']
 
-/** What a worker did, as Prometheus text. */
+/** The metrics of a worker, as Prometheus text. */
 export class WorkerMetrics {
   readonly #registry = new Registry()
-  readonly #leases = this.#counter(
-    'tenure_worker_leases_total',
-    'Tasks that were granted to this worker.',
-  )
+  readonly #leases = this.#counter('tenure_worker_leases_total', 'Tasks granted to this worker.')
   readonly #heartbeats = this.#counter(
     'tenure_worker_heartbeats_total',
-    'Heartbeats by what came of them: extended, lost (refused for good), failed (no answer, or one that passes).',
+    'Heartbeats by outcome: extended, lost (rejected for good), failed (not answered, or rejected for now).',
     ['outcome'],
   )
   readonly #left = this.#histogram(
     'tenure_worker_lease_left_seconds',
-    "How long a lease held, by this worker's clock, when a heartbeat had been answered.",
+    "Time left on a lease after a heartbeat was answered, by this worker's clock.",
     [0.1, 0.5, 1, 2, 5, 10, 15, 20, 25, 30, 60],
   )
   readonly #losses = this.#counter(
     'tenure_worker_leases_lost_total',
-    "Leases lost while the handler ran, by reason. DEADLINE: by this worker's clock, before the coordinator said so. GRANTED_ANEW: the worker was granted the task once more.",
+    "Leases lost while the handler ran, by reason. DEADLINE: this worker's clock passed the deadline. GRANTED_ANEW: this worker was granted the same task again.",
     ['reason'],
   )
   readonly #handlers = this.#histogram(
     'tenure_worker_handler_seconds',
-    'How long handlers ran, by how they ended.',
+    'Duration of handlers, by outcome.',
     [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800, 3600],
     ['outcome'],
   )
   readonly #reports = this.#counter(
     'tenure_worker_reports_total',
-    'Reports by their answer: committed, cancelled, rejected; or unreported, by reason.',
+    'Reports by answer (committed, cancelled, rejected, or unreported) and reason.',
     ['answer', 'reason'],
   )
   readonly #lateReports = this.#counter(
     'tenure_worker_late_reports_total',
-    "Results sent after the worker's own deadline, since their handler returned within its grace. Their answers are counted as reports.",
+    "Results sent after the worker's own deadline, because the handler returned within its grace. Their answers count in tenure_worker_reports_total.",
   )
   readonly #protocolErrors = this.#counter(
     'tenure_worker_protocol_errors_total',
-    'Protocol errors: rejections caused by a bug or misuse, by request (lease, heartbeat, report) and reason. The first one stops the worker unless keepGoing is set.',
+    'Rejections caused by a bug or misuse, by request (lease, heartbeat, report) and reason. The first one stops the worker unless keepGoing is set.',
     ['request', 'reason'],
   )
   readonly #stuck = this.#counter(
     'tenure_worker_handlers_stuck_total',
-    'Handlers that did not end when told to and could not be terminated.',
+    'Handlers that ignored their abort signal and could not be terminated.',
   )
   readonly #pollFailures = this.#counter(
     'tenure_worker_poll_failures_total',
-    'Times that no task could be asked for.',
+    'Lease requests that failed or were rejected.',
   )
-  readonly #connections = this.#counter('tenure_worker_connections_total', 'Connections made.')
+  readonly #connections = this.#counter(
+    'tenure_worker_connections_total',
+    'Connections to a coordinator.',
+  )
   readonly #hostCrashes = this.#counter(
     'tenure_worker_host_crashes_total',
-    'Threads or processes that ended while no task ran in them.',
+    'Handler threads or processes that ended while idle.',
   )
 
-  /** With those of the whole process: they are collected from then on, and for ever. */
+  /** `ofProcess` adds the metrics of the Node process. Their collection cannot be stopped. */
   constructor(ofProcess: boolean) {
     if (ofProcess) collectDefaultMetrics({ register: this.#registry, prefix: 'tenure_' })
   }
@@ -109,9 +109,9 @@ export class WorkerMetrics {
   }
 
   measure({ slots, slotsTaken, isConnected }: Measured): void {
-    this.#gauge('tenure_worker_slots', 'How many tasks may run at once.', () => slots)
-    this.#gauge('tenure_worker_slots_taken', 'Slots whose handler is not gone.', slotsTaken)
-    this.#gauge('tenure_worker_connected', '1 while there is a connection.', () =>
+    this.#gauge('tenure_worker_slots', 'Maximum number of concurrent tasks.', () => slots)
+    this.#gauge('tenure_worker_slots_taken', 'Slots whose handler has not ended.', slotsTaken)
+    this.#gauge('tenure_worker_connected', '1 while connected to a coordinator, else 0.', () =>
       isConnected() ? 1 : 0,
     )
   }

@@ -3,55 +3,55 @@ import type { Cancelled, Committed, Reason, Rejected } from '@tenure/protocol'
 import { check, type WorkerError } from '../errors.js'
 import type { LogFields, LogLevel, Outcome, TaskFacts } from '../handler.js'
 
-/** What a worker tells, for metrics and logs. Every hook is optional, and none may throw. */
+/** The events of a worker, for metrics and logs. Every hook is optional, and none may throw. */
 export interface WorkerObserver extends LinkObserver {
   modeChanged?(mode: WorkerMode): void
-  /** The worker ends by itself: it asks for no more tasks, drains, and `Worker.ended` rejects with this error. Told once. */
+  /** The worker failed: it leases no more tasks, drains, and `Worker.ended` rejects with this error. Called once. */
   failed?(error: WorkerError): void
-  /** A refusal that no correct worker earns (004 §3.3). The worker fails, unless `keepGoing` is set. */
+  /** A rejection that only a bug or misuse causes (004 §3.3). The worker fails unless `keepGoing` is set. */
   protocolError?(answer: Rejected, what: 'lease' | 'heartbeat' | 'report'): void
-  /** No task could be asked for; it is tried again after the pause. */
+  /** A lease request failed; the worker retries after the pause. */
   pollFailed?(error: TenureError, retryInMs: number): void
-  /** A task was granted. Its handler runs, unless the lease is over already or the worker stops. */
+  /** A task was granted. Its handler starts unless the lease is already over or the worker stops. */
   leased?(task: TaskFacts): void
-  /** A heartbeat was answered: the lease holds for so long now, by our own clock. */
+  /** A heartbeat extended the lease. `leftMs` is the remaining time by the worker's clock. */
   extended?(task: TaskFacts, leftMs: number): void
-  /** A heartbeat was not answered, or refused in a way that passes. The deadline decides what follows. */
+  /** A heartbeat was not answered, or rejected for a transient reason. The lease stays valid until its deadline. */
   heartbeatFailed?(task: TaskFacts, error: TenureError): void
   /**
-   * The task is not ours any more. After `DEADLINE` the handler is told to end and has its grace; a result that it
-   * returns within it is still reported. After every other loss it is terminated, and nothing is reported.
+   * The lease is lost. After `DEADLINE` the handler is aborted and has its grace; a result that it returns in
+   * time is still reported. After every other loss the handler is terminated, and nothing is reported.
    */
   leaseLost?(task: TaskFacts, why: LossReason): void
-  /** The handler was told to end, since its execution window is over, or since the worker stops. */
+  /** The handler was aborted, because its execution window is over or the worker stops. */
   aborted?(task: TaskFacts, why: 'WINDOW_OVER' | 'STOPPING'): void
-  /** The handler did not end when it was told to, and cannot be terminated. Its slot stays taken. */
+  /** The handler ignored its abort signal and cannot be terminated. Its slot stays taken. */
   handlerStuck?(task: TaskFacts): void
-  /** `wasAborted`: it had been told to end. */
+  /** The handler has ended. `wasAborted`: it had been aborted or terminated. */
   handlerEnded?(task: TaskFacts, outcome: Outcome, tookMs: number, wasAborted: boolean): void
-  /** The handler's own log. */
+  /** The handler logged a line. */
   logged?(task: TaskFacts, level: LogLevel, message: string, fields?: LogFields): void
-  /** A report was sent though the deadline had passed. What becomes of it is told like that of any report. */
+  /** A report was sent after the deadline. Its answer is reported like that of any report. */
   reportedLate?(task: TaskFacts): void
   /** A report was accepted. */
   committed?(task: TaskFacts, answer: Committed): void
-  /** It came too late: the execution never had authority, and its result is dropped. */
+  /** A report arrived too late: the lease had lost its authority, and the result is dropped. */
   cancelled?(task: TaskFacts, answer: Cancelled): void
-  /** It made no sense to the coordinator. `protocolError` follows where a correct worker cannot have earned it. */
+  /** A request was rejected. `protocolError` follows if only a bug or misuse can cause the rejection. */
   rejected?(task: TaskFacts, answer: Rejected, what: 'report' | 'heartbeat'): void
-  /** There was no answer, or there was nothing to ask. The coordinator learns it by time. */
+  /** No report was sent or answered. The coordinator notices when the lease expires. */
   unreported?(task: TaskFacts, why: UnreportedReason): void
-  /** A thread or process ended while no task ran in it. */
+  /** A handler thread or process ended while idle. */
   hostCrashed?(reason: string): void
 }
 
 /**
- * `DEADLINE`: by our own clock. `GRANTED_ANEW`: this same worker was granted the task once more. Else the word
- * with which a heartbeat was refused.
+ * Why a lease is lost. `DEADLINE`: by the worker's own clock. `GRANTED_ANEW`: this worker was granted the
+ * same task again. Otherwise the reason with which a heartbeat was rejected.
  */
 export type LossReason = Reason | 'DEADLINE' | 'GRANTED_ANEW'
 
-/** `UNKNOWN`: the report was sent, and whether it was accepted is not known. */
+/** `UNKNOWN`: the report was sent, but it is unknown whether it was accepted. */
 export type UnreportedReason = 'LEASE_LOST' | 'STOPPING' | 'NOT_SENT' | 'UNKNOWN'
 
 export const workerHooks = {
@@ -86,10 +86,10 @@ export function checkObserver(observer: WorkerObserver = {}): void {
   }
 }
 
-/** What a worker does; drawn at the head of `Worker`. */
+/** The states of a worker; see the drawing at `Worker`. */
 export type WorkerMode = 'idle' | 'leasing' | 'running' | 'draining' | 'stopped'
 
-/** From which mode it may come to which. */
+/** Allowed mode changes. */
 export const transitions: { readonly [M in WorkerMode]: readonly WorkerMode[] } = {
   idle: ['leasing', 'stopped'],
   leasing: ['running', 'draining'],

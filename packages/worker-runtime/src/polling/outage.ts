@@ -3,10 +3,10 @@ import type { Clock, Timer } from '@tenure/seams'
 import { WorkerError } from '../errors.js'
 import type { WorkerObserver } from '../observe/observer.js'
 
-/** A connection that breaks sooner than this has not ended the outage before it. */
+/** A connection must last this long to end the outage before it. */
 const provenMs = 1000
 
-/** Bounds the attempts to connect (004 §6.1): calls back when there has been no connection for too long. */
+/** Limits the time without a connection (004 §6.1). Calls back when it has become too long. */
 export class Outage {
   readonly observer: WorkerObserver = {
     connected: () => this.#end(),
@@ -27,7 +27,7 @@ export class Outage {
   #isStopped = false
   #lastError: TenureError | undefined
 
-  /** `limitMs`: `Infinity` bounds nothing. */
+  /** A `limitMs` of `Infinity` sets no limit. */
   constructor(clock: Clock, limitMs: number, onTooLong: (error: WorkerError) => void) {
     this.#clock = clock
     this.#limitMs = limitMs
@@ -41,7 +41,7 @@ export class Outage {
     this.#watch()
   }
 
-  /** The worker drains, and that has bounds of its own. */
+  /** The worker drains, which has its own time limits. */
   stop(): void {
     this.#isStopped = true
     this.#timer?.cancel()
@@ -52,7 +52,7 @@ export class Outage {
     this.#endedAtMs = this.#clock.monotonicMs()
   }
 
-  /** Looks again when a timer fires, for timers have a limit of their own. */
+  /** Checks again when the timer fires, because a timer's delay has a maximum. */
   #watch(): void {
     const leftMs = this.#beganAtMs + this.#limitMs - this.#clock.monotonicMs()
     if (leftMs <= 0) this.#giveUp()

@@ -7,49 +7,49 @@ import { meaningOf } from '../refusals.js'
 export interface PollsOptions {
   readonly link: Link
   readonly queues: readonly string[]
-  /** How long one poll waits for a task. */
+  /** Maximum time a poll waits for a task. */
   readonly waitMs: number
-  /** For how long every poll may be refused. */
+  /** Maximum time during which every poll is rejected. */
   readonly giveUpAfterMs: number
 }
 
 export interface PollsListener {
-  /** How many tasks could be run beside those that are running. */
+  /** Number of tasks that could be started now. */
   freeSlots(): number
   granted(lease: Leased, sentAtMs: number): void
-  /** There was neither a task nor a wait; it is tried again after a pause. */
+  /** A poll failed or was rejected; the next one follows after a pause. */
   failed(error: TenureError, retryInMs: number): void
-  /** A poll was refused as no correct worker's is. Unless the listener withdraws, polls go on after a pause. */
+  /** A poll was rejected because of a bug or misuse. Polls continue after a pause unless withdrawn. */
   misused(answer: Rejected): void
-  /** Every poll was refused for too long; none is asked any more. */
+  /** Every poll was rejected for too long; no more polls are sent. */
   gaveUp(error: WorkerError): void
-  /** After `withdraw`: no poll can bring a task any more. */
+  /** After `withdraw`: no more tasks can arrive. */
   withdrawn(): void
 }
 
-/** More at once would not bring tasks any sooner. */
+/** More concurrent polls would not get tasks sooner. */
 const pollsMax = 64
 const firstPauseMs = 1000
 const pauseMsMax = 30_000
 
 /**
- * Asks for tasks, one poll for each slot that is free: a task that is granted is a task that runs.
- * Polls wait at the coordinator; so a task that comes is here as soon as it can be.
+ * Requests tasks with one poll per free slot, so that each granted task can run immediately. Polls wait at
+ * the coordinator, so that a new task is granted without delay.
  */
 export class Polls {
   readonly #options: PollsOptions
   readonly #listener: PollsListener
   readonly #request: NewRequest
-  /** Neither answered nor given up. */
+  /** Number of polls neither answered nor given up. */
   #open = 0
-  /** The numbers of those that the coordinator may answer with a task. */
+  /** Ids of polls that the coordinator may still answer with a task. */
   readonly #sent = new Set<number>()
   #mode: 'asking' | 'resting' | 'withdrawn' = 'asking'
-  /** How long to rest when that is not said: longer each time. */
+  /** Pause if the coordinator names none; doubles each time. */
   #pauseMs = firstPauseMs
-  /** Since when every poll that was answered was refused. */
+  /** Since when every answered poll was rejected. */
   #refusedSinceMs: number | undefined
-  /** While resting. */
+  /** Set while resting. */
   #timer: Timer | undefined
 
   constructor(options: PollsOptions, listener: PollsListener) {
@@ -59,23 +59,23 @@ export class Polls {
     this.#request = { kind: 'lease', queues, waitMs }
   }
 
-  /** Whether a task may still come of them. */
+  /** Whether a task may still arrive. */
   get arePending(): boolean {
     return this.#sent.size > 0
   }
 
-  /** Asks for as many tasks as there are free slots. */
+  /** Sends a poll for each free slot. */
   fill(): void {
     if (this.#mode !== 'asking') return
     const wanted = Math.min(pollsMax, this.#listener.freeSlots())
     while (this.#open < wanted) this.#poll()
   }
 
-  /** Asks for no more, and ends the waiting of what was asked. A grant on its way still comes. */
+  /** Sends no more polls and ends the waiting ones. A grant may still arrive. */
   withdraw(): void {
     this.#mode = 'withdrawn'
     this.#timer?.cancel()
-    // Whatever it is answered: what counts is the answer to the poll itself.
+    // Only the answers to the polls themselves matter.
     for (const of of this.#sent) this.#options.link.ask({ kind: 'withdraw', of }, {}, () => {})
   }
 
@@ -109,13 +109,13 @@ export class Polls {
     } else {
       this.#pauseMs = firstPauseMs
       this.#refusedSinceMs = undefined
-      // Or empty: there was no task in all that time. The next poll goes on waiting.
+      // An empty answer means that no task appeared during the wait; the next poll continues.
       if (outcome.kind === 'leased') this.#listener.granted(outcome, sentAtMs)
     }
   }
 
   #onError(error: TenureError): void {
-    // The link connects again by itself, and sends the next poll when it has.
+    // The link reconnects by itself and then sends the next poll.
     if (error.code !== 'CLIENT_DISCONNECTED') this.#rest(error)
     else {
       this.#pauseMs = firstPauseMs
@@ -123,7 +123,7 @@ export class Polls {
     }
   }
 
-  /** One pause for all of them: what meets one poll meets the others. */
+  /** One pause for all polls, because the cause of a failure affects all of them. */
   #rest(error: TenureError): void {
     if (this.#mode !== 'asking') return
     this.#mode = 'resting'
@@ -140,7 +140,7 @@ export class Polls {
   #comeBack(error: TenureError): void {
     const { giveUpAfterMs } = this.#options
     if (this.#refusedForMs >= giveUpAfterMs) {
-      const message = `every lease request was refused for ${giveUpAfterMs} ms (the last: ${error.message}); check why the coordinator rejects them, or raise options.giveUpAfterMs`
+      const message = `every lease request was rejected for ${giveUpAfterMs} ms (the last: ${error.message}); check why the coordinator rejects them, or raise options.giveUpAfterMs`
       this.#listener.gaveUp(new WorkerError('WORKER_GAVE_UP', message, { cause: error }))
       return
     }
@@ -148,7 +148,7 @@ export class Polls {
     this.fill()
   }
 
-  /** Below 0 when none is. */
+  /** -Infinity if the last answer was not a rejection. */
   get #refusedForMs(): number {
     const sinceMs = this.#refusedSinceMs ?? Number.POSITIVE_INFINITY
     return this.#options.link.clock.monotonicMs() - sinceMs

@@ -4,7 +4,7 @@ const leased = 'packages/worker-runtime/test/leases.test.ts'
 const polled = 'packages/worker-runtime/test/polls.test.ts'
 const reported = 'packages/worker-runtime/test/reports.test.ts'
 const observed = 'packages/worker-runtime/test/observer.test.ts'
-const series = 'each hook is counted by its own series, and by no other'
+const series = 'each hook increments only its own series'
 const bound = 'packages/worker-runtime/test/contract.test.ts'
 const ended = 'packages/worker-runtime/test/drain.test.ts'
 
@@ -16,7 +16,7 @@ const settled = 'packages/worker-runtime/test/start.test.ts'
 
 const refusals = editOf('worker-runtime', 'refusals')
 const metrics = editOf('worker-runtime', 'observe/metrics')
-const ending = editOf('worker-runtime', 'attempt/ending')
+const termination = editOf('worker-runtime', 'attempt/termination')
 const execution = editOf('worker-runtime', 'attempt/execution')
 const outage = editOf('worker-runtime', 'polling/outage')
 
@@ -24,33 +24,33 @@ const outage = editOf('worker-runtime', 'polling/outage')
 export const workerFaults: readonly Fault[] = [
   {
     name: 'a deadline ignores how long the request was held',
-    test: [leased, 'a long poll does not eat the lease'],
+    test: [leased, 'a long poll does not shorten the lease'],
     edits: authority('const totalMs = heldMs + durationMs;', 'const totalMs = durationMs;'),
   },
   {
     name: 'a deadline leaves no margin for the clocks',
-    test: [leased, 'the deadline leaves a margin for clocks that drift apart'],
+    test: [leased, 'the deadline leaves a margin for clock drift'],
     edits: authority('- totalMs * this.#drift', ''),
   },
   {
     name: 'the clock margin covers only the lease',
-    test: [leased, 'the margin is of the whole time, also of that for which a poll waited'],
+    test: [leased, 'the margin covers the whole time, including the wait of the poll'],
     edits: authority('- totalMs * this.#drift', '- durationMs * this.#drift'),
   },
   {
     name: 'a heartbeat does not move the deadline',
-    test: [leased, 'a heartbeat moves the deadline, counted from when it was sent'],
+    test: [leased, 'a heartbeat moves the deadline, counted from its sending'],
     edits: authority(
-      'Math.max(this.#deadlineMs, this.#less(sentAtMs, heldMs, leaseMs))',
+      'Math.max(this.#deadlineMs, this.#withMargin(sentAtMs, heldMs, leaseMs))',
       'this.#deadlineMs',
     ),
   },
   {
     name: 'an answer with a shorter lease shortens the lease',
-    test: [leased, 'an answer to a heartbeat that promises less shortens nothing'],
+    test: [leased, 'an answer to a heartbeat never shortens the deadline'],
     edits: authority(
-      'Math.max(this.#deadlineMs, this.#less(sentAtMs, heldMs, leaseMs))',
-      'this.#less(sentAtMs, heldMs, leaseMs)',
+      'Math.max(this.#deadlineMs, this.#withMargin(sentAtMs, heldMs, leaseMs))',
+      'this.#withMargin(sentAtMs, heldMs, leaseMs)',
     ),
   },
   {
@@ -71,13 +71,13 @@ export const workerFaults: readonly Fault[] = [
   },
   {
     name: 'an oversized result is reported',
-    test: [reported, 'a result that is too large is a failure'],
+    test: [reported, 'a result over the limit is reported as a failure'],
     edits: report('result.length > resultBytesMax', 'false'),
   },
   {
     name: 'a second abort restarts the grace period',
-    test: [ended, 'a handler that is told a second time has no more grace than before'],
-    edits: ending('&& dueAtMs < this.#dueAtMs', ''),
+    test: [ended, 'a second abort does not extend the grace'],
+    edits: termination('&& dueAtMs < this.#dueAtMs', ''),
   },
   {
     name: 'a connection of a worker is counted as a poll failure',
@@ -97,7 +97,7 @@ export const workerFaults: readonly Fault[] = [
   },
   {
     name: 'a lease lost by the clock is counted as a lost heartbeat',
-    test: [observed, 'a lease lost by our own clock is no heartbeat that was lost'],
+    test: [observed, "a lease lost by the worker's clock is not counted as a lost heartbeat"],
     edits: metrics('if (!unasked.includes(reason))', 'if (true)'),
   },
   {
@@ -118,13 +118,13 @@ export const workerFaults: readonly Fault[] = [
   },
   {
     name: 'misuse of the protocol does not end the worker',
-    test: [failing, 'every reason means what the semantics say'],
-    edits: refusals("WRONG_WORKER: 'misuse'", "WRONG_WORKER: 'innocent'"),
+    test: [failing, 'every reason has the meaning in docs/semantics.md'],
+    edits: refusals("WRONG_WORKER: 'misuse'", "WRONG_WORKER: 'tolerated'"),
   },
   {
     name: 'the rejection of a late report ends the worker',
-    test: [failing, 'every reason means what the semantics say'],
-    edits: refusals("UNKNOWN_TASK: 'innocent'", "UNKNOWN_TASK: 'misuse'"),
+    test: [failing, 'every reason has the meaning in docs/semantics.md'],
+    edits: refusals("UNKNOWN_TASK: 'tolerated'", "UNKNOWN_TASK: 'misuse'"),
   },
   {
     name: 'a worker never gives up on its coordinator by default',
@@ -142,33 +142,33 @@ export const workerFaults: readonly Fault[] = [
   {
     name: 'a handler continues after its lease is known to be lost',
     test: [bound, '§4 stop all work: a handler is terminated when a heartbeat says SUPERSEDED'],
-    edits: ending(
+    edits: termination(
       'this.#reason ??= reason;\n        this.#isTerminated = this.#run.terminate();',
       'this.#reason ??= reason;',
     ),
   },
   {
     name: 'an aborted handler keeps its grace period after the lease is known to be lost',
-    test: [reported, 'a handler that was told to end is cut off when the loss is known'],
-    edits: ending(
+    test: [reported, 'an aborted handler is terminated once the loss is known'],
+    edits: termination(
       'this.#reason ??= reason;\n        this.#isTerminated = this.#run.terminate();',
       'if (this.#reason === undefined) this.#isTerminated = this.#run.terminate();\n        this.#reason ??= reason;',
     ),
   },
   {
     name: 'a handler that cannot be terminated is not told that its lease is lost',
-    test: [bound, '§4 stop all work: a handler that cannot be terminated is told, and not heard'],
-    edits: ending('else\n            this.tell(reason, graceMs);', ''),
+    test: [bound, '§4 stop all work: a handler that cannot be terminated is aborted and ignored'],
+    edits: termination('else\n            this.abort(reason, graceMs);', ''),
   },
   {
     name: 'a result after the deadline is dropped',
-    test: [reported, 'a result that is returned within the grace is reported once'],
+    test: [reported, 'a result returned within the grace is reported once'],
     edits: execution('this.#reportLate(report);', "this.#giveUp('LEASE_LOST');"),
   },
   {
     name: 'a result after the grace period is reported',
-    test: [reported, 'a result that comes after the grace is not reported'],
-    edits: execution('this.#ending?.isGraceOver !== true', 'true'),
+    test: [reported, 'a result after the grace is not reported'],
+    edits: execution('this.#termination?.isGraceOver !== true', 'true'),
   },
   {
     name: 'a failure after the deadline is reported',
@@ -177,7 +177,7 @@ export const workerFaults: readonly Fault[] = [
   },
   {
     name: 'a worker never gives up looking for a coordinator',
-    test: [failing, 'a start that finds no coordinator gives up, and says what it met'],
+    test: [failing, 'a start without a coordinator gives up and names the last error'],
     edits: outage(
       'if (this.#limitMs === Number.POSITIVE_INFINITY || this.#isStopped)',
       'if (true)',
@@ -185,7 +185,7 @@ export const workerFaults: readonly Fault[] = [
   },
   {
     name: 'a connection that breaks as soon as it is made ends the outage',
-    test: [failing, 'connections that break as soon as they are made end no outage'],
+    test: [failing, 'connections that break immediately do not end an outage'],
     edits: outage('if (now - this.#endedAtMs >= provenMs)', 'if (true)'),
   },
 ]
