@@ -5,7 +5,7 @@ import { WorkerError } from '@tenure/worker-runtime'
 import { CannotListen } from './http-server.js'
 import type { Configuration } from './settings.js'
 
-/** How the process ends when it could not start. To give up on a coordinator is no fault of the settings. */
+/** The exit code when startup fails. Giving up on a coordinator is not a configuration error. */
 export function startupExitCode(error: unknown): number {
   if (error instanceof WorkerError && error.code === 'WORKER_GAVE_UP') return exitCodes.failed
   if (error instanceof WorkerError || error instanceof RejectedError) return exitCodes.misconfigured
@@ -15,7 +15,7 @@ export function startupExitCode(error: unknown): number {
   return exitCodes.failed
 }
 
-/** What is wrong, in the words of whoever runs this binary: where it is set, not which option it is. */
+/** Describes the error to the operator: names flags and variables instead of options. */
 export function explain(error: unknown, configuration: Configuration): string {
   if (!(error instanceof Error)) return String(error)
   const message = withSettingNames(error.message.replace(/^WorkerError: /, ''), configuration)
@@ -28,7 +28,7 @@ function isUnauthorized(error: Error): boolean {
 
 const tokenHelp = `${variableOf('token')} or ${flagOf('tokenFile')}`
 
-/** For a line beside the explanation: what can be searched for, and where it was when nobody expected it. */
+/** Fields for the log line: the code to search for, and the stack if the error is unexpected. */
 export function describe(error: unknown): {
   readonly code?: string | undefined
   readonly stack?: string | undefined
@@ -42,9 +42,9 @@ export function describe(error: unknown): {
 }
 
 /**
- * `process.exit` waits for every thread, and one in the middle of native code (a command that its
- * handler waits for, an addon) is there until that is over. So what a second signal is to end at once
- * ends by this signal itself where handlers run in threads. A shell shows the same number for it.
+ * Makes `process.exit` effective while a handler thread runs native code, such as a synchronous child
+ * process. `process.exit` waits for every thread, so the process kills itself with the signal instead. A
+ * shell reports the same number.
  */
 export function endForSure(): void {
   process.on('exit', endBySignal)
@@ -55,6 +55,6 @@ function endBySignal(code: number): void {
     Object.entries(constants.signals).find(([, number]) => 128 + number === code) ?? []
   if (signal === undefined) return
   process.removeAllListeners(signal)
-  // Goes unheeded where the process is the first one of a container: then `exit` goes on.
+  // The first process of a container ignores it; then `exit` continues.
   process.kill(process.pid, signal)
 }

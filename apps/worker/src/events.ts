@@ -5,9 +5,10 @@ import type { WorkerObserver } from '@tenure/worker-runtime'
 
 const failuresPerSecondMax = 10
 
-/** A line for each event of the worker that somebody wants to know of. Never a payload or a result. */
+/** Logs one line per event that an operator needs. Never logs a payload or a result. */
 export function observeWorker(logger: Logger, clock?: Clock): WorkerObserver {
-  const tellLeftOut = (count: number) => logger.warn({ leftOut: count }, 'more handlers failed')
+  const tellLeftOut = (count: number) =>
+    logger.warn({ leftOut: count }, 'more handlers failed; their lines are dropped')
   let failedAttempts = 0
   let lastFailure = ''
   const failures = new RateLimitedLines(failuresPerSecondMax, tellLeftOut, clock)
@@ -22,21 +23,21 @@ export function observeWorker(logger: Logger, clock?: Clock): WorkerObserver {
       const [level, message] = describeFailure(attempt)
       failedAttempts = message === lastFailure ? failedAttempts + 1 : 1
       lastFailure = message
-      // The first, the second, the fourth, the eighth …: a coordinator may be away for hours.
+      // Logs attempts 1, 2, 4, 8 and so on: a coordinator may be away for hours.
       if (!Number.isInteger(Math.log2(failedAttempts))) return
       const fields = { endpoint, attempt: failedAttempts, detail: error.message }
       logger[level](fields, message)
     },
     failed: ({ code, message }) => {
-      logger.error({ code, detail: message }, 'the worker drains and exits')
+      logger.error({ code, detail: message }, 'the worker failed; it drains and exits')
     },
-    // A refused heartbeat or report has a line of its own, with its task.
+    // A rejected heartbeat or report has its own line, with its task.
     protocolError: ({ reason, message }, what) => {
       if (what === 'lease') logger.error({ reason, detail: message }, 'rejected: a lease request')
     },
     modeChanged: (mode) => logger.debug({ mode }, 'mode changed'),
     pollFailed: ({ message }, retryInMs) => {
-      logger.warn({ detail: message, retryInMs }, 'cannot ask for tasks')
+      logger.warn({ detail: message, retryInMs }, 'cannot lease tasks')
     },
     leased: (task) => logger.debug(task, 'leased'),
     extended: (task, leftMs) =>
@@ -45,22 +46,22 @@ export function observeWorker(logger: Logger, clock?: Clock): WorkerObserver {
       logger.warn({ ...task, detail: message }, 'heartbeat not answered')
     },
     leaseLost: (task, reason) => {
-      const what = reason === 'DEADLINE' ? 'the handler is told to end' : 'its work is stopped'
+      const what = reason === 'DEADLINE' ? 'the handler is aborted' : 'the handler is terminated'
       logger.warn({ ...task, reason }, `lease lost; ${what}`)
     },
-    aborted: (task, reason) => logger.warn({ ...task, reason }, 'the handler is aborted'),
+    aborted: (task, reason) => logger.warn({ ...task, reason }, 'handler aborted'),
     handlerStuck: (task) =>
-      logger.error(task, 'the handler ignores its signal and cannot be terminated'),
+      logger.error(task, 'handler stuck: it ignores its signal and cannot be terminated'),
     handlerEnded: (task, outcome, tookMs, wasAborted) => {
       const fields = { ...task, outcome: outcome.kind, tookMs: Math.round(tookMs) }
       if (outcome.kind === 'returned') logger.debug(fields, 'handler ended')
       else if (outcome.kind === 'terminated') logger.warn(fields, 'handler terminated')
       else if (wasAborted)
-        logger.info({ ...fields, detail: outcome.reason }, 'handler ended as told')
+        logger.info({ ...fields, detail: outcome.reason }, 'handler ended after abort')
       else
         failures.write(() => logger.warn({ ...fields, detail: outcome.reason }, 'handler failed'))
     },
-    // Apart from ours: a handler's `level` or `msg` would stand for that of the line.
+    // Nested, because a handler's `level` or `msg` would replace that of the line.
     logged: (task, level, message, fields) => {
       logger[level]({ ...task, fields }, message)
     },
@@ -69,23 +70,24 @@ export function observeWorker(logger: Logger, clock?: Clock): WorkerObserver {
     cancelled: (task, { reason, supersededBy }) => {
       logger.warn(
         { ...task, reason, supersededBy },
-        'cancelled: the report came too late, its result is dropped',
+        'cancelled: the report came too late; the result is dropped',
       )
     },
     rejected: (task, { reason, message }, what) => {
       logger.error(
         { ...task, reason, detail: message },
-        `rejected: the ${what} made no sense to the coordinator`,
+        `rejected: the coordinator does not accept the ${what}`,
       )
     },
     unreported: (task, reason) => logger.warn({ ...task, reason }, 'not reported'),
-    hostCrashed: (reason) => logger.warn({ detail: reason }, 'a host without a task ended'),
+    hostCrashed: (reason) =>
+      logger.warn({ detail: reason }, 'an idle handler thread or process ended'),
   }
 }
 
-/** Whether it is there at all, and whether it will ever let us in, are different things to look into. */
+/** A missing coordinator, a permanent rejection and a temporary one have different remedies. */
 function describeFailure({ error, retryInMs }: FailedAttempt): ['warn' | 'error', string] {
-  if (!(error instanceof RejectedError)) return ['warn', 'no coordinator there; trying on']
-  if (retryInMs === undefined) return ['error', 'the coordinator refuses this worker']
-  return ['warn', 'the coordinator lets nobody in now; trying on']
+  if (!(error instanceof RejectedError)) return ['warn', 'cannot reach a coordinator; retrying']
+  if (retryInMs === undefined) return ['error', 'the coordinator rejects this worker']
+  return ['warn', 'the coordinator accepts no connections now; retrying']
 }

@@ -1,12 +1,12 @@
 import { type HttpPort, type HttpPortOptions, openHttpPort } from '@tenure/http-port'
 import type { Worker } from '@tenure/worker-runtime'
 
-/** The port is taken, most likely: starting again may help once it is free. */
+/** Cannot open the HTTP port, most likely because it is taken. A restart may help once it is free. */
 export class CannotListen extends Error {
   readonly code = 'WORKER_CANNOT_LISTEN'
 }
 
-/** What a worker shows of itself. */
+/** Serves the worker's health, readiness and metrics. */
 export async function serveHttp(
   worker: Worker,
   options: Omit<HttpPortOptions, 'pages'>,

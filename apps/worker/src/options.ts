@@ -4,7 +4,7 @@ import type { WorkerOptions } from '@tenure/worker-runtime'
 import { CommandIsolation } from './exec/isolation.js'
 import { type Configuration, ownName } from './settings.js'
 
-/** What the runtime is told. */
+/** Converts the configuration to the options of the runtime. */
 export function toOptions(configuration: Configuration): WorkerOptions {
   const { values } = configuration
   const { queues, concurrency, pollWait, abortGrace, drainGrace, name, giveUpAfter } = values
@@ -29,10 +29,8 @@ function toIsolation({
 }: Configuration): Pick<WorkerOptions, 'handler' | 'isolation'> {
   const { handler, exec, isolation } = values
   if ((handler === undefined) === (exec === undefined)) {
-    const which = handler === undefined ? 'neither is there' : 'both are there'
-    throw new ConfigError(
-      `either ${flagOf('handler')} or ${flagOf('exec')} says what runs; ${which}`,
-    )
+    const which = handler === undefined ? 'neither is set' : 'both are set'
+    throw new ConfigError(`${which}; set exactly one of ${flagOf('handler')} and ${flagOf('exec')}`)
   }
   if (exec === undefined) {
     requireFile(handler!, origins.get('handler')!)
@@ -40,15 +38,15 @@ function toIsolation({
   }
   if (origins.get('isolation') !== undefined) {
     throw new ConfigError(
-      `${origins.get('isolation')} says where a handler runs; a command always has a process of its own`,
+      `${origins.get('isolation')} applies only to ${flagOf('handler')}; a command always runs in its own process`,
     )
   }
   return { isolation: new CommandIsolation(exec) }
 }
 
-/** The runtime takes a path or the URL of a file. */
+/** `handler` is a path or a file URL. */
 function requireFile(handler: string, origin: string): void {
   const file = handler.startsWith('file:') && URL.canParse(handler) ? new URL(handler) : handler
   if (existsSync(file)) return
-  throw new ConfigError(`${origin} ${handler}: there is no such file`)
+  throw new ConfigError(`${origin} ${handler}: no such file`)
 }

@@ -19,16 +19,16 @@ export const command = defineCommand({
   name: 'tenure-worker',
   version: versions.version,
   summary:
-    'Runs tasks of a Tenure coordinator: with a handler, the default export of a module, or with any command. Stops on SIGTERM or SIGINT, when the tasks at hand have ended or their time is over.',
+    'Run the tasks of a Tenure coordinator, with a JavaScript handler or with any command. SIGTERM or SIGINT stops the worker after its running tasks have ended, or after --drain-grace.',
   settings,
   examples: [
     {
       line: 'tenure-worker --handler ./mail.mjs --queues mail --concurrency 8',
-      help: 'Runs the default export of the module, in a thread for each task. What it returns is the result.',
+      help: 'Run the default export of mail.mjs in one thread per task. Its return value is the result.',
     },
     {
       line: "tenure-worker --exec 'python3 resize.py' --queues images",
-      help: 'Runs the command for each task: payload on its standard input, result from its standard output.',
+      help: 'Run the command for each task. Standard input is the payload, standard output the result.',
     },
   ],
   prepare(configuration) {
@@ -37,7 +37,7 @@ export const command = defineCommand({
   },
 })
 
-/** The worker, with a line for each event and its own words for each end. */
+/** The worker as a service, with its own log lines and exit codes. */
 function toService(options: WorkerOptions, configuration: Configuration): Service {
   return {
     facts: { ...versions, name: options.name },
@@ -57,7 +57,7 @@ async function start(
   if (options.isolation === 'thread') endForSure()
   const worker = new Worker({ ...options, observer: observeWorker(logger) })
   const { httpHost: host, httpPort: port, httpAllowedHosts: allowedHosts = [] } = values
-  // Before there is a coordinator: whoever supervises it shall see that it looks for one.
+  // Opened before there is a coordinator, so that a supervisor sees that the worker is looking for one.
   const http = port === 'off' ? undefined : await serveHttp(worker, { host, port, allowedHosts })
   logger.info(
     { httpPort: http?.port, coordinators: options.endpoints },

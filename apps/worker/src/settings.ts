@@ -17,32 +17,32 @@ import {
 import { longestMs } from '@tenure/options'
 import { isolations } from '@tenure/worker-runtime'
 
-// The one table: flags, variables, the keys of the file, the help and the checks all follow from it.
+// The single source for flags, variables, keys of the configuration file, help and checks.
 
 const work = {
   handler: setting(text('file'), {
-    help: 'A module whose default export runs the tasks. What it returns is the result, what it throws a failure.',
+    help: 'Module whose default export runs each task. Its return value is the result; an error that it throws is a failure. Exclusive with --exec.',
     option: 'options.handler',
   }),
   exec: setting(text('command'), {
-    help: 'In its place: a command line for the shell. The payload is its standard input, its standard output the result; a code other than 0 is a failure, and the end of its standard error the reason. TENURE_TASK_ID, TENURE_TASK_QUEUE, TENURE_TASK_ATTEMPT, TENURE_TASK_LEASE_ID and TENURE_TASK_DEADLINE tell it about the task.',
+    help: 'Shell command line that runs each task. Standard input is the payload and standard output the result. An exit code other than 0 is a failure, with the end of standard error as the reason. TENURE_TASK_ID, TENURE_TASK_QUEUE, TENURE_TASK_ATTEMPT, TENURE_TASK_LEASE_ID and TENURE_TASK_DEADLINE describe the task. Exclusive with --handler.',
   }),
   isolation: setting(choice(...isolations), {
     fallback: 'thread',
-    help: 'Where the handler runs: in a thread or a process of its own for each task, where it can block nothing; or inline, for short handlers that only wait.',
+    help: 'Where the handler runs: in one thread or one process per task, where it cannot block heartbeats; or inline, for short asynchronous handlers.',
     option: 'options.isolation',
   }),
   queues: setting(listOf(text('queue')), {
     fallback: ['default'],
-    help: 'Whose tasks are run. Up to 16.',
+    help: 'Queues to lease tasks from, at most 16.',
     option: 'options.queues',
   }),
   concurrency: setting(whole(1, 10_000), {
-    help: 'How many tasks run at once. Default: as many as there are processors.',
+    help: 'Maximum number of tasks that run concurrently. Default: the number of processors.',
     option: 'options.concurrency',
   }),
   name: setting(text('name'), {
-    help: 'Its leases are known under this name; no two workers may share one. Default: made of host and process.',
+    help: 'Name of this worker in leases; must be unique. Default: host name and process id.',
     option: 'options.name',
   }),
 }
@@ -50,24 +50,24 @@ const work = {
 const times = {
   pollWait: setting(duration(1, longestMs), {
     fallback: 30_000,
-    help: 'How long the coordinator is asked to wait for a task.',
+    help: 'Maximum time a lease request waits at the coordinator for a task.',
     option: 'options.pollWaitMs',
   }),
   abortGrace: setting(duration(0, longestMs), {
     fallback: 5000,
-    help: 'How long a handler that was told to end may take before it is terminated.',
+    help: 'Time an aborted handler has to end before it is terminated.',
     option: 'options.abortGraceMs',
   }),
   drainGrace: setting(duration(0, longestMs), {
     fallback: 30_000,
-    help: 'How long handlers may run on when the worker stops.',
+    help: 'Time running handlers have to finish when the worker stops; they are aborted afterwards.',
     option: 'options.drainGraceMs',
   }),
 }
 
 const failing = {
   giveUpAfter: setting(duration(1, longestMs), {
-    help: 'Maximum time without a connection, or with every lease request rejected, before the worker exits with 1. Default: for ever.',
+    help: 'Maximum time without a connection, or with every lease request rejected, before the worker exits with 1. Default: never.',
     option: 'options.giveUpAfterMs',
   }),
   keepGoing: setting(yesOrNo(), {
@@ -80,9 +80,12 @@ const failing = {
 const observing = {
   httpHost: setting(text('address'), {
     fallback: '127.0.0.1',
-    help: 'Where /metrics, /healthz and /readyz are served. They show no payload and ask for no token.',
+    help: 'Address that serves /metrics, /healthz and /readyz. These pages show no payloads and need no token.',
   }),
-  httpPort: setting(portOrOff(), { fallback: 7413, help: 'The same; 0 takes a free one.' }),
+  httpPort: setting(portOrOff(), {
+    fallback: 7413,
+    help: 'Port that serves /metrics, /healthz and /readyz; 0 picks a free port, off disables it.',
+  }),
   httpAllowedHosts: setting(listOf(hostName()), {
     help: 'Additional host names that the HTTP port accepts, besides --http-host, localhost and IP addresses. Requests for other names are rejected with 421 (DNS rebinding).',
   }),
@@ -100,5 +103,5 @@ export const settings = {
 
 export type Configuration = ConfigurationOf<typeof settings>
 
-/** What nobody else is called at the same time. */
+/** Unique among the workers that run at the same time on differently named hosts. */
 export const ownName = (): string => `${hostname()}-${process.pid}`

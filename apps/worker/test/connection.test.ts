@@ -20,31 +20,39 @@ async function startCoordinator(t: Test, dataDir: string, port: number) {
   return coordinator
 }
 
-t.test('without a coordinator it is alive, not ready, and starts when there is one', async (t) => {
-  const port = await freePort()
-  const args = ['--handler', handlerFile(t, 'return "done"'), '--coordinator', `127.0.0.1:${port}`]
-  const worker = startWorker(t, args)
-  const { httpPort } = await worker.line('looking for a coordinator')
-  t.match(await worker.line('no coordinator there'), { detail: /ECONNREFUSED/ })
-  const statusOf = async (path: string) =>
-    (await fetch(`http://127.0.0.1:${httpPort}${path}`)).status
-  t.same([await statusOf('/healthz'), await statusOf('/readyz')], [200, 503])
-  await startCoordinator(t, makeDirectory(t), port)
-  await worker.line('started')
-  t.equal(await statusOf('/readyz'), 200)
-  const tenure = await connectTo(t, `127.0.0.1:${port}`)
-  const { taskId } = await tenure.submit(Buffer.from('work'))
-  t.match(await tenure.waitFor(taskId), { state: 'COMPLETED', attempt: 1 })
-})
+t.test(
+  'without a coordinator the worker is alive but not ready; it starts when one appears',
+  async (t) => {
+    const port = await freePort()
+    const args = [
+      '--handler',
+      handlerFile(t, 'return "done"'),
+      '--coordinator',
+      `127.0.0.1:${port}`,
+    ]
+    const worker = startWorker(t, args)
+    const { httpPort } = await worker.line('looking for a coordinator')
+    t.match(await worker.line('cannot reach a coordinator'), { detail: /ECONNREFUSED/ })
+    const statusOf = async (path: string) =>
+      (await fetch(`http://127.0.0.1:${httpPort}${path}`)).status
+    t.same([await statusOf('/healthz'), await statusOf('/readyz')], [200, 503])
+    await startCoordinator(t, makeDirectory(t), port)
+    await worker.line('started')
+    t.equal(await statusOf('/readyz'), 200)
+    const tenure = await connectTo(t, `127.0.0.1:${port}`)
+    const { taskId } = await tenure.submit(Buffer.from('work'))
+    t.match(await tenure.waitFor(taskId), { state: 'COMPLETED', attempt: 1 })
+  },
+)
 
-t.test('a signal ends it while it looks for a coordinator', async (t) => {
+t.test('a signal stops a worker that is looking for a coordinator', async (t) => {
   const worker = startWorker(t, ['--exec', 'true', '--coordinator', '127.0.0.1:1'])
-  await worker.line('no coordinator there')
+  await worker.line('cannot reach a coordinator')
   t.match(await worker.stop(), { code: 0, stderr: '' })
 })
 
 t.test(
-  'it goes on when the coordinator was killed and is back, with the task at hand',
+  'the worker continues its running task after the coordinator was killed and restarted',
   async (t) => {
     const dataDir = makeDirectory(t)
     const port = await freePort()
@@ -67,7 +75,7 @@ t.test(
   },
 )
 
-t.test('a token that is wrong or missing ends it with 2 and one line', async (t) => {
+t.test('a wrong or missing token ends the worker with exit code 2 and one line', async (t) => {
   const tokens = [{ token: 'hush-hush', roles: ['produce', 'work', 'admin'] as const }]
   const world = await World.start(t, { tokens })
   for (const env of [{ TENURE_TOKEN: 'hush-hash' }, {}]) {
@@ -81,7 +89,7 @@ t.test('a token that is wrong or missing ends it with 2 and one line', async (t)
   }
 })
 
-t.test('an HTTP port that is taken ends it with 1, and it says what to do', async (t) => {
+t.test('a taken HTTP port ends the worker with exit code 1 and a hint', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => taken.close())
   await once(taken, 'listening')
@@ -97,7 +105,7 @@ t.test('an HTTP port that is taken ends it with 1, and it says what to do', asyn
   t.match(await worker.exited, { code: 1, stderr: '' })
 })
 
-/** Below those that the system gives out itself: nothing takes it while no coordinator listens there. */
+/** Outside the system's ephemeral ports, so that no other process takes it while no coordinator listens. */
 async function freePort(): Promise<number> {
   for (let port = 20_000 + (process.pid % 10_000); ; port++) {
     const server = createServer().listen(port, '127.0.0.1')
@@ -114,10 +122,10 @@ async function freePort(): Promise<number> {
 
 // How a worker ends by itself.
 
-/** Long enough for no heartbeat to be sent. */
+/** Long enough that no heartbeat is sent. */
 const knobs = { leaseDurationMs: 60_000, heartbeatIntervalMs: 30_000 }
 
-/** A worker whose one report is DUPLICATE_REPORT: another one reports under its name before it. */
+/** Provokes DUPLICATE_REPORT: another client reports under the worker's name first. */
 async function misuse(t: Test, ...args: string[]) {
   const world = await World.start(t, { knobs })
   const go = join(makeDirectory(t), 'go')
@@ -133,7 +141,7 @@ async function misuse(t: Test, ...args: string[]) {
   return { world, worker, lease }
 }
 
-t.test('a protocol error ends the worker with 1, and a line says which', async (t) => {
+t.test('a protocol error ends the worker with exit code 1 and is logged', async (t) => {
   const { worker, lease } = await misuse(t)
   t.match(await worker.line('rejected'), {
     ...lease,
@@ -150,7 +158,7 @@ t.test('a protocol error ends the worker with 1, and a line says which', async (
   })
 })
 
-t.test('with --keep-going it is told of, and the worker goes on', async (t) => {
+t.test('with --keep-going a protocol error is logged, and the worker continues', async (t) => {
   const { world, worker } = await misuse(t, '--keep-going')
   await worker.line('rejected')
   t.match(await world.run(), { state: 'COMPLETED' })
@@ -161,7 +169,7 @@ t.test('with --keep-going it is told of, and the worker goes on', async (t) => {
   t.match(await worker.stop(), { code: 0, stderr: '' })
 })
 
-t.test('a worker that finds no coordinator in --give-up-after ends with 1', async (t) => {
+t.test('a worker without a coordinator for --give-up-after ends with exit code 1', async (t) => {
   const args = ['--exec', 'true', '--coordinator', '127.0.0.1:1', '--give-up-after', '100ms']
   const worker = startWorker(t, args)
   t.match(await worker.exited, { code: 1, stderr: '' })
@@ -178,7 +186,7 @@ const away = new TenureError('CLIENT_DISCONNECTED', 'cannot connect')
 const refusing = new RejectedError({ reason: 'UNAUTHORIZED', message: 'the token is wrong' })
 const stopping = new RejectedError({ reason: 'STOPPING', message: 'it stops' })
 
-/** An observer and what it has written. */
+/** An observer and the lines that it writes. */
 function observe() {
   const lines: object[] = []
   const write = (level: string) => (fields: object, msg: string) => {
@@ -188,30 +196,31 @@ function observe() {
   return { lines, observer: observeWorker(logger as unknown as Logger) }
 }
 
-t.test('a coordinator that refuses is not one that is not there', async (t) => {
+t.test('a rejecting coordinator and a missing one are logged differently', async (t) => {
   const { lines, observer } = observe()
   observer.attemptFailed?.({ endpoint, error: away, retryInMs: 100 })
   observer.attemptFailed?.({ endpoint, error: stopping, retryInMs: 100 })
   observer.attemptFailed?.({ endpoint, error: refusing })
   t.match(lines, [
-    { level: 'warn', msg: 'no coordinator there; trying on', detail: 'cannot connect' },
-    { level: 'warn', msg: 'the coordinator lets nobody in now; trying on', detail: /STOPPING/ },
-    { level: 'error', msg: 'the coordinator refuses this worker', detail: /UNAUTHORIZED/ },
+    { level: 'warn', msg: 'cannot reach a coordinator; retrying', detail: 'cannot connect' },
+    {
+      level: 'warn',
+      msg: 'the coordinator accepts no connections now; retrying',
+      detail: /STOPPING/,
+    },
+    { level: 'error', msg: 'the coordinator rejects this worker', detail: /UNAUTHORIZED/ },
   ])
 })
 
-t.test(
-  'of the same failure every line is followed by twice as many that are not written',
-  async (t) => {
-    const { lines, observer } = observe()
-    for (let times = 0; times < 20; times++) {
-      observer.attemptFailed?.({ endpoint, error: away, retryInMs: 100 })
-    }
-    t.match(
-      lines,
-      [1, 2, 4, 8, 16].map((attempt) => ({ attempt })),
-    )
-    observer.attemptFailed?.({ endpoint, error: refusing })
-    t.match(lines.at(-1), { level: 'error', attempt: 1 }, 'another one is news')
-  },
-)
+t.test('repetitions of one failure are logged at powers of two', async (t) => {
+  const { lines, observer } = observe()
+  for (let times = 0; times < 20; times++) {
+    observer.attemptFailed?.({ endpoint, error: away, retryInMs: 100 })
+  }
+  t.match(
+    lines,
+    [1, 2, 4, 8, 16].map((attempt) => ({ attempt })),
+  )
+  observer.attemptFailed?.({ endpoint, error: refusing })
+  t.match(lines.at(-1), { level: 'error', attempt: 1 }, 'a different failure starts anew')
+})

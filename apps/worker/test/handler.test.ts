@@ -6,7 +6,7 @@ import type { CoordinatorObserver } from '@tenure/coordinator-server'
 import t, { type Test } from 'tap'
 import { handlerFile, makeDirectory, startWorker, World } from './world.js'
 
-t.test('a handler runs, and its result arrives', async (t) => {
+t.test('a handler runs, and its result is committed', async (t) => {
   const world = await World.start(t)
   const body =
     'task.log.info("at work", { queue: task.queue, level: "fatal" })\nreturn { bytes: task.payload.length }'
@@ -19,7 +19,7 @@ t.test('a handler runs, and its result arrives', async (t) => {
   t.match(await worker.stop(), { code: 0, stderr: '' })
 })
 
-t.test('what a handler throws is a failure, and the next attempt counts', async (t) => {
+t.test('a thrown error is a failure, and the next attempt can complete the task', async (t) => {
   const world = await World.start(t)
   const body = 'if (task.attempt === 1) throw new Error("not yet")\nreturn "done"'
   const worker = world.worker(['--handler', handlerFile(t, body)])
@@ -33,7 +33,7 @@ t.test('what a handler throws is a failure, and the next attempt counts', async 
   t.match(await worker.line('handler failed'), { level: 'warn', detail: 'Error: not yet' })
 })
 
-t.test('every line is JSON, and none holds a payload, a result or a token', async (t) => {
+t.test('every log line is JSON without payloads, results or tokens', async (t) => {
   const tokens = [{ token: 'hush-hush', roles: ['produce', 'work', 'admin'] as const }]
   const world = await World.start(t, { tokens })
   const body = 'if (task.attempt === 1) throw new Error("no")\nreturn "the secret result"'
@@ -49,7 +49,7 @@ t.test('every line is JSON, and none holds a payload, a result or a token', asyn
   t.notMatch(stdout + stderr, /secret|hush/)
 })
 
-t.test('a handler finds no secret of the worker in its environment', async (t) => {
+t.test('the environment of a handler contains no secrets of the worker', async (t) => {
   const tokens = [{ token: 'hush-hush', roles: ['produce', 'work', 'admin'] as const }]
   const handler = handlerFile(t, 'return Object.values(process.env).join()')
   for (const isolation of ['thread', 'process', 'inline']) {
@@ -62,7 +62,7 @@ t.test('a handler finds no secret of the worker in its environment', async (t) =
   }
 })
 
-t.test('what a worker did is told in its metrics', async (t) => {
+t.test('the metrics count what the worker did', async (t) => {
   const world = await World.start(t)
   const worker = world.worker(['--handler', handlerFile(t, 'return "done"')])
   const { httpPort } = await worker.line('started')
@@ -85,7 +85,7 @@ t.test('what a worker did is told in its metrics', async (t) => {
   t.equal(await (await look('/healthz', { method: 'HEAD' })).text(), '')
 })
 
-t.test('its HTTP port answers under the names that were allowed, and under no other', async (t) => {
+t.test('the HTTP port answers only to allowed host names', async (t) => {
   const args = ['--exec', 'true', '--http-allowed-hosts', 'worker.example, other']
   const worker = startWorker(t, [...args, '--coordinator', '127.0.0.1:1'])
   const { httpPort } = await worker.line('looking for a coordinator')
@@ -106,14 +106,17 @@ t.test('its HTTP port answers under the names that were allowed, and under no ot
   }
 })
 
-t.test('a handler that cannot be loaded ends it with 2, and one line for people', async (t) => {
-  const handler = handlerFile(t, '}\nimport "./nowhere.mjs"\n{')
-  const { code, stderr } = await startWorker(t, ['--handler', handler]).exited
-  t.equal(code, 2)
-  t.match(stderr, /^tenure-worker: file:.*cannot be loaded: .*nowhere\.mjs/)
-})
+t.test(
+  'a handler that cannot be loaded ends the worker with exit code 2 and one plain line',
+  async (t) => {
+    const handler = handlerFile(t, '}\nimport "./nowhere.mjs"\n{')
+    const { code, stderr } = await startWorker(t, ['--handler', handler]).exited
+    t.equal(code, 2)
+    t.match(stderr, /^tenure-worker: file:.*cannot be loaded: .*nowhere\.mjs/)
+  },
+)
 
-t.test('a handler that spins keeps its lease: heartbeats go on beside it', async (t) => {
+t.test('a spinning handler keeps its lease, because heartbeats continue', async (t) => {
   const isolations = ['thread', 'process']
   const tasks = await Promise.all(isolations.map((isolation) => spin(t, isolation)))
   for (const task of tasks) t.match(task, { state: 'COMPLETED', attempt: 1, result: '"done"' })
@@ -133,7 +136,7 @@ return "done"`
   return world.end(taskId)
 }
 
-t.test('a command that floods its standard error keeps its lease, too', async (t) => {
+t.test('a command that floods its standard error keeps its lease', async (t) => {
   const { observer, extended } = heartbeats()
   const world = await World.start(t, { observer })
   const go = join(makeDirectory(t), 'go')
@@ -141,23 +144,26 @@ t.test('a command that floods its standard error keeps its lease, too', async (t
   const worker = world.worker(['--exec', `yes >&2 & ${wait}; echo done`])
   const taskId = await world.submit()
   await extended
-  t.match(await worker.line('lines of the log are left out'), { level: 'warn', taskId: 1 })
+  t.match(await worker.line('log lines dropped'), { level: 'warn', taskId: 1 })
   writeFileSync(go, '')
   t.match(await world.end(taskId), { state: 'COMPLETED', attempt: 1, result: 'done\n' })
 })
 
-t.test('inline it loses its lease, since it blocks the heartbeats, too', async (t) => {
-  const world = await World.start(t, { knobs: { leaseDurationMs: 300, heartbeatIntervalMs: 50 } })
-  const args = ['--isolation', 'inline', '--concurrency', '1']
-  const spinning = 'const end = Date.now() + 1000\nwhile (Date.now() < end);'
-  const body = `if (task.attempt > 1) return "done"\n${spinning}\nreturn "done"`
-  const worker = world.worker(['--handler', handlerFile(t, body), ...args])
-  const task = await world.run()
-  t.match(task, { state: 'COMPLETED', attempts: [{ outcome: 'EXPIRED' }] })
-  t.match(await worker.line('lease lost', { attempt: 1 }), { reason: 'DEADLINE' })
-})
+t.test(
+  'an inline handler that spins loses its lease, because it blocks the heartbeats',
+  async (t) => {
+    const world = await World.start(t, { knobs: { leaseDurationMs: 300, heartbeatIntervalMs: 50 } })
+    const args = ['--isolation', 'inline', '--concurrency', '1']
+    const spinning = 'const end = Date.now() + 1000\nwhile (Date.now() < end);'
+    const body = `if (task.attempt > 1) return "done"\n${spinning}\nreturn "done"`
+    const worker = world.worker(['--handler', handlerFile(t, body), ...args])
+    const task = await world.run()
+    t.match(task, { state: 'COMPLETED', attempts: [{ outcome: 'EXPIRED' }] })
+    t.match(await worker.line('lease lost', { attempt: 1 }), { reason: 'DEADLINE' })
+  },
+)
 
-/** `extended` settles when the coordinator has granted four heartbeats. */
+/** `extended` resolves when the coordinator has granted four heartbeats. */
 function heartbeats() {
   let granted = 0
   let settle = () => {}

@@ -5,9 +5,9 @@ import { toOptions } from '../src/options.js'
 import { command } from '../src/program.js'
 import { settings } from '../src/settings.js'
 
-// How values are read is app-kit's, and tested there; this is about the worker's own table.
+// app-kit tests how values are read; this tests the worker's own table.
 
-/** Any file that is there. */
+/** Any existing file. */
 const handler = import.meta.filename
 
 const all = [...byName(settings)]
@@ -16,7 +16,7 @@ function optionsOf(args: string[], env: Record<string, string> = {}) {
   return toOptions(configure(command, args, env))
 }
 
-/** The one message that it is refused with. */
+/** The message of the error that rejects the configuration. */
 function refusal(args: string[], env: Record<string, string> = {}): string {
   try {
     optionsOf(args, env)
@@ -27,33 +27,33 @@ function refusal(args: string[], env: Record<string, string> = {}): string {
   return 'it was accepted'
 }
 
-t.test('either a handler or a command', async (t) => {
-  const either = 'either --handler or --exec says what runs'
-  t.equal(refusal([]), `${either}; neither is there`)
-  t.equal(refusal(['--handler', handler, '--exec', 'true']), `${either}; both are there`)
-  t.equal(refusal(['--handler', handler], { TENURE_EXEC: 'true' }), `${either}; both are there`)
+t.test('exactly one of handler and command is required', async (t) => {
+  const either = 'set exactly one of --handler and --exec'
+  t.equal(refusal([]), `neither is set; ${either}`)
+  t.equal(refusal(['--handler', handler, '--exec', 'true']), `both are set; ${either}`)
+  t.equal(refusal(['--handler', handler], { TENURE_EXEC: 'true' }), `both are set; ${either}`)
   t.match(optionsOf(['--handler', handler]), { handler, isolation: 'thread' })
   const { handler: none, isolation } = optionsOf(['--exec', 'true'])
   t.equal(none, undefined)
   t.ok(isolation instanceof CommandIsolation)
 })
 
-t.test('a handler that is not there is refused, by --print-config, too', async (t) => {
-  t.equal(refusal(['--handler', 'nope.mjs']), '--handler nope.mjs: there is no such file')
+t.test('a missing handler file is rejected, also by --print-config', async (t) => {
+  t.equal(refusal(['--handler', 'nope.mjs']), '--handler nope.mjs: no such file')
   const env = { TENURE_HANDLER: 'file:///nope.mjs' }
-  t.equal(refusal([], env), 'TENURE_HANDLER file:///nope.mjs: there is no such file')
-  t.equal(refusal(['--handler', 'file://[']), '--handler file://[: there is no such file')
-  t.match(await said(['--handler', 'nope.mjs', '--print-config']), /: there is no such file\n$/)
+  t.equal(refusal([], env), 'TENURE_HANDLER file:///nope.mjs: no such file')
+  t.equal(refusal(['--handler', 'file://[']), '--handler file://[: no such file')
+  t.match(await said(['--handler', 'nope.mjs', '--print-config']), /: no such file\n$/)
   t.match(optionsOf(['--handler', import.meta.url]), { handler: import.meta.url })
 })
 
-t.test('where a command runs is no question', async (t) => {
-  const why = 'says where a handler runs; a command always has a process of its own'
+t.test('--isolation is rejected for a command', async (t) => {
+  const why = 'applies only to --handler; a command always runs in its own process'
   t.equal(refusal(['--exec', 'true', '--isolation', 'thread']), `--isolation ${why}`)
   t.equal(refusal(['--exec', 'true'], { TENURE_ISOLATION: 'inline' }), `TENURE_ISOLATION ${why}`)
 })
 
-t.test('without a word the worker has its own defaults', async (t) => {
+t.test('an empty configuration uses the defaults of the worker', async (t) => {
   const { name = '', ...options } = optionsOf(['--handler', handler])
   t.match(name, new RegExp(`-${process.pid}$`))
   t.same(options, {
@@ -69,7 +69,7 @@ t.test('without a word the worker has its own defaults', async (t) => {
   })
 })
 
-t.test('each setting reaches the option it stands for', async (t) => {
+t.test('each setting sets its runtime option', async (t) => {
   const given: [flag: string, text: string, options: object][] = [
     ['--isolation', 'inline', { isolation: 'inline' }],
     ['--queues', 'mail, images', { queues: ['mail', 'images'] }],
@@ -95,7 +95,7 @@ t.test('each setting reaches the option it stands for', async (t) => {
   })
 })
 
-t.test('bad values are refused', async (t) => {
+t.test('invalid values are rejected', async (t) => {
   const bad: [flag: string, given: string, accepted: RegExp][] = [
     ['--isolation', 'fibre', /one of thread, process, inline$/],
     ['--queues', 'mail,', /a non-empty text; separate several/],
@@ -116,13 +116,13 @@ t.test('bad values are refused', async (t) => {
   }
 })
 
-t.test('what is the coordinator’s own is refused, and named', async (t) => {
+t.test('variables of the coordinator are rejected by name', async (t) => {
   for (const name of ['TENURE_DATA_DIR', 'TENURE_LEASE_DURATION', 'TENURE_TASK_ID']) {
     t.match(refusal(['--exec', 'true'], { [name]: '1' }), name)
   }
 })
 
-/** What it says with these arguments, when it does not run. */
+/** The output of a command line that only prints. */
 async function said(args: string[], env: Record<string, string> = {}): Promise<string> {
   const told: string[] = []
   const output = { fd: 1, write: (text: string) => told.push(text) }
@@ -132,10 +132,10 @@ async function said(args: string[], env: Record<string, string> = {}): Promise<s
   return told.join('')
 }
 
-t.test('the help names every setting with its variable, in 100 columns', async (t) => {
+t.test('the help lists every setting with its variable, within 100 columns', async (t) => {
   const help = await said(['--help'])
   for (const [name, { kind, help: text, sources = kind.sources }] of all) {
-    t.ok(text.length > 10, `${name} says what it is`)
+    t.ok(text.length > 10, `${name} has a help text`)
     const isFlag = sources?.includes('flag') ?? true
     if (isFlag) t.match(help, new RegExp(`^  ${flagOf(name)}\\b`, 'm'))
     t.match(help, new RegExp(`\\b${variableOf(name)}\\b`))
@@ -147,7 +147,7 @@ t.test('the help names every setting with its variable, in 100 columns', async (
   )
 })
 
-t.test('--print-config says what would run, and refuses what would not', async (t) => {
+t.test('--print-config shows the configuration, or rejects it', async (t) => {
   const env = { TENURE_TOKEN: 'hush', TENURE_CONCURRENCY: '3' }
   const shown = await said(['--exec', 'true', '--print-config'], env)
   t.equal(shown.trimEnd().split('\n').length, all.length)
@@ -155,5 +155,8 @@ t.test('--print-config says what would run, and refuses what would not', async (
   t.match(shown, /^concurrency +3 +TENURE_CONCURRENCY$/m)
   t.match(shown, /^token +set +TENURE_TOKEN$/m)
   t.notMatch(shown, /hush/)
-  t.match(await said(['--print-config']), /^tenure-worker: either --handler or --exec/)
+  t.match(
+    await said(['--print-config']),
+    /^tenure-worker: neither is set; set exactly one of --handler and --exec/,
+  )
 })

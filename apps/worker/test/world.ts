@@ -9,7 +9,7 @@ import type { Test } from 'tap'
 
 export const binary = fileURLToPath(new URL('../src/main.js', import.meta.url))
 
-/** The built binary as a process of its own. Its HTTP port is a free one. */
+/** Runs the built binary in its own process, with a free HTTP port. */
 export function startWorker(
   t: Test,
   args: readonly string[],
@@ -22,7 +22,7 @@ export function startWorker(
   })
 }
 
-/** A coordinator in this process, a client that may do everything, and workers that find it. */
+/** A coordinator in this process, an admin client, and workers that connect to it. */
 export class World {
   readonly #t: Test
   readonly tenure: Tenure
@@ -57,7 +57,7 @@ export class World {
     return (await this.tenure.submit(Buffer.from(payload), options)).taskId
   }
 
-  /** The task when it has ended, with its result as text. */
+  /** Resolves when the task has ended; its result as text. */
   async end(taskId: number) {
     const task = await this.tenure.waitFor(taskId, { pollMs: 20 })
     return { ...task, result: task.result && Buffer.from(task.result).toString() }
@@ -68,7 +68,7 @@ export class World {
   }
 }
 
-/** A lease of the usual length, which no machine is too busy to keep; heartbeats that are soon answered. */
+/** The default lease, which a busy machine can keep too, with frequent heartbeats. */
 const quick = {
   heartbeatIntervalMs: 250,
   retryPolicy: { maxRetries: 0, backoff: { kind: 'fixed', delayMs: 0 } },
@@ -84,14 +84,14 @@ export async function connectTo(t: Test, endpoint: string, token?: string): Prom
   return tenure
 }
 
-/** Goes when what was started after it was made has ended. */
+/** Removed after everything that the test started later has ended. */
 export function makeDirectory(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), 'tenure-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** A module with a handler; `body` is its text. */
+/** Writes a module whose handler has this body. */
 export function handlerFile(t: Test, body: string): string {
   const path = join(makeDirectory(t), 'handler.mjs')
   writeFileSync(path, `export default async function handle(task) {\n${body}\n}\n`)

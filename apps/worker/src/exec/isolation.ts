@@ -9,7 +9,7 @@ import {
 } from '@tenure/worker-runtime'
 import { CommandRun } from './run.js'
 
-/** Runs a command line for each task, in a process group of its own. */
+/** Runs a command line for each task, each in its own process group. */
 export class CommandIsolation implements Isolation {
   readonly #commandLine: string
   readonly #running = new Set<CommandRun>()
@@ -18,14 +18,14 @@ export class CommandIsolation implements Isolation {
     this.#commandLine = commandLine
   }
 
-  /** A program that is not there shows before a task is leased. */
+  /** Detects a missing program before the first task is leased. */
   async start(): Promise<void> {
     await requireProgram(this.#commandLine)
-    // However this process ends by itself, no command goes on without it.
+    // Commands must not outlive this process, however it exits.
     process.on('exit', this.#killAll)
   }
 
-  /** What the system refuses to start is a failure of the task, and not the end of the worker. */
+  /** If the system cannot start the command, the task fails; the worker continues. */
   run(work: Work, events: RunEvents): Run {
     try {
       return this.#start(work, events)
@@ -60,8 +60,8 @@ export class CommandIsolation implements Isolation {
 }
 
 /**
- * Checks that the shell finds the program that the command line begins with. Where that is more than
- * a plain word (a variable, a quote), only running it could tell.
+ * Checks that the shell finds the first word of the command line. If that is not a plain word (a variable, a
+ * quote), only running the command can tell.
  */
 async function requireProgram(commandLine: string): Promise<void> {
   const [word = ''] = commandLine.trim().split(/\s/, 1)
@@ -69,7 +69,7 @@ async function requireProgram(commandLine: string): Promise<void> {
   try {
     await promisify(execFile)('/bin/sh', ['-c', 'command -v -- "$1"', 'sh', word])
   } catch (cause) {
-    throw new WorkerError('WORKER_BAD_HANDLER', `there is no program "${word}" to execute`, {
+    throw new WorkerError('WORKER_BAD_HANDLER', `cannot find the program "${word}"`, {
       cause,
     })
   }

@@ -1,26 +1,26 @@
 import { StringDecoder } from 'node:string_decoder'
-import { type RunEvents, Valve } from '@tenure/worker-runtime'
+import { LogThrottle, type RunEvents } from '@tenure/worker-runtime'
 
 const lineCharactersMax = 4096
 
 /**
- * What a command writes to its standard error, as lines of the log. A turn of the loop takes as many
- * of them as it takes of a handler in a thread: the heartbeats of all tasks wait for its end. What a
- * flood has beyond that is left out, and counted.
+ * Turns a command's standard error into log lines. Each event loop turn accepts as many lines as from a
+ * handler in a thread, because all heartbeats wait for the end of the turn. Further lines are dropped and
+ * counted.
  */
 export class CommandLog {
   readonly #lines: Lines
-  readonly #valve: Valve
-  /** In this turn of the loop. */
+  readonly #throttle: LogThrottle
+  /** Lines accepted in this turn of the event loop. */
   #taken = 0
 
   constructor(logged: RunEvents['logged']) {
-    this.#valve = new Valve((...line) => {
+    this.#throttle = new LogThrottle((...line) => {
       logged(...line)
       this.#countTaken()
     })
     this.#lines = new Lines(lineCharactersMax, (line) =>
-      this.#valve.pass('info', line, { stream: 'stderr' }),
+      this.#throttle.pass('info', line, { stream: 'stderr' }),
     )
   }
 
@@ -30,7 +30,7 @@ export class CommandLog {
 
   end(): void {
     this.#lines.end()
-    this.#valve.tellLeftOut()
+    this.#throttle.reportDropped()
   }
 
   #countTaken(): void {
@@ -38,12 +38,12 @@ export class CommandLog {
     setImmediate(() => {
       const lines = this.#taken
       this.#taken = 0
-      this.#valve.heard(lines)
+      this.#throttle.acknowledge(lines)
     })
   }
 }
 
-/** Cuts what comes in pieces into lines; one that is too long comes in several. */
+/** Splits a byte stream into lines. An overlong line is split into several. */
 export class Lines {
   readonly #charactersMax: number
   readonly #take: (line: string) => void
@@ -68,7 +68,7 @@ export class Lines {
     if (last !== '') this.#take(this.#cut(last))
   }
 
-  /** Gives away what is too much, and back what is left of it. */
+  /** Emits the line in pieces of the maximum length and returns the rest. */
   #cut(line: string): string {
     let rest = line
     while (rest.length > this.#charactersMax) {

@@ -2,16 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Outcome, Run, RunEvents, Work } from '@tenure/worker-runtime'
 import { CommandLog } from './log.js'
 
-/** The coordinator takes less; this is what is held in memory until it can be asked. */
+/** Bounds the output held in memory until the coordinator is asked; the coordinator accepts less. */
 const resultBytesMax = 16 * 2 ** 20
 const reasonBytesMax = 2048
-/** For what was written before the end to arrive. */
+/** How long to wait after the exit for output that is still in the pipes. */
 const lastBytesMs = 1000
 
 /**
- * A command at work on one task. It leads a process group of its own: a signal reaches whatever it
- * has started, Ctrl-C in the worker's terminal does not reach it, and what it leaves behind ends
- * with it.
+ * A command that runs for one task. It leads its own process group: signals reach all its children, Ctrl-C in
+ * the worker's terminal does not reach it, and processes that it leaves behind end with it.
  */
 export class CommandRun implements Run {
   readonly gone: Promise<void>
@@ -22,7 +21,7 @@ export class CommandRun implements Run {
   #isAborted = false
   #isTerminated = false
   #hasExited = false
-  /** Its number may be that of others by now. */
+  /** Afterwards the system may reuse the group's number for other processes. */
   #isGroupGone = false
 
   constructor(commandLine: string, work: Work, { ended, logged }: RunEvents) {
@@ -41,14 +40,14 @@ export class CommandRun implements Run {
         resolve()
       }
       this.#child.once('error', ({ message }) => {
-        // Of a command that was started `close` tells the end.
+        // A command that was started emits `close` instead.
         if (this.#child.pid === undefined)
           end({ kind: 'crashed', reason: `not started: ${message}` })
       })
       this.#child.once('exit', () => this.#onExit())
       this.#child.once('close', (code, signal) => {
         if (this.#child.pid === undefined) return
-        // Who has closed the pipes may live on.
+        // Processes that closed the pipes may still run.
         this.#signal('SIGKILL')
         end(this.#toOutcome(code, signal))
       })
@@ -69,7 +68,7 @@ export class CommandRun implements Run {
 
   #connect(payload: Uint8Array, log: CommandLog): void {
     const { stdin, stdout, stderr } = this.#child
-    // Nobody is obliged to read all of its input.
+    // A command need not read all of its input.
     stdin?.on('error', () => {})
     stdin?.end(payload)
     stdout?.on('data', (bytes: Buffer) => {
@@ -91,7 +90,7 @@ export class CommandRun implements Run {
     if (this.#stdoutBytes > resultBytesMax) {
       return {
         kind: 'failed',
-        reason: `${this.#stdoutBytes} bytes on its standard output are too many`,
+        reason: `the standard output has ${this.#stdoutBytes} bytes; at most ${resultBytesMax} are accepted`,
       }
     }
     return {
@@ -101,8 +100,8 @@ export class CommandRun implements Run {
   }
 
   /**
-   * A shell ends at once when it is told to; what it ran has the rest of its grace all the same, until
-   * it has closed its standard output and error, or is terminated.
+   * A shell exits immediately on SIGTERM. Its children keep the rest of the grace, until they have closed
+   * standard output and error, or are terminated.
    */
   #onExit(): void {
     this.#hasExited = true
@@ -110,7 +109,10 @@ export class CommandRun implements Run {
     else this.#signal(0)
   }
 
-  /** Ends what it left behind. Who went into a group of their own may still hold the pipes: they are let go. */
+  /**
+   * Kills the processes that the command left behind. Processes in another group may still hold the pipes;
+   * these are closed after a while.
+   */
   #clearUp(): void {
     this.#signal('SIGKILL')
     const { stdout, stderr } = this.#child
@@ -122,8 +124,8 @@ export class CommandRun implements Run {
   }
 
   /**
-   * To the whole group; 0 only looks whether somebody is left. There may be nobody left in it, or
-   * nobody who is ours to end.
+   * Signals the whole group; 0 only tests whether it still has processes. The group may be empty (ESRCH) or
+   * belong to another user (EPERM).
    */
   #signal(signal: NodeJS.Signals | 0): void {
     const { pid } = this.#child
@@ -139,7 +141,7 @@ export class CommandRun implements Run {
   }
 }
 
-/** The worker's own environment, which has no secrets any more, and what there is to know about the task. */
+/** The worker's environment, without its secrets, plus the facts of the task. */
 function environmentOf(
   { taskId, queue, attempt, leaseId, deadline }: Work,
   own: NodeJS.ProcessEnv,
@@ -154,7 +156,7 @@ function environmentOf(
   }
 }
 
-/** The last bytes of something that may be long. */
+/** Keeps the last bytes of a stream. */
 export class Tail {
   readonly #bytesMax: number
   #kept = Buffer.alloc(0)
@@ -170,7 +172,7 @@ export class Tail {
     this.#kept = all.subarray(-this.#bytesMax)
   }
 
-  /** From its first whole character on. */
+  /** Begins at the first whole character. */
   toString(): string {
     let start = 0
     while (this.#isCut && start < 4 && ((this.#kept[start] ?? 0) & 0xc0) === 0x80) start++
