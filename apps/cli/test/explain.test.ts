@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Explanation } from '@tenure/history'
 import type { LogRecord } from '@tenure/state-machine'
-import { AppProcess, Cable, cleanEnvironment } from '@tenure/testing'
+import { AppProcess, cleanEnvironment, StallingProxy } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { extend, leaseFrom, leaseMs, reportOf, Scene } from './scene.js'
 
@@ -119,13 +119,13 @@ t.test('the coordinator is down for longer than the lease', async (t) => {
 
 t.test('a connection is lost, and the report with it', async (t) => {
   const scene = await Scene.open(t)
-  const cable = await Cable.lay(t, scene.port)
-  const [unheard, other] = [await scene.connect('w-7', cable.port), await scene.connect('w-8')]
+  const proxy = await StallingProxy.open(t, scene.port)
+  const [unheard, other] = [await scene.connect('w-7', proxy.port), await scene.connect('w-8')]
   const taskId = await scene.submit()
   const first = await leaseFrom(unheard)
-  cable.cut()
+  proxy.stall()
   const report = unheard.request(reportOf(first))
-  cable.break()
+  proxy.disconnect()
   await t.rejects(report, { code: 'CLIENT_DISCONNECTED' })
   await scene.clock.advance(leaseMs)
   await other.request(reportOf(await leaseFrom(other)))
@@ -139,15 +139,15 @@ t.test('a connection is lost, and the report with it', async (t) => {
 
 t.test('a connection stalls, and the report arrives late', async (t) => {
   const scene = await Scene.open(t)
-  const cable = await Cable.lay(t, scene.port)
-  const [cutOff, other] = [await scene.connect('w-7', cable.port), await scene.connect('w-8')]
+  const proxy = await StallingProxy.open(t, scene.port)
+  const [cutOff, other] = [await scene.connect('w-7', proxy.port), await scene.connect('w-8')]
   const taskId = await scene.submit()
   const first = await leaseFrom(cutOff)
-  cable.cut()
+  proxy.stall()
   const report = cutOff.request(reportOf(first))
   await scene.clock.advance(leaseMs)
   await other.request(reportOf(await leaseFrom(other)))
-  cable.mend()
+  proxy.resume()
   t.match(await report, { kind: 'cancelled' })
   const told = await scene.explain(taskId)
   t.match(
@@ -161,11 +161,11 @@ t.test('a connection stalls, and the report arrives late', async (t) => {
 
 t.test('the answer to a report is lost: the task ran once', async (t) => {
   const scene = await Scene.open(t)
-  const cable = await Cable.lay(t, scene.port)
-  const worker = await scene.connect('w-7', cable.port)
+  const proxy = await StallingProxy.open(t, scene.port)
+  const worker = await scene.connect('w-7', proxy.port)
   const taskId = await scene.submit()
   const leased = await leaseFrom(worker)
-  const lost = cable.loseNextAnswer()
+  const lost = proxy.loseNextAnswer()
   const answered = worker.request(reportOf(leased), { retry: true })
   await lost
   t.match(await answered, { kind: 'committed' })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Link, NewRequest } from '@tenure/client'
 import type { Answer, Facts, Leased, TasksFound } from '@tenure/protocol'
 import { apply, createState, listTasks, type State } from '@tenure/state-machine'
-import { Cable } from '@tenure/testing'
+import { StallingProxy } from '@tenure/testing'
 import t, { type Test } from 'tap'
 import { CoordinatorProcess, makeDirectory } from './coordinator-process.js'
 import { connectOnce, connectTo, expect, leaseFrom, untilLost } from './links.js'
@@ -168,15 +168,15 @@ t.test(
   '§6.3 a partition: a worker that lost its lease is CANCELLED, and the task is executed again',
   async (t) => {
     const { port, dataDir } = await start(t)
-    const cable = await Cable.lay(t, port)
-    const [cutOff, other] = [await connectTo(t, cable.port, 'w1'), await connectTo(t, port, 'w2')]
+    const proxy = await StallingProxy.open(t, port)
+    const [cutOff, other] = [await connectTo(t, proxy.port, 'w1'), await connectTo(t, port, 'w2')]
     await expect(other, 'submitted', brief)
     const first = await leaseFrom(cutOff, 'default')
-    cable.cut()
+    proxy.stall()
     const report = cutOff.request(complete(first))
     const beat = cutOff.request({ ...complete(first), kind: 'heartbeat' })
     const last = await finish(other)
-    cable.mend()
+    proxy.resume()
     const answer = { kind: 'cancelled', reason: 'SUPERSEDED', supersededBy: last.leaseId }
     t.match(await report, answer)
     t.match(await beat, { kind: 'rejected', reason: 'SUPERSEDED' })
@@ -188,11 +188,11 @@ t.test(
 
 t.test('§6.4 the answer to a report is lost: sent again, it has the same answer', async (t) => {
   const { port, dataDir } = await start(t)
-  const cable = await Cable.lay(t, port)
-  const link = await connectTo(t, cable.port, 'w1')
+  const proxy = await StallingProxy.open(t, port)
+  const link = await connectTo(t, proxy.port, 'w1')
   await expect(link, 'submitted', submit)
   const leased = await leaseFrom(link, 'default')
-  const lost = cable.loseNextAnswer()
+  const lost = proxy.loseNextAnswer()
   const answered = link.request(complete(leased), { retry: true })
   await lost
   t.match(await answered, { kind: 'committed', state: 'COMPLETED' })
@@ -206,13 +206,13 @@ t.test('§6.4 the answer to a report is lost: sent again, it has the same answer
 
 t.test('§6.4 the report itself is lost: the task is executed again', async (t) => {
   const { port } = await start(t)
-  const cable = await Cable.lay(t, port)
-  const [unheard, other] = [await connectTo(t, cable.port, 'w1'), await connectTo(t, port, 'w2')]
+  const proxy = await StallingProxy.open(t, port)
+  const [unheard, other] = [await connectTo(t, proxy.port, 'w1'), await connectTo(t, port, 'w2')]
   await expect(other, 'submitted', brief)
   const first = await leaseFrom(unheard, 'default')
-  cable.cut()
+  proxy.stall()
   const report = unheard.request(complete(first))
-  cable.break()
+  proxy.disconnect()
   await t.rejects(report, { code: 'CLIENT_DISCONNECTED' })
   await checkAttempts(t, other, first, await finish(other))
 })
@@ -221,13 +221,13 @@ t.test(
   '§6.4 the answer to a lease request is lost: the task is offered again after that lease',
   async (t) => {
     const { port, dataDir } = await start(t)
-    const cable = await Cable.lay(t, port)
+    const proxy = await StallingProxy.open(t, port)
     const [unhearing, other] = [
-      await connectTo(t, cable.port, 'w1'),
+      await connectTo(t, proxy.port, 'w1'),
       await connectTo(t, port, 'w2'),
     ]
     const { taskId } = await expect(other, 'submitted', brief)
-    const lost = cable.loseNextAnswer()
+    const lost = proxy.loseNextAnswer()
     const answered = leaseFrom(unhearing, 'default')
     await Promise.all([lost, t.rejects(answered, { code: 'CLIENT_DISCONNECTED' })])
     t.strictSame((await historyOf(dataDir, taskId)).slice(0, 2), ['TaskCreated', 'LeaseGranted'])
@@ -240,9 +240,9 @@ t.test(
 
 t.test('§6.4 the answer to a submission is lost: sent again, it is the same task', async (t) => {
   const { port } = await start(t)
-  const cable = await Cable.lay(t, port)
-  const link = await connectTo(t, cable.port, 'w1')
-  const lost = cable.loseNextAnswer()
+  const proxy = await StallingProxy.open(t, port)
+  const link = await connectTo(t, proxy.port, 'w1')
+  const lost = proxy.loseNextAnswer()
   const answered = link.request({ ...submit, requestId: 'r' }, { retry: true })
   await lost
   t.match(await answered, { kind: 'submitted', taskId: 1, known: true })

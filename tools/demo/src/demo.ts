@@ -3,16 +3,16 @@ import { parseOptions, runStoppableTool, UsageError } from '@tenure/harness'
 import { scenes } from './scenes.js'
 import { Stage } from './stage.js'
 
-const usage = `pnpm demo [--lease ms] [--pause ms]
+const usage = `Usage: npx pnpm demo [--lease <ms>] [--pause <ms>]
 
-  What happens to tasks when things go wrong, with real processes.
-  --lease  how long a lease is (4000)
-  --pause  the time to read before each scene (4000)`
+  Show what happens to tasks when a worker, the coordinator or the network fails, with real processes.
+  --lease  lease duration (default 4000)
+  --pause  reading time before each scene (default 4000)`
 
 const [bold, plain] = process.stdout.isTTY ? ['\u001b[1m', '\u001b[0m'] : ['', '']
 const ending = `
-${bold}Execution is at least once, and every second execution can be explained.${plain}
-Read on in docs/tour.md, or try it yourself: npx pnpm start
+${bold}A task may run more than once, and Tenure can explain every extra run.${plain}
+Next: read docs/tour.md, or run npx pnpm start
 `
 
 await runStoppableTool(usage, (args, signal) => show(readTimes(args), signal))
@@ -20,22 +20,22 @@ await runStoppableTool(usage, (args, signal) => show(readTimes(args), signal))
 async function show({ leaseMs, pauseMs }: Times, signal: AbortSignal): Promise<number> {
   const stage = await Stage.set(leaseMs, (text) => console.log(text), signal)
   try {
-    await stage.unlessOver(stage.startCoordinator())
+    await stage.unlessInterrupted(stage.startCoordinator())
     for (const [index, { title, intro, play }] of scenes.entries()) {
       console.log(`\n${bold}${index + 1} of ${scenes.length}: ${title}${plain}\n${intro}\n`)
-      // To read what comes.
+      // Time to read the introduction.
       await wait(pauseMs, undefined, { signal })
-      console.log(`\n${bold}→ ${await stage.unlessOver(play(stage))}${plain}`)
+      console.log(`\n${bold}→ ${await stage.unlessInterrupted(play(stage))}${plain}`)
     }
     console.log(ending)
     return 0
   } catch (error) {
-    // What was told to stop may end wherever it was.
+    // An interrupted scene may fail anywhere.
     if (signal.aborted) throw error
-    console.error(`\nThe demonstration went another way: ${(error as Error).message}`)
+    console.error(`\nThe demonstration failed: ${(error as Error).message}`)
     return 1
   } finally {
-    await stage.clear()
+    await stage.tearDown()
   }
 }
 

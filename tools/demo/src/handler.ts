@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** The work of the demonstration: it takes as long as the payload says, and ends when it is told to. */
+/** The task of the demonstration: waits for the number of milliseconds in the payload, or until aborted. */
 export default async function work(task: {
   readonly payload: Uint8Array
   readonly attempt: number

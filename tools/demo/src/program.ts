@@ -1,7 +1,7 @@
 import { programOf } from '@tenure/harness'
 import { AppProcess, cleanEnvironment, type LogLine, type Owner } from '@tenure/testing'
 
-/** Settings of one of them, by the names of their flags. */
+/** Settings by the names of their flags. */
 export type Flags = Readonly<Record<string, string | number>>
 
 const programs = {
@@ -10,7 +10,7 @@ const programs = {
   cli: import.meta.resolve('@tenure/cli/package.json'),
 }
 
-/** One of them, as a process of its own. Ctrl-C is not for it: it is told in its turn. */
+/** Starts a program in its own process. Ctrl-C does not reach it: its owner stops it. */
 export function startProgram(
   owner: Owner,
   name: keyof typeof programs,
@@ -22,21 +22,23 @@ export function startProgram(
     ...words,
     ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, `${value}`]),
   ]
-  // What is set for one of them would be set for all.
+  // A TENURE_ variable would configure all of the programs.
   const env = cleanEnvironment(process.env)
   return new AppProcess(owner, programOf(programs[name]), { args, env, detached: true, hear })
 }
 
-/** What every line has, or what the reader of this terminal does not need. */
-const leftOut = new Set(['level', 'time', 'msg', 'pid', 'hostname', 'name'])
+/** Fields that every line has, or that a reader at this terminal does not need. */
+const hiddenFields = new Set(['level', 'time', 'msg', 'pid', 'hostname', 'name'])
 
-/** A line of somebody's log, short enough for a terminal. */
-export function showLine(who: string, line: LogLine): string {
+/** A log line of a program, short enough for a terminal. */
+export function showLine(name: string, line: LogLine): string {
   const { time, level, msg } = line
   const fields = Object.entries(line)
-    .filter(([name]) => !leftOut.has(name))
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .filter(([field]) => !hiddenFields.has(field))
+    .map(
+      ([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    )
   const clock = time.slice('2026-01-01T'.length, -1)
   const loud = level === 'info' || level === 'debug' ? '' : `${level.toUpperCase()} `
-  return `${clock}  ${who.padEnd(11)}  ${loud}${msg}${fields.length > 0 ? `  ${fields.join(' ')}` : ''}`
+  return `${clock}  ${name.padEnd(11)}  ${loud}${msg}${fields.length > 0 ? `  ${fields.join(' ')}` : ''}`
 }

@@ -4,55 +4,55 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect, type Task, type Tenure } from '@tenure/client'
-import { type AppProcess, Cable, type LogLine } from '@tenure/testing'
+import { type AppProcess, type LogLine, StallingProxy } from '@tenure/testing'
 import { type Flags, showLine, startProgram } from './program.js'
 
-/** What nobody needs to read to follow the story. */
-const unspoken = new Set([
+/** Log messages that the demonstration leaves out. */
+const hiddenMessages = new Set([
   ...['starting', 'looking for a coordinator', 'mode changed', 'stopping', 'stopped'],
   ...['lease extended', 'handler ended'],
 ])
 
-/** A coordinator, its workers and a client, as processes of their own, in a directory of their own. */
+/** A coordinator and its workers in their own processes, a client, and a directory for their data. */
 export class Stage {
   readonly leaseMs: number
   readonly #dataDir: string
   readonly #programs = new Map<string, AppProcess>()
-  /** What is to be done before the stage is empty again, the last thing first. */
-  readonly #endings: (() => Promise<void>)[] = []
+  /** Run in reverse order when the demonstration ends. */
+  readonly #teardowns: (() => Promise<void>)[] = []
   readonly #write: (text: string) => void
   #port = 0
-  readonly #told: AbortSignal
-  #clearing: Promise<void> | undefined
+  readonly #signal: AbortSignal
+  #tearingDown: Promise<void> | undefined
   #tenure: Tenure | undefined
 
   private constructor(
     dataDir: string,
     leaseMs: number,
     write: (text: string) => void,
-    told: AbortSignal,
+    signal: AbortSignal,
   ) {
     this.#dataDir = dataDir
-    this.#told = told
+    this.#signal = signal
     this.leaseMs = leaseMs
     this.#write = write
   }
 
-  /** An empty one. When `told` aborts nobody comes on it any more. */
+  /** A stage without processes. Once `signal` has aborted, it starts none. */
   static async set(
     leaseMs: number,
     write: (text: string) => void,
-    told: AbortSignal,
+    signal: AbortSignal,
   ): Promise<Stage> {
-    return new Stage(await mkdtemp(join(tmpdir(), 'tenure-demo-')), leaseMs, write, told)
+    return new Stage(await mkdtemp(join(tmpdir(), 'tenure-demo-')), leaseMs, write, signal)
   }
 
   get tenure(): Tenure {
-    if (this.#tenure === undefined) throw new Error('there is no client yet')
+    if (this.#tenure === undefined) throw new Error('the coordinator was not started')
     return this.#tenure
   }
 
-  /** On the same port as before, so that those who lost it find it. */
+  /** A restart uses the same port, so that the workers find it. */
   async startCoordinator(): Promise<LogLine> {
     const { leaseMs } = this
     const program = this.#run('coordinator', 'coordinator', {
@@ -68,13 +68,13 @@ export class Stage {
     return started
   }
 
-  /** Settles when it asks for tasks. */
+  /** Resolves when the worker requests tasks. */
   async startWorker(
     name: string,
-    { behind, queue = 'default' }: { readonly behind?: Cable; readonly queue?: string } = {},
+    { proxy, queue = 'default' }: { readonly proxy?: StallingProxy; readonly queue?: string } = {},
   ): Promise<void> {
     const handler = fileURLToPath(new URL('./handler.js', import.meta.url))
-    const port = behind?.port ?? this.#port
+    const port = proxy?.port ?? this.#port
     const program = this.#run(name, 'worker', {
       name,
       handler,
@@ -88,19 +88,19 @@ export class Stage {
     await program.line('started')
   }
 
-  layCable(): Promise<Cable> {
-    return Cable.lay(this, this.#port)
+  openProxy(): Promise<StallingProxy> {
+    return StallingProxy.open(this, this.#port)
   }
 
-  /** A task that takes so long. */
+  /** Submits a task that takes `workMs`. */
   async submit(workMs: number, queue = 'default'): Promise<number> {
     const { taskId } = await this.tenure.submit(Buffer.from(String(workMs)), { queue })
-    this.say(`Task ${taskId} is submitted: ${workMs} ms of work.`)
+    this.narrate(`Task ${taskId} is submitted: ${workMs} ms of work.`)
     return taskId
   }
 
-  /** What is done from outside, between the lines of those who do not know of it. */
-  say(text: string): void {
+  /** Writes what the demonstration does, between the log lines of the programs. */
+  narrate(text: string): void {
     this.#write(showLine('–', { level: 'info', time: new Date().toISOString(), msg: text }))
   }
 
@@ -108,31 +108,31 @@ export class Stage {
     this.#write(`\n${text.replace(/^(?=.)/gm, '    ').trimEnd()}\n`)
   }
 
-  /** When the worker says this about the task. */
-  hears(who: string, msg: string, taskId: number): Promise<LogLine> {
+  /** Resolves when the worker has logged this message about the task. */
+  waitForLine(who: string, msg: string, taskId: number): Promise<LogLine> {
     return this.program(who).line(msg, { taskId })
   }
 
-  /** Whoever of them has the task first. */
-  async whoLeases(names: readonly string[], taskId: number): Promise<string> {
+  /** The name of the first worker that leases the task. */
+  async firstToLease(names: readonly string[], taskId: number): Promise<string> {
     return Promise.any(
       names.map(async (name) => {
-        await this.hears(name, 'leased', taskId)
+        await this.waitForLine(name, 'leased', taskId)
         return name
       }),
     )
   }
 
-  /** The task, when a worker was told that its report is accepted. */
+  /** The task, once a worker's report on it is committed. */
   async ended(taskId: number): Promise<Task> {
     const workers = [...this.#programs.keys()].filter((name) => name !== 'coordinator')
-    await Promise.any(workers.map((name) => this.hears(name, 'committed', taskId)))
+    await Promise.any(workers.map((name) => this.waitForLine(name, 'committed', taskId)))
     return this.tenure.get(taskId)
   }
 
   program(name: string): AppProcess {
     const program = this.#programs.get(name)
-    if (program === undefined) throw new Error(`${name} is not on the stage`)
+    if (program === undefined) throw new Error(`${name} was not started`)
     return program
   }
 
@@ -144,36 +144,38 @@ export class Stage {
   }
 
   teardown(end: () => Promise<void>): void {
-    this.#endings.push(end)
+    this.#teardowns.push(end)
   }
 
-  /** What is going on, or the end when that comes first: who waits for a line may wait for long. */
-  async unlessOver<T>(scene: Promise<T>): Promise<T> {
-    const over = once(this.#told, 'abort').then(() => Promise.reject(new Error('it is over')))
-    return Promise.race([scene, over])
+  /** Rejects when the demonstration is interrupted: a scene may wait for a log line that never comes. */
+  async unlessInterrupted<T>(scene: Promise<T>): Promise<T> {
+    const interrupted = once(this.#signal, 'abort').then(() =>
+      Promise.reject(new Error('interrupted')),
+    )
+    return Promise.race([scene, interrupted])
   }
 
-  /** Everybody goes, and nothing is left behind. */
-  clear(): Promise<void> {
-    this.#clearing ??= this.#clear()
-    return this.#clearing
+  /** Ends all processes and removes the data. */
+  tearDown(): Promise<void> {
+    this.#tearingDown ??= this.#tearDown()
+    return this.#tearingDown
   }
 
-  get #isOver(): boolean {
-    return this.#told.aborted || this.#clearing !== undefined
+  get #isEnding(): boolean {
+    return this.#signal.aborted || this.#tearingDown !== undefined
   }
 
-  async #clear(): Promise<void> {
+  async #tearDown(): Promise<void> {
     await this.#tenure?.close()
-    for (const end of this.#endings.toReversed()) await end()
+    for (const end of this.#teardowns.toReversed()) await end()
     await rm(this.#dataDir, { recursive: true, force: true })
   }
 
   #run(as: string, name: 'coordinator' | 'worker', flags: Flags): AppProcess {
-    // What is started now would not be cleared away.
-    if (this.#isOver) throw new Error('it is over')
+    // tearDown would miss a program that is started now.
+    if (this.#isEnding) throw new Error('interrupted')
     const program = startProgram(this, name, flags, (line) => {
-      if (!this.#isOver && !unspoken.has(line.msg)) this.#write(showLine(as, line))
+      if (!this.#isEnding && !hiddenMessages.has(line.msg)) this.#write(showLine(as, line))
     })
     this.#programs.set(as, program)
     return program

@@ -3,8 +3,8 @@ import type { AppProcess, LogLine } from '@tenure/testing'
 import { type Flags, showLine, startProgram } from './program.js'
 
 /**
- * `pnpm start`: a coordinator with its data in ./tenure-data and a worker with an example handler,
- * until Ctrl-C. What is given on the command line goes to the coordinator.
+ * `pnpm start`: runs a coordinator with its data in ./tenure-data and a worker with an example
+ * handler, until Ctrl-C. The arguments go to the coordinator.
  */
 const handler = join(import.meta.dirname, '../../../../examples/greet.mjs')
 const programs: AppProcess[] = []
@@ -18,7 +18,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 try {
   await start()
 } catch (error) {
-  // What was told to stop may end wherever it was.
+  // After a signal, a program may end anywhere in its startup.
   if (stopping === undefined) {
     console.error(`tenure: ${(error as Error).message}`)
     process.exitCode = 1
@@ -26,13 +26,13 @@ try {
 }
 stopping ??= stop()
 await stopping
-console.log('Stopped. The data is in ./tenure-data.')
+console.log('Stopped. The tasks are kept in ./tenure-data.')
 
 async function start(): Promise<void> {
   const words = process.argv.slice(2)
   const coordinator = run('coordinator', { 'data-dir': resolve('tenure-data') }, words)
   const { port } = await begin('coordinator', coordinator)
-  // A port of its own: other workers on this machine may have the usual one.
+  // Any free HTTP port: another worker on this machine may have the default one.
   const where = { coordinator: `127.0.0.1:${port}`, 'http-port': 0 }
   const worker = run('worker', { handler, ...where })
   await begin('worker', worker)
@@ -47,7 +47,7 @@ async function begin(name: string, program: AppProcess): Promise<LogLine> {
 async function explainEnd(name: string, { exited }: AppProcess): Promise<never> {
   const { code, stderr } = await exited
   const why = stderr === '' ? 'see above' : stderr.trim()
-  throw new Error(`the ${name} has ended with code ${code}: ${why}`)
+  throw new Error(`the ${name} exited with code ${code}: ${why}`)
 }
 
 function run(name: 'coordinator' | 'worker', flags: Flags, words: readonly string[] = []) {
@@ -63,13 +63,13 @@ function run(name: 'coordinator' | 'worker', flags: Flags, words: readonly strin
   return program
 }
 
-/** The second one asks nobody. */
+/** The first signal stops gracefully, the second one kills. */
 function onSignal(): void {
   if (stopping === undefined) stopping = stop()
   else for (const program of programs) program.kill('SIGKILL')
 }
 
-/** The worker first, so that it can report what it has done. */
+/** The worker stops first, so that it can report its running tasks. */
 async function stop(): Promise<void> {
   for (const program of programs.toReversed()) await program.stop()
 }
@@ -81,17 +81,17 @@ Tenure is running. In a second terminal, in this directory:
 
     npx pnpm tenure submit Ada --wait${where}
 
-The worker runs examples/greet.mjs. The data is in ./tenure-data and stays there; Ctrl-C stops both.
+The worker runs examples/greet.mjs. Ctrl-C stops both. The tasks are kept in ./tenure-data.
 `
 }
 
 function usage(): string {
-  return `npx pnpm start [flags of the coordinator]
+  return `Usage: npx pnpm start [flags of the coordinator]
 
-Runs a coordinator with its data in ./tenure-data and a worker with examples/greet.mjs, until
-Ctrl-C. Every flag goes to the coordinator, as in:
+Run a coordinator with its data in ./tenure-data and a worker with examples/greet.mjs, until
+Ctrl-C. All flags go to the coordinator:
 
     npx pnpm start --port 7500 --lease-duration 5s
 
-node apps/coordinator/dist/src/main.js --help shows them all.`
+List the flags: node apps/coordinator/dist/src/main.js --help`
 }

@@ -6,8 +6,8 @@ import t from 'tap'
 
 const demo = fileURLToPath(new URL('../src/demo.js', import.meta.url))
 
-t.test('the demonstration goes the way it says, and ends with why a task ran twice', async (t) => {
-  // Without the loader of tap, which would go into every process and thread.
+t.test('the demonstration succeeds and explains why a task ran twice', async (t) => {
+  // The loader of tap would go into every process and thread.
   const { NODE_OPTIONS: _, ...env } = process.env
   const child = spawn(process.execPath, [demo, '--lease', '6000', '--pause', '0'], {
     stdio: 'pipe',
@@ -21,10 +21,10 @@ t.test('the demonstration goes the way it says, and ends with why a task ran twi
   const [code] = await once(child, 'close')
   t.equal(code, 0, output)
   t.match(output, /ran twice because lease \d+ of worker cora expired .+ before its report arrived/)
-  t.match(output, /→ It ran once\. A lease that was granted before the crash is good after it\./)
+  t.match(output, /→ It ran once\. A lease granted before the crash is still valid after it\./)
 })
 
-t.test('start says what it is, and whose flags it takes, and runs nothing', async (t) => {
+t.test('start --help prints the usage and runs nothing', async (t) => {
   const start = fileURLToPath(new URL('../src/start.js', import.meta.url))
   for (const flag of ['--help', '-h']) {
     const child = spawn(process.execPath, [start, flag], { stdio: 'pipe', cwd: t.testdir() })
@@ -33,7 +33,7 @@ t.test('start says what it is, and whose flags it takes, and runs nothing', asyn
       output += text
     })
     t.same(await once(child, 'close'), [0, null])
-    t.match(output, /^npx pnpm start \[flags of the coordinator\]\n/)
+    t.match(output, /^Usage: npx pnpm start \[flags of the coordinator\]\n/)
     t.notMatch(output, 'started')
   }
 })
@@ -42,7 +42,7 @@ for (const [when, pauseMs] of [
   ['1 of 5', '60000'],
   ['is submitted', '0'],
 ] as const) {
-  t.test(`Ctrl-C ends it where it is (${when}), and leaves nobody behind`, async (t) => {
+  t.test(`Ctrl-C ends the demonstration (at "${when}") with all its processes`, async (t) => {
     const { NODE_OPTIONS: _, ...env } = process.env
     const child = spawn(process.execPath, [demo, '--lease', '60000', '--pause', pauseMs], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -73,7 +73,7 @@ function isAlive(pid: number): boolean {
   return /\) [^ZX] /.test(readStat(String(pid)))
 }
 
-/** Empty when it has ended in the meantime. */
+/** Empty if the process has ended in the meantime. */
 function readStat(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { cleanEnvironment } from '@tenure/testing'
 import t from 'tap'
 
-// What `pnpm <name>` runs, as a process that some other one has started.
+// Runs the scripts behind `pnpm <name>` as child processes.
 
 const scripts = join(import.meta.dirname, '../../../../scripts')
 const env = cleanEnvironment(process.env)
@@ -16,7 +16,7 @@ const names = [
 ]
 
 for (const name of names) {
-  t.test(`${name} refuses an option that it does not know, and says how it is used`, (t) => {
+  t.test(`${name} rejects an unknown option and prints its usage`, (t) => {
     const script = join(scripts, `${name}.mjs`)
     const unknown = spawnSync(process.execPath, [script, '--foo'], { env, encoding: 'utf8' })
     t.equal(unknown.status, 2)
@@ -27,7 +27,7 @@ for (const name of names) {
   })
 }
 
-t.test('a number of rounds that is none is refused', (t) => {
+t.test('an invalid number of rounds is rejected', (t) => {
   const args = [join(scripts, 'test-busy.mjs'), '--rounds', 'ten']
   const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
   t.equal(status, 2)
@@ -45,7 +45,7 @@ const worker = [
   '--http-port',
 ]
 
-t.test('a signal for a script is one for the program that it runs', async (t) => {
+t.test('a script forwards signals to its program', async (t) => {
   const [script = '', ...args] = worker
   const child = spawn(process.execPath, [join(scripts, script), ...args, 'off'], {
     env,
@@ -56,15 +56,15 @@ t.test('a signal for a script is one for the program that it runs', async (t) =>
   const said: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
     said.push(line)
-    if (line.includes('no coordinator there') && !child.killed) child.kill('SIGINT')
+    if (line.includes('cannot reach a coordinator') && !child.killed) child.kill('SIGINT')
   }
   t.same(await exited, [0, null])
   t.match(said.at(-1), '"msg":"stopped"')
 })
 
-t.test('a program ends in order when what started its script is gone', async (t) => {
+t.test('a program stops gracefully when the parent of its script is gone', async (t) => {
   const [script = '', ...args] = worker
-  // What follows keeps the shell from becoming the script itself.
+  // The second command keeps the shell from replacing itself with the script.
   const command = [
     '-c',
     '"$@"; true',
@@ -78,7 +78,7 @@ t.test('a program ends in order when what started its script is gone', async (t)
   const said: string[] = []
   for await (const line of createInterface({ input: shell.stdout })) {
     said.push(line)
-    if (line.includes('no coordinator there')) shell.kill('SIGKILL')
+    if (line.includes('cannot reach a coordinator')) shell.kill('SIGKILL')
   }
   t.match(said.at(-1), '"msg":"stopped"')
 })

@@ -7,7 +7,6 @@ export {
   type LogLine,
   type Owner,
 } from './app-process.js'
-export { Cable } from './cable.js'
 export { character } from './character.js'
 export type { DiskCall, DiskCallKind } from './disk/call.js'
 export { sectorBytes } from './disk/content.js'
@@ -43,3 +42,4 @@ export { QuietChecks } from './quiet-checks.js'
 export { Random } from './random.js'
 export { SimulatedClock, type SimulatedClockOptions } from './simulated-clock.js'
 export { SmallDisk } from './small-disk.js'
+export { StallingProxy } from './stalling-proxy.js'

@@ -23,7 +23,7 @@ export class StallingProxy {
       proxy.disconnect()
       server.close()
     })
-    return cable
+    return proxy
   }
 
   /** Stops forwarding in both directions; the connections stay open. */
